@@ -1,0 +1,8 @@
+import { defineConfig } from 'prisma/config';
+
+// Read by the Prisma CLI alone; the service itself reads src/config.ts.
+export default defineConfig({
+  schema: 'prisma/schema.prisma',
+  migrations: { path: 'prisma/migrations' },
+  datasource: { url: process.env.DATABASE_URL ?? 'postgresql://unset' },
+});

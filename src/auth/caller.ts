@@ -1,0 +1,11 @@
+/** Scopes (contract, Scopes). A client has the first four by default; `operator` opens `/operator/…` only. */
+export const CLIENT_SCOPES = ['transfers:read', 'transfers:write', 'webhooks:read', 'webhooks:write'] as const;
+export const SCOPES = [...CLIENT_SCOPES, 'operator'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** Who makes a request, as its access token says. */
+export interface Caller {
+  clientId: string;
+  secretId: string;
+  scopes: ReadonlySet<string>;
+}

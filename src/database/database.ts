@@ -1,0 +1,70 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
+import type { Secret } from '../secret.js';
+import { type Prisma, PrismaClient } from './generated/client.js';
+
+/**
+ * What a domain verb is given: Prisma's models and raw statements on one connection or transaction, and a place for
+ * what must wait for the commit.
+ */
+export interface Handle {
+  prisma: Prisma.TransactionClient;
+  /** Runs one statement with `$1…` parameters. Select only text, int4, boolean, uuid and json: every driver path reads those alike. */
+  query<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;
+  /** Runs `callback` once what was written is durable: now, outside of a transaction. Never runs after a rollback. */
+  afterCommit(callback: () => void): void;
+}
+
+export interface Database extends Handle {
+  prisma: PrismaClient;
+  pool: pg.Pool;
+  /** One transaction (read committed); an error thrown inside rolls back. */
+  transaction<T>(work: (handle: Handle) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  url: Secret;
+  poolSize: number;
+  /** Told of a fault on an idle connection; the pool replaces it. */
+  onFault?: (error: Error) => void;
+}
+
+/** Opens the pool that Prisma and the raw statements share. Connects on first use. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const pool = new pg.Pool({
+    connectionString: options.url.reveal(),
+    max: options.poolSize,
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+  });
+  pool.on('error', (error) => options.onFault?.(error));
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
+  return {
+    prisma,
+    pool,
+    async query<Row>(text: string, values: readonly unknown[]) {
+      const { rows } = await pool.query(text, values as unknown[]);
+      return rows as Row[];
+    },
+    afterCommit: (callback) => callback(),
+    async transaction(work) {
+      const committed: (() => void)[] = [];
+      const result = await prisma.$transaction(
+        (tx) =>
+          work({
+            prisma: tx,
+            query: <Row>(text: string, values: readonly unknown[]) => tx.$queryRawUnsafe<Row[]>(text, ...values),
+            afterCommit: (callback) => committed.push(callback),
+          }),
+        { maxWait: 5_000, timeout: 15_000 },
+      );
+      for (const callback of committed) callback();
+      return result;
+    },
+    async close() {
+      await prisma.$disconnect();
+      await pool.end();
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { Secret } from '../secret.js';
+
+const VERSION = 'v1';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** An envelope that cannot be opened: another key, another row, or damage. Says which key it names, never what is in it. */
+export class EnvelopeError extends Error {
+  override readonly name = 'EnvelopeError';
+}
+
+/** The first 8 hexadecimal digits of the key's SHA-256: tells keys apart and gives nothing away. */
+export function keyId(key: Secret<Uint8Array>): string {
+  return createHash('sha256').update(key.reveal()).digest('hex').slice(0, 8);
+}
+
+/**
+ * Encryption at rest: AES-256-GCM with a random 96-bit nonce (NIST SP 800-38D) and the row's id as associated data, so
+ * that an envelope moved to another row does not open. Envelope: `v1:<key id>:<base64url(nonce | ciphertext | tag)>`.
+ */
+export class MasterKeys {
+  readonly #current: { id: string; key: Secret<Uint8Array> };
+  readonly #keys: Map<string, Secret<Uint8Array>>;
+
+  /** `previous` opens what was sealed before a rotation; everything new is sealed with `current`. */
+  constructor(current: Secret<Uint8Array>, previous?: Secret<Uint8Array>) {
+    this.#current = { id: keyId(current), key: current };
+    this.#keys = new Map([[this.#current.id, current]]);
+    if (previous) this.#keys.set(keyId(previous), previous);
+  }
+
+  seal(secret: Secret, rowId: string): string {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', this.#current.key.reveal(), nonce).setAAD(Buffer.from(rowId));
+    const sealed = Buffer.concat([nonce, cipher.update(secret.reveal(), 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    return `${VERSION}:${this.#current.id}:${sealed.toString('base64url')}`;
+  }
+
+  /** @throws EnvelopeError */
+  open(envelope: string, rowId: string): Secret {
+    const [version, id, text] = envelope.split(':');
+    if (version !== VERSION || !id || !text) throw new EnvelopeError('is no v1 envelope');
+    const key = this.#keys.get(id);
+    if (!key) {
+      throw new EnvelopeError(`was sealed with the master key ${id}; MASTER_KEY is ${this.#current.id}`);
+    }
+    const sealed = Buffer.from(text, 'base64url');
+    try {
+      const decipher = createDecipheriv('aes-256-gcm', key.reveal(), sealed.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      })
+        .setAAD(Buffer.from(rowId))
+        .setAuthTag(sealed.subarray(-TAG_BYTES));
+      const opened =
+        decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+      return new Secret(opened);
+    } catch {
+      throw new EnvelopeError('does not open: it was changed, or belongs to another row');
+    }
+  }
+
+  /** True where the envelope is sealed with the current key already. */
+  isCurrent(envelope: string): boolean {
+    return envelope.startsWith(`${VERSION}:${this.#current.id}:`);
+  }
+}

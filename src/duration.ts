@@ -1,0 +1,18 @@
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** Reads `500ms`, `30s`, `5m`, `2h`, `90d` or `0` as milliseconds; undefined for anything else. */
+export function parseDuration(text: string): number | undefined {
+  const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text.trim());
+  if (!match) return text.trim() === '0' ? 0 : undefined;
+  return Number(match[1]) * UNITS[match[2] as keyof typeof UNITS];
+}
+
+/** Writes milliseconds in the shortest exact unit: 1800000 → `30m`. */
+export function formatDuration(milliseconds: number): string {
+  if (milliseconds === 0) return '0s';
+  const units = Object.entries(UNITS).reverse();
+  for (const [unit, size] of units) {
+    if (milliseconds >= size && milliseconds % size === 0) return `${milliseconds / size}${unit}`;
+  }
+  return `${milliseconds}ms`;
+}

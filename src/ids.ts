@@ -1,0 +1,21 @@
+import { v7 } from 'uuid';
+
+/** A UUID version 7 (RFC 9562): sorts by time, so that indexes stay local. `at`: the time it carries, ms since 1970. */
+export function newId(at?: number): string {
+  return at === undefined ? v7() : v7({ msecs: at });
+}
+
+/** The least UUID version 7 made at or after `at` (ms since 1970): turns a filter on time into a range of ids. */
+export function lowestIdAt(at: number): string {
+  const hex = Math.max(0, Math.min(at, 2 ** 48 - 1))
+    .toString(16)
+    .padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Whether `text` has the form of a UUID; anything else in a path is simply not found. */
+export function isId(text: string): boolean {
+  return UUID.test(text);
+}

@@ -1,0 +1,49 @@
+/** One thing that is wrong in a request: `pointer` (RFC 6901) into the body, or `parameter` of the query. */
+export interface Mistake {
+  pointer?: string;
+  parameter?: string;
+  code: string;
+  detail: string;
+}
+
+/** The stable codes of expected refusals. `src/http/problem.ts` gives each its status and title. */
+export type RefusalCode =
+  | 'malformed_request'
+  | 'invalid_request'
+  | 'unauthorized'
+  | 'invalid_token'
+  | 'insufficient_scope'
+  | 'network_not_allowed'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'not_acceptable'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'rate_limited'
+  | 'invalid_transition'
+  | 'secret_immutable'
+  | 'blocked_address'
+  | 'endpoint_limit_reached'
+  | 'endpoint_not_active'
+  | 'disabled_by_operator'
+  | 'recover_in_progress'
+  | 'idempotency_key_reused'
+  | 'idempotency_key_in_use'
+  | 'internal_error'
+  | 'unavailable';
+
+/**
+ * An outcome that a caller may well meet (not found, invalid transition, a limit): the one domain error.
+ * A fault (bug, broken dependency) throws anything else.
+ */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+
+  constructor(
+    readonly code: RefusalCode,
+    detail: string,
+    readonly mistakes: readonly Mistake[] = [],
+  ) {
+    super(detail);
+  }
+}
