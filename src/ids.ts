@@ -13,6 +13,31 @@ export function lowestIdAt(at: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
 }
 
+/** A part of a list that is ordered by id, which is by time of creation. */
+export interface IdRange {
+  /** Ids below this one: where the page before ended. */
+  before?: string | undefined;
+  /** Made after this, ms since 1970. */
+  createdAfter?: number | undefined;
+  /** Made before this, ms since 1970. */
+  createdBefore?: number | undefined;
+}
+
+/** The range as bounds on the id, both ends exclusive. */
+export function idsWithin({ before, createdAfter, createdBefore }: IdRange): { gte?: string; lt?: string } {
+  const upper = [before, createdBefore === undefined ? undefined : lowestIdAt(createdBefore)];
+  const [lt] = upper.filter((id) => id !== undefined).sort();
+  return {
+    ...(createdAfter !== undefined && { gte: lowestIdAt(createdAfter + 1) }),
+    ...(lt !== undefined && { lt }),
+  };
+}
+
+/** The time that a UUID version 7 carries, ms since 1970. */
+export function timeOf(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Whether `text` has the form of a UUID; anything else in a path is simply not found. */

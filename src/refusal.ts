@@ -43,7 +43,8 @@ export class Refusal extends Error {
     readonly code: RefusalCode,
     detail: string,
     readonly mistakes: readonly Mistake[] = [],
+    options?: ErrorOptions,
   ) {
-    super(detail);
+    super(detail, options);
   }
 }

@@ -44,7 +44,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     prisma,
     pool,
     async query<Row>(text: string, values: readonly unknown[]) {
-      const { rows } = await pool.query(text, values as unknown[]);
+      const { rows } = await pool.query({ name: statementName(text), text, values: values as unknown[] });
       return rows as Row[];
     },
     afterCommit: (callback) => callback(),
@@ -67,4 +67,21 @@ export function openDatabase(options: DatabaseOptions): Database {
       await pool.end();
     },
   };
+}
+
+/** Runs `work` in a transaction: the one that `db` is already, or one of its own. */
+export function atomically<T>(db: Handle, work: (handle: Handle) => Promise<T>): Promise<T> {
+  return 'transaction' in db ? (db as Database).transaction(work) : work(db);
+}
+
+const names = new Map<string, string>();
+
+/** One name for each text, so that a connection plans a statement once (the statements are constants: the map stays small). */
+function statementName(text: string): string {
+  let name = names.get(text);
+  if (name === undefined) {
+    name = `s${names.size}`;
+    names.set(text, name);
+  }
+  return name;
 }

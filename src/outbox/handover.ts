@@ -17,8 +17,6 @@ export interface CommittedEvent {
   status: TransferStatus;
   /** The bytes to send and sign, as text. */
   body: string;
-  /** ms since 1970 */
-  createdAt: number;
   deliveries: readonly FreshDelivery[];
 }
 

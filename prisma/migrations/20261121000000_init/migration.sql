@@ -113,6 +113,7 @@ CREATE TABLE "deliveries" (
     "status" "delivery_status" NOT NULL DEFAULT 'pending',
     "reason" TEXT,
     "attempt_count" INTEGER NOT NULL DEFAULT 0,
+    "ladder_start" INTEGER NOT NULL DEFAULT 0,
     "next_attempt_at" TIMESTAMPTZ(3),
     "attempting_until" TIMESTAMPTZ(3),
     "owner" TEXT,

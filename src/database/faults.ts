@@ -1,0 +1,42 @@
+/** SQLSTATE of an error of `pg`, or of Prisma's driver adapter, which keeps it in the error's cause or meta. */
+function sqlState(error: unknown): string | undefined {
+  for (let fault = error; fault instanceof Object; fault = (fault as { cause?: unknown }).cause) {
+    const { code, originalCode, meta } = fault as { code?: unknown; originalCode?: unknown; meta?: unknown };
+    for (const candidate of [originalCode, code]) {
+      if (typeof candidate === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(candidate)) return candidate;
+    }
+    const nested = (meta as { driverAdapterError?: unknown } | undefined)?.driverAdapterError;
+    if (nested) return sqlState(nested);
+  }
+  return undefined;
+}
+
+/** Data that Postgres refuses (classes 22 and 23): trying again gives the same. */
+export function isRefusedData(error: unknown): boolean {
+  return /^(22|23)/.test(sqlState(error) ?? '');
+}
+
+const PRISMA_UNREACHABLE = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);
+const SOCKET_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT']);
+
+/**
+ * Postgres cannot be used for now: not reached, connection lost, shutting down, out of connections or space, read-only
+ * (classes 08, 53, 57, 25006), or no connection of the pool free in time.
+ */
+export function isUnreachable(error: unknown): boolean {
+  const state = sqlState(error);
+  if (state !== undefined && !PRISMA_UNREACHABLE.has(state)) return /^(08|53|57|58|25006)/.test(state);
+  for (let fault = error; fault instanceof Object; fault = (fault as { cause?: unknown }).cause) {
+    const { code, message, errors } = fault as { code?: unknown; message?: unknown; errors?: unknown };
+    if (PRISMA_UNREACHABLE.has(String(code)) || SOCKET_ERRORS.has(String(code))) return true;
+    if (Array.isArray(errors) && errors.some(isUnreachable)) return true;
+    if (
+      /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|can't reach database|cannot use a pool after/i.test(
+        String(message),
+      )
+    ) {
+      return true;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,107 @@
+import { createActivities } from '../../activities/deliver.js';
+import type { Config } from '../config.js';
+import type { Database } from '../database/database.js';
+import type { MasterKeys } from '../database/encryption.js';
+import type { Log } from '../telemetry/log.js';
+import { TemporalWorker } from '../temporal/worker.js';
+import { createAddressGuard } from '../webhooks/address-guard.js';
+import type { AttemptDependencies } from '../webhooks/make-attempt.js';
+import { createSender } from '../webhooks/send.js';
+import { ExpressLane, type LaneJob } from './express-lane.js';
+import { FairQueue, type Limits } from './fair-queue.js';
+import type { Handover } from './handover.js';
+import { listenForEvents } from './notify.js';
+import { Reconcile } from './reconcile.js';
+import { Recorder } from './recorder.js';
+import { Sweep } from './sweep.js';
+import { WorkflowStarter } from './workflow-starter.js';
+
+/** Attempts at once in one process: an endpoint that comes back is not flooded, no client takes all (design, The one path). */
+const LIMITS: Limits = { perEndpoint: 10, perClient: 60, total: 150 };
+/** First attempts that wait in memory: seconds' worth, since what waits longer is left to others anyway. */
+const CAPACITY = 5_000;
+
+export interface DeliveryEngine {
+  /** Hands committed events of this process to its own lane. */
+  handover: Handover;
+  temporal: TemporalWorker;
+  /** Begins to take events and tasks. */
+  start(): void;
+  /** Ends in order: no new work, what runs is finished and recorded, the rest goes back to the table. */
+  stop(): Promise<void>;
+}
+
+/** All that delivers, which is what a worker process is: lane, sweep, starter, reconcile, and the Temporal worker. */
+export function createDeliveryEngine(dependencies: {
+  config: Config;
+  database: Database;
+  masterKeys: MasterKeys;
+  log: Log;
+}): DeliveryEngine {
+  const { config, database, masterKeys, log } = dependencies;
+  const { retryDelays, workflows } = config;
+  const sender = createSender({ guard: createAddressGuard(config.receivers) });
+  const recorder = new Recorder(database, log);
+  const places = new FairQueue<LaneJob>(LIMITS);
+  const attempts: AttemptDependencies = {
+    database,
+    masterKeys,
+    sender,
+    recorder,
+    disableAfter: config.disableAfter,
+    log,
+  };
+  const onReady = (eventIds: string[], urgent: boolean) => starter.ready(eventIds, urgent);
+  const lane = new ExpressLane({
+    db: database,
+    places,
+    attempts,
+    retryDelays,
+    workflows,
+    capacity: CAPACITY,
+    onReady,
+    onRoom: () => sweep.now(),
+    log,
+  });
+  const temporal = new TemporalWorker({
+    temporal: config.temporal,
+    activities: createActivities({ ...attempts, places, onPlaceFree: () => lane.pump() }),
+    onConnected: () => starter.nudge(),
+    log,
+  });
+  const client = () => temporal.client;
+  const starter = new WorkflowStarter({
+    db: database,
+    temporal: client,
+    retryDelays,
+    workflows,
+    busy: () => lane.busy,
+    log,
+  });
+  const sweep = new Sweep({ db: database, lane, recorder, onReady, log });
+  const reconcile = new Reconcile({ db: database, temporal: client, retryDelays, log });
+  let listener: { stop(): Promise<void> } | undefined;
+
+  return {
+    handover: lane,
+    temporal,
+    start() {
+      temporal.start();
+      starter.start();
+      sweep.start();
+      reconcile.start();
+      const onNotify = () => {
+        sweep.now();
+        starter.nudge();
+      };
+      listener = listenForEvents(config.databaseUrl, onNotify, log);
+    },
+    async stop() {
+      await Promise.all([listener?.stop(), reconcile.stop(), sweep.stop()]);
+      await Promise.all([temporal.stop(), lane.stop()]);
+      await starter.stop();
+      await recorder.drain();
+      await sender.close();
+    },
+  };
+}

@@ -1,0 +1,127 @@
+import type { Database, Handle } from '../database/database.js';
+import type { OutboxState, TransferStatus } from '../database/generated/enums.js';
+import type { CommittedEvent, FreshDelivery } from './handover.js';
+import { LEASE } from './lease.js';
+
+/** An event row that this process has leased. */
+export interface LeasedEvent {
+  eventId: string;
+  clientId: string;
+  transferId: string;
+  type: string;
+  body: string;
+}
+
+/** At most so many of one client in one take, so that the others get theirs. */
+const SHARE = 50;
+
+/**
+ * Leases up to `limit` events in `state` that nobody works on: in turn across clients, oldest first of each. Clients are
+ * found by a loose index scan, so that a client's backlog of a million costs the others nothing.
+ */
+export function leaseEvents(db: Handle, state: Exclude<OutboxState, 'done'>, limit: number): Promise<LeasedEvent[]> {
+  return db.query<LeasedEvent>(LEASE_EVENTS, [state, limit, SHARE, LEASE.seconds]);
+}
+
+const RETURNING = `
+returning v.id as "eventId", v.client_id as "clientId", v.transfer_id as "transferId", v.type, v.body`;
+
+const LEASE_EVENTS = `
+with recursive clients as (
+  (select client_id from events where outbox = $1::outbox_state and outbox <> 'done' order by client_id limit 1)
+  union all
+  select (select e.client_id from events e
+           where e.outbox = $1::outbox_state and e.outbox <> 'done' and e.client_id > c.client_id
+           order by e.client_id limit 1)
+    from clients c where c.client_id is not null
+), candidates as (
+  select e.id, e.turn
+    from clients c cross join lateral (
+      select id, row_number() over (order by id) as turn
+        from (select id from events
+               where outbox = $1::outbox_state and outbox <> 'done' and client_id = c.client_id and lease_until <= now()
+               order by id limit $3::int) oldest) e
+   where c.client_id is not null
+   order by e.turn, random() limit $2::int
+), free as (
+  select id from events
+   where id in (select id from candidates) and outbox = $1::outbox_state and lease_until <= now()
+     for update skip locked
+)
+update events v set lease_until = now() + $4::int * interval '1 second'
+  from free where v.id = free.id ${RETURNING}`;
+
+/** Renews the lease on events that this process holds and that wait for their workflow. */
+export function renewLeases(db: Handle, eventIds: readonly string[]): Promise<LeasedEvent[]> {
+  return db.query<LeasedEvent>(RENEW, [eventIds, LEASE.seconds]);
+}
+
+const RENEW = `
+update events v set lease_until = now() + $2::int * interval '1 second'
+ where v.id = any($1::uuid[]) and v.outbox = 'start' ${RETURNING}`;
+
+/** Claims the first attempts that have not been made of leased events; answers the events with what is to be sent. */
+export async function claimFirstAttempts(db: Handle, events: readonly LeasedEvent[]): Promise<CommittedEvent[]> {
+  const claimed = await db.query<FreshDelivery & { eventId: string }>(CLAIM_FIRST, [
+    events.map((event) => event.eventId),
+    LEASE.seconds,
+  ]);
+  const byEvent = groupByEvent(claimed);
+  return events.map((event) => ({
+    ...event,
+    status: statusIn(event.body),
+    deliveries: byEvent.get(event.eventId) ?? [],
+  }));
+}
+
+function groupByEvent<Row extends { eventId: string }>(rows: readonly Row[]): Map<string, Row[]> {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const group = groups.get(row.eventId);
+    if (group) group.push(row);
+    else groups.set(row.eventId, [row]);
+  }
+  return groups;
+}
+
+const CLAIM_FIRST = `
+update deliveries d set attempting_until = now() + $2::int * interval '1 second'
+  from webhook_endpoints e
+ where d.event_id = any($1::uuid[]) and e.id = d.endpoint_id and e.enabled and e.deleted_at is null
+   and d.status = 'pending' and d.attempt_count = 0 and d.owner is null
+   and (d.attempting_until is null or d.attempting_until <= now())
+returning d.event_id as "eventId", d.id as "deliveryId", d.endpoint_id as "endpointId", e.url,
+          e.secret_envelope as "secretEnvelope"`;
+
+/** Gives claims of first attempts back that will not be made here. */
+export async function releaseClaims(db: Handle, deliveryIds: readonly string[]): Promise<void> {
+  await db.query(RELEASE_CLAIMS, [deliveryIds]);
+}
+
+const RELEASE_CLAIMS = `
+update deliveries set attempting_until = null where id = any($1::uuid[]) and attempt_count = 0 and owner is null`;
+
+/** Ends the leases, so that anybody may take the events. */
+export async function releaseEvents(db: Handle, eventIds: readonly string[]): Promise<void> {
+  await db.query(`update events set lease_until = now() where id = any($1::uuid[]) and outbox <> 'done'`, [eventIds]);
+}
+
+/** Marks events whose workflow has started, or is not needed. */
+export async function markDone(db: Handle, eventIds: readonly string[]): Promise<void> {
+  await db.query(`update events set outbox = 'done' where id = any($1::uuid[])`, [eventIds]);
+}
+
+/** The status that an event carries; the body is the only place that keeps it. */
+export function statusIn(body: string): TransferStatus {
+  return (JSON.parse(body) as { data: { status: TransferStatus } }).data.status;
+}
+
+/** How many events wait in `state`, and since when the oldest does (ms). For metrics. */
+export async function outboxDepth(db: Database): Promise<{ state: OutboxState; events: number; oldest: number }[]> {
+  return db.query(
+    `select outbox::text as state, count(*)::int as events,
+            ceil(extract(epoch from now() - min(created_at)) * 1000)::int as oldest
+       from events where outbox <> 'done' group by outbox`,
+    [],
+  );
+}

@@ -1,0 +1,204 @@
+import type { Handle } from '../database/database.js';
+import type { Log } from '../telemetry/log.js';
+import { delayAfter } from '../webhooks/ladder.js';
+import { type AttemptDependencies, makeAttempt } from '../webhooks/make-attempt.js';
+import type { Settlement } from '../webhooks/record.js';
+import { releaseClaims, releaseEvents } from './events.js';
+import type { FairQueue } from './fair-queue.js';
+import type { CommittedEvent, FreshDelivery, Handover } from './handover.js';
+import { LEASE } from './lease.js';
+
+/** What waits for its own endpoint or client longer than this is left to the workflow, ms. */
+const LEFT_AFTER = 5_000;
+/** What waits for the whole lane longer goes back to the table, while its lease still holds, ms. */
+const GIVEN_BACK_AFTER = LEASE.seconds * 1_000 - LEASE.leastLeft;
+const TICK = 500;
+
+export interface LaneOptions {
+  db: Handle;
+  places: FairQueue<LaneJob>;
+  attempts: AttemptDependencies;
+  retryDelays: readonly number[];
+  workflows: 'every-event' | 'retries-only';
+  /** First attempts that may wait in memory; what is more waits in the table. */
+  capacity: number;
+  /** Told of events that are ready for their workflow: `urgent` ones have something left to do. */
+  onReady: (eventIds: string[], urgent: boolean) => void;
+  /** Told when there is room again after events had to wait in the table. */
+  onRoom: () => void;
+  log: Log;
+}
+
+/** A first attempt that waits for its place. */
+export interface LaneJob {
+  event: LaneEvent;
+  delivery: FreshDelivery;
+}
+
+interface LaneEvent {
+  event: CommittedEvent;
+  claimedAt: number;
+  /** First attempts not over yet. */
+  open: number;
+  needsWorkflow: boolean;
+  givenBack: boolean;
+}
+
+/** The express lane: first attempts at once, bounded, fair across clients (design, The one path). */
+export class ExpressLane implements Handover {
+  readonly claims = true;
+  readonly #running = new Set<Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+  #refused = false;
+
+  constructor(private readonly options: LaneOptions) {
+    this.#timer = setInterval(() => this.#expire(), TICK);
+  }
+
+  /** How many more first attempts it takes into memory. */
+  get room(): number {
+    return this.#stopped ? 0 : Math.max(0, this.options.capacity - this.options.places.waiting);
+  }
+
+  /** Whether first attempts wait or run: what can wait gives way. */
+  get busy(): boolean {
+    return this.options.places.waiting + this.options.places.active > 0;
+  }
+
+  committed(event: CommittedEvent): void {
+    if (event.deliveries.length === 0) this.options.onReady([event.eventId], false);
+    else this.accept(event);
+  }
+
+  /** Takes an event whose first attempts were claimed just now. */
+  accept(event: CommittedEvent): void {
+    const now = performance.now();
+    const tracked = { event, claimedAt: now, open: event.deliveries.length, needsWorkflow: false, givenBack: false };
+    if (this.room < event.deliveries.length) {
+      this.#refused = true;
+      this.#background(this.#giveBack(tracked, event.deliveries));
+      return;
+    }
+    for (const delivery of event.deliveries) {
+      this.options.places.push(event.clientId, delivery.endpointId, { event: tracked, delivery }, now);
+    }
+    this.pump();
+  }
+
+  /** Starts what has a place; to be called too when a place was given back elsewhere. */
+  pump(): void {
+    while (!this.#stopped) {
+      const job = this.options.places.take();
+      if (!job) break;
+      this.#background(this.#run(job));
+    }
+    if (this.#refused && this.room > this.options.capacity / 2) {
+      this.#refused = false;
+      this.options.onRoom();
+    }
+  }
+
+  /** Ends: nothing new begins, what runs is recorded, what waits goes back to the table. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    const waiting = this.options.places.expire({ crowded: Number.POSITIVE_INFINITY, others: Number.POSITIVE_INFINITY });
+    for (const { job } of waiting) this.#background(this.#giveBack(job.event, [job.delivery]));
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  async #run(job: LaneJob): Promise<void> {
+    const { event, delivery } = job;
+    const { places, attempts, log } = this.options;
+    const { clientId, eventId, body } = event.event;
+    let sent = false;
+    let last = false;
+    try {
+      if (performance.now() - event.claimedAt > GIVEN_BACK_AFTER) {
+        await this.#giveBack(event, [delivery]);
+        return;
+      }
+      const plan = {
+        number: 1,
+        trigger: 'schedule' as const,
+        nextDelay: delayAfter(this.options.retryDelays, 1),
+        single: false,
+      };
+      await makeAttempt(attempts, { ...delivery, clientId, body }, plan, (outcome) => {
+        sent = true;
+        event.open--;
+        event.needsWorkflow ||= outcome.error !== null;
+        last = event.open === 0;
+        return this.#settlement(event);
+      });
+      if (last) this.#ready(event);
+    } catch (error) {
+      log.error(
+        { err: error, event_id: eventId, delivery_id: delivery.deliveryId },
+        'first attempt failed on our side',
+      );
+      // Sent but not recorded: the lease runs out and the sweep takes the event again. Not sent: the workflow tries.
+      if (!sent) this.#background(this.#leave(job));
+    } finally {
+      places.done(clientId, delivery.endpointId);
+      this.pump();
+    }
+  }
+
+  /** What to write about the event with its last first attempt; undefined while others are open. */
+  #settlement({ event, open, needsWorkflow, givenBack }: LaneEvent): Settlement | undefined {
+    if (open > 0) return undefined;
+    if (givenBack) return { eventId: event.eventId, outbox: 'attempt', held: false };
+    if (!needsWorkflow && this.options.workflows === 'retries-only') {
+      return { eventId: event.eventId, outbox: 'done', held: false };
+    }
+    return { eventId: event.eventId, outbox: 'start', held: needsWorkflow };
+  }
+
+  #ready({ event, needsWorkflow, givenBack }: LaneEvent): void {
+    if (givenBack || (!needsWorkflow && this.options.workflows === 'retries-only')) return;
+    this.options.onReady([event.eventId], needsWorkflow);
+  }
+
+  #expire(): void {
+    const now = performance.now();
+    const expired = this.options.places.expire({ crowded: now - LEFT_AFTER, others: now - GIVEN_BACK_AFTER });
+    for (const { job, crowded } of expired) {
+      this.#background(crowded ? this.#leave(job) : this.#giveBack(job.event, [job.delivery]));
+    }
+  }
+
+  /** To the workflow, whose activities wait their turn without holding a place here. */
+  async #leave({ event, delivery }: LaneJob): Promise<void> {
+    await releaseClaims(this.options.db, [delivery.deliveryId]);
+    event.open--;
+    event.needsWorkflow = true;
+    await this.#settle(event);
+  }
+
+  /** To the table, from where the sweep of any worker takes it again. */
+  async #giveBack(event: LaneEvent, deliveries: readonly FreshDelivery[]): Promise<void> {
+    await releaseClaims(
+      this.options.db,
+      deliveries.map((delivery) => delivery.deliveryId),
+    );
+    event.open -= deliveries.length;
+    event.givenBack = true;
+    if (event.open === 0) await releaseEvents(this.options.db, [event.event.eventId]);
+  }
+
+  async #settle(event: LaneEvent): Promise<void> {
+    const settlement = this.#settlement(event);
+    if (!settlement) return;
+    await this.options.attempts.recorder.record(undefined, settlement);
+    this.#ready(event);
+  }
+
+  #background(work: Promise<void>): void {
+    const guarded = work
+      .catch((error) => this.options.log.warn({ err: error }, 'left to the sweep'))
+      .finally(() => this.#running.delete(guarded));
+    this.#running.add(guarded);
+  }
+}

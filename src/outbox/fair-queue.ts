@@ -1,0 +1,161 @@
+export interface Limits {
+  /** Jobs under way at once: for one endpoint, for one client, in all. */
+  perEndpoint: number;
+  perClient: number;
+  total: number;
+}
+
+interface EndpointLine<Job> {
+  id: string;
+  client: ClientLine<Job>;
+  active: number;
+  jobs: { job: Job; since: number }[];
+  /** Whether it stands in its client's line. */
+  queued: boolean;
+}
+
+interface ClientLine<Job> {
+  id: string;
+  active: number;
+  endpoints: Map<string, EndpointLine<Job>>;
+  /** Endpoints with a job and a place for it, each once, served in turn. */
+  ready: EndpointLine<Job>[];
+  queued: boolean;
+}
+
+/**
+ * Waiting jobs, served in turn across clients and, within a client, across its endpoints, with a bound on what is under
+ * way for each: a client's flood, or its dead receiver, takes nobody else's place. Plain data, no timers.
+ */
+export class FairQueue<Job> {
+  readonly #clients = new Map<string, ClientLine<Job>>();
+  readonly #ready: ClientLine<Job>[] = [];
+  #active = 0;
+  #waiting = 0;
+
+  constructor(private readonly limits: Limits) {}
+
+  get active(): number {
+    return this.#active;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  push(clientId: string, endpointId: string, job: Job, now: number): void {
+    const endpoint = this.#endpoint(clientId, endpointId);
+    endpoint.jobs.push({ job, since: now });
+    this.#waiting++;
+    this.#enqueue(endpoint);
+  }
+
+  /** The next job that has a place, which counts as under way until `done`; undefined where none has. */
+  take(): Job | undefined {
+    if (this.#active >= this.limits.total) return undefined;
+    for (let client = this.#ready.shift(); client; client = this.#ready.shift()) {
+      client.queued = false;
+      const endpoint = this.#nextEndpoint(client);
+      const waiting = endpoint?.jobs.shift();
+      if (!endpoint || !waiting) continue;
+      endpoint.active++;
+      client.active++;
+      this.#active++;
+      this.#waiting--;
+      this.#enqueue(endpoint);
+      this.#enqueueClient(client);
+      return waiting.job;
+    }
+    return undefined;
+  }
+
+  /** Takes a place for a job that never waited here; false where there is none. */
+  tryPlace(clientId: string, endpointId: string): boolean {
+    const endpoint = this.#endpoint(clientId, endpointId);
+    const { perEndpoint, perClient, total } = this.limits;
+    const place = endpoint.active < perEndpoint && endpoint.client.active < perClient && this.#active < total;
+    if (place) {
+      endpoint.active++;
+      endpoint.client.active++;
+      this.#active++;
+    } else {
+      this.#forgetIfIdle(endpoint);
+    }
+    return place;
+  }
+
+  /** Gives the place of a job back. */
+  done(clientId: string, endpointId: string): void {
+    const endpoint = this.#endpoint(clientId, endpointId);
+    endpoint.active--;
+    endpoint.client.active--;
+    this.#active--;
+    this.#enqueue(endpoint);
+    this.#enqueueClient(endpoint.client);
+    this.#forgetIfIdle(endpoint);
+  }
+
+  /**
+   * Removes the jobs that have waited since before `crowded`, where their own endpoint or client has no place for them, or
+   * since before `others`, where only the whole has none.
+   */
+  expire(before: { crowded: number; others: number }): { job: Job; crowded: boolean }[] {
+    const expired: { job: Job; crowded: boolean }[] = [];
+    for (const client of this.#clients.values()) {
+      for (const endpoint of client.endpoints.values()) {
+        const crowded = endpoint.active >= this.limits.perEndpoint || client.active >= this.limits.perClient;
+        const limit = crowded ? before.crowded : before.others;
+        while (endpoint.jobs[0] && endpoint.jobs[0].since < limit) {
+          const waiting = endpoint.jobs.shift();
+          if (waiting) expired.push({ job: waiting.job, crowded });
+        }
+        this.#forgetIfIdle(endpoint);
+      }
+    }
+    this.#waiting -= expired.length;
+    return expired;
+  }
+
+  #endpoint(clientId: string, endpointId: string): EndpointLine<Job> {
+    let client = this.#clients.get(clientId);
+    if (!client) {
+      client = { id: clientId, active: 0, endpoints: new Map(), ready: [], queued: false };
+      this.#clients.set(clientId, client);
+    }
+    let endpoint = client.endpoints.get(endpointId);
+    if (!endpoint) {
+      endpoint = { id: endpointId, client, active: 0, jobs: [], queued: false };
+      client.endpoints.set(endpointId, endpoint);
+    }
+    return endpoint;
+  }
+
+  #nextEndpoint(client: ClientLine<Job>): EndpointLine<Job> | undefined {
+    for (let endpoint = client.ready.shift(); endpoint; endpoint = client.ready.shift()) {
+      endpoint.queued = false;
+      if (endpoint.jobs.length > 0 && endpoint.active < this.limits.perEndpoint) return endpoint;
+      this.#forgetIfIdle(endpoint);
+    }
+    return undefined;
+  }
+
+  #enqueue(endpoint: EndpointLine<Job>): void {
+    if (endpoint.queued || endpoint.jobs.length === 0 || endpoint.active >= this.limits.perEndpoint) return;
+    endpoint.queued = true;
+    endpoint.client.ready.push(endpoint);
+    this.#enqueueClient(endpoint.client);
+  }
+
+  #enqueueClient(client: ClientLine<Job>): void {
+    if (client.queued || client.ready.length === 0 || client.active >= this.limits.perClient) return;
+    client.queued = true;
+    this.#ready.push(client);
+  }
+
+  #forgetIfIdle(endpoint: EndpointLine<Job>): void {
+    if (endpoint.active > 0 || endpoint.jobs.length > 0 || endpoint.queued) return;
+    const { client } = endpoint;
+    client.endpoints.delete(endpoint.id);
+    if (client.endpoints.size === 0 && !client.queued) this.#clients.delete(client.id);
+  }
+}

@@ -1,0 +1,7 @@
+/** How long one process works on an event or an attempt before another may take it (design, Every attempt begins with a claim). */
+export const LEASE = {
+  /** Of an event and of an attempt's claim, on Postgres's clock. */
+  seconds: 30,
+  /** An attempt takes up to 15 s and a second for the body: one with less left than this is not begun, ms. */
+  leastLeft: 20_000,
+} as const;

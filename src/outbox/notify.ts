@@ -1,0 +1,66 @@
+import pg from 'pg';
+import type { Database } from '../database/database.js';
+import type { Secret } from '../secret.js';
+import type { Log } from '../telemetry/log.js';
+import type { Handover } from './handover.js';
+
+const CHANNEL = 'outbox';
+/** NOTIFY serialises commits when it is part of them, so it follows, and once for all events of this time, ms. */
+const COALESCE = 20;
+const RECONNECT = 1_000;
+
+/** The handover of a process that has no lane: the rows are left free and workers are told, at most once in 20 ms. */
+export function notifyHandover(database: Database, log?: Log): Handover & { flush(): Promise<void> } {
+  let timer: NodeJS.Timeout | undefined;
+  const notify = async () => {
+    clearTimeout(timer);
+    timer = undefined;
+    try {
+      await database.query('select pg_notify($1, $2)', [CHANNEL, '']);
+    } catch (error) {
+      // The workers' sweep finds the event within a second all the same.
+      log?.warn({ err: error }, 'workers could not be notified');
+    }
+  };
+  return {
+    claims: false,
+    committed() {
+      timer ??= setTimeout(notify, COALESCE);
+    },
+    async flush() {
+      if (timer) await notify();
+    },
+  };
+}
+
+/** Calls `onNotify` at each notification, and after each reconnection, since some may have been missed. */
+export function listenForEvents(url: Secret, onNotify: () => void, log: Log): { stop(): Promise<void> } {
+  let stopped = false;
+  let client: pg.Client | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const reconnect = () => {
+    if (!stopped) timer = setTimeout(connect, RECONNECT);
+  };
+  const connect = async () => {
+    const connection = new pg.Client({ connectionString: url.reveal(), keepAlive: true });
+    client = connection;
+    connection.on('notification', onNotify);
+    connection.on('error', (error) => log.warn({ err: error }, 'lost the connection that listens for events'));
+    connection.once('end', reconnect);
+    try {
+      await connection.connect();
+      await connection.query(`listen ${CHANNEL}`);
+      onNotify();
+    } catch {
+      await connection.end().catch(() => undefined);
+    }
+  };
+  void connect();
+  return {
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await client?.end().catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { Connection } from '@temporalio/client';
+import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.js';
+import type { Config } from '../config.js';
+
+/** The console remembers what ended for 30 days. */
+const RETENTION_SECONDS = 30 * 24 * 3_600;
+const ALREADY_EXISTS = 6;
+const NOT_FOUND = 5;
+
+/** IndexedValueType of temporal.api.enums.v1. */
+const INDEXED_VALUE_TYPE = { KEYWORD: 2, KEYWORD_LIST: 7 } as const;
+
+/**
+ * Makes the namespace where it is missing, sets its retention, and registers the search attributes. Safe to run again, and
+ * twice at once.
+ * @returns what was done, a line each
+ */
+export async function migrateTemporal(temporal: Config['temporal']): Promise<string[]> {
+  const { address, namespace, tls, apiKey } = temporal;
+  const connection = await Connection.connect({
+    address,
+    ...(tls && { tls: true }),
+    ...(apiKey && { apiKey: apiKey.reveal() }),
+  });
+  try {
+    const done = [];
+    if (await registerNamespace(connection, namespace)) done.push(`namespace ${namespace} made`);
+    const added = await registerSearchAttributes(connection, namespace);
+    if (added.length > 0) done.push(`search attributes added: ${added.join(', ')}`);
+    return done;
+  } finally {
+    await connection.close();
+  }
+}
+
+async function registerNamespace(connection: Connection, namespace: string): Promise<boolean> {
+  const retention = { seconds: int64(RETENTION_SECONDS) };
+  try {
+    const { config } = await connection.workflowService.describeNamespace({ namespace });
+    if (config?.workflowExecutionRetentionTtl?.seconds?.toNumber() !== RETENTION_SECONDS) {
+      await connection.workflowService.updateNamespace({
+        namespace,
+        config: { workflowExecutionRetentionTtl: retention },
+      });
+    }
+    return false;
+  } catch (error) {
+    if ((error as { code?: number }).code !== NOT_FOUND) throw error;
+  }
+  try {
+    await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: retention });
+  } catch (error) {
+    if ((error as { code?: number }).code !== ALREADY_EXISTS) throw error;
+  }
+  return true;
+}
+
+/** The frontend learns of a new namespace within seconds: until then it does not know it. */
+async function registerSearchAttributes(connection: Connection, namespace: string): Promise<string[]> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+      const missing = SEARCH_ATTRIBUTES.filter(({ name }) => customAttributes?.[name] === undefined);
+      if (missing.length > 0) {
+        await connection.operatorService.addSearchAttributes({
+          namespace,
+          searchAttributes: Object.fromEntries(
+            missing.map(({ name, type }) => [name, INDEXED_VALUE_TYPE[type as keyof typeof INDEXED_VALUE_TYPE]]),
+          ),
+        });
+      }
+      return missing.map(({ name }) => name);
+    } catch (error) {
+      if ((error as { code?: number }).code !== NOT_FOUND || attempt === 30) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  }
+}
+
+/** protobufjs takes a plain object for a 64-bit number. */
+function int64(value: number) {
+  return { low: value | 0, high: 0, unsigned: false } as never;
+}

@@ -1,0 +1,136 @@
+import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@temporalio/client';
+import { type NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
+import type { Config } from '../config.js';
+import type { Log } from '../telemetry/log.js';
+import { connectWorker } from './connection.js';
+
+const RECONNECT_FIRST = 500;
+const RECONNECT_LONGEST = 10_000;
+/** Histories are short, so that reading one again is cheap and a small cache does: 140 KB each (design, Temporal). */
+const CACHED_WORKFLOWS = 300;
+const ACTIVITIES_AT_ONCE = 200;
+/** An attempt under way may take its 16 s to end. */
+const GRACE = '20s';
+
+export interface TemporalWorkerOptions {
+  temporal: Config['temporal'];
+  activities: object;
+  /** Told when a connection stands: work may have waited for it. */
+  onConnected: () => void;
+  log: Log;
+}
+
+/**
+ * The worker of the task queue, and the client on the same connection. Temporal may be away, at the start or at any time:
+ * it connects again until it is stopped.
+ */
+export class TemporalWorker {
+  #connected: { client: Client; eager: boolean } | undefined;
+  #worker: Worker | undefined;
+  #loop: Promise<void> | undefined;
+  readonly #stop = new AbortController();
+
+  constructor(private readonly options: TemporalWorkerOptions) {}
+
+  /** A client whose starts run their first task in this process; undefined while Temporal is away. */
+  get client(): { client: Client; eager: boolean } | undefined {
+    return this.#connected;
+  }
+
+  start(): void {
+    installRuntime(this.options.log);
+    this.#loop = this.#run();
+  }
+
+  /** Ends: no new tasks, what runs is finished (at most 20 s). */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    if (this.#worker?.getState() === 'RUNNING') this.#worker.shutdown();
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    const { log } = this.options;
+    let delay = RECONNECT_FIRST;
+    while (!this.#stop.signal.aborted) {
+      let connection: NativeConnection | undefined;
+      try {
+        connection = await connectWorker(this.options.temporal);
+        await this.#serve(connection);
+        delay = RECONNECT_FIRST;
+      } catch (error) {
+        log.warn({ err: error }, `Temporal is away; tried again in ${delay} ms`);
+        delay = Math.min(delay * 2, RECONNECT_LONGEST);
+      } finally {
+        this.#connected = undefined;
+        this.#worker = undefined;
+        await connection?.close().catch(() => undefined);
+      }
+      await sleep(delay, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+    }
+  }
+
+  async #serve(connection: NativeConnection): Promise<void> {
+    const { namespace } = this.options.temporal;
+    const worker = await Worker.create({
+      connection,
+      namespace,
+      taskQueue: TASK_QUEUE,
+      activities: this.options.activities,
+      ...workflowCode(),
+      maxCachedWorkflows: CACHED_WORKFLOWS,
+      maxConcurrentActivityTaskExecutions: ACTIVITIES_AT_ONCE,
+      workflowTaskPollerBehavior: { type: 'autoscaling' },
+      activityTaskPollerBehavior: { type: 'autoscaling' },
+      shutdownGraceTime: GRACE,
+    });
+    if (this.#stop.signal.aborted) {
+      await worker.runUntil(Promise.resolve());
+      return;
+    }
+    this.#worker = worker;
+    this.#connected = { client: new Client({ connection, namespace }), eager: true };
+    this.options.log.info({ address: this.options.temporal.address, namespace }, 'connected to Temporal');
+    this.options.onConnected();
+    await worker.run();
+  }
+}
+
+/** The bundle that the build makes; from sources (tests) it is made on the spot. */
+function workflowCode(): { workflowBundle: { codePath: string } } | { workflowsPath: string } {
+  const bundle = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
+  if (existsSync(bundle)) return { workflowBundle: { codePath: bundle } };
+  return { workflowsPath: fileURLToPath(new URL('../../workflows/index.js', import.meta.url)) };
+}
+
+let installed = false;
+
+/** The SDK's runtime, once in a process: our log, and our signals (it would end the worker on its own otherwise). */
+function installRuntime(log: Log): void {
+  if (installed) return;
+  installed = true;
+  Runtime.install({
+    shutdownSignals: [],
+    logger: {
+      log: (level, message, meta) => write(log, level, message, meta),
+      trace: (message, meta) => write(log, 'TRACE', message, meta),
+      debug: (message, meta) => write(log, 'DEBUG', message, meta),
+      info: (message, meta) => write(log, 'INFO', message, meta),
+      warn: (message, meta) => write(log, 'WARN', message, meta),
+      error: (message, meta) => write(log, 'ERROR', message, meta),
+    },
+  });
+}
+
+/** The SDK's chatter is worth a debug line; its warnings keep their level. */
+function write(log: Log, level: string, message: string, meta?: Record<string | symbol, unknown>): void {
+  const { error, ...fields } = meta ?? {};
+  const line = { ...fields, ...(error !== undefined && { err: error }), sdk: true };
+  if (level === 'ERROR') log.error(line, message);
+  else if (level === 'WARN') log.warn(line, message);
+  else log.debug(line, message);
+}

@@ -1,0 +1,83 @@
+import type { Handle } from '../database/database.js';
+import type { DeliveryStatus } from '../database/generated/enums.js';
+import { LEASE } from '../outbox/lease.js';
+
+/** Which attempt is to be made, and by whom. */
+export interface AttemptRequest {
+  deliveryId: string;
+  /** 1 for the first. */
+  number: number;
+  /** The workflow that may make it; null: the event's own. */
+  owner: string | null;
+  /** A single attempt at a delivery that has ended (a retry by hand). */
+  single: boolean;
+}
+
+/** What a claimed attempt needs. */
+export interface ClaimedAttempt {
+  deliveryId: string;
+  clientId: string;
+  endpointId: string;
+  url: string;
+  secretEnvelope: string;
+  body: string;
+}
+
+/**
+ * Claims one attempt: nobody else makes it while the claim lasts. Undefined where it may not be made (now):
+ * `readStanding` says why.
+ */
+export async function claimAttempt(db: Handle, request: AttemptRequest): Promise<ClaimedAttempt | undefined> {
+  const [row] = await db.query<ClaimedAttempt>(CLAIM, [
+    request.deliveryId,
+    request.number,
+    request.owner,
+    request.single,
+    LEASE.seconds,
+  ]);
+  return row;
+}
+
+const CLAIM = `
+update deliveries d set attempting_until = now() + $5::int * interval '1 second'
+  from webhook_endpoints e, events v
+ where d.id = $1::uuid and e.id = d.endpoint_id and v.id = d.event_id
+   and d.attempt_count = $2::int - 1
+   and d.owner is not distinct from $3::text
+   and (d.status = 'pending' or $4::boolean)
+   and (d.attempting_until is null or d.attempting_until <= now())
+   and e.enabled and e.deleted_at is null
+returning d.id as "deliveryId", d.client_id as "clientId", d.endpoint_id as "endpointId",
+          e.url, e.secret_envelope as "secretEnvelope", v.body`;
+
+/** How a delivery stands, for an attempt that could not be claimed. Times in ms. */
+export interface Standing {
+  status: DeliveryStatus;
+  reason: string | null;
+  owner: string | null;
+  attemptCount: number;
+  /** What is left of another's claim; 0: none. */
+  claimedFor: number;
+  /** Until the planned time of the next attempt; null: none planned. */
+  untilNext: number | null;
+  endpointActive: boolean;
+  endpointDeleted: boolean;
+  /** What the attempt asked for gave, where it is recorded already. */
+  recorded: { responseStatus: number | null; error: string | null } | null;
+}
+
+/** Undefined where the delivery is gone (removed by retention). */
+export async function readStanding(db: Handle, request: AttemptRequest): Promise<Standing | undefined> {
+  const [row] = await db.query<Standing>(STANDING, [request.deliveryId, request.number]);
+  return row;
+}
+
+const STANDING = `
+select d.status::text, d.reason, d.owner, d.attempt_count as "attemptCount",
+       greatest(0, ceil(extract(epoch from d.attempting_until - now()) * 1000))::int as "claimedFor",
+       greatest(0, ceil(extract(epoch from d.next_attempt_at - now()) * 1000))::int as "untilNext",
+       e.enabled and e.deleted_at is null as "endpointActive", e.deleted_at is not null as "endpointDeleted",
+       (select json_build_object('responseStatus', a.response_status, 'error', a.error)
+          from attempts a where a.delivery_id = d.id and a.number = $2::int) as recorded
+  from deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+ where d.id = $1::uuid`;

@@ -1,0 +1,49 @@
+import type { Handle } from '../database/database.js';
+
+export type DisabledReason = 'owner' | 'operator' | 'gone' | 'failing';
+export type CancelReason = 'endpoint_disabled' | 'endpoint_deleted' | 'endpoint_gone';
+
+/** Ends the endpoint's pending deliveries as `cancelled`. Their workflows see it at their next claim. */
+export async function cancelPending(db: Handle, endpointId: string, reason: CancelReason): Promise<void> {
+  await db.prisma.delivery.updateMany({
+    where: { endpointId, status: 'pending' },
+    data: { status: 'cancelled', reason, nextAttemptAt: null, finishedAt: new Date() },
+  });
+}
+
+/**
+ * Disables an endpoint and cancels what is pending for it; to be called in a transaction. False where it was disabled or
+ * deleted already: then nothing changes, and the reason given first stays.
+ */
+export async function disableEndpoint(db: Handle, endpointId: string, reason: DisabledReason): Promise<boolean> {
+  const { count } = await db.prisma.endpoint.updateMany({
+    where: { id: endpointId, enabled: true, deletedAt: null },
+    data: { enabled: false, disabledReason: reason },
+  });
+  if (count === 0) return false;
+  await cancelPending(db, endpointId, reason === 'gone' ? 'endpoint_gone' : 'endpoint_disabled');
+  return true;
+}
+
+/**
+ * Whether an endpoint whose delivery has just been exhausted counts as failing: no success for `disableAfter` ms since it
+ * was enabled, with failures all that time, over at least two exhausted deliveries (contract, Delivery on the wire).
+ */
+export async function isFailing(db: Handle, endpointId: string, disableAfter: number): Promise<boolean> {
+  if (disableAfter === 0) return false;
+  const [row] = await db.query<{ failing: boolean }>(IS_FAILING, [endpointId, disableAfter]);
+  return row?.failing ?? false;
+}
+
+const IS_FAILING = `
+with since as (
+  select greatest(e.enabled_at, (
+           select max(d.finished_at) from deliveries d where d.endpoint_id = e.id and d.status = 'succeeded')) as at
+    from webhook_endpoints e where e.id = $1::uuid
+), exhausted as (
+  select count(*) as deliveries, min(d.created_at) as first
+    from deliveries d, since
+   where d.endpoint_id = $1::uuid and d.status = 'failed' and d.finished_at > since.at
+)
+select deliveries >= 2 and greatest(first, since.at) <= now() - $2::bigint * interval '1 millisecond' as failing
+  from exhausted, since`;

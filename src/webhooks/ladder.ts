@@ -1,0 +1,7 @@
+/**
+ * The retry ladder (spec §6, Retries): after attempt n, counted from the ladder's start, comes a wait of `delays[n - 1]`
+ * ms; after the last there is none. Pure: workflows use it too.
+ */
+export function delayAfter(delays: readonly number[], attempt: number): number | null {
+  return delays[attempt - 1] ?? null;
+}

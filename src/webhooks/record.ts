@@ -1,0 +1,97 @@
+import type { Handle } from '../database/database.js';
+import type { DeliveryStatus, OutboxState } from '../database/generated/enums.js';
+import type { SendOutcome } from './send.js';
+
+export type Trigger = 'schedule' | 'manual' | 'recover';
+
+/** An attempt that was made, and what follows from it. */
+export interface MadeAttempt {
+  deliveryId: string;
+  number: number;
+  trigger: Trigger;
+  url: string;
+  outcome: SendOutcome;
+  /** ms to wait after a failure; null: the ladder ends here. */
+  nextDelay: number | null;
+  /** A success ends even a delivery that has ended otherwise; a failure leaves that as it is. */
+  single: boolean;
+}
+
+/** How the delivery stands after the record. */
+export interface RecordedAttempt {
+  deliveryId: string;
+  status: DeliveryStatus;
+  reason: string | null;
+}
+
+/** What becomes of an event whose first attempts are over; `held`: the lease stays with this process. */
+export interface Settlement {
+  eventId: string;
+  outbox: OutboxState;
+  held: boolean;
+}
+
+/**
+ * Records attempts and settles events in one statement. An attempt recorded before is left alone (the answer has no row
+ * for it); a status changes only from `pending`, but for a `single` success.
+ */
+export function recordAttempts(
+  db: Handle,
+  attempts: readonly MadeAttempt[],
+  settlements: readonly Settlement[],
+): Promise<RecordedAttempt[]> {
+  return db.query<RecordedAttempt>(RECORD, [
+    attempts.map((a) => a.deliveryId),
+    attempts.map((a) => a.number),
+    attempts.map((a) => a.trigger),
+    attempts.map((a) => a.url),
+    attempts.map((a) => a.outcome.t),
+    attempts.map((a) => a.outcome.startedAt.toISOString()),
+    attempts.map((a) => Math.round(a.outcome.durationMs)),
+    attempts.map((a) => a.outcome.responseStatus),
+    attempts.map((a) => a.outcome.responseBody),
+    attempts.map((a) => a.outcome.error),
+    attempts.map((a) => a.nextDelay),
+    attempts.map((a) => a.single),
+    settlements.map((s) => s.eventId),
+    settlements.map((s) => s.outbox),
+    settlements.map((s) => s.held),
+  ]);
+}
+
+const RECORD = `
+with input as (
+  select * from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::int[],
+                       $8::int[], $9::text[], $10::text[], $11::bigint[], $12::boolean[])
+    as i(delivery_id, number, trigger, url, t, started_at, duration_ms, response_status, response_body, error, next_delay, single)
+), updated as (
+  update deliveries d set
+    attempt_count = i.number,
+    attempting_until = null,
+    status = case
+      when i.error is null and (d.status = 'pending' or i.single) then 'succeeded'
+      when d.status = 'pending' and i.error is not null and i.next_delay is null then 'failed'
+      else d.status end,
+    reason = case
+      when i.error is null and (d.status = 'pending' or i.single) then null
+      when d.status = 'pending' and i.next_delay is null then 'exhausted'
+      else d.reason end,
+    next_attempt_at = case
+      when d.status = 'pending' and i.error is not null then now() + i.next_delay * interval '1 millisecond' end,
+    finished_at = case
+      when d.status = 'pending' and (i.error is null or i.next_delay is null) then now()
+      when i.single and i.error is null then now()
+      else d.finished_at end
+    from input i
+   where d.id = i.delivery_id and d.attempt_count = i.number - 1
+  returning d.id, d.status, d.reason
+), recorded as (
+  insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status, response_body, error)
+  select i.delivery_id, i.number, i.trigger, i.url, i.t, i.started_at, i.duration_ms, i.response_status, i.response_body, i.error
+    from input i join updated u on u.id = i.delivery_id
+), settled as (
+  update events v set outbox = s.outbox, lease_until = case when s.held then v.lease_until else now() end
+    from unnest($13::uuid[], $14::outbox_state[], $15::boolean[]) as s(id, outbox, held)
+   where v.id = s.id and v.outbox <> 'done'
+)
+select id as "deliveryId", status::text, reason from updated`;

@@ -1,0 +1,255 @@
+import { ExpressLane, type LaneJob, type LaneOptions } from '../../src/outbox/express-lane.js';
+import { FairQueue } from '../../src/outbox/fair-queue.js';
+import { Recorder } from '../../src/outbox/recorder.js';
+import { Sweep } from '../../src/outbox/sweep.js';
+import type { Sender } from '../../src/webhooks/send.js';
+import { commitEvent, expireLeases } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { ENDPOINT_SECRET, fakeSender, makeClient, masterKeys, outcome, refusedBy } from '../support/factories.js';
+import { silentLog } from '../support/silent-log.js';
+import { waitFor } from '../support/wait-for.js';
+
+let db: TestDatabase;
+const lanes: { stop(): Promise<void> }[] = [];
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterEach(async () => {
+  for (const lane of lanes.splice(0)) await lane.stop();
+  await db.query(`update events set outbox = 'done'`, []);
+});
+afterAll(() => db.drop());
+
+function openLane(
+  sender: Sender,
+  options: Partial<LaneOptions> & { limits?: ConstructorParameters<typeof FairQueue>[0] } = {},
+) {
+  const ready: { eventId: string; urgent: boolean }[] = [];
+  const recorder = new Recorder(db, silentLog);
+  const onReady = (eventIds: string[], urgent: boolean) =>
+    ready.push(...eventIds.map((eventId) => ({ eventId, urgent })));
+  const lane = new ExpressLane({
+    db,
+    places: new FairQueue<LaneJob>(options.limits ?? { perEndpoint: 10, perClient: 20, total: 50 }),
+    attempts: { database: db, masterKeys, sender, recorder, disableAfter: 0, log: silentLog },
+    retryDelays: [0, 300_000],
+    workflows: 'every-event',
+    capacity: 1_000,
+    onReady,
+    onRoom: () => undefined,
+    log: silentLog,
+    ...options,
+  });
+  const sweep = new Sweep({ db, lane, recorder, onReady, log: silentLog });
+  lanes.push(sweep, lane);
+  return { lane, sweep, ready };
+}
+
+const readEvent = (id: string) =>
+  db.prisma.event.findUniqueOrThrow({ where: { id }, include: { deliveries: { include: { attempts: true } } } });
+const settled = (id: string) =>
+  waitFor('the event to be settled', async () => {
+    const event = await readEvent(id);
+    return event.outbox !== 'attempt' && event;
+  });
+
+describe('the express lane', () => {
+  it('makes the first attempts at once, signed with the secret of each endpoint, and passes the event on once', async () => {
+    const sender = fakeSender();
+    const { lane, ready } = openLane(sender);
+    const event = await commitEvent(db, { endpoints: 2 });
+    lane.committed(event);
+    const { outbox, deliveries } = await settled(event.eventId);
+    expect(outbox).toBe('start');
+    expect(deliveries.map(({ status, attempts }) => [status, attempts.length])).toEqual([
+      ['succeeded', 1],
+      ['succeeded', 1],
+    ]);
+    expect(sender.sent.map(({ body, secret }) => [body, secret.reveal()])).toEqual([
+      [event.body, ENDPOINT_SECRET],
+      [event.body, ENDPOINT_SECRET],
+    ]);
+    await waitFor('the starter to be told', () => ready.length > 0);
+    expect(ready).toEqual([{ eventId: event.eventId, urgent: false }]);
+  });
+
+  it('needs no workflow for what was delivered everywhere where WORKFLOWS=retries-only', async () => {
+    const { lane, ready } = openLane(fakeSender(), { workflows: 'retries-only' });
+    const event = await commitEvent(db);
+    lane.committed(event);
+    expect(await settled(event.eventId)).toMatchObject({ outbox: 'done' });
+    expect(ready).toEqual([]);
+  });
+
+  it('hands a failure to the workflow at once and keeps the lease for that', async () => {
+    const { lane, ready } = openLane(
+      fakeSender(() => refusedBy(503)),
+      { workflows: 'retries-only' },
+    );
+    const event = await commitEvent(db);
+    lane.committed(event);
+    const { outbox, leaseUntil, deliveries } = await settled(event.eventId);
+    expect({ outbox, deliveries }).toMatchObject({
+      outbox: 'start',
+      deliveries: [{ status: 'pending', attemptCount: 1 }],
+    });
+    expect(leaseUntil.getTime()).toBeGreaterThan(Date.now() + 5_000);
+    await waitFor('the starter to be told', () => ready.length > 0);
+    expect(ready).toEqual([{ eventId: event.eventId, urgent: true }]);
+  });
+
+  it('disables the endpoint on 410 and cancels its other deliveries', async () => {
+    const { lane } = openLane(fakeSender(() => refusedBy(410)));
+    const clientId = await makeClient(db);
+    const event = await commitEvent(db, { clientId });
+    const other = await commitEvent(db, { clientId, endpoints: 0 });
+    lane.committed(event);
+    const { deliveries } = await settled(event.eventId);
+    expect(deliveries).toMatchObject([{ status: 'failed', reason: 'endpoint_gone', attemptCount: 1 }]);
+    expect((await readEvent(other.eventId)).deliveries).toMatchObject([
+      { status: 'cancelled', reason: 'endpoint_gone' },
+    ]);
+    const endpoint = await db.prisma.endpoint.findUniqueOrThrow({ where: { id: event.deliveries[0]!.endpointId } });
+    expect(endpoint).toMatchObject({ enabled: false, disabledReason: 'gone' });
+  });
+
+  it('leaves what waits too long for a slow receiver to the workflow, with its claim given back', async () => {
+    let release: () => void = () => undefined;
+    const slow = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const sender = fakeSender(async () => {
+      await slow;
+      return outcome();
+    });
+    const { lane, ready } = openLane(sender, { limits: { perEndpoint: 1, perClient: 5, total: 9 } });
+    const clientId = await makeClient(db);
+    const first = await commitEvent(db, { clientId });
+    const second = await commitEvent(db, { clientId, endpoints: 0 });
+    lane.committed(first);
+    lane.committed(second);
+    const { outbox, deliveries } = await settled(second.eventId);
+    expect({ outbox, deliveries }).toMatchObject({
+      outbox: 'start',
+      deliveries: [{ attemptCount: 0, attemptingUntil: null }],
+    });
+    expect(ready).toEqual([{ eventId: second.eventId, urgent: true }]);
+    release();
+    expect(await settled(first.eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
+  });
+
+  it('lets what it has no room for wait in the table, and the sweep brings it back', async () => {
+    const { lane, sweep } = openLane(fakeSender(), { capacity: 0 });
+    const event = await commitEvent(db);
+    lane.committed(event);
+    await waitFor('the claim to be given back', async () => {
+      const { deliveries } = await readEvent(event.eventId);
+      return deliveries[0]!.attemptingUntil === null;
+    });
+    await sweep.stop();
+    const later = openLane(fakeSender());
+    await waitFor('the event to be taken', async () => {
+      later.sweep.now();
+      return (await readEvent(event.eventId)).outbox === 'start';
+    });
+  });
+
+  it('gives back what waits when it stops, and finishes what runs', async () => {
+    let release: () => void = () => undefined;
+    const running = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const sender = fakeSender(async () => {
+      await running;
+      return outcome();
+    });
+    const { lane } = openLane(sender, { limits: { perEndpoint: 1, perClient: 1, total: 1 } });
+    const [first, second] = [await commitEvent(db), await commitEvent(db)];
+    lane.committed(first);
+    lane.committed(second);
+    const stopped = lane.stop();
+    release();
+    await stopped;
+    expect(await readEvent(first.eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
+    expect(await readEvent(second.eventId)).toMatchObject({
+      outbox: 'attempt',
+      deliveries: [{ attemptingUntil: null }],
+    });
+    expect(sender.sent).toHaveLength(1);
+  });
+
+  it('leaves an attempt that it cannot even sign to the workflow, where an operator sees why', async () => {
+    const sender = fakeSender();
+    const { lane, ready } = openLane(sender);
+    const event = await commitEvent(db);
+    const [delivery] = event.deliveries;
+    lane.committed({ ...event, deliveries: [{ ...delivery!, secretEnvelope: 'v1:00000000:AAAA' }] });
+    expect(await settled(event.eventId)).toMatchObject({
+      outbox: 'start',
+      deliveries: [{ attemptCount: 0, attemptingUntil: null }],
+    });
+    await waitFor('the starter to be told', () => ready.length > 0);
+    expect(sender.sent).toHaveLength(0);
+  });
+});
+
+describe('a crash loses nothing', () => {
+  it('between the commit and attempt 1: the sweep takes the event when its lease has run out', async () => {
+    const event = await commitEvent(db);
+    const sender = fakeSender();
+    const { sweep } = openLane(sender);
+    sweep.now();
+    await sweep.stop();
+    expect(sender.sent).toHaveLength(0); // still leased to the process that died
+
+    await expireLeases(db);
+    const next = openLane(sender);
+    next.sweep.now();
+    expect(await settled(event.eventId)).toMatchObject({ outbox: 'start', deliveries: [{ status: 'succeeded' }] });
+    expect(sender.sent).toHaveLength(1);
+  });
+
+  it('after attempt 1 was recorded for one of two endpoints: only the other is attempted again', async () => {
+    const event = await commitEvent(db, { endpoints: 2 });
+    const [done, open] = event.deliveries;
+    await db.prisma.delivery.update({
+      where: { id: done!.deliveryId },
+      data: { status: 'succeeded', attemptCount: 1, nextAttemptAt: null, attemptingUntil: null },
+    });
+    await expireLeases(db);
+    const sender = fakeSender();
+    const { sweep } = openLane(sender);
+    sweep.now();
+    await settled(event.eventId);
+    expect(sender.sent).toHaveLength(1);
+    const delivery = await db.prisma.delivery.findUniqueOrThrow({ where: { id: open!.deliveryId } });
+    expect(delivery).toMatchObject({ status: 'succeeded', attemptCount: 1 });
+  });
+
+  it('after every attempt was recorded, before the event was passed on: no attempt is repeated', async () => {
+    const event = await commitEvent(db);
+    await db.prisma.delivery.update({
+      where: { id: event.deliveries[0]!.deliveryId },
+      data: { attemptCount: 1, attemptingUntil: null },
+    });
+    await expireLeases(db);
+    const sender = fakeSender();
+    const { sweep, ready } = openLane(sender);
+    sweep.now();
+    expect(await settled(event.eventId)).toMatchObject({ outbox: 'start' });
+    await waitFor('the starter to be told', () => ready.length > 0);
+    expect(sender.sent).toHaveLength(0);
+  });
+
+  it('two workers that sweep at the same moment make each first attempt once', async () => {
+    const events = [];
+    for (let i = 0; i < 30; i++) events.push(await commitEvent(db, { claims: false }));
+    const sender = fakeSender();
+    const [a, b] = [openLane(sender), openLane(sender)];
+    a.sweep.now();
+    b.sweep.now();
+    for (const event of events) await settled(event.eventId);
+    expect(sender.sent).toHaveLength(30);
+    expect(new Set(sender.sent.map(({ body }) => body)).size).toBe(30);
+  });
+});

@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { FairQueue } from '../../src/outbox/fair-queue.js';
+
+const limits = { perEndpoint: 2, perClient: 3, total: 4 };
+const takeAll = <Job>(queue: FairQueue<Job>) => {
+  const jobs: Job[] = [];
+  for (let job = queue.take(); job !== undefined; job = queue.take()) jobs.push(job);
+  return jobs;
+};
+
+describe('FairQueue', () => {
+  it('serves clients in turn, so that a flood of one delays no other', () => {
+    const queue = new FairQueue<string>({ perEndpoint: 10, perClient: 10, total: 10 });
+    for (let i = 0; i < 5; i++) queue.push('loud', 'l1', `loud${i}`, 0);
+    queue.push('quiet', 'q1', 'quiet0', 0);
+    expect(takeAll(queue).slice(0, 3)).toEqual(['loud0', 'quiet0', 'loud1']);
+  });
+
+  it("serves a client's endpoints in turn, so that its dead one does not hold up its good one", () => {
+    const queue = new FairQueue<string>(limits);
+    for (let i = 0; i < 9; i++) queue.push('c', 'dead', `dead${i}`, 0);
+    queue.push('c', 'good', 'good0', 0);
+    expect(takeAll(queue)).toEqual(['dead0', 'good0', 'dead1']);
+  });
+
+  it('keeps the bounds per endpoint, per client and in all, and goes on when a place is given back', () => {
+    const queue = new FairQueue<string>(limits);
+    for (let i = 0; i < 3; i++) queue.push('a', 'a1', `a1-${i}`, 0);
+    for (let i = 0; i < 3; i++) queue.push('a', 'a2', `a2-${i}`, 0);
+    for (let i = 0; i < 3; i++) queue.push('b', 'b1', `b1-${i}`, 0);
+    expect(takeAll(queue)).toEqual(['a1-0', 'b1-0', 'a2-0', 'b1-1']);
+    expect(queue.active).toBe(4);
+    queue.done('b', 'b1');
+    expect(takeAll(queue)).toHaveLength(1);
+  });
+
+  it('expires what has waited too long and says whether its own endpoint was crowded', () => {
+    const queue = new FairQueue<string>({ perEndpoint: 1, perClient: 9, total: 9 });
+    queue.push('c', 'slow', 'first', 0);
+    queue.push('c', 'slow', 'second', 10);
+    queue.push('c', 'slow', 'third', 99);
+    expect(queue.take()).toBe('first');
+    expect(queue.expire({ crowded: 50, others: 0 })).toEqual([{ job: 'second', crowded: true }]);
+    expect(queue.waiting).toBe(1);
+  });
+
+  it('gives a place to a job that never waited only within the bounds', () => {
+    const queue = new FairQueue<string>(limits);
+    expect([1, 2, 3].map(() => queue.tryPlace('c', 'e'))).toEqual([true, true, false]);
+    queue.done('c', 'e');
+    expect(queue.tryPlace('c', 'e')).toBe(true);
+  });
+
+  it('loses and doubles no job, whatever the order of pushes, takes, ends and expiries', () => {
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant('push' as const), client: fc.nat(3), endpoint: fc.nat(2) }),
+      fc.record({ kind: fc.constant('take' as const) }),
+      fc.record({ kind: fc.constant('done' as const) }),
+      fc.record({ kind: fc.constant('expire' as const) }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+        const queue = new FairQueue<{ id: number; client: string; endpoint: string }>(limits);
+        const seen: number[] = [];
+        const running: { client: string; endpoint: string }[] = [];
+        let pushed = 0;
+        steps.forEach((action, now) => {
+          if (action.kind === 'push') {
+            const job = { id: pushed++, client: `c${action.client}`, endpoint: `c${action.client}e${action.endpoint}` };
+            queue.push(job.client, job.endpoint, job, now);
+          } else if (action.kind === 'take') {
+            const job = queue.take();
+            if (job) {
+              seen.push(job.id);
+              running.push(job);
+            }
+          } else if (action.kind === 'done') {
+            const job = running.shift();
+            if (job) queue.done(job.client, job.endpoint);
+          } else {
+            seen.push(...queue.expire({ crowded: now - 20, others: now - 40 }).map(({ job }) => job.id));
+          }
+          expect(queue.active).toBe(running.length);
+          expect(queue.active).toBeLessThanOrEqual(limits.total);
+        });
+        for (let guard = 0; guard < 1000 && (queue.waiting > 0 || running.length > 0); guard++) {
+          for (let job = queue.take(); job; job = queue.take()) {
+            seen.push(job.id);
+            running.push(job);
+          }
+          for (const job of running.splice(0)) queue.done(job.client, job.endpoint);
+        }
+        expect([...seen].sort((a, b) => a - b)).toEqual(Array.from({ length: pushed }, (_, i) => i));
+      }),
+    );
+  });
+});

@@ -1,0 +1,28 @@
+import type { Database } from '../../src/database/database.js';
+import type { CommittedEvent } from '../../src/outbox/handover.js';
+import { changeStatus } from '../../src/transfers/change-status.js';
+import { makeClient, makeEndpoint, makeTransfer } from './factories.js';
+
+/** A committed event with `endpoints` deliveries, whose first attempts are claimed or free. */
+export async function commitEvent(
+  db: Database,
+  options: { clientId?: string; endpoints?: number; claims?: boolean; url?: string } = {},
+): Promise<CommittedEvent> {
+  const { endpoints = 1, claims = true, url } = options;
+  const clientId = options.clientId ?? (await makeClient(db));
+  for (let i = 0; i < endpoints; i++) await makeEndpoint(db, clientId, url ? { url } : {});
+  const transfer = await makeTransfer(db, clientId);
+  const events: CommittedEvent[] = [];
+  const handover = { claims, committed: (event: CommittedEvent) => void events.push(event) };
+  await changeStatus(db, handover, { transferId: transfer.id, to: 'PROCESSING', reason: null });
+  return events[0]!;
+}
+
+/** As if the process that held these leases had died long ago. */
+export async function expireLeases(db: Database): Promise<void> {
+  await db.query(`update events set lease_until = now() - interval '1 second'`, []);
+  await db.query(
+    `update deliveries set attempting_until = now() - interval '1 second' where attempting_until is not null`,
+    [],
+  );
+}

@@ -1,0 +1,3 @@
+import { createLog } from '../../src/telemetry/log.js';
+
+export const silentLog = createLog('silent', 'test');

@@ -1,0 +1,185 @@
+import type { TransferStatus } from '../../src/database/generated/enums.js';
+import type { CommittedEvent, Handover } from '../../src/outbox/handover.js';
+import { changeStatus } from '../../src/transfers/change-status.js';
+import { canChange, TRANSFER_STATUSES } from '../../src/transfers/states.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
+
+let db: TestDatabase;
+let clientId: string;
+
+function recordingHandover(claims = true): Handover & { events: CommittedEvent[] } {
+  const events: CommittedEvent[] = [];
+  return { claims, events, committed: (event) => events.push(event) };
+}
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+beforeEach(async () => {
+  clientId = await makeClient(db);
+});
+
+describe('changeStatus', () => {
+  const pairs = TRANSFER_STATUSES.flatMap((from) => TRANSFER_STATUSES.map((to) => [from, to] as const));
+  it.each(pairs)('%s → %s changes and makes one event, or is refused and makes none', async (from, to) => {
+    const transfer = await makeTransfer(db, clientId, from);
+    const change = changeStatus(db, recordingHandover(), { transferId: transfer.id, to, reason: null });
+    if (canChange(from, to)) expect((await change).status).toBe(to);
+    else await expect(change).rejects.toMatchObject({ name: 'Refusal', code: 'invalid_transition' });
+    const { status } = await db.prisma.transfer.findUniqueOrThrow({ where: { id: transfer.id } });
+    expect(status).toBe(canChange(from, to) ? to : from);
+    expect(await db.prisma.event.count({ where: { transferId: transfer.id } })).toBe(canChange(from, to) ? 1 : 0);
+  });
+
+  it('commits status, history, event and a delivery for each enabled endpoint together, and hands them over', async () => {
+    const transfer = await makeTransfer(db, clientId);
+    const endpoints = [await makeEndpoint(db, clientId), await makeEndpoint(db, clientId)];
+    await makeEndpoint(db, clientId, { enabled: false });
+    await makeEndpoint(db, await makeClient(db));
+    const handover = recordingHandover();
+
+    const changed = await changeStatus(db, handover, {
+      transferId: transfer.id,
+      clientId,
+      to: 'PROCESSING',
+      reason: 'go',
+    });
+
+    expect(changed).toEqual({ ...transfer, status: 'PROCESSING', updatedAt: changed.updatedAt });
+    const history = await db.prisma.statusChange.findMany({
+      where: { transferId: transfer.id },
+      orderBy: { position: 'asc' },
+    });
+    expect(history.map(({ position, status, reason }) => [position, status, reason])).toEqual([
+      [0, 'CREATED', null],
+      [1, 'PROCESSING', 'go'],
+    ]);
+    const [event] = await db.prisma.event.findMany({
+      where: { transferId: transfer.id },
+      include: { deliveries: true },
+    });
+    expect(event?.deliveries.map((delivery) => delivery.endpointId).sort()).toEqual(
+      endpoints.map(({ id }) => id).sort(),
+    );
+    expect(event?.deliveries.every((delivery) => delivery.attemptingUntil! > new Date())).toBe(true);
+    expect(handover.events).toEqual([
+      expect.objectContaining({
+        eventId: event?.id,
+        clientId,
+        transferId: transfer.id,
+        status: 'PROCESSING',
+        body: event?.body,
+      }),
+    ]);
+    expect(handover.events[0]?.deliveries.map((d) => d.deliveryId).sort()).toEqual(
+      event?.deliveries.map((d) => d.id).sort(),
+    );
+  });
+
+  it('fixes the body as the spec shows it: members in order, three fraction digits, no zone', async () => {
+    const transfer = await makeTransfer(db, clientId);
+    const handover = recordingHandover();
+    await changeStatus(db, handover, { transferId: transfer.id, to: 'PROCESSING', reason: null });
+    const [event] = handover.events;
+    expect(event?.body).toMatch(
+      new RegExp(
+        `^{"id":"${event?.eventId}","version":"2026-11-21","type":"transfer.status_changed",` +
+          `"data":{"id":"${transfer.id}","status":"PROCESSING"},"created_at":"\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}"}$`,
+      ),
+    );
+  });
+
+  it('leaves the rows free for a worker elsewhere where the handover does not claim', async () => {
+    const transfer = await makeTransfer(db, clientId);
+    await makeEndpoint(db, clientId);
+    await changeStatus(db, recordingHandover(false), { transferId: transfer.id, to: 'PROCESSING', reason: null });
+    const [event] = await db.prisma.event.findMany({
+      where: { transferId: transfer.id },
+      include: { deliveries: true },
+    });
+    expect(event).toMatchObject({ outbox: 'attempt', deliveries: [{ attemptingUntil: null, status: 'pending' }] });
+    expect(event!.leaseUntil.getTime()).toBeLessThanOrEqual(Date.now() + 1_000);
+  });
+
+  it('goes straight to the workflow where no endpoint is enabled', async () => {
+    const transfer = await makeTransfer(db, clientId);
+    await changeStatus(db, recordingHandover(), { transferId: transfer.id, to: 'PROCESSING', reason: null });
+    expect(await db.prisma.event.findMany({ where: { transferId: transfer.id } })).toMatchObject([{ outbox: 'start' }]);
+  });
+
+  it("does not find another client's transfer, nor one that is not there", async () => {
+    const transfer = await makeTransfer(db, clientId);
+    const other = await makeClient(db);
+    for (const request of [
+      { transferId: transfer.id, clientId: other },
+      { transferId: other, clientId },
+    ]) {
+      const change = changeStatus(db, recordingHandover(), { ...request, to: 'PROCESSING', reason: null });
+      await expect(change).rejects.toMatchObject({ code: 'not_found' });
+    }
+  });
+
+  it('narrows where it may be changed from', async () => {
+    const transfer = await makeTransfer(db, clientId, 'PROCESSING');
+    const cancel = { transferId: transfer.id, to: 'CANCELLED', reason: null, from: ['CREATED'] } as const;
+    await expect(changeStatus(db, recordingHandover(), cancel)).rejects.toMatchObject({ code: 'invalid_transition' });
+  });
+
+  it('of racing changes lets exactly one win, with one event', async () => {
+    const targets: TransferStatus[] = ['PROCESSING', 'CANCELLED', 'PROCESSING', 'FAILED', 'CANCELLED'];
+    for (let round = 0; round < 20; round++) {
+      const transfer = await makeTransfer(db, clientId);
+      const results = await Promise.allSettled(
+        targets
+          .filter((to) => to !== 'PROCESSING' || round % 2 === 0)
+          .map((to) =>
+            changeStatus(db, recordingHandover(), { transferId: transfer.id, to, reason: null, from: ['CREATED'] }),
+          ),
+      );
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      for (const result of results) {
+        if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'invalid_transition' });
+      }
+      expect(await db.prisma.event.count({ where: { transferId: transfer.id } })).toBe(1);
+      expect(await db.prisma.statusChange.count({ where: { transferId: transfer.id } })).toBe(2);
+    }
+  });
+
+  it('compares with the status it saw: a change that another overtook while it waited is refused', async () => {
+    const transfer = await makeTransfer(db, clientId);
+    const holder = await db.pool.connect();
+    await holder.query('begin');
+    await holder.query(`update transfers set status = 'PROCESSING' where id = $1`, [transfer.id]);
+    const late = changeStatus(db, recordingHandover(), { transferId: transfer.id, to: 'FAILED', reason: null });
+    const refused = expect(late).rejects.toMatchObject({ code: 'invalid_transition' });
+    for (;;) {
+      const { rows } = await db.pool.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      if (rows.length > 0) break;
+    }
+    await holder.query('commit');
+    holder.release();
+    await refused;
+  });
+
+  it('hands over after the commit only, and not at all after a rollback', async () => {
+    const transfer = await makeTransfer(db, clientId);
+    const handover = recordingHandover();
+    const change = { transferId: transfer.id, to: 'PROCESSING', reason: null } as const;
+    await expect(
+      db.transaction(async (tx) => {
+        await changeStatus(tx, handover, change);
+        throw new Error('rolled back');
+      }),
+    ).rejects.toThrow('rolled back');
+    expect(handover.events).toEqual([]);
+    await db.transaction(async (tx) => {
+      await changeStatus(tx, handover, change);
+      expect(handover.events).toEqual([]);
+    });
+    expect(handover.events).toHaveLength(1);
+  });
+});

@@ -1,0 +1,32 @@
+import type { TransferStatus } from '../../src/database/generated/enums.js';
+import { canChange, nextStatuses, previousStatuses, TRANSFER_STATUSES } from '../../src/transfers/states.js';
+
+const ALLOWED = new Set([
+  'CREATED>PROCESSING',
+  'CREATED>CANCELLED',
+  'CREATED>FAILED',
+  'PROCESSING>SENT',
+  'PROCESSING>CANCELLED',
+  'PROCESSING>FAILED',
+  'SENT>COMPLETED',
+  'SENT>FAILED',
+  'SENT>RETURNED',
+  'COMPLETED>RETURNED',
+]);
+const PAIRS = TRANSFER_STATUSES.flatMap((from) => TRANSFER_STATUSES.map((to) => [from, to] as const));
+
+describe('the state machine of a transfer', () => {
+  it.each(PAIRS)('%s → %s is as the contract says', (from: TransferStatus, to: TransferStatus) => {
+    expect(canChange(from, to)).toBe(ALLOWED.has(`${from}>${to}`));
+  });
+
+  it('has three final statuses', () => {
+    expect(TRANSFER_STATUSES.filter((status) => nextStatuses(status).length === 0)).toEqual(
+      expect.arrayContaining(['CANCELLED', 'FAILED', 'RETURNED']),
+    );
+  });
+
+  it('leads nowhere back to CREATED', () => {
+    expect(previousStatuses('CREATED')).toEqual([]);
+  });
+});

@@ -1,0 +1,141 @@
+import { type MadeAttempt, recordAttempts } from '../../src/webhooks/record.js';
+import { commitEvent } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { outcome, refusedBy } from '../support/factories.js';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+const URL = 'https://hooks.example.com/in';
+
+async function fresh(): Promise<{ eventId: string; deliveryId: string; endpointId: string }> {
+  const event = await commitEvent(db);
+  return { eventId: event.eventId, ...event.deliveries[0]! };
+}
+
+function attempt(deliveryId: string, fields: Partial<MadeAttempt> = {}): MadeAttempt {
+  return {
+    deliveryId,
+    number: 1,
+    trigger: 'schedule',
+    url: URL,
+    outcome: outcome(),
+    nextDelay: 0,
+    single: false,
+    ...fields,
+  };
+}
+
+const read = (id: string) => db.prisma.delivery.findUniqueOrThrow({ where: { id }, include: { attempts: true } });
+
+describe('recordAttempts', () => {
+  it('ends a delivery that succeeded', async () => {
+    const { deliveryId } = await fresh();
+    const answer = await recordAttempts(db, [attempt(deliveryId)], []);
+    expect(answer).toEqual([{ deliveryId, status: 'succeeded', reason: null }]);
+    expect(await read(deliveryId)).toMatchObject({
+      status: 'succeeded',
+      attemptCount: 1,
+      nextAttemptAt: null,
+      attemptingUntil: null,
+      finishedAt: expect.any(Date),
+      attempts: [{ number: 1, trigger: 'schedule', url: URL, responseStatus: 204, error: null }],
+    });
+  });
+
+  it('plans the next attempt after a failure, from the end of this one', async () => {
+    const { deliveryId } = await fresh();
+    const before = Date.now();
+    await recordAttempts(db, [attempt(deliveryId, { outcome: refusedBy(503), nextDelay: 300_000 })], []);
+    const delivery = await read(deliveryId);
+    expect(delivery).toMatchObject({ status: 'pending', attemptCount: 1, attemptingUntil: null, finishedAt: null });
+    expect(delivery.nextAttemptAt!.getTime() - before).toBeGreaterThan(299_000);
+    expect(delivery.nextAttemptAt!.getTime() - Date.now()).toBeLessThanOrEqual(300_000);
+  });
+
+  it('ends a delivery as failed where the ladder has no further rung', async () => {
+    const { deliveryId } = await fresh();
+    await recordAttempts(db, [attempt(deliveryId, { outcome: refusedBy(503), nextDelay: null })], []);
+    expect(await read(deliveryId)).toMatchObject({ status: 'failed', reason: 'exhausted', nextAttemptAt: null });
+  });
+
+  it('records an attempt number once: the second time it changes nothing and answers nothing', async () => {
+    const { deliveryId } = await fresh();
+    await recordAttempts(db, [attempt(deliveryId)], []);
+    expect(await recordAttempts(db, [attempt(deliveryId, { outcome: refusedBy(500) })], [])).toEqual([]);
+    expect(await read(deliveryId)).toMatchObject({ status: 'succeeded', attempts: [{ responseStatus: 204 }] });
+  });
+
+  it('changes no status that is not pending any more, but keeps the attempt', async () => {
+    const { deliveryId } = await fresh();
+    await db.prisma.delivery.update({
+      where: { id: deliveryId },
+      data: { status: 'cancelled', reason: 'endpoint_deleted' },
+    });
+    await recordAttempts(db, [attempt(deliveryId)], []);
+    expect(await read(deliveryId)).toMatchObject({
+      status: 'cancelled',
+      reason: 'endpoint_deleted',
+      attempts: [{ responseStatus: 204 }],
+    });
+  });
+
+  it('lets a single attempt by hand succeed a delivery that had failed, and a failure leave it as it was', async () => {
+    const { deliveryId } = await fresh();
+    await recordAttempts(db, [attempt(deliveryId, { outcome: refusedBy(500), nextDelay: null })], []);
+    const { finishedAt } = await read(deliveryId);
+    const manual = { number: 2, trigger: 'manual', single: true, nextDelay: null } as const;
+    await recordAttempts(db, [attempt(deliveryId, { ...manual, outcome: refusedBy(502) })], []);
+    expect(await read(deliveryId)).toMatchObject({
+      status: 'failed',
+      reason: 'exhausted',
+      finishedAt,
+      attemptCount: 2,
+    });
+    await recordAttempts(db, [attempt(deliveryId, { ...manual, number: 3 })], []);
+    expect(await read(deliveryId)).toMatchObject({ status: 'succeeded', reason: null, attemptCount: 3 });
+  });
+
+  it('writes many at once, each with its own outcome, and settles events beside them', async () => {
+    const [a, b, c] = [await fresh(), await fresh(), await fresh()];
+    await recordAttempts(
+      db,
+      [attempt(a.deliveryId), attempt(b.deliveryId, { outcome: refusedBy(500), nextDelay: 1_000 })],
+      [
+        { eventId: a.eventId, outbox: 'done', held: false },
+        { eventId: b.eventId, outbox: 'start', held: true },
+        { eventId: c.eventId, outbox: 'attempt', held: false },
+      ],
+    );
+    expect([(await read(a.deliveryId)).status, (await read(b.deliveryId)).status]).toEqual(['succeeded', 'pending']);
+    const events = await db.prisma.event.findMany({
+      where: { id: { in: [a.eventId, b.eventId, c.eventId] } },
+      orderBy: { id: 'asc' },
+    });
+    expect(events.map((event) => event.outbox)).toEqual(['done', 'start', 'attempt']);
+    expect(events[1]!.leaseUntil.getTime()).toBeGreaterThan(Date.now() + 10_000);
+    expect(events[2]!.leaseUntil.getTime()).toBeLessThanOrEqual(Date.now() + 1_000);
+  });
+
+  it('never takes an event back that is done', async () => {
+    const { eventId } = await fresh();
+    await recordAttempts(db, [], [{ eventId, outbox: 'done', held: false }]);
+    await recordAttempts(db, [], [{ eventId, outbox: 'start', held: false }]);
+    expect(await db.prisma.event.findUnique({ where: { id: eventId } })).toMatchObject({ outbox: 'done' });
+  });
+
+  it('works the same inside of a Prisma transaction', async () => {
+    const { deliveryId, eventId } = await fresh();
+    const answer = await db.transaction((tx) =>
+      recordAttempts(
+        tx,
+        [attempt(deliveryId, { outcome: refusedBy(500), nextDelay: null })],
+        [{ eventId, outbox: 'start', held: true }],
+      ),
+    );
+    expect(answer).toEqual([{ deliveryId, status: 'failed', reason: 'exhausted' }]);
+  });
+});

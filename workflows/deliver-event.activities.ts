@@ -1,0 +1,23 @@
+import type { DeliveryProgress } from './deliver-event.input.js';
+
+/** One attempt that a workflow asks for: ids and numbers only, so that nothing secret is in its history. */
+export interface DeliverRequest {
+  deliveryId: string;
+  clientId: string;
+  webhookId: string;
+  number: number;
+  trigger: 'schedule' | 'manual' | 'recover';
+  owner: string | null;
+  /** ms; null: the ladder ends here. */
+  nextDelay: number | null;
+  single: boolean;
+}
+
+/** How the delivery stands after it. `wait`: ms until the next attempt; null: none follows. */
+export interface DeliverOutcome extends Pick<DeliveryProgress, 'status' | 'reason' | 'attemptCount' | 'lastOutcome'> {
+  wait: number | null;
+}
+
+export interface DeliverActivities {
+  deliver(request: DeliverRequest): Promise<DeliverOutcome>;
+}
