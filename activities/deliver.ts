@@ -60,6 +60,7 @@ async function withoutClaim({ database }: ActivityDependencies, request: Deliver
   if (!standing.endpointActive) return cancelled(database, request, standing);
   throw ApplicationFailure.create({
     type: 'AttemptUnderWay',
+    category: 'BENIGN',
     message: 'another process makes this attempt',
     nextRetryDelay: standing.claimedFor + 100,
   });
@@ -96,6 +97,7 @@ function noPlace(attempt: number): ApplicationFailure {
   const delay = Math.min(NO_PLACE_LONGEST, 1_000 * 2 ** Math.min(attempt - 1, 6));
   return ApplicationFailure.create({
     type: 'NoPlace',
+    category: 'BENIGN',
     message: 'as many attempts to this receiver, or of this client, are under way as may be',
     nextRetryDelay: Math.round(delay * (0.5 + Math.random() / 2)),
   });

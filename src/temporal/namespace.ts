@@ -55,26 +55,32 @@ async function registerNamespace(connection: Connection, namespace: string): Pro
   return true;
 }
 
-/** The frontend learns of a new namespace within seconds: until then it does not know it. */
+/** Adds the search attributes that are missing; answers their names. The frontend learns of a new namespace within seconds: until then it does not know it. */
 async function registerSearchAttributes(connection: Connection, namespace: string): Promise<string[]> {
   for (let attempt = 1; ; attempt++) {
     try {
       const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
       const missing = SEARCH_ATTRIBUTES.filter(({ name }) => customAttributes?.[name] === undefined);
-      if (missing.length > 0) {
-        await connection.operatorService.addSearchAttributes({
-          namespace,
-          searchAttributes: Object.fromEntries(
-            missing.map(({ name, type }) => [name, INDEXED_VALUE_TYPE[type as keyof typeof INDEXED_VALUE_TYPE]]),
-          ),
-        });
-      }
+      if (missing.length > 0) await addSearchAttributes(connection, namespace, missing);
       return missing.map(({ name }) => name);
     } catch (error) {
       if ((error as { code?: number }).code !== NOT_FOUND || attempt === 30) throw error;
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
   }
+}
+
+/** Adds search attributes to a namespace; those that are there already must not be among them. */
+export async function addSearchAttributes(
+  connection: Connection,
+  namespace: string,
+  keys: readonly (typeof SEARCH_ATTRIBUTES)[number][],
+): Promise<void> {
+  const type = (key: (typeof keys)[number]) => INDEXED_VALUE_TYPE[key.type as keyof typeof INDEXED_VALUE_TYPE];
+  await connection.operatorService.addSearchAttributes({
+    namespace,
+    searchAttributes: Object.fromEntries(keys.map((key) => [key.name, type(key)])),
+  });
 }
 
 /** protobufjs takes a plain object for a 64-bit number. */

@@ -1,0 +1,4 @@
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+
+/** The SDK's own log, errors alone; to be imported before a worker is made. */
+Runtime.install({ logger: new DefaultLogger('ERROR') });
