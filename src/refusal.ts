@@ -16,7 +16,6 @@ export type RefusalCode =
   | 'network_not_allowed'
   | 'not_found'
   | 'method_not_allowed'
-  | 'not_acceptable'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'rate_limited'

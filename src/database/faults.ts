@@ -2,11 +2,12 @@
 function sqlState(error: unknown): string | undefined {
   for (let fault = error; fault instanceof Object; fault = (fault as { cause?: unknown }).cause) {
     const { code, originalCode, meta } = fault as { code?: unknown; originalCode?: unknown; meta?: unknown };
+    // First what is inside: a raw statement's error has Prisma's own P2010 around the state.
+    const nested = sqlState((meta as { driverAdapterError?: unknown } | undefined)?.driverAdapterError);
+    if (nested !== undefined) return nested;
     for (const candidate of [originalCode, code]) {
       if (typeof candidate === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(candidate)) return candidate;
     }
-    const nested = (meta as { driverAdapterError?: unknown } | undefined)?.driverAdapterError;
-    if (nested) return sqlState(nested);
   }
   return undefined;
 }
@@ -14,6 +15,11 @@ function sqlState(error: unknown): string | undefined {
 /** Data that Postgres refuses (classes 22 and 23): trying again gives the same. */
 export function isRefusedData(error: unknown): boolean {
   return /^(22|23)/.test(sqlState(error) ?? '');
+}
+
+/** Two transactions in each other's way, of which Postgres ended this one (class 40): nothing of it is left, and it may be tried again. */
+export function isConflict(error: unknown): boolean {
+  return /^(40|P2034)/.test(sqlState(error) ?? '');
 }
 
 const PRISMA_UNREACHABLE = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);

@@ -1,0 +1,47 @@
+import type { Context } from 'koa';
+import type { Refusal } from '../refusal.js';
+import { PROBLEMS, toProblem } from './problem.js';
+
+/** What a route answers; `body` is written as JSON. */
+export interface Answer {
+  status: number;
+  headers?: Readonly<Record<string, string>>;
+  body?: unknown;
+}
+
+/** An answer as it leaves, and as it is kept for an `Idempotency-Key`. */
+export interface WrittenAnswer {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  text: string;
+}
+
+export function writeAnswer({ status, headers, body }: Answer): WrittenAnswer {
+  if (body === undefined) return { status, headers: { ...headers }, text: '' };
+  return {
+    status,
+    headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers },
+    text: JSON.stringify(body),
+  };
+}
+
+/** A refusal as RFC 9457 problem details. */
+export function problemAnswer(refusal: Refusal, where: { baseUrl: string; path: string; requestId: string }): Answer {
+  const { status } = PROBLEMS[refusal.code];
+  return {
+    status,
+    headers: {
+      'Content-Type': 'application/problem+json',
+      ...(status === 503 && { 'Retry-After': '2' }),
+      ...(refusal.code === 'idempotency_key_in_use' && { 'Retry-After': '1' }),
+    },
+    body: toProblem(refusal, where),
+  };
+}
+
+export function send(ctx: Context, { status, headers, text }: WrittenAnswer): void {
+  ctx.body = text === '' ? null : text;
+  // Koa makes 200 or 204 of a body that is set: the status comes after.
+  ctx.status = status;
+  ctx.set({ ...headers });
+}

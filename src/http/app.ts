@@ -1,0 +1,65 @@
+import Router from '@koa/router';
+import Koa from 'koa';
+import type { AppDependencies } from './dependencies.js';
+import { dispatch } from './dispatch.js';
+import { accessLog } from './middleware/access-log.js';
+import { authenticate, requireScope } from './middleware/authenticate.js';
+import { decodablePath, unrouted } from './middleware/known-path.js';
+import { networks } from './middleware/networks.js';
+import { problems } from './middleware/problems.js';
+import { rateLimit } from './middleware/rate-limit.js';
+import { requestId } from './middleware/request-id.js';
+import { secureHeaders } from './middleware/secure-headers.js';
+import { docsRouter } from './routes/docs.js';
+import { healthRouter } from './routes/health.js';
+import { apiRoutes } from './routes/index.js';
+import { tokenRouter } from './routes/token.js';
+import { wellKnownRouter } from './routes/well-known.js';
+import type { State } from './state.js';
+
+export type { AppDependencies, Readiness } from './dependencies.js';
+
+/** The API as a Koa application (contract, but for what is on the wire to receivers). */
+export function createApp(dependencies: AppDependencies): Koa<State> {
+  const { config, log } = dependencies;
+  const router = createRouter(dependencies);
+  const app = new Koa<State>();
+  // What gets here is a fault of a socket or a stream: every other error has been answered.
+  app.silent = true;
+  app.on('error', (error: unknown) => log.debug({ err: error }, 'connection fault'));
+  app.use(requestId());
+  app.use(secureHeaders());
+  app.use(accessLog(log));
+  app.use(problems({ baseUrl: config.baseUrl, log }));
+  app.use(networks(config));
+  app.use(decodablePath());
+  app.use(router.routes());
+  app.use(unrouted(router));
+  return app;
+}
+
+/** Every path of the service. A token and its scope are looked at before anything else of a request is (contract, Scopes). */
+function createRouter(dependencies: AppDependencies): Router<State> {
+  const { config, database, authority } = dependencies;
+  const routes = apiRoutes(dependencies);
+  const router = new Router<State>({ strict: true, sensitive: true });
+  const who = authenticate(authority);
+  const limit = rateLimit(config.rateLimit);
+  for (const route of routes) {
+    const path = route.path.replace(/{(\w+)}/g, ':$1');
+    router.register(
+      path,
+      [route.method],
+      [who, requireScope(route.scope), limit, dispatch(route, { database, baseUrl: config.baseUrl })],
+    );
+  }
+  for (const other of [
+    tokenRouter(dependencies),
+    wellKnownRouter(dependencies),
+    healthRouter(dependencies),
+    docsRouter(dependencies, routes),
+  ]) {
+    router.use(other.routes());
+  }
+  return router;
+}

@@ -1,0 +1,25 @@
+import type { Authority } from '../auth/authority.js';
+import type { Config } from '../config.js';
+import type { Database } from '../database/database.js';
+import type { MasterKeys } from '../database/encryption.js';
+import type { Handover } from '../outbox/handover.js';
+import type { Log } from '../telemetry/log.js';
+import type { Steering } from '../webhooks/steering.js';
+
+/** Whether this process can serve, and how its dependencies stand: one word each, such as `ok` or `unreachable`. */
+export interface Readiness {
+  ready: boolean;
+  checks: { postgres: string; migrations: string; temporal: string };
+}
+
+/** What the API works with; whoever starts a process hands it in. */
+export interface AppDependencies {
+  config: Config;
+  database: Database;
+  masterKeys: MasterKeys;
+  handover: Handover;
+  authority: Authority;
+  steering: Steering;
+  log: Log;
+  readiness: () => Promise<Readiness>;
+}

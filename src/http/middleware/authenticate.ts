@@ -1,0 +1,48 @@
+import type { Authority } from '../../auth/authority.js';
+import type { Scope } from '../../auth/caller.js';
+import { Refusal } from '../../refusal.js';
+import type { AppMiddleware } from '../state.js';
+
+const REALM = 'realm="transfer-service"';
+
+/**
+ * Whose token the request carries, in `ctx.state.caller`. Taken from `Authorization: Bearer` alone (RFC 6750 §2.1), never
+ * from query or body, which end up in logs. A 401 names `invalid_token` also where there was no token.
+ * @throws Refusal unauthorized | invalid_token | network_not_allowed | unavailable
+ */
+export function authenticate(authority: Pick<Authority, 'authenticate'>): AppMiddleware {
+  return async (ctx, next) => {
+    const token = bearerToken(ctx.get('Authorization'));
+    try {
+      if (token === undefined) throw new Refusal('unauthorized', 'Send an access token: Authorization: Bearer …');
+      ctx.state.caller = await authority.authenticate(token, ctx.state.address);
+    } catch (error) {
+      const challenge = challengeFor(error);
+      if (challenge) ctx.set('WWW-Authenticate', challenge);
+      throw error;
+    }
+    return next();
+  };
+}
+
+/** Lets in callers whose token has `scope`. @throws Refusal insufficient_scope (RFC 6750 §3.1) */
+export function requireScope(scope: Scope): AppMiddleware {
+  return (ctx, next) => {
+    if (ctx.state.caller.scopes.has(scope)) return next();
+    ctx.set('WWW-Authenticate', `Bearer ${REALM}, error="insufficient_scope", scope="${scope}"`);
+    throw new Refusal('insufficient_scope', `This needs the scope ${scope}.`);
+  };
+}
+
+/** `token68` of RFC 9110 §11.2; the scheme's case does not matter (§11.1). */
+function bearerToken(authorization: string): string | undefined {
+  return /^bearer +([\w.~+/-]+=*)$/i.exec(authorization)?.[1];
+}
+
+function challengeFor(error: unknown): string | undefined {
+  const code = error instanceof Refusal ? error.code : undefined;
+  if (code === 'unauthorized' || code === 'invalid_token') return `Bearer ${REALM}, error="invalid_token"`;
+  // RFC 6750 has no word for the wrong place; of those it has, this is the one of a 403.
+  if (code === 'network_not_allowed') return `Bearer ${REALM}, error="insufficient_scope"`;
+  return undefined;
+}

@@ -1,0 +1,25 @@
+import { Refusal } from '../../refusal.js';
+import type { Log } from '../../telemetry/log.js';
+import { problemAnswer, send, writeAnswer } from '../answer.js';
+import { PROBLEMS, refusalOf } from '../problem.js';
+import type { AppMiddleware } from '../state.js';
+
+/**
+ * Answers what was thrown as problem details (RFC 9457). Headers set before the throw stay. A fault is logged with the
+ * request's id, and the client learns no more than that there was one.
+ */
+export function problems({ baseUrl, log }: { baseUrl: string; log: Log }): AppMiddleware {
+  return async (ctx, next) => {
+    try {
+      await next();
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (!(error instanceof Refusal)) {
+        const level = PROBLEMS[refusal.code].status === 503 ? 'warn' : 'error';
+        log[level]({ err: error, request_id: ctx.state.requestId }, refusal.code);
+      }
+      const where = { baseUrl, path: ctx.path, requestId: ctx.state.requestId };
+      send(ctx, writeAnswer(problemAnswer(refusal, where)));
+    }
+  };
+}

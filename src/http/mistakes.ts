@@ -1,0 +1,71 @@
+import type { z } from 'zod';
+import type { Mistake } from '../refusal.js';
+
+/** A body full of unknown fields gets no answer longer than itself. */
+const MOST = 50;
+
+type Issue = z.core.$ZodIssue;
+
+/** What zod found wrong in a body (with `reportInput`, to tell what is missing), as RFC 6901 pointers and stable codes. */
+export function bodyMistakes(error: z.ZodError): Mistake[] {
+  return error.issues
+    .flatMap((issue) =>
+      namesOf(issue).map((path) => ({ pointer: pointerTo(path), code: codeOf(issue), detail: detailOf(issue) })),
+    )
+    .slice(0, MOST);
+}
+
+/** What zod found wrong in the query. */
+export function queryMistakes(error: z.ZodError): Mistake[] {
+  return error.issues.flatMap((issue) => {
+    const unknown = issue.code === 'unrecognized_keys';
+    const code = unknown ? 'unknown_parameter' : codeOf(issue);
+    const detail = unknown ? 'is no parameter of this request' : detailOf(issue);
+    return namesOf(issue).map((path) => ({ parameter: String(path[0] ?? ''), code, detail }));
+  });
+}
+
+/** The path of an issue; one path for each name where the names themselves are unknown. */
+function namesOf(issue: Issue): PropertyKey[][] {
+  return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
+}
+
+function pointerTo(path: readonly PropertyKey[]): string {
+  return path.map((name) => `/${String(name).replace(/~/g, '~0').replace(/\//g, '~1')}`).join('');
+}
+
+function codeOf(issue: Issue): string {
+  if ('input' in issue && issue.input === undefined) return 'required';
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return 'unknown_field';
+    case 'invalid_type':
+      return 'invalid_type';
+    case 'invalid_key':
+      return issue.issues[0] ? codeOf(issue.issues[0]) : 'invalid_name';
+    case 'custom':
+      return typeof issue.params?.code === 'string' ? issue.params.code : 'invalid_value';
+    default:
+      return issue.code;
+  }
+}
+
+/** Never quotes the value: it may be a secret. */
+function detailOf(issue: Issue): string {
+  switch (codeOf(issue)) {
+    case 'unknown_field':
+      return 'is no field of this request';
+    case 'required':
+      return 'is required';
+    case 'invalid_type':
+      return issue.code === 'invalid_type' ? `must be ${article(issue.expected)}` : 'has the wrong type';
+    default:
+      if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`;
+      return issue.code === 'invalid_key' ? `the name ${issue.issues[0]?.message ?? 'is not right'}` : issue.message;
+  }
+}
+
+function article(type: string): string {
+  const word = type === 'int' ? 'integer' : type === 'record' ? 'object' : type;
+  return `${/^[aeiou]/.test(word) ? 'an' : 'a'} ${word}`;
+}

@@ -1,0 +1,84 @@
+import { PROBLEMS, refusalOf } from '../problem.js';
+
+/** An answer of the token endpoint that is no token (RFC 6749 §5.2). Descriptions are ours alone: nothing sent is echoed. */
+export abstract class OAuthError extends Error {
+  abstract readonly code: string;
+  readonly headers: Readonly<Record<string, string>> = {};
+
+  constructor(
+    description: string,
+    readonly status = 400,
+  ) {
+    super(description);
+  }
+}
+
+/** A field is missing, repeated or no text, or the body cannot be read. */
+export class InvalidRequest extends OAuthError {
+  readonly code = 'invalid_request';
+}
+
+/** One answer for an unknown client and for a wrong secret: nobody learns which clients there are. */
+export class InvalidClient extends OAuthError {
+  readonly code = 'invalid_client';
+  override readonly headers = { 'WWW-Authenticate': 'Basic realm="transfer-service", charset="UTF-8"' };
+
+  constructor() {
+    super('The client is unknown or its secret is wrong.', 401);
+  }
+}
+
+export class UnsupportedGrantType extends OAuthError {
+  readonly code = 'unsupported_grant_type';
+}
+
+export class InvalidScope extends OAuthError {
+  readonly code = 'invalid_scope';
+}
+
+/** RFC 8707 §2 */
+export class InvalidTarget extends OAuthError {
+  readonly code = 'invalid_target';
+}
+
+/** Good credentials, from outside of the client's networks. */
+export class AccessDenied extends OAuthError {
+  readonly code = 'access_denied';
+
+  constructor() {
+    super('The request comes from outside of the allowed networks.', 403);
+  }
+}
+
+export class ServerError extends OAuthError {
+  readonly code = 'server_error';
+}
+
+/** Too many failed authentications (429), or a dependency that is down (503). `retryAfter`: seconds. */
+export class TemporarilyUnavailable extends OAuthError {
+  readonly code = 'temporarily_unavailable';
+  override readonly headers: Readonly<Record<string, string>>;
+
+  constructor(description: string, status: 429 | 503, retryAfter: number) {
+    super(description, status);
+    this.headers = { 'Retry-After': String(retryAfter) };
+  }
+}
+
+/** Whatever was thrown, as the token endpoint says it. */
+export function toOAuthError(error: unknown): OAuthError {
+  if (error instanceof OAuthError) return error;
+  const refusal = refusalOf(error);
+  switch (refusal.code) {
+    case 'network_not_allowed':
+      return new AccessDenied();
+    case 'unavailable':
+      return new TemporarilyUnavailable('Tokens cannot be issued right now; try again.', 503, 1);
+    case 'internal_error':
+      return new ServerError('Something went wrong on our side.', 500);
+    case 'payload_too_large':
+      return new InvalidRequest(refusal.message, PROBLEMS.payload_too_large.status);
+    default:
+      return new InvalidRequest(refusal.message);
+  }
+}

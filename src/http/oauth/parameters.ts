@@ -1,0 +1,53 @@
+import { readBytes } from '../body.js';
+import { parseJson } from '../json.js';
+import type { AppContext } from '../state.js';
+import { InvalidRequest } from './errors.js';
+
+const NAMES = ['client_id', 'client_secret', 'grant_type', 'audience', 'resource', 'scope'] as const;
+
+/** The fields of a token request that were sent, and not empty: RFC 6749 §3.2 takes an empty one for left out. */
+export type TokenParameters = Partial<Record<(typeof NAMES)[number], string>>;
+
+/**
+ * Reads the body as JSON (the spec's form) or as a form (RFC 6749's). Fields that are not known are ignored (§3.2).
+ * @throws InvalidRequest; Refusal payload_too_large | malformed_request
+ */
+export async function readTokenParameters(ctx: AppContext): Promise<TokenParameters> {
+  const encoding = ctx.get('Content-Encoding').trim().toLowerCase();
+  if (encoding !== '' && encoding !== 'identity') throw new InvalidRequest('Send the body with no Content-Encoding.');
+  const type = ctx.get('Content-Type').split(';')[0]?.trim().toLowerCase();
+  const bytes = await readBytes(ctx);
+  if (type === 'application/json') return fromJson(bytes);
+  if (type === 'application/x-www-form-urlencoded') return fromForm(bytes);
+  throw new InvalidRequest('Send the body as application/json or application/x-www-form-urlencoded.');
+}
+
+function fromJson(bytes: Uint8Array): TokenParameters {
+  const body = parseJson(bytes);
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new InvalidRequest('The body is no JSON object.');
+  }
+  return pick((name) => (Object.hasOwn(body, name) ? [(body as Record<string, unknown>)[name]] : []));
+}
+
+function fromForm(bytes: Uint8Array): TokenParameters {
+  let form: URLSearchParams;
+  try {
+    form = new URLSearchParams(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    throw new InvalidRequest('The body is not valid UTF-8.');
+  }
+  return pick((name) => form.getAll(name));
+}
+
+function pick(valuesOf: (name: string) => readonly unknown[]): TokenParameters {
+  const parameters: TokenParameters = {};
+  for (const name of NAMES) {
+    const [value, ...more] = valuesOf(name);
+    if (more.length > 0) throw new InvalidRequest(`${name} is given more than once.`);
+    if (value === undefined || value === '') continue;
+    if (typeof value !== 'string') throw new InvalidRequest(`${name} is no text.`);
+    parameters[name] = value;
+  }
+  return parameters;
+}

@@ -1,0 +1,128 @@
+import type { RefusalCode } from '../../refusal.js';
+import { PROBLEMS } from '../problem.js';
+import type { Route } from '../route.js';
+import { exampleOf, type JsonSchema } from './example.js';
+import { inlineSchema, schemaFor } from './schemas.js';
+
+type Json = Record<string, unknown>;
+
+const HEADERS = ['X-Request-Id', 'RateLimit-Policy', 'RateLimit'] as const;
+
+/** Headers that go with a status alone. */
+const HEADERS_OF: Readonly<Record<number, readonly string[]>> = {
+  401: ['WWW-Authenticate'],
+  403: ['WWW-Authenticate'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+};
+
+const headerRef = (name: string) => ({ $ref: `#/components/headers/${name}` });
+
+/** The OpenAPI operation of a route. */
+export function describeOperation(route: Route, schemas: Record<string, JsonSchema>): Json {
+  const body = route.body && schemaFor(route.body);
+  return {
+    operationId: route.operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    description: `${route.description ? `${route.description}\n\n` : ''}Scope: \`${route.scope}\`.`,
+    security: [{ oauth2: [route.scope] }],
+    parameters: parametersOf(route),
+    ...(body && {
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: body, example: exampleOf(body, schemas) } },
+      },
+    }),
+    responses: { [route.answer.status]: answerOf(route, schemas), ...problemsOf(route) },
+  };
+}
+
+function parametersOf(route: Route): Json[] {
+  const inPath = [...route.path.matchAll(/{(\w+)}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string', format: 'uuid' },
+  }));
+  const { properties = {} } = inlineSchema(route.query);
+  const inQuery = Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    ...(description && { description }),
+    schema,
+  }));
+  const keyed = route.method === 'POST' ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : [];
+  return [...inPath, ...inQuery, ...keyed];
+}
+
+function answerOf(route: Route, schemas: Record<string, JsonSchema>): Json {
+  const { description, schema, headers = {} } = route.answer;
+  const own = Object.entries(headers).map(([name, meaning]) => [
+    name,
+    { description: meaning, schema: { type: 'string' } },
+  ]);
+  const named = [...HEADERS, ...(isList(route) ? ['Link'] : [])].filter(
+    (name) => route.scope !== 'operator' || !name.startsWith('RateLimit'),
+  );
+  const json = schema && schemaFor(schema);
+  return {
+    description,
+    headers: {
+      ...Object.fromEntries(named.map((name) => [name, headerRef(name)])),
+      ...Object.fromEntries(own),
+    },
+    ...(json && { content: { 'application/json': { schema: json, example: exampleOf(json, schemas) } } }),
+  };
+}
+
+function isList(route: Route): boolean {
+  return 'cursor' in (inlineSchema(route.query).properties ?? {});
+}
+
+/** Every code that the operation may answer with. */
+export function refusalsOf(route: Route): RefusalCode[] {
+  const reads = route.method !== 'GET';
+  return [
+    'malformed_request',
+    'unauthorized',
+    'invalid_token',
+    'insufficient_scope',
+    'network_not_allowed',
+    ...(route.path.includes('{') ? (['not_found'] as const) : []),
+    ...(reads ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
+    'invalid_request',
+    ...(route.method === 'POST' ? (['idempotency_key_in_use', 'idempotency_key_reused'] as const) : []),
+    ...(route.refusals ?? []),
+    ...(route.scope === 'operator' ? [] : (['rate_limited'] as const)),
+    'internal_error',
+    'unavailable',
+  ];
+}
+
+/** One response for each status, with an example for each code that shares it. */
+function problemsOf(route: Route): Json {
+  const byStatus = new Map<number, RefusalCode[]>();
+  for (const code of refusalsOf(route)) {
+    const { status } = PROBLEMS[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      status,
+      {
+        description: codes.map((code) => `\`${code}\``).join(', '),
+        headers: {
+          'X-Request-Id': headerRef('X-Request-Id'),
+          ...Object.fromEntries((HEADERS_OF[status] ?? []).map((name) => [name, headerRef(name)])),
+        },
+        content: {
+          'application/problem+json': {
+            schema: { $ref: '#/components/schemas/Problem' },
+            examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+          },
+        },
+      },
+    ]),
+  );
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { PROBLEMS } from '../problem.js';
+import { uuid } from '../schemas/time.js';
+import { components } from './components.js';
+import type { JsonSchema } from './example.js';
+
+/** RFC 9457, as every error of the API is. */
+export const problemView = z
+  .object({
+    type: z.string().meta({ format: 'uri', examples: ['https://api.example.com/docs#invalid_request'] }),
+    title: z.string().meta({ examples: ['Invalid request'] }),
+    status: z.int().meta({ examples: [422] }),
+    detail: z.string().meta({ examples: ['The body is not right; see errors.'] }),
+    instance: z.string().meta({ format: 'uri-reference', examples: ['/webhook-endpoints'] }),
+    code: z.enum(Object.keys(PROBLEMS)).meta({ description: 'Stable: branch on this.', examples: ['invalid_request'] }),
+    request_id: z.string().meta({ description: 'As in `X-Request-Id`.', examples: uuid.meta()?.examples as string[] }),
+    errors: z
+      .array(
+        z.object({
+          pointer: z
+            .string()
+            .optional()
+            .meta({ description: 'RFC 6901, into the body.', examples: ['/url'] }),
+          parameter: z
+            .string()
+            .optional()
+            .meta({ description: 'Of the query.', examples: ['limit'] }),
+          code: z.string().meta({ examples: ['required'] }),
+          detail: z.string().meta({ examples: ['is required'] }),
+        }),
+      )
+      .optional()
+      .meta({ examples: [[{ pointer: '/url', code: 'required', detail: 'is required' }]] }),
+  })
+  .register(components, { id: 'Problem' });
+
+/** `#/components/schemas`: all that have registered themselves, as JSON Schema of what goes over the wire. */
+export function componentSchemas(): Record<string, JsonSchema> {
+  const { schemas } = z.toJSONSchema(components, { io: 'input', uri: refTo });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [name, schema as JsonSchema]),
+  );
+}
+
+/** Where a registered schema is found in the document; any other is written out. */
+export function schemaFor(schema: z.ZodType): JsonSchema {
+  const id = components.get(schema)?.id;
+  return id === undefined ? inlineSchema(schema) : { $ref: refTo(id) };
+}
+
+export function inlineSchema(schema: z.ZodType): JsonSchema {
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input' });
+  return rest as JsonSchema;
+}
+
+function refTo(id: string): string {
+  return `#/components/schemas/${id}`;
+}

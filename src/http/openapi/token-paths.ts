@@ -1,0 +1,137 @@
+type Json = Record<string, unknown>;
+
+/** The token endpoint and its discovery (contract, Tokens), which speak OAuth and not this API's own language. */
+export function tokenPaths(authUrl: string): Record<string, Record<string, Json>> {
+  const shared = {
+    tags: ['Tokens'],
+    security: [],
+    servers: [{ url: authUrl, description: 'The token endpoint host' }],
+  };
+  const metadata = (operationId: string, summary: string) => ({
+    get: {
+      operationId,
+      ...shared,
+      summary,
+      responses: {
+        '200': answer('The metadata.', METADATA, { issuer: authUrl, token_endpoint: `${authUrl}/oauth/token` }),
+        ...OUTSIDE,
+      },
+    },
+  });
+  return {
+    '/oauth/token': {
+      post: {
+        operationId: 'requestToken',
+        ...shared,
+        summary: 'Get an access token',
+        description: 'JSON or form; the credentials in the body or as HTTP Basic (RFC 6749).',
+        requestBody: {
+          required: true,
+          content: {
+            'application/json': { schema: REQUEST, example: EXAMPLE },
+            'application/x-www-form-urlencoded': { schema: REQUEST, example: EXAMPLE },
+          },
+        },
+        responses: {
+          '200': answer('A token.', TOKEN, {
+            access_token: 'eyJhbGciOi…',
+            token_type: 'Bearer',
+            expires_in: 3600,
+            scope: 'transfers:read transfers:write',
+          }),
+          '400': refusal(
+            '`invalid_request`, `unsupported_grant_type`, `invalid_scope` or `invalid_target`.',
+            'invalid_request',
+          ),
+          '401': refusal('Unknown client or wrong secret.', 'invalid_client'),
+          '403': refusal("From outside of the client's networks.", 'access_denied'),
+          '429': refusal('Too many failures from this address; see `Retry-After`.', 'temporarily_unavailable'),
+          '503': refusal('A dependency is down.', 'temporarily_unavailable'),
+        },
+      },
+    },
+    '/.well-known/jwks.json': {
+      get: {
+        operationId: 'getJwks',
+        ...shared,
+        summary: 'The keys that tokens are signed with (RFC 7517)',
+        responses: { '200': answer('A JWK set.', KEYS, { keys: [] }), ...OUTSIDE },
+      },
+    },
+    '/.well-known/oauth-authorization-server': metadata(
+      'getAuthorizationServer',
+      'Authorization server metadata (RFC 8414)',
+    ),
+    '/.well-known/openid-configuration': metadata('getOpenIdConfiguration', 'The same, where OpenID clients look'),
+  };
+}
+
+const EXAMPLE = {
+  client_id: '019abe01-7a10-7c44-9d02-3f1f6f0c8a11',
+  client_secret: '<CLIENT_SECRET>',
+  audience: 'https://api.example.com',
+  grant_type: 'client_credentials',
+};
+
+const REQUEST = {
+  type: 'object',
+  properties: {
+    client_id: { type: 'string' },
+    client_secret: { type: 'string', writeOnly: true },
+    audience: {
+      type: 'string',
+      description: 'The base address of the API; `resource` (RFC 8707) is another name for it.',
+    },
+    grant_type: { type: 'string', const: 'client_credentials' },
+    scope: { type: 'string', description: 'Space-separated; left out: all that the client has.' },
+  },
+  required: ['audience', 'grant_type'],
+};
+
+const TOKEN = {
+  type: 'object',
+  properties: {
+    access_token: { type: 'string' },
+    token_type: { type: 'string', const: 'Bearer' },
+    expires_in: { type: 'integer', description: 'Seconds.' },
+    scope: { type: 'string' },
+  },
+  required: ['access_token', 'token_type', 'expires_in', 'scope'],
+};
+
+const KEYS = {
+  type: 'object',
+  properties: { keys: { type: 'array', items: { type: 'object' } } },
+  required: ['keys'],
+};
+
+/** The members that every client looks for; there are more (RFC 8414 §2). */
+const METADATA = {
+  type: 'object',
+  properties: { issuer: { type: 'string' }, token_endpoint: { type: 'string' } },
+  required: ['issuer', 'token_endpoint'],
+  additionalProperties: true,
+};
+
+/** RFC 6749 §5.2 */
+const ERROR = {
+  type: 'object',
+  properties: { error: { type: 'string' }, error_description: { type: 'string' } },
+  required: ['error'],
+};
+
+/** Outside of ALLOWED_NETWORKS everything is refused, in the API's own way. */
+const OUTSIDE = {
+  '403': {
+    description: '`network_not_allowed`',
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+  },
+};
+
+function refusal(description: string, error: string): Json {
+  return answer(description, ERROR, { error });
+}
+
+function answer(description: string, schema: Json, example: Json): Json {
+  return { description, content: { 'application/json': { schema, example } } };
+}

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import type { PublicEndpoint } from '../../webhooks/endpoints.js';
+import { components } from '../openapi/components.js';
+import { time, uuid } from '../schemas/time.js';
+
+/** A webhook endpoint as the API shows it: never its secret (spec §2). */
+export const endpointView = z
+  .object({
+    webhookId: uuid,
+    url: z.string().meta({ description: 'As it was given.', examples: ['https://example.com/hooks'] }),
+    description: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Orders, live'] }),
+    enabled: z.boolean(),
+    disabled_reason: z
+      .enum(['owner', 'operator', 'gone', 'failing'])
+      .nullable()
+      .meta({
+        description:
+          'Who or what disabled it: you, the operator, the receiver by 410 (`gone`), or days without a success (`failing`). Null where enabled.',
+        examples: [null],
+      }),
+    created_at: time,
+    updated_at: time,
+  })
+  .register(components, { id: 'WebhookEndpoint' });
+
+export function presentEndpoint(endpoint: PublicEndpoint): z.output<typeof endpointView> {
+  return {
+    webhookId: endpoint.id,
+    url: endpoint.url,
+    description: endpoint.description,
+    enabled: endpoint.enabled,
+    disabled_reason: endpoint.disabledReason as z.output<typeof endpointView>['disabled_reason'],
+    created_at: endpoint.createdAt.toISOString(),
+    updated_at: endpoint.updatedAt.toISOString(),
+  };
+}

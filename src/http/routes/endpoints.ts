@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { Secret } from '../../secret.js';
+import { createAddressGuard } from '../../webhooks/address-guard.js';
+import {
+  deleteEndpoint,
+  type EndpointRules,
+  getEndpoint,
+  listEndpoints,
+  registerEndpoint,
+  updateEndpoint,
+} from '../../webhooks/endpoints.js';
+import type { AppDependencies } from '../dependencies.js';
+import { answerPage, pageOf, paging } from '../paging.js';
+import { endpointView, presentEndpoint } from '../presenters/endpoint.js';
+import { pageView } from '../presenters/page.js';
+import { route } from '../route.js';
+import { endpointUpdate, newEndpoint } from '../schemas/endpoint.js';
+
+const endpoints = pageView('WebhookEndpointPage', endpointView);
+
+/** `/webhook-endpoints` (spec §4; contract, Webhook endpoints). */
+export function endpointRoutes({ config, masterKeys }: AppDependencies) {
+  const guard = createAddressGuard(config.receivers);
+  const rules: EndpointRules = {
+    httpsOnly: config.environment === 'production',
+    blocksLiteral: (hostname) => guard.blocksLiteral(hostname),
+    maxEndpoints: config.maxEndpoints,
+  };
+  const tag = 'Webhook endpoints';
+  return [
+    route({
+      method: 'POST',
+      path: '/webhook-endpoints',
+      operationId: 'registerWebhookEndpoint',
+      tag,
+      summary: 'Register an endpoint',
+      description: 'The same URL may be registered again, with another secret: that is how a secret is changed.',
+      scope: 'webhooks:write',
+      body: newEndpoint,
+      answer: {
+        status: 201,
+        description: 'Registered.',
+        schema: endpointView,
+        headers: { Location: 'Of the endpoint.' },
+      },
+      refusals: ['blocked_address', 'endpoint_limit_reached'],
+      async handle({ caller, body, db }) {
+        const { secret, ...wanted } = body;
+        const endpoint = await registerEndpoint(db, rules, masterKeys, {
+          ...wanted,
+          clientId: caller.clientId,
+          secret: new Secret(secret),
+        });
+        const headers = { Location: `${config.baseUrl}/webhook-endpoints/${endpoint.id}` };
+        return { status: 201, headers, body: presentEndpoint(endpoint) };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/webhook-endpoints',
+      operationId: 'listWebhookEndpoints',
+      tag,
+      summary: 'List endpoints',
+      scope: 'webhooks:read',
+      query: z.strictObject(paging),
+      answer: { status: 200, description: 'A page, newest first.', schema: endpoints },
+      async handle({ caller, query, db, ...request }) {
+        const rows = await listEndpoints(db, caller.clientId, pageOf(query));
+        return answerPage(rows, query.limit, presentEndpoint, { ...request, baseUrl: config.baseUrl });
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/webhook-endpoints/{webhookId}',
+      operationId: 'getWebhookEndpoint',
+      tag,
+      summary: 'Read an endpoint',
+      scope: 'webhooks:read',
+      answer: { status: 200, description: 'The endpoint.', schema: endpointView },
+      async handle({ caller, params, db }) {
+        return { status: 200, body: presentEndpoint(await getEndpoint(db, caller.clientId, params.webhookId)) };
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: '/webhook-endpoints/{webhookId}',
+      operationId: 'updateWebhookEndpoint',
+      tag,
+      summary: 'Update an endpoint',
+      description:
+        'Replaces it: `description` left out becomes null, `enabled` left out stays. Disabling cancels its pending deliveries.',
+      scope: 'webhooks:write',
+      body: endpointUpdate,
+      answer: { status: 200, description: 'As it is now.', schema: endpointView },
+      refusals: ['blocked_address', 'secret_immutable', 'disabled_by_operator'],
+      async handle({ caller, params, body, db }) {
+        const { url, description, enabled } = body;
+        const update = { clientId: caller.clientId, id: params.webhookId, url, description, enabled };
+        return { status: 200, body: presentEndpoint(await updateEndpoint(db, rules, update)) };
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/webhook-endpoints/{webhookId}',
+      operationId: 'deleteWebhookEndpoint',
+      tag,
+      summary: 'Delete an endpoint',
+      description: 'Its secret is erased and its pending deliveries are cancelled.',
+      scope: 'webhooks:write',
+      answer: { status: 204, description: 'Deleted.' },
+      async handle({ caller, params, db }) {
+        await deleteEndpoint(db, caller.clientId, params.webhookId);
+        return { status: 204 };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { isId } from '../../ids.js';
+import { TRANSFER_STATUS_CHANGED } from '../../webhooks/event-body.js';
+import { listDeliveries } from '../../webhooks/read-deliveries.js';
+import { getEvent, listEvents } from '../../webhooks/read-events.js';
+import type { AppDependencies } from '../dependencies.js';
+import { answerPage, pageOf, paging } from '../paging.js';
+import { presentDelivery } from '../presenters/delivery.js';
+import { eventView, presentEvent } from '../presenters/event.js';
+import { pageView } from '../presenters/page.js';
+import { route } from '../route.js';
+import { mistake } from '../schemas/text.js';
+import { madeWithin } from '../schemas/time.js';
+import { deliveries, deliveryFilters } from './deliveries.js';
+
+const events = pageView('EventPage', eventView);
+
+const filters = z.strictObject({
+  type: z.enum([TRANSFER_STATUS_CHANGED]).optional(),
+  transfer_id: z.string().refine(isId, mistake('invalid_id', 'must be a UUID')).optional().meta({ format: 'uuid' }),
+  ...madeWithin,
+  ...paging,
+});
+
+/** `/events` (contract, Events and deliveries). */
+export function eventRoutes({ config }: AppDependencies) {
+  const tag = 'Events and deliveries';
+  return [
+    route({
+      method: 'GET',
+      path: '/events',
+      operationId: 'listEvents',
+      tag,
+      summary: 'List events',
+      scope: 'webhooks:read',
+      query: filters,
+      answer: { status: 200, description: 'A page, newest first.', schema: events },
+      async handle({ caller, query, db, ...request }) {
+        const { type, transfer_id, created_after, created_before } = query;
+        const rows = await listEvents(db, caller.clientId, {
+          type,
+          transferId: transfer_id,
+          createdAfter: created_after,
+          createdBefore: created_before,
+          ...pageOf(query),
+        });
+        return answerPage(rows, query.limit, presentEvent, { ...request, baseUrl: config.baseUrl });
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/events/{id}',
+      operationId: 'getEvent',
+      tag,
+      summary: 'Read an event',
+      scope: 'webhooks:read',
+      answer: { status: 200, description: 'The event as delivered, and how its deliveries stand.', schema: eventView },
+      async handle({ caller, params, db }) {
+        return { status: 200, body: presentEvent(await getEvent(db, caller.clientId, params.id)) };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/events/{id}/deliveries',
+      operationId: 'listEventDeliveries',
+      tag,
+      summary: "List an event's deliveries",
+      scope: 'webhooks:read',
+      query: deliveryFilters,
+      answer: { status: 200, description: 'A page, newest first.', schema: deliveries },
+      async handle({ caller, params, query, db, ...request }) {
+        const { id: eventId } = await getEvent(db, caller.clientId, params.id);
+        const of = { eventId };
+        const rows = await listDeliveries(db, caller.clientId, { of, status: query.status, ...pageOf(query) });
+        return answerPage(rows, query.limit, presentDelivery, { ...request, baseUrl: config.baseUrl });
+      },
+    }),
+  ];
+}

@@ -1,0 +1,15 @@
+import type { AppDependencies } from '../dependencies.js';
+import type { Route } from '../route.js';
+import { deliveryRoutes } from './deliveries.js';
+import { endpointRoutes } from './endpoints.js';
+import { eventRoutes } from './events.js';
+import { operatorRoutes } from './operator.js';
+import { sandboxRoutes } from './sandbox.js';
+import { transferRoutes } from './transfers.js';
+
+/** Every route that takes a token. */
+export function apiRoutes(dependencies: AppDependencies): Route[] {
+  return [endpointRoutes, transferRoutes, eventRoutes, deliveryRoutes, sandboxRoutes, operatorRoutes].flatMap(
+    (routes) => routes(dependencies),
+  );
+}

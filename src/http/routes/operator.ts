@@ -1,0 +1,26 @@
+import { changeStatus } from '../../transfers/change-status.js';
+import type { AppDependencies } from '../dependencies.js';
+import { presentTransfer, transferView } from '../presenters/transfer.js';
+import { route } from '../route.js';
+import { statusChange } from '../schemas/transfer.js';
+
+/** `/operator/…`: for the operator's own systems (contract, Scopes). */
+export function operatorRoutes({ handover }: AppDependencies) {
+  return [
+    route({
+      method: 'POST',
+      path: '/operator/transfers/{id}/status',
+      operationId: 'setTransferStatus',
+      tag: 'Operator',
+      summary: "Change any client's transfer",
+      scope: 'operator',
+      body: statusChange,
+      answer: { status: 200, description: 'Changed; its event is made.', schema: transferView },
+      refusals: ['invalid_transition'],
+      async handle({ params, body: { status, reason }, db }) {
+        const transfer = await changeStatus(db, handover, { transferId: params.id, to: status, reason });
+        return { status: 200, body: presentTransfer(transfer) };
+      },
+    }),
+  ];
+}

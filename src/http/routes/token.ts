@@ -1,0 +1,134 @@
+import Router from '@koa/router';
+import type { Authority, VerifiedClient } from '../../auth/authority.js';
+import type { Log } from '../../telemetry/log.js';
+import { authPaths } from '../oauth/auth-paths.js';
+import { type ClientCredentials, findClientCredentials } from '../oauth/client-credentials.js';
+import {
+  InvalidClient,
+  InvalidRequest,
+  InvalidScope,
+  InvalidTarget,
+  toOAuthError,
+  UnsupportedGrantType,
+} from '../oauth/errors.js';
+import { FailedAuthentications } from '../oauth/failed-authentications.js';
+import { readTokenParameters, type TokenParameters } from '../oauth/parameters.js';
+import type { AppContext, AppMiddleware, State } from '../state.js';
+
+export interface TokenDependencies {
+  authority: Pick<Authority, 'issuer' | 'audience' | 'verifyClient' | 'issue'>;
+  log: Log;
+}
+
+interface Services extends TokenDependencies {
+  failures: FailedAuthentications;
+}
+
+/** `POST {AUTH_URL}/oauth/token`. */
+export function tokenRouter({ authority, log }: TokenDependencies): Router<State> {
+  const services: Services = { authority, log, failures: new FailedAuthentications() };
+  const router = new Router<State>({ strict: true });
+  const paths = authPaths(authority.issuer, '/oauth/token');
+  router.post(paths, oauthErrors(log), (ctx) => answerTokenRequest(ctx, services));
+  router.all(paths, oauthErrors(log), (ctx) => {
+    ctx.set('Allow', 'POST');
+    throw new InvalidRequest('Ask for a token with POST.', 405);
+  });
+  return router;
+}
+
+/**
+ * What a token request goes through (RFC 6749 §4.4, the order ours). Its form comes first: a request that no client could
+ * make right costs no look-up and is no failed authentication. What a client may have is told to that client alone.
+ */
+async function answerTokenRequest(ctx: AppContext, services: Services): Promise<void> {
+  const { authority } = services;
+  const { address } = ctx.state;
+  const parameters = await readTokenParameters(ctx);
+  const credentials = await findCredentials(ctx.get('Authorization'), parameters, address, services);
+  requireGrantType(parameters);
+  const targets = requireTargets(parameters);
+  const client = await authenticateClient(credentials, address, services);
+  checkTargets(targets, authority.audience);
+  const scopes = chooseScopes(parameters, client);
+  const { accessToken, expiresIn, scope } = await authority.issue(client, scopes);
+  forbidStorage(ctx);
+  ctx.body = { access_token: accessToken, token_type: 'Bearer', expires_in: expiresIn, scope };
+}
+
+async function findCredentials(
+  authorization: string,
+  parameters: TokenParameters,
+  address: string,
+  { failures }: Services,
+): Promise<ClientCredentials> {
+  try {
+    return findClientCredentials(authorization, parameters);
+  } catch (error) {
+    if (error instanceof InvalidClient) await failures.count(address);
+    throw error;
+  }
+}
+
+function requireGrantType({ grant_type }: TokenParameters): void {
+  if (grant_type === undefined) throw new InvalidRequest('grant_type is missing.');
+  if (grant_type !== 'client_credentials') {
+    throw new UnsupportedGrantType('The only grant_type is client_credentials.');
+  }
+}
+
+/** `resource` (RFC 8707) is another name for `audience`; both may be given. */
+function requireTargets({ audience, resource }: TokenParameters): string[] {
+  const targets = [audience, resource].filter((target) => target !== undefined);
+  if (targets.length === 0) throw new InvalidRequest('audience is missing.');
+  return targets;
+}
+
+async function authenticateClient(
+  { clientId, clientSecret }: ClientCredentials,
+  address: string,
+  { authority, failures }: Services,
+): Promise<VerifiedClient> {
+  await failures.check(address);
+  const client = await authority.verifyClient(clientId, clientSecret, address);
+  if (client) return client;
+  await failures.count(address);
+  throw new InvalidClient();
+}
+
+function checkTargets(targets: readonly string[], audience: string): void {
+  if (targets.some((target) => target !== audience)) {
+    throw new InvalidTarget(`The audience of this environment is ${audience}.`);
+  }
+}
+
+/** What was asked for, where all of it is the client's; everything that it has where nothing was (RFC 6749 §3.3). */
+function chooseScopes({ scope = '' }: TokenParameters, client: VerifiedClient): readonly string[] {
+  const asked = scope.split(' ').filter((each) => each !== '');
+  if (asked.length === 0) return client.scopes;
+  if (!asked.every((each) => client.scopes.includes(each))) {
+    throw new InvalidScope('The client has not been granted every scope asked for.');
+  }
+  return client.scopes.filter((each) => asked.includes(each));
+}
+
+/** Answers every error in the form of RFC 6749 §5.2. */
+function oauthErrors(log: Log): AppMiddleware {
+  return async (ctx, next) => {
+    try {
+      await next();
+    } catch (thrown) {
+      const error = toOAuthError(thrown);
+      if (error.status === 500) log.error({ err: thrown, request_id: ctx.state.requestId }, 'token request');
+      ctx.status = error.status;
+      ctx.set({ ...error.headers });
+      forbidStorage(ctx);
+      ctx.body = { error: error.code, error_description: error.message };
+    }
+  };
+}
+
+/** RFC 6749 §5.1 */
+function forbidStorage(ctx: Pick<AppContext, 'set'>): void {
+  ctx.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
+}

@@ -1,0 +1,55 @@
+import Router from '@koa/router';
+import type { Authority } from '../../auth/authority.js';
+import { SCOPES } from '../../auth/caller.js';
+import { authPaths, issuerPath } from '../oauth/auth-paths.js';
+import type { State } from '../state.js';
+
+/** Seconds: shorter than the time between a signing key's making and its first signature. */
+const KEYS_MAX_AGE = 5;
+const METADATA_MAX_AGE = 300;
+
+/** The public keys (RFC 7517) and the authorization server's metadata (RFC 8414). */
+export function wellKnownRouter({ authority }: { authority: Pick<Authority, 'issuer' | 'jwks'> }): Router<State> {
+  const { issuer } = authority;
+  const router = new Router<State>({ strict: true });
+  router.get(authPaths(issuer, '/.well-known/jwks.json'), async (ctx) => {
+    const keys = await authority.jwks();
+    ctx.set('Cache-Control', `public, max-age=${KEYS_MAX_AGE}`);
+    ctx.body = keys;
+  });
+  const metadata = metadataOf(issuer);
+  router.get(metadataPaths(issuer), (ctx) => {
+    ctx.set('Cache-Control', `public, max-age=${METADATA_MAX_AGE}`);
+    ctx.body = metadata;
+  });
+  return router;
+}
+
+/**
+ * RFC 8414 §3.1 puts the well-known part before the issuer's path; §5 allows OpenID's suffix too, where many clients
+ * look by default, and OpenID puts it after.
+ */
+function metadataPaths(issuer: string): string[] {
+  const suffix = '/.well-known/oauth-authorization-server';
+  return [
+    ...new Set([
+      `${suffix}${issuerPath(issuer)}`,
+      ...authPaths(issuer, suffix),
+      ...authPaths(issuer, '/.well-known/openid-configuration'),
+    ]),
+  ];
+}
+
+/** RFC 8414 §2 */
+function metadataOf(issuer: string) {
+  return {
+    issuer,
+    token_endpoint: `${issuer}/oauth/token`,
+    jwks_uri: `${issuer}/.well-known/jwks.json`,
+    scopes_supported: SCOPES,
+    // No grant here goes through an authorization endpoint.
+    response_types_supported: [],
+    grant_types_supported: ['client_credentials'],
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+  };
+}

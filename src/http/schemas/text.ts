@@ -1,0 +1,22 @@
+import { z } from 'zod';
+
+/** A custom issue with a stable code for the answer's `errors`. */
+export function mistake(code: string, message: string) {
+  return { error: message, params: { code } };
+}
+
+/**
+ * Text of at most `max` characters, which are Unicode code points, as JSON Schema counts them. U+0000 and lone surrogates
+ * are refused: Postgres and UTF-8 can hold neither.
+ */
+export function text({ min = 0, max }: { min?: number; max: number }) {
+  return z
+    .string()
+    .refine((value) => !/[\0\p{Cs}]/u.test(value), mistake('invalid_text', 'may hold no U+0000 and no lone surrogate'))
+    .refine(
+      (value) => value.length >= min,
+      mistake('too_short', `must have at least ${min} character${min === 1 ? '' : 's'}`),
+    )
+    .refine((value) => [...value].length <= max, mistake('too_long', `may have at most ${max} characters`))
+    .meta({ ...(min > 0 && { minLength: min }), maxLength: max });
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { mistake } from './text.js';
+
+/** `abort`: nothing is asked of a time that is none, such as whether it is later than another. */
+const WHEN = {
+  ...mistake('invalid_time', 'must be an ISO 8601 time with a zone, such as 2026-11-21T10:00:00Z'),
+  abort: true,
+};
+
+/**
+ * A time with a zone, read as ms since 1970 (a finer fraction is cut).
+ * @param about its meaning and an example, which zod shows for what comes in only where they stand before the transform
+ */
+export function when(about: { description: string; example: string }) {
+  return z
+    .string()
+    .refine((value) => z.iso.datetime({ offset: true }).safeParse(value).success, WHEN)
+    .meta({ format: 'date-time', description: about.description, examples: [about.example] })
+    .transform((value) => Date.parse(value));
+}
+
+/** The filters of a list on when its items were made; both ends are left out. */
+export const madeWithin = {
+  created_after: when({
+    description: 'Made after this, to the millisecond.',
+    example: '2026-11-21T10:00:00Z',
+  }).optional(),
+  created_before: when({
+    description: 'Made before this, to the millisecond.',
+    example: '2026-11-22T10:00:00Z',
+  }).optional(),
+};
+
+/** A time in an answer: UTC with milliseconds and `Z`. */
+export const time = z.string().meta({
+  format: 'date-time',
+  examples: ['2026-11-21T10:00:00.123Z'],
+  pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$',
+});
+
+/** A UUID in an answer. */
+export const uuid = z.string().meta({ format: 'uuid', examples: ['019abe01-7a10-7c44-9d02-3f1f6f0c8a11'] });

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { CURRENCIES } from '../../transfers/currencies.js';
+import { TRANSFER_STATUSES } from '../../transfers/states.js';
+import { components } from '../openapi/components.js';
+import { mistake, text } from './text.js';
+
+/** A number with no fraction by value: `1e3` and `1000.0` are 1000 (JSON has one kind of number, RFC 8259 §6). At most 2^53−1, which `int` sees to. */
+const value = z
+  .int('must be a whole number of minor units')
+  .min(1, 'must be at least 1')
+  .meta({ description: 'In minor units (cents).', examples: [125_00] });
+
+const currency = z
+  .string()
+  .refine((code) => CURRENCIES.has(code), mistake('invalid_currency', 'must be an active ISO 4217 code in upper case'))
+  .meta({ description: 'ISO 4217', pattern: '^[A-Z]{3}$', examples: ['EUR'] });
+
+const MAX_PAIRS = 20;
+const REFUSED_NAME = { params: { code: 'invalid_name' }, message: 'may not be the name of a pair' };
+
+const metadata = z
+  .preprocess(
+    // zod leaves this name out of a record without a word.
+    (pairs, context) => {
+      if (pairs instanceof Object && Object.hasOwn(pairs, '__proto__')) {
+        context.addIssue({ code: 'custom', path: ['__proto__'], ...REFUSED_NAME });
+      }
+      return pairs;
+    },
+    z
+      .record(text({ max: 40 }), text({ max: 500 }))
+      .refine(
+        (pairs) => Object.keys(pairs).length <= MAX_PAIRS,
+        mistake('too_many', `may have at most ${MAX_PAIRS} pairs`),
+      ),
+  )
+  .default({})
+  .meta({ description: 'Pairs of strings of your own.', maxProperties: MAX_PAIRS, examples: [{ order: '4711' }] });
+
+export const newTransfer = z
+  .strictObject({
+    amount: z.strictObject({ value, currency }),
+    destination: z.strictObject({
+      name: text({ min: 1, max: 140 }).meta({ examples: ['Ada Lovelace'] }),
+      account: text({ min: 1, max: 64 }).meta({ examples: ['DE89370400440532013000'] }),
+    }),
+    reference: text({ max: 140 })
+      .nullable()
+      .default(null)
+      .meta({ examples: ['Invoice 2026-117'] }),
+    metadata,
+  })
+  .register(components, { id: 'NewTransfer' });
+
+export const statusChange = z
+  .strictObject({
+    status: z.enum(TRANSFER_STATUSES).meta({ examples: ['PROCESSING'] }),
+    reason: text({ max: 255 })
+      .nullable()
+      .default(null)
+      .meta({ description: 'For the history.', examples: ['Funds received'] }),
+  })
+  .register(components, { id: 'StatusChange' });

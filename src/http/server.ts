@@ -1,0 +1,83 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type Koa from 'koa';
+import { guardSocket } from '../auth/networks.js';
+import type { Config } from '../config.js';
+
+/** How long requests in flight may take to end once the server closes, ms. */
+const GRACE = 10_000;
+
+export interface Listening {
+  /** The port that was bound: the one asked for, or a free one where that was 0. */
+  port: number;
+  /** Takes no new connections, lets requests in flight end (at most 10 s), closes idle connections at once. */
+  close(): Promise<void>;
+}
+
+/** @throws the system's error (`EADDRINUSE`, `EACCES`) where the port cannot be had */
+export async function listen<State, Ctx>(
+  app: Koa<State, Ctx>,
+  config: Pick<Config, 'host' | 'port' | 'allowedNetworks' | 'trustedProxies'>,
+): Promise<Listening> {
+  const handle = app.callback();
+  const open = new Set<ServerResponse>();
+  const server = createServer(
+    // A slow or silent client costs no more than this; idle connections outlive a proxy's usual 60 s.
+    { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 65_000, connectionsCheckingInterval: 2_000 },
+    (request, response) => {
+      open.add(response);
+      response.once('close', () => open.delete(response));
+      void handle(request, response);
+    },
+  );
+  server.on('clientError', answerUnreadable);
+  guardSocket(server, config.allowedNetworks, config.trustedProxies);
+  await bound(server, config);
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () => {
+      // A client that keeps its connection would keep us waiting: it is told to let go.
+      for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close');
+      return drained(server);
+    },
+  };
+}
+
+function bound(server: Server, { host, port }: Pick<Config, 'host' | 'port'>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function drained(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const deadline = setTimeout(() => server.closeAllConnections(), GRACE);
+    server.close(() => {
+      clearTimeout(deadline);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+const UNREADABLE: Readonly<Record<string, readonly [number, string, string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'The headers are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'The request took too long to arrive.'],
+};
+
+/** What is no HTTP never reaches the application; it gets problem details all the same, as far as a status goes. */
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const [status, title, detail] = UNREADABLE[error.code ?? ''] ?? [400, 'Bad Request', 'This is no HTTP request.'];
+  const body = JSON.stringify({ type: 'about:blank', title, status, detail, code: 'malformed_request' });
+  socket.end(
+    `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

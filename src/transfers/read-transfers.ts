@@ -1,0 +1,43 @@
+import type { Handle } from '../database/database.js';
+import type { StatusChange, Transfer } from '../database/generated/client.js';
+import type { TransferStatus } from '../database/generated/enums.js';
+import { type IdRange, idsWithin } from '../ids.js';
+import { Refusal } from '../refusal.js';
+
+export interface TransferFilters extends IdRange {
+  status?: TransferStatus | undefined;
+  reference?: string | undefined;
+  take: number;
+}
+
+/** Newest first. */
+export function listTransfers(
+  db: Handle,
+  clientId: string,
+  { status, reference, take, ...range }: TransferFilters,
+): Promise<Transfer[]> {
+  return db.prisma.transfer.findMany({
+    where: {
+      clientId,
+      id: idsWithin(range),
+      ...(status !== undefined && { status }),
+      ...(reference !== undefined && { reference }),
+    },
+    orderBy: { id: 'desc' },
+    take,
+  });
+}
+
+/** With its history, oldest first. @throws Refusal not_found */
+export async function getTransfer(
+  db: Handle,
+  clientId: string,
+  id: string,
+): Promise<Transfer & { history: StatusChange[] }> {
+  const transfer = await db.prisma.transfer.findFirst({
+    where: { id, clientId },
+    include: { history: { orderBy: { position: 'asc' } } },
+  });
+  if (!transfer) throw new Refusal('not_found', 'There is no such transfer.');
+  return transfer;
+}

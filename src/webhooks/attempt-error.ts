@@ -1,0 +1,81 @@
+/**
+ * Why an attempt failed (contract, Events and deliveries):
+ * - `dns`: the name was not resolved, in time or at all
+ * - `refused`: no connection: refused, or no route to the address
+ * - `tls`: no trusted TLS connection: unknown issuer, other host, expired, or no TLS at all
+ * - `timeout`: not connected within 5 s, or no answer within 15 s
+ * - `reset`: the connection broke, or carried no HTTP/1.1 answer
+ * - `blocked_address`: the guard forbids an address of the receiver
+ * - `redirect`: a 3xx, which is never followed
+ * - `status`: any other answer that is no 2xx
+ */
+export type AttemptError = 'dns' | 'refused' | 'tls' | 'timeout' | 'reset' | 'blocked_address' | 'redirect' | 'status';
+
+/** Why there was no connection. Carries no address and no URL: it may be logged. */
+export class ConnectFailure extends Error {
+  override readonly name = 'ConnectFailure';
+
+  constructor(readonly reason: AttemptError) {
+    super(reason);
+  }
+}
+
+/**
+ * Faults of this process or machine, not of the receiver: too many open files, no memory, a sender that is closing, a
+ * request that undici would not write.
+ */
+const OWN_FAULTS = new Set([
+  'EMFILE',
+  'ENFILE',
+  'ENOBUFS',
+  'ENOMEM',
+  'UND_ERR_CLOSED',
+  'UND_ERR_DESTROYED',
+  'UND_ERR_INVALID_ARG',
+]);
+
+const NO_CONNECTION = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EADDRNOTAVAIL',
+  'EACCES',
+  'EPERM',
+  'EINVAL',
+]);
+
+/** True where the error is our own: the attempt says nothing about the receiver. */
+export function isOwnFault(error: Error): boolean {
+  return OWN_FAULTS.has(codeOf(error));
+}
+
+/** What the error of a TCP connection that was not made means. */
+export function reasonOfTcp(error: Error): AttemptError {
+  const code = codeOf(error);
+  if (NO_CONNECTION.has(code)) return 'refused';
+  return code === 'ETIMEDOUT' ? 'timeout' : 'reset';
+}
+
+/** What the error of a TLS handshake means: all but a connection that broke is a matter of TLS. */
+export function reasonOfTls(error: Error): AttemptError {
+  const code = codeOf(error);
+  if (code === 'ETIMEDOUT') return 'timeout';
+  return code === 'ECONNRESET' || code === 'EPIPE' ? 'reset' : 'tls';
+}
+
+/**
+ * What an error between the connection and the answer means. Whatever is no HTTP/1.1 is a `reset` too, as is a kept
+ * connection that the receiver closes just as we write: nobody can tell whether it has read the request.
+ */
+export function reasonOfExchange(error: Error): AttemptError {
+  if (error instanceof ConnectFailure) return error.reason;
+  const code = codeOf(error);
+  if (code === 'ETIMEDOUT') return 'timeout';
+  return code.startsWith('ERR_SSL') ? 'tls' : 'reset';
+}
+
+function codeOf(error: Error): string {
+  return (error as NodeJS.ErrnoException).code ?? '';
+}

@@ -1,0 +1,172 @@
+import { atomically, type Handle } from '../database/database.js';
+import type { MasterKeys } from '../database/encryption.js';
+import type { Endpoint } from '../database/generated/client.js';
+import { newId, timeOf } from '../ids.js';
+import { Refusal } from '../refusal.js';
+import type { Secret } from '../secret.js';
+import { cancelPending, disableEndpoint } from './disable-endpoint.js';
+import { type EndpointUrlRules, findUrlMistake } from './endpoint-url.js';
+
+/** What an environment asks of endpoints. */
+export interface EndpointRules extends EndpointUrlRules {
+  /** Endpoints a client may have. */
+  maxEndpoints: number;
+}
+
+/** An endpoint without its secret, which no verb gives out. */
+export type PublicEndpoint = Omit<Endpoint, 'secretEnvelope'>;
+
+const WITHOUT_SECRET = { secretEnvelope: true } as const;
+
+export interface NewEndpoint {
+  clientId: string;
+  url: string;
+  /** The HMAC key: its bytes. */
+  secret: Secret;
+  description: string | null;
+  enabled: boolean;
+}
+
+/**
+ * Registers an endpoint; the same URL may be registered again (spec §5, Secret rotation).
+ * @throws Refusal invalid_request | blocked_address | endpoint_limit_reached
+ */
+export async function registerEndpoint(
+  db: Handle,
+  rules: EndpointRules,
+  masterKeys: MasterKeys,
+  { clientId, url, secret, description, enabled }: NewEndpoint,
+): Promise<PublicEndpoint> {
+  refuseBadUrl(url, rules);
+  const id = newId();
+  const now = new Date(timeOf(id));
+  return atomically(db, async (tx) => {
+    // One registration of a client at a time, so that two together cannot pass the limit.
+    await tx.query(`select pg_advisory_xact_lock(hashtextextended('endpoints of ' || $1::text, 0))::text`, [clientId]);
+    const count = await tx.prisma.endpoint.count({ where: { clientId, deletedAt: null } });
+    if (count >= rules.maxEndpoints) {
+      throw new Refusal('endpoint_limit_reached', `A client may have ${rules.maxEndpoints} webhook endpoints.`);
+    }
+    return tx.prisma.endpoint.create({
+      data: {
+        id,
+        clientId,
+        url,
+        secretEnvelope: masterKeys.seal(secret, id),
+        description,
+        enabled,
+        disabledReason: enabled ? null : 'owner',
+        enabledAt: now,
+        createdAt: now,
+        updatedAt: now,
+      },
+      omit: WITHOUT_SECRET,
+    });
+  });
+}
+
+/** Newest first, those with an id below `before`. */
+export function listEndpoints(
+  db: Handle,
+  clientId: string,
+  page: { before: string | undefined; take: number },
+): Promise<PublicEndpoint[]> {
+  return db.prisma.endpoint.findMany({
+    where: { clientId, deletedAt: null, ...(page.before && { id: { lt: page.before } }) },
+    orderBy: { id: 'desc' },
+    take: page.take,
+    omit: WITHOUT_SECRET,
+  });
+}
+
+/** @throws Refusal not_found */
+export async function getEndpoint(db: Handle, clientId: string, id: string): Promise<PublicEndpoint> {
+  const endpoint = await db.prisma.endpoint.findFirst({
+    where: { id, clientId, deletedAt: null },
+    omit: WITHOUT_SECRET,
+  });
+  if (!endpoint) throw notFound();
+  return endpoint;
+}
+
+export interface EndpointUpdate {
+  clientId: string;
+  id: string;
+  url: string;
+  description: string | null;
+  /** Undefined: stays as it is. */
+  enabled: boolean | undefined;
+}
+
+/**
+ * Replaces url and description. Disabling cancels what is pending; enabling starts the count towards `failing` afresh.
+ * @throws Refusal invalid_request | blocked_address | not_found | disabled_by_operator
+ */
+export function updateEndpoint(db: Handle, rules: EndpointRules, update: EndpointUpdate): Promise<PublicEndpoint> {
+  const { clientId, id, url, description, enabled } = update;
+  refuseBadUrl(url, rules);
+  return atomically(db, async (tx) => {
+    const endpoint = await lockEndpoint(tx, id, clientId);
+    const enables = enabled === true && !endpoint.enabled;
+    if (enables && endpoint.disabledReason === 'operator') {
+      throw new Refusal('disabled_by_operator', 'The operator has disabled this endpoint and alone can enable it.');
+    }
+    if (enabled === false) await disableEndpoint(tx, id, 'owner');
+    return tx.prisma.endpoint.update({
+      where: { id },
+      data: { url, description, ...(enables && enabledNow()) },
+      omit: WITHOUT_SECRET,
+    });
+  });
+}
+
+/** Deletes an endpoint, its secret for good, and cancels what is pending. @throws Refusal not_found */
+export function deleteEndpoint(db: Handle, clientId: string, id: string): Promise<void> {
+  return atomically(db, async (tx) => {
+    await lockEndpoint(tx, id, clientId);
+    await tx.prisma.endpoint.update({ where: { id }, data: { deletedAt: new Date(), secretEnvelope: null } });
+    await cancelPending(tx, id, 'endpoint_deleted');
+  });
+}
+
+/** Whatever disabled it before: an endpoint that the operator has disabled, only the operator enables. @throws Refusal not_found */
+export function setEndpointEnabledByOperator(db: Handle, id: string, enabled: boolean): Promise<PublicEndpoint> {
+  return atomically(db, async (tx) => {
+    const endpoint = await lockEndpoint(tx, id);
+    if (!enabled) await disableEndpoint(tx, id, 'operator');
+    return tx.prisma.endpoint.update({
+      where: { id },
+      data: enabled ? (endpoint.enabled ? {} : enabledNow()) : { disabledReason: 'operator' },
+      omit: WITHOUT_SECRET,
+    });
+  });
+}
+
+const enabledNow = () => ({ enabled: true, disabledReason: null, enabledAt: new Date() });
+
+interface Locked {
+  enabled: boolean;
+  disabledReason: string | null;
+}
+
+/** Changes of one endpoint wait for each other; deliveries made meanwhile do not. */
+async function lockEndpoint(tx: Handle, id: string, clientId?: string): Promise<Locked> {
+  const [endpoint] = await tx.query<Locked>(
+    `select enabled, disabled_reason as "disabledReason" from webhook_endpoints
+      where id = $1::uuid and ($2::uuid is null or client_id = $2::uuid) and deleted_at is null for no key update`,
+    [id, clientId ?? null],
+  );
+  if (!endpoint) throw notFound();
+  return endpoint;
+}
+
+function notFound(): Refusal {
+  return new Refusal('not_found', 'There is no such webhook endpoint.');
+}
+
+function refuseBadUrl(url: string, rules: EndpointUrlRules): void {
+  const mistake = findUrlMistake(url, rules);
+  if (!mistake) return;
+  const code = mistake.code === 'blocked_address' ? 'blocked_address' : 'invalid_request';
+  throw new Refusal(code, `The url ${mistake.detail}.`, [mistake]);
+}

@@ -1,0 +1,133 @@
+import type { Dispatcher } from 'undici';
+import { type AttemptError, isOwnFault, reasonOfExchange } from './attempt-error.js';
+
+/** What a receiver answered, or why it did not. */
+export interface Answer {
+  status: number | null;
+  body: string | null;
+  error: AttemptError | null;
+  /** From the start to the answer's head, or to the failure; ms. */
+  durationMs: number;
+}
+
+export interface ExchangeLimits {
+  /** From the start, connecting included, to the answer's head; ms. */
+  answerMs: number;
+  /** From the head on, for reading the body; ms. */
+  bodyMs: number;
+}
+
+const MOST_READ_BYTES = 64 * 1024;
+const KEPT_BYTES = 4 * 1024;
+
+/**
+ * One request and its answer. A 2xx is a success whatever its body does: that is read for the record only, then cut.
+ * Answers of the kind 1xx are passed over, but for a 100 that nobody asked for, which undici ends as a `reset`. undici's own limits are per phase and start again with each chunk, so that a
+ * receiver that drips would be waited for without end: the two here do not.
+ * @throws a fault of our own, or the reason of the signal that aborted
+ */
+export function exchange(
+  dispatcher: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  limits: ExchangeLimits,
+  signal: AbortSignal | undefined,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const handler = new Exchange(limits, signal, resolve, reject);
+    if (!signal?.aborted) dispatcher.dispatch({ ...request, headersTimeout: 0, bodyTimeout: 0 }, handler);
+  });
+}
+
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #startedAt = performance.now();
+  #timer: NodeJS.Timeout;
+  #controller: Dispatcher.DispatchController | undefined;
+  #settled = false;
+  #head: { status: number; durationMs: number } | undefined;
+  #kept: Buffer[] = [];
+  #read = 0;
+
+  constructor(
+    readonly limits: ExchangeLimits,
+    readonly signal: AbortSignal | undefined,
+    readonly resolve: (answer: Answer) => void,
+    readonly reject: (reason: unknown) => void,
+  ) {
+    this.#timer = setTimeout(() => this.#cut('timeout'), limits.answerMs);
+    if (signal?.aborted) this.#giveUp();
+    else signal?.addEventListener('abort', this.#giveUp, { once: true });
+  }
+
+  /** Called when the request is about to be written; it may have been given up while it waited for a connection. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#settled) controller.abort(new Error('given up'));
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+    if (status < 200 || this.#settled) return;
+    this.#head = { status, durationMs: performance.now() - this.#startedAt };
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#cut(), this.limits.bodyMs);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#read < KEPT_BYTES) this.#kept.push(Buffer.from(chunk.subarray(0, KEPT_BYTES - this.#read)));
+    this.#read += chunk.length;
+    if (this.#read > MOST_READ_BYTES) this.#cut();
+  }
+
+  onResponseEnd(): void {
+    this.#settle();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#head === undefined && isOwnFault(error)) this.#fail(error);
+    else this.#settle(reasonOfExchange(error));
+  }
+
+  /** Ends the exchange and its connection with it. */
+  #cut(error?: AttemptError): void {
+    this.#settle(error);
+    this.#controller?.abort(new Error('cut'));
+  }
+
+  readonly #giveUp = (): void => {
+    this.#fail(this.signal?.reason);
+    this.#controller?.abort(new Error('given up'));
+  };
+
+  /** With the head it is the status that decides; `error` tells why there is none. */
+  #settle(error: AttemptError = 'reset'): void {
+    if (!this.#end()) return;
+    const head = this.#head;
+    this.resolve({
+      status: head?.status ?? null,
+      body: head && this.#read > 0 ? textOf(this.#kept) : null,
+      error: head ? errorOfStatus(head.status) : error,
+      durationMs: head?.durationMs ?? performance.now() - this.#startedAt,
+    });
+  }
+
+  #fail(reason: unknown): void {
+    if (this.#end()) this.reject(reason);
+  }
+
+  #end(): boolean {
+    if (this.#settled) return false;
+    this.#settled = true;
+    clearTimeout(this.#timer);
+    this.signal?.removeEventListener('abort', this.#giveUp);
+    return true;
+  }
+}
+
+function errorOfStatus(status: number): AttemptError | null {
+  if (status < 300) return null;
+  return status < 400 ? 'redirect' : 'status';
+}
+
+/** Postgres takes no U+0000 in text. */
+function textOf(chunks: Buffer[]): string {
+  return Buffer.concat(chunks).toString('utf8').replaceAll('\0', '');
+}

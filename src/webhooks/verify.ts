@@ -1,0 +1,126 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** Why a delivery is not accepted. Stable: branch on it. */
+export type SignatureErrorCode =
+  | 'missing_header'
+  | 'malformed_header'
+  | 'bad_timestamp'
+  | 'signature_mismatch'
+  | 'too_old';
+
+/** A delivery that must be rejected. The message says what differs, never the secret or the signature expected. */
+export class SignatureError extends Error {
+  override readonly name = 'SignatureError';
+
+  constructor(
+    readonly code: SignatureErrorCode,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export interface Verifiable {
+  /** The `Service-Signature` header as received: `t=<iso-8601-timestamp>,v0=<hex-hmac>`. */
+  header: string | readonly string[] | undefined;
+  /** The request's body exactly as received, before any JSON parser. */
+  body: string | Uint8Array;
+  /** The endpoint's secret as it was registered. */
+  secret: string | Uint8Array;
+  /** The receiver's clock; the present by default. */
+  now?: Date;
+  /** How old `t` may be, in seconds: 300 by default (spec §8). */
+  toleranceSeconds?: number;
+}
+
+/**
+ * Verifies a delivery as spec §5 tells a receiver to. Only a `t` that is too old is rejected: one ahead of the receiver's
+ * clock can only come from a holder of the secret, and the clocks of two machines differ.
+ * Needs nothing but Node: import it from `transfer-service/verify`, or copy this file.
+ * @returns when the delivery was signed
+ * @throws SignatureError
+ */
+export function verify(delivery: Verifiable): { t: Date } {
+  const { body, secret, now = new Date(), toleranceSeconds = 300 } = delivery;
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+    throw new TypeError('body must be the raw request body, a string or bytes: not the parsed JSON');
+  }
+  if (secret.length === 0) throw new TypeError('secret is empty');
+  const { t, signature } = parse(delivery.header);
+  const signedAt = parseTime(t);
+  if (!timingSafeEqual(hmac(secret, t, body), signature)) {
+    throw new SignatureError('signature_mismatch', `the signature does not fit: ${difference(delivery, t, signature)}`);
+  }
+  const age = (now.getTime() - signedAt.getTime()) / 1000;
+  if (age > toleranceSeconds) {
+    throw new SignatureError(
+      'too_old',
+      `was signed ${Math.round(age)} s before this machine's time, more than ${toleranceSeconds} s: a replay, or a clock that is ahead`,
+    );
+  }
+  return { t: signedAt };
+}
+
+function parse(header: Verifiable['header']): { t: string; signature: Buffer } {
+  if (header === undefined || header === '' || (typeof header !== 'string' && header.length === 0)) {
+    throw new SignatureError('missing_header', 'there is no Service-Signature header');
+  }
+  if (typeof header !== 'string' && header.length > 1) {
+    throw new SignatureError('malformed_header', 'there is more than one Service-Signature header');
+  }
+  const fields = new Map<string, string>();
+  for (const field of String(header).split(',')) {
+    const [, name, value] = /^\s*([a-z][a-z0-9]*)=(\S+)\s*$/.exec(field) ?? [];
+    if (name === undefined || value === undefined || fields.has(name)) {
+      throw new SignatureError('malformed_header', 'the header is not t=<iso-8601-timestamp>,v0=<hex-hmac>');
+    }
+    fields.set(name, value);
+  }
+  const t = fields.get('t');
+  const v0 = fields.get('v0');
+  if (t === undefined) throw new SignatureError('malformed_header', 'the header has no t');
+  if (v0 === undefined) throw new SignatureError('malformed_header', 'the header has no v0');
+  if (!/^[0-9a-f]{64}$/i.test(v0)) {
+    throw new SignatureError('malformed_header', `v0 is not 64 hexadecimal digits but ${v0.length} characters`);
+  }
+  return { t, signature: Buffer.from(v0, 'hex') };
+}
+
+function parseTime(t: string): Date {
+  const form = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?$/.exec(t);
+  const time = new Date(form && !form[2] ? `${t}Z` : t);
+  if (!form || Number.isNaN(time.getTime())) {
+    throw new SignatureError('bad_timestamp', 't is no ISO 8601 timestamp such as 2026-11-21T10:00:00.123Z');
+  }
+  return time;
+}
+
+function hmac(secret: string | Uint8Array, t: string, body: string | Uint8Array): Buffer {
+  return createHmac('sha256', secret).update(`${t}.`).update(body).digest();
+}
+
+/** Tries the mistakes that receivers make; each is told only where undoing it makes the signature fit. */
+function difference({ body, secret }: Verifiable, t: string, signature: Buffer): string {
+  const fits = (key: string | Uint8Array, bytes: string | Uint8Array) =>
+    timingSafeEqual(hmac(key, t, bytes), signature);
+  const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
+  const key = typeof secret === 'string' ? secret : Buffer.from(secret).toString('utf8');
+  if (text === '') return 'the body is empty (a parser may have read it already)';
+  if (fits(key.trim(), body)) return 'the secret has white space or a line end around it that does not belong to it';
+  if (fits(secret, text.replace(/^\uFEFF/, ''))) return 'a byte order mark was added to the body';
+  if (fits(secret, text.trim())) return 'white space or a line end was added around the body';
+  if (fits(secret, Buffer.from(text, 'latin1'))) return 'the body was read as Latin-1; it is UTF-8';
+  const compact = reserialised(text);
+  if (compact !== undefined && fits(secret, compact)) {
+    return 'the body was parsed and serialised again; verify the raw bytes as received';
+  }
+  return 'another secret, or the body or t was changed on the way';
+}
+
+function reserialised(text: string): string | undefined {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}

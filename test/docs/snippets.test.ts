@@ -1,0 +1,204 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { transformFileSync } from '@swc/core';
+import { Secret } from '../../src/secret.js';
+import { signatureHeader } from '../../src/webhooks/signature.js';
+import { verify } from '../../src/webhooks/verify.js';
+
+// Every snippet of the integrators' guide is taken out of it as a file, and run where its runtime is.
+const root = join(import.meta.dirname, '../..');
+const guide = readFileSync(join(root, 'docs/integrators.md'), 'utf8');
+const folder = mkdtempSync(join(tmpdir(), 'snippets-'));
+const at = (name: string) => join(folder, name);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const snippets = new Map(
+  [...guide.matchAll(/<!-- snippet: (\S+) -->\n```\w+\n(.*?)```/gs)].map(([, name, code]) => [name!, code!]),
+);
+for (const [name, code] of snippets) writeFileSync(at(name), code);
+
+const secret = 'whsec_0123456789abcdef';
+const body = '{"id":"1","type":"transfer.status_changed","data":{"id":"2","status":"SENT","name":"Zoë 東京"}}';
+const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+const signed = (t: string) => signatureHeader({ secret: new Secret(secret), t, body });
+const genuine = { header: signed(minutesAgo(1)), body, secret };
+const [, v0 = ''] = genuine.header.split(',v0=');
+
+const cases: { name: string; delivery: typeof genuine; accepted: boolean }[] = [
+  { name: 'genuine', delivery: genuine, accepted: true },
+  { name: 'the body was changed', delivery: { ...genuine, body: body.replace('SENT', 'FAILED') }, accepted: false },
+  { name: 'serialised again', delivery: { ...genuine, body: body.replaceAll(',', ', ') }, accepted: false },
+  { name: 'another secret', delivery: { ...genuine, secret: 'another-secret-entirely' }, accepted: false },
+  { name: 't was changed', delivery: { ...genuine, header: `t=${minutesAgo(0.5)},v0=${v0}` }, accepted: false },
+  { name: 'too old', delivery: { ...genuine, header: signed(minutesAgo(6)) }, accepted: false },
+  { name: 'a signature too short', delivery: { ...genuine, header: genuine.header.slice(0, -2) }, accepted: false },
+  { name: 'no signature', delivery: { ...genuine, header: genuine.header.replace(v0, '') }, accepted: false },
+  { name: 'no header', delivery: { ...genuine, header: '' }, accepted: false },
+  { name: 'words', delivery: { ...genuine, header: 'sha256=abc' }, accepted: false },
+];
+writeFileSync(at('cases.json'), JSON.stringify(cases.map(({ delivery }) => delivery)));
+
+function driver(name: string, as = name): void {
+  copyFileSync(join(import.meta.dirname, 'drivers', name), at(as));
+}
+
+/** TypeScript to JavaScript beside it, and `transfer-service/verify` where Node finds it, through the package's own exports. */
+function javascript(name: string, source = at(name)): string {
+  const target = at(name.replace(/\.ts$/, '.mjs'));
+  writeFileSync(
+    target,
+    transformFileSync(source, { jsc: { parser: { syntax: 'typescript' }, target: 'es2023' } }).code,
+  );
+  return target;
+}
+
+function installPackage(): void {
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const target = join(folder, 'node_modules/transfer-service', manifest.exports['./verify'].default);
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(join(folder, 'node_modules/transfer-service/package.json'), JSON.stringify(manifest));
+  copyFileSync(javascript('package.ts', join(root, 'src/webhooks/verify.ts')), target);
+}
+
+const run = (command: string, args: string[]) =>
+  execFileSync(command, args, { cwd: folder, encoding: 'utf8', env: process.env });
+const here = (command: string, version: string) => spawnSync(command, [version]).status === 0;
+const where = (found: boolean) => (found ? test : test.skip);
+const expected = Object.fromEntries(cases.map(({ name, accepted }) => [name, accepted]));
+const verdicts = (output: string) => {
+  const given: boolean[] = JSON.parse(output);
+  return Object.fromEntries(cases.map(({ name }, i) => [name, given[i]]));
+};
+
+test('the guide has a snippet for each language', () => {
+  expect([...snippets.keys()].sort()).toEqual([
+    'receiver.ts',
+    'two-secrets.ts',
+    'verify.go',
+    'verify.php',
+    'verify.py',
+    'verify.sh',
+    'verify.ts',
+  ]);
+});
+
+test('the delivery that the guide shows is genuine', () => {
+  const [, header = '', shown = ''] = /Service-Signature: (\S+)\n\n(.*)\n```/.exec(guide) ?? [];
+  const [, t = ''] = /t=([^,]+)/.exec(header) ?? [];
+  expect(verify({ header, body: shown, secret, now: new Date(t) }).t.toISOString()).toBe(t);
+  expect(guide).toContain(`signed with the secret \`${secret}\``);
+});
+
+test('the TypeScript snippets pass the compiler', () => {
+  writeFileSync(
+    at('tsconfig.json'),
+    JSON.stringify({
+      extends: join(root, 'tsconfig.json'),
+      compilerOptions: {
+        types: ['node'],
+        typeRoots: [join(root, 'node_modules/@types')],
+        rootDir: '/',
+        paths: { 'transfer-service/verify': [join(root, 'src/webhooks/verify.ts')] },
+      },
+      include: [...snippets.keys()].filter((name) => name.endsWith('.ts')),
+    }),
+  );
+  // As ES modules, which the snippets are.
+  writeFileSync(at('package.json'), '{"type":"module"}');
+  run(join(root, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.json']);
+});
+
+test('Node.js, without the package', () => {
+  driver('driver.mjs');
+  javascript('verify.ts');
+  expect(verdicts(run(process.execPath, ['driver.mjs', 'cases.json']))).toEqual(expected);
+});
+
+where(here('python3', '--version'))('Python', () => {
+  driver('driver.py');
+  expect(verdicts(run('python3', ['driver.py', 'cases.json']))).toEqual(expected);
+});
+
+// The first run on a machine compiles Go's standard library.
+where(here('go', 'version'))(
+  'Go',
+  () => {
+    driver('driver.go.txt', 'driver.go');
+    expect(verdicts(run('go', ['run', 'verify.go', 'driver.go', 'cases.json']))).toEqual(expected);
+  },
+  180_000,
+);
+
+where(here('php', '--version'))('PHP', () => {
+  driver('driver.php');
+  expect(verdicts(run('php', ['driver.php', 'cases.json']))).toEqual(expected);
+});
+
+where(here('openssl', 'version')).each([
+  { name: 'genuine', changed: body, says: /^genuine, signed at 20/ },
+  { name: 'changed', changed: body.replace('SENT', 'FAILED'), says: /^NOT genuine/ },
+])('openssl: $name', ({ changed, says }) => {
+  writeFileSync(at('body.json'), changed);
+  writeFileSync(at('header.txt'), genuine.header);
+  writeFileSync(at('webhook-secret'), secret);
+  expect(run('sh', ['verify.sh'])).toMatch(says);
+});
+
+describe('Node.js, with transfer-service/verify', () => {
+  const receivers: ChildProcess[] = [];
+  afterAll(async () => {
+    for (const receiver of receivers) if (receiver.kill()) await once(receiver, 'exit');
+  });
+
+  test('the receiver takes what is genuine, once, and rejects the rest', async () => {
+    installPackage();
+    // The snippet does not say where it listens when told to take any port.
+    const listening = readFileSync(javascript('receiver.ts'), 'utf8').replace(
+      /\.listen\((.*)\);\s*$/,
+      ".listen(0, '127.0.0.1', function () { console.log('port ' + this.address().port); });",
+    );
+    writeFileSync(at('receiver.mjs'), listening);
+    const receiver = spawn(process.execPath, ['receiver.mjs'], {
+      cwd: folder,
+      env: { ...process.env, WEBHOOK_SECRET: secret, NODE_OPTIONS: '' },
+    });
+    receivers.push(receiver);
+    const lines = createInterface(receiver.stdout)[Symbol.asyncIterator]();
+    const port = /^port (\d+)$/.exec((await lines.next()).value)?.[1];
+    const post = async (delivery: typeof genuine) => {
+      const headers = delivery.header === '' ? undefined : { 'Service-Signature': delivery.header };
+      const { status } = await fetch(`http://127.0.0.1:${port}/`, {
+        method: 'POST',
+        body: delivery.body,
+        ...(headers && { headers }),
+      });
+      return status;
+    };
+    for (const { name, delivery, accepted } of cases) {
+      if (delivery.secret === secret) expect([name, await post(delivery)]).toEqual([name, accepted ? 204 : 400]);
+    }
+    expect(await post(genuine)).toBe(204);
+    receiver.kill();
+    const said = [(await lines.next()).value, (await lines.next()).done];
+    expect(said).toEqual(['transfer 2 is now SENT', true]);
+  });
+
+  test('two secrets while one is changed for the other', () => {
+    installPackage();
+    javascript('two-secrets.ts');
+    const tried = (secrets: string[], header = genuine.header) => {
+      const program = `import { verifyWithAny } from './two-secrets.mjs';
+        try { verifyWithAny(${JSON.stringify(header)}, Buffer.from(${JSON.stringify(body)}), ${JSON.stringify(secrets)}); console.log('genuine'); }
+        catch (error) { console.log(error.code); }`;
+      return run(process.execPath, ['--input-type=module', '-e', program]).trim();
+    };
+    expect(tried(['the-new-secret-here', secret])).toBe('genuine');
+    expect(tried([secret, 'the-old-secret-here'])).toBe('genuine');
+    expect(tried(['the-new-secret-here', 'the-old-secret-here'])).toBe('signature_mismatch');
+    expect(tried([secret, 'the-old-secret-here'], signed(minutesAgo(6)))).toBe('too_old');
+  });
+});

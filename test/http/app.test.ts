@@ -1,0 +1,274 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openDatabase } from '../../src/database/database.js';
+import { newId } from '../../src/ids.js';
+import { Secret } from '../../src/secret.js';
+import { createLog } from '../../src/telemetry/log.js';
+import { startApi, type TestApi, type TestClient } from '../support/api.js';
+import { endpointRequest, transferRequest } from '../support/transfers.js';
+
+let api: TestApi;
+let client: TestClient;
+
+beforeAll(async () => {
+  api = await startApi();
+  client = await api.client();
+});
+afterAll(() => api.close());
+
+const post = (raw: string | Uint8Array, headers: Record<string, string> = {}) =>
+  client.call('POST', '/transfers', { raw, headers });
+
+describe('a body', () => {
+  const json = JSON.stringify(transferRequest());
+
+  it.each<[string, string | Uint8Array]>([
+    ['nothing', ''],
+    ['blanks', ' \n'],
+    ['no JSON', '{'],
+    ['two values', '{} {}'],
+    ['a comment', '{} // x'],
+    ['NaN', '{"amount": NaN}'],
+    ['invalid UTF-8', Buffer.concat([Buffer.from('{"reference":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')])],
+    ['a member twice', json.replace('{"amount"', '{"amount":{"value":1,"currency":"EUR"},"amount"')],
+    ['a member twice, escaped', json.replace('"name"', '"n\\u0061me":"x","name"')],
+    ['a raw control character', '{"reference":"\u0001"}'],
+    ['UTF-16', Buffer.from(json, 'utf16le')],
+  ])('of %s is malformed', async (_, raw) => {
+    const { status, body } = await post(raw);
+    expect([status, body.code]).toEqual([400, 'malformed_request']);
+  });
+
+  it.each(['null', '[]', '"x"', '5', 'true', '[[[[1]]]]', `${'['.repeat(30_000)}${']'.repeat(30_000)}`])(
+    'of %.20s is no object',
+    async (raw) => {
+      const { status, body } = await post(raw);
+      expect([status, body.code, body.errors]).toEqual([
+        422,
+        'invalid_request',
+        [{ pointer: '', code: 'invalid_type', detail: 'must be an object' }],
+      ]);
+    },
+  );
+
+  it('nested beyond reason is refused, not a fault', async () => {
+    const { status } = await post(`{"metadata":${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}}`);
+    expect([400, 422]).toContain(status);
+  });
+
+  it.each([
+    ['application/json', 201],
+    ['application/json; charset=utf-8', 201],
+    ['application/json;charset="UTF-8"', 201],
+    ['Application/JSON', 201],
+    ['application/json; charset=iso-8859-1', 415],
+    ['application/json; charset=utf-16', 415],
+    ['text/plain', 415],
+    ['application/x-www-form-urlencoded', 415],
+    ['application/xml', 415],
+    ['multipart/form-data; boundary=x', 415],
+    ['application/jsonp', 415],
+    ['', 415],
+  ])('as %j gets %d', async (type, expected) => {
+    const { status, body } = await post(Buffer.from(json), { 'Content-Type': type });
+    expect(status).toBe(expected);
+    if (expected === 415) expect(body.code).toBe('unsupported_media_type');
+  });
+
+  it.each(['gzip', 'br', 'deflate', 'zstd'])('encoded with %s gets 415', async (encoding) => {
+    const { status } = await post(gzipSync(json), { 'Content-Encoding': encoding });
+    expect(status).toBe(415);
+  });
+
+  it('has 64 KiB at most', async () => {
+    const fill = (bytes: number) => `${json}${' '.repeat(bytes - Buffer.byteLength(json))}`;
+    expect((await post(fill(65_536))).status).toBe(201);
+    const tooLarge = await post(fill(65_537));
+    expect([tooLarge.status, tooLarge.body.code]).toEqual([413, 'payload_too_large']);
+    expect((await post(fill(5_000_000))).status).toBe(413);
+  });
+
+  it('has 64 KiB at most in chunks of unknown length', async () => {
+    const chunk = Buffer.alloc(10_000, ' ');
+    const stream = new ReadableStream({
+      start(controller) {
+        for (let i = 0; i < 20; i++) controller.enqueue(chunk);
+        controller.close();
+      },
+    });
+    const reply = await fetch(`${api.url}/transfers`, {
+      method: 'POST',
+      body: stream,
+      duplex: 'half',
+      headers: { Authorization: `Bearer ${client.token}`, 'Content-Type': 'application/json' },
+    } as RequestInit);
+    expect(reply.status).toBe(413);
+  });
+
+  it('is looked at after token and scope', async () => {
+    const reader = await api.client(['transfers:read']);
+    const raw = 'x'.repeat(100_000);
+    expect((await api.call('POST', '/transfers', { raw })).status).toBe(401);
+    expect((await reader.call('POST', '/transfers', { raw })).status).toBe(403);
+    expect((await client.call('POST', '/transfers', { raw })).status).toBe(413);
+  });
+});
+
+describe('a path', () => {
+  it.each(['/%', '/transfers/%E0%A4%A', '/%ff', '/transfers/%zz'])('%s cannot be decoded', async (path) => {
+    const { status, headers, body } = await client.call('GET', path);
+    expect([status, body.code]).toEqual([400, 'malformed_request']);
+    expect(headers.get('content-type')).toBe('application/problem+json');
+  });
+
+  it.each(['/', '/nothing', '/transfer', '/transfers/', '/transfers//', '/TRANSFERS', '/%00', '/transfers/a/b/c'])(
+    '%s is not found, token or not',
+    async (path) => {
+      for (const { status, body } of [await api.call('GET', path), await client.call('GET', path)]) {
+        expect([status, body.code]).toEqual([404, 'not_found']);
+      }
+    },
+  );
+
+  it.each([
+    ['PATCH', '/transfers', 'GET, HEAD, OPTIONS, POST'],
+    ['DELETE', '/transfers', 'GET, HEAD, OPTIONS, POST'],
+    ['POST', `/webhook-endpoints/${newId()}`, 'DELETE, GET, HEAD, OPTIONS, PUT'],
+    ['GET', `/transfers/${newId()}/cancel`, 'OPTIONS, POST'],
+    ['POST', '/healthz', 'GET, HEAD, OPTIONS'],
+    ['PROPFIND', '/events', 'GET, HEAD, OPTIONS'],
+  ])('does not take %s %s', async (method, path, allow) => {
+    const { status, headers, body } = await api.call(method, path);
+    expect([status, body.code, headers.get('allow')]).toEqual([405, 'method_not_allowed', allow]);
+  });
+
+  it('says its methods to OPTIONS, and answers HEAD as GET without a body', async () => {
+    const options = await api.call('OPTIONS', '/transfers');
+    expect([options.status, options.headers.get('allow'), options.text]).toEqual([204, 'GET, HEAD, OPTIONS, POST', '']);
+    const head = await client.call('HEAD', '/transfers');
+    const get = await client.call('GET', '/transfers');
+    expect([head.status, head.text]).toEqual([200, '']);
+    expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'));
+  });
+});
+
+describe('every answer', () => {
+  it('carries the request id that was sent, or a new one', async () => {
+    const id = 'x'.repeat(128);
+    expect(
+      (await client.call('GET', '/transfers', { headers: { 'X-Request-Id': id } })).headers.get('x-request-id'),
+    ).toBe(id);
+    for (const bad of ['', 'a b', 'x'.repeat(129), 'é']) {
+      const { headers, body } = await client.call('GET', '/nothing', { headers: { 'X-Request-Id': bad } });
+      expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+      expect(body.request_id).toBe(headers.get('x-request-id'));
+    }
+  });
+
+  it('that is an error is a problem, as RFC 9457 has it', async () => {
+    const { status, headers, body } = await client.call('GET', `/transfers/${newId()}?x=1`);
+    expect(status).toBe(422);
+    expect(headers.get('content-type')).toBe('application/problem+json');
+    expect(body).toEqual({
+      type: 'https://api.test/docs#invalid_request',
+      title: 'Invalid request',
+      status: 422,
+      detail: 'The query is not right; see errors.',
+      instance: expect.stringMatching(/^\/transfers\/[0-9a-f-]{36}$/),
+      code: 'invalid_request',
+      request_id: headers.get('x-request-id'),
+      errors: [{ parameter: 'x', code: 'unknown_parameter', detail: 'is no parameter of this request' }],
+    });
+  });
+
+  it('is not cached', async () => {
+    expect((await client.call('GET', '/transfers')).headers.get('cache-control')).toBe('no-store');
+  });
+});
+
+describe('the rate limit', () => {
+  it('counts each client for itself, says so in the headers, and spares the operator', async () => {
+    const limited = await startApi({ env: { RATE_LIMIT: '3' }, database: api.database });
+    const [one, other, operator] = [await limited.client(), await limited.client(), await limited.client(['operator'])];
+    const replies = await Promise.all(Array.from({ length: 5 }, () => one.call('GET', '/events')));
+    const allowed = replies.filter(({ status }) => status === 200);
+    expect(allowed.map(({ headers }) => headers.get('ratelimit-policy'))).toEqual(Array(3).fill('"default";q=3;w=1'));
+    expect(allowed.map(({ headers }) => headers.get('ratelimit')).sort()).toEqual([
+      '"default";r=0;t=1',
+      '"default";r=1;t=1',
+      '"default";r=2;t=1',
+    ]);
+    const refused = replies.filter(({ status }) => status === 429);
+    expect(refused.map(({ headers, body }) => [headers.get('retry-after'), body.code])).toEqual(
+      Array(2).fill(['1', 'rate_limited']),
+    );
+    expect((await other.call('GET', '/events')).status).toBe(200);
+    const path = `/operator/transfers/${newId()}/status`;
+    for (let i = 0; i < 6; i++) {
+      const reply = await operator.call('POST', path, { json: { status: 'SENT' } });
+      expect([reply.status, reply.headers.get('ratelimit')]).toEqual([404, null]);
+    }
+    await limited.close();
+  });
+});
+
+describe('health', () => {
+  it('is told to everybody', async () => {
+    expect((await api.call('GET', '/healthz')).body).toEqual({ status: 'ok' });
+    expect((await api.call('GET', '/readyz')).body).toEqual({
+      status: 'ready',
+      checks: { postgres: 'ok', migrations: 'ok', temporal: 'ok' },
+    });
+  });
+
+  it('is 503 while the process is not ready', async () => {
+    const checks = { postgres: 'unreachable', migrations: 'unknown', temporal: 'ok' };
+    const sick = await startApi({
+      database: api.database,
+      dependencies: { readiness: async () => ({ ready: false, checks }) },
+    });
+    const { status, headers, body } = await sick.call('GET', '/readyz');
+    expect([status, headers.get('retry-after')]).toEqual([503, '2']);
+    expect(body).toMatchObject({ code: 'unavailable', checks });
+    await sick.close();
+  });
+});
+
+describe('a fault', () => {
+  it('gives nothing away but a request id that the log knows too', async () => {
+    const lines: Record<string, unknown>[] = [];
+    const log = createLog('silent', 'test');
+    log.error = ((fields: Record<string, unknown>) => lines.push(fields)) as typeof log.error;
+    const broken = await startApi({
+      database: api.database,
+      dependencies: {
+        log,
+        readiness: () => Promise.reject(new Error('password=hunter2')),
+      },
+    });
+    const { status, text, body, headers } = await broken.call('GET', '/readyz');
+    expect([status, body.code]).toEqual([500, 'internal_error']);
+    expect(text).not.toContain('hunter2');
+    expect(lines).toMatchObject([{ request_id: headers.get('x-request-id'), err: expect.any(Error) }]);
+    await broken.close();
+  });
+
+  it('of the database is 503 and worth asking again', async () => {
+    const nowhere = openDatabase({ url: new Secret('postgresql://postgres@127.0.0.1:1/none'), poolSize: 2 });
+    const cut = await startApi({ database: api.database, dependencies: { database: nowhere } });
+    const own = await cut.client();
+    for (const [method, path, json] of [
+      ['GET', '/transfers', undefined],
+      ['POST', '/transfers', transferRequest()],
+      ['POST', '/webhook-endpoints', endpointRequest()],
+      ['GET', '/events', undefined],
+      ['POST', `/transfers/${newId()}/cancel`, undefined],
+    ] as const) {
+      const reply = await own.call(method, path, { json, headers: { 'Idempotency-Key': 'x' } });
+      expect([method, path, reply.status, reply.body.code]).toEqual([method, path, 503, 'unavailable']);
+      expect(reply.headers.get('retry-after')).toBe('2');
+    }
+    await cut.close();
+    await nowhere.close();
+  });
+});

@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { readIdempotencyKey } from '../../src/http/idempotency.js';
+import { Refusal } from '../../src/refusal.js';
+import { startApi, type TestApi, type TestClient } from '../support/api.js';
+import { endpointRequest, transferRequest } from '../support/transfers.js';
+
+let api: TestApi;
+let client: TestClient;
+let keys = 0;
+
+beforeAll(async () => {
+  api = await startApi();
+  client = await api.client();
+});
+afterAll(() => api.close());
+
+const newKey = () => `key-${keys++}`;
+const keyed = (who: TestClient, path: string, key: string, json?: unknown) =>
+  who.call('POST', path, { json, headers: { 'Idempotency-Key': key } });
+const create = (key: string, overrides = {}, who = client) => keyed(who, '/transfers', key, transferRequest(overrides));
+const count = (who: TestClient) => api.database.prisma.transfer.count({ where: { clientId: who.id } });
+
+describe('Idempotency-Key', () => {
+  it('gives the first answer again, word by word', async () => {
+    const key = newKey();
+    const [first, second] = [await create(key), await create(key)];
+    expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, null]);
+    expect([second.status, second.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+    expect(second.text).toBe(first.text);
+    for (const name of ['content-type', 'location']) expect(second.headers.get(name)).toBe(first.headers.get(name));
+  });
+
+  it('is the same quoted or bare', async () => {
+    const key = newKey();
+    const [bare, quoted] = [await create(key), await create(`"${key}"`)];
+    expect(quoted.body.id).toBe(bare.body.id);
+  });
+
+  it('refuses another body, and another path', async () => {
+    const key = newKey();
+    const { body } = await create(key);
+    for (const reply of [
+      await create(key, { reference: 'other' }),
+      await keyed(client, `/transfers/${body.id}/cancel`, key),
+    ]) {
+      expect([reply.status, reply.body.code]).toEqual([422, 'idempotency_key_reused']);
+    }
+    expect((await client.call('GET', `/transfers/${body.id}`)).body.status).toBe('CREATED');
+  });
+
+  it("is a client's own", async () => {
+    const [key, other] = [newKey(), await api.client()];
+    const [mine, theirs] = [await create(key), await create(key, {}, other)];
+    expect([theirs.status, theirs.headers.get('idempotency-replayed')]).toEqual([201, null]);
+    expect(theirs.body.id).not.toBe(mine.body.id);
+  });
+
+  it('makes one transfer of 20 requests at the same moment, across two processes', async () => {
+    const second = await startApi({ database: api.database });
+    const own = await api.client();
+    const elsewhere = {
+      ...own,
+      call: (method: string, path: string, sent = {}) =>
+        second.call(method, path, {
+          ...sent,
+          headers: { ...('headers' in sent ? (sent.headers as object) : {}), Authorization: `Bearer ${own.token}` },
+        }),
+    };
+    const key = newKey();
+    const replies = await Promise.all(Array.from({ length: 20 }, (_, i) => create(key, {}, i % 2 ? own : elsewhere)));
+    expect(await count(own)).toBe(1);
+    for (const { status, body } of replies) expect(status === 201 || body.code === 'idempotency_key_in_use').toBe(true);
+    expect(new Set(replies.filter(({ status }) => status === 201).map(({ body }) => body.id)).size).toBe(1);
+    expect((await create(key, {}, own)).headers.get('idempotency-replayed')).toBe('true');
+    await second.close();
+  });
+
+  it('does not keep the answer to an invalid request', async () => {
+    const key = newKey();
+    expect((await create(key, { amount: {} })).status).toBe(422);
+    expect((await keyed(client, '/transfers', key)).status).toBe(400);
+    const right = await create(key);
+    expect([right.status, right.headers.get('idempotency-replayed')]).toEqual([201, null]);
+  });
+
+  it('does not keep a refusal for want of room, nor what did not exist', async () => {
+    const limited = await startApi({ env: { MAX_ENDPOINTS: '1' }, database: api.database });
+    const own = await limited.client();
+    const [first] = [await keyed(own, '/webhook-endpoints', newKey(), endpointRequest())];
+    const key = newKey();
+    const full = await keyed(own, '/webhook-endpoints', key, endpointRequest());
+    expect(full.body.code).toBe('endpoint_limit_reached');
+    await own.call('DELETE', `/webhook-endpoints/${first.body.webhookId}`);
+    expect((await keyed(own, '/webhook-endpoints', key, endpointRequest())).status).toBe(201);
+    await limited.close();
+  });
+
+  it('keeps what a transfer refused: an invalid transition', async () => {
+    const { body: transfer } = await create(newKey());
+    const path = `/sandbox/transfers/${transfer.id}/status`;
+    const key = newKey();
+    const refused = await keyed(client, path, key, { status: 'SENT' });
+    expect([refused.status, refused.body.code]).toEqual([409, 'invalid_transition']);
+    await keyed(client, path, newKey(), { status: 'PROCESSING' });
+    const again = await keyed(client, path, key, { status: 'SENT' });
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([409, 'true']);
+    expect(again.text).toBe(refused.text);
+  });
+
+  it('cancels once, hands the event over once, and only after the commit', async () => {
+    const { body: transfer } = await create(newKey());
+    const key = newKey();
+    const before = api.committed.length;
+    const replies = [];
+    for (let i = 0; i < 3; i++) replies.push(await keyed(client, `/transfers/${transfer.id}/cancel`, key));
+    expect(replies.map(({ status, body }) => [status, body.status])).toEqual(Array(3).fill([200, 'CANCELLED']));
+    expect(api.committed.slice(before)).toHaveLength(1);
+  });
+
+  it('is free again where the request died half way', async () => {
+    const { body: transfer } = await create(newKey());
+    let dying = true;
+    const failing = await startApi({
+      database: api.database,
+      dependencies: {
+        database: {
+          ...api.database,
+          transaction: (work) =>
+            api.database.transaction(async (tx) => {
+              const result = await work(tx);
+              if (dying) throw new Error('killed before the commit');
+              return result;
+            }),
+        },
+      },
+    });
+    const authorization = { Authorization: `Bearer ${client.token}`, 'Idempotency-Key': newKey() };
+    const cancel = () => failing.call('POST', `/transfers/${transfer.id}/cancel`, { headers: authorization });
+    expect((await cancel()).status).toBe(500);
+    expect((await client.call('GET', `/transfers/${transfer.id}`)).body.status).toBe('CREATED');
+    expect(failing.committed).toEqual([]);
+    dying = false;
+    const reply = await cancel();
+    expect([reply.status, reply.headers.get('idempotency-replayed')]).toEqual([200, null]);
+    await failing.close();
+  });
+
+  it('is forgotten after 24 hours', async () => {
+    const key = newKey();
+    const first = await create(key);
+    const age = (hours: number) =>
+      api.database.prisma.idempotencyKey.updateMany({
+        where: { clientId: client.id, key },
+        data: { createdAt: new Date(Date.now() - hours * 3_600_000) },
+      });
+    await age(23.9);
+    expect((await create(key)).body.id).toBe(first.body.id);
+    await age(24.1);
+    const anew = await create(key, { reference: 'anew' });
+    expect([anew.status, anew.headers.get('idempotency-replayed')]).toEqual([201, null]);
+    expect((await create(key, { reference: 'anew' })).body.id).toBe(anew.body.id);
+  });
+
+  it.each(['""', '" ', '"a', '"a\\b"', 'x'.repeat(256), `"${'x'.repeat(256)}"`, 'é'])(
+    '%.20s is no key',
+    async (key) => {
+      const { status, body } = await create(key);
+      expect([status, body.code]).toEqual([422, 'invalid_request']);
+    },
+  );
+});
+
+describe('readIdempotencyKey', () => {
+  it('reads every text of 1 to 255 printable characters as a quoted string (RFC 8941)', () => {
+    const texts = fc.string({
+      unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
+      minLength: 1,
+      maxLength: 255,
+    });
+    fc.assert(fc.property(texts, (text) => readIdempotencyKey([`"${text.replace(/["\\]/g, '\\$&')}"`]) === text));
+  });
+
+  it('reads nothing where there is none, and refuses two', () => {
+    expect(readIdempotencyKey(undefined)).toBeUndefined();
+    expect(() => readIdempotencyKey(['a', 'b'])).toThrow(Refusal);
+    expect(() => readIdempotencyKey([''])).toThrow(Refusal);
+  });
+});

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { SCOPES } from '../../src/auth/caller.js';
+import { exampleOf } from '../../src/http/openapi/example.js';
+import { componentSchemas, schemaFor } from '../../src/http/openapi/schemas.js';
+import type { Route } from '../../src/http/route.js';
+import { apiRoutes } from '../../src/http/routes/index.js';
+import { startApi, type TestApi, type TestClient } from '../support/api.js';
+import { deliverTo } from '../support/history.js';
+
+let api: TestApi;
+let owner: TestClient;
+let stranger: TestClient;
+let operator: TestClient;
+let routes: Route[];
+/** The owner's own, by the part of the path that they stand behind. */
+let ids: Record<string, string>;
+
+beforeAll(async () => {
+  api = await startApi();
+  [owner, stranger, operator] = [await api.client(), await api.client(), await api.client(['operator'])];
+  routes = apiRoutes(api.dependencies);
+  const history = await deliverTo(api, owner);
+  ids = {
+    transfers: history.transferId,
+    'webhook-endpoints': history.webhookId,
+    events: history.eventId,
+    deliveries: history.deliveryId,
+  };
+});
+afterAll(() => api.close());
+
+/** The route's path with the owner's ids, and a body that is right. */
+function requestTo(route: Route): { path: string; json: unknown } {
+  const path = route.path.replace(/([\w-]+)\/{\w+}/g, (_, collection: string) => {
+    const id = ids[collection];
+    if (!id) throw new Error(`the test has nothing behind ${collection}`);
+    return `${collection}/${id}`;
+  });
+  return { path, json: route.body && exampleOf(schemaFor(route.body), componentSchemas()) };
+}
+
+const name = ({ method, path }: Route) => `${method} ${path}`;
+
+/** Everything of the owner's that a stranger's request could have changed. */
+async function snapshot() {
+  const { prisma } = api.database;
+  const where = { clientId: owner.id };
+  return JSON.stringify(
+    [
+      await prisma.transfer.findMany({ where, include: { history: true } }),
+      await prisma.endpoint.findMany({ where }),
+      await prisma.event.findMany({ where }),
+      await prisma.delivery.findMany({ where }),
+    ],
+    (_, value) => (typeof value === 'bigint' ? String(value) : value),
+  );
+}
+
+describe('every route', () => {
+  it("answers 404 to another client's ids, and changes nothing", async () => {
+    const before = await snapshot();
+    const asked = routes.filter((route) => route.path.includes('{') && route.scope !== 'operator');
+    const answers = [];
+    for (const route of asked) {
+      const { path, json } = requestTo(route);
+      for (const headers of [{}, ...(route.method === 'POST' ? [{ 'Idempotency-Key': `theirs ${path}` }] : [])]) {
+        const { status, body } = await stranger.call(route.method, path, { json, headers });
+        answers.push([name(route), status, body?.code]);
+      }
+    }
+    expect(answers.length).toBeGreaterThan(10);
+    expect(answers).toEqual(answers.map(([route]) => [route, 404, 'not_found']));
+    expect(await snapshot()).toBe(before);
+  });
+
+  it("lists nothing of another client's", async () => {
+    const lists = routes.filter((route) => route.method === 'GET' && !route.path.includes('{'));
+    expect(lists.length).toBeGreaterThan(2);
+    for (const route of lists) {
+      expect((await owner.call('GET', route.path)).body.data).not.toEqual([]);
+      expect((await stranger.call('GET', route.path)).body).toEqual({ data: [], has_more: false, next_cursor: null });
+    }
+    expect((await stranger.call('GET', `/events?transfer_id=${ids.transfers}`)).body.data).toEqual([]);
+  });
+
+  it('answers 403 where its scope is missing, all others there or not', async () => {
+    const answers = [];
+    for (const route of routes) {
+      const { path, json } = requestTo(route);
+      for (const scopes of [SCOPES.filter((scope) => scope !== route.scope), []]) {
+        const caller = await api.client(scopes);
+        const { status, headers, body } = await caller.call(route.method, path, { json });
+        expect(headers.get('www-authenticate')).toMatch(/^Bearer .*error="insufficient_scope"/);
+        answers.push([name(route), status, body.code]);
+      }
+    }
+    expect(answers).toEqual(answers.map(([route]) => [route, 403, 'insufficient_scope']));
+  });
+
+  it('answers 401 without a token', async () => {
+    for (const route of routes) {
+      const { path, json } = requestTo(route);
+      const { status, headers, body } = await api.call(route.method, path, { json });
+      expect([name(route), status, body.code]).toEqual([name(route), 401, 'unauthorized']);
+      expect(headers.get('www-authenticate')).toMatch(/^Bearer/);
+    }
+  });
+
+  it('works for the owner with the very same requests', async () => {
+    const answers = [];
+    // Deleting comes last, or there is nothing left to read.
+    for (const route of [...routes].sort((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))) {
+      const { path, json } = requestTo(route);
+      const caller = route.scope === 'operator' ? operator : owner;
+      const { status } = await caller.call(route.method, path, { json });
+      answers.push([name(route), status]);
+    }
+    // The owner's transfer is SENT, which neither the examples nor /cancel may follow.
+    const late = answers.filter(([, status]) => status === 409).map(([route]) => route);
+    expect(late).toEqual([
+      'POST /transfers/{id}/cancel',
+      'POST /sandbox/transfers/{id}/status',
+      'POST /operator/transfers/{id}/status',
+    ]);
+    expect(answers.filter(([, status]) => Number(status) >= 400)).toHaveLength(late.length);
+  });
+
+  it('keeps a client out of /operator, and the operator out of all else', async () => {
+    const outside = routes.filter(({ scope }) => scope !== 'operator');
+    for (const route of outside) {
+      const { path, json } = requestTo(route);
+      expect((await operator.call(route.method, path, { json })).status).toBe(403);
+    }
+  });
+});

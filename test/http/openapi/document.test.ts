@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createApp } from '../../../src/http/app.js';
+import type { OpenApiDocument } from '../../../src/http/openapi/document.js';
+import { docsPage } from '../../../src/http/openapi/page.js';
+import { PROBLEMS } from '../../../src/http/problem.js';
+import { type Reply, startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { deliverTo, type History } from '../../support/history.js';
+import { openApiValidator, schemaOf, type Validate } from '../../support/openapi.js';
+import { endpointRequest, transferRequest } from '../../support/transfers.js';
+
+let api: TestApi;
+let client: TestClient;
+let operator: TestClient;
+let history: History;
+let document: OpenApiDocument;
+let mistakesOf: Validate;
+
+beforeAll(async () => {
+  api = await startApi();
+  [client, operator] = [await api.client(), await api.client(['operator'])];
+  history = await deliverTo(api, client);
+  document = (await api.call('GET', '/openapi.json')).body;
+  mistakesOf = openApiValidator(document);
+});
+afterAll(() => api.close());
+
+describe('/openapi.json', () => {
+  it('has every route of the application, and nothing else', () => {
+    const [router] = createApp(api.dependencies).middleware.flatMap((layer) =>
+      'router' in layer ? [layer.router] : [],
+    );
+    const layers = (router as { stack: { path: string; methods: string[] }[] }).stack;
+    // What answers 405 in OAuth's form takes every method.
+    const own = layers.filter(({ methods }) => methods.length < 5);
+    const mounted = own.flatMap(({ path, methods }) =>
+      methods.filter((method) => method !== 'HEAD').map((method) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`),
+    );
+    const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(described.sort()).toEqual([...new Set(mounted)].sort());
+    expect(described).toHaveLength(new Set(described).size);
+  });
+
+  it('names each operation once', () => {
+    const ids = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).map((one) => one.operationId),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('has examples that match their schemas, for every body, answer and problem', () => {
+    let checked = 0;
+    const visit = (node: unknown, path: string): void => {
+      if (typeof node !== 'object' || node === null) return;
+      if ('schema' in node && 'example' in node) {
+        expectMatch(node.schema, node.example, path);
+        checked++;
+      }
+      for (const [name, inner] of Object.entries(node)) if (name !== 'example') visit(inner, `${path}/${name}`);
+    };
+    visit(document.paths, '');
+    const examples = document.components.examples as Record<string, { value: unknown }>;
+    for (const [code, { value }] of Object.entries(examples)) {
+      expectMatch({ $ref: '#/components/schemas/Problem' }, value, code);
+    }
+    expect(checked).toBeGreaterThan(25);
+  });
+
+  it('describes what is really answered', async () => {
+    const transfer = `/transfers/${history.transferId}`;
+    const endpoint = `/webhook-endpoints/${history.webhookId}`;
+    const delivery = `/deliveries/${history.deliveryId}`;
+    const real: [string, string, Reply][] = [];
+    const take = async (method: string, pattern: string, path: string, json?: unknown, who = client) => {
+      real.push([method, pattern, await who.call(method, path, json === undefined ? {} : { json })]);
+    };
+    await take('POST', '/webhook-endpoints', '/webhook-endpoints', endpointRequest({ enabled: false }));
+    await take('POST', '/webhook-endpoints', '/webhook-endpoints', endpointRequest({ secret: 'short' }));
+    await take('POST', '/webhook-endpoints', '/webhook-endpoints', endpointRequest({ url: 'http://10.0.0.1' }));
+    await take('GET', '/webhook-endpoints', '/webhook-endpoints?limit=1');
+    await take('GET', '/webhook-endpoints/{webhookId}', endpoint);
+    await take('PUT', '/webhook-endpoints/{webhookId}', endpoint, { url: 'https://example.com/2' });
+    await take('PUT', '/webhook-endpoints/{webhookId}', endpoint, endpointRequest());
+    await take('GET', '/webhook-endpoints/{webhookId}/deliveries', `${endpoint}/deliveries`);
+    await take('POST', '/webhook-endpoints/{webhookId}/recover', `${endpoint}/recover`, {
+      since: '2026-01-01T00:00:00Z',
+    });
+    await take('POST', '/transfers', '/transfers', transferRequest());
+    await take('GET', '/transfers', '/transfers?status=SENT');
+    await take('GET', '/transfers', '/transfers?status=sent');
+    await take('GET', '/transfers/{id}', transfer);
+    await take('POST', '/transfers/{id}/cancel', `${transfer}/cancel`);
+    await take('POST', '/sandbox/transfers/{id}/status', `/sandbox${transfer}/status`, { status: 'COMPLETED' });
+    await take(
+      'POST',
+      '/operator/transfers/{id}/status',
+      `/operator${transfer}/status`,
+      { status: 'RETURNED' },
+      operator,
+    );
+    await take('POST', '/operator/transfers/{id}/status', `/operator${transfer}/status`, { status: 'SENT' }, operator);
+    await take('GET', '/events', '/events');
+    await take('GET', '/events/{id}', `/events/${history.eventId}`);
+    await take('GET', '/events/{id}/deliveries', `/events/${history.eventId}/deliveries`);
+    await take('GET', '/deliveries/{id}', delivery);
+    await take('POST', '/deliveries/{id}/retry', `${delivery}/retry`);
+    await take('GET', '/healthz', '/healthz');
+    await take('GET', '/readyz', '/readyz');
+    await take('DELETE', '/webhook-endpoints/{webhookId}', endpoint);
+    await take('GET', '/webhook-endpoints/{webhookId}', endpoint);
+    for (const [method, pattern, reply] of real) {
+      const operation = document.paths[pattern]?.[method.toLowerCase()];
+      const where = `${method} ${pattern} ${reply.status}`;
+      const schema = schemaOf(operation, reply.status, reply.headers.get('content-type'), where);
+      if (schema) expectMatch(schema, reply.body, where);
+      else expect([where, reply.text]).toEqual([where, '']);
+    }
+    expect(new Set(real.map(([method, pattern]) => `${method} ${pattern}`)).size).toBe(18 + 2);
+  });
+
+  it('says nothing of /sandbox in production', async () => {
+    const production = await startApi({
+      env: { ENVIRONMENT: 'production', MASTER_KEY: 'q83vEjRWeJASNFZ4kKvN7wEjRWeJq83vEjRWeJASNFY=' },
+      database: api.database,
+    });
+    const { text } = await production.call('GET', '/openapi.json');
+    expect(text).not.toContain('/sandbox');
+    await production.close();
+  });
+});
+
+describe('/docs', () => {
+  it('is one page that fetches nothing, with a place for each operation and problem code', async () => {
+    const { status, headers, text } = await api.call('GET', '/docs');
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toMatch(/^text\/html/);
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-[^']+';/);
+    expect(text).not.toMatch(/<script|<link|<img|src=|@import|url\(/i);
+    for (const code of Object.keys(PROBLEMS)) expect(text).toContain(`id="${code}"`);
+    for (const methods of Object.values(document.paths)) {
+      for (const { operationId } of Object.values(methods)) expect(text).toContain(`id="${operationId}"`);
+    }
+  });
+
+  it('escapes what it shows', () => {
+    const page = docsPage({ ...document, info: { ...document.info, title: '<script>alert(1)</script>' } });
+    expect(page).not.toContain('<script>');
+    expect(page).toContain('&lt;script&gt;');
+  });
+});
+
+function expectMatch(schema: unknown, value: unknown, where: string): void {
+  expect([where, mistakesOf(schema, value)]).toEqual([where, null]);
+}

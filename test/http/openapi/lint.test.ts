@@ -1,0 +1,25 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, it } from '@jest/globals';
+import { startApi } from '../../support/api.js';
+
+it('the document is as a linter of others wants it, without a warning', async () => {
+  const api = await startApi();
+  const { text } = await api.call('GET', '/openapi.json');
+  await api.close();
+  const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
+  writeFileSync(join(folder, 'openapi.json'), text);
+  writeFileSync(join(folder, 'redocly.yaml'), 'extends: [recommended-strict]\n');
+  const program = join(dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')), 'bin/cli.js');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'lint', 'openapi.json', '--format=json'], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+  });
+  rmSync(folder, { recursive: true });
+  const found = stdout === '' ? { problems: [stderr] } : JSON.parse(stdout);
+  expect([found.problems, status]).toEqual([[], 0]);
+});

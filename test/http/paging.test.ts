@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { startApi, type TestApi, type TestClient } from '../support/api.js';
+import { moveMany } from '../support/history.js';
+import { endpointRequest, transferRequest } from '../support/transfers.js';
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startApi({ env: { MAX_ENDPOINTS: '10000' } });
+});
+afterAll(() => api.close());
+
+interface Page {
+  data: Record<string, string>[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+/** What makes an item on each list, and the name of the item's id. */
+const lists: Record<
+  string,
+  { path: (client: TestClient) => Promise<string>; id: string; make: (client: TestClient) => Promise<unknown> }
+> = {
+  transfers: {
+    path: async () => '/transfers',
+    id: 'id',
+    make: (client) => client.call('POST', '/transfers', { json: transferRequest() }),
+  },
+  endpoints: {
+    path: async () => '/webhook-endpoints',
+    id: 'webhookId',
+    make: (client) => client.call('POST', '/webhook-endpoints', { json: endpointRequest({ enabled: false }) }),
+  },
+  events: { path: async () => '/events', id: 'id', make: (client) => moveMany(client, 1) },
+  deliveries: {
+    path: async (client) => {
+      const { body } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
+      return `/webhook-endpoints/${body.webhookId}/deliveries`;
+    },
+    id: 'id',
+    make: (client) => moveMany(client, 1),
+  },
+};
+
+it.each(Object.entries(lists))('each of %s is seen once, newest first, while more are made', async (_, list) => {
+  const before = fc.integer({ min: 0, max: 12 });
+  const limit = fc.integer({ min: 1, max: 5 });
+  const meanwhile = fc.array(fc.integer({ min: 0, max: 2 }), { maxLength: 6 });
+  await fc.assert(
+    fc.asyncProperty(before, limit, meanwhile, async (count, size, inserts) => {
+      const client = await api.client();
+      const path = await list.path(client);
+      for (let i = 0; i < count; i++) await list.make(client);
+      const get = async (query: string): Promise<Page> => (await client.call('GET', `${path}?${query}`)).body;
+      const there = (await get('limit=100')).data.map((item) => item[list.id]);
+      expect(there).toHaveLength(count);
+      const seen: (string | undefined)[] = [];
+      let page = await get(`limit=${size}`);
+      for (let step = 0; ; step++) {
+        expect(page.data.length).toBeLessThanOrEqual(size);
+        expect(page.has_more).toBe(page.next_cursor !== null);
+        seen.push(...page.data.map((item) => item[list.id]));
+        if (page.next_cursor === null) break;
+        for (let i = 0; i < (inserts[step] ?? 0); i++) await list.make(client);
+        page = await get(`limit=${size}&cursor=${page.next_cursor}`);
+      }
+      expect(seen).toEqual(there);
+    }),
+    { numRuns: 8 },
+  );
+});

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Handle } from '../../src/database/database.js';
+import { refusalOf, toProblem } from '../../src/http/problem.js';
+import { Refusal } from '../../src/refusal.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeClient } from '../support/factories.js';
+
+let db: TestDatabase;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+const byModel = (tx: Handle, id: string) => tx.prisma.client.update({ where: { id }, data: { name: 'x' } });
+const byStatement = (tx: Handle, id: string) =>
+  tx.query(`update clients set name = 'x' where id = $1::uuid returning id`, [id]);
+
+describe('what a client is told of a fault', () => {
+  it.each([
+    ['a model', byModel],
+    ['a statement', byStatement],
+  ])('of two transactions in each other’s way, over %s: ask again', async (_, update) => {
+    const [one, two] = [await makeClient(db), await makeClient(db)];
+    let arrived = 0;
+    let meet = () => {};
+    const bothThere = new Promise<void>((resolve) => {
+      meet = resolve;
+    });
+    const cross = (first: string, second: string) =>
+      db.transaction(async (tx) => {
+        await update(tx, first);
+        if (++arrived === 2) meet();
+        await bothThere;
+        await update(tx, second);
+      });
+    const results = await Promise.allSettled([cross(one, two), cross(two, one)]);
+    const failed = results.filter((result) => result.status === 'rejected');
+    expect(failed.map(({ reason }) => refusalOf(reason).code)).toEqual(['unavailable']);
+  });
+
+  it('of our own: nothing', () => {
+    const refusal = refusalOf(new TypeError('secret of 10.0.0.1'));
+    expect([refusal.code, refusal.message]).toEqual(['internal_error', 'Something went wrong on our side.']);
+  });
+
+  it('that is a refusal: itself', () => {
+    const refusal = new Refusal('not_found', 'There is no such thing.');
+    expect(refusalOf(refusal)).toBe(refusal);
+  });
+});
+
+it('a problem names a path that cannot be decoded as a URI reference still', () => {
+  const where = { baseUrl: 'https://api.test', path: '/a%2fb/%E0%A4%A', requestId: 'x' };
+  expect(toProblem(new Refusal('malformed_request', 'x'), where)).toMatchObject({
+    type: 'https://api.test/docs#malformed_request',
+    instance: '/a%2fb/%E0%A4%25A',
+  });
+});

@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { newId } from '../../../src/ids.js';
+import { Refusal } from '../../../src/refusal.js';
+import { setEndpointEnabledByOperator } from '../../../src/webhooks/endpoints.js';
+import type { Steering } from '../../../src/webhooks/steering.js';
+import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { deliverTo, type History, moveMany } from '../../support/history.js';
+import { endpointRequest } from '../../support/transfers.js';
+
+let api: TestApi;
+let client: TestClient;
+let history: History;
+let steered: unknown[];
+let refusal: Refusal | undefined;
+
+const steering: Steering = {
+  async retry(_db, ...asked) {
+    if (refusal) throw refusal;
+    steered.push(asked);
+  },
+  async recover(_db, ...asked) {
+    if (refusal) throw refusal;
+    steered.push(asked);
+    return 7;
+  },
+};
+
+beforeAll(async () => {
+  api = await startApi({ dependencies: { steering } });
+  client = await api.client();
+  history = await deliverTo(api, client);
+});
+beforeEach(() => {
+  steered = [];
+  refusal = undefined;
+});
+afterAll(() => api.close());
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+describe('events', () => {
+  it('are shown as they were delivered, with how their deliveries stand', async () => {
+    const { body } = await client.call('GET', `/events/${history.eventId}`);
+    expect(body).toEqual({
+      id: history.eventId,
+      version: '2026-11-21',
+      type: 'transfer.status_changed',
+      data: { id: history.transferId, status: 'PROCESSING' },
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}$/),
+      deliveries: { pending: 0, succeeded: 1, failed: 0, cancelled: 0 },
+    });
+    const stored = await api.database.prisma.event.findUniqueOrThrow({ where: { id: history.eventId } });
+    const { deliveries: _, ...delivered } = body;
+    expect(JSON.stringify(delivered)).toBe(stored.body);
+  });
+
+  it('are filtered by type, transfer and time', async () => {
+    const [other] = await moveMany(client, 1);
+    const list = async (query: string) =>
+      (await client.call('GET', `/events?${query}`)).body.data.map((event: { data: { id: string } }) => event.data.id);
+    expect(await list('')).toEqual([other, history.transferId, history.transferId]);
+    expect(await list('type=transfer.status_changed')).toHaveLength(3);
+    expect(await list(`transfer_id=${other}`)).toEqual([other]);
+    expect(await list(`transfer_id=${newId()}`)).toEqual([]);
+    const { created_at } = (await client.call('GET', `/events/${history.eventId}`)).body;
+    expect(await list(`created_before=${created_at}Z`)).toEqual([]);
+    expect(await list(`created_after=${created_at}Z&transfer_id=${other}`)).toEqual([other]);
+  });
+
+  it.each([
+    ['type=transfer.created', 'type', 'invalid_value'],
+    ['transfer_id=x', 'transfer_id', 'invalid_id'],
+    ['transfer_id=', 'transfer_id', 'invalid_id'],
+    ['created_after=now', 'created_after', 'invalid_time'],
+    ['created_before=', 'created_before', 'invalid_time'],
+    ['limit=-1', 'limit', 'invalid_limit'],
+    ['cursor=x', 'cursor', 'invalid_cursor'],
+    ['status=pending', 'status', 'unknown_parameter'],
+  ])('refuse ?%s', async (query, parameter, code) => {
+    const { status, body } = await client.call('GET', `/events?${query}`);
+    expect([status, body.errors]).toMatchObject([422, [{ parameter, code }]]);
+  });
+});
+
+describe('deliveries', () => {
+  it('are shown with their attempts', async () => {
+    const { body } = await client.call('GET', `/deliveries/${history.deliveryId}`);
+    const attempt = {
+      trigger: 'schedule',
+      url: 'https://example.com/hooks',
+      t: '2026-11-21T10:00:00.123Z',
+      started_at: expect.stringMatching(TIME),
+      duration_ms: 12,
+    };
+    expect(body).toEqual({
+      id: history.deliveryId,
+      event_id: history.eventId,
+      webhookId: history.webhookId,
+      url: 'https://example.com/hooks',
+      status: 'succeeded',
+      reason: null,
+      attempt_count: 2,
+      next_attempt_at: null,
+      created_at: expect.stringMatching(TIME),
+      finished_at: expect.stringMatching(TIME),
+      attempts: [
+        { ...attempt, number: 1, response_status: 500, response_body: 'no', error: 'status' },
+        { ...attempt, number: 2, response_status: 204, response_body: null, error: null },
+      ],
+    });
+  });
+
+  it('are listed by event and by endpoint, and filtered by status', async () => {
+    const list = async (path: string) =>
+      (await client.call('GET', path)).body.data.map((delivery: { id: string }) => delivery.id);
+    expect(await list(`/events/${history.eventId}/deliveries`)).toEqual([history.deliveryId]);
+    expect(await list(`/events/${history.eventId}/deliveries?status=pending`)).toEqual([]);
+    const ofEndpoint = `/webhook-endpoints/${history.webhookId}/deliveries`;
+    expect(await list(`${ofEndpoint}?status=succeeded`)).toEqual([history.deliveryId]);
+    const pending = await list(`${ofEndpoint}?status=pending`);
+    expect(pending.length).toBeGreaterThan(0);
+    expect(await list(ofEndpoint)).toEqual([...pending, history.deliveryId]);
+    const { body } = await client.call('GET', `/deliveries/${pending[0]}`);
+    expect(body).toMatchObject({
+      status: 'pending',
+      next_attempt_at: expect.stringMatching(TIME),
+      finished_at: null,
+      attempts: [],
+    });
+    const refused = await client.call('GET', `${ofEndpoint}?status=done`);
+    expect([refused.status, refused.body.errors]).toMatchObject([
+      422,
+      [{ parameter: 'status', code: 'invalid_value' }],
+    ]);
+  });
+
+  it('are still there when their endpoint is gone', async () => {
+    const own = await api.client();
+    const { webhookId, eventId, deliveryId } = await deliverTo(api, own);
+    await own.call('DELETE', `/webhook-endpoints/${webhookId}`);
+    expect((await own.call('GET', `/deliveries/${deliveryId}`)).body).toMatchObject({ webhookId, status: 'succeeded' });
+    const all = (await own.call('GET', '/events')).body.data;
+    expect(all.map((event: { deliveries: unknown }) => event.deliveries)).toEqual([
+      { pending: 0, succeeded: 0, failed: 0, cancelled: 1 },
+      { pending: 0, succeeded: 1, failed: 0, cancelled: 0 },
+    ]);
+    expect((await own.call('GET', `/events/${eventId}/deliveries`)).body.data).toHaveLength(1);
+  });
+});
+
+describe('POST /deliveries/{id}/retry', () => {
+  const path = () => `/deliveries/${history.deliveryId}/retry`;
+
+  it('asks for one attempt now', async () => {
+    const { status, body } = await client.call('POST', path());
+    expect([status, body.id]).toEqual([202, history.deliveryId]);
+    expect(steered).toEqual([[client.id, history.deliveryId]]);
+  });
+
+  it('asks once for one Idempotency-Key', async () => {
+    const headers = { 'Idempotency-Key': newId() };
+    for (const replayed of [null, 'true']) {
+      const reply = await client.call('POST', path(), { headers });
+      expect([reply.status, reply.headers.get('idempotency-replayed')]).toEqual([202, replayed]);
+    }
+    expect(steered).toHaveLength(1);
+  });
+
+  it.each(['endpoint_not_active', 'unavailable'] as const)('answers %s, and keeps no such answer', async (code) => {
+    refusal = new Refusal(code, 'x');
+    const headers = { 'Idempotency-Key': newId() };
+    const refused = await client.call('POST', path(), { headers });
+    expect([refused.status, refused.body.code]).toEqual([code === 'unavailable' ? 503 : 409, code]);
+    refusal = undefined;
+    expect((await client.call('POST', path(), { headers })).status).toBe(202);
+  });
+
+  it('takes no fields', async () => {
+    const { status, body } = await client.call('POST', path(), { json: { now: true } });
+    expect([status, body.errors]).toMatchObject([422, [{ pointer: '/now', code: 'unknown_field' }]]);
+    expect(steered).toEqual([]);
+  });
+});
+
+describe('POST /webhook-endpoints/{webhookId}/recover', () => {
+  const recover = (json: unknown, id = history.webhookId) =>
+    client.call('POST', `/webhook-endpoints/${id}/recover`, { json });
+
+  it('says how many deliveries start again', async () => {
+    const { status, body } = await recover({ since: '2026-11-21T01:00:00+01:00', until: '2026-11-22T00:00:00Z' });
+    expect([status, body]).toEqual([202, { count: 7 }]);
+    const range = { since: Date.parse('2026-11-21T00:00:00Z'), until: Date.parse('2026-11-22T00:00:00Z') };
+    expect(steered).toEqual([[client.id, history.webhookId, range]]);
+  });
+
+  it('reaches up to now where until is left out', async () => {
+    const before = Date.now();
+    await recover({ since: '2026-01-01T00:00:00Z' });
+    const [[, , { until }]] = steered as [[string, string, { until: number }]];
+    expect(until).toBeGreaterThanOrEqual(before);
+  });
+
+  it.each([
+    ['no since', {}, '/since', 'required'],
+    ['since with no zone', { since: '2026-01-01T00:00:00' }, '/since', 'invalid_time'],
+    ['since as a number', { since: 0 }, '/since', 'invalid_type'],
+    ['since null', { since: null }, '/since', 'invalid_type'],
+    ['a bad until', { since: '2026-01-01T00:00:00Z', until: 'now' }, '/until', 'invalid_time'],
+    ['an empty range', { since: '2026-01-01T00:00:00Z', until: '2026-01-01T00:00:00Z' }, '/until', 'invalid_range'],
+    ['more', { since: '2026-01-01T00:00:00Z', status: 'failed' }, '/status', 'unknown_field'],
+  ])('refuses %s', async (_, json, pointer, code) => {
+    const { status, body } = await recover(json);
+    expect([status, body.errors]).toEqual([422, [{ pointer, code, detail: expect.any(String) }]]);
+    expect(steered).toEqual([]);
+  });
+
+  it('is refused for an endpoint that is not active, and while one runs', async () => {
+    const { body: endpoint } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
+    await setEndpointEnabledByOperator(api.database, endpoint.webhookId, false);
+    const disabled = await recover({ since: '2026-01-01T00:00:00Z' }, endpoint.webhookId);
+    expect([disabled.status, disabled.body.code]).toEqual([409, 'endpoint_not_active']);
+    refusal = new Refusal('recover_in_progress', 'x');
+    const running = await recover({ since: '2026-01-01T00:00:00Z' });
+    expect([running.status, running.body.code]).toEqual([409, 'recover_in_progress']);
+  });
+});

@@ -1,0 +1,242 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setEndpointEnabledByOperator } from '../../../src/webhooks/endpoints.js';
+import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { endpointRequest, SECRET } from '../../support/transfers.js';
+
+let api: TestApi;
+let client: TestClient;
+
+beforeAll(async () => {
+  api = await startApi({ env: { MAX_ENDPOINTS: '1000' } });
+  client = await api.client();
+});
+afterAll(() => api.close());
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+async function register(overrides = {}) {
+  const { status, body } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest(overrides) });
+  expect(status).toBe(201);
+  return body;
+}
+
+const put = (id: string, json: unknown) => client.call('PUT', `/webhook-endpoints/${id}`, { json });
+
+describe('POST /webhook-endpoints', () => {
+  it('answers the endpoint with its address, and no secret', async () => {
+    const reply = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
+    expect(reply.status).toBe(201);
+    expect(reply.headers.get('location')).toBe(`https://api.test/webhook-endpoints/${reply.body.webhookId}`);
+    expect(reply.body).toEqual({
+      webhookId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      url: 'https://example.com/hooks',
+      description: 'Orders',
+      enabled: true,
+      disabled_reason: null,
+      created_at: expect.stringMatching(TIME),
+      updated_at: reply.body.created_at,
+    });
+    const row = await api.database.prisma.endpoint.findUniqueOrThrow({ where: { id: reply.body.webhookId } });
+    expect(row.secretEnvelope).not.toContain(SECRET);
+    expect(api.dependencies.masterKeys.open(row.secretEnvelope ?? '', row.id).reveal()).toBe(SECRET);
+  });
+
+  it('takes the same URL again, and one that is disabled from the start', async () => {
+    const [first, second] = [await register(), await register({ enabled: false, description: undefined })];
+    expect(second).toMatchObject({ url: first.url, enabled: false, disabled_reason: 'owner', description: null });
+    expect(second.webhookId).not.toBe(first.webhookId);
+  });
+
+  it.each([
+    ['16 characters', 'x'.repeat(16)],
+    ['256 characters', '~'.repeat(256)],
+    ['blanks at both ends', '  fourteen chars  '],
+  ])('keeps a secret of %s as it is', async (_, secret) => {
+    const { webhookId } = await register({ secret });
+    const row = await api.database.prisma.endpoint.findUniqueOrThrow({ where: { id: webhookId } });
+    expect(api.dependencies.masterKeys.open(row.secretEnvelope ?? '', row.id).reveal()).toBe(secret);
+  });
+
+  it.each<[string, unknown, string, string]>([
+    ['no url', { url: undefined }, '/url', 'required'],
+    ['a url of no text', { url: 5 }, '/url', 'invalid_type'],
+    ['a url that is none', { url: 'example.com' }, '/url', 'invalid_url'],
+    ['no secret', { secret: undefined }, '/secret', 'required'],
+    ['a secret of no text', { secret: 1234567890123456 }, '/secret', 'invalid_type'],
+    ['15 characters', { secret: 'x'.repeat(15) }, '/secret', 'too_short'],
+    ['257 characters', { secret: 'x'.repeat(257) }, '/secret', 'too_long'],
+    ['a secret beyond ASCII', { secret: 'é'.repeat(16) }, '/secret', 'invalid_secret'],
+    ['a tab in the secret', { secret: `\t${'x'.repeat(16)}` }, '/secret', 'invalid_secret'],
+    ['U+0000 in the secret', { secret: `\0${'x'.repeat(16)}` }, '/secret', 'invalid_secret'],
+    ['a long description', { description: 'x'.repeat(256) }, '/description', 'too_long'],
+    ['a description of no text', { description: [] }, '/description', 'invalid_type'],
+    ['U+0000 in the description', { description: '\0' }, '/description', 'invalid_text'],
+    ['half a character in the description', { description: '\udc00' }, '/description', 'invalid_text'],
+    ['enabled as text', { enabled: 'true' }, '/enabled', 'invalid_type'],
+    ['enabled null', { enabled: null }, '/enabled', 'invalid_type'],
+    ['a field that is not', { events: [] }, '/events', 'unknown_field'],
+    ['what is read-only', { webhookId: 'x' }, '/webhookId', 'unknown_field'],
+    ['a prototype', JSON.parse('{"__proto__": {}}'), '/__proto__', 'unknown_field'],
+  ])('refuses %s', async (_, overrides, pointer, code) => {
+    const json = Object.defineProperties(endpointRequest(), Object.getOwnPropertyDescriptors(overrides));
+    const { status, body } = await client.call('POST', '/webhook-endpoints', { json });
+    expect([status, body.code]).toEqual([422, 'invalid_request']);
+    expect(body.errors).toEqual([{ pointer, code, detail: expect.any(String) }]);
+  });
+
+  it('never says a secret back', async () => {
+    const secret = 'short-but-secret'.slice(1);
+    const { text } = await client.call('POST', '/webhook-endpoints', {
+      json: endpointRequest({ secret, [secret]: 1 }),
+    });
+    expect(text.replaceAll(`/${secret}`, '')).not.toContain(secret);
+  });
+
+  it('refuses a literal address that is blocked', async () => {
+    const { status, body } = await client.call('POST', '/webhook-endpoints', {
+      json: endpointRequest({ url: 'http://127.0.0.1:8080/' }),
+    });
+    expect([status, body.code]).toEqual([422, 'blocked_address']);
+    expect(body.errors).toEqual([{ pointer: '/url', code: 'blocked_address', detail: expect.any(String) }]);
+  });
+
+  it('keeps to the limit under concurrent registrations', async () => {
+    const limited = await startApi({ env: { MAX_ENDPOINTS: '3' }, database: api.database });
+    const own = await limited.client();
+    const replies = await Promise.all(
+      Array.from({ length: 12 }, () => own.call('POST', '/webhook-endpoints', { json: endpointRequest() })),
+    );
+    expect(replies.filter(({ status }) => status === 201)).toHaveLength(3);
+    const refused = replies.filter(({ status }) => status === 422);
+    expect(refused.map(({ body }) => body.code)).toEqual(Array(9).fill('endpoint_limit_reached'));
+    const { body } = await own.call('GET', '/webhook-endpoints');
+    await own.call('DELETE', `/webhook-endpoints/${body.data[0].webhookId}`);
+    expect((await own.call('POST', '/webhook-endpoints', { json: endpointRequest() })).status).toBe(201);
+    await limited.close();
+  });
+});
+
+describe('PUT /webhook-endpoints/{webhookId}', () => {
+  it('replaces: description left out becomes null, enabled left out stays', async () => {
+    const { webhookId } = await register({ enabled: false });
+    const { status, body } = await put(webhookId, { url: 'https://example.org/?a=b' });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ webhookId, url: 'https://example.org/?a=b', description: null, enabled: false });
+  });
+
+  it('takes the answer of a GET back, and ignores what is read-only', async () => {
+    const endpoint = await register();
+    const { status, body } = await put(endpoint.webhookId, {
+      ...endpoint,
+      webhookId: 'other',
+      created_at: null,
+      disabled_reason: 5,
+      description: 'Renamed',
+    });
+    expect(status).toBe(200);
+    expect(body).toEqual({ ...endpoint, description: 'Renamed', updated_at: expect.stringMatching(TIME) });
+  });
+
+  it('disables and enables', async () => {
+    const { webhookId, url } = await register();
+    const before = await api.database.prisma.endpoint.findUniqueOrThrow({ where: { id: webhookId } });
+    expect((await put(webhookId, { url, enabled: true })).body).toMatchObject({ enabled: true });
+    const untouched = await api.database.prisma.endpoint.findUniqueOrThrow({ where: { id: webhookId } });
+    expect(untouched.enabledAt).toEqual(before.enabledAt);
+    expect((await put(webhookId, { url, enabled: false })).body).toMatchObject({
+      enabled: false,
+      disabled_reason: 'owner',
+    });
+    expect((await put(webhookId, { url, enabled: true })).body).toMatchObject({ enabled: true, disabled_reason: null });
+    const after = await api.database.prisma.endpoint.findUniqueOrThrow({ where: { id: webhookId } });
+    expect(after.enabledAt.getTime()).toBeGreaterThan(before.enabledAt.getTime());
+  });
+
+  it('cannot enable what the operator has disabled, but change its url', async () => {
+    const { webhookId, url } = await register();
+    await setEndpointEnabledByOperator(api.database, webhookId, false);
+    const refused = await put(webhookId, { url, enabled: true });
+    expect([refused.status, refused.body.code]).toEqual([409, 'disabled_by_operator']);
+    const changed = await put(webhookId, { url: 'https://example.net', enabled: false });
+    expect([changed.status, changed.body]).toMatchObject([200, { enabled: false, disabled_reason: 'operator' }]);
+    await setEndpointEnabledByOperator(api.database, webhookId, true);
+    expect((await put(webhookId, { url })).body).toMatchObject({ enabled: true, disabled_reason: null });
+  });
+
+  it.each<[string, Record<string, unknown>, string, string, string]>([
+    ['a secret', { url: 'https://example.com', secret: SECRET }, 'secret_immutable', '/secret', 'secret_immutable'],
+    [
+      'a secret of null',
+      { url: 'https://example.com', secret: null },
+      'secret_immutable',
+      '/secret',
+      'secret_immutable',
+    ],
+    ['no url', {}, 'invalid_request', '/url', 'required'],
+    ['a bad url', { url: 'ftp://example.com' }, 'invalid_request', '/url', 'invalid_scheme'],
+    ['a blocked url', { url: 'http://[::1]/' }, 'blocked_address', '/url', 'blocked_address'],
+    [
+      'a long description',
+      { url: 'https://example.com', description: 'é'.repeat(256) },
+      'invalid_request',
+      '/description',
+      'too_long',
+    ],
+    ['enabled null', { url: 'https://example.com', enabled: null }, 'invalid_request', '/enabled', 'invalid_type'],
+    ['a field that is not', { url: 'https://example.com', name: 'x' }, 'invalid_request', '/name', 'unknown_field'],
+  ])('refuses %s', async (_, json, code, pointer, mistake) => {
+    const { webhookId } = await register();
+    const { status, body, text } = await put(webhookId, json);
+    expect([status, body.code]).toEqual([422, code]);
+    expect(body.errors).toEqual([{ pointer, code: mistake, detail: expect.any(String) }]);
+    expect(text).not.toContain(SECRET);
+  });
+});
+
+describe('an endpoint', () => {
+  it('is gone once deleted, with its secret', async () => {
+    const { webhookId } = await register();
+    const path = `/webhook-endpoints/${webhookId}`;
+    const deleted = await client.call('DELETE', path);
+    expect([deleted.status, deleted.text]).toEqual([204, '']);
+    for (const [method, where] of [
+      ['GET', path],
+      ['DELETE', path],
+      ['GET', `${path}/deliveries`],
+    ] as const) {
+      expect((await client.call(method, where)).status).toBe(404);
+    }
+    expect((await put(webhookId, { url: 'https://example.com' })).status).toBe(404);
+    const listed = await client.call('GET', '/webhook-endpoints?limit=100');
+    expect(listed.body.data.map((endpoint: { webhookId: string }) => endpoint.webhookId)).not.toContain(webhookId);
+    const row = await api.database.prisma.endpoint.findUniqueOrThrow({ where: { id: webhookId } });
+    expect(row.secretEnvelope).toBeNull();
+  });
+
+  it.each(['not-a-uuid', '%00', '..%2f', '00000000-0000-0000-0000-000000000000', "'; drop table"])(
+    'is not found by %s',
+    async (id) => {
+      const { status, body } = await client.call('GET', `/webhook-endpoints/${id}`);
+      expect([status, body.code]).toEqual([404, 'not_found']);
+    },
+  );
+});
+
+describe('in production', () => {
+  it('has an https: URL', async () => {
+    const production = await startApi({
+      env: { ENVIRONMENT: 'production', MASTER_KEY: 'q83vEjRWeJASNFZ4kKvN7wEjRWeJq83vEjRWeJASNFY=' },
+      database: api.database,
+    });
+    const own = await production.client();
+    const { status, body } = await own.call('POST', '/webhook-endpoints', {
+      json: endpointRequest({ url: 'http://example.com/' }),
+    });
+    expect([status, body.errors]).toMatchObject([422, [{ pointer: '/url', code: 'invalid_scheme' }]]);
+    const transfer = '/sandbox/transfers/00000000-0000-0000-0000-000000000000/status';
+    expect((await own.call('POST', transfer, { json: { status: 'SENT' } })).body.detail).toMatch(
+      /nothing at this path/,
+    );
+    await production.close();
+  });
+});

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createRemoteJWKSet, jwtVerify } from 'jose';
+import * as oauth from 'oauth4webapi';
+import * as openid from 'openid-client';
+import { type AuthApi, type Credentials, startAuthApi } from '../../support/auth-api.js';
+
+// On the same machine only, and on purpose: the libraries mark what allows plain HTTP as deprecated.
+const insecure = { [oauth.allowInsecureRequests]: true };
+
+describe.each(['', '/auth', '/a/b'])('below an AUTH_URL with the path %j', (authPath) => {
+  let auth: AuthApi;
+  let client: Credentials;
+  beforeAll(async () => {
+    auth = await startAuthApi({ authPath });
+    client = await auth.client();
+  });
+  afterAll(() => auth.close());
+
+  const opens = async (token: string) => {
+    const headers = { Authorization: `Bearer ${token}` };
+    expect((await auth.api.call('GET', '/webhook-endpoints', { headers })).status).toBe(200);
+    const keys = createRemoteJWKSet(new URL(`${auth.authUrl}/.well-known/jwks.json`));
+    const expected = { issuer: auth.authUrl, audience: auth.baseUrl, typ: 'at+jwt' };
+    expect((await jwtVerify(token, keys, expected)).payload.sub).toBe(client.client_id);
+  };
+
+  it('the metadata says where everything is', async () => {
+    const reply = await auth.api.call('GET', `/.well-known/oauth-authorization-server${authPath}`);
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('content-type')).toMatch(/^application\/json/);
+    expect(reply.body).toEqual({
+      issuer: auth.authUrl,
+      token_endpoint: `${auth.authUrl}/oauth/token`,
+      jwks_uri: `${auth.authUrl}/.well-known/jwks.json`,
+      scopes_supported: ['transfers:read', 'transfers:write', 'webhooks:read', 'webhooks:write', 'operator'],
+      response_types_supported: [],
+      grant_types_supported: ['client_credentials'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    });
+  });
+
+  it('the keys are public ones', async () => {
+    const reply = await auth.api.call('GET', `${authPath}/.well-known/jwks.json`);
+    expect(reply.headers.get('cache-control')).toBe('public, max-age=5');
+    expect(reply.body.keys).toHaveLength(1);
+    for (const key of reply.body.keys) {
+      expect(Object.keys(key).sort()).toEqual(['alg', 'e', 'kid', 'kty', 'n', 'use']);
+    }
+    expect(reply.body.keys[0]).toMatchObject({ kty: 'RSA', alg: 'RS256', use: 'sig' });
+  });
+
+  it.each([
+    ['client_secret_basic', openid.ClientSecretBasic],
+    ['client_secret_post', openid.ClientSecretPost],
+  ])('openid-client discovers it and gets a token by %s', async (_, method) => {
+    for (const algorithm of ['oauth2', 'oidc'] as const) {
+      const server = await openid.discovery(
+        new URL(auth.authUrl),
+        client.client_id,
+        client.client_secret,
+        method(client.client_secret),
+        { algorithm, execute: [openid.allowInsecureRequests] },
+      );
+      const parameters = { audience: auth.baseUrl, scope: 'webhooks:read' };
+      const answer = await openid.clientCredentialsGrant(server, parameters);
+      expect([answer.token_type, answer.expires_in, answer.scope]).toEqual(['bearer', 3600, 'webhooks:read']);
+      await opens(answer.access_token);
+    }
+  });
+
+  it.each([
+    ['client_secret_basic', oauth.ClientSecretBasic],
+    ['client_secret_post', oauth.ClientSecretPost],
+  ])('oauth4webapi discovers it and gets a token by %s', async (_, method) => {
+    const issuer = new URL(auth.authUrl);
+    const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure });
+    const server = await oauth.processDiscoveryResponse(issuer, found);
+    const me = { client_id: client.client_id };
+    const sent = await oauth.clientCredentialsGrantRequest(
+      server,
+      me,
+      method(client.client_secret),
+      new URLSearchParams({ resource: auth.baseUrl }),
+      insecure,
+    );
+    const answer = await oauth.processClientCredentialsResponse(server, me, sent);
+    await opens(answer.access_token);
+  });
+
+  it('oauth4webapi understands a refusal', async () => {
+    const issuer = new URL(auth.authUrl);
+    const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure });
+    const server = await oauth.processDiscoveryResponse(issuer, found);
+    const me = { client_id: client.client_id };
+    const ask = async (secret: string, parameters: Record<string, string>) => {
+      const method = oauth.ClientSecretPost(secret);
+      const sent = await oauth.clientCredentialsGrantRequest(server, me, method, parameters, insecure);
+      return oauth.processClientCredentialsResponse(server, me, sent);
+    };
+    await expect(ask(client.client_secret, { audience: 'x' })).rejects.toMatchObject({ error: 'invalid_target' });
+    await expect(ask('wrong', { audience: auth.baseUrl })).rejects.toMatchObject({ status: 401 });
+  });
+
+  it('the keys stay at one path for each way in', async () => {
+    const { keys } = await auth.authority.jwks();
+    for (const path of ['/.well-known/jwks.json', `${authPath}/.well-known/jwks.json`]) {
+      expect((await auth.api.call('GET', path)).body).toEqual({ keys });
+    }
+    expect((await auth.api.call('POST', '/.well-known/jwks.json')).status).toBe(405);
+  });
+});

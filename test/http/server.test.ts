@@ -1,0 +1,83 @@
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import Koa from 'koa';
+import { type Listening, listen } from '../../src/http/server.js';
+
+const config = { host: '127.0.0.1', port: 0, allowedNetworks: [], trustedProxies: [] };
+
+let server: Listening;
+let release: () => void;
+let entered: Promise<void>;
+
+beforeEach(async () => {
+  let enter = () => {};
+  entered = new Promise((resolve) => {
+    enter = resolve;
+  });
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const app = new Koa();
+  app.use(async (ctx) => {
+    if (ctx.path === '/slow') {
+      enter();
+      await released;
+    }
+    ctx.body = 'done';
+  });
+  server = await listen(app, config);
+});
+afterEach(async () => {
+  release();
+  await server.close();
+});
+
+/** Sends bytes and gives back all that came until the other side closed. */
+function exchange(text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = '';
+    const socket = connect(server.port, '127.0.0.1', () => socket.write(text));
+    socket.on('data', (data) => {
+      answer += data;
+    });
+    socket.on('close', () => resolve(answer));
+    socket.on('error', reject);
+  });
+}
+
+describe('close', () => {
+  it('lets a request in flight end, takes no new one, and closes the connection after it', async () => {
+    const url = `http://127.0.0.1:${server.port}`;
+    const slow = fetch(`${url}/slow`);
+    await entered;
+    const closed = server.close();
+    await expect(fetch(url)).rejects.toThrow();
+    release();
+    const reply = await slow;
+    expect([reply.status, await reply.text(), reply.headers.get('connection')]).toEqual([200, 'done', 'close']);
+    await closed;
+  });
+
+  it('does not wait for an idle connection', async () => {
+    await (await fetch(`http://127.0.0.1:${server.port}/`)).text();
+    await server.close();
+  });
+});
+
+describe('what is no HTTP', () => {
+  it.each([
+    ['no request line', 'hello\r\n\r\n', 400],
+    ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
+    ['length and chunks', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
+    ['headers of 100 KB', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`, 431],
+  ])('gets a problem: %s', async (_, text, status) => {
+    const answer = await exchange(text);
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(answer).toContain('application/problem+json');
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ status, code: 'malformed_request' });
+  });
+});
+
+it('says which port is taken, as an error that can be told apart', async () => {
+  await expect(listen(new Koa(), { ...config, port: server.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+});

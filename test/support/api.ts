@@ -1,0 +1,147 @@
+import type { Authority } from '../../src/auth/authority.js';
+import { CLIENT_SCOPES } from '../../src/auth/caller.js';
+import { loadConfig } from '../../src/config.js';
+import { MasterKeys } from '../../src/database/encryption.js';
+import { type AppDependencies, createApp } from '../../src/http/app.js';
+import { listen } from '../../src/http/server.js';
+import { newId } from '../../src/ids.js';
+import type { CommittedEvent } from '../../src/outbox/handover.js';
+import { Refusal } from '../../src/refusal.js';
+import { createLog } from '../../src/telemetry/log.js';
+import { createTestDatabase, type TestDatabase } from './database.js';
+
+export interface Reply {
+  status: number;
+  headers: Headers;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
+  body: any;
+}
+
+export interface Sent {
+  /** Written as JSON. */
+  json?: unknown;
+  /** Sent as it is. */
+  raw?: string | Uint8Array;
+  headers?: Record<string, string>;
+}
+
+export interface TestClient {
+  id: string;
+  /** The Authorization header's token. */
+  token: string;
+  call(method: string, path: string, sent?: Sent): Promise<Reply>;
+}
+
+export interface TestApi {
+  database: TestDatabase;
+  dependencies: AppDependencies;
+  url: string;
+  port: number;
+  /** What was handed over after commits. */
+  committed: CommittedEvent[];
+  /** A client with a row of its own. */
+  client(scopes?: readonly string[]): Promise<TestClient>;
+  call(method: string, path: string, sent?: Sent): Promise<Reply>;
+  close(): Promise<void>;
+}
+
+export interface TestApiOptions {
+  env?: Record<string, string>;
+  dependencies?: Partial<AppDependencies>;
+  /** One that exists already; it is not dropped. */
+  database?: TestDatabase;
+}
+
+/** The whole API on a port and a database of its own. Tokens are not verified: a token says whom it speaks for. */
+export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
+  const database = options.database ?? (await createTestDatabase({ poolSize: 10 }));
+  const config = loadConfig({
+    ENVIRONMENT: 'sandbox',
+    DATABASE_URL: database.url.reveal(),
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
+    MASTER_KEY: Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64'),
+    BASE_URL: 'https://api.test',
+    RATE_LIMIT: '100000',
+    HOST: '127.0.0.1',
+    PORT: '0',
+    ...options.env,
+  });
+  const committed: CommittedEvent[] = [];
+  const dependencies: AppDependencies = {
+    config,
+    database,
+    masterKeys: new MasterKeys(config.masterKey),
+    handover: { claims: false, committed: (event) => committed.push(event) },
+    authority: tellingAuthority,
+    steering: { retry: async () => {}, recover: async () => 0 },
+    log: createLog('silent', 'test'),
+    readiness: async () => ({ ready: true, checks: { postgres: 'ok', migrations: 'ok', temporal: 'ok' } }),
+    ...options.dependencies,
+  };
+  const listening = await listen(createApp(dependencies), config);
+  const url = `http://127.0.0.1:${listening.port}`;
+  const call = (method: string, path: string, sent?: Sent) => request(`${url}${path}`, method, sent);
+  return {
+    database,
+    dependencies,
+    url,
+    port: listening.port,
+    committed,
+    call,
+    async client(scopes = CLIENT_SCOPES) {
+      const id = newId();
+      await database.prisma.client.create({ data: { id, name: 'test', scopes: [...scopes], networks: [] } });
+      const token = Buffer.from(JSON.stringify({ clientId: id, scopes })).toString('base64url');
+      const authorization = { Authorization: `Bearer ${token}` };
+      return {
+        id,
+        token,
+        call: (method, path, sent = {}) =>
+          call(method, path, { ...sent, headers: { ...authorization, ...sent.headers } }),
+      };
+    },
+    async close() {
+      await listening.close();
+      if (!options.database) await database.drop();
+    },
+  };
+}
+
+async function request(url: string, method: string, { json, raw, headers }: Sent = {}): Promise<Reply> {
+  const body = json === undefined ? raw : JSON.stringify(json);
+  const reply = await fetch(url, {
+    method,
+    redirect: 'manual',
+    headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
+    ...(body !== undefined && { body: body as NonNullable<RequestInit['body']> }),
+  });
+  const text = await reply.text();
+  const isJson = reply.headers.get('content-type')?.includes('json') ?? false;
+  return {
+    status: reply.status,
+    headers: reply.headers,
+    text,
+    body: isJson && text !== '' ? JSON.parse(text) : undefined,
+  };
+}
+
+const unused = () => Promise.reject(new Error('not in this test'));
+
+const tellingAuthority: Authority = {
+  issuer: 'https://api.test',
+  audience: 'https://api.test',
+  prepare: async () => {},
+  verifyClient: unused,
+  issue: unused,
+  async authenticate(bearer) {
+    try {
+      const { clientId, scopes } = JSON.parse(Buffer.from(bearer, 'base64url').toString());
+      return { clientId, secretId: clientId, scopes: new Set<string>(scopes) };
+    } catch {
+      throw new Refusal('invalid_token', 'no token of this test');
+    }
+  },
+  jwks: async () => ({ keys: [] }),
+  close: async () => {},
+};

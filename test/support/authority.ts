@@ -1,0 +1,68 @@
+import type { Authority, VerifiedClient } from '../../src/auth/authority.js';
+import { createClient, type NewClient } from '../../src/auth/clients.js';
+import type { Clock } from '../../src/auth/clock.js';
+import { type AuthorityDependencies, openAuthority } from '../../src/auth/open-authority.js';
+import type { Database } from '../../src/database/database.js';
+import { masterKeys } from './factories.js';
+import { silentLog } from './silent-log.js';
+
+export const ISSUER = 'https://auth.test';
+export const AUDIENCE = 'https://api.test';
+export const LIFETIME = 3_600_000;
+/** An address of TEST-NET-3 (RFC 5737). */
+export const ADDRESS = '203.0.113.7';
+
+/** A clock that a test moves by hand; it begins at the real time, for Postgres has a clock of its own. */
+export class TestClock implements Clock {
+  /** Not from 0, which lru-cache takes for no time at all. */
+  #passed = 1_000;
+  readonly #begun = Date.now();
+
+  now(): number {
+    return this.#begun + this.#passed;
+  }
+
+  steady(): number {
+    return this.#passed;
+  }
+
+  pass(milliseconds: number): void {
+    this.#passed += milliseconds;
+  }
+}
+
+/** One process's authority. */
+export function testAuthority(database: Database, options: Partial<AuthorityDependencies> = {}): Authority {
+  const config = { authUrl: ISSUER, baseUrl: AUDIENCE, accessTokenLifetime: LIFETIME };
+  return openAuthority({ config, database, masterKeys, log: silentLog, ...options });
+}
+
+/** A new client, as the token endpoint would know it. */
+export async function verifiedClient(
+  authority: Authority,
+  database: Database,
+  wanted: Partial<NewClient> = {},
+): Promise<VerifiedClient> {
+  const { client, clientSecret } = await createClient(database, { name: 'test', ...wanted });
+  const verified = await authority.verifyClient(client.id, clientSecret, ADDRESS);
+  if (!verified) throw new Error('the client that was just made is refused');
+  return verified;
+}
+
+/** Counts the statements that go through `query`, and lets a test fail them. */
+export function watched(database: Database) {
+  const statements: string[] = [];
+  let broken: (() => Promise<never>) | undefined;
+  const query: Database['query'] = (text, values) => {
+    statements.push(text);
+    return broken ? broken() : database.query(text, values);
+  };
+  return {
+    database: { ...database, query } as Database,
+    statements,
+    /** From now on every statement fails, or hangs. */
+    breakWith: (failure: (() => Promise<never>) | undefined) => {
+      broken = failure;
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+
+export interface CliResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Starts the built command with no environment but `env`, as an operator's shell would. */
+export function startCli(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
+  const { PATH, HOME } = process.env;
+  return spawn(process.execPath, ['dist/src/cli.js', ...args], { env: { PATH, HOME, ...env } });
+}
+
+export async function runCli(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  input = '',
+): Promise<CliResult> {
+  const child = startCli(args, env);
+  child.stdin?.end(input);
+  const [stdout, stderr] = await Promise.all([
+    text(child.stdout as NonNullable<typeof child.stdout>),
+    text(child.stderr as NonNullable<typeof child.stderr>),
+    once(child, 'close'),
+  ]);
+  return { code: child.exitCode, stdout, stderr };
+}

@@ -1,0 +1,65 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
+
+export interface RawReceiver {
+  url: string;
+  port: number;
+  /** Each request as it arrived, byte for byte (Latin-1). */
+  requests: string[];
+  /** How many connections were made. */
+  connections(): number;
+  close(): Promise<void>;
+}
+
+/** What to do with the request numbered `number` (from 1) that arrived on `socket`. */
+export type Answering = (socket: Socket, number: number) => void;
+
+/** A receiver that writes what it is told to, HTTP or not: bytes in, bytes out. */
+export async function startRawReceiver(
+  answering: Answering | string,
+  { host = '127.0.0.1', tls }: { host?: string; tls?: TlsOptions } = {},
+): Promise<RawReceiver> {
+  const answer: Answering = typeof answering === 'string' ? (socket) => socket.write(answering) : answering;
+  const requests: string[] = [];
+  const open = new Set<Socket>();
+  let connections = 0;
+  const serve = (socket: Socket) => {
+    let text = '';
+    socket.on('error', () => {});
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+      for (let end = endOfRequest(text); end !== undefined; end = endOfRequest(text)) {
+        requests.push(text.slice(0, end));
+        text = text.slice(end);
+        answer(socket, requests.length);
+      }
+    });
+  };
+  const server: Server = tls ? createTlsServer(tls, serve) : createServer(serve);
+  server.on('connection', (socket: Socket) => {
+    connections++;
+    open.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => open.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  const { port } = server.address() as { port: number };
+  return {
+    url: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    port,
+    requests,
+    connections: () => connections,
+    async close() {
+      for (const socket of open) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function endOfRequest(text: string): number | undefined {
+  const head = text.indexOf('\r\n\r\n');
+  if (head < 0) return undefined;
+  const length = Number(/^content-length: (\d+)\r$/im.exec(text.slice(0, head + 2))?.[1] ?? 0);
+  const end = head + 4 + length;
+  return text.length >= end ? end : undefined;
+}

@@ -1,0 +1,53 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+
+const PORTS_OF_THEIR_OWN = { PORT: '0', POSTGRES_PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0' };
+
+/** A process that has started the embedded stack, as the service does. */
+export interface StackProcess {
+  process: ChildProcess;
+  /** What `startStack` gave. */
+  env: Record<string, string>;
+  temporalUiUrl: string;
+  /** What it told people so far. */
+  progress: string[];
+  /** SIGTERM, and waits for its end. */
+  stop(): Promise<void>;
+}
+
+/** Rejects with the lines on standard error where the stack does not start. */
+export async function startStackProcess(localDir: string, env: Record<string, string> = {}): Promise<StackProcess> {
+  const script = `
+    const { startStack } = await import(${JSON.stringify(pathToFileURL('dist/src/local/stack.js').href)});
+    const { explain } = await import(${JSON.stringify(pathToFileURL('dist/src/cli/explain.js').href)});
+    const stack = await startStack(process.env, (line) => console.error(line)).catch((error) => {
+      for (const line of explain(error)) console.error(line);
+      process.exit(1);
+    });
+    process.once('SIGTERM', () => stack.stop());
+    const keepAlive = setInterval(() => {}, 1000);
+    process.once('SIGTERM', () => clearInterval(keepAlive));
+    console.log(JSON.stringify({ env: stack.env, temporalUiUrl: stack.temporalUiUrl }));`;
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    env: { PATH, HOME, ...PORTS_OF_THEIR_OWN, LOCAL_DIR: localDir, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const progress: string[] = [];
+  createInterface({ input: child.stderr }).on('line', (line) => progress.push(line));
+  const exited = once(child, 'exit');
+  const first = once(createInterface({ input: child.stdout }), 'line');
+  const line = await Promise.race([first.then(([text]) => text as string), exited.then(() => undefined)]);
+  if (line === undefined) throw new Error(progress.join('\n'));
+  return {
+    process: child,
+    ...(JSON.parse(line) as { env: Record<string, string>; temporalUiUrl: string }),
+    progress,
+    async stop() {
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}

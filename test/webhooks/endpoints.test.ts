@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Endpoint } from '../../src/database/generated/client.js';
+import { newId } from '../../src/ids.js';
+import { changeStatus } from '../../src/transfers/change-status.js';
+import {
+  deleteEndpoint,
+  type EndpointRules,
+  getEndpoint,
+  setEndpointEnabledByOperator,
+  updateEndpoint,
+} from '../../src/webhooks/endpoints.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
+
+let db: TestDatabase;
+const rules: EndpointRules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 20 };
+const handover = { claims: false, committed: () => {} };
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+/** An endpoint with a pending delivery, and another endpoint of the same client with one too. */
+async function withPending(): Promise<{ endpoint: Endpoint; other: Endpoint }> {
+  const clientId = await makeClient(db);
+  const [endpoint, other] = [await makeEndpoint(db, clientId), await makeEndpoint(db, clientId)];
+  const transfer = await makeTransfer(db, clientId);
+  await changeStatus(db, handover, { transferId: transfer.id, to: 'PROCESSING', reason: null });
+  return { endpoint, other };
+}
+
+async function deliveriesOf(endpointId: string) {
+  const rows = await db.prisma.delivery.findMany({ where: { endpointId } });
+  return rows.map(({ status, reason, nextAttemptAt, finishedAt }) => ({
+    status,
+    reason,
+    planned: nextAttemptAt !== null,
+    finished: finishedAt !== null,
+  }));
+}
+
+const pending = [{ status: 'pending', reason: null, planned: true, finished: false }];
+const cancelled = (reason: string) => [{ status: 'cancelled', reason, planned: false, finished: true }];
+
+describe('what is pending for an endpoint', () => {
+  it('is cancelled when its owner disables it, and nothing else is', async () => {
+    const { endpoint, other } = await withPending();
+    const update = { clientId: endpoint.clientId, id: endpoint.id, url: endpoint.url, description: null };
+    await updateEndpoint(db, rules, { ...update, enabled: undefined });
+    expect(await deliveriesOf(endpoint.id)).toEqual(pending);
+    await updateEndpoint(db, rules, { ...update, enabled: false });
+    expect(await deliveriesOf(endpoint.id)).toEqual(cancelled('endpoint_disabled'));
+    expect(await deliveriesOf(other.id)).toEqual(pending);
+  });
+
+  it('is cancelled when the operator disables it, and stays so when it is enabled again', async () => {
+    const { endpoint } = await withPending();
+    expect(await setEndpointEnabledByOperator(db, endpoint.id, false)).toMatchObject({ disabledReason: 'operator' });
+    expect(await setEndpointEnabledByOperator(db, endpoint.id, true)).toMatchObject({
+      enabled: true,
+      disabledReason: null,
+    });
+    expect(await deliveriesOf(endpoint.id)).toEqual(cancelled('endpoint_disabled'));
+  });
+
+  it('is cancelled when it is deleted', async () => {
+    const { endpoint } = await withPending();
+    await deleteEndpoint(db, endpoint.clientId, endpoint.id);
+    expect(await deliveriesOf(endpoint.id)).toEqual(cancelled('endpoint_deleted'));
+  });
+
+  it('is not cancelled where the transaction around it fails', async () => {
+    const { endpoint } = await withPending();
+    const failing = db.transaction(async (tx) => {
+      await deleteEndpoint(tx, endpoint.clientId, endpoint.id);
+      throw new Error('later');
+    });
+    await expect(failing).rejects.toThrow('later');
+    expect(await deliveriesOf(endpoint.id)).toEqual(pending);
+    expect(await getEndpoint(db, endpoint.clientId, endpoint.id)).toMatchObject({ enabled: true });
+  });
+});
+
+describe('the operator', () => {
+  it('takes over an endpoint that its owner has disabled, so that the owner cannot enable it', async () => {
+    const { endpoint } = await withPending();
+    const update = { clientId: endpoint.clientId, id: endpoint.id, url: endpoint.url, description: null };
+    await updateEndpoint(db, rules, { ...update, enabled: false });
+    await setEndpointEnabledByOperator(db, endpoint.id, false);
+    await expect(updateEndpoint(db, rules, { ...update, enabled: true })).rejects.toMatchObject({
+      code: 'disabled_by_operator',
+    });
+  });
+
+  it('finds no endpoint that is deleted or was never there', async () => {
+    const { endpoint } = await withPending();
+    await deleteEndpoint(db, endpoint.clientId, endpoint.id);
+    for (const id of [endpoint.id, newId()]) {
+      await expect(setEndpointEnabledByOperator(db, id, true)).rejects.toMatchObject({ code: 'not_found' });
+    }
+  });
+});
+
+describe('an endpoint as verbs give it out', () => {
+  it('has no secret, not even an encrypted one', async () => {
+    const { endpoint } = await withPending();
+    const read = await getEndpoint(db, endpoint.clientId, endpoint.id);
+    expect(Object.keys(read)).not.toContain('secretEnvelope');
+  });
+});

@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Secret } from '../../src/secret.js';
+import { signatureHeader } from '../../src/webhooks/signature.js';
+import { SignatureError, type SignatureErrorCode, type Verifiable, verify } from '../../src/webhooks/verify.js';
+
+const secret = 'whsec_0123456789abcdef';
+const body = '{"id":"1","data":{"name":"Zoë"}}';
+const t = '2026-11-21T10:00:00.123Z';
+const signedAt = new Date(t);
+const header = signatureHeader({ secret: new Secret(secret), t, body });
+const v0 = header.split('v0=')[1]!;
+
+function later(seconds: number): Date {
+  return new Date(signedAt.getTime() + seconds * 1000);
+}
+
+function refusal(delivery: Partial<Verifiable>): SignatureError {
+  try {
+    verify({ header, body, secret, now: signedAt, ...delivery });
+  } catch (error) {
+    if (error instanceof SignatureError) return error;
+    throw error;
+  }
+  throw new Error('was accepted');
+}
+
+describe('accepts', () => {
+  test.each<[string, Partial<Verifiable>]>([
+    ['a delivery as it was sent', {}],
+    ['the body as bytes', { body: Buffer.from(body) }],
+    ['the secret as bytes', { secret: Buffer.from(secret) }],
+    ['the header as a list of one', { header: [header] }],
+    ['the fields in another order, with space between', { header: `v0=${v0}, t=${t}` }],
+    ['a field that a later version adds', { header: `${header},v1=abc` }],
+    ['digits in upper case', { header: `t=${t},v0=${v0.toUpperCase()}` }],
+    ['one that is exactly 5 minutes old', { now: later(300) }],
+    ['one from ahead of the own clock, as the spec does not forbid', { now: later(-3600) }],
+    ['an older one where told to', { now: later(900), toleranceSeconds: 900 }],
+  ])('%s', (_, delivery) => {
+    expect(verify({ header, body, secret, now: signedAt, ...delivery })).toEqual({ t: signedAt });
+  });
+
+  test('with the present as its clock', () => {
+    const now = new Date().toISOString();
+    const fresh = signatureHeader({ secret: new Secret(secret), t: now, body });
+    expect(verify({ header: fresh, body, secret }).t.toISOString()).toBe(now);
+    expect(() =>
+      verify({
+        header: signatureHeader({ secret: new Secret(secret), t: '2020-01-01T00:00:00.000Z', body }),
+        body,
+        secret,
+      }),
+    ).toThrow(SignatureError);
+  });
+
+  test('a timestamp with no zone as UTC', () => {
+    const bare = signatureHeader({ secret: new Secret(secret), t: '2026-11-21T10:00:00.123', body });
+    expect(verify({ header: bare, body, secret, now: signedAt })).toEqual({ t: signedAt });
+  });
+});
+
+describe('rejects', () => {
+  test.each<[string, SignatureErrorCode, Partial<Verifiable>]>([
+    ['no header', 'missing_header', { header: undefined }],
+    ['an empty header', 'missing_header', { header: '' }],
+    ['an empty list', 'missing_header', { header: [] }],
+    ['two headers', 'malformed_header', { header: [header, header] }],
+    ['words', 'malformed_header', { header: 'sha256 abc' }],
+    ['no t', 'malformed_header', { header: `v0=${v0}` }],
+    ['no v0', 'malformed_header', { header: `t=${t}` }],
+    ['v0 twice', 'malformed_header', { header: `${header},v0=${v0}` }],
+    ['a v0 too short', 'malformed_header', { header: `t=${t},v0=${v0.slice(1)}` }],
+    ['a v0 that is not hexadecimal', 'malformed_header', { header: `t=${t},v0=${'g'.repeat(64)}` }],
+    ['an empty v0', 'malformed_header', { header: `t=${t},v0=` }],
+    ['a t that is a number', 'bad_timestamp', { header: `t=1763719200,v0=${v0}` }],
+    ['a t that is no day', 'bad_timestamp', { header: `t=2026-13-21T10:00:00.123Z,v0=${v0}` }],
+    ['another t', 'signature_mismatch', { header: `t=2026-11-21T10:00:00.124Z,v0=${v0}` }],
+    ['another secret', 'signature_mismatch', { secret: 'another-secret-entirely' }],
+    ['another body', 'signature_mismatch', { body: body.replace('1', '2') }],
+    ['one that is older than 5 minutes', 'too_old', { now: later(300.001) }],
+  ])('%s: %s', (_, code, delivery) => {
+    expect(refusal(delivery).code).toBe(code);
+  });
+
+  test('an old delivery with a wrong signature for its signature', () => {
+    expect(refusal({ secret: 'another-secret-entirely', now: later(9999) }).code).toBe('signature_mismatch');
+  });
+});
+
+describe('says what differs', () => {
+  test.each<[string, Partial<Verifiable>]>([
+    ['serialised again', { body: JSON.stringify(JSON.parse(body), null, 2) }],
+    ['white space or a line end was added around the body', { body: `${body}\n` }],
+    ['byte order mark', { body: `\uFEFF${body}` }],
+    ['read as Latin-1', { body: Buffer.from(body).toString('latin1') }],
+    ['the body is empty', { body: '' }],
+    ['the secret has white space', { secret: `${secret}\n` }],
+    ['another secret, or the body or t was changed', { body: 'x' }],
+    ['more than 300 s', { now: later(301) }],
+    ['v0 is not 64 hexadecimal digits but 3', { header: `t=${t},v0=abc` }],
+  ])('%s', (said, delivery) => {
+    expect(refusal(delivery).message).toContain(said);
+  });
+
+  test('and never the secret or a signature', () => {
+    const deliveries: Partial<Verifiable>[] = [
+      { body: 'x' },
+      { secret: `${secret}\n` },
+      { header: `t=${t},v0=${'0'.repeat(64)}` },
+      { now: later(301) },
+      { header: 'garbage' },
+    ];
+    for (const delivery of deliveries) {
+      const { message, stack } = refusal(delivery);
+      expect(`${message}${stack}`).not.toContain(secret);
+      expect(`${message}${stack}`).not.toContain(v0);
+    }
+  });
+});
+
+test('a parsed body and an empty secret are mistakes of the program', () => {
+  expect(() => verify({ header, body: JSON.parse(body), secret })).toThrow(TypeError);
+  expect(() => verify({ header, body, secret: '' })).toThrow(TypeError);
+});
+
+test('needs nothing but Node, so that it can be copied', () => {
+  const source = readFileSync(join(import.meta.dirname, '../../src/webhooks/verify.ts'), 'utf8');
+  const imports = [...source.matchAll(/from '([^']+)'/g)].map(([, name]) => name);
+  expect(imports).toEqual(['node:crypto']);
+});
