@@ -8,11 +8,15 @@ import type { FairQueue } from './fair-queue.js';
 import type { CommittedEvent, FreshDelivery, Handover } from './handover.js';
 import { LEASE } from './lease.js';
 
-/** What waits for its own endpoint or client longer than this is left to the workflow, ms. */
+/** What waits longer than this for a receiver that gets on slowly is left to the workflow, ms. */
 const LEFT_AFTER = 5_000;
+/** Slower than this, attempts a second, the workflow is no slower: beyond it a backlog is gone sooner by staying here. */
+const SLOW = 20;
 /** What waits for the whole lane longer goes back to the table, while its lease still holds, ms. */
 const GIVEN_BACK_AFTER = LEASE.seconds * 1_000 - LEASE.leastLeft;
 const TICK = 500;
+/** Attempts made but not recorded yet: at more, the database is what is slow, and a crash would repeat them all. */
+const UNRECORDED = 500;
 
 export interface LaneOptions {
   db: Handle;
@@ -88,7 +92,7 @@ export class ExpressLane implements Handover {
 
   /** Starts what has a place; to be called too when a place was given back elsewhere. */
   pump(): void {
-    while (!this.#stopped) {
+    while (!this.#stopped && this.options.attempts.recorder.waiting < UNRECORDED) {
       const job = this.options.places.take();
       if (!job) break;
       this.#background(this.#run(job));
@@ -103,7 +107,10 @@ export class ExpressLane implements Handover {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
-    const waiting = this.options.places.expire({ crowded: Number.POSITIVE_INFINITY, others: Number.POSITIVE_INFINITY });
+    const waiting = this.options.places.expire(
+      { stuck: Number.POSITIVE_INFINITY, others: Number.POSITIVE_INFINITY },
+      0,
+    );
     for (const { job } of waiting) this.#background(this.#giveBack(job.event, [job.delivery]));
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
@@ -114,6 +121,10 @@ export class ExpressLane implements Handover {
     const { clientId, eventId, body } = event.event;
     let sent = false;
     let last = false;
+    const freePlace = () => {
+      places.done(clientId, delivery.endpointId);
+      this.pump();
+    };
     try {
       if (performance.now() - event.claimedAt > GIVEN_BACK_AFTER) {
         await this.#giveBack(event, [delivery]);
@@ -126,7 +137,9 @@ export class ExpressLane implements Handover {
         single: false,
       };
       await makeAttempt(attempts, { ...delivery, clientId, body }, plan, (outcome) => {
+        // The receiver has answered: the next may go while this one is recorded.
         sent = true;
+        freePlace();
         event.open--;
         event.needsWorkflow ||= outcome.error !== null;
         last = event.open === 0;
@@ -141,8 +154,7 @@ export class ExpressLane implements Handover {
       // Sent but not recorded: the lease runs out and the sweep takes the event again. Not sent: the workflow tries.
       if (!sent) this.#background(this.#leave(job));
     } finally {
-      places.done(clientId, delivery.endpointId);
-      this.pump();
+      if (!sent) freePlace();
     }
   }
 
@@ -162,10 +174,11 @@ export class ExpressLane implements Handover {
   }
 
   #expire(): void {
+    this.pump();
     const now = performance.now();
-    const expired = this.options.places.expire({ crowded: now - LEFT_AFTER, others: now - GIVEN_BACK_AFTER });
-    for (const { job, crowded } of expired) {
-      this.#background(crowded ? this.#leave(job) : this.#giveBack(job.event, [job.delivery]));
+    const before = { stuck: now - LEFT_AFTER, others: now - GIVEN_BACK_AFTER };
+    for (const { job, stuck } of this.options.places.expire(before, (SLOW * TICK) / 1_000)) {
+      this.#background(stuck ? this.#leave(job) : this.#giveBack(job.event, [job.delivery]));
     }
   }
 

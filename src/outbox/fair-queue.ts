@@ -10,6 +10,8 @@ interface EndpointLine<Job> {
   client: ClientLine<Job>;
   active: number;
   jobs: { job: Job; since: number }[];
+  /** Jobs that gave their place back since the last `expire`: how fast it goes on. */
+  progress: number;
   /** Whether it stands in its client's line. */
   queued: boolean;
 }
@@ -89,6 +91,7 @@ export class FairQueue<Job> {
     const endpoint = this.#endpoint(clientId, endpointId);
     endpoint.active--;
     endpoint.client.active--;
+    endpoint.progress++;
     this.#active--;
     this.#enqueue(endpoint);
     this.#enqueueClient(endpoint.client);
@@ -96,19 +99,21 @@ export class FairQueue<Job> {
   }
 
   /**
-   * Removes the jobs that have waited since before `crowded`, where their own endpoint or client has no place for them, or
-   * since before `others`, where only the whole has none.
+   * Removes the jobs that have waited since before `stuck`, where their endpoint has no place for them and gets on slowly
+   * (fewer than `slow` jobs ended since the last call), or since before `others` in any case.
    */
-  expire(before: { crowded: number; others: number }): { job: Job; crowded: boolean }[] {
-    const expired: { job: Job; crowded: boolean }[] = [];
+  expire(before: { stuck: number; others: number }, slow: number): { job: Job; stuck: boolean }[] {
+    const expired: { job: Job; stuck: boolean }[] = [];
     for (const client of this.#clients.values()) {
       for (const endpoint of client.endpoints.values()) {
         const crowded = endpoint.active >= this.limits.perEndpoint || client.active >= this.limits.perClient;
-        const limit = crowded ? before.crowded : before.others;
+        const stuck = crowded && endpoint.progress < slow;
+        const limit = stuck ? Math.max(before.stuck, before.others) : before.others;
         while (endpoint.jobs[0] && endpoint.jobs[0].since < limit) {
           const waiting = endpoint.jobs.shift();
-          if (waiting) expired.push({ job: waiting.job, crowded });
+          if (waiting) expired.push({ job: waiting.job, stuck });
         }
+        endpoint.progress = 0;
         this.#forgetIfIdle(endpoint);
       }
     }
@@ -124,7 +129,7 @@ export class FairQueue<Job> {
     }
     let endpoint = client.endpoints.get(endpointId);
     if (!endpoint) {
-      endpoint = { id: endpointId, client, active: 0, jobs: [], queued: false };
+      endpoint = { id: endpointId, client, active: 0, jobs: [], progress: 0, queued: false };
       client.endpoints.set(endpointId, endpoint);
     }
     return endpoint;

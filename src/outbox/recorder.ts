@@ -31,6 +31,11 @@ export class Recorder {
     private readonly log: Log,
   ) {}
 
+  /** How many rows wait to be written, beside those of the statement that runs. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   /**
    * Writes an attempt, or a settlement, or both. Answers how the delivery stands then; undefined where this attempt was
    * recorded before. Throws where Postgres could not be reached in time or refuses the row whatever is left out.

@@ -5,6 +5,7 @@ import type { Handle } from '../database/database.js';
 import { Refusal } from '../refusal.js';
 import { deliverEventOptions } from '../temporal/start-deliver-event.js';
 import { hostOf } from '../webhooks/make-attempt.js';
+import type { Steering } from '../webhooks/steering.js';
 import type { LeasedEvent } from './events.js';
 import { readStarts } from './read-starts.js';
 
@@ -17,6 +18,19 @@ interface Target extends LeasedEvent {
   attemptCount: number;
   inFlight: boolean;
   endpointActive: boolean;
+}
+
+/** What clients may ask of their deliveries, carried out by Temporal. `temporal` gives undefined while it is away. */
+export function temporalSteering(temporal: () => Client | undefined, retryDelays: readonly number[]): Steering {
+  const connected = () => {
+    const client = temporal();
+    if (!client) throw new Refusal('unavailable', 'Temporal cannot be reached, so nothing was retried; try again.');
+    return client;
+  };
+  return {
+    retry: (db, clientId, deliveryId) => retryDelivery(db, connected(), retryDelays, clientId, deliveryId),
+    recover: () => Promise.reject(new Refusal('unavailable', 'Recovering is not there yet.')),
+  };
 }
 
 /**

@@ -34,14 +34,24 @@ describe('FairQueue', () => {
     expect(takeAll(queue)).toHaveLength(1);
   });
 
-  it('expires what has waited too long and says whether its own endpoint was crowded', () => {
+  it('expires what has waited too long, sooner where its receiver gets on slowly', () => {
     const queue = new FairQueue<string>({ perEndpoint: 1, perClient: 9, total: 9 });
-    queue.push('c', 'slow', 'first', 0);
-    queue.push('c', 'slow', 'second', 10);
-    queue.push('c', 'slow', 'third', 99);
-    expect(queue.take()).toBe('first');
-    expect(queue.expire({ crowded: 50, others: 0 })).toEqual([{ job: 'second', crowded: true }]);
-    expect(queue.waiting).toBe(1);
+    for (const endpoint of ['slow', 'fast']) {
+      queue.push('c', endpoint, `${endpoint} runs`, 0);
+      queue.push('c', endpoint, `${endpoint} waits`, 10);
+      queue.push('c', endpoint, `${endpoint} is new`, 99);
+    }
+    expect(takeAll(queue)).toEqual(['slow runs', 'fast runs']);
+    queue.done('c', 'fast');
+    queue.push('c', 'fast', 'fast came last', 99);
+    expect(queue.take()).toBe('fast waits');
+    expect(queue.expire({ stuck: 50, others: 5 }, 1)).toEqual([{ job: 'slow waits', stuck: true }]);
+    expect(queue.expire({ stuck: 50, others: 100 }, 0)).toEqual([
+      { job: 'slow is new', stuck: false },
+      { job: 'fast is new', stuck: false },
+      { job: 'fast came last', stuck: false },
+    ]);
+    expect(queue.waiting).toBe(0);
   });
 
   it('gives a place to a job that never waited only within the bounds', () => {
@@ -78,7 +88,7 @@ describe('FairQueue', () => {
             const job = running.shift();
             if (job) queue.done(job.client, job.endpoint);
           } else {
-            seen.push(...queue.expire({ crowded: now - 20, others: now - 40 }).map(({ job }) => job.id));
+            seen.push(...queue.expire({ stuck: now - 20, others: now - 40 }, 1).map(({ job }) => job.id));
           }
           expect(queue.active).toBe(running.length);
           expect(queue.active).toBeLessThanOrEqual(limits.total);

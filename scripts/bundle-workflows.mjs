@@ -1,0 +1,29 @@
+// Bundles the workflows once, at build: a worker that starts need not run webpack. Skipped where nothing has changed.
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const dist = fileURLToPath(new URL('../dist/', import.meta.url));
+const entry = join(dist, 'workflows/index.js');
+const bundle = join(dist, 'workflow-bundle.js');
+const stamp = join(dist, 'workflow-bundle.inputs');
+
+/** What may end up in the bundle: everything built, but for declarations and maps, and the SDK's version. */
+const inputs = createHash('sha256').update(
+  readFileSync(join(dist, '../node_modules/@temporalio/workflow/package.json')),
+);
+for (const folder of ['workflows', 'src/webhooks', 'src']) {
+  for (const name of readdirSync(join(dist, folder)).sort()) {
+    if (name.endsWith('.js')) inputs.update(name).update(readFileSync(join(dist, folder, name)));
+  }
+}
+const digest = inputs.digest('hex');
+
+if (!(existsSync(bundle) && existsSync(stamp) && readFileSync(stamp, 'utf8') === digest)) {
+  const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
+  const { code } = await bundleWorkflowCode({ workflowsPath: entry, logger: new DefaultLogger('WARN') });
+  writeFileSync(`${bundle}.${process.pid}`, code);
+  renameSync(`${bundle}.${process.pid}`, bundle);
+  writeFileSync(stamp, digest);
+}

@@ -1,0 +1,104 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Database, Handle } from '../database/database.js';
+import { isId, newId } from '../ids.js';
+import { Refusal } from '../refusal.js';
+import { Secret } from '../secret.js';
+
+/** How many secrets of a client work at one time, so that one can be replaced with no outage. */
+export const MAX_ACTIVE_SECRETS = 2;
+
+const SECRET_BYTES = 32;
+
+/** A secret as it is handed out, this once. */
+export interface NewClientSecret {
+  secretId: string;
+  clientSecret: Secret;
+}
+
+/** 32 random bytes in base64url (43 characters), with the hash that is kept of it. */
+export function makeClientSecret(): NewClientSecret & { hash: Buffer<ArrayBuffer> } {
+  const clientSecret = new Secret(randomBytes(SECRET_BYTES).toString('base64url'));
+  return { secretId: newId(), clientSecret, hash: hashClientSecret(clientSecret) };
+}
+
+/** SHA-256 of the text's UTF-8 bytes. No slow hash: 256 random bits are not guessed, however fast one may try. */
+export function hashClientSecret(secret: Secret): Buffer<ArrayBuffer> {
+  return Buffer.from(createHash('sha256').update(secret.reveal(), 'utf8').digest());
+}
+
+/**
+ * Gives the client a further secret. The ones before stay, unless `expireOldIn` (ms) says when they end; of more than
+ * two the oldest are revoked at once. Racing rotations wait for each other on the client's row.
+ * @throws Refusal not_found; invalid_request where the client is revoked
+ */
+export async function rotateSecret(
+  database: Database,
+  clientId: string,
+  options: { expireOldIn?: number | undefined } = {},
+): Promise<NewClientSecret> {
+  if (!isId(clientId)) throw noClient();
+  return database.transaction(async (handle) => {
+    const [client] = await handle.query<{ revoked: boolean }>(
+      'select revoked_at is not null as revoked from clients where id = $1::uuid for update',
+      [clientId],
+    );
+    if (!client) throw noClient();
+    if (client.revoked) throw new Refusal('invalid_request', 'The client is revoked.');
+    if (options.expireOldIn !== undefined) await expireSecrets(handle, clientId, options.expireOldIn);
+    await retireOldestSecrets(handle, clientId);
+    return addSecret(handle, clientId);
+  });
+}
+
+/**
+ * Ends a secret at once, and within 5 s every token that was got with it. Again: no change.
+ * @throws Refusal not_found
+ */
+export async function revokeSecret(db: Handle, clientId: string, secretId: string): Promise<void> {
+  const known = isId(clientId) && isId(secretId);
+  const rows = known
+    ? await db.query(
+        `update client_secrets set revoked_at = coalesce(revoked_at, now())
+         where id = $1::uuid and client_id = $2::uuid returning id`,
+        [secretId, clientId],
+      )
+    : [];
+  if (rows.length === 0) throw new Refusal('not_found', 'The client has no such secret.');
+}
+
+async function expireSecrets(db: Handle, clientId: string, milliseconds: number): Promise<void> {
+  await db.query(
+    `update client_secrets
+     set expires_at = least(expires_at, clock_timestamp() + $2::float8 * interval '1 millisecond')
+     where client_id = $1::uuid and revoked_at is null returning id`,
+    [clientId, milliseconds],
+  );
+}
+
+/** Leaves room for one more among the active. */
+async function retireOldestSecrets(db: Handle, clientId: string): Promise<void> {
+  await db.query(
+    `update client_secrets set revoked_at = clock_timestamp()
+     where id in (
+       select id from client_secrets
+       where client_id = $1::uuid and revoked_at is null and (expires_at is null or expires_at > clock_timestamp())
+       order by created_at desc, id desc offset $2::int
+     ) returning id`,
+    [clientId, MAX_ACTIVE_SECRETS - 1],
+  );
+}
+
+/** `clock_timestamp()`, not the transaction's start: a transaction that waited for the row is the later one. */
+async function addSecret(db: Handle, clientId: string): Promise<NewClientSecret> {
+  const { secretId, clientSecret, hash } = makeClientSecret();
+  await db.query(
+    `insert into client_secrets (id, client_id, hash, created_at)
+     values ($1::uuid, $2::uuid, decode($3::text, 'hex'), clock_timestamp()) returning id`,
+    [secretId, clientId, hash.toString('hex')],
+  );
+  return { secretId, clientSecret };
+}
+
+function noClient(): Refusal {
+  return new Refusal('not_found', 'There is no such client.');
+}

@@ -1,0 +1,101 @@
+import { generateKeyPair } from 'node:crypto';
+import { promisify } from 'node:util';
+import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
+import type { Database, Handle } from '../database/database.js';
+import type { MasterKeys } from '../database/encryption.js';
+import { Secret } from '../secret.js';
+import { within } from './time-limit.js';
+
+export { rotateMasterKey } from './master-key.js';
+
+export const SIGNING_ALGORITHM = 'RS256';
+
+/** ms until reading has failed: nobody who holds a good token waits longer for a database that hangs. */
+const READ_LIMIT = 1_500;
+/** Serialises everybody who makes a signing key (a number of this service's own). */
+const ADVISORY_LOCK = 7_415_001;
+
+/** A signing key as it is stored. Ages by Postgres's clock, so that processes agree on them. */
+export interface StoredKey {
+  kid: string;
+  publicJwk: JWK;
+  privateKeyEnvelope: string;
+  /** ms since it was made. */
+  age: number;
+  /** ms since a newer key was made; null for the newest. */
+  retiredFor: number | null;
+}
+
+interface NewKey {
+  kid: string;
+  publicJwk: JWK;
+  privateKeyEnvelope: string;
+}
+
+/** Every signing key, newest first. */
+async function readSigningKeys(db: Handle): Promise<StoredKey[]> {
+  const rows = await db.query<{ key: StoredKey }>(
+    `select json_build_object(
+       'kid', kid, 'publicJwk', public_jwk, 'privateKeyEnvelope', private_key_envelope,
+       'age', extract(epoch from clock_timestamp() - created_at) * 1000,
+       'retiredFor', extract(epoch from clock_timestamp() - retired_at) * 1000) as key
+     from signing_keys order by created_at desc, kid`,
+    [],
+  );
+  return rows.map((row) => row.key);
+}
+
+/** As `readSigningKeys`; makes the first one where there is none. Of processes that start at once, one does. */
+export async function readOrMakeSigningKeys(database: Database, masterKeys: MasterKeys): Promise<StoredKey[]> {
+  const keys = await within(READ_LIMIT, readSigningKeys(database));
+  if (keys.length > 0) return keys;
+  const first = await makeSigningKey(masterKeys);
+  return database.transaction(async (handle) => {
+    await lockSigningKeys(handle);
+    if ((await readSigningKeys(handle)).length === 0) await addSigningKey(handle, first);
+    return readSigningKeys(handle);
+  });
+}
+
+/**
+ * Makes a new signing key. Every process signs with it within 15 s, once all of them have had the time to read it
+ * (src/auth/key-ring.ts); the one before verifies until the last token that it signed has expired.
+ */
+export async function rotateSigningKey(database: Database, masterKeys: MasterKeys): Promise<{ kid: string }> {
+  const key = await makeSigningKey(masterKeys);
+  await database.transaction(async (handle) => {
+    await lockSigningKeys(handle);
+    await handle.query(
+      'update signing_keys set retired_at = clock_timestamp() where retired_at is null returning kid',
+      [],
+    );
+    await addSigningKey(handle, key);
+  });
+  return { kid: key.kid };
+}
+
+/** RSA of 2048 bits (RFC 7518 §3.3); `kid` is the key's thumbprint (RFC 7638) and the envelope's associated data. */
+async function makeSigningKey(masterKeys: MasterKeys): Promise<NewKey> {
+  const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
+  const bare = await exportJWK(publicKey);
+  const kid = await calculateJwkThumbprint(bare);
+  const pem = new Secret(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
+  return {
+    kid,
+    publicJwk: { ...bare, kid, alg: SIGNING_ALGORITHM, use: 'sig' },
+    privateKeyEnvelope: masterKeys.seal(pem, kid),
+  };
+}
+
+async function lockSigningKeys(db: Handle): Promise<void> {
+  await db.query('select pg_advisory_xact_lock($1::int)::text', [ADVISORY_LOCK]);
+}
+
+/** `clock_timestamp()`: one that waited for the lock is the newer one. */
+async function addSigningKey(db: Handle, key: NewKey): Promise<void> {
+  await db.query(
+    `insert into signing_keys (kid, public_jwk, private_key_envelope, created_at)
+     values ($1::text, $2::text::jsonb, $3::text, clock_timestamp()) returning kid`,
+    [key.kid, JSON.stringify(key.publicJwk), key.privateKeyEnvelope],
+  );
+}

@@ -1,0 +1,18 @@
+#!/usr/bin/env node
+import { addClients } from './cli/clients.js';
+import { createProgram, run } from './cli/command.js';
+import { addEndpoints } from './cli/endpoints.js';
+import { addKeys } from './cli/keys.js';
+import { addListen } from './cli/listen.js';
+import { addMigrate } from './cli/migrate.js';
+import { addServe } from './cli/serve.js';
+import { addTransfers } from './cli/transfers.js';
+import { addVerify } from './cli/verify.js';
+
+const program = createProgram('transfer-service').description(
+  'The operator’s commands. They work on the database and Temporal that the environment names, or on the embedded stack that runs under LOCAL_DIR.',
+);
+for (const add of [addServe, addMigrate, addClients, addTransfers, addEndpoints, addKeys, addVerify, addListen]) {
+  add(program);
+}
+process.exitCode = await run(program, process.argv.slice(2));

@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import { rotateMasterKey, rotateSigningKey } from '../auth/keys.js';
+import { answers } from './command.js';
+import { masterKeysOf, withDatabase } from './with-database.js';
+
+/** `keys …`: the keys that sign tokens and encrypt secrets. */
+export function addKeys(program: Command): void {
+  const keys = program.command('keys').description('the keys that sign tokens and encrypt secrets');
+
+  answers(
+    keys
+      .command('rotate')
+      .description('make a new token signing key, in use everywhere within 15 s; tokens of the old one stay good'),
+    async () => {
+      const { kid } = await withDatabase((database, environment) =>
+        rotateSigningKey(database, masterKeysOf(environment)),
+      );
+      return { json: { kid }, text: `new signing key ${kid}` };
+    },
+  );
+
+  answers(
+    keys
+      .command('rotate-master')
+      .description('re-encrypt every secret from MASTER_KEY_PREVIOUS to MASTER_KEY; safe to run again'),
+    async () => {
+      const rotation = await withDatabase((database, environment) =>
+        rotateMasterKey(database, masterKeysOf(environment)),
+      );
+      if (rotation.unreadable.length > 0) {
+        throw new Error(`neither MASTER_KEY nor MASTER_KEY_PREVIOUS opens: ${rotation.unreadable.join(', ')}`);
+      }
+      return {
+        json: { endpoints: rotation.endpoints, signing_keys: rotation.signingKeys },
+        text: `re-encrypted ${rotation.endpoints} endpoint secrets and ${rotation.signingKeys} signing keys`,
+      };
+    },
+  );
+}

@@ -1,0 +1,65 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { type Arrival, startReceiver } from '../local/receiver.js';
+import { readSecretFile } from './secret-file.js';
+import { untilSignalled } from './signals.js';
+
+interface Options {
+  port: number;
+  secretFile: string;
+  fail: number;
+  json?: true;
+}
+
+/** `listen`: a local receiver for integrators. With `--json` it prints one document for each delivery, a line each. */
+export function addListen(program: Command): void {
+  program
+    .command('listen')
+    .description('receive deliveries on this machine, verify and print them; Ctrl-C ends it')
+    .requiredOption('--secret-file <file>', "the endpoint's secret (one line end at its end does not count)")
+    .option('--port <port>', 'port of 127.0.0.1; 0 for any', parseCount(65_535), 4000)
+    .option('--fail <n>', 'answer 500 to the first n deliveries', parseCount(1_000_000), 0)
+    .option('--json', 'print JSON, a line for the address and one for each delivery')
+    .action(async ({ port, secretFile, fail, json }: Options) => {
+      const print = (line: string) => process.stdout.write(`${line}\n`);
+      const receiver = await startReceiver({
+        port,
+        secret: await readSecretFile(secretFile),
+        failFirst: fail,
+        onArrival: (arrival) => print(json ? JSON.stringify(present(arrival)) : describe(arrival)),
+      });
+      print(json ? JSON.stringify({ listening: receiver.url }) : `listening on ${receiver.url}`);
+      await untilSignalled();
+      await receiver.close();
+    });
+}
+
+function present(arrival: Arrival) {
+  return {
+    received_at: arrival.at.toISOString(),
+    id: arrival.eventId,
+    type: arrival.type,
+    data: arrival.data,
+    verified: arrival.verified,
+    signature: arrival.signature,
+    header: arrival.header,
+    seen_before: arrival.seenBefore,
+    answered: arrival.answered,
+  };
+}
+
+/** `12:00:01.123  transfer.status_changed SENT  event 0195…  signature verified  → 204` */
+function describe(arrival: Arrival): string {
+  const { status } = (arrival.data ?? {}) as { status?: unknown };
+  const what = arrival.type ? `${arrival.type}${typeof status === 'string' ? ` ${status}` : ''}` : 'no event';
+  const verdict = arrival.verified ? 'signature verified' : `BAD SIGNATURE: ${arrival.signature}`;
+  const again = arrival.seenBefore ? '  seen before' : '';
+  return `${arrival.at.toISOString().slice(11, 23)}  ${what}  event ${arrival.eventId ?? '-'}  ${verdict}${again}  → ${arrival.answered}`;
+}
+
+function parseCount(max: number) {
+  return (text: string): number => {
+    if (!/^\d{1,9}$/.test(text) || Number(text) > max)
+      throw new InvalidArgumentError(`Give a number from 0 to ${max}.`);
+    return Number(text);
+  };
+}

@@ -1,0 +1,32 @@
+import type { Command } from 'commander';
+import { migrate } from '../database/migrate.js';
+import { answers } from './command.js';
+import { environmentInReach, reachingPostgres } from './with-database.js';
+
+/** `migrate`: brings Postgres and Temporal to what this release needs. */
+export function addMigrate(program: Command): void {
+  answers(
+    program
+      .command('migrate')
+      .description('apply the migrations and prepare the Temporal namespace; safe to run twice at once'),
+    async () => {
+      const environment = environmentInReach();
+      const { applied } = await reachingPostgres(() => migrate(environment.DATABASE_URL));
+      const { TEMPORAL_ADDRESS: address } = environment;
+      // Loaded here: it is most of the start of a command, and only this one needs it.
+      const temporal = address
+        ? await (await import('../temporal/namespace.js')).migrateTemporal({
+            address,
+            namespace: environment.TEMPORAL_NAMESPACE,
+            tls: environment.TEMPORAL_TLS || environment.TEMPORAL_API_KEY !== undefined,
+            apiKey: environment.TEMPORAL_API_KEY,
+          })
+        : [];
+      const said = [
+        applied.length > 0 ? `applied ${applied.join(', ')}` : 'the database is up to date',
+        ...(address ? temporal : ['TEMPORAL_ADDRESS is not set: Temporal was left alone']),
+      ];
+      return { json: { applied, temporal }, text: said.join('\n') };
+    },
+  );
+}

@@ -1,0 +1,129 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { endProcess, type ProcessRecord, recordProcess } from './process-record.js';
+
+export interface ChildPlan {
+  /** How messages name it. */
+  name: string;
+  command: string;
+  args: readonly string[];
+  /** Whom it runs as, where not as ourselves. */
+  user: { uid: number; gid: number } | undefined;
+  /** Its own output goes here: it may outlive us. */
+  logFile: string;
+  stopSignal: NodeJS.Signals;
+  /** Resolves when it answers, rejects while it does not yet. */
+  ping(): Promise<unknown>;
+  /** Told of each process that is started, before it is ready. */
+  onStart(record: ProcessRecord): void;
+  progress(line: string): void;
+  signal: AbortSignal | undefined;
+}
+
+export interface Child {
+  /** Ends it and resolves when it is gone; no restart after. */
+  stop(): Promise<void>;
+}
+
+const READY_WITHIN = 60_000;
+const STOP_WITHIN = 15_000;
+const LONGEST_PAUSE = 10_000;
+const STEADY_AFTER = 60_000;
+
+/**
+ * Starts a program and keeps it running: one that ends by itself is started again, after pauses that double up to 10 s.
+ * It has a process group of its own, so that Ctrl-C at the terminal reaches us alone and we end it in our order.
+ * @throws Error in one line where it does not come up, with the last line of its log
+ */
+export async function startChild(plan: ChildPlan): Promise<Child> {
+  let stopping = false;
+  let current = launch(plan, 'w');
+
+  const killAtExit = () => current.process.kill(plan.stopSignal);
+  const stop = async () => {
+    stopping = true;
+    if (isAlive(current.process)) await endProcess(current.record, plan.stopSignal, STOP_WITHIN);
+    process.off('exit', killAtExit);
+  };
+  const keepRunning = async () => {
+    for (let pause = 250; !stopping; ) {
+      const since = Date.now();
+      const why = await ended(current.process);
+      if (stopping) return;
+      if (Date.now() - since > STEADY_AFTER) pause = 250;
+      plan.progress(`${plan.name} ended (${why}); starting it again`);
+      await sleep(pause, undefined, { ref: false });
+      pause = Math.min(pause * 2, LONGEST_PAUSE);
+      if (stopping) return;
+      current = launch(plan, 'a');
+      await untilReady(plan, current.process).then(
+        () => plan.progress(`${plan.name} is back`),
+        (error: Error) => plan.progress(error.message),
+      );
+    }
+  };
+
+  process.once('exit', killAtExit);
+  try {
+    await untilReady(plan, current.process);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  void keepRunning();
+  return { stop };
+}
+
+function launch(plan: ChildPlan, logMode: 'w' | 'a'): { process: ChildProcess; record: ProcessRecord } {
+  const log = openSync(plan.logFile, logMode, 0o600);
+  try {
+    const child = spawn(plan.command, plan.args, {
+      detached: true,
+      cwd: '/',
+      // Nothing of ours: MASTER_KEY and the like are none of its business.
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC', LC_ALL: 'C' },
+      stdio: ['ignore', log, log],
+      ...plan.user,
+    });
+    child.on('error', () => {});
+    if (child.pid === undefined) throw new Error(`${plan.name} cannot be started: ${plan.command} does not run`);
+    const record = recordProcess(child.pid);
+    plan.onStart(record);
+    return { process: child, record };
+  } finally {
+    closeSync(log);
+  }
+}
+
+async function untilReady(plan: ChildPlan, child: ChildProcess): Promise<void> {
+  const deadline = Date.now() + READY_WITHIN;
+  for (;;) {
+    plan.signal?.throwIfAborted();
+    if (!isAlive(child)) throw new Error(`${plan.name} ended as it started: ${lastWords(plan)}`);
+    const answered = await plan.ping().then(
+      () => true,
+      () => false,
+    );
+    if (answered && isAlive(child)) return;
+    if (Date.now() > deadline) {
+      throw new Error(`${plan.name} did not answer within ${READY_WITHIN / 1000} s: ${lastWords(plan)}`);
+    }
+    await sleep(50);
+  }
+}
+
+const isAlive = (child: ChildProcess) => child.exitCode === null && child.signalCode === null;
+
+async function ended(child: ChildProcess): Promise<string> {
+  if (isAlive(child)) await once(child, 'exit');
+  return child.signalCode ?? `exit code ${child.exitCode}`;
+}
+
+/** The line of its log that most likely says why. */
+function lastWords(plan: ChildPlan): string {
+  const lines = readFileSync(plan.logFile, 'utf8').trim().split('\n');
+  const fatal = lines.findLast((line) => /FATAL|PANIC|error/i.test(line)) ?? lines.at(-1);
+  return `${fatal?.trim() || 'it said nothing'} (${plan.logFile})`;
+}

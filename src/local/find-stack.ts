@@ -1,0 +1,33 @@
+import { realpathSync } from 'node:fs';
+import { isConfigured, readEnvironment } from '../config.js';
+import { lockHolder } from './lock.js';
+import { readSecrets } from './secrets.js';
+import { stackEnvironment } from './stack-environment.js';
+import { readState } from './stack-state.js';
+
+/**
+ * The environment for a command: as given where it names a database, otherwise the one of the embedded stack that runs
+ * under LOCAL_DIR.
+ * @throws Error in one line where none runs
+ */
+export function findStack(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  if (isConfigured(env)) return env;
+  const { LOCAL_DIR } = readEnvironment(env);
+  const localDir = resolve(LOCAL_DIR);
+  const state = localDir && lockHolder(localDir) && readState(localDir);
+  const secrets = localDir && readSecrets(localDir);
+  if (!state || !secrets) {
+    throw new Error(
+      `no embedded stack runs under ${LOCAL_DIR}: start one (npm start), or set DATABASE_URL and TEMPORAL_ADDRESS`,
+    );
+  }
+  return stackEnvironment(env, state, secrets);
+}
+
+function resolve(folder: string): string | undefined {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { SignatureError, verify } from '../webhooks/verify.js';
+
+/** A delivery as it arrived, and what became of it. */
+export interface Arrival {
+  at: Date;
+  /** From the body; null where it is no event. */
+  eventId: string | null;
+  type: string | null;
+  data: unknown;
+  /** The `Service-Signature` header. */
+  header: string | null;
+  /** `verified`, or why not, for people. */
+  signature: string;
+  verified: boolean;
+  /** Verified before, under the same event id: it would be processed no more. */
+  seenBefore: boolean;
+  /** The status that was answered. */
+  answered: number;
+}
+
+export interface ReceiverOptions {
+  /** 0: any */
+  port: number;
+  secret: Uint8Array | string;
+  /** Answers 500 to so many of the first. */
+  failFirst: number;
+  onArrival(arrival: Arrival): void;
+}
+
+/** A receiver as spec §5 and §6 describe one: verifies over the raw body, de-duplicates on the event id, answers at once. */
+export async function startReceiver(options: ReceiverOptions): Promise<{ url: string; close(): Promise<void> }> {
+  const seen = new Set<string>();
+  let toFail = options.failFirst;
+  const server = createServer(async (request, response) => {
+    if (request.method !== 'POST') {
+      response.writeHead(405, { allow: 'POST' }).end();
+      return;
+    }
+    const arrival = judge(request, await buffer(request), options.secret);
+    if (toFail > 0) {
+      toFail--;
+      arrival.answered = 500;
+    } else if (arrival.verified && arrival.eventId !== null) {
+      arrival.seenBefore = seen.has(arrival.eventId);
+      seen.add(arrival.eventId);
+    }
+    response.writeHead(arrival.answered).end();
+    options.onArrival(arrival);
+  });
+  server.listen(options.port, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+function judge(request: IncomingMessage, body: Buffer, secret: Uint8Array | string): Arrival {
+  const header = request.headersDistinct['service-signature'];
+  const common = { at: new Date(), seenBefore: false, header: header?.join(', ') ?? null, ...readEvent(body) };
+  try {
+    verify({ header, body, secret });
+    return { ...common, signature: 'verified', verified: true, answered: 204 };
+  } catch (error) {
+    if (!(error instanceof SignatureError)) throw error;
+    return { ...common, signature: error.message, verified: false, answered: 401 };
+  }
+}
+
+function readEvent(body: Buffer): Pick<Arrival, 'eventId' | 'type' | 'data'> {
+  try {
+    const event: unknown = JSON.parse(body.toString('utf8'));
+    const { id, type, data } = event as { id?: unknown; type?: unknown; data?: unknown };
+    return {
+      eventId: typeof id === 'string' ? id : null,
+      type: typeof type === 'string' ? type : null,
+      data: data ?? null,
+    };
+  } catch {
+    return { eventId: null, type: null, data: null };
+  }
+}

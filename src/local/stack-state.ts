@@ -1,0 +1,36 @@
+import { join } from 'node:path';
+import { readPrivateFile, writePrivateFile } from './private-file.js';
+import { endProcess, isRunning, type ProcessRecord } from './process-record.js';
+
+/** `LOCAL_DIR/stack.json`: what runs under LOCAL_DIR, for commands that look for it and for the start after a crash. */
+export interface StackState {
+  postgres?: ProcessRecord;
+  temporal?: ProcessRecord;
+  ports: { postgres: number; temporal: number; temporalUi: number };
+  /** What a command needs to work on this stack; no secrets. */
+  env: Record<string, string>;
+}
+
+const FILE = 'stack.json';
+
+export function readState(localDir: string): StackState | undefined {
+  const text = readPrivateFile(join(localDir, FILE));
+  return text === undefined ? undefined : (JSON.parse(text) as StackState);
+}
+
+export function writeState(localDir: string, state: StackState): void {
+  writePrivateFile(join(localDir, FILE), `${JSON.stringify(state, null, 2)}\n`);
+}
+
+/** Ends what a killed parent left running: Temporal first, then Postgres. */
+export async function endLeftovers(localDir: string, progress: (line: string) => void): Promise<void> {
+  const state = readState(localDir);
+  for (const [name, record, signal] of [
+    ['Temporal', state?.temporal, 'SIGTERM'],
+    ['Postgres', state?.postgres, 'SIGINT'],
+  ] as const) {
+    if (!record || !isRunning(record)) continue;
+    progress(`ending ${name}, left over as process ${record.pid} by a run that was killed`);
+    await endProcess(record, signal, 10_000);
+  }
+}

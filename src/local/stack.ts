@@ -1,0 +1,123 @@
+import { mkdirSync, realpathSync } from 'node:fs';
+import { ConfigError, type Environment, readEnvironment } from '../config.js';
+import type { Child } from './child.js';
+import { placePort } from './free-port.js';
+import { releaseLock, takeLock } from './lock.js';
+import { startPostgres } from './postgres.js';
+import { makeSecrets, readSecrets } from './secrets.js';
+import { stackEnvironment } from './stack-environment.js';
+import { endLeftovers, type StackState, writeState } from './stack-state.js';
+import { startTemporal } from './temporal.js';
+import { findTemporal } from './temporal-binary.js';
+
+/** Postgres and Temporal of our own, for a sandbox on one machine. */
+export interface Stack {
+  /** What was given, and what `loadConfig` needs further; every port is a real one. */
+  env: NodeJS.ProcessEnv;
+  /** The absolute path of LOCAL_DIR. */
+  localDir: string;
+  temporalUiUrl: string;
+  /** Ends Temporal, then Postgres; to be called when the service has drained. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the embedded stack under LOCAL_DIR, on 127.0.0.1. `progress` is told what takes long and what goes wrong later, in
+ * lines for people; `signal` calls the start off.
+ * @throws ConfigError (a port in use, a wrong setting), LockedError, or an Error in one line
+ */
+export async function startStack(
+  env: NodeJS.ProcessEnv,
+  progress: (line: string) => void,
+  signal?: AbortSignal,
+): Promise<Stack> {
+  const settings = readEnvironment(env);
+  if (settings.ENVIRONMENT === 'production') {
+    throw new ConfigError(['DATABASE_URL: is not set; production never runs on the embedded stack']);
+  }
+  const localDir = makeFolder(settings.LOCAL_DIR);
+  takeLock(localDir);
+  const running: Child[] = [];
+  const stop = async () => {
+    for (const child of running.splice(0).reverse()) await child.stop();
+    releaseLock(localDir);
+  };
+  try {
+    await endLeftovers(localDir, progress);
+    const secrets = readSecrets(localDir) ?? makeSecrets(localDir);
+    const state = await placeStack(env, settings);
+    const failed = new AbortController();
+    const told = { localDir, progress, signal: AbortSignal.any([failed.signal, ...(signal ? [signal] : [])]) };
+    const giveUp = (error: unknown) => {
+      failed.abort(error);
+      throw error;
+    };
+    const [postgres, temporal] = await Promise.allSettled([
+      startPostgres({
+        ...told,
+        port: state.ports.postgres,
+        password: secrets.postgresPassword,
+        onStart: (postgres) => writeState(localDir, Object.assign(state, { postgres })),
+      }).catch(giveUp),
+      findTemporal({ ...told, cacheDir: settings.CACHE_DIR, path: env.PATH })
+        .then((command) =>
+          startTemporal({
+            ...told,
+            command,
+            port: state.ports.temporal,
+            uiPort: state.ports.temporalUi,
+            namespace: settings.TEMPORAL_NAMESPACE,
+            onStart: (temporal) => writeState(localDir, Object.assign(state, { temporal })),
+          }),
+        )
+        .catch(giveUp),
+    ]);
+    for (const part of [postgres, temporal]) if (part.status === 'fulfilled') running.push(part.value);
+    told.signal.throwIfAborted();
+    return {
+      env: stackEnvironment(env, state, secrets),
+      localDir,
+      temporalUiUrl: `http://localhost:${state.ports.temporalUi}`,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function makeFolder(path: string): string {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    return realpathSync(path);
+  } catch (error) {
+    throw new ConfigError([`LOCAL_DIR: ${(error as Error).message}; give a folder that can be written`]);
+  }
+}
+
+/** The ports, each free, and the settings that follow from them. */
+async function placeStack(env: NodeJS.ProcessEnv, settings: Environment): Promise<StackState> {
+  const host = env.HOST || '127.0.0.1';
+  const port = await placePort('PORT', settings.PORT, host);
+  const ports = {
+    postgres: await placePort('POSTGRES_PORT', settings.POSTGRES_PORT),
+    temporal: await placePort('TEMPORAL_PORT', settings.TEMPORAL_PORT),
+    temporalUi: await placePort('TEMPORAL_UI_PORT', settings.TEMPORAL_UI_PORT),
+  };
+  const metrics = settings.METRICS_PORT;
+  const baseUrl = settings.BASE_URL ?? `http://localhost:${port}`;
+  return {
+    ports,
+    env: {
+      ENVIRONMENT: 'sandbox',
+      HOST: host,
+      PORT: String(port),
+      BASE_URL: baseUrl,
+      AUTH_URL: settings.AUTH_URL ?? baseUrl,
+      TEMPORAL_ADDRESS: `127.0.0.1:${ports.temporal}`,
+      TEMPORAL_NAMESPACE: settings.TEMPORAL_NAMESPACE,
+      ALLOW_PRIVATE_RECEIVERS: env.ALLOW_PRIVATE_RECEIVERS || 'true',
+      ...(metrics !== undefined && { METRICS_PORT: String(await placePort('METRICS_PORT', metrics, host)) }),
+    },
+  };
+}

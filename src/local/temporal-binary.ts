@@ -1,0 +1,117 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+
+/** The last release whose module `go install` takes; server 1.29.1. */
+const VERSION = '1.5.1';
+const DOWNLOAD_WITHIN = 120_000;
+const EXTENSION = process.platform === 'win32' ? '.exe' : '';
+
+export interface BinarySearch {
+  cacheDir: string;
+  path: string | undefined;
+  progress(line: string): void;
+  signal: AbortSignal | undefined;
+}
+
+/**
+ * The program `temporal`, whose `server start-dev` we run: from PATH, from the cache, by the SDK's own download, or built
+ * with Go; what is got so stays in the cache.
+ * @throws Error that says what to install
+ */
+export async function findTemporal(search: BinarySearch): Promise<string> {
+  const cached = join(search.cacheDir, `temporal-${VERSION}`, `temporal${EXTENSION}`);
+  const found = onPath('temporal', search.path) ?? (existsSync(cached) ? cached : undefined);
+  if (found) return found;
+  mkdirSync(search.cacheDir, { recursive: true });
+  const draft = join(search.cacheDir, `temporal-${VERSION}.${process.pid}`);
+  try {
+    const got = (await download(search, draft)) ?? (await build(search, draft));
+    if (got) return keep(got, cached);
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+  throw new Error(
+    'Temporal is not here and can be neither downloaded nor built; install the Temporal CLI (https://docs.temporal.io/cli) or Go, or set DATABASE_URL and TEMPORAL_ADDRESS',
+  );
+}
+
+/** The SDK downloads the program to start it; a process of its own, for a download cannot be called off. Quiet where it fails. */
+async function download(search: BinarySearch, folder: string): Promise<string | undefined> {
+  mkdirSync(folder, { recursive: true });
+  const script = `
+    import testing from ${JSON.stringify(pathToFileURL(createRequire(import.meta.url).resolve('@temporalio/testing')).href)};
+    const executable = { type: 'cached-download', downloadDir: ${JSON.stringify(folder)} };
+    await (await testing.TestWorkflowEnvironment.createLocal({ server: { executable } })).teardown();`;
+  search.progress("looking for Temporal's server, to be downloaded once");
+  try {
+    await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
+      timeout: DOWNLOAD_WITHIN,
+      ...(search.signal && { signal: search.signal }),
+    });
+  } catch {
+    search.signal?.throwIfAborted();
+    return undefined;
+  }
+  return readdirSync(folder)
+    .map((name) => join(folder, name))
+    .find(isProgram);
+}
+
+async function build(search: BinarySearch, folder: string): Promise<string | undefined> {
+  const go = onPath('go', search.path);
+  if (!go) return undefined;
+  mkdirSync(folder, { recursive: true });
+  search.progress(`building Temporal's server with Go, once: about three minutes`);
+  const child = spawn(go, ['install', `github.com/temporalio/cli/cmd/temporal@v${VERSION}`], {
+    env: { ...process.env, GOBIN: folder },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    ...(search.signal && { signal: search.signal }),
+  });
+  let last = '';
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    last = line;
+  });
+  const since = Date.now();
+  const clock = setInterval(() => {
+    search.progress(`building Temporal's server: ${Math.round((Date.now() - since) / 1000)} s${last && ` (${last})`}`);
+  }, 15_000);
+  try {
+    const [code] = await once(child, 'exit');
+    if (code === 0) return join(folder, `temporal${EXTENSION}`);
+    search.progress(`building Temporal's server failed: ${last}`);
+    return undefined;
+  } finally {
+    clearInterval(clock);
+  }
+}
+
+/** Moved in one step: whoever else looks finds all of it or nothing. */
+function keep(program: string, cached: string): string {
+  const folder = join(cached, '..');
+  mkdirSync(folder, { recursive: true });
+  renameSync(program, cached);
+  return cached;
+}
+
+function onPath(name: string, path: string | undefined): string | undefined {
+  return (path ?? '')
+    .split(delimiter)
+    .filter((folder) => folder !== '')
+    .map((folder) => join(folder, `${name}${EXTENSION}`))
+    .find(isProgram);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,66 @@
+import { realpathSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { startApi } from './api.js';
+import { explain } from './cli/explain.js';
+import { isConfigured } from './config.js';
+import { migrate } from './database/migrate.js';
+import { writeSandboxClient } from './local/sandbox-client.js';
+import { type Stack, startStack } from './local/stack.js';
+import { createDeliveryEngine } from './outbox/delivery-engine.js';
+import { layFoundations, serveUntilSignalled } from './process.js';
+import { migrateTemporal } from './temporal/namespace.js';
+
+const tell = (line: string) => process.stderr.write(`${line}\n`);
+
+/**
+ * The whole service in one process: API and worker, with the embedded stack where no database is named. Prints
+ * `ready <base_url>` on standard output when it serves, and returns when it has ended.
+ */
+export async function runService(env: NodeJS.ProcessEnv): Promise<void> {
+  if (isConfigured(env)) {
+    await serve(env);
+    return;
+  }
+  const called = new AbortController();
+  const callOff = () => called.abort(new Error('called off'));
+  process.once('SIGINT', callOff).once('SIGTERM', callOff);
+  const stack = await startStack(env, tell, called.signal);
+  process.off('SIGINT', callOff).off('SIGTERM', callOff);
+  try {
+    await serve(stack.env, stack);
+  } finally {
+    await stack.stop();
+  }
+}
+
+async function serve(env: NodeJS.ProcessEnv, stack?: Stack): Promise<void> {
+  const foundations = layFoundations(env, 'service');
+  const { config, database, log } = foundations;
+  if (stack) {
+    const [, { path, made }] = await Promise.all([
+      migrateTemporal(config.temporal),
+      migrate(config.databaseUrl).then(() => writeSandboxClient(database, stack)),
+    ]);
+    introduce(stack, config.receivers.allowPrivate, path, made);
+  }
+  const engine = createDeliveryEngine(foundations);
+  engine.start();
+  const api = await startApi(foundations, engine.handover, () => engine.temporal.client?.client);
+  console.log(`ready ${config.baseUrl}`);
+  await serveUntilSignalled(log, [() => api.close(), () => engine.stop(), () => database.close()]);
+}
+
+/** What a newcomer wants to know, on standard error. The credentials themselves stay in their file. */
+function introduce(stack: Stack, allowPrivate: boolean, clientPath: string, made: boolean): void {
+  tell(`API           ${stack.env.BASE_URL}  (reference: ${stack.env.BASE_URL}/docs)`);
+  tell(`Temporal UI   ${stack.temporalUiUrl}`);
+  tell(`credentials   ${clientPath}${made ? '  (made just now)' : ''}`);
+  if (allowPrivate) tell('receivers     may be at private addresses (ALLOW_PRIVATE_RECEIVERS=true): sandbox only');
+}
+
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  runService(process.env).catch((error: unknown) => {
+    for (const line of explain(error)) tell(line);
+    process.exitCode = 1;
+  });
+}

@@ -1,0 +1,63 @@
+import type { Client } from '@temporalio/client';
+import { untilSignalled } from './cli/signals.js';
+import { type Config, loadConfig } from './config.js';
+import { type Database, openDatabase } from './database/database.js';
+import { MasterKeys } from './database/encryption.js';
+import { pendingMigrations } from './database/migrate.js';
+import type { Readiness } from './http/dependencies.js';
+import { createLog, type Log } from './telemetry/log.js';
+import { isReachable } from './temporal/connection.js';
+
+/** What every role of the service begins with. */
+export interface Foundations {
+  config: Config;
+  log: Log;
+  database: Database;
+  masterKeys: MasterKeys;
+}
+
+/** @throws ConfigError */
+export function layFoundations(env: NodeJS.ProcessEnv, role: string): Foundations {
+  const config = loadConfig(env);
+  const log = createLog(config.logLevel, role);
+  const database = openDatabase({
+    url: config.databaseUrl,
+    poolSize: config.databasePoolSize,
+    onFault: (error) => log.warn({ err: error }, 'lost an idle connection to Postgres'),
+  });
+  return { config, log, database, masterKeys: new MasterKeys(config.masterKey, config.masterKeyPrevious) };
+}
+
+/** Whether this process can serve. Temporal's state is told; it makes `needsTemporal` (a worker) alone unready. */
+export function readinessOf(
+  { config, database }: Foundations,
+  temporal: () => Client | undefined,
+  needsTemporal: boolean,
+): () => Promise<Readiness> {
+  return async () => {
+    const [pending, reachable] = await Promise.all([
+      pendingMigrations(database).catch(() => undefined),
+      temporalReachable(temporal(), config.temporal.namespace),
+    ]);
+    const checks = {
+      postgres: pending ? 'ok' : 'unreachable',
+      migrations: pending ? (pending.length === 0 ? 'applied' : `missing: ${pending.join(', ')}`) : 'unknown',
+      temporal: reachable ? 'ok' : 'unreachable',
+    };
+    return { ready: pending?.length === 0 && (reachable || !needsTemporal), checks };
+  };
+}
+
+async function temporalReachable(client: Client | undefined, namespace: string): Promise<boolean> {
+  return client !== undefined && (await isReachable(client, namespace));
+}
+
+/** Waits for Ctrl-C or SIGTERM, then ends the parts in order; a second signal ends the process at once. */
+export async function serveUntilSignalled(log: Log, parts: readonly (() => Promise<unknown>)[]): Promise<void> {
+  await untilSignalled();
+  log.info('stopping: what runs is finished first; a second signal ends at once');
+  void untilSignalled().then(() => process.exit(130));
+  for (const stop of parts) {
+    await stop().catch((error: unknown) => log.error({ err: error }, 'a part did not end well'));
+  }
+}

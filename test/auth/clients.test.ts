@@ -1,0 +1,145 @@
+import { inspect } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  allowNetworks,
+  createClient,
+  listClients,
+  revokeClient,
+  revokeSecret,
+  rotateSecret,
+  showClient,
+} from '../../src/auth/clients.js';
+import { newId } from '../../src/ids.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase({ poolSize: 12 });
+});
+afterAll(() => database.drop());
+
+const make = () => createClient(database, { name: 'Acme' });
+const active = async (clientId: string) => {
+  const { secrets } = await showClient(database, clientId);
+  return secrets.filter(({ revokedAt, expiresAt }) => !revokedAt && !expiresAt).map(({ id }) => id);
+};
+
+describe('a new client', () => {
+  it('has the four client scopes, no networks and a secret of 32 bytes', async () => {
+    const { client, clientSecret, secretId } = await make();
+    expect(client).toMatchObject({
+      name: 'Acme',
+      scopes: ['transfers:read', 'transfers:write', 'webhooks:read', 'webhooks:write'],
+      networks: [],
+      revokedAt: null,
+    });
+    expect(Buffer.from(clientSecret.reveal(), 'base64url')).toHaveLength(32);
+    expect(await active(client.id)).toEqual([secretId]);
+  });
+
+  it('has what it was given', async () => {
+    const wanted = { name: 'Ops', scopes: ['operator'], networks: ['10.0.0.0/8', '10.0.0.0/8'] };
+    const { client } = await createClient(database, wanted);
+    expect(client).toMatchObject({ name: 'Ops', scopes: ['operator'], networks: ['10.0.0.0/8'] });
+  });
+
+  it.each([
+    ['no name', { name: '' }, '/name'],
+    ['a blank name', { name: '  ' }, '/name'],
+    ['NUL in its name', { name: 'a\0b' }, '/name'],
+    ['half a character in its name', { name: '\ud800' }, '/name'],
+    ['a long name', { name: 'x'.repeat(256) }, '/name'],
+    ['an unknown scope', { name: 'a', scopes: ['admin'] }, '/scopes'],
+    ['an address for a network', { name: 'a', networks: ['10.0.0.1'] }, '/networks'],
+  ])('with %s is refused', async (_, wanted, pointer) => {
+    await expect(createClient(database, wanted)).rejects.toMatchObject({
+      code: 'invalid_request',
+      mistakes: [expect.objectContaining({ pointer })],
+    });
+  });
+});
+
+it('no view of a client holds a secret or a hash', async () => {
+  const { client, clientSecret } = await make();
+  const views = inspect([await listClients(database), await showClient(database, client.id), client], { depth: 9 });
+  expect(views).toContain(client.id);
+  expect(views).not.toContain(clientSecret.reveal());
+  expect(views).not.toContain('hash');
+});
+
+it('revoking is for good, and says so twice alike', async () => {
+  const { client } = await make();
+  const revoked = await revokeClient(database, client.id);
+  expect(revoked.revokedAt).toBeInstanceOf(Date);
+  expect(await revokeClient(database, client.id)).toEqual(revoked);
+  await expect(rotateSecret(database, client.id)).rejects.toMatchObject({ code: 'invalid_request' });
+});
+
+it('allowing networks replaces the list', async () => {
+  const { client } = await make();
+  await allowNetworks(database, client.id, ['10.0.0.0/8']);
+  expect((await allowNetworks(database, client.id, ['2001:db8::/32'])).networks).toEqual(['2001:db8::/32']);
+  expect((await allowNetworks(database, client.id, [])).networks).toEqual([]);
+  await expect(allowNetworks(database, client.id, ['nowhere'])).rejects.toMatchObject({ code: 'invalid_request' });
+});
+
+it.each(['no-uuid', newId(), "'; drop table clients; --", '\0'])('there is no client %j', async (id) => {
+  const verbs = [
+    () => showClient(database, id),
+    () => revokeClient(database, id),
+    () => allowNetworks(database, id, []),
+    () => rotateSecret(database, id),
+    () => revokeSecret(database, id, newId()),
+  ];
+  for (const verb of verbs) await expect(verb()).rejects.toMatchObject({ code: 'not_found' });
+});
+
+describe('rotating a secret', () => {
+  it('keeps the one before, and a third retires the oldest', async () => {
+    const { client, secretId: first } = await make();
+    const { secretId: second } = await rotateSecret(database, client.id);
+    expect(await active(client.id)).toEqual([first, second]);
+    const { secretId: third } = await rotateSecret(database, client.id);
+    expect(await active(client.id)).toEqual([second, third]);
+  });
+
+  it('sets an end to the ones before, never a later one', async () => {
+    const { client, secretId: first } = await make();
+    const endOf = async (id: string) =>
+      (await showClient(database, client.id)).secrets.find((secret) => secret.id === id)?.expiresAt?.getTime();
+    const before = Date.now();
+    await rotateSecret(database, client.id, { expireOldIn: 60_000 });
+    const end = (await endOf(first)) ?? 0;
+    expect(Math.abs(end - before - 60_000)).toBeLessThan(30_000);
+    await rotateSecret(database, client.id, { expireOldIn: 86_400_000 });
+    expect(await endOf(first)).toBe(end);
+  });
+
+  it('does not count an expired one among the two', async () => {
+    const { client } = await make();
+    const { secretId: second } = await rotateSecret(database, client.id, { expireOldIn: 0 });
+    const { secretId: third } = await rotateSecret(database, client.id);
+    expect(await active(client.id)).toEqual([second, third]);
+  });
+
+  it('ten at once leave two that work, the last two made', async () => {
+    const { client } = await make();
+    const made = await Promise.all(Array.from({ length: 10 }, () => rotateSecret(database, client.id)));
+    const left = await active(client.id);
+    expect(left).toHaveLength(2);
+    const { secrets } = await showClient(database, client.id);
+    expect(secrets).toHaveLength(11);
+    expect(secrets.slice(-2).map(({ id }) => id)).toEqual(left);
+    expect(new Set(made.map(({ clientSecret }) => clientSecret.reveal())).size).toBe(10);
+  });
+});
+
+it('revoking a secret ends that one alone, and only through its own client', async () => {
+  const { client, secretId: first } = await make();
+  const { secretId: second } = await rotateSecret(database, client.id);
+  const { client: other } = await make();
+  await expect(revokeSecret(database, other.id, first)).rejects.toMatchObject({ code: 'not_found' });
+  await revokeSecret(database, client.id, first);
+  await revokeSecret(database, client.id, first);
+  expect(await active(client.id)).toEqual([second]);
+});

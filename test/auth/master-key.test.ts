@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { rotateMasterKey, rotateSigningKey } from '../../src/auth/keys.js';
+import { MasterKeys } from '../../src/database/encryption.js';
+import { newId } from '../../src/ids.js';
+import { Secret } from '../../src/secret.js';
+import { ADDRESS, testAuthority, verifiedClient } from '../support/authority.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeClient } from '../support/factories.js';
+
+let database: TestDatabase;
+let clientId: string;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  clientId = await makeClient(database);
+});
+afterEach(() => database.drop());
+
+const [old, current] = [randomBytes(32), randomBytes(32)].map((key) => new Secret<Uint8Array>(key));
+const before = new MasterKeys(old!);
+const during = new MasterKeys(current!, old!);
+const after = new MasterKeys(current!);
+
+async function register(keys: MasterKeys, secret = 'a secret of the client'): Promise<string> {
+  const id = newId();
+  const secretEnvelope = keys.seal(new Secret(secret), id);
+  await database.prisma.endpoint.create({ data: { id, clientId, url: 'https://x.test', secretEnvelope } });
+  return id;
+}
+const read = (id: string) => database.prisma.endpoint.findUniqueOrThrow({ where: { id } });
+
+it('everything opens with the new key alone, and the endpoints look as if nothing had been done', async () => {
+  const authority = testAuthority(database, { masterKeys: before });
+  const { accessToken } = await authority.issue(await verifiedClient(authority, database));
+  await rotateSigningKey(database, before);
+  const ids = await Promise.all(Array.from({ length: 450 }, (_, i) => register(before, `secret number ${i}`)));
+  const untouched = await register(during);
+  const { updatedAt } = await read(ids[0]!);
+  expect(await rotateMasterKey(database, during)).toEqual({ endpoints: 450, signingKeys: 2, unreadable: [] });
+  for (const [i, id] of ids.entries()) {
+    const { secretEnvelope } = await read(id);
+    expect(after.open(secretEnvelope!, id).reveal()).toBe(`secret number ${i}`);
+  }
+  expect((await read(ids[0]!)).updatedAt).toEqual(updatedAt);
+  expect(after.open((await read(untouched)).secretEnvelope!, untouched)).toBeInstanceOf(Secret);
+  const restarted = testAuthority(database, { masterKeys: after });
+  await restarted.prepare();
+  await expect(restarted.authenticate(accessToken, ADDRESS)).resolves.toBeDefined();
+});
+
+it('a second run finds nothing to do; two at once and registrations beside them leave nothing behind', async () => {
+  const ids = await Promise.all(Array.from({ length: 50 }, () => register(before)));
+  const [one, two, beside] = await Promise.all([
+    rotateMasterKey(database, during),
+    rotateMasterKey(database, during),
+    register(during),
+  ]);
+  expect(one.endpoints + two.endpoints).toBe(50);
+  for (const id of [...ids, beside]) expect(after.isCurrent((await read(id)).secretEnvelope!)).toBe(true);
+  expect(await rotateMasterKey(database, during)).toEqual({ endpoints: 0, signingKeys: 0, unreadable: [] });
+});
+
+it('an erased secret stays erased, also where it is erased while it is being sealed', async () => {
+  const [erased, racing] = [await register(before), await register(before)];
+  await database.prisma.endpoint.update({ where: { id: erased }, data: { secretEnvelope: null } });
+  const handle = {
+    ...database,
+    query: async <Row>(text: string, values: readonly unknown[]) => {
+      if (text.includes('update webhook_endpoints')) {
+        await database.prisma.endpoint.update({ where: { id: racing }, data: { secretEnvelope: null } });
+      }
+      return database.query<Row>(text, values);
+    },
+  };
+  expect(await rotateMasterKey(handle, during)).toEqual({ endpoints: 0, signingKeys: 0, unreadable: [] });
+  expect([(await read(erased)).secretEnvelope, (await read(racing)).secretEnvelope]).toEqual([null, null]);
+});
+
+it('a row that neither key opens is named and left as it is, the others go on', async () => {
+  const lost = await register(new MasterKeys(new Secret<Uint8Array>(randomBytes(32))));
+  const { secretEnvelope } = await read(lost);
+  await register(before);
+  expect(await rotateMasterKey(database, during)).toEqual({
+    endpoints: 1,
+    signingKeys: 0,
+    unreadable: [`webhook endpoint ${lost}`],
+  });
+  expect((await read(lost)).secretEnvelope).toBe(secretEnvelope);
+});

@@ -1,0 +1,65 @@
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { startCli } from '../support/cli.js';
+
+const SECRET = 'correct horse battery';
+const BODY = '{"id":"e-1","version":"2026-11-21","type":"transfer.status_changed","data":{"id":"t-1","status":"SENT"}}';
+
+let folder: string;
+let listener: ReturnType<typeof startCli>;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'listen-'));
+  writeFileSync(join(folder, 'secret'), `${SECRET}\n`);
+});
+
+afterEach(async () => {
+  listener.kill('SIGTERM');
+  await once(listener, 'close');
+  expect(listener.exitCode).toBe(0);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function listen(...options: string[]): Promise<{ url: string; next(): Promise<string> }> {
+  listener = startCli(['listen', '--port', '0', '--secret-file', join(folder, 'secret'), ...options]);
+  const lines = createInterface({ input: listener.stdout as NonNullable<typeof listener.stdout> })[
+    Symbol.asyncIterator
+  ]();
+  const next = async () => String((await lines.next()).value);
+  const url = /http:\/\/127\.0\.0\.1:\d+\//.exec(await next())?.[0];
+  return { url: url ?? '', next };
+}
+
+async function deliver(url: string, secret = SECRET): Promise<number> {
+  const t = new Date().toISOString();
+  const v0 = createHmac('sha256', secret).update(`${t}.${BODY}`).digest('hex');
+  const { status } = await fetch(url, {
+    method: 'POST',
+    headers: { 'service-signature': `t=${t},v0=${v0}` },
+    body: BODY,
+  });
+  return status;
+}
+
+test('prints each delivery with the verdict on its signature, and says which it has seen', async () => {
+  const { url, next } = await listen();
+  expect(await deliver(url)).toBe(204);
+  expect(await next()).toMatch(/transfer\.status_changed SENT {2}event e-1 {2}signature verified {2}→ 204$/);
+  expect(await deliver(url)).toBe(204);
+  expect(await next()).toMatch(/signature verified {2}seen before {2}→ 204$/);
+  expect(await deliver(url, 'the secret of somebody')).toBe(401);
+  expect(await next()).toMatch(/BAD SIGNATURE: the signature does not fit.*→ 401$/);
+});
+
+test('--fail answers 500 to the first ones; --json prints a document a line', async () => {
+  const { url, next } = await listen('--fail', '1', '--json');
+  expect(await deliver(url)).toBe(500);
+  expect(JSON.parse(await next())).toMatchObject({ id: 'e-1', verified: true, seen_before: false, answered: 500 });
+  expect(await deliver(url)).toBe(204);
+  expect(JSON.parse(await next())).toMatchObject({ id: 'e-1', verified: true, seen_before: false, answered: 204 });
+});

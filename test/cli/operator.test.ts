@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readClientRecord } from '../../src/auth/client-record.js';
+import { checkCredentials } from '../../src/auth/credentials.js';
+import { pendingMigrations } from '../../src/database/migrate.js';
+import { newId } from '../../src/ids.js';
+import { Secret } from '../../src/secret.js';
+import { runCli } from '../support/cli.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeTransfer } from '../support/factories.js';
+
+let database: TestDatabase;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  env = { DATABASE_URL: database.url.reveal(), MASTER_KEY: Buffer.alloc(32, 'k').toString('base64') };
+});
+
+afterAll(() => database.drop());
+
+/** Runs a command that must succeed and gives its JSON document. */
+async function json<T = Record<string, unknown>>(...args: string[]): Promise<T> {
+  const { code, stdout, stderr } = await runCli([...args, '--json'], env);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(stdout) as T;
+}
+
+interface ClientAnswer {
+  client_id: string;
+  client_secret: string;
+  secret_id: string;
+  scopes: string[];
+  networks: string[];
+}
+
+function works(clientId: string, secret: string): Promise<boolean> {
+  return checkCredentials((id) => readClientRecord(database, id), clientId, new Secret(secret), Date.now()).then(
+    Boolean,
+  );
+}
+
+describe('clients', () => {
+  test('create prints credentials that work, list and show never print a secret', async () => {
+    const created = await json<ClientAnswer>(
+      'clients',
+      'create',
+      '--name',
+      'Acme',
+      '--allow',
+      '10.0.0.0/8',
+      '--allow',
+      '::1/128',
+    );
+    expect(created).toMatchObject({
+      name: 'Acme',
+      scopes: ['transfers:read', 'transfers:write', 'webhooks:read', 'webhooks:write'],
+      networks: ['10.0.0.0/8', '::1/128'],
+      revoked_at: null,
+    });
+    expect(await works(created.client_id, created.client_secret)).toBe(true);
+
+    const list = await json<ClientAnswer[]>('clients', 'list');
+    expect(list.map((client) => client.client_id)).toContain(created.client_id);
+    const shown = await json('clients', 'show', created.client_id);
+    expect(shown.secrets).toMatchObject([{ secret_id: created.secret_id, revoked_at: null }]);
+    expect(JSON.stringify([list, shown])).not.toContain(created.client_secret);
+  });
+
+  test('without --json the credentials are in the text', async () => {
+    const { stdout } = await runCli(['clients', 'create', '--name', 'Text'], env);
+    const [, id, secret] = /client_id +(\S+)\nclient_secret +(\S+)\n/.exec(stdout) ?? [];
+    expect(await works(id ?? '', secret ?? '')).toBe(true);
+  });
+
+  test('--scope gives those scopes and no others', async () => {
+    const created = await json<ClientAnswer>(
+      'clients',
+      'create',
+      '--name',
+      'Reader',
+      '--scope',
+      'transfers:read webhooks:read',
+    );
+    expect(created.scopes).toEqual(['transfers:read', 'webhooks:read']);
+  });
+
+  test('rotate-secret leaves the old one alone; --expire-old ends it; revoke-secret ends one at once', async () => {
+    const { client_id, client_secret } = await json<ClientAnswer>('clients', 'create', '--name', 'Rotating');
+    const second = await json<ClientAnswer>('clients', 'rotate-secret', client_id);
+    expect([await works(client_id, client_secret), await works(client_id, second.client_secret)]).toEqual([true, true]);
+    const third = await json<ClientAnswer>('clients', 'rotate-secret', client_id, '--expire-old', '0s');
+    expect([await works(client_id, second.client_secret), await works(client_id, third.client_secret)]).toEqual([
+      false,
+      true,
+    ]);
+    await json('clients', 'revoke-secret', client_id, third.secret_id);
+    expect(await works(client_id, third.client_secret)).toBe(false);
+  });
+
+  test('allow replaces the networks, none lets it call from anywhere; revoke ends it', async () => {
+    const { client_id, client_secret } = await json<ClientAnswer>(
+      'clients',
+      'create',
+      '--name',
+      'Moving',
+      '--allow',
+      '10.0.0.0/8',
+    );
+    expect(await json('clients', 'allow', client_id, '192.0.2.0/24')).toMatchObject({ networks: ['192.0.2.0/24'] });
+    expect(await json('clients', 'allow', client_id)).toMatchObject({ networks: [] });
+    expect((await json('clients', 'revoke', client_id)).revoked_at).not.toBeNull();
+    expect(await works(client_id, client_secret)).toBe(false);
+  });
+
+  test.each([
+    ['clients', 'show'],
+    ['clients', 'revoke'],
+    ['clients', 'rotate-secret'],
+    ['clients', 'allow'],
+    ['endpoints', 'disable'],
+    ['endpoints', 'enable'],
+  ])('%s %s of what is not there is a failure in one line', async (...command) => {
+    const { code, stdout, stderr } = await runCli([...command, newId(), '--json'], env);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^There is no such [^\n]+\n$/),
+    });
+  });
+});
+
+describe('transfers set-status', () => {
+  async function createTransfer(): Promise<{ id: string; clientId: string }> {
+    const { client_id: clientId } = await json<ClientAnswer>('clients', 'create', '--name', 'Sender');
+    const { id } = await makeTransfer(database, clientId);
+    return { id, clientId };
+  }
+
+  test('changes the status with its reason and leaves the event for a worker', async () => {
+    const { id, clientId } = await createTransfer();
+    expect(await json('transfers', 'set-status', id, 'PROCESSING', '--reason', 'picked up')).toMatchObject({
+      id,
+      client_id: clientId,
+      status: 'PROCESSING',
+    });
+    expect(await database.prisma.event.findMany({ where: { transferId: id } })).toMatchObject([
+      { type: 'transfer.status_changed', clientId },
+    ]);
+  });
+
+  test('a transition that is not allowed is a failure that says what is', async () => {
+    const { id } = await createTransfer();
+    const { code, stderr } = await runCli(['transfers', 'set-status', id, 'COMPLETED'], env);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^The transfer is CREATED [^\n]*PROCESSING[^\n]*\n$/),
+    });
+  });
+});
+
+describe('keys', () => {
+  test('rotate makes a signing key', async () => {
+    const { kid } = await json('keys', 'rotate');
+    expect(await database.prisma.signingKey.findMany({ where: { retiredAt: null }, select: { kid: true } })).toEqual([
+      { kid },
+    ]);
+  });
+
+  test('rotate-master re-encrypts once; a second time nothing is left', async () => {
+    await json('keys', 'rotate');
+    const before = env;
+    const count = await database.prisma.signingKey.count();
+    env = {
+      ...before,
+      MASTER_KEY: Buffer.alloc(32, 'n').toString('base64'),
+      MASTER_KEY_PREVIOUS: before.MASTER_KEY ?? '',
+    };
+    expect(await json('keys', 'rotate-master')).toEqual({ endpoints: 0, signing_keys: count });
+    expect(await json('keys', 'rotate-master')).toEqual({ endpoints: 0, signing_keys: 0 });
+    env = { ...env, MASTER_KEY: before.MASTER_KEY ?? '', MASTER_KEY_PREVIOUS: '' };
+    const { code, stderr } = await runCli(['keys', 'rotate-master'], env);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^neither MASTER_KEY nor [^\n]+\n$/) });
+    env = before;
+  });
+
+  test('without MASTER_KEY they say so', async () => {
+    const { code, stderr } = await runCli(['keys', 'rotate'], { DATABASE_URL: database.url.reveal() });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^MASTER_KEY: is not set;[^\n]*\n$/) });
+  });
+});
+
+test('migrate applies what is pending and may be run again', async () => {
+  await database.pool.query('drop schema public cascade');
+  await database.pool.query('create schema public');
+  const address = process.env.TEST_TEMPORAL_ADDRESS ?? '';
+  env = { ...env, TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: 'default' };
+  expect(((await json('migrate')).applied as string[]).length).toBeGreaterThan(0);
+  expect(await pendingMigrations(database)).toEqual([]);
+  expect(await json('migrate')).toEqual({ applied: [], temporal: [] });
+});

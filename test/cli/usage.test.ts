@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { runCli } from '../support/cli.js';
+
+const COMMANDS = [
+  ['start'],
+  ['api'],
+  ['worker'],
+  ['migrate'],
+  ['clients', 'create'],
+  ['clients', 'list'],
+  ['clients', 'show'],
+  ['clients', 'rotate-secret'],
+  ['clients', 'revoke'],
+  ['clients', 'revoke-secret'],
+  ['clients', 'allow'],
+  ['transfers', 'set-status'],
+  ['endpoints', 'list'],
+  ['endpoints', 'disable'],
+  ['endpoints', 'enable'],
+  ['keys', 'rotate'],
+  ['keys', 'rotate-master'],
+  ['verify'],
+  ['listen'],
+];
+const ID = '0195f000-0000-7000-8000-000000000000';
+
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cli-'));
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('every command', () => {
+  test.each(COMMANDS.map((command) => [command.join(' ')]))('%s has --help and --json', async (command) => {
+    const { code, stdout, stderr } = await runCli([...command.split(' '), '--help']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain(`Usage: transfer-service ${command}`);
+    expect(stdout).toContain('--json');
+  });
+});
+
+describe('wrong use ends with 2 and one line that says what is wrong', () => {
+  test.each([
+    ['no command', [], 'give a command'],
+    ['a group alone', ['clients'], 'give a command'],
+    ['an unknown command', ['transfer'], "unknown command 'transfer' (Did you mean transfers?)"],
+    ['an unknown command of a group', ['clients', 'remove'], "unknown command 'remove'"],
+    ['an unknown option', ['clients', 'list', '--jsn'], "unknown option '--jsn' (Did you mean --json?)"],
+    ['a missing option', ['clients', 'create'], "required option '--name <name>' not specified"],
+    ['a missing argument', ['clients', 'show'], "missing required argument 'client_id'"],
+    ['an argument too many', ['clients', 'list', 'all'], 'too many arguments'],
+    ['an empty name', ['clients', 'create', '--name', ' '], 'Give 1 to 255 characters.'],
+    ['an unknown scope', ['clients', 'create', '--name', 'x', '--scope', 'admin'], 'The scopes are transfers:read'],
+    ['no CIDR', ['clients', 'create', '--name', 'x', '--allow', '10.0.0'], 'Give a CIDR'],
+    ['no CIDR among several', ['clients', 'allow', ID, '10.0.0.0/8', 'home'], 'Give a CIDR'],
+    ['no duration', ['clients', 'rotate-secret', ID, '--expire-old', 'soon'], 'Give a duration'],
+    ['an unknown status', ['transfers', 'set-status', ID, 'DONE'], 'The statuses are CREATED'],
+    ['no secret', ['verify', '--header', 'h', '--body', 'f'], 'give either --secret-file or --secret'],
+    ['two secrets', ['verify', '--secret-file', 'a', '--secret', 'b', '--header', 'h', '--body', 'f'], 'give either'],
+    ['no port', ['listen', '--secret-file', 'f', '--port', '70000'], 'Give a number from 0 to 65535.'],
+  ])('%s', async (_, args, line) => {
+    const { code, stdout, stderr } = await runCli(args, { LOCAL_DIR: folder });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(line);
+    expect(stderr).toMatch(/^error: [^\n]+\n$/);
+  });
+});
+
+describe('failure ends with 1 and one line, without a stack', () => {
+  test('no stack runs and no database is named', async () => {
+    const result = await runCli(['clients', 'list', '--json'], { LOCAL_DIR: folder });
+    expect(result).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `no embedded stack runs under ${folder}: start one (npm start), or set DATABASE_URL and TEMPORAL_ADDRESS\n`,
+    });
+  });
+
+  test('Postgres does not answer', async () => {
+    const DATABASE_URL = 'postgresql://nobody:hunter2@127.0.0.1:1/none';
+    const { code, stderr } = await runCli(['clients', 'list'], { DATABASE_URL });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^Postgres cannot be reached: [^\n]*127\.0\.0\.1:1\n$/);
+    expect(stderr).not.toContain('hunter2');
+  });
+
+  test('a setting is wrong', async () => {
+    const { code, stderr } = await runCli(['clients', 'list'], { DATABASE_URL: 'mysql://x' });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^DATABASE_URL: give a URL[^\n]*\n$/) });
+  });
+});

@@ -1,0 +1,78 @@
+import { createHmac } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { runCli } from '../support/cli.js';
+
+const SECRET = 'correct horse battery';
+const BODY = '{"id":"0195f000-0000-7000-8000-000000000000"}';
+
+let folder: string;
+let secretFile: string;
+let bodyFile: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'verify-'));
+  secretFile = join(folder, 'secret');
+  bodyFile = join(folder, 'body');
+  writeFileSync(secretFile, `${SECRET}\n`);
+  writeFileSync(bodyFile, BODY);
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function header(secret = SECRET, at = new Date()): string {
+  const t = at.toISOString();
+  return `t=${t},v0=${createHmac('sha256', secret).update(`${t}.${BODY}`).digest('hex')}`;
+}
+
+test('a good signature: 0, and the time it was signed', async () => {
+  const { code, stdout } = await runCli([
+    'verify',
+    ...['--secret-file', secretFile, '--header', header(), '--body', bodyFile, '--json'],
+  ]);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toEqual({ verified: true, t: expect.stringMatching(/Z$/) });
+});
+
+test('the body may come on standard input, and --secret warns that others see it', async () => {
+  const args = ['verify', '--secret', SECRET, '--header', header(), '--body', '-'];
+  expect(await runCli(args, {}, BODY)).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(/^verified/),
+    stderr: expect.stringMatching(/^note: [^\n]*ps[^\n]*\n$/),
+  });
+});
+
+test.each([
+  ['another secret', () => header('another secret of 20'), 'signature_mismatch'],
+  ['too old', () => header(SECRET, new Date(Date.now() - 400_000)), 'too_old'],
+  ['no header at all', () => 'v0=abc', 'malformed_header'],
+])('%s: 1, and says what differs', async (_, makeHeader, expected) => {
+  const args = ['verify', '--secret-file', secretFile, '--header', makeHeader(), '--body', bodyFile];
+  const { code, stdout, stderr } = await runCli([...args, '--json']);
+  const { detail, ...verdict } = JSON.parse(stdout);
+  expect({ code, stderr, verdict }).toEqual({
+    code: 1,
+    stderr: `${detail}\n`,
+    verdict: { verified: false, code: expected },
+  });
+  expect(detail).toMatch(/^[^\n]+$/);
+
+  const plain = await runCli(args);
+  expect(plain).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^[^\n]+\n$/) });
+});
+
+test('a file that is not there is named', async () => {
+  const { code, stderr } = await runCli([
+    'verify',
+    '--secret-file',
+    join(folder, 'none'),
+    '--header',
+    'h',
+    '--body',
+    'b',
+  ]);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^ENOENT[^\n]*none[^\n]*\n$/) });
+});

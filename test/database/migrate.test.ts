@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { type Database, openDatabase } from '../../src/database/database.js';
+import { migrate, pendingMigrations } from '../../src/database/migrate.js';
+import { Secret } from '../../src/secret.js';
+
+const names = readdirSync('prisma/migrations', { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map((entry) => entry.name)
+  .sort();
+
+let server: pg.Client;
+let name: string;
+let url: Secret;
+let database: Database;
+
+beforeEach(async () => {
+  server = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
+  await server.connect();
+  name = `migrate_${randomBytes(6).toString('hex')}`;
+  await server.query(`create database ${name}`);
+  const address = new URL(process.env.TEST_DATABASE_URL ?? '');
+  address.pathname = `/${name}`;
+  url = new Secret(address.href);
+  database = openDatabase({ url, poolSize: 2 });
+});
+
+afterEach(async () => {
+  await database.close();
+  await server.query(`drop database ${name} with (force)`);
+  await server.end();
+});
+
+test('an empty database lacks every migration; migrating applies them in order; a second time nothing is left to do', async () => {
+  expect(await pendingMigrations(database)).toEqual(names);
+  expect(await migrate(url)).toEqual({ applied: names });
+  expect(await pendingMigrations(database)).toEqual([]);
+  expect(await migrate(url)).toEqual({ applied: [] });
+  expect(await database.prisma.client.count()).toBe(0);
+});
+
+test('of processes that migrate at once exactly one applies each migration', async () => {
+  const results = await Promise.all([migrate(url), migrate(url), migrate(url)]);
+  expect(results.flatMap((result) => result.applied)).toEqual(names);
+});
+
+test('a migration that was rolled back is pending again', async () => {
+  await migrate(url);
+  await database.pool.query('update _prisma_migrations set rolled_back_at = now() where migration_name = $1', [
+    names[0],
+  ]);
+  expect(await pendingMigrations(database)).toContain(names[0]);
+});
+
+test('what `prisma migrate deploy` reads agrees: checksums are SHA-256 of the files', async () => {
+  const { createHash } = await import('node:crypto');
+  const { readFileSync } = await import('node:fs');
+  await migrate(url);
+  const { rows } = await database.pool.query('select migration_name, checksum from _prisma_migrations order by 1');
+  expect(rows).toEqual(
+    names.map((migration) => ({
+      migration_name: migration,
+      checksum: createHash('sha256')
+        .update(readFileSync(`prisma/migrations/${migration}/migration.sql`))
+        .digest('hex'),
+    })),
+  );
+});

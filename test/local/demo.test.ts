@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { isRunning } from '../../src/local/process-record.js';
+import { readState } from '../../src/local/stack-state.js';
+import { runCli } from '../support/cli.js';
+import { makeLocalDir } from '../support/local-dir.js';
+
+let local: ReturnType<typeof makeLocalDir>;
+let localDir: string;
+
+beforeEach(() => {
+  local = makeLocalDir();
+  localDir = local.path;
+});
+
+afterEach(() => local.remove());
+
+function environment(): Record<string, string | undefined> {
+  const { PATH, HOME } = process.env;
+  return { PATH, HOME, PORT: '0', POSTGRES_PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0', LOCAL_DIR: localDir };
+}
+
+function nothingRuns(): boolean {
+  const { postgres, temporal } = readState(localDir) ?? {};
+  return postgres !== undefined && temporal !== undefined && !isRunning(postgres) && !isRunning(temporal);
+}
+
+test('the demo delivers verified webhooks, shows a ladder that waits, and with --once leaves nothing running', async () => {
+  const demo = spawn(process.execPath, ['dist/src/local/demo.js', '--once'], { env: environment() });
+  const [stdout, stderr] = await Promise.all([text(demo.stdout), text(demo.stderr), once(demo, 'close')]);
+  expect({ code: demo.exitCode, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('"level"') });
+  expect(stdout.match(/signature verified/g)).toHaveLength(3);
+  expect(stdout).not.toContain('BAD SIGNATURE');
+  expect(stdout).toMatch(/attempt 2 +500 .*\n +attempt 3 +at 20\d\d-.*Z \(5m/);
+  expect(stdout).toMatch(/watch it +http:\/\/localhost:\d+\/namespaces\/transfer-service\/workflows\/[0-9a-f-]{36}\n$/);
+  expect(nothingRuns()).toBe(true);
+}, 120_000);
+
+test('the service says ready, writes its credentials for the owner alone, keeps them over a restart, and ends with SIGTERM', async () => {
+  const run = async (work: (client: Record<string, string>) => Promise<void>) => {
+    const service = spawn(process.execPath, ['dist/src/main.js'], { env: environment() });
+    const stderr = text(service.stderr);
+    const lines = createInterface({ input: service.stdout });
+    const printed: string[] = [];
+    lines.on('line', (line) => printed.push(line));
+    await Promise.race([once(lines, 'line'), stderr.then((said) => Promise.reject(new Error(said)))]);
+    const path = join(localDir, 'sandbox-client.json');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const client = JSON.parse(readFileSync(path, 'utf8'));
+    await work(client);
+    service.kill('SIGTERM');
+    await once(service, 'close');
+    expect({ code: service.exitCode, printed }).toEqual({ code: 0, printed: [`ready ${client.base_url}`] });
+    expect(await stderr).not.toContain(client.client_secret);
+    expect(nothingRuns()).toBe(true);
+    return client;
+  };
+
+  const first = await run(async (client) => {
+    expect(Object.keys(client).sort()).toEqual([
+      ...['auth_url', 'base_url', 'client_id', 'client_secret', 'database_url', 'operator'],
+      ...['temporal_address', 'temporal_namespace', 'temporal_ui_url'],
+    ]);
+    expect((await fetch(`${client.base_url}/readyz`)).status).toBe(200);
+    const listed = await runCli(['clients', 'list', '--json'], { LOCAL_DIR: localDir });
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ client_id: client.client_id }, { scopes: ['operator'] }]);
+  });
+  const second = await run(async (client) => {
+    const { base_url: audience, client_id, client_secret } = client;
+    const response = await fetch(`${client.auth_url}/oauth/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ client_id, client_secret, audience, grant_type: 'client_credentials' }),
+    });
+    expect(response.status).toBe(200);
+    await runCli(['clients', 'revoke', client.client_id ?? ''], { LOCAL_DIR: localDir });
+  });
+  expect([second.client_id, second.client_secret, second.operator]).toEqual([
+    first.client_id,
+    first.client_secret,
+    first.operator,
+  ]);
+  const third = await run(async () => {});
+  expect(third.client_id).not.toBe(first.client_id);
+  expect(third.operator).toEqual(first.operator);
+}, 120_000);

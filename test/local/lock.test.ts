@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { LockedError, lockHolder, releaseLock, takeLock } from '../../src/local/lock.js';
+import { recordProcess } from '../../src/local/process-record.js';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'lock-'));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test('a lock is held until it is released, and names its holder', () => {
+  expect(lockHolder(folder)).toBeUndefined();
+  takeLock(folder);
+  expect(lockHolder(folder)).toEqual(recordProcess(process.pid));
+  expect(() => takeLock(folder)).toThrow(LockedError);
+  expect(() => takeLock(folder)).toThrow(`as process ${process.pid};`);
+  releaseLock(folder);
+  expect(lockHolder(folder)).toBeUndefined();
+  takeLock(folder);
+  expect(readdirSync(folder)).toEqual(['lock.2']);
+});
+
+test.each([
+  ['of a process that is gone', JSON.stringify({ pid: 2 ** 22 + 1, started: 'x' })],
+  ['of a process whose number another has now', JSON.stringify({ pid: process.pid, started: 'x' })],
+  ['that was not written whole', '{"pid":'],
+])('a lock %s is taken over', (_, content) => {
+  writeFileSync(join(folder, 'lock.7'), content);
+  takeLock(folder);
+  expect(readdirSync(folder)).toEqual(['lock.8']);
+});
+
+test('of processes that find a dead holder at once, one takes over', async () => {
+  writeFileSync(join(folder, 'lock.1'), JSON.stringify({ pid: process.pid, started: 'x' }));
+  const script = `
+    const { takeLock } = await import(${JSON.stringify(pathToFileURL('dist/src/local/lock.js').href)});
+    try { takeLock(${JSON.stringify(folder)}); console.log('taken'); } catch (error) { console.log(error.name); }
+    process.stdin.on('data', () => {}).on('end', () => process.exit());`;
+  const contenders = Array.from({ length: 4 }, () =>
+    spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['pipe', 'pipe', 'inherit'] }),
+  );
+  const said = await Promise.all(contenders.map(async (child) => String((await once(child.stdout, 'data'))[0]).trim()));
+  for (const child of contenders) child.stdin.end();
+  await Promise.all(contenders.map((child) => once(child, 'close')));
+  expect(said.sort()).toEqual(['LockedError', 'LockedError', 'LockedError', 'taken']);
+});

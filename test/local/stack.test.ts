@@ -1,0 +1,192 @@
+import { chmodSync, existsSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import { Connection } from '@temporalio/client';
+import pg from 'pg';
+import { loadConfig } from '../../src/config.js';
+import { findStack } from '../../src/local/find-stack.js';
+import { isRunning, type ProcessRecord } from '../../src/local/process-record.js';
+import { readState } from '../../src/local/stack-state.js';
+import { makeLocalDir } from '../support/local-dir.js';
+import { type StackProcess, startStackProcess } from '../support/stack-process.js';
+import { waitFor } from '../support/wait-for.js';
+
+const places: ReturnType<typeof makeLocalDir>[] = [];
+const started: StackProcess[] = [];
+
+afterEach(async () => {
+  await Promise.all(
+    started
+      .splice(0)
+      .map((stack) => stack.process.exitCode === null && stack.process.signalCode === null && stack.stop()),
+  );
+  for (const place of places.splice(0)) await place.remove();
+});
+
+function localDir(): string {
+  const place = makeLocalDir();
+  places.push(place);
+  return place.path;
+}
+
+async function start(folder: string, env: Record<string, string> = {}): Promise<StackProcess> {
+  const stack = await startStackProcess(folder, env);
+  started.push(stack);
+  return stack;
+}
+
+async function query<Row>(stack: StackProcess, text: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: stack.env.DATABASE_URL });
+  await client.connect();
+  try {
+    return (await client.query(text)).rows as Row[];
+  } finally {
+    await client.end();
+  }
+}
+
+function parts(folder: string): ProcessRecord[] {
+  const state = readState(folder);
+  if (!state?.postgres || !state.temporal) throw new Error('stack.json names no processes');
+  return [state.postgres, state.temporal];
+}
+
+test('two stacks run side by side on free ports, each with its own database and namespace', async () => {
+  const folders = [localDir(), localDir()] as const;
+  const stacks = await Promise.all(folders.map((folder) => start(folder)));
+  for (const stack of stacks) {
+    expect(loadConfig(stack.env)).toMatchObject({
+      environment: 'sandbox',
+      host: '127.0.0.1',
+      receivers: { allowPrivate: true },
+    });
+    expect(await query(stack, 'select current_database() as name')).toEqual([{ name: 'transfer_service' }]);
+    const connection = await Connection.connect({ address: stack.env.TEMPORAL_ADDRESS ?? '' });
+    await connection.workflowService.describeNamespace({ namespace: stack.env.TEMPORAL_NAMESPACE ?? '' });
+    await connection.close();
+    expect((await fetch(stack.temporalUiUrl)).status).toBe(200);
+  }
+  const [one, two] = stacks.map((stack) => stack.env);
+  for (const name of ['PORT', 'BASE_URL', 'DATABASE_URL', 'TEMPORAL_ADDRESS', 'MASTER_KEY']) {
+    expect(one?.[name]).not.toBe(two?.[name]);
+  }
+  expect(findStack({ LOCAL_DIR: folders[1] })).toMatchObject({ DATABASE_URL: two?.DATABASE_URL, PORT: two?.PORT });
+});
+
+test('a restart keeps the data, the master key and the password; nothing runs in between', async () => {
+  const folder = localDir();
+  const before = await start(folder);
+  await query(before, `create table kept as select 'still here' as text`);
+  const processes = parts(folder);
+  await before.stop();
+  expect(processes.map(isRunning)).toEqual([false, false]);
+  expect(() => findStack({ LOCAL_DIR: folder })).toThrow(/^no embedded stack runs under/);
+
+  const after = await start(folder);
+  expect(await query(after, 'select text from kept')).toEqual([{ text: 'still here' }]);
+  expect(after.env.MASTER_KEY).toBe(before.env.MASTER_KEY);
+  expect(statSync(join(folder, 'secrets.json')).mode & 0o777).toBe(0o600);
+});
+
+test('what a killed parent leaves behind is ended by the next start, which keeps the data', async () => {
+  const folder = localDir();
+  const killed = await start(folder);
+  await query(killed, `create table kept as select 'still here' as text`);
+  const left = parts(folder);
+  killed.process.kill('SIGKILL');
+  await waitFor('the end of the parent', () => killed.process.signalCode === 'SIGKILL');
+  expect(left.map(isRunning)).toEqual([true, true]);
+
+  const next = await start(folder);
+  expect(left.map(isRunning)).toEqual([false, false]);
+  expect(next.progress).toEqual([
+    expect.stringContaining('ending Temporal'),
+    expect.stringContaining('ending Postgres'),
+  ]);
+  expect(await query(next, 'select text from kept')).toEqual([{ text: 'still here' }]);
+});
+
+test('a second start under the same LOCAL_DIR is refused in one line that names the process', async () => {
+  const folder = localDir();
+  const first = await start(folder);
+  await expect(start(folder)).rejects.toThrow(
+    new RegExp(`^the embedded stack under .* runs already, as process ${first.process.pid}; .*$`),
+  );
+  expect(await query(first, 'select 1 as one')).toEqual([{ one: 1 }]);
+});
+
+test.each(['PORT', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT'])(
+  'where %s is in use the start ends in one line that names it',
+  async (name) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const address = server.address();
+    const port = typeof address === 'object' ? String(address?.port) : '';
+    await expect(start(localDir(), { [name]: port })).rejects.toThrow(
+      new RegExp(`^${name}: port ${port} is in use; [^\n]*$`),
+    );
+    server.close();
+  },
+);
+
+test('Postgres and Temporal that die are started again, on the same ports', async () => {
+  const folder = localDir();
+  const stack = await start(folder);
+  const before = parts(folder);
+  for (const { pid } of before) process.kill(pid, 'SIGKILL');
+  await waitFor('both to be back', () => stack.progress.filter((line) => line.endsWith('is back')).length === 2);
+  expect(await query(stack, 'select 1 as one')).toEqual([{ one: 1 }]);
+  const after = parts(folder);
+  expect(after.map(({ pid }) => pid)).not.toEqual(before.map(({ pid }) => pid));
+  await stack.stop();
+  expect(after.map(isRunning)).toEqual([false, false]);
+});
+
+test('a number that another process has now is not taken for a part of the stack', async () => {
+  const folder = localDir();
+  await (await start(folder)).stop();
+  const path = join(folder, 'stack.json');
+  const state = JSON.parse(readFileSync(path, 'utf8'));
+  state.postgres = { pid: process.pid, started: 'long ago' };
+  writeFileSync(path, JSON.stringify(state));
+  await start(folder);
+  expect(parts(folder).map(isRunning)).toEqual([true, true]);
+});
+
+test('production is refused: it never runs on the embedded stack', async () => {
+  const folder = localDir();
+  await expect(start(folder, { ENVIRONMENT: 'production' })).rejects.toThrow(/^DATABASE_URL: is not set; production/);
+  expect(existsSync(folder)).toBe(false);
+});
+
+test('a wrong setting is a line that names it', async () => {
+  await expect(start(localDir(), { POSTGRES_PORT: 'many' })).rejects.toThrow(/^POSTGRES_PORT: give a whole number/);
+});
+
+const asRoot = process.getuid?.() === 0 ? test : test.skip;
+
+asRoot(
+  'where root keeps LOCAL_DIR to itself, Postgres gets a place that its user can reach, and keeps it',
+  async () => {
+    const folder = localDir();
+    chmodSync(dirname(folder), 0o700);
+    const first = await start(folder);
+    await query(first, `create table kept as select 'still here' as text`);
+    await first.stop();
+    const place = readlinkSync(join(folder, 'postgres'));
+    try {
+      expect(place).toMatch(/^\/var\/lib\/transfer-service\/data-[0-9a-f]{16}$/);
+      const second = await start(folder);
+      expect(await query(second, 'select text from kept')).toEqual([{ text: 'still here' }]);
+      await second.stop();
+
+      rmSync(folder, { recursive: true });
+      const anew = await start(folder);
+      await expect(query(anew, 'select text from kept')).rejects.toThrow('does not exist');
+      await anew.stop();
+    } finally {
+      rmSync(place, { recursive: true });
+    }
+  },
+);
