@@ -1,4 +1,5 @@
-import type { Handle } from '../database/database.js';
+import { Batcher } from '../database/batcher.js';
+import type { Database, Handle } from '../database/database.js';
 import type { Transfer } from '../database/generated/client.js';
 import type { TransferStatus } from '../database/generated/enums.js';
 import { newId } from '../ids.js';
@@ -22,44 +23,92 @@ export interface StatusChangeRequest {
  * Changes the status and makes the event with its deliveries, all in one statement: compare and set on the status that
  * the statement's own snapshot saw, so that of two changes at the same moment one wins and the other is refused.
  * The insert of a delivery is also the claim of its first attempt where `handover` takes it (design, The one path).
+ * Outside of a transaction, changes that arrive together are committed together.
  * @throws Refusal `not_found` | `invalid_transition`
  */
-export async function changeStatus(db: Handle, handover: Handover, request: StatusChangeRequest): Promise<Transfer> {
+export async function changeStatus(
+  db: Handle | Database,
+  handover: Handover,
+  request: StatusChangeRequest,
+): Promise<Transfer> {
   const createdAt = Date.now();
   const eventId = newId(createdAt);
-  const allowed = previousStatuses(request.to).filter((from) => request.from?.includes(from) ?? true);
-  const body = transferStatusChanged({
-    id: eventId,
-    transferId: request.transferId,
-    status: request.to,
-    createdAt,
-  });
-  const [row] = await db.query<Row>(CHANGE_STATUS, [
-    request.transferId,
-    request.clientId ?? null,
-    request.to,
-    allowed,
-    new Date(createdAt).toISOString(),
-    request.reason,
+  const { transferId, to: status } = request;
+  const change: Change = {
+    request,
+    allowed: previousStatuses(status).filter((from) => request.from?.includes(from) ?? true),
     eventId,
+    at: new Date(createdAt).toISOString(),
+    body: transferStatusChanged({ id: eventId, transferId, status, createdAt }),
+  };
+  const row = 'pool' in db ? await batcherOf(db, handover.claims).run(change) : await changeAlone(db, handover, change);
+  if (!row) throw new Refusal('not_found', 'There is no such transfer.');
+  if (!row.changed) throw refused(row.seen, status, change.allowed);
+  const { changed, deliveries } = row;
+  db.afterCommit(() => {
+    handover.committed({
+      eventId,
+      clientId: changed.client_id,
+      transferId,
+      type: TRANSFER_STATUS_CHANGED,
+      status,
+      body: change.body,
+      deliveries,
+    });
+  });
+  return toTransfer(changed);
+}
+
+interface Change {
+  request: StatusChangeRequest;
+  allowed: readonly TransferStatus[];
+  eventId: string;
+  at: string;
+  body: string;
+}
+
+const BATCH = 64;
+const BATCHES_AT_ONCE = 2;
+
+type ChangeBatcher = Batcher<Change, Row | undefined>;
+const batchers = new WeakMap<Database, Map<boolean, ChangeBatcher>>();
+
+function batcherOf(db: Database, claims: boolean): ChangeBatcher {
+  const known = batchers.get(db) ?? new Map<boolean, ChangeBatcher>();
+  batchers.set(db, known);
+  const batcher =
+    known.get(claims) ??
+    new Batcher<Change, Row | undefined>({
+      run: (changes) => changeAll(db, claims, changes),
+      size: BATCH,
+      concurrency: BATCHES_AT_ONCE,
+    });
+  known.set(claims, batcher);
+  return batcher;
+}
+
+async function changeAlone(db: Handle, handover: Handover, change: Change): Promise<Row | undefined> {
+  const [row] = await changeAll(db, handover.claims, [change]);
+  return row;
+}
+
+/** Each change's row, in the order given; undefined where there is no such transfer. */
+async function changeAll(db: Handle, claims: boolean, changes: readonly Change[]): Promise<(Row | undefined)[]> {
+  const rows = await db.query<Row>(CHANGE_STATUS, [
+    changes.map(({ request }) => request.transferId),
+    changes.map(({ request }) => request.clientId ?? null),
+    changes.map(({ request }) => request.to),
+    changes.map(({ allowed }) => `{${allowed.join()}}`),
+    changes.map(({ at }) => at),
+    changes.map(({ request }) => request.reason),
+    changes.map(({ eventId }) => eventId),
+    changes.map(({ body }) => body),
     TRANSFER_STATUS_CHANGED,
-    body,
-    handover.claims,
+    claims,
     LEASE.seconds,
   ]);
-  if (!row) throw new Refusal('not_found', 'There is no such transfer.');
-  if (!row.changed) throw refused(row.seen, request.to, allowed);
-  const event = {
-    eventId,
-    clientId: row.changed.client_id,
-    transferId: request.transferId,
-    type: TRANSFER_STATUS_CHANGED,
-    status: request.to,
-    body,
-    deliveries: row.deliveries,
-  };
-  db.afterCommit(() => handover.committed(event));
-  return toTransfer(row.changed);
+  const byEvent = new Map(rows.map((row) => [row.eventId, row]));
+  return changes.map(({ eventId }) => byEvent.get(eventId));
 }
 
 function refused(seen: TransferStatus, to: TransferStatus, allowed: readonly TransferStatus[]): Refusal {
@@ -76,6 +125,7 @@ function refused(seen: TransferStatus, to: TransferStatus, allowed: readonly Tra
 }
 
 interface Row {
+  eventId: string;
   seen: TransferStatus;
   changed: TransferRow | null;
   deliveries: FreshDelivery[];
@@ -113,40 +163,50 @@ function toTransfer(row: TransferRow): Transfer {
 
 /**
  * `seen` is read once and kept (materialized), so that an update that waited for another's commit compares the new row
- * with the old status and changes nothing. A delivery's id is a UUID version 7 with the event's time.
+ * with the old status and changes nothing. Of several changes of one transfer in `input` an update takes one alone. A delivery's id is a UUID version 7 with the event's time.
  */
 const CHANGE_STATUS = `
-with seen as materialized (
-  select id, status from transfers where id = $1::uuid and ($2::uuid is null or client_id = $2::uuid)
+with input as (
+  select * from unnest($1::uuid[], $2::uuid[], $3::transfer_status[], $4::text[], $5::timestamptz[], $6::text[],
+                       $7::uuid[], $8::text[])
+    as i(transfer_id, client_id, status, allowed, at, reason, event_id, body)
+), seen as materialized (
+  select i.*, t.status as seen
+    from input i join transfers t on t.id = i.transfer_id and (i.client_id is null or t.client_id = i.client_id)
+   order by i.transfer_id
 ), changed as (
-  update transfers t set status = $3::transfer_status, updated_at = $5::timestamptz
-    from seen
-   where t.id = seen.id and t.status = seen.status and seen.status = any($4::transfer_status[])
-  returning t.*
+  update transfers t set status = s.status, updated_at = s.at
+    from seen s
+   where t.id = s.transfer_id and t.status = s.seen and s.seen = any(s.allowed::transfer_status[])
+  returning s.event_id, s.at, s.reason, s.body, t.id, t.client_id, t.status, row_to_json(t) as transfer
 ), history as (
   insert into transfer_status_history (transfer_id, position, status, at, reason)
-  select c.id, (select max(h.position) + 1 from transfer_status_history h where h.transfer_id = $1::uuid),
-         $3::transfer_status, $5::timestamptz, $6::text
+  select c.id, (select max(h.position) + 1 from transfer_status_history h where h.transfer_id = c.id), c.status, c.at, c.reason
     from changed c
 ), receivers as (
-  select e.id, e.url, e.secret_envelope
-    from changed c join webhook_endpoints e on e.client_id = c.client_id and e.enabled and e.deleted_at is null
+  select e.id, e.client_id, e.url, e.secret_envelope
+    from webhook_endpoints e
+   where e.client_id in (select client_id from changed) and e.enabled and e.deleted_at is null
 ), event as (
   insert into events (id, client_id, transfer_id, type, body, created_at, outbox, lease_until)
-  select $7::uuid, c.client_id, c.id, $8::text, $9::text, $5::timestamptz,
-         case when exists (select from receivers) then 'attempt' else 'start' end::outbox_state,
-         case when $10::boolean and exists (select from receivers) then now() + $11::int * interval '1 second' else now() end
+  select c.event_id, c.client_id, c.id, $9::text, c.body, c.at,
+         case when exists (select from receivers r where r.client_id = c.client_id) then 'attempt' else 'start' end::outbox_state,
+         case when $10::boolean and exists (select from receivers r where r.client_id = c.client_id)
+              then now() + $11::int * interval '1 second' else now() end
     from changed c
 ), delivery as (
   insert into deliveries (id, event_id, endpoint_id, client_id, next_attempt_at, attempting_until, created_at)
-  select (substr($7::text, 1, 13) || '-7' || substr(gen_random_uuid()::text, 16))::uuid, $7::uuid, r.id, c.client_id,
-         $5::timestamptz, case when $10::boolean then now() + $11::int * interval '1 second' end, $5::timestamptz
-    from changed c cross join receivers r
-  returning id, endpoint_id
+  select (substr(c.event_id::text, 1, 13) || '-7' || substr(gen_random_uuid()::text, 16))::uuid, c.event_id, r.id, c.client_id,
+         c.at, case when $10::boolean then now() + $11::int * interval '1 second' end, c.at
+    from changed c join receivers r on r.client_id = c.client_id
+  returning id, event_id, endpoint_id
+), handed as (
+  select d.event_id, json_agg(json_build_object(
+           'deliveryId', d.id, 'endpointId', d.endpoint_id, 'url', r.url, 'secretEnvelope', r.secret_envelope)) as deliveries
+    from delivery d join receivers r on r.id = d.endpoint_id
+   group by d.event_id
 )
-select seen.status::text as seen,
-       (select row_to_json(c) from changed c) as changed,
-       (select coalesce(json_agg(json_build_object(
-                 'deliveryId', d.id, 'endpointId', d.endpoint_id, 'url', r.url, 'secretEnvelope', r.secret_envelope)), '[]')
-          from delivery d join receivers r on r.id = d.endpoint_id) as deliveries
-  from seen`;
+select s.event_id as "eventId", s.seen::text as seen, c.transfer as changed, coalesce(h.deliveries, '[]') as deliveries
+  from seen s
+  left join changed c on c.event_id = s.event_id
+  left join handed h on h.event_id = s.event_id`;

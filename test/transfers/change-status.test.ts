@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import type { TransferStatus } from '../../src/database/generated/enums.js';
 import type { CommittedEvent, Handover } from '../../src/outbox/handover.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
@@ -134,9 +135,7 @@ describe('changeStatus', () => {
       const results = await Promise.allSettled(
         targets
           .filter((to) => to !== 'PROCESSING' || round % 2 === 0)
-          .map((to) =>
-            changeStatus(db, recordingHandover(), { transferId: transfer.id, to, reason: null, from: ['CREATED'] }),
-          ),
+          .map((to) => changeStatus(db, recordingHandover(), { transferId: transfer.id, to, reason: null })),
       );
       expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
       for (const result of results) {
@@ -163,6 +162,39 @@ describe('changeStatus', () => {
     await holder.query('commit');
     holder.release();
     await refused;
+  });
+
+  it('commits changes that arrive together with few statements, each with its own outcome', async () => {
+    const transfers = await Promise.all(Array.from({ length: 30 }, () => makeTransfer(db, clientId)));
+    await makeEndpoint(db, clientId);
+    const handover = recordingHandover();
+    const commits = jest.spyOn(db.pool, 'query');
+    const changes = await Promise.allSettled([
+      ...transfers.map(({ id }) =>
+        changeStatus(db, handover, { transferId: id, clientId, to: 'PROCESSING', reason: null }),
+      ),
+      changeStatus(db, handover, { transferId: transfers[0]!.id, clientId, to: 'SENT', reason: null }),
+      changeStatus(db, handover, { transferId: clientId, clientId, to: 'SENT', reason: null }),
+    ]);
+    expect(commits).toHaveBeenCalledTimes(1);
+    commits.mockRestore();
+    expect(changes.map(({ status }) => status)).toEqual([...transfers.map(() => 'fulfilled'), 'rejected', 'rejected']);
+    expect(changes.slice(-2)).toMatchObject([
+      { reason: { code: 'invalid_transition' } },
+      { reason: { code: 'not_found' } },
+    ]);
+    expect(handover.events.map((event) => event.transferId).sort()).toEqual(transfers.map(({ id }) => id).sort());
+    expect(new Set(handover.events.map((event) => event.deliveries[0]?.deliveryId)).size).toBe(30);
+  });
+
+  it('does not let a change that Postgres refuses take the others of its batch with it', async () => {
+    const [good, bad] = [await makeTransfer(db, clientId), await makeTransfer(db, clientId)];
+    const [first, second] = await Promise.allSettled([
+      changeStatus(db, recordingHandover(), { transferId: good.id, to: 'PROCESSING', reason: null }),
+      changeStatus(db, recordingHandover(), { transferId: bad.id, to: 'PROCESSING', reason: 'a\u0000b' }),
+    ]);
+    expect(first).toMatchObject({ status: 'fulfilled', value: { status: 'PROCESSING' } });
+    expect(second.status).toBe('rejected');
   });
 
   it('hands over after the commit only, and not at all after a rollback', async () => {
