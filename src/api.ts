@@ -1,11 +1,14 @@
 import type { Client } from '@temporalio/client';
 import { openAuthority } from './auth/open-authority.js';
+import { untilSignalled } from './cli/signals.js';
+import { type Config, ConfigError } from './config.js';
+import { EnvelopeError } from './database/encryption.js';
 import { createApp } from './http/app.js';
 import { type Listening, listen } from './http/server.js';
 import type { Handover } from './outbox/handover.js';
 import { notifyHandover } from './outbox/notify.js';
 import { temporalSteering } from './outbox/steering.js';
-import { type Foundations, layFoundations, readinessOf, serveUntilSignalled } from './process.js';
+import { type Foundations, layFoundations, readinessOf, stopInOrder } from './process.js';
 import { lazyClient } from './temporal/connection.js';
 
 /** Opens the HTTP API on what there is, and listens. */
@@ -24,10 +27,11 @@ export async function startApi(
     readiness: readinessOf(foundations, temporal, false),
   });
   await authority.prepare().catch((error: unknown) => {
+    if (error instanceof EnvelopeError) throw new ConfigError([`MASTER_KEY: a signing key ${error.message}`]);
     // Postgres may be away at the start; keys are read when they are needed.
     foundations.log.warn({ err: error }, 'the signing keys could not be read yet');
   });
-  const listening = await listen(app, config);
+  const listening = await listen(app, config).catch(inConfigurationsWords(config));
   return {
     port: listening.port,
     async close() {
@@ -37,18 +41,32 @@ export async function startApi(
   };
 }
 
+/** What the system says of a port, as a line about the setting. */
+function inConfigurationsWords({ host, port }: Config): (error: NodeJS.ErrnoException) => never {
+  return (error) => {
+    if (error.code === 'EADDRINUSE')
+      throw new ConfigError([`PORT: ${port} is in use; give another, or 0 for a free one`]);
+    if (error.code === 'EACCES')
+      throw new ConfigError([`PORT: ${port} may not be used by this user; give one above 1023`]);
+    if (error.code === 'EADDRNOTAVAIL') throw new ConfigError([`HOST: ${host} is no address of this machine`]);
+    throw error;
+  };
+}
+
 /** The role `api`: accepts changes and leaves deliveries to workers. Prints `ready <base_url>` when it serves. */
 export async function runApi(env: NodeJS.ProcessEnv): Promise<void> {
+  const signalled = untilSignalled();
   const foundations = layFoundations(env, 'api');
   const { config, database, log } = foundations;
   const client = lazyClient(config.temporal);
   const handover = notifyHandover(database, log);
-  const api = await startApi(foundations, handover, () => client);
-  console.log(`ready ${config.baseUrl}`);
-  await serveUntilSignalled(log, [
-    () => api.close(),
-    () => handover.flush(),
-    () => client.connection.close(),
-    () => database.close(),
-  ]);
+  const rest = [() => handover.flush(), () => client.connection.close(), () => database.close()];
+  try {
+    const api = await startApi(foundations, handover, () => client);
+    rest.unshift(() => api.close());
+    console.log(`ready ${config.baseUrl}`);
+    await signalled;
+  } finally {
+    await stopInOrder(log, rest);
+  }
 }

@@ -2,12 +2,13 @@ import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { startApi } from './api.js';
 import { explain } from './cli/explain.js';
+import { untilSignalled } from './cli/signals.js';
 import { isConfigured } from './config.js';
 import { migrate } from './database/migrate.js';
 import { writeSandboxClient } from './local/sandbox-client.js';
 import { type Stack, startStack } from './local/stack.js';
 import { createDeliveryEngine } from './outbox/delivery-engine.js';
-import { layFoundations, serveUntilSignalled } from './process.js';
+import { layFoundations, stopInOrder } from './process.js';
 import { migrateTemporal } from './temporal/namespace.js';
 
 const tell = (line: string) => process.stderr.write(`${line}\n`);
@@ -17,23 +18,22 @@ const tell = (line: string) => process.stderr.write(`${line}\n`);
  * `ready <base_url>` on standard output when it serves, and returns when it has ended.
  */
 export async function runService(env: NodeJS.ProcessEnv): Promise<void> {
+  const signalled = untilSignalled();
   if (isConfigured(env)) {
-    await serve(env);
+    await serve(env, signalled);
     return;
   }
-  const called = new AbortController();
-  const callOff = () => called.abort(new Error('called off'));
-  process.once('SIGINT', callOff).once('SIGTERM', callOff);
-  const stack = await startStack(env, tell, called.signal);
-  process.off('SIGINT', callOff).off('SIGTERM', callOff);
+  const calledOff = new AbortController();
+  void signalled.then(() => calledOff.abort(new Error('called off')));
+  const stack = await startStack(env, tell, calledOff.signal);
   try {
-    await serve(stack.env, stack);
+    await serve(stack.env, signalled, stack);
   } finally {
     await stack.stop();
   }
 }
 
-async function serve(env: NodeJS.ProcessEnv, stack?: Stack): Promise<void> {
+async function serve(env: NodeJS.ProcessEnv, signalled: Promise<void>, stack?: Stack): Promise<void> {
   const foundations = layFoundations(env, 'service');
   const { config, database, log } = foundations;
   if (stack) {
@@ -44,10 +44,16 @@ async function serve(env: NodeJS.ProcessEnv, stack?: Stack): Promise<void> {
     introduce(stack, config.receivers.allowPrivate, path, made);
   }
   const engine = createDeliveryEngine(foundations);
-  engine.start();
-  const api = await startApi(foundations, engine.handover, () => engine.temporal.client?.client);
-  console.log(`ready ${config.baseUrl}`);
-  await serveUntilSignalled(log, [() => api.close(), () => engine.stop(), () => database.close()]);
+  const rest = [() => engine.stop(), () => database.close()];
+  try {
+    const api = await startApi(foundations, engine.handover, () => engine.temporal.client?.client);
+    rest.unshift(() => api.close());
+    engine.start();
+    console.log(`ready ${config.baseUrl}`);
+    await signalled;
+  } finally {
+    await stopInOrder(log, rest);
+  }
 }
 
 /** What a newcomer wants to know, on standard error. The credentials themselves stay in their file. */

@@ -52,9 +52,8 @@ async function temporalReachable(client: Client | undefined, namespace: string):
   return client !== undefined && (await isReachable(client, namespace));
 }
 
-/** Waits for Ctrl-C or SIGTERM, then ends the parts in order; a second signal ends the process at once. */
-export async function serveUntilSignalled(log: Log, parts: readonly (() => Promise<unknown>)[]): Promise<void> {
-  await untilSignalled();
+/** Ends the parts one after the other, what runs is finished first; a signal from now on ends the process at once. */
+export async function stopInOrder(log: Log, parts: readonly (() => Promise<unknown>)[]): Promise<void> {
   log.info('stopping: what runs is finished first; a second signal ends at once');
   void untilSignalled().then(() => process.exit(130));
   for (const stop of parts) {

@@ -47,9 +47,11 @@ with recursive clients as (
   select id from events
    where id in (select id from candidates) and outbox = $1::outbox_state and lease_until <= now()
      for update skip locked
+), leased as (
+  update events v set lease_until = now() + $4::int * interval '1 second'
+    from free where v.id = free.id ${RETURNING}
 )
-update events v set lease_until = now() + $4::int * interval '1 second'
-  from free where v.id = free.id ${RETURNING}`;
+select * from leased order by "eventId"`;
 
 /** Renews the lease on events that this process holds and that wait for their workflow. */
 export function renewLeases(db: Handle, eventIds: readonly string[]): Promise<LeasedEvent[]> {

@@ -28,8 +28,10 @@ export function temporalSteering(temporal: () => Client | undefined, retryDelays
     return client;
   };
   return {
-    retry: (db, clientId, deliveryId) => retryDelivery(db, connected(), retryDelays, clientId, deliveryId),
-    recover: () => Promise.reject(new Refusal('unavailable', 'Recovering is not there yet.')),
+    retry: async (db, clientId, deliveryId) => retryDelivery(db, connected(), retryDelays, clientId, deliveryId),
+    recover: async () => {
+      throw new Refusal('unavailable', 'Recovering is not there yet.');
+    },
   };
 }
 

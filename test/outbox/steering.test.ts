@@ -1,0 +1,78 @@
+import type { CommittedEvent } from '../../src/outbox/handover.js';
+import { temporalSteering } from '../../src/outbox/steering.js';
+import { commitEvent } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeClient } from '../support/factories.js';
+import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
+
+let db: TestDatabase;
+let temporal: TestTemporal;
+beforeAll(async () => {
+  [db, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
+}, 120_000);
+afterAll(async () => {
+  await temporal.close();
+  await db.drop();
+});
+
+const steering = () => temporalSteering(() => temporal.client, [0, 300_000]);
+
+async function sleeping(data: object = {}): Promise<CommittedEvent & { deliveryId: string }> {
+  const event = await commitEvent(db);
+  const nextAttemptAt = new Date(Date.now() + 300_000);
+  const rest = { attemptCount: 2, nextAttemptAt, attemptingUntil: null, ...data };
+  await db.prisma.delivery.updateMany({ where: { eventId: event.eventId }, data: rest });
+  return { ...event, deliveryId: event.deliveries[0]!.deliveryId };
+}
+
+async function signals(workflowId: string): Promise<unknown[]> {
+  const { events } = await temporal.client.workflow.getHandle(workflowId).fetchHistory();
+  return (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) =>
+    signal ? [JSON.parse(Buffer.from(signal.input!.payloads![0]!.data!).toString())] : [],
+  );
+}
+
+describe('retry', () => {
+  it('wakes a sleeping delivery for its next attempt, and starts its workflow where that trails behind', async () => {
+    const { clientId, eventId, deliveryId } = await sleeping();
+    await steering().retry(db, clientId, deliveryId);
+    await steering().retry(db, clientId, deliveryId);
+    expect(await signals(eventId)).toEqual([
+      { deliveryId, number: 3 },
+      { deliveryId, number: 3 },
+    ]);
+  });
+
+  it('makes one attempt, in a workflow of its own, at a delivery that has ended, however often it is asked at once', async () => {
+    const { clientId, deliveryId } = await sleeping({ status: 'failed', attemptCount: 7, nextAttemptAt: null });
+    await Promise.all([1, 2, 3].map(() => steering().retry(db, clientId, deliveryId)));
+    const description = await temporal.client.workflow.getHandle(`retry-${deliveryId}-8`).describe();
+    expect(description).toMatchObject({ type: 'retryDelivery', status: { name: 'RUNNING' } });
+  });
+
+  it('does nothing more while an attempt is in flight', async () => {
+    const { clientId, eventId, deliveryId } = await sleeping({ attemptingUntil: new Date(Date.now() + 30_000) });
+    await steering().retry(db, clientId, deliveryId);
+    await expect(temporal.client.workflow.getHandle(eventId).describe()).rejects.toThrow(/not found/i);
+  });
+
+  it.each([
+    ['disabled', { enabled: false }],
+    ['deleted', { deletedAt: new Date() }],
+  ])('is refused where the endpoint is %s', async (_, data) => {
+    const { clientId, deliveryId, deliveries } = await sleeping();
+    await db.prisma.endpoint.update({ where: { id: deliveries[0]!.endpointId }, data });
+    await expect(steering().retry(db, clientId, deliveryId)).rejects.toMatchObject({ code: 'endpoint_not_active' });
+  });
+
+  it("does not find another client's delivery", async () => {
+    const { deliveryId } = await sleeping();
+    await expect(steering().retry(db, await makeClient(db), deliveryId)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('says that it is unavailable while Temporal is away', async () => {
+    const { clientId, deliveryId } = await sleeping();
+    const away = temporalSteering(() => undefined, [0]);
+    await expect(away.retry(db, clientId, deliveryId)).rejects.toMatchObject({ code: 'unavailable' });
+  });
+});

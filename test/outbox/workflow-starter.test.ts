@@ -1,0 +1,158 @@
+import type { Client } from '@temporalio/client';
+import type { CommittedEvent } from '../../src/outbox/handover.js';
+import { WorkflowStarter, type WorkflowStarterOptions } from '../../src/outbox/workflow-starter.js';
+import { DeliveryState, WebhookIds } from '../../workflows/search-attributes.js';
+import { commitEvent } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeClient } from '../support/factories.js';
+import { silentLog } from '../support/silent-log.js';
+import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
+import { waitFor } from '../support/wait-for.js';
+
+let db: TestDatabase;
+let temporal: TestTemporal;
+const starters: WorkflowStarter[] = [];
+
+beforeAll(async () => {
+  [db, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
+}, 120_000);
+afterEach(async () => {
+  for (const starter of starters.splice(0)) await starter.stop();
+  await db.query(`update events set outbox = 'done'`, []);
+});
+afterAll(async () => {
+  await temporal.close();
+  await db.drop();
+});
+
+function openStarter(options: Partial<WorkflowStarterOptions> = {}): WorkflowStarter {
+  const starter = new WorkflowStarter({
+    db,
+    temporal: () => ({ client: temporal.client, eager: false }),
+    retryDelays: [0, 300_000],
+    workflows: 'every-event',
+    busy: () => false,
+    log: silentLog,
+    ...options,
+  });
+  starters.push(starter);
+  return starter;
+}
+
+/** An event whose first attempt has been made, as the lane leaves it. */
+async function attempted(status: 'succeeded' | 'pending', clientId?: string): Promise<CommittedEvent> {
+  const event = await commitEvent(db, clientId ? { clientId, endpoints: 0 } : {});
+  const ended = status === 'succeeded' && { nextAttemptAt: null, finishedAt: new Date() };
+  await db.prisma.delivery.updateMany({
+    where: { eventId: event.eventId },
+    data: { status, attemptCount: 1, attemptingUntil: null, ...ended },
+  });
+  await db.prisma.event.update({ where: { id: event.eventId }, data: { outbox: 'start', leaseUntil: new Date(0) } });
+  return event;
+}
+
+const done = ({ eventId }: CommittedEvent) =>
+  waitFor('the event to be marked', async () => {
+    const { outbox } = await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } });
+    return outbox === 'done';
+  });
+const describeWorkflow = ({ eventId }: CommittedEvent) => temporal.client.workflow.getHandle(eventId).describe();
+
+describe('WorkflowStarter', () => {
+  it('starts one workflow for each event, with what an operator reads and filters by, and marks the event', async () => {
+    const event = await attempted('pending');
+    openStarter().start();
+    await done(event);
+    const description = await describeWorkflow(event);
+    expect(description).toMatchObject({ type: 'deliverEvent', taskQueue: 'webhook-deliveries' });
+    expect(description.typedSearchAttributes.get(DeliveryState)).toBe('retrying');
+    expect(description.typedSearchAttributes.get(WebhookIds)).toEqual([event.deliveries[0]!.endpointId]);
+    expect(await description.staticSummary()).toBe('transfer.status_changed PROCESSING → 1 endpoint');
+  });
+
+  it('puts neither URL nor secret nor body into the history', async () => {
+    const event = await attempted('pending');
+    openStarter().start();
+    await done(event);
+    const history = JSON.stringify(await temporal.client.workflow.getHandle(event.eventId).fetchHistory());
+    const [input] = [...history.matchAll(/"data":"([^"]+)"/g)].map(([, data]) =>
+      Buffer.from(data!, 'base64').toString(),
+    );
+    expect(input).toContain('hooks.example.com');
+    for (const secret of [event.deliveries[0]!.url, event.deliveries[0]!.secretEnvelope, '"version"']) {
+      expect(history).not.toContain(secret);
+      expect(input).not.toContain(secret);
+    }
+  });
+
+  it('counts a workflow that has started already as started: a crash between start and mark', async () => {
+    const event = await attempted('pending');
+    openStarter().start();
+    await done(event);
+    const { runId } = await describeWorkflow(event);
+    await db.prisma.event.update({ where: { id: event.eventId }, data: { outbox: 'start', leaseUntil: new Date(0) } });
+    await done(event);
+    expect((await describeWorkflow(event)).runId).toBe(runId);
+  });
+
+  it('where WORKFLOWS=retries-only starts none for what is delivered everywhere', async () => {
+    const [delivered, pending] = [await attempted('succeeded'), await attempted('pending')];
+    openStarter({ workflows: 'retries-only' }).start();
+    await Promise.all([done(delivered), done(pending)]);
+    await expect(describeWorkflow(delivered)).rejects.toThrow(/not found/i);
+    expect((await describeWorkflow(pending)).status.name).toBe('RUNNING');
+  });
+
+  it('lets events wait while Temporal is away, and starts them when it is back, oldest first of each client', async () => {
+    const clientId = await makeClient(db);
+    const events = [await attempted('pending')];
+    for (let i = 0; i < 3; i++) events.push(await attempted('pending', clientId));
+    let connected: { client: Client; eager: boolean } | undefined;
+    const started: string[] = [];
+    const recording = {
+      workflow: {
+        start: async (_type: string, { workflowId }: { workflowId: string }) => void started.push(workflowId),
+      },
+    } as unknown as Client;
+    const starter = openStarter({ temporal: () => connected });
+    starter.start();
+    starter.ready([events[0]!.eventId], true);
+    expect(await db.prisma.event.count({ where: { outbox: 'start' } })).toBe(4);
+    connected = { client: recording, eager: false };
+    starter.nudge();
+    await Promise.all(events.map(done));
+    const own = events.slice(1).map(({ eventId }) => eventId);
+    expect(started.filter((id) => own.includes(id))).toEqual(own);
+    expect(new Set(started).size).toBe(4);
+  });
+
+  it('gives an event back that could not be started, and tries again', async () => {
+    const event = await attempted('pending');
+    let calls = 0;
+    const flaky = {
+      workflow: {
+        start: async () => {
+          calls++;
+          if (calls === 1) throw new Error('14 UNAVAILABLE');
+        },
+      },
+    } as unknown as Client;
+    openStarter({ temporal: () => ({ client: flaky, eager: false }) }).start();
+    await done(event);
+    expect(calls).toBe(2);
+  });
+
+  it('serves clients in turn: the backlog of one does not hold up another', async () => {
+    const loud = await attempted('pending');
+    const flood: CommittedEvent[] = [loud];
+    for (let i = 0; i < 120; i++) flood.push(await attempted('pending', loud.clientId));
+    const quiet = await attempted('pending');
+    const started: string[] = [];
+    const recording = {
+      workflow: { start: async (_: string, { workflowId }: { workflowId: string }) => void started.push(workflowId) },
+    } as unknown as Client;
+    openStarter({ temporal: () => ({ client: recording, eager: false }) }).start();
+    await Promise.all([...flood, quiet].map(done));
+    expect(started.indexOf(quiet.eventId)).toBeLessThan(50);
+  });
+});
