@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import { inspect } from 'node:util';
+import { ConfigError, isConfigured, loadConfig, readEnvironment, settings } from '../src/config.js';
+
+const MASTER_KEY = randomBytes(32).toString('base64');
+const PASSWORD = 'hunter2-of-postgres';
+const SANDBOX = {
+  ENVIRONMENT: 'sandbox',
+  DATABASE_URL: `postgresql://app:${PASSWORD}@db.internal/app`,
+  TEMPORAL_ADDRESS: 'temporal.internal:7233',
+  MASTER_KEY,
+};
+const PRODUCTION = { ...SANDBOX, ENVIRONMENT: 'production', BASE_URL: 'https://api.example.com' };
+
+function linesOf(env: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    loadConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.lines;
+    throw error;
+  }
+  return [];
+}
+
+describe('the configuration', () => {
+  it('has the defaults of the contract', () => {
+    expect(loadConfig(SANDBOX)).toMatchObject({
+      environment: 'sandbox',
+      baseUrl: 'http://localhost:3000',
+      authUrl: 'http://localhost:3000',
+      accessTokenLifetime: 3_600_000,
+      retryDelays: [0, 300_000, 1_800_000, 7_200_000, 21_600_000, 86_400_000],
+      disableAfter: 432_000_000,
+      workflows: 'every-event',
+      receivers: { allowPrivate: false, blocked: [] },
+      rateLimit: 100,
+      maxEndpoints: 20,
+      retention: 7_776_000_000,
+      metrics: undefined,
+    });
+  });
+
+  it.each([
+    ['PORT', '70000'],
+    ['PORT', 'http'],
+    ['ENVIRONMENT', 'staging'],
+    ['DATABASE_URL', 'mysql://x'],
+    ['DATABASE_URL', 'postgresql://[x'],
+    ['TEMPORAL_ADDRESS', 'http://temporal:7233'],
+    ['TEMPORAL_NAMESPACE', 'a b'],
+    ['BASE_URL', 'api.example.com'],
+    ['BASE_URL', 'https://api.example.com/'],
+    ['BASE_URL', 'https://user@api.example.com'],
+    ['AUTH_URL', 'ftp://auth.example.com'],
+    ['MASTER_KEY', 'short'],
+    ['MASTER_KEY_PREVIOUS', randomBytes(31).toString('base64')],
+    ['ACCESS_TOKEN_LIFETIME', '1 hour'],
+    ['DELIVERY_RETRY_DELAYS', '0s,soon'],
+    ['DISABLE_AFTER', '-1d'],
+    ['WORKFLOWS', 'some'],
+    ['ALLOW_PRIVATE_RECEIVERS', 'yes'],
+    ['BLOCKED_RECEIVERS', '10.0.0.0'],
+    ['ALLOWED_NETWORKS', '10.0.0.0/33'],
+    ['TRUSTED_PROXIES', 'localhost'],
+    ['RATE_LIMIT', '0'],
+    ['MAX_ENDPOINTS', '1.5'],
+    ['RETENTION', 'forever'],
+    ['METRICS_PORT', '-1'],
+    ['LOG_LEVEL', 'loud'],
+    ['DATABASE_POOL_SIZE', '1'],
+  ])('%s=%s is one line that names the variable and what would be right', (name, value) => {
+    const lines = linesOf({ ...SANDBOX, [name]: value });
+    expect(lines).toEqual([expect.stringMatching(new RegExp(`^${name}: .*\\bgive\\b`))]);
+  });
+
+  it.each(['ENVIRONMENT', 'DATABASE_URL', 'TEMPORAL_ADDRESS', 'MASTER_KEY'])('%s has no default', (name) => {
+    for (const value of [undefined, '']) {
+      expect(linesOf({ ...SANDBOX, [name]: value })).toEqual([expect.stringMatching(`^${name}: is not set`)]);
+    }
+  });
+
+  it('names every mistake at once', () => {
+    expect(linesOf({ ...SANDBOX, PORT: 'x', WORKFLOWS: 'x' })).toHaveLength(2);
+  });
+
+  it('starts in production with secure settings', () => {
+    expect(linesOf(PRODUCTION)).toEqual([]);
+  });
+
+  it.each([
+    ['BASE_URL', { BASE_URL: 'http://api.example.com', AUTH_URL: 'https://auth.example.com' }],
+    ['BASE_URL', { BASE_URL: '', AUTH_URL: 'https://auth.example.com' }],
+    ['AUTH_URL', { AUTH_URL: 'http://auth.example.com' }],
+    ['MASTER_KEY', { MASTER_KEY: '' }],
+    ['MASTER_KEY', { MASTER_KEY: Buffer.alloc(32).toString('base64') }],
+    ['MASTER_KEY', { MASTER_KEY: Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64') }],
+    ['MASTER_KEY', { MASTER_KEY: Buffer.alloc(32, 'a').toString('base64') }],
+    ['ALLOW_PRIVATE_RECEIVERS', { ALLOW_PRIVATE_RECEIVERS: 'true' }],
+  ])('production refuses an insecure %s and names it', (name, change) => {
+    expect(linesOf({ ...PRODUCTION, ...change })).toEqual([expect.stringMatching(`^${name}: `)]);
+  });
+
+  it('shows no secret when it is printed, nor in a mistake', () => {
+    expect(inspect(loadConfig(SANDBOX), { depth: 9 })).not.toMatch(
+      new RegExp(`${PASSWORD}|${MASTER_KEY.slice(0, 20)}`),
+    );
+    const lines = linesOf({ ...SANDBOX, DATABASE_URL: `mysql://${PASSWORD}`, MASTER_KEY: `${MASTER_KEY}AAAA` });
+    expect(lines.join()).not.toMatch(new RegExp(`${PASSWORD}|${MASTER_KEY.slice(0, 20)}`));
+  });
+
+  it('counts as configured where either database is named', () => {
+    expect([{}, { DATABASE_URL: 'x' }, { TEMPORAL_ADDRESS: 'x' }].map(isConfigured)).toEqual([false, true, true]);
+  });
+
+  it('gives each variable a meaning, and a default that can be read', () => {
+    expect(() => readEnvironment({})).not.toThrow();
+    for (const { meaning } of Object.values(settings)) expect(meaning).toMatch(/\.$/);
+  });
+});

@@ -1,0 +1,46 @@
+import type { CommittedEvent } from '../../src/outbox/handover.js';
+import { listenForEvents, notifyHandover } from '../../src/outbox/notify.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { silentLog } from '../support/silent-log.js';
+import { waitFor } from '../support/wait-for.js';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+const event = {} as CommittedEvent;
+
+describe('telling workers of events', () => {
+  it('reaches a worker that listens, once for many events at the same moment', async () => {
+    let told = 0;
+    const listener = listenForEvents(db.url, () => void told++, silentLog);
+    try {
+      await waitFor('the listener to be connected', () => told === 1);
+      const handover = notifyHandover(db, silentLog);
+      for (let i = 0; i < 100; i++) handover.committed(event);
+      await waitFor('the notification', () => told > 1);
+      await handover.flush();
+      await db.query('select 1', []);
+      expect(told).toBe(2);
+    } finally {
+      await listener.stop();
+    }
+  });
+
+  it('connects again when the connection is lost, and looks for what it missed', async () => {
+    let told = 0;
+    const listener = listenForEvents(db.url, () => void told++, silentLog);
+    try {
+      await waitFor('the listener to be connected', () => told === 1);
+      await db.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like 'listen%'`,
+        [],
+      );
+      await waitFor('the listener to be back', () => told === 2);
+    } finally {
+      await listener.stop();
+    }
+  });
+});
