@@ -53,7 +53,7 @@ export async function deliverEvent(input: DeliverEventInput): Promise<DeliveryPr
           clientId: input.clientId,
           webhookId: delivery.webhookId,
           number,
-          trigger: isAsked() ? 'manual' : ladderStart > 0 ? 'recover' : 'schedule',
+          trigger: isAsked() ? 'manual' : owner === null ? 'schedule' : 'recover',
           owner,
           nextDelay: delayAfter(input.ladder, number - ladderStart),
           single: false,

@@ -1,4 +1,5 @@
 import { createActivities } from '../../activities/deliver.js';
+import { createRecoverActivities } from '../../activities/recover.js';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
@@ -65,7 +66,10 @@ export function createDeliveryEngine(dependencies: {
   });
   const temporal = new TemporalWorker({
     temporal: config.temporal,
-    activities: createActivities({ ...attempts, places, onPlaceFree: () => lane.pump() }),
+    activities: {
+      ...createActivities({ ...attempts, places, onPlaceFree: () => lane.pump() }),
+      ...createRecoverActivities({ database, temporal: () => temporal.client, retryDelays }),
+    },
     onConnected: () => starter.nudge(),
     log,
   });

@@ -4,7 +4,7 @@ import { isUnreachable } from '../database/faults.js';
 import type { Log } from '../telemetry/log.js';
 import { startDeliverEvent } from '../temporal/start-deliver-event.js';
 import type { LeasedEvent } from './events.js';
-import { readStarts } from './read-starts.js';
+import { readRecoveredStarts, readStarts, type WorkflowStart } from './read-starts.js';
 import type { WorkflowStarterOptions } from './workflow-starter.js';
 
 const INTERVAL = 60_000;
@@ -44,22 +44,29 @@ export class Reconcile {
 
   /** One pass; answers how many workflows it started. */
   async now(): Promise<number> {
-    const { db, temporal, retryDelays, log } = this.options;
+    const { temporal, log } = this.options;
     const connected = temporal();
     if (!connected) return 0;
     let started = 0;
     try {
-      const overdue = await db.query<LeasedEvent>(OVERDUE, [OVERDUE_MINUTES, BATCH]);
-      for (const { event, input } of await readStarts(db, overdue, retryDelays)) {
-        if (await this.#runs(event.eventId)) continue;
-        await startDeliverEvent(connected.client, input, { ...event, eager: false, reuse: 'restart' });
-        log.warn({ event_id: event.eventId }, 'an overdue event had no running workflow: started again');
+      for (const start of await this.#overdue()) {
+        if (await this.#runs(start.workflowId)) continue;
+        await startDeliverEvent(connected.client, start, { eager: false, reuse: 'restart' });
+        log.warn({ workflow_id: start.workflowId }, 'an overdue delivery had no running workflow: started again');
         started++;
       }
     } catch (error) {
       log[isUnreachable(error) ? 'warn' : 'error']({ err: error }, 'reconcile failed; tried again in a minute');
     }
     return started;
+  }
+
+  async #overdue(): Promise<WorkflowStart[]> {
+    const { db, retryDelays } = this.options;
+    const events = await db.query<LeasedEvent>(OVERDUE_EVENTS, [OVERDUE_MINUTES, BATCH]);
+    const recovered = await db.query<{ id: string }>(OVERDUE_RECOVERED, [OVERDUE_MINUTES, BATCH]);
+    const ids = recovered.map(({ id }) => id);
+    return [...(await readStarts(db, events, retryDelays)), ...(await readRecoveredStarts(db, ids, retryDelays))];
   }
 
   async #runs(workflowId: string): Promise<boolean> {
@@ -73,10 +80,13 @@ export class Reconcile {
   }
 }
 
-const OVERDUE = `
+const OVERDUE = `d.status = 'pending' and d.next_attempt_at < now() - $1::int * interval '1 minute'`;
+
+const OVERDUE_EVENTS = `
 select v.id as "eventId", v.client_id as "clientId", v.transfer_id as "transferId", v.type, v.body
   from events v
  where v.outbox = 'done' and v.id in (
-   select d.event_id from deliveries d
-    where d.status = 'pending' and d.owner is null and d.next_attempt_at < now() - $1::int * interval '1 minute'
-    order by random() limit $2::int)`;
+   select d.event_id from deliveries d where ${OVERDUE} and d.owner is null order by random() limit $2::int)`;
+
+const OVERDUE_RECOVERED = `
+select d.id from deliveries d where ${OVERDUE} and d.owner is not null order by random() limit $2::int`;

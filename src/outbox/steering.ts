@@ -5,9 +5,13 @@ import type { Handle } from '../database/database.js';
 import { Refusal } from '../refusal.js';
 import { deliverEventOptions } from '../temporal/start-deliver-event.js';
 import { hostOf } from '../webhooks/make-attempt.js';
-import type { Steering } from '../webhooks/steering.js';
+import { countRecoverable } from '../webhooks/recover.js';
+import type { RecoverRange, Steering } from '../webhooks/steering.js';
 import type { LeasedEvent } from './events.js';
 import { readStarts } from './read-starts.js';
+
+/** Less than the transaction of an `Idempotency-Key` may take, ms. */
+const TEMPORAL_DEADLINE = 5_000;
 
 interface Target extends LeasedEvent {
   deliveryId: string;
@@ -22,47 +26,43 @@ interface Target extends LeasedEvent {
 
 /** What clients may ask of their deliveries, carried out by Temporal. `temporal` gives undefined while it is away. */
 export function temporalSteering(temporal: () => Client | undefined, retryDelays: readonly number[]): Steering {
-  const connected = () => {
+  /** @throws Refusal unavailable, where Temporal does not answer */
+  const withTemporal = async <T>(work: (client: Client) => Promise<T>): Promise<T> => {
     const client = temporal();
-    if (!client) throw new Refusal('unavailable', 'Temporal cannot be reached, so nothing was retried; try again.');
-    return client;
+    if (!client) throw unavailable();
+    try {
+      return await client.connection.withDeadline(Date.now() + TEMPORAL_DEADLINE, () => work(client));
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      throw unavailable(error);
+    }
   };
   return {
-    retry: async (db, clientId, deliveryId) => retryDelivery(db, connected(), retryDelays, clientId, deliveryId),
-    recover: async () => {
-      throw new Refusal('unavailable', 'Recovering is not there yet.');
+    async retry(db, clientId, deliveryId) {
+      const [target] = await db.query<Target>(TARGET, [deliveryId, clientId]);
+      if (!target) throw new Refusal('not_found', 'There is no such delivery.');
+      if (!target.endpointActive) {
+        throw new Refusal('endpoint_not_active', 'The endpoint of this delivery is disabled or deleted.');
+      }
+      if (target.inFlight) return;
+      await withTemporal((client) =>
+        target.status === 'pending' ? wake(db, client, retryDelays, target) : attemptOnce(client, target),
+      );
+    },
+    async recover(db, clientId, endpointId, range) {
+      const count = await countRecoverable(db, { clientId, endpointId, ...range });
+      const url = await urlOf(db, clientId, endpointId);
+      await withTemporal((client) => startRecover(client, { clientId, endpointId, url, count, range }));
+      return count;
     },
   };
 }
 
-/**
- * One attempt now (contract, `POST /deliveries/{id}/retry`). A sleeping delivery is woken by signalWithStart, which also
- * works where its workflow trails behind; for one that has ended, a workflow of its own makes one attempt.
- * @param clientId whose it must be; null: anybody's (the operator)
- * @throws Refusal not_found | endpoint_not_active | unavailable
- */
-export async function retryDelivery(
-  db: Handle,
-  temporal: Client,
-  retryDelays: readonly number[],
-  clientId: string | null,
-  deliveryId: string,
-): Promise<void> {
-  const [target] = await db.query<Target>(TARGET, [deliveryId, clientId]);
-  if (!target) throw new Refusal('not_found', 'There is no such delivery.');
-  if (!target.endpointActive) {
-    throw new Refusal('endpoint_not_active', 'The endpoint of this delivery is disabled or deleted.');
-  }
-  if (target.inFlight) return;
-  try {
-    await (target.status === 'pending' ? wake(db, temporal, retryDelays, target) : attemptOnce(temporal, target));
-  } catch (error) {
-    throw new Refusal('unavailable', 'Temporal cannot be reached, so nothing was retried; try again.', [], {
-      cause: error,
-    });
-  }
+function unavailable(cause?: unknown): Refusal {
+  return new Refusal('unavailable', 'Temporal cannot be reached, so nothing was done; try again.', [], { cause });
 }
 
+/** signalWithStart, so that it works where the workflow trails behind, and while no worker runs. */
 async function wake(db: Handle, temporal: Client, retryDelays: readonly number[], target: Target): Promise<void> {
   const signal = { deliveryId: target.deliveryId, number: target.attemptCount + 1 };
   if (target.owner !== null) {
@@ -72,38 +72,31 @@ async function wake(db: Handle, temporal: Client, retryDelays: readonly number[]
   const [start] = await readStarts(db, [target], retryDelays);
   if (!start) return;
   await temporal.workflow.signalWithStart('deliverEvent', {
-    ...deliverEventOptions(start.input, target),
+    ...deliverEventOptions(start),
     workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
     signal: 'retryNow',
     signalArgs: [signal],
   });
 }
 
+/** A delivery that has ended gets one more attempt, in a workflow of its own that an operator sees. */
 async function attemptOnce(temporal: Client, target: Target): Promise<void> {
+  const { deliveryId, clientId, webhookId, owner } = target;
   const number = target.attemptCount + 1;
   const host = hostOf(target.url);
   try {
     await temporal.workflow.start('retryDelivery', {
-      workflowId: `retry-${target.deliveryId}-${number}`,
+      workflowId: `retry-${deliveryId}-${number}`,
       taskQueue: TASK_QUEUE,
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      args: [
-        {
-          deliveryId: target.deliveryId,
-          clientId: target.clientId,
-          webhookId: target.webhookId,
-          host,
-          number,
-          owner: target.owner,
-        },
-      ],
-      priority: { fairnessKey: target.clientId },
+      args: [{ deliveryId, clientId, webhookId, host, number, owner }],
+      priority: { fairnessKey: clientId },
       staticSummary: `retry by hand → ${host}, attempt ${number}`,
       typedSearchAttributes: [
-        { key: ClientId, value: target.clientId },
+        { key: ClientId, value: clientId },
         { key: TransferId, value: target.transferId },
         { key: EventType, value: target.type },
-        { key: WebhookIds, value: [target.webhookId] },
+        { key: WebhookIds, value: [webhookId] },
         { key: DeliveryState, value: 'retrying' },
       ],
     });
@@ -111,6 +104,43 @@ async function attemptOnce(temporal: Client, target: Target): Promise<void> {
     // Asked for twice at the same moment: one attempt.
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
+}
+
+interface Recover {
+  clientId: string;
+  endpointId: string;
+  url: string;
+  count: number;
+  range: RecoverRange;
+}
+
+/** One at a time for each endpoint: the workflow's id is the endpoint's. */
+async function startRecover(temporal: Client, { clientId, endpointId, url, count, range }: Recover): Promise<void> {
+  const host = hostOf(url);
+  try {
+    await temporal.workflow.start('recoverEndpoint', {
+      workflowId: `recover-${endpointId}`,
+      taskQueue: TASK_QUEUE,
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      args: [{ clientId, webhookId: endpointId, host, ...range, count }],
+      priority: { fairnessKey: clientId },
+      staticSummary: `recover ${count} deliveries → ${host}`,
+      typedSearchAttributes: [
+        { key: ClientId, value: clientId },
+        { key: WebhookIds, value: [endpointId] },
+      ],
+    });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    throw new Refusal('recover_in_progress', 'A recovery of this endpoint runs already; wait for its end.');
+  }
+}
+
+async function urlOf(db: Handle, clientId: string, id: string): Promise<string> {
+  const endpoint = await db.prisma.endpoint.findFirst({ where: { id, clientId, deletedAt: null } });
+  if (!endpoint) throw new Refusal('not_found', 'There is no such endpoint.');
+  if (!endpoint.enabled) throw new Refusal('endpoint_not_active', 'The endpoint is disabled.');
+  return endpoint.url;
 }
 
 const TARGET = `
@@ -121,4 +151,4 @@ select d.id as "deliveryId", d.endpoint_id as "webhookId", e.url, d.owner, d.sta
   from deliveries d
   join webhook_endpoints e on e.id = d.endpoint_id
   join events v on v.id = d.event_id
- where d.id = $1::uuid and ($2::uuid is null or d.client_id = $2::uuid)`;
+ where d.id = $1::uuid and d.client_id = $2::uuid`;

@@ -115,15 +115,16 @@ export class WorkflowStarter {
     let fault: unknown;
     const starts = await readStarts(db, leased, retryDelays);
     await Promise.all(
-      starts.map(({ event, input }) =>
+      starts.map((start) =>
         limit(async () => {
+          const { eventId, deliveries } = start.input;
           try {
-            const needed = workflows === 'every-event' || input.deliveries.some(({ status }) => status === 'pending');
-            if (needed) await startDeliverEvent(client, input, { ...event, eager, reuse: 'start-once' });
-            done.push(event.eventId);
+            const needed = workflows === 'every-event' || deliveries.some(({ status }) => status === 'pending');
+            if (needed) await startDeliverEvent(client, start, { eager, reuse: 'start-once' });
+            done.push(eventId);
           } catch (error) {
             fault = error;
-            failed.push(event.eventId);
+            failed.push(eventId);
           }
         }),
       ),

@@ -1,25 +1,20 @@
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import { type DeliverEventInput, stateOf, TASK_QUEUE } from '../../workflows/deliver-event.input.js';
+import { stateOf, TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { ClientId, DeliveryState, EventType, TransferId, WebhookIds } from '../../workflows/search-attributes.js';
+import type { WorkflowStart } from '../outbox/read-starts.js';
 
 export interface StartOptions {
-  transferId: string;
-  type: string;
   /** Run the first task at once on the worker in this process (needs the worker's own connection). */
   eager: boolean;
   /** `restart`: the workflow is gone or has been terminated, and there is something left to do. */
   reuse: 'start-once' | 'restart';
 }
 
-/** Starts the workflow of an event; its id is the event's. One that has started already counts as success. */
-export async function startDeliverEvent(
-  client: Client,
-  input: DeliverEventInput,
-  options: StartOptions,
-): Promise<void> {
+/** Starts a workflow `deliverEvent`. One that has started already counts as success. */
+export async function startDeliverEvent(client: Client, start: WorkflowStart, options: StartOptions): Promise<void> {
   try {
     await client.workflow.start('deliverEvent', {
-      ...deliverEventOptions(input, options),
+      ...deliverEventOptions(start),
       workflowIdReusePolicy: options.reuse === 'restart' ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
       requestEagerStart: options.eager,
     });
@@ -29,18 +24,18 @@ export async function startDeliverEvent(
 }
 
 /** What every start of `deliverEvent` carries, signalWithStart too: ids, and what an operator reads and filters by. */
-export function deliverEventOptions(input: DeliverEventInput, options: Pick<StartOptions, 'transferId' | 'type'>) {
+export function deliverEventOptions({ workflowId, event, input }: WorkflowStart) {
   const { length } = input.deliveries;
   return {
-    workflowId: input.eventId,
+    workflowId,
     taskQueue: TASK_QUEUE,
-    args: [input] as [DeliverEventInput],
+    args: [input],
     priority: { fairnessKey: input.clientId },
     staticSummary: `${input.title} → ${length === 1 ? '1 endpoint' : `${length} endpoints`}`,
     typedSearchAttributes: [
       { key: ClientId, value: input.clientId },
-      { key: TransferId, value: options.transferId },
-      { key: EventType, value: options.type },
+      { key: TransferId, value: event.transferId },
+      { key: EventType, value: event.type },
       { key: WebhookIds, value: input.deliveries.map((delivery) => delivery.webhookId) },
       { key: DeliveryState, value: stateOf(input.deliveries) },
     ],

@@ -1,3 +1,4 @@
+import '../support/quiet-temporal.js';
 import { ApplicationFailure } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createActivities } from '../../activities/deliver.js';

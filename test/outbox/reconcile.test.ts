@@ -51,6 +51,15 @@ describe('reconcile', () => {
     expect(await status(eventId)).toBe('RUNNING');
   });
 
+  it('starts the workflow of a recovered delivery again under the name that owns it', async () => {
+    const eventId = await passedOn(11);
+    const { id } = await db.prisma.delivery.findFirstOrThrow({ where: { eventId } });
+    await db.prisma.delivery.update({ where: { id }, data: { owner: `recover-${id}-2`, ladderStart: 2 } });
+    await reconcile().now();
+    expect(await status(`recover-${id}-2`)).toBe('RUNNING');
+    await expect(status(eventId)).rejects.toThrow(/not found/i);
+  });
+
   it('leaves an event to the sweep that has not been passed on', async () => {
     const eventId = await passedOn(11);
     await db.prisma.event.update({ where: { id: eventId }, data: { outbox: 'start' } });

@@ -76,3 +76,32 @@ describe('retry', () => {
     await expect(away.retry(db, clientId, deliveryId)).rejects.toMatchObject({ code: 'unavailable' });
   });
 });
+
+describe('recover', () => {
+  const range = { since: 0, until: Date.now() + 60_000 };
+
+  it('answers how many there are and runs once at a time for each endpoint', async () => {
+    const { clientId, deliveries } = await sleeping({ status: 'failed', attemptCount: 7, nextAttemptAt: null });
+    const { endpointId } = deliveries[0]!;
+    expect(await steering().recover(db, clientId, endpointId, range)).toBe(1);
+    const again = steering().recover(db, clientId, endpointId, range);
+    await expect(again).rejects.toMatchObject({ code: 'recover_in_progress' });
+    const handle = temporal.client.workflow.getHandle(`recover-${endpointId}`);
+    expect(await (await handle.describe()).staticSummary()).toBe('recover 1 deliveries → hooks.example.com');
+    await handle.terminate();
+    expect(await steering().recover(db, clientId, endpointId, range)).toBe(1);
+  });
+
+  it('is refused for a disabled endpoint, a deleted one, and that of another client', async () => {
+    const { clientId, deliveries } = await sleeping();
+    const { endpointId } = deliveries[0]!;
+    const other = steering().recover(db, await makeClient(db), endpointId, range);
+    await expect(other).rejects.toMatchObject({ code: 'not_found' });
+    await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
+    const disabled = steering().recover(db, clientId, endpointId, range);
+    await expect(disabled).rejects.toMatchObject({ code: 'endpoint_not_active' });
+    await db.prisma.endpoint.update({ where: { id: endpointId }, data: { deletedAt: new Date() } });
+    const deleted = steering().recover(db, clientId, endpointId, range);
+    await expect(deleted).rejects.toMatchObject({ code: 'not_found' });
+  });
+});

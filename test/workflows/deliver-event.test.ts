@@ -110,6 +110,27 @@ async function spacings(workflowId: string): Promise<number[]> {
   return scheduled.slice(1).map((at, i) => at - (completed[i] ?? 0));
 }
 
+describe('recoverEndpoint', () => {
+  it('goes on batch by batch until there are no more', async () => {
+    const taskQueue = `recover-${++queue}`;
+    const asked: (string | null)[] = [];
+    const activities = {
+      async recoverBatch({ after }: { after: string | null }) {
+        asked.push(after);
+        return asked.length < 3 ? { recovered: 20, after: `d${asked.length}` } : { recovered: 7, after: null };
+      },
+    };
+    const connection = env.nativeConnection;
+    const worker = await Worker.create({ connection, taskQueue, workflowBundle: { codePath }, activities });
+    const scope = { clientId: newId(), webhookId: newId(), host: 'hooks.example.com', since: 0, until: 1, count: 47 };
+    const recovered = await worker.runUntil(
+      env.client.workflow.execute('recoverEndpoint', { taskQueue, workflowId: newId(), args: [scope] }),
+    );
+    expect(recovered).toBe(47);
+    expect(asked).toEqual([null, 'd1', 'd2']);
+  });
+});
+
 describe('deliverEvent', () => {
   it('climbs the whole ladder of 32 h 35 m in seven attempts, each spaced as the spec says, and fails with the reason', async () => {
     const { failure, requests, eventId } = await run([delivery()], refused);

@@ -1,0 +1,56 @@
+import type { Handle } from '../database/database.js';
+import { lowestIdAt } from '../ids.js';
+
+/** The deliveries of one endpoint for events made in [since, until), ms since 1970. */
+export interface RecoverScope {
+  clientId: string;
+  endpointId: string;
+  since: number;
+  until: number;
+}
+
+/** How many deliveries of the scope failed or were cancelled. */
+export async function countRecoverable(db: Handle, scope: RecoverScope): Promise<number> {
+  const { clientId, endpointId, since, until } = scope;
+  // Ids carry the time of their event, so that a range of time is a range of an index.
+  const [row] = await db.query<{ count: number }>(COUNT, [endpointId, clientId, lowestIdAt(since), lowestIdAt(until)]);
+  return row?.count ?? 0;
+}
+
+const COUNT = `
+select count(*)::int as count from deliveries
+ where endpoint_id = $1::uuid and client_id = $2::uuid and status in ('failed', 'cancelled') and id >= $3::uuid and id < $4::uuid`;
+
+/**
+ * Puts the next `limit` deliveries after the id `after` back at their ladder's start, each owned by a workflow of its own
+ * (`recover-<delivery>-<attempts so far>`), and answers their ids, oldest first. Those that an earlier call put back, but
+ * that no attempt was made at yet, are answered again: that call may have died before it started their workflows.
+ */
+export async function putBack(
+  db: Handle,
+  scope: RecoverScope,
+  after: string | null,
+  limit: number,
+): Promise<readonly string[]> {
+  const { clientId, endpointId, since, until } = scope;
+  const range = [lowestIdAt(since), lowestIdAt(until), after];
+  const rows = await db.query<{ id: string }>(PUT_BACK, [endpointId, clientId, ...range, limit]);
+  return rows.map(({ id }) => id);
+}
+
+const PUT_BACK = `
+with candidates as (
+  select d.id from deliveries d
+    join webhook_endpoints e on e.id = d.endpoint_id and e.enabled and e.deleted_at is null
+   where d.endpoint_id = $1::uuid and d.client_id = $2::uuid and d.id >= $3::uuid and d.id < $4::uuid
+     and ($5::uuid is null or d.id > $5::uuid)
+     and (d.status in ('failed', 'cancelled')
+          or d.status = 'pending' and d.owner is not null and d.attempt_count = d.ladder_start)
+   order by d.id limit $6::int
+), put_back as (
+  update deliveries d set status = 'pending', reason = null, finished_at = null, next_attempt_at = now(),
+         ladder_start = d.attempt_count, owner = 'recover-' || d.id || '-' || d.attempt_count
+    from candidates c
+   where d.id = c.id and d.status in ('failed', 'cancelled')
+)
+select id from candidates order by id`;

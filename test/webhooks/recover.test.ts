@@ -1,0 +1,108 @@
+import { createRecoverActivities } from '../../activities/recover.js';
+import type { CommittedEvent } from '../../src/outbox/handover.js';
+import { countRecoverable, putBack } from '../../src/webhooks/recover.js';
+import { commitEvent } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeClient } from '../support/factories.js';
+import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
+
+let db: TestDatabase;
+let temporal: TestTemporal;
+beforeAll(async () => {
+  [db, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
+}, 120_000);
+afterAll(async () => {
+  await temporal.close();
+  await db.drop();
+});
+
+/** An endpoint with a delivery of each kind, made one after the other. */
+async function endpointWith(...kinds: ('succeeded' | 'failed' | 'cancelled' | 'pending')[]) {
+  const clientId = await makeClient(db);
+  const events: CommittedEvent[] = [];
+  for (const status of kinds) {
+    const event = await commitEvent(db, { clientId, endpoints: events.length === 0 ? 1 : 0 });
+    await db.prisma.delivery.updateMany({
+      where: { eventId: event.eventId },
+      data: { status, attemptCount: 7, attemptingUntil: null, ...(status !== 'pending' && { nextAttemptAt: null }) },
+    });
+    events.push(event);
+  }
+  const endpointId = events[0]!.deliveries[0]!.endpointId;
+  const scope = { clientId, endpointId, since: 0, until: Date.now() + 1_000 };
+  return { scope, ids: events.map((event) => event.deliveries[0]!.deliveryId) };
+}
+const read = (id: string) => db.prisma.delivery.findUniqueOrThrow({ where: { id } });
+
+describe('recovering deliveries', () => {
+  it('counts and puts back what failed or was cancelled, and leaves the rest', async () => {
+    const { scope, ids } = await endpointWith('succeeded', 'failed', 'cancelled', 'pending');
+    expect(await countRecoverable(db, scope)).toBe(2);
+    expect(await putBack(db, scope, null, 10)).toEqual([ids[1], ids[2]]);
+    expect(await read(ids[1]!)).toMatchObject({
+      status: 'pending',
+      reason: null,
+      finishedAt: null,
+      ladderStart: 7,
+      attemptCount: 7,
+      owner: `recover-${ids[1]}-7`,
+      nextAttemptAt: expect.any(Date),
+    });
+    expect((await read(ids[0]!)).status).toBe('succeeded');
+    expect((await read(ids[3]!)).owner).toBeNull();
+  });
+
+  it('keeps to the time of the events: since is in, until is out', async () => {
+    const { scope, ids } = await endpointWith('failed', 'failed', 'failed');
+    const times = await Promise.all(ids.map(async (id) => (await read(id)).createdAt.getTime()));
+    const some = { ...scope, since: times[1]!, until: times[2]! };
+    const expected = ids.filter((_, i) => times[i]! >= some.since && times[i]! < some.until);
+    expect(await putBack(db, some, null, 10)).toEqual(expected);
+  });
+
+  it("touches neither another endpoint's deliveries nor another client's", async () => {
+    const { scope } = await endpointWith('failed');
+    const other = await endpointWith('failed');
+    expect(await putBack(db, { ...scope, clientId: other.scope.clientId }, null, 10)).toEqual([]);
+    expect(await putBack(db, { ...scope, endpointId: other.scope.endpointId }, null, 10)).toEqual([]);
+  });
+
+  it('puts nothing back for an endpoint that has been disabled', async () => {
+    const { scope } = await endpointWith('failed');
+    await db.prisma.endpoint.update({ where: { id: scope.endpointId }, data: { enabled: false } });
+    expect(await putBack(db, scope, null, 10)).toEqual([]);
+  });
+
+  it('starts a workflow for each, once, also when the activity died between putting back and starting', async () => {
+    const { scope, ids } = await endpointWith('failed', 'cancelled');
+    await putBack(db, scope, null, 10);
+    const { recoverBatch } = createRecoverActivities({
+      database: db,
+      temporal: () => ({ client: temporal.client }),
+      retryDelays: [0, 300_000],
+    });
+    const request = { clientId: scope.clientId, webhookId: scope.endpointId, since: scope.since, until: scope.until };
+    const first = await recoverBatch({ ...request, after: null });
+    const second = await recoverBatch({ ...request, after: null });
+    expect([first, second]).toEqual([
+      { recovered: 2, after: null },
+      { recovered: 2, after: null },
+    ]);
+    for (const id of ids) {
+      const workflow = await temporal.client.workflow.getHandle(`recover-${id}-7`).describe();
+      expect(workflow).toMatchObject({ type: 'deliverEvent', status: { name: 'RUNNING' } });
+    }
+  });
+
+  it('goes on in batches, each delivery once', async () => {
+    const { scope, ids } = await endpointWith('failed', 'failed', 'failed', 'cancelled', 'failed');
+    const seen: string[] = [];
+    for (let after: string | null = null; ; ) {
+      const batch: readonly string[] = await putBack(db, scope, after, 2);
+      seen.push(...batch);
+      after = batch.at(-1) ?? null;
+      if (batch.length < 2) break;
+    }
+    expect(seen).toEqual(ids);
+  });
+});
