@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 import { addClients } from './cli/clients.js';
 import { createProgram, run } from './cli/command.js';
+import { addDeliveries } from './cli/deliveries.js';
+import { addDoctor } from './cli/doctor.js';
 import { addEndpoints } from './cli/endpoints.js';
 import { addKeys } from './cli/keys.js';
 import { addListen } from './cli/listen.js';
@@ -12,7 +14,17 @@ import { addVerify } from './cli/verify.js';
 const program = createProgram('transfer-service').description(
   'The operator’s commands. They work on the database and Temporal that the environment names, or on the embedded stack that runs under LOCAL_DIR.',
 );
-for (const add of [addServe, addMigrate, addClients, addTransfers, addEndpoints, addKeys, addVerify, addListen]) {
-  add(program);
-}
+const groups = [
+  addServe,
+  addMigrate,
+  addClients,
+  addTransfers,
+  addEndpoints,
+  addDeliveries,
+  addKeys,
+  addVerify,
+  addListen,
+  addDoctor,
+];
+for (const add of groups) add(program);
 process.exitCode = await run(program, process.argv.slice(2));

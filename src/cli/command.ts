@@ -5,6 +5,8 @@ import { explain } from './explain.js';
 export interface Answer {
   json: unknown;
   text: string;
+  /** Where the answer is that something is wrong: said in one line, and the command fails. */
+  failure?: string | undefined;
 }
 
 /** Exit codes (contract, Operator's commands). */
@@ -21,6 +23,7 @@ export function answers<Args extends unknown[]>(command: Command, work: (...args
     const answer = await work(...(args as Args));
     const { json } = command.opts<{ json?: true }>();
     process.stdout.write(`${json ? JSON.stringify(answer.json, null, 2) : answer.text}\n`);
+    if (answer.failure !== undefined) throw new Error(answer.failure);
   });
 }
 

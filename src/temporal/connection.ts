@@ -4,18 +4,19 @@ import type { Config } from '../config.js';
 
 type TemporalConfig = Config['temporal'];
 
-function options({ address, tls, apiKey }: TemporalConfig) {
+/** What every connection is made with. */
+export function connectionOptions({ address, tls, apiKey }: TemporalConfig) {
   return { address, ...(tls && { tls: true }), ...(apiKey && { apiKey: apiKey.reveal() }) };
 }
 
 /** The worker's connection: a Client on it can start workflows eagerly in the same process. */
 export function connectWorker(temporal: TemporalConfig): Promise<NativeConnection> {
-  return NativeConnection.connect(options(temporal));
+  return NativeConnection.connect(connectionOptions(temporal));
 }
 
 /** A client for processes without a worker; connects on first use. */
 export function lazyClient(temporal: TemporalConfig): Client {
-  return new Client({ connection: Connection.lazy(options(temporal)), namespace: temporal.namespace });
+  return new Client({ connection: Connection.lazy(connectionOptions(temporal)), namespace: temporal.namespace });
 }
 
 /** Whether Temporal answers within `timeout` ms and knows the namespace. */

@@ -1,9 +1,10 @@
 import { Connection } from '@temporalio/client';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.js';
 import type { Config } from '../config.js';
+import { connectionOptions } from './connection.js';
 
 /** The console remembers what ended for 30 days. */
-const RETENTION_SECONDS = 30 * 24 * 3_600;
+export const NAMESPACE_RETENTION_SECONDS = 30 * 24 * 3_600;
 const ALREADY_EXISTS = 6;
 const NOT_FOUND = 5;
 
@@ -16,12 +17,8 @@ const INDEXED_VALUE_TYPE = { KEYWORD: 2, KEYWORD_LIST: 7 } as const;
  * @returns what was done, a line each
  */
 export async function migrateTemporal(temporal: Config['temporal']): Promise<string[]> {
-  const { address, namespace, tls, apiKey } = temporal;
-  const connection = await Connection.connect({
-    address,
-    ...(tls && { tls: true }),
-    ...(apiKey && { apiKey: apiKey.reveal() }),
-  });
+  const { namespace } = temporal;
+  const connection = await Connection.connect(connectionOptions(temporal));
   try {
     const done = [];
     if (await registerNamespace(connection, namespace)) done.push(`namespace ${namespace} made`);
@@ -34,10 +31,10 @@ export async function migrateTemporal(temporal: Config['temporal']): Promise<str
 }
 
 async function registerNamespace(connection: Connection, namespace: string): Promise<boolean> {
-  const retention = { seconds: int64(RETENTION_SECONDS) };
+  const retention = { seconds: int64(NAMESPACE_RETENTION_SECONDS) };
   try {
     const { config } = await connection.workflowService.describeNamespace({ namespace });
-    if (config?.workflowExecutionRetentionTtl?.seconds?.toNumber() !== RETENTION_SECONDS) {
+    if (config?.workflowExecutionRetentionTtl?.seconds?.toNumber() !== NAMESPACE_RETENTION_SECONDS) {
       await connection.workflowService.updateNamespace({
         namespace,
         config: { workflowExecutionRetentionTtl: retention },

@@ -41,3 +41,19 @@ export async function getDelivery(db: Handle, clientId: string, id: string): Pro
   if (!delivery) throw new Refusal('not_found', 'There is no such delivery.');
   return delivery;
 }
+
+/** The newest deliveries of all clients, or of one: for the operator. */
+export function listDeliveriesForOperator(
+  db: Handle,
+  { status, clientId, take }: { status?: DeliveryStatus | undefined; clientId?: string | undefined; take: number },
+): Promise<DeliveryRecord[]> {
+  const where = { ...(status !== undefined && { status }), ...(clientId !== undefined && { clientId }) };
+  return db.prisma.delivery.findMany({ where, orderBy: { id: 'desc' }, take, include: RECORD });
+}
+
+/** Any client's delivery: for the operator. @throws Refusal not_found */
+export async function getDeliveryForOperator(db: Handle, id: string): Promise<DeliveryRecord> {
+  const delivery = await db.prisma.delivery.findUnique({ where: { id }, include: RECORD });
+  if (!delivery) throw new Refusal('not_found', 'There is no such delivery.');
+  return delivery;
+}

@@ -1,0 +1,86 @@
+import type { Command } from 'commander';
+import { type Config, ConfigError, loadConfig } from '../config.js';
+import { openDatabase } from '../database/database.js';
+import { pendingMigrations } from '../database/migrate.js';
+import { findStack } from '../local/find-stack.js';
+import { answers } from './command.js';
+import { oneLine } from './explain.js';
+
+/** What was looked at: fine, or what is wrong and what mends it. */
+interface Finding {
+  check: string;
+  ok: boolean;
+  detail: string;
+}
+
+/** Further apart than this, leases and timers disagree about what is due, s. */
+const CLOCKS_APART = 60;
+
+/** `doctor`: looks at everything that the service stands on. */
+export function addDoctor(program: Command): void {
+  answers(
+    program
+      .command('doctor')
+      .description('check the configuration, Postgres, Temporal and the clocks; says what to mend'),
+    async () => {
+      const findings = await examine();
+      const wrong = findings.filter(({ ok }) => !ok).length;
+      return {
+        json: { ok: wrong === 0, checks: findings },
+        text: findings
+          .map(({ check, ok, detail }) => `${ok ? 'ok  ' : 'FAIL'}  ${check.padEnd(18)} ${detail}`)
+          .join('\n'),
+        failure: wrong === 0 ? undefined : `${wrong} of ${findings.length} checks failed`,
+      };
+    },
+  );
+}
+
+async function examine(): Promise<Finding[]> {
+  let config: Config;
+  try {
+    config = loadConfig(findStack(process.env));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.lines.map((detail) => ({ check: 'configuration', ok: false, detail }));
+  }
+  const { temporalFindings } = await import('../temporal/examine.js');
+  return [
+    { check: 'configuration', ok: true, detail: `${config.environment}, ${config.baseUrl}` },
+    ...(await postgresFindings(config)),
+    ...(await temporalFindings(config.temporal)),
+  ];
+}
+
+async function postgresFindings(config: Config): Promise<Finding[]> {
+  const database = openDatabase({ url: config.databaseUrl, poolSize: 2 });
+  try {
+    const [row] = await database.query<{ version: string; ahead: number }>(
+      `select current_setting('server_version') as version, round(extract(epoch from now()))::int - $1::int as ahead`,
+      [Math.round(Date.now() / 1_000)],
+    );
+    const ahead = row?.ahead ?? 0;
+    const pending = await pendingMigrations(database);
+    return [
+      { check: 'Postgres', ok: true, detail: `version ${row?.version}` },
+      {
+        check: 'migrations',
+        ok: pending.length === 0,
+        detail: pending.length === 0 ? 'all applied' : `missing ${pending.join(', ')}; run transfer-service migrate`,
+      },
+      {
+        check: 'clocks',
+        ok: Math.abs(ahead) <= CLOCKS_APART,
+        detail:
+          Math.abs(ahead) <= CLOCKS_APART
+            ? `Postgres's and this machine's are at most ${Math.abs(ahead)} s apart`
+            : `Postgres's clock is ${ahead} s ahead of this machine's; set both by NTP`,
+      },
+    ];
+  } catch (error) {
+    const detail = `cannot be reached: ${oneLine(error)}; look at DATABASE_URL`;
+    return [{ check: 'Postgres', ok: false, detail }];
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,55 @@
+import { Connection } from '@temporalio/client';
+import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.js';
+import type { Config } from '../config.js';
+import { connectionOptions } from './connection.js';
+import { NAMESPACE_RETENTION_SECONDS } from './namespace.js';
+
+interface Finding {
+  check: string;
+  ok: boolean;
+  detail: string;
+}
+
+const MEND = 'run transfer-service migrate';
+
+/** Whether Temporal, its namespace and its search attributes are what the service needs; for `doctor`. */
+export async function temporalFindings(temporal: Config['temporal']): Promise<Finding[]> {
+  const { namespace } = temporal;
+  let connection: Connection;
+  try {
+    connection = await Connection.connect({ ...connectionOptions(temporal), connectTimeout: '5s' });
+  } catch {
+    return [
+      { check: 'Temporal', ok: false, detail: `cannot be reached at ${temporal.address}; look at TEMPORAL_ADDRESS` },
+    ];
+  }
+  try {
+    const reached = { check: 'Temporal', ok: true, detail: temporal.address };
+    const described = await connection.workflowService.describeNamespace({ namespace }).catch(() => undefined);
+    if (!described) {
+      return [reached, { check: 'namespace', ok: false, detail: `there is no ${namespace}; ${MEND}` }];
+    }
+    const days = (described.config?.workflowExecutionRetentionTtl?.seconds?.toNumber() ?? 0) / 86_400;
+    const wanted = NAMESPACE_RETENTION_SECONDS / 86_400;
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+    const missing = SEARCH_ATTRIBUTES.map(({ name }) => name).filter((name) => customAttributes?.[name] === undefined);
+    return [
+      reached,
+      {
+        check: 'namespace',
+        ok: days >= wanted,
+        detail:
+          days >= wanted
+            ? `${namespace}, keeps ${days} days`
+            : `${namespace} keeps ${days} days, not ${wanted}; ${MEND}`,
+      },
+      {
+        check: 'search attributes',
+        ok: missing.length === 0,
+        detail: missing.length === 0 ? 'all registered' : `missing ${missing.join(', ')}; ${MEND}`,
+      },
+    ];
+  } finally {
+    await connection.close();
+  }
+}

@@ -1,0 +1,108 @@
+import { runCli } from '../support/cli.js';
+import { commitEvent } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
+
+let db: TestDatabase;
+let temporal: TestTemporal;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  [db, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
+  env = {
+    ENVIRONMENT: 'sandbox',
+    DATABASE_URL: db.url.reveal(),
+    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_NAMESPACE: temporal.namespace,
+    MASTER_KEY: Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64'),
+  };
+}, 120_000);
+afterAll(async () => {
+  await temporal.close();
+  await db.drop();
+});
+
+async function json<T>(...args: string[]): Promise<T> {
+  const { code, stdout, stderr } = await runCli([...args, '--json'], env);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(stdout) as T;
+}
+
+describe('deliveries', () => {
+  it('lists them by status and client, shows one with its attempts, and retries it', async () => {
+    const [waiting, failed] = [await commitEvent(db), await commitEvent(db)];
+    const [waitingId, failedId] = [waiting.deliveries[0]!.deliveryId, failed.deliveries[0]!.deliveryId];
+    const startedAt = new Date();
+    const attempt = { number: 1, trigger: 'schedule', url: 'https://hooks.example.com/in', t: startedAt.toISOString() };
+    await db.prisma.attempt.create({
+      data: { ...attempt, deliveryId: failedId, startedAt, durationMs: 12, responseStatus: 503, error: 'status' },
+    });
+    await db.prisma.delivery.update({
+      where: { id: failedId },
+      data: { status: 'failed', attemptCount: 1, attemptingUntil: null },
+    });
+
+    const ids = (rows: { id: string }[]) => rows.map(({ id }) => id);
+    expect(ids(await json('deliveries', 'list'))).toEqual([failedId, waitingId]);
+    expect(ids(await json('deliveries', 'list', '--status', 'failed'))).toEqual([failedId]);
+    expect(ids(await json('deliveries', 'list', '--client', waiting.clientId))).toEqual([waitingId]);
+    expect(await json('deliveries', 'show', failedId)).toMatchObject({
+      id: failedId,
+      client_id: failed.clientId,
+      attempts: [{ number: 1, response_status: 503, error: 'status' }],
+    });
+    const table = await runCli(['deliveries', 'show', failedId], env);
+    expect(table.stdout).toMatch(/failed.*hooks\.example\.com[\s\S]*schedule {2}503 {2}12 ms/);
+
+    expect(await json('deliveries', 'retry', failedId)).toEqual({ id: failedId, retried: true });
+    const workflow = await temporal.client.workflow.getHandle(`retry-${failedId}-2`).describe();
+    expect(workflow).toMatchObject({ type: 'retryDelivery' });
+  });
+
+  it('says in one line what is wrong', async () => {
+    const unknown = await runCli(['deliveries', 'show', 'nonsense'], env);
+    expect(unknown).toEqual({ code: 1, stdout: '', stderr: 'There is no such delivery.\n' });
+    expect((await runCli(['deliveries', 'list', '--status', 'lost'], env)).code).toBe(2);
+  });
+});
+
+describe('doctor', () => {
+  interface Answer {
+    ok: boolean;
+    checks: { check: string; ok: boolean; detail: string }[];
+  }
+  const wrong = ({ checks }: Answer) => checks.filter(({ ok }) => !ok).map(({ check }) => check);
+  async function examine(change: Record<string, string>): Promise<Answer & { code: number | null; stderr: string }> {
+    const { code, stdout, stderr } = await runCli(['doctor', '--json'], { ...env, ...change });
+    return { ...(JSON.parse(stdout) as Answer), code, stderr };
+  }
+
+  it('says what is wrong, and what to do', async () => {
+    const answer = await examine({});
+    // This database was made without Prisma's table of migrations.
+    expect(wrong(answer)).toEqual(['migrations']);
+    expect(answer).toMatchObject({ ok: false, code: 1, stderr: '1 of 7 checks failed\n' });
+    expect(answer.checks.find(({ check }) => check === 'migrations')?.detail).toContain('transfer-service migrate');
+  });
+
+  it('is content where all is well', async () => {
+    const server = new URL(db.url.reveal());
+    server.pathname = `/doctor_${Date.now()}`;
+    await db.pool.query(`create database ${server.pathname.slice(1)}`);
+    const change = { DATABASE_URL: server.href };
+    expect((await runCli(['migrate'], { ...env, ...change })).code).toBe(0);
+    expect(await examine(change)).toMatchObject({ ok: true, code: 0, stderr: '' });
+    await db.pool.query(`drop database ${server.pathname.slice(1)} with (force)`);
+  });
+
+  it.each([
+    ['configuration', { ENVIRONMENT: 'staging' }],
+    ['Postgres', { DATABASE_URL: 'postgresql://nobody:secret@127.0.0.1:1/nothing' }],
+    ['namespace', { TEMPORAL_NAMESPACE: 'not-there' }],
+    ['Temporal', { TEMPORAL_ADDRESS: '127.0.0.1:1' }],
+  ])('names a fault of %s', async (check, change) => {
+    const answer = await examine(change);
+    expect(wrong(answer)).toContain(check);
+    expect(JSON.stringify(answer)).not.toContain('secret');
+  });
+});
