@@ -1,9 +1,12 @@
 import type { Client } from '@temporalio/client';
 import { openAuthority } from './auth/open-authority.js';
+import { announceReady } from './cli/announce.js';
 import { untilSignalled } from './cli/signals.js';
-import { type Config, ConfigError } from './config.js';
+import { ConfigError } from './config.js';
 import { EnvelopeError } from './database/encryption.js';
 import { createApp } from './http/app.js';
+import { listenForOperators } from './http/operations.js';
+import { inSettingsWords } from './http/port-mistake.js';
 import { type Listening, listen } from './http/server.js';
 import type { Handover } from './outbox/handover.js';
 import { notifyHandover } from './outbox/notify.js';
@@ -18,43 +21,34 @@ export async function startApi(
   temporal: () => Client | undefined,
 ): Promise<Listening> {
   const { config } = foundations;
+  const readiness = readinessOf(foundations, temporal, false);
   const authority = openAuthority(foundations);
   const app = createApp({
     ...foundations,
     handover,
     authority,
     steering: temporalSteering(temporal, config.retryDelays),
-    readiness: readinessOf(foundations, temporal, false),
+    readiness,
   });
   await authority.prepare().catch((error: unknown) => {
     if (error instanceof EnvelopeError) throw new ConfigError([`MASTER_KEY: a signing key ${error.message}`]);
     // Postgres may be away at the start; keys are read when they are needed.
     foundations.log.warn({ err: error }, 'the signing keys could not be read yet');
   });
-  const listening = await listen(app, config).catch(inConfigurationsWords(config));
+  const operations = await listenForOperators(foundations, readiness);
+  const listening = await listen(app, config).catch(inSettingsWords('PORT', config));
   return {
     port: listening.port,
     async close() {
       await listening.close();
+      await operations.close();
       await authority.close();
     },
   };
 }
 
-/** What the system says of a port, as a line about the setting. */
-function inConfigurationsWords({ host, port }: Config): (error: NodeJS.ErrnoException) => never {
-  return (error) => {
-    if (error.code === 'EADDRINUSE')
-      throw new ConfigError([`PORT: ${port} is in use; give another, or 0 for a free one`]);
-    if (error.code === 'EACCES')
-      throw new ConfigError([`PORT: ${port} may not be used by this user; give one above 1023`]);
-    if (error.code === 'EADDRNOTAVAIL') throw new ConfigError([`HOST: ${host} is no address of this machine`]);
-    throw error;
-  };
-}
-
 /** The role `api`: accepts changes and leaves deliveries to workers. Prints `ready <base_url>` when it serves. */
-export async function runApi(env: NodeJS.ProcessEnv): Promise<void> {
+export async function runApi(env: NodeJS.ProcessEnv, announce = announceReady): Promise<void> {
   const signalled = untilSignalled();
   const foundations = layFoundations(env, 'api');
   const { config, database, log } = foundations;
@@ -64,7 +58,7 @@ export async function runApi(env: NodeJS.ProcessEnv): Promise<void> {
   try {
     const api = await startApi(foundations, handover, () => client);
     rest.unshift(() => api.close());
-    console.log(`ready ${config.baseUrl}`);
+    announce(config.baseUrl);
     await signalled;
   } finally {
     await stopInOrder(log, rest);

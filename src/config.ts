@@ -1,8 +1,8 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { parseDuration } from './duration.js';
+import { isNetwork } from './auth/networks.js';
+import { formatDuration, parseDuration } from './duration.js';
 import { Secret } from './secret.js';
 
 const port = z.coerce
@@ -27,6 +27,16 @@ const duration = z.string().transform((text, context) => {
   return milliseconds;
 });
 
+const SECOND = 1_000;
+const DAY = 86_400_000;
+
+/** Such as a lifetime, of which none and endless are both mistakes. @param min in ms, as is `max` */
+const durationWithin = (min: number, max: number) =>
+  duration.refine(
+    (milliseconds) => milliseconds >= min && milliseconds <= max,
+    `give a duration from ${formatDuration(min)} to ${formatDuration(max)}`,
+  );
+
 const flag = z.enum(['true', 'false'], { error: 'give true or false' }).transform((text) => text === 'true');
 
 const list = (text: string) =>
@@ -38,7 +48,7 @@ const list = (text: string) =>
 const networks = z.string().transform((text, context) => {
   const cidrs = list(text);
   for (const cidr of cidrs) {
-    if (!ipaddr.isValidCIDR(cidr)) {
+    if (!isNetwork(cidr)) {
       context.addIssue({
         code: 'custom',
         message: `${cidr} is no network; give CIDRs such as 10.0.0.0/8,2001:db8::/32`,
@@ -72,17 +82,16 @@ const masterKey = z.string().transform((text, context) => {
 
 const origin = z.string().transform((text, context) => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
+  // Compared as text with the audience that clients send, so that one spelling must do: the URL standard's.
   const good =
     url &&
     /^https?:$/.test(url.protocol) &&
-    url.username === '' &&
-    url.search === '' &&
-    url.hash === '' &&
+    text === url.origin + url.pathname.replace(/\/$/, '') &&
     !text.endsWith('/');
   if (!good) {
     context.addIssue({
       code: 'custom',
-      message: 'give an absolute http(s) URL with no trailing slash, such as https://api.example.com',
+      message: 'give an absolute http(s) URL in lower case with no trailing slash, such as https://api.example.com',
     });
     return z.NEVER;
   }
@@ -91,7 +100,10 @@ const origin = z.string().transform((text, context) => {
 
 const address = z
   .string()
-  .regex(/^[^\s:/]+:\d{1,5}$|^\[[0-9a-fA-F:]+\]:\d{1,5}$/, 'give host:port, such as temporal.internal:7233');
+  .refine(
+    (text) => /^([^\s:/]+|\[[0-9a-fA-F:]+\]):\d{1,5}$/.test(text) && URL.canParse(`http://${text}`),
+    'give host:port, such as temporal.internal:7233',
+  );
 
 const postgresUrl = z
   .string()
@@ -130,7 +142,7 @@ export const settings = {
   AUTH_URL: setting(origin, undefined, 'Address of the token endpoint, the issuer of the tokens (default: BASE_URL).'),
   MASTER_KEY: setting(masterKey, undefined, '32 bytes in base64 that encrypt the secrets at rest.'),
   MASTER_KEY_PREVIOUS: setting(masterKey, undefined, 'The key before, while `keys rotate-master` has not finished.'),
-  ACCESS_TOKEN_LIFETIME: setting(duration, '1h', 'Lifetime of an access token.'),
+  ACCESS_TOKEN_LIFETIME: setting(durationWithin(SECOND, DAY), '1h', 'Lifetime of an access token.'),
   DELIVERY_RETRY_DELAYS: setting(
     delays,
     '0s,5m,30m,2h,6h,24h',
@@ -152,7 +164,7 @@ export const settings = {
   TRUSTED_PROXIES: setting(networks, '', 'CIDRs whose `X-Forwarded-For` counts.'),
   RATE_LIMIT: setting(count(1, 1_000_000), '100', 'Requests a second, for each client and process.'),
   MAX_ENDPOINTS: setting(count(1, 10_000), '20', 'Webhook endpoints a client may have.'),
-  RETENTION: setting(duration, '90d', 'How long events, deliveries and attempts are kept.'),
+  RETENTION: setting(durationWithin(SECOND, 3_650 * DAY), '90d', 'How long events, deliveries and attempts are kept.'),
   METRICS_PORT: setting(port, undefined, 'Port of the Prometheus metrics; unset: none.'),
   METRICS_ALLOWED_NETWORKS: setting(networks, '127.0.0.0/8,::1/128', 'CIDRs that may read the metrics.'),
   LOG_LEVEL: setting(
@@ -323,11 +335,9 @@ function insecureIn(config: Config): string[] {
   return lines;
 }
 
-/** Keys that anybody would try first: a byte repeated, a count, or the key of `.env.example`. */
+/** Keys that anybody would try first: a byte repeated, a count, or text. 32 random bytes are no text but once in 10^13. */
 function isWellKnown(key: Uint8Array): boolean {
   const step = ((key[1] ?? 0) - (key[0] ?? 0)) & 0xff;
   const regular = key.every((byte, i) => i === 0 || ((byte - (key[i - 1] ?? 0)) & 0xff) === step);
-  return (
-    regular || /^[\x20-\x7e]*(example|change|secret|master)[\x20-\x7e]*$/i.test(Buffer.from(key).toString('latin1'))
-  );
+  return regular || key.every((byte) => byte >= 0x20 && byte <= 0x7e);
 }

@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { startApi } from './api.js';
+import { type Announce, announceReady } from './cli/announce.js';
 import { explain } from './cli/explain.js';
 import { untilSignalled } from './cli/signals.js';
 import { isConfigured } from './config.js';
@@ -17,23 +18,28 @@ const tell = (line: string) => process.stderr.write(`${line}\n`);
  * The whole service in one process: API and worker, with the embedded stack where no database is named. Prints
  * `ready <base_url>` on standard output when it serves, and returns when it has ended.
  */
-export async function runService(env: NodeJS.ProcessEnv): Promise<void> {
+export async function runService(env: NodeJS.ProcessEnv, announce = announceReady): Promise<void> {
   const signalled = untilSignalled();
   if (isConfigured(env)) {
-    await serve(env, signalled);
+    await serve(env, signalled, announce);
     return;
   }
   const calledOff = new AbortController();
   void signalled.then(() => calledOff.abort(new Error('called off')));
   const stack = await startStack(env, tell, calledOff.signal);
   try {
-    await serve(stack.env, signalled, stack);
+    await serve(stack.env, signalled, announce, stack);
   } finally {
     await stack.stop();
   }
 }
 
-async function serve(env: NodeJS.ProcessEnv, signalled: Promise<void>, stack?: Stack): Promise<void> {
+async function serve(
+  env: NodeJS.ProcessEnv,
+  signalled: Promise<void>,
+  announce: Announce,
+  stack?: Stack,
+): Promise<void> {
   const foundations = layFoundations(env, 'service');
   const { config, database, log } = foundations;
   if (stack) {
@@ -49,7 +55,7 @@ async function serve(env: NodeJS.ProcessEnv, signalled: Promise<void>, stack?: S
     const api = await startApi(foundations, engine.handover, () => engine.temporal.client?.client);
     rest.unshift(() => api.close());
     engine.start();
-    console.log(`ready ${config.baseUrl}`);
+    announce(config.baseUrl);
     await signalled;
   } finally {
     await stopInOrder(log, rest);

@@ -1,14 +1,28 @@
+import { announceReady } from './cli/announce.js';
 import { untilSignalled } from './cli/signals.js';
+import { listenForOperators } from './http/operations.js';
 import { createDeliveryEngine } from './outbox/delivery-engine.js';
-import { layFoundations, stopInOrder } from './process.js';
+import { layFoundations, readinessOf, stopInOrder } from './process.js';
 
-/** The role `worker`: makes the deliveries. Every outbound request of the service leaves from here. */
-export async function runWorker(env: NodeJS.ProcessEnv): Promise<void> {
+/**
+ * The role `worker`: makes the deliveries. Every outbound request of the service leaves from here. Prints `ready` when it
+ * has begun, and the address of its health where METRICS_PORT gives it one.
+ */
+export async function runWorker(env: NodeJS.ProcessEnv, announce = announceReady): Promise<void> {
   const signalled = untilSignalled();
   const foundations = layFoundations(env, 'worker');
   const { database, log } = foundations;
   const engine = createDeliveryEngine(foundations);
-  engine.start();
-  await signalled;
-  await stopInOrder(log, [() => engine.stop(), () => database.close()]);
+  const rest = [() => engine.stop(), () => database.close()];
+  try {
+    const readiness = readinessOf(foundations, () => engine.temporal.client?.client, true);
+    const operations = await listenForOperators(foundations, readiness);
+    // What is under way may take 20 s to end: until then the process answers that it lives.
+    rest.splice(1, 0, () => operations.close());
+    engine.start();
+    announce(operations.url);
+    await signalled;
+  } finally {
+    await stopInOrder(log, rest);
+  }
 }

@@ -51,20 +51,31 @@ describe('the configuration', () => {
     ['BASE_URL', 'api.example.com'],
     ['BASE_URL', 'https://api.example.com/'],
     ['BASE_URL', 'https://user@api.example.com'],
+    ['BASE_URL', 'https://:password@api.example.com'],
+    ['BASE_URL', 'https://api.example.com '],
+    ['BASE_URL', 'https://api.example.com?'],
+    ['BASE_URL', 'HTTPS://API.example.com'],
+    ['BASE_URL', 'https://api.example.com:443'],
     ['AUTH_URL', 'ftp://auth.example.com'],
     ['MASTER_KEY', 'short'],
     ['MASTER_KEY_PREVIOUS', randomBytes(31).toString('base64')],
+    ['TEMPORAL_ADDRESS', 'temporal:99999'],
     ['ACCESS_TOKEN_LIFETIME', '1 hour'],
+    ['ACCESS_TOKEN_LIFETIME', '0'],
+    ['ACCESS_TOKEN_LIFETIME', '999999999d'],
     ['DELIVERY_RETRY_DELAYS', '0s,soon'],
     ['DISABLE_AFTER', '-1d'],
     ['WORKFLOWS', 'some'],
     ['ALLOW_PRIVATE_RECEIVERS', 'yes'],
     ['BLOCKED_RECEIVERS', '10.0.0.0'],
     ['ALLOWED_NETWORKS', '10.0.0.0/33'],
+    ['ALLOWED_NETWORKS', '10.1/16'],
+    ['ALLOWED_NETWORKS', '010.0.0.0/8'],
     ['TRUSTED_PROXIES', 'localhost'],
     ['RATE_LIMIT', '0'],
     ['MAX_ENDPOINTS', '1.5'],
     ['RETENTION', 'forever'],
+    ['RETENTION', '0'],
     ['METRICS_PORT', '-1'],
     ['LOG_LEVEL', 'loud'],
     ['DATABASE_POOL_SIZE', '1'],
@@ -92,12 +103,27 @@ describe('the configuration', () => {
     ['BASE_URL', { BASE_URL: '', AUTH_URL: 'https://auth.example.com' }],
     ['AUTH_URL', { AUTH_URL: 'http://auth.example.com' }],
     ['MASTER_KEY', { MASTER_KEY: '' }],
+    ['MASTER_KEY', { MASTER_KEY: Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64') }],
     ['MASTER_KEY', { MASTER_KEY: Buffer.alloc(32).toString('base64') }],
     ['MASTER_KEY', { MASTER_KEY: Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64') }],
     ['MASTER_KEY', { MASTER_KEY: Buffer.alloc(32, 'a').toString('base64') }],
     ['ALLOW_PRIVATE_RECEIVERS', { ALLOW_PRIVATE_RECEIVERS: 'true' }],
   ])('production refuses an insecure %s and names it', (name, change) => {
     expect(linesOf({ ...PRODUCTION, ...change })).toEqual([expect.stringMatching(`^${name}: `)]);
+  });
+
+  it('an http: BASE_URL is refused in production in capitals too', () => {
+    expect(linesOf({ ...PRODUCTION, BASE_URL: 'HTTP://api.example.com' })).toEqual([
+      expect.stringMatching('^BASE_URL: '),
+    ]);
+    expect(linesOf({ ...PRODUCTION, AUTH_URL: 'Http://api.example.com' })).toEqual([
+      expect.stringMatching('^AUTH_URL: '),
+    ]);
+  });
+
+  it('takes an address with a port and a path', () => {
+    const BASE_URL = 'https://example.com:8443/api/v1';
+    expect(loadConfig({ ...PRODUCTION, BASE_URL })).toMatchObject({ baseUrl: BASE_URL, authUrl: BASE_URL });
   });
 
   it('shows no secret when it is printed, nor in a mistake', () => {

@@ -5,7 +5,7 @@ export function detailsOf(deliveries: readonly DeliveryProgress[]): string {
   if (deliveries.length === 0) return 'No endpoint was enabled when the event was made: nothing to deliver.';
   const rows = deliveries.map(
     (d) =>
-      `| ${d.host} | ${d.status}${d.reason ? ` (${d.reason})` : ''} | ${d.attemptCount} | ${d.lastOutcome ?? '–'} | ${d.nextAttemptAt ?? '–'} |`,
+      `| ${d.host} | ${d.status}${d.reason ? ` (${d.reason})` : ''} | ${d.attemptCount} | ${d.lastOutcome ?? '–'} | ${d.nextAttemptAt === null ? '–' : toTheSecond(d.nextAttemptAt)} |`,
   );
   return ['| receiver | delivery | attempts | last answer | next attempt |', '|---|---|---|---|---|', ...rows].join(
     '\n',
@@ -18,7 +18,12 @@ export function failureOf(deliveries: readonly DeliveryProgress[]): string {
     .filter(({ status }) => status === 'failed')
     .map(
       (d) =>
-        `${d.host}: ${d.reason ?? 'failed'} after ${d.attemptCount} attempts, the last: ${d.lastOutcome ?? 'unknown'}`,
+        `${d.host}: ${d.reason ?? 'failed'} after ${attempts(d.attemptCount)}, the last: ${d.lastOutcome ?? 'unknown'}`,
     )
     .join('; ');
 }
+
+const attempts = (count: number) => (count === 1 ? '1 attempt' : `${count} attempts`);
+
+/** `2026-11-21 13:15:47 UTC`: the UI breaks a longer one over two lines. */
+const toTheSecond = (iso: string) => `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { showClient } from '../auth/clients.js';
 import { isId } from '../ids.js';
 import { Refusal } from '../refusal.js';
 import { listEndpoints, type PublicEndpoint, setEndpointEnabledByOperator } from '../webhooks/endpoints.js';
@@ -18,9 +19,11 @@ export function addEndpoints(program: Command): void {
       .requiredOption('--client <client_id>', 'whose endpoints')
       .description("a client's endpoints, newest first"),
     async (options: { client: string }) => {
-      const found = isId(options.client)
-        ? await withDatabase((database) => listEndpoints(database, options.client, { before: undefined, take: ALL }))
-        : [];
+      const found = await withDatabase(async (database) => {
+        // A mistyped id is told from a client that has none.
+        await showClient(database, options.client);
+        return listEndpoints(database, options.client, { before: undefined, take: ALL });
+      });
       return { json: found.map(present), text: found.map(line).join('\n') || 'no endpoints' };
     },
   );

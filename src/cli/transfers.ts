@@ -18,7 +18,7 @@ export function addTransfers(program: Command): void {
       .argument('<transfer_id>')
       .argument('<status>', TRANSFER_STATUSES.join(' | '), parseStatus)
       .description('change the status of a transfer, which tells its client by webhook')
-      .option('--reason <text>', 'kept in the status history'),
+      .option('--reason <text>', 'kept in the status history, at most 255 characters', parseReason),
     async (transferId: string, to: TransferStatus, options: { reason?: string }) => {
       if (!isId(transferId)) throw new Refusal('not_found', 'There is no such transfer.');
       const transfer = await withDatabase(async (database) => {
@@ -39,6 +39,12 @@ export function addTransfers(program: Command): void {
       };
     },
   );
+}
+
+/** As the operator's route takes it. */
+function parseReason(text: string): string {
+  if ([...text].length > 255) throw new InvalidArgumentError('Give at most 255 characters.');
+  return text;
 }
 
 function parseStatus(text: string): TransferStatus {

@@ -25,6 +25,9 @@ export function writeAnswer({ status, headers, body }: Answer): WrittenAnswer {
   };
 }
 
+/** RFC 6750 has no word for the wrong place; of those it has, this is the one of a 403. */
+const WRONG_PLACE = 'Bearer realm="transfer-service", error="insufficient_scope"';
+
 /** A refusal as RFC 9457 problem details. */
 export function problemAnswer(refusal: Refusal, where: { baseUrl: string; path: string; requestId: string }): Answer {
   const { status } = PROBLEMS[refusal.code];
@@ -34,6 +37,7 @@ export function problemAnswer(refusal: Refusal, where: { baseUrl: string; path: 
       'Content-Type': 'application/problem+json',
       ...(status === 503 && { 'Retry-After': '2' }),
       ...(refusal.code === 'idempotency_key_in_use' && { 'Retry-After': '1' }),
+      ...(refusal.code === 'network_not_allowed' && { 'WWW-Authenticate': WRONG_PLACE }),
     },
     body: toProblem(refusal, where),
   };

@@ -13,7 +13,7 @@ import { secureHeaders } from './middleware/secure-headers.js';
 import { docsRouter } from './routes/docs.js';
 import { healthRouter } from './routes/health.js';
 import { apiRoutes } from './routes/index.js';
-import { tokenRouter } from './routes/token.js';
+import { tokenErrors, tokenRouter } from './routes/token.js';
 import { wellKnownRouter } from './routes/well-known.js';
 import type { State } from './state.js';
 
@@ -31,6 +31,7 @@ export function createApp(dependencies: AppDependencies): Koa<State> {
   app.use(secureHeaders());
   app.use(accessLog(log));
   app.use(problems({ baseUrl: config.baseUrl, log }));
+  app.use(tokenErrors(dependencies));
   app.use(networks(config));
   app.use(decodablePath());
   app.use(router.routes());
@@ -56,7 +57,7 @@ function createRouter(dependencies: AppDependencies): Router<State> {
   for (const other of [
     tokenRouter(dependencies),
     wellKnownRouter(dependencies),
-    healthRouter(dependencies),
+    healthRouter({ baseUrl: config.baseUrl, readiness: dependencies.readiness }),
     docsRouter(dependencies, routes),
   ]) {
     router.use(other.routes());

@@ -20,7 +20,7 @@ import { WorkflowStarter } from './workflow-starter.js';
 /** Attempts at once in one process: an endpoint that comes back is not flooded, no client takes all (design, The one path). */
 const LIMITS: Limits = { perEndpoint: 10, perClient: 60, total: 150 };
 /** First attempts that wait in memory: seconds' worth, since what waits longer is left to others anyway. */
-const CAPACITY = 5_000;
+const CAPACITY = 10_000;
 
 export interface DeliveryEngine {
   /** Hands committed events of this process to its own lane. */

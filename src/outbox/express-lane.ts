@@ -15,6 +15,8 @@ const SLOW = 20;
 /** What waits for the whole lane longer goes back to the table, while its lease still holds, ms. */
 const GIVEN_BACK_AFTER = LEASE.seconds * 1_000 - LEASE.leastLeft;
 const TICK = 500;
+/** The share of the capacity that must be free before the table is looked into again: more than one client can leave free. */
+const ROOM_AGAIN = 3 / 4;
 /** Attempts made but not recorded yet: at more, the database is what is slow, and a crash would repeat them all. */
 const UNRECORDED = 500;
 
@@ -75,19 +77,24 @@ export class ExpressLane implements Handover {
     else this.accept(event);
   }
 
-  /** Takes an event whose first attempts were claimed just now. */
-  accept(event: CommittedEvent): void {
+  /** Takes an event whose first attempts were claimed just now; false where it has no room and gives them back. */
+  accept(event: CommittedEvent): boolean {
     const now = performance.now();
     const tracked = { event, claimedAt: now, open: event.deliveries.length, needsWorkflow: false, givenBack: false };
-    if (this.room < event.deliveries.length) {
+    const jobs = event.deliveries.map((delivery) => ({ event: tracked, delivery }));
+    if (!this.#hasRoom(event)) {
       this.#refused = true;
-      this.#background(this.#giveBack(tracked, event.deliveries));
-      return;
+      this.#background(this.#giveBack(jobs));
+      return false;
     }
-    for (const delivery of event.deliveries) {
-      this.options.places.push(event.clientId, delivery.endpointId, { event: tracked, delivery }, now);
-    }
+    for (const job of jobs) this.options.places.push(event.clientId, job.delivery.endpointId, job, now);
     this.pump();
+    return true;
+  }
+
+  /** No client has more waiting than there is room left, so that a flood of one leaves room for the others. */
+  #hasRoom({ clientId, deliveries }: CommittedEvent): boolean {
+    return this.options.places.waitingOf(clientId) + deliveries.length <= this.room;
   }
 
   /** Starts what has a place; to be called too when a place was given back elsewhere. */
@@ -97,7 +104,7 @@ export class ExpressLane implements Handover {
       if (!job) break;
       this.#background(this.#run(job));
     }
-    if (this.#refused && this.room > this.options.capacity / 2) {
+    if (this.#refused && this.room > this.options.capacity * ROOM_AGAIN) {
       this.#refused = false;
       this.options.onRoom();
     }
@@ -111,7 +118,7 @@ export class ExpressLane implements Handover {
       { stuck: Number.POSITIVE_INFINITY, others: Number.POSITIVE_INFINITY },
       0,
     );
-    for (const { job } of waiting) this.#background(this.#giveBack(job.event, [job.delivery]));
+    this.#background(this.#giveBack(waiting.map(({ job }) => job)));
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
@@ -127,7 +134,7 @@ export class ExpressLane implements Handover {
     };
     try {
       if (performance.now() - event.claimedAt > GIVEN_BACK_AFTER) {
-        await this.#giveBack(event, [delivery]);
+        await this.#giveBack([job]);
         return;
       }
       const plan = {
@@ -152,7 +159,7 @@ export class ExpressLane implements Handover {
         'first attempt failed on our side',
       );
       // Sent but not recorded: the lease runs out and the sweep takes the event again. Not sent: the workflow tries.
-      if (!sent) this.#background(this.#leave(job));
+      if (!sent) this.#background(this.#leave([job]));
     } finally {
       if (!sent) freePlace();
     }
@@ -177,28 +184,43 @@ export class ExpressLane implements Handover {
     this.pump();
     const now = performance.now();
     const before = { stuck: now - LEFT_AFTER, others: now - GIVEN_BACK_AFTER };
-    for (const { job, stuck } of this.options.places.expire(before, (SLOW * TICK) / 1_000)) {
-      this.#background(stuck ? this.#leave(job) : this.#giveBack(job.event, [job.delivery]));
+    const expired = this.options.places.expire(before, (SLOW * TICK) / 1_000);
+    this.#background(this.#leave(expired.filter(({ stuck }) => stuck).map(({ job }) => job)));
+    this.#background(this.#giveBack(expired.filter(({ stuck }) => !stuck).map(({ job }) => job)));
+  }
+
+  /** To the workflow, whose activities wait their turn without holding a place here. One statement, however many. */
+  async #leave(jobs: readonly LaneJob[]): Promise<void> {
+    if (jobs.length === 0) return;
+    await this.#releaseClaims(jobs);
+    for (const { event } of jobs) {
+      event.open--;
+      event.needsWorkflow = true;
+      this.#background(this.#settle(event));
     }
   }
 
-  /** To the workflow, whose activities wait their turn without holding a place here. */
-  async #leave({ event, delivery }: LaneJob): Promise<void> {
-    await releaseClaims(this.options.db, [delivery.deliveryId]);
-    event.open--;
-    event.needsWorkflow = true;
-    await this.#settle(event);
+  /** To the table, from where the sweep of any worker takes it again. */
+  async #giveBack(jobs: readonly LaneJob[]): Promise<void> {
+    if (jobs.length === 0) return;
+    await this.#releaseClaims(jobs);
+    for (const { event } of jobs) {
+      event.open--;
+      event.givenBack = true;
+    }
+    const over = new Set(jobs.map(({ event }) => event).filter(({ open }) => open === 0));
+    if (over.size > 0)
+      await releaseEvents(
+        this.options.db,
+        [...over].map(({ event }) => event.eventId),
+      );
   }
 
-  /** To the table, from where the sweep of any worker takes it again. */
-  async #giveBack(event: LaneEvent, deliveries: readonly FreshDelivery[]): Promise<void> {
-    await releaseClaims(
+  #releaseClaims(jobs: readonly LaneJob[]): Promise<void> {
+    return releaseClaims(
       this.options.db,
-      deliveries.map((delivery) => delivery.deliveryId),
+      jobs.map(({ delivery }) => delivery.deliveryId),
     );
-    event.open -= deliveries.length;
-    event.givenBack = true;
-    if (event.open === 0) await releaseEvents(this.options.db, [event.event.eventId]);
   }
 
   async #settle(event: LaneEvent): Promise<void> {

@@ -1,5 +1,5 @@
 export interface Limits {
-  /** Jobs under way at once: for one endpoint, for one client, in all. */
+  /** Jobs under way at once: for one endpoint, for one client, in all. Besides, no client has more than are still free. */
   perEndpoint: number;
   perClient: number;
   total: number;
@@ -19,6 +19,7 @@ interface EndpointLine<Job> {
 interface ClientLine<Job> {
   id: string;
   active: number;
+  waiting: number;
   endpoints: Map<string, EndpointLine<Job>>;
   /** Endpoints with a job and a place for it, each once, served in turn. */
   ready: EndpointLine<Job>[];
@@ -45,23 +46,34 @@ export class FairQueue<Job> {
     return this.#waiting;
   }
 
+  waitingOf(clientId: string): number {
+    return this.#clients.get(clientId)?.waiting ?? 0;
+  }
+
   push(clientId: string, endpointId: string, job: Job, now: number): void {
     const endpoint = this.#endpoint(clientId, endpointId);
     endpoint.jobs.push({ job, since: now });
+    endpoint.client.waiting++;
     this.#waiting++;
     this.#enqueue(endpoint);
   }
 
   /** The next job that has a place, which counts as under way until `done`; undefined where none has. */
   take(): Job | undefined {
-    if (this.#active >= this.limits.total) return undefined;
-    for (let client = this.#ready.shift(); client; client = this.#ready.shift()) {
+    for (let turns = this.#ready.length; turns > 0; turns--) {
+      const client = this.#ready.shift();
+      if (!client) break;
+      if (!this.#hasPlace(client)) {
+        this.#ready.push(client);
+        continue;
+      }
       client.queued = false;
       const endpoint = this.#nextEndpoint(client);
       const waiting = endpoint?.jobs.shift();
       if (!endpoint || !waiting) continue;
       endpoint.active++;
       client.active++;
+      client.waiting--;
       this.#active++;
       this.#waiting--;
       this.#enqueue(endpoint);
@@ -74,8 +86,7 @@ export class FairQueue<Job> {
   /** Takes a place for a job that never waited here; false where there is none. */
   tryPlace(clientId: string, endpointId: string): boolean {
     const endpoint = this.#endpoint(clientId, endpointId);
-    const { perEndpoint, perClient, total } = this.limits;
-    const place = endpoint.active < perEndpoint && endpoint.client.active < perClient && this.#active < total;
+    const place = endpoint.active < this.limits.perEndpoint && this.#hasPlace(endpoint.client);
     if (place) {
       endpoint.active++;
       endpoint.client.active++;
@@ -106,12 +117,13 @@ export class FairQueue<Job> {
     const expired: { job: Job; stuck: boolean }[] = [];
     for (const client of this.#clients.values()) {
       for (const endpoint of client.endpoints.values()) {
-        const crowded = endpoint.active >= this.limits.perEndpoint || client.active >= this.limits.perClient;
+        const crowded = endpoint.active >= this.limits.perEndpoint || (client.active > 0 && !this.#hasPlace(client));
         const stuck = crowded && endpoint.progress < slow;
         const limit = stuck ? Math.max(before.stuck, before.others) : before.others;
         while (endpoint.jobs[0] && endpoint.jobs[0].since < limit) {
           const waiting = endpoint.jobs.shift();
           if (waiting) expired.push({ job: waiting.job, stuck });
+          client.waiting--;
         }
         endpoint.progress = 0;
         this.#forgetIfIdle(endpoint);
@@ -121,10 +133,18 @@ export class FairQueue<Job> {
     return expired;
   }
 
+  /**
+   * A client's share ends where it has as many places as are left: some clients with dead receivers fill no house, and one
+   * that has none finds one (the dynamic threshold of switches with a shared buffer: Choudhury and Hahne, 1998).
+   */
+  #hasPlace({ active }: ClientLine<Job>): boolean {
+    return active < Math.min(this.limits.perClient, this.limits.total - this.#active);
+  }
+
   #endpoint(clientId: string, endpointId: string): EndpointLine<Job> {
     let client = this.#clients.get(clientId);
     if (!client) {
-      client = { id: clientId, active: 0, endpoints: new Map(), ready: [], queued: false };
+      client = { id: clientId, active: 0, waiting: 0, endpoints: new Map(), ready: [], queued: false };
       this.#clients.set(clientId, client);
     }
     let endpoint = client.endpoints.get(endpointId);

@@ -92,7 +92,8 @@ export class Recorder {
   #statement(batch: Entry[]): Promise<RecordedAttempt[]> {
     return recordAttempts(
       this.db,
-      batch.flatMap((entry) => entry.attempt ?? []),
+      // In the order in which a cancellation locks them (disable-endpoint.ts).
+      batch.flatMap((entry) => entry.attempt ?? []).sort((a, b) => (a.deliveryId < b.deliveryId ? -1 : 1)),
       batch.flatMap((entry) => entry.settlement ?? []),
     );
   }

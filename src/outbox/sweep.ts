@@ -52,8 +52,7 @@ export class Sweep {
     while (this.#again && !this.#stopped) {
       this.#again = false;
       try {
-        // A full batch: there may be more.
-        this.#again ||= (await this.#take()) === BATCH;
+        this.#again = (await this.#take()) || this.#again;
       } catch (error) {
         this.options.log[isUnreachable(error) ? 'warn' : 'error'](
           { err: error },
@@ -63,21 +62,23 @@ export class Sweep {
     }
   }
 
-  async #take(): Promise<number> {
+  /** One batch. Whether there may be more that the lane has room for. */
+  async #take(): Promise<boolean> {
     const { db, lane, recorder, onReady } = this.options;
     const limit = Math.min(BATCH, lane.room);
-    if (limit === 0) return 0;
+    if (limit === 0) return false;
     const leased = await leaseEvents(db, 'attempt', limit);
-    if (leased.length === 0) return 0;
+    if (leased.length === 0) return false;
+    let taken = true;
     for (const event of await claimFirstAttempts(db, leased)) {
       if (event.deliveries.length > 0) {
-        lane.accept(event);
+        taken = lane.accept(event) && taken;
       } else {
         // Every first attempt was recorded before a crash: what is left is the workflow's.
         await recorder.record(undefined, { eventId: event.eventId, outbox: 'start', held: true });
         onReady([event.eventId], true);
       }
     }
-    return leased.length;
+    return taken;
   }
 }

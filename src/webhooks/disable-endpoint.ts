@@ -5,11 +5,16 @@ export type CancelReason = 'endpoint_disabled' | 'endpoint_deleted' | 'endpoint_
 
 /** Ends the endpoint's pending deliveries as `cancelled`. Their workflows see it at their next claim. */
 export async function cancelPending(db: Handle, endpointId: string, reason: CancelReason): Promise<void> {
-  await db.prisma.delivery.updateMany({
-    where: { endpointId, status: 'pending' },
-    data: { status: 'cancelled', reason, nextAttemptAt: null, finishedAt: new Date() },
-  });
+  await db.query(CANCEL_PENDING, [endpointId, reason]);
 }
+
+/** Locked in the order of their ids, as the recorder does: a cancellation and a batch of records never wait for each other. */
+const CANCEL_PENDING = `
+with pending as materialized (
+  select id from deliveries where endpoint_id = $1::uuid and status = 'pending' order by id for no key update
+)
+update deliveries d set status = 'cancelled', reason = $2::text, next_attempt_at = null, finished_at = now()
+  from pending p where d.id = p.id`;
 
 /**
  * Disables an endpoint and cancels what is pending for it; to be called in a transaction. False where it was disabled or

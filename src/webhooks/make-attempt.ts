@@ -4,7 +4,7 @@ import type { Recorder } from '../outbox/recorder.js';
 import type { Log } from '../telemetry/log.js';
 import type { ClaimedAttempt } from './claim.js';
 import { disableEndpoint, isFailing } from './disable-endpoint.js';
-import { type MadeAttempt, type RecordedAttempt, recordAttempts, type Settlement, type Trigger } from './record.js';
+import type { MadeAttempt, RecordedAttempt, Settlement, Trigger } from './record.js';
 import type { Sender, SendOutcome } from './send.js';
 
 export interface AttemptDependencies {
@@ -56,30 +56,38 @@ export async function makeAttempt(
     single: plan.single,
   };
   log.info(describe(claimed, attempt), 'attempt');
-  const settlement = settle?.(outcome);
-  const recorded = gone
-    ? await recordGone(dependencies, claimed, attempt, settlement)
-    : await dependencies.recorder.record(attempt, settlement);
-  if (recorded?.status === 'failed' && !plan.single && !gone) await disableIfFailing(dependencies, claimed);
+  const recorded = await dependencies.recorder.record(attempt, settle?.(outcome));
+  if (gone) await disableGone(dependencies, claimed);
+  else if (recorded?.status === 'failed' && !plan.single) await disableIfFailing(dependencies, claimed);
   return { outcome, recorded };
 }
 
-/** 410: this delivery failed, the endpoint is disabled and its other deliveries are cancelled, in one transaction. */
-function recordGone(
-  { database }: AttemptDependencies,
-  claimed: ClaimedAttempt,
-  attempt: MadeAttempt,
-  settlement: Settlement | undefined,
-): Promise<RecordedAttempt | undefined> {
-  return database.transaction(async (tx) => {
-    const [recorded] = await recordAttempts(tx, [attempt], settlement ? [settlement] : []);
-    if (recorded?.status === 'failed' && !attempt.single) {
-      await tx.prisma.delivery.update({ where: { id: claimed.deliveryId }, data: { reason: 'endpoint_gone' } });
-      recorded.reason = 'endpoint_gone';
-    }
-    await disableEndpoint(tx, claimed.endpointId, 'gone');
-    return recorded;
-  });
+/** Disabling that is under way, by endpoint. */
+const disabling = new Map<string, Promise<void>>();
+
+/**
+ * 410: the endpoint is disabled and its other deliveries are cancelled. After the record and apart from it, and once for
+ * a burst: transactions that each lock their own delivery and then all the others end in deadlocks, and hold every
+ * connection meanwhile.
+ */
+function disableGone(dependencies: AttemptDependencies, { endpointId }: ClaimedAttempt): Promise<void> {
+  const underWay =
+    disabling.get(endpointId) ??
+    disableNow(dependencies, endpointId).finally(() => {
+      disabling.delete(endpointId);
+    });
+  disabling.set(endpointId, underWay);
+  return underWay;
+}
+
+async function disableNow({ database, log }: AttemptDependencies, endpointId: string): Promise<void> {
+  try {
+    const disabled = await database.transaction((tx) => disableEndpoint(tx, endpointId, 'gone'));
+    if (disabled) log.warn({ webhook_id: endpointId }, 'endpoint disabled: gone');
+  } catch (error) {
+    // The attempt is recorded; the endpoint's next 410 asks again.
+    log.error({ err: error, webhook_id: endpointId }, 'could not disable an endpoint that is gone');
+  }
 }
 
 async function disableIfFailing(dependencies: AttemptDependencies, { endpointId }: ClaimedAttempt): Promise<void> {

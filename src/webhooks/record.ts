@@ -74,7 +74,8 @@ with input as (
       else d.status end,
     reason = case
       when i.error is null and (d.status = 'pending' or i.single) then null
-      when d.status = 'pending' and i.next_delay is null then 'exhausted'
+      when d.status = 'pending' and i.next_delay is null
+        then case i.response_status when 410 then 'endpoint_gone' else 'exhausted' end
       else d.reason end,
     next_attempt_at = case
       when d.status = 'pending' and i.error is not null then now() + i.next_delay * interval '1 millisecond' end,

@@ -60,6 +60,7 @@ describe('wrong use ends with 2 and one line that says what is wrong', () => {
     ['no CIDR among several', ['clients', 'allow', ID, '10.0.0.0/8', 'home'], 'Give a CIDR'],
     ['no duration', ['clients', 'rotate-secret', ID, '--expire-old', 'soon'], 'Give a duration'],
     ['an unknown status', ['transfers', 'set-status', ID, 'DONE'], 'The statuses are CREATED'],
+    ['a reason too long', ['transfers', 'set-status', ID, 'SENT', '--reason', 'r'.repeat(256)], 'Give at most 255'],
     ['no secret', ['verify', '--header', 'h', '--body', 'f'], 'give either --secret-file or --secret'],
     ['two secrets', ['verify', '--secret-file', 'a', '--secret', 'b', '--header', 'h', '--body', 'f'], 'give either'],
     ['no port', ['listen', '--secret-file', 'f', '--port', '70000'], 'Give a number from 0 to 65535.'],

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { ExpressLane, type LaneJob, type LaneOptions } from '../../src/outbox/express-lane.js';
 import { FairQueue } from '../../src/outbox/fair-queue.js';
 import { Recorder } from '../../src/outbox/recorder.js';
@@ -106,11 +107,30 @@ describe('the express lane', () => {
     lane.committed(event);
     const { deliveries } = await settled(event.eventId);
     expect(deliveries).toMatchObject([{ status: 'failed', reason: 'endpoint_gone', attemptCount: 1 }]);
-    expect((await readEvent(other.eventId)).deliveries).toMatchObject([
-      { status: 'cancelled', reason: 'endpoint_gone' },
-    ]);
+    const cancelled = await waitFor('the other to be cancelled', async () => {
+      const [delivery] = (await readEvent(other.eventId)).deliveries;
+      return delivery?.status === 'cancelled' && delivery;
+    });
+    expect(cancelled).toMatchObject({ reason: 'endpoint_gone' });
     const endpoint = await db.prisma.endpoint.findUniqueOrThrow({ where: { id: event.deliveries[0]!.endpointId } });
     expect(endpoint).toMatchObject({ enabled: false, disabledReason: 'gone' });
+  });
+
+  it('a burst of 410 deadlocks no transactions: each attempt is recorded, and the endpoint is disabled once', async () => {
+    const { lane } = openLane(fakeSender(() => refusedBy(410)));
+    const transaction = jest.spyOn(db, 'transaction');
+    const clientId = await makeClient(db);
+    const events = [await commitEvent(db, { clientId })];
+    for (let i = 1; i < 10; i++) events.push(await commitEvent(db, { clientId, endpoints: 0 }));
+    for (const event of events) lane.committed(event);
+    for (const event of events) {
+      const { deliveries } = await settled(event.eventId);
+      expect(deliveries).toMatchObject([{ attemptCount: 1, reason: 'endpoint_gone' }]);
+      expect(deliveries[0]?.attempts).toHaveLength(1);
+    }
+    const faults = await Promise.allSettled(transaction.mock.results.map(({ value }) => value));
+    expect(faults.filter(({ status }) => status === 'rejected')).toEqual([]);
+    transaction.mockRestore();
   });
 
   it('leaves what waits too long for a slow receiver to the workflow, with its claim given back', async () => {

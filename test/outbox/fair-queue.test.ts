@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { FairQueue } from '../../src/outbox/fair-queue.js';
 
-const limits = { perEndpoint: 2, perClient: 3, total: 4 };
+const limits = { perEndpoint: 2, perClient: 3, total: 8 };
 const takeAll = <Job>(queue: FairQueue<Job>) => {
   const jobs: Job[] = [];
   for (let job = queue.take(); job !== undefined; job = queue.take()) jobs.push(job);
@@ -23,15 +23,30 @@ describe('FairQueue', () => {
     expect(takeAll(queue)).toEqual(['dead0', 'good0', 'dead1']);
   });
 
-  it('keeps the bounds per endpoint, per client and in all, and goes on when a place is given back', () => {
+  it('keeps the bounds per endpoint and per client, and goes on when a place is given back', () => {
     const queue = new FairQueue<string>(limits);
     for (let i = 0; i < 3; i++) queue.push('a', 'a1', `a1-${i}`, 0);
     for (let i = 0; i < 3; i++) queue.push('a', 'a2', `a2-${i}`, 0);
     for (let i = 0; i < 3; i++) queue.push('b', 'b1', `b1-${i}`, 0);
-    expect(takeAll(queue)).toEqual(['a1-0', 'b1-0', 'a2-0', 'b1-1']);
-    expect(queue.active).toBe(4);
+    expect(takeAll(queue)).toEqual(['a1-0', 'b1-0', 'a2-0', 'b1-1', 'a1-1']);
+    expect(queue.active).toBe(5);
     queue.done('b', 'b1');
     expect(takeAll(queue)).toHaveLength(1);
+  });
+
+  it('several clients with dead receivers do not fill the house: one that comes later finds a place', () => {
+    const queue = new FairQueue<string>({ perEndpoint: 10, perClient: 10, total: 20 });
+    for (const client of ['bad1', 'bad2', 'bad3', 'bad4']) {
+      for (let i = 0; i < 10; i++) queue.push(client, `${client}-dead`, client, 0);
+    }
+    expect(takeAll(queue)).toHaveLength(16);
+    expect(queue.tryPlace('bad1', 'bad1-other')).toBe(false);
+    queue.push('good', 'g', 'good', 0);
+    expect(takeAll(queue)).toEqual(['good']);
+    // Held up by the others and not by its own receivers: it is not for the slow path.
+    for (let i = 0; i < 4; i++) queue.push(`late${i}`, 'l', 'late', 0);
+    expect(takeAll(queue)).toEqual(['late', 'late', 'late']);
+    expect(queue.expire({ stuck: 1, others: -1 }, 1).every(({ job, stuck }) => stuck && job !== 'late')).toBe(true);
   });
 
   it('expires what has waited too long, sooner where its receiver gets on slowly', () => {

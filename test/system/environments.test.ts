@@ -1,12 +1,18 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
 import { ADDRESS, testAuthority } from '../support/authority.js';
+
+const MASTER_KEY = randomBytes(32).toString('base64');
 
 let sandbox: AuthApi;
 let production: AuthApi;
 beforeAll(async () => {
   sandbox = await startAuthApi({ publicUrl: 'https://sandbox.test' });
-  production = await startAuthApi({ publicUrl: 'https://production.test', env: { ENVIRONMENT: 'production' } });
+  production = await startAuthApi({
+    publicUrl: 'https://production.test',
+    env: { ENVIRONMENT: 'production', MASTER_KEY },
+  });
 });
 afterAll(() => Promise.all([sandbox.close(), production.close()]));
 

@@ -41,8 +41,5 @@ function bearerToken(authorization: string): string | undefined {
 
 function challengeFor(error: unknown): string | undefined {
   const code = error instanceof Refusal ? error.code : undefined;
-  if (code === 'unauthorized' || code === 'invalid_token') return `Bearer ${REALM}, error="invalid_token"`;
-  // RFC 6750 has no word for the wrong place; of those it has, this is the one of a 403.
-  if (code === 'network_not_allowed') return `Bearer ${REALM}, error="insufficient_scope"`;
-  return undefined;
+  return code === 'unauthorized' || code === 'invalid_token' ? `Bearer ${REALM}, error="invalid_token"` : undefined;
 }

@@ -15,7 +15,6 @@ export function networks(config: Pick<Config, 'allowedNetworks' | 'trustedProxie
     const { remoteAddress } = ctx.req.socket;
     ctx.state.address = clientAddress(remoteAddress, ctx.get('X-Forwarded-For'), trustedProxies);
     if (!allowed.allows(ctx.state.address)) {
-      ctx.set('WWW-Authenticate', 'Bearer realm="transfer-service", error="insufficient_scope"');
       throw new Refusal('network_not_allowed', 'The request comes from outside of the allowed networks.');
     }
     return next();

@@ -14,5 +14,6 @@ table{border-collapse:collapse;width:100%}
 td{border-top:1px solid var(--line);padding:.3rem .6rem .3rem 0;vertical-align:top}
 td p,li p{margin:0;display:inline}
 i{opacity:.7;font-size:.85em}
+@media(max-width:40rem){table,tbody,tr,td{display:block}td{border:0;padding:.1rem 0;overflow-wrap:anywhere}tr{border-top:1px solid var(--line);padding:.4rem 0}}
 :target{background:var(--soft)}
 `;

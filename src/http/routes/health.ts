@@ -1,11 +1,16 @@
 import Router from '@koa/router';
 import { Refusal } from '../../refusal.js';
 import { problemAnswer, send, writeAnswer } from '../answer.js';
-import type { AppDependencies } from '../dependencies.js';
+import type { Readiness } from '../dependencies.js';
 import type { State } from '../state.js';
 
+export interface HealthDependencies {
+  baseUrl: string;
+  readiness: () => Promise<Readiness>;
+}
+
 /** `/healthz`: the process answers; `/readyz`: it can do its work (contract, Errors, limits, paging). */
-export function healthRouter({ config, readiness }: AppDependencies): Router<State> {
+export function healthRouter({ baseUrl, readiness }: HealthDependencies): Router<State> {
   const router = new Router<State>({ strict: true, sensitive: true });
   router.get('/healthz', (ctx) => {
     ctx.body = { status: 'ok' };
@@ -16,7 +21,7 @@ export function healthRouter({ config, readiness }: AppDependencies): Router<Sta
       ctx.body = { status: 'ready', checks };
       return;
     }
-    const where = { baseUrl: config.baseUrl, path: ctx.path, requestId: ctx.state.requestId };
+    const where = { baseUrl, path: ctx.path, requestId: ctx.state.requestId };
     const { body, ...answer } = problemAnswer(new Refusal('unavailable', 'This process is not ready.'), where);
     send(ctx, writeAnswer({ ...answer, body: { ...(body as object), checks } }));
   });

@@ -27,14 +27,18 @@ interface Services extends TokenDependencies {
 /** `POST {AUTH_URL}/oauth/token`. */
 export function tokenRouter({ authority, log }: TokenDependencies): Router<State> {
   const services: Services = { authority, log, failures: new FailedAuthentications() };
-  const router = new Router<State>({ strict: true });
-  const paths = authPaths(authority.issuer, '/oauth/token');
-  router.post(paths, oauthErrors(log), (ctx) => answerTokenRequest(ctx, services));
-  router.all(paths, oauthErrors(log), (ctx) => {
+  const router = new Router<State>({ strict: true, sensitive: true });
+  const paths = tokenPaths(authority.issuer);
+  router.post(paths, (ctx) => answerTokenRequest(ctx, services));
+  router.all(paths, (ctx) => {
     ctx.set('Allow', 'POST');
     throw new InvalidRequest('Ask for a token with POST.', 405);
   });
   return router;
+}
+
+function tokenPaths(issuer: string): string[] {
+  return authPaths(issuer, '/oauth/token');
 }
 
 /**
@@ -112,9 +116,11 @@ function chooseScopes({ scope = '' }: TokenParameters, client: VerifiedClient): 
   return client.scopes.filter((each) => asked.includes(each));
 }
 
-/** Answers every error in the form of RFC 6749 §5.2. */
-function oauthErrors(log: Log): AppMiddleware {
+/** Answers every error on the token endpoint's paths in the form of RFC 6749 §5.2, also one met before its route. */
+export function tokenErrors({ authority, log }: TokenDependencies): AppMiddleware {
+  const paths = new Set(tokenPaths(authority.issuer));
   return async (ctx, next) => {
+    if (!paths.has(ctx.path)) return next();
     try {
       await next();
     } catch (thrown) {

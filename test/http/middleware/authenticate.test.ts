@@ -81,6 +81,14 @@ describe('from elsewhere', () => {
     },
   );
 
+  it('a token request is refused in the words of OAuth, with no challenge', async () => {
+    const { status, headers, body } = await auth.token(await auth.client(), { 'X-Forwarded-For': '198.51.100.1' });
+    expect([status, body]).toEqual([403, { error: 'access_denied', error_description: expect.any(String) }]);
+    expect(headers.get('content-type')).toMatch(/^application\/json/);
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('www-authenticate')).toBeNull();
+  });
+
   it('a request that passed a second trusted proxy is judged by the address before', async () => {
     const headers = { 'X-Forwarded-For': '203.0.113.7, 127.0.0.2', Authorization: `Bearer ${token}` };
     expect((await get(headers)).status).toBe(200);

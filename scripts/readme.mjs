@@ -1,0 +1,52 @@
+// `npm run readme`: writes the tables that are made from the code into the documents that hold them, between the markers
+// `<!-- NAME -->` and `<!-- /NAME -->`. With --check it writes nothing and fails where one is out of date.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+// The default that the README shows is the one with no such variable.
+delete process.env.XDG_CACHE_HOME;
+const { settings } = await import('../dist/src/config.js');
+const { PROBLEMS } = await import('../dist/src/http/problem.js');
+
+const code = (text) => `\`${text}\``;
+const table = (head, rows) =>
+  [head, head.map(() => '---'), ...rows]
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
+    .join('\n');
+
+const shown = (byDefault) => (byDefault ? code(byDefault.replace(homedir(), '~')) : '');
+const tables = {
+  'README.md': {
+    settings: table(
+      ['variable', 'default', 'meaning'],
+      Object.entries(settings).map(([name, { byDefault, meaning }]) => [code(name), shown(byDefault), meaning]),
+    ),
+  },
+  'docs/errors.md': {
+    problems: table(
+      ['status', 'code', 'title', 'what it means'],
+      Object.entries(PROBLEMS).map(([name, { status, title, meaning }]) => [`${status}`, code(name), title, meaning]),
+    ),
+  },
+};
+
+const outdated = [];
+for (const [document, parts] of Object.entries(tables)) {
+  const path = fileURLToPath(new URL(`../${document}`, import.meta.url));
+  const before = readFileSync(path, 'utf8');
+  let after = before;
+  for (const [name, content] of Object.entries(parts)) {
+    const [open, close] = [`<!-- ${name} -->\n`, `\n<!-- /${name} -->`];
+    const [start, end] = [after.indexOf(open), after.indexOf(close)];
+    if (start < 0 || end < start) throw new Error(`${document} has no place for ${name}`);
+    after = after.slice(0, start + open.length) + content + after.slice(end);
+  }
+  if (after === before) continue;
+  outdated.push(document);
+  if (!process.argv.includes('--check')) writeFileSync(path, after);
+}
+if (process.argv.includes('--check') && outdated.length > 0) {
+  console.error(`${outdated.join(' and ')}: out of date; npm run readme`);
+  process.exitCode = 1;
+}

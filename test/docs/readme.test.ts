@@ -1,0 +1,109 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import { freePort } from '../../src/local/free-port.js';
+import { makeLocalDir } from '../support/local-dir.js';
+import { waitFor } from '../support/wait-for.js';
+
+const root = join(import.meta.dirname, '../..');
+const documents = ['README.md', 'docs/errors.md', 'docs/operations.md', 'docs/integrators.md'];
+const read = (document: string) => readFileSync(join(root, document), 'utf8');
+
+test('the tables that are made from the code are those of the code', () => {
+  const { stderr, status } = spawnSync(process.execPath, ['scripts/readme.mjs', '--check'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  expect([stderr, status]).toEqual(['', 0]);
+});
+
+test('every link leads somewhere', () => {
+  const anchors = (markdown: string) =>
+    [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    );
+  const dead = documents.flatMap((document) =>
+    [...read(document).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)]
+      .filter(([, path = '', anchor]) => {
+        const target = path === '' ? document : join(dirname(document), path);
+        return !existsSync(join(root, target)) || (anchor !== undefined && !anchors(read(target)).includes(anchor));
+      })
+      .map(([link]) => `${document}: ${link}`),
+  );
+  expect(dead).toEqual([]);
+});
+
+test('every command that the documents name exists', () => {
+  const named = documents.flatMap((document) =>
+    [...read(document).matchAll(/npx transfer-service ([a-z]+)(?: ([a-z]+(?:-[a-z]+)*)\b)?/g)].map(([, ...words]) =>
+      words.filter((word) => word !== undefined),
+    ),
+  );
+  const help = (words: string[]) =>
+    execFileSync(process.execPath, ['dist/src/cli.js', ...words, '--help'], { cwd: root, encoding: 'utf8' });
+  const groups = new Map(named.map(([group = '']) => [group, help([group])]));
+  for (const [group = '', command] of named) {
+    expect(groups.get(group)).toContain(`transfer-service ${group}`);
+    if (command) expect(groups.get(group)).toMatch(new RegExp(`^ +${command}\\b`, 'm'));
+  }
+});
+
+test('scripts that the README names exist', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  const named = [...read('README.md').matchAll(/npm (?:run )?(demo|start|test|check|format|bench|readme)\b/g)];
+  expect(named.map(([, name = '']) => name).filter((name) => !(name in scripts))).toEqual([]);
+});
+
+test('npm ci takes the lockfile: no optional package is left out of it', () => {
+  const { packages } = JSON.parse(read('package-lock.json')) as {
+    packages: Record<string, { optionalDependencies?: Record<string, string> }>;
+  };
+  const wanted = Object.values(packages).flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies));
+  const there = new Set(Object.keys(packages).map((path) => path.replace(/^.*node_modules\//, '')));
+  // Mended by: node scripts/complete-lockfile.mjs
+  expect(wanted.filter((name) => !there.has(name))).toEqual([]);
+});
+
+const local = makeLocalDir();
+const folder = mkdtempSync(join(tmpdir(), 'readme-'));
+const started: ChildProcess[] = [];
+afterAll(async () => {
+  for (const child of started) if (child.exitCode === null && child.kill()) await once(child, 'exit');
+  await local.remove();
+  rmSync(folder, { recursive: true });
+});
+
+test('the first delivery arrives when its lines are pasted', async () => {
+  const [, snippet = ''] = /<!-- snippet: first-delivery.sh -->\n```sh\n(.*?)```/s.exec(read('README.md')) ?? [];
+  const { PATH, HOME } = process.env;
+  const ports = { PORT: '0', POSTGRES_PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0' };
+  const service = spawn(process.execPath, ['dist/src/main.js'], {
+    cwd: root,
+    env: { PATH, HOME, ...ports, LOCAL_DIR: local.path, LOG_LEVEL: 'error' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  started.push(service);
+  await once(service.stdout, 'data');
+  const receiver = await freePort();
+  const lines = snippet
+    .replaceAll('.local/', `${local.path}/`)
+    .replaceAll('4000', String(receiver))
+    .replaceAll('npx transfer-service', `"${process.execPath}" "${join(root, 'dist/src/cli.js')}"`);
+  // What was started in the background ends when the terminal does.
+  const terminal = spawn('sh', ['-c', `${lines}\nread _; kill $!`], { cwd: folder, env: { PATH, HOME } });
+  started.push(terminal);
+  let said = '';
+  for (const stream of [terminal.stdout, terminal.stderr]) stream.on('data', (text) => (said += text));
+  await waitFor(
+    'the receiver to say so',
+    () => /PROCESSING .*signature verified .*204/.test(said) || terminal.exitCode !== null,
+  );
+  terminal.stdin.end('\n');
+  expect(said).toMatch(/transfer\.status_changed PROCESSING .* signature verified {2}→ 204/);
+});

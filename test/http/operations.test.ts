@@ -1,0 +1,71 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { migrate } from '../../src/database/migrate.js';
+import type { Readiness } from '../../src/http/dependencies.js';
+import { listenForOperators, type Operations } from '../../src/http/operations.js';
+import { readinessOf } from '../../src/process.js';
+import { startApi, type TestApi } from '../support/api.js';
+
+let api: TestApi;
+let operations: Operations | undefined;
+beforeAll(async () => {
+  api = await startApi();
+  // The template of test databases is made with no record of its migrations.
+  await api.database.pool.query('drop schema public cascade; create schema public');
+  await migrate(api.database.url);
+});
+afterEach(() => operations?.close());
+afterAll(() => api.close());
+
+async function listenOn(port: number, allowedNetworks: string[], readiness: () => Promise<Readiness>): Promise<string> {
+  const { config, log } = api.dependencies;
+  operations = await listenForOperators({ config: { ...config, metrics: { port, allowedNetworks } }, log }, readiness);
+  return operations.url as string;
+}
+
+const isReady = async () => ({ ready: true, checks: { postgres: 'ok', migrations: 'applied', temporal: 'ok' } });
+
+it('a worker answers that it lives and that it is ready, and nothing else', async () => {
+  const url = await listenOn(0, ['127.0.0.0/8', '::1/128'], isReady);
+  expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: 'ok' });
+  expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({ status: 'ready', checks: { temporal: 'ok' } });
+  const other = await fetch(`${url}/transfers`);
+  expect([other.status, await other.json()]).toEqual([404, expect.objectContaining({ code: 'not_found' })]);
+  expect((await fetch(`${url}/healthz`, { method: 'POST' })).status).toBe(405);
+});
+
+describe("Temporal's state makes only a worker unready", () => {
+  it.each([
+    ['a worker', true, 503],
+    ['an API', false, 200],
+  ])('%s', async (_, needsTemporal, status) => {
+    const { config, log, database, masterKeys } = api.dependencies;
+    const url = await listenOn(
+      0,
+      [],
+      readinessOf({ config, log, database, masterKeys }, () => undefined, needsTemporal),
+    );
+    const reply = await fetch(`${url}/readyz`);
+    const { checks } = (await reply.json()) as Readiness;
+    expect([reply.status, checks]).toEqual([
+      status,
+      { postgres: 'ok', migrations: 'applied', temporal: 'unreachable' },
+    ]);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+});
+
+it('who is outside of METRICS_ALLOWED_NETWORKS is cut off, forwarded or not', async () => {
+  const url = await listenOn(0, ['203.0.113.0/24'], isReady);
+  await expect(fetch(`${url}/healthz`, { headers: { 'X-Forwarded-For': '203.0.113.1' } })).rejects.toThrow();
+});
+
+it('a port in use is a line that names METRICS_PORT', async () => {
+  await expect(listenOn(api.port, [], isReady)).rejects.toMatchObject({
+    lines: [`METRICS_PORT: ${api.port} is in use; give another, or 0 for a free one`],
+  });
+});
+
+it('without METRICS_PORT nothing listens', async () => {
+  const { config, log } = api.dependencies;
+  expect((await listenForOperators({ config: { ...config, metrics: undefined }, log }, isReady)).url).toBeNull();
+});

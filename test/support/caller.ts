@@ -1,0 +1,49 @@
+/** What came back; `body` where it is JSON. */
+export interface Answered {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
+  body: any;
+}
+
+/** Calls the API over the wire as one client, with a token got by its credentials. */
+export type Caller = (
+  method: string,
+  path: string,
+  json?: unknown,
+  headers?: Record<string, string>,
+) => Promise<Answered>;
+
+/** @param at where the service is; its credentials do not matter here */
+export async function caller(
+  at: { auth_url: string; base_url: string },
+  { client_id, client_secret }: { client_id: string; client_secret: string },
+): Promise<Caller> {
+  const form = { client_id, client_secret, audience: at.base_url, grant_type: 'client_credentials' };
+  const { body, status } = await send('POST', `${at.auth_url}/oauth/token`, form);
+  if (status !== 200) throw new Error(`no token: ${status} ${JSON.stringify(body)}`);
+  const authorization = `Bearer ${body.access_token}`;
+  return (method, path, json, headers) => send(method, at.base_url + path, json, { authorization, ...headers });
+}
+
+async function send(
+  method: string,
+  url: string,
+  json?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answered> {
+  const response = await fetch(url, {
+    method,
+    headers: { ...(json !== undefined && { 'content-type': 'application/json' }), ...headers },
+    body: json === undefined ? null : JSON.stringify(json),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+/** Calls that must succeed. @returns the body */
+export async function must(call: Promise<Answered>): Promise<Answered['body']> {
+  const { status, body } = await call;
+  if (status >= 300) throw new Error(`${status}: ${JSON.stringify(body)}`);
+  return body;
+}

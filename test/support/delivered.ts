@@ -1,0 +1,23 @@
+import { createHmac } from 'node:crypto';
+
+/** A delivery as it came over the wire, its signature judged by code that is not the service's. */
+export interface Delivered {
+  id: string;
+  transferId: string;
+  status: string;
+  rightlySigned: boolean;
+}
+
+/** Reads a raw request (Latin-1, as the raw receiver keeps it). */
+export function readDelivered(raw: string, secret: string): Delivered {
+  const { head, body } = splitRequest(raw);
+  const [, t, v0] = /^service-signature: t=([^,]+),v0=([0-9a-f]{64})$/im.exec(head) ?? [];
+  const { id, data } = JSON.parse(body) as { id: string; data: { id: string; status: string } };
+  const expected = createHmac('sha256', secret).update(`${t}.`).update(Buffer.from(body, 'latin1')).digest('hex');
+  return { id, transferId: data.id, status: data.status, rightlySigned: v0 === expected };
+}
+
+export function splitRequest(raw: string): { head: string; body: string } {
+  const end = raw.indexOf('\r\n\r\n');
+  return { head: raw.slice(0, end), body: raw.slice(end + 4) };
+}

@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { SandboxClient } from '../../src/local/demo-service.js';
+import { readState } from '../../src/local/stack-state.js';
+import { type Caller, caller } from './caller.js';
+
+/** The whole service as `npm start` runs it: a process of its own, with its embedded stack under a LOCAL_DIR. */
+export interface ServiceProcess {
+  process: ChildProcess;
+  sandbox: Sandbox;
+  /** The sandbox's client, and the operator. */
+  client: Caller;
+  operator: Caller;
+  /** What it told people so far, and its log. */
+  said: string[];
+  /** SIGTERM. @returns the exit code */
+  stop(): Promise<number | null>;
+  /** SIGKILL: its Postgres and Temporal are left behind, as after any crash of it. */
+  kill(): Promise<void>;
+}
+
+/** `LOCAL_DIR/sandbox-client.json` whole. */
+export interface Sandbox extends SandboxClient {
+  operator: { client_id: string; client_secret: string };
+  temporal_address: string;
+  database_url: string;
+}
+
+const ENV = {
+  ...{ PORT: '0', POSTGRES_PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0' },
+  ...{ LOG_LEVEL: 'warn', RATE_LIMIT: '1000000' },
+};
+
+export async function startService(localDir: string, env: Record<string, string> = {}): Promise<ServiceProcess> {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, ['dist/src/main.js'], {
+    env: { PATH, HOME, ...ENV, LOCAL_DIR: localDir, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const said: string[] = [];
+  createInterface({ input: child.stderr }).on('line', (line) => said.push(line));
+  const exited = once(child, 'exit');
+  const ready = once(createInterface({ input: child.stdout }), 'line');
+  await Promise.race([ready, exited.then(() => Promise.reject(new Error(said.join('\n'))))]);
+  const sandbox = JSON.parse(readFileSync(join(localDir, 'sandbox-client.json'), 'utf8')) as Sandbox;
+  return {
+    process: child,
+    sandbox,
+    client: await caller(sandbox, sandbox),
+    operator: await caller(sandbox, sandbox.operator),
+    said,
+    async stop() {
+      child.kill('SIGTERM');
+      await exited;
+      return child.exitCode;
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+/** Kills a part of the embedded stack, as the machine's OOM killer would. */
+export function killPart(localDir: string, part: 'postgres' | 'temporal'): void {
+  const record = readState(localDir)?.[part];
+  if (!record) throw new Error(`stack.json names no ${part}`);
+  process.kill(record.pid, 'SIGKILL');
+}

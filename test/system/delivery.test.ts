@@ -1,0 +1,205 @@
+import { execFileSync } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import { must } from '../support/caller.js';
+import { splitRequest } from '../support/delivered.js';
+import { makeLocalDir } from '../support/local-dir.js';
+import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
+import { type ServiceProcess, startService } from '../support/service-process.js';
+import { SECRET, transferRequest } from '../support/transfers.js';
+import { waitFor } from '../support/wait-for.js';
+
+// The whole stack: this process is the client and the receiver, the service is another.
+
+const place = makeLocalDir();
+let service: ServiceProcess;
+let temporal: Client;
+let receiver: RawReceiver;
+/** What the receiver answers. */
+let answer = 204;
+
+beforeAll(async () => {
+  service = await startService(place.path);
+  const { temporal_address: address, temporal_namespace: namespace } = service.sandbox;
+  temporal = new Client({ connection: await Connection.connect({ address }), namespace });
+  receiver = await startRawReceiver((socket) => socket.write(`HTTP/1.1 ${answer} x\r\nContent-Length: 0\r\n\r\n`));
+}, 120_000);
+
+afterAll(async () => {
+  await temporal?.connection.close();
+  await receiver?.close();
+  await service?.stop();
+  await place.remove();
+});
+
+const PATH = '/hooks/in?tenant=a%20b';
+
+/** An endpoint of its own, and a transfer that has become PROCESSING with nothing else listening. */
+async function makeEvent() {
+  const { client } = service;
+  for (const { webhookId } of (await must(client('GET', '/webhook-endpoints'))).data) {
+    await must(client('DELETE', `/webhook-endpoints/${webhookId}`));
+  }
+  const url = `${receiver.url}${PATH}`;
+  const { webhookId } = await must(client('POST', '/webhook-endpoints', { url, secret: SECRET }));
+  const { id: transferId } = await must(client('POST', '/transfers', transferRequest()));
+  await must(client('POST', `/sandbox/transfers/${transferId}/status`, { status: 'PROCESSING' }));
+  const [event] = (await must(client('GET', `/events?transfer_id=${transferId}`))).data;
+  const [delivery] = (await must(client('GET', `/events/${event.id}/deliveries`))).data;
+  return { webhookId, transferId, eventId: event.id as string, deliveryId: delivery.id as string };
+}
+
+const read = (deliveryId: string) => must(service.client('GET', `/deliveries/${deliveryId}`));
+const retry = (deliveryId: string) => service.client('POST', `/deliveries/${deliveryId}/retry`);
+const untilStatus = (deliveryId: string, status: string) =>
+  waitFor(`the delivery to be ${status}`, async () => {
+    const delivery = await read(deliveryId);
+    return delivery.status === status && delivery;
+  });
+
+test('a change of status arrives as the contract draws it, byte for byte, and Temporal shows it with nothing secret', async () => {
+  const { eventId, transferId, deliveryId, webhookId } = await makeEvent();
+  const raw = await waitFor('the delivery', () => receiver.requests[0]);
+  const { head, body } = splitRequest(raw);
+
+  const [requestLine, ...lines] = head.split('\r\n');
+  expect(requestLine).toBe(`POST ${PATH} HTTP/1.1`);
+  const headers = Object.fromEntries(lines.map((line) => line.split(/: (.*)/s).slice(0, 2)));
+  expect(headers).toEqual({
+    host: `127.0.0.1:${receiver.port}`,
+    connection: 'keep-alive',
+    'Content-Type': 'application/json',
+    'User-Agent': 'Service-Webhooks/1.0',
+    'Service-Signature': expect.stringMatching(/^t=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z,v0=[0-9a-f]{64}$/),
+    'content-length': String(body.length),
+  });
+  expect(lines).toHaveLength(Object.keys(headers).length);
+
+  const event = JSON.parse(body);
+  expect(body).toBe(
+    `{"id":"${eventId}","version":"2026-11-21","type":"transfer.status_changed","data":{"id":"${transferId}","status":"PROCESSING"},"created_at":"${event.created_at}"}`,
+  );
+  expect(event.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}$/);
+
+  const [, t, v0] = /^t=(.*),v0=(.*)$/.exec(headers['Service-Signature'] ?? '') ?? [];
+  expect(createHmac('sha256', SECRET).update(`${t}.${body}`).digest('hex')).toBe(v0);
+  const openssl = execFileSync('openssl', ['dgst', '-sha256', '-hmac', SECRET], { input: `${t}.${body}` });
+  expect(openssl.toString().trim().split(/\s+/).at(-1)).toBe(v0);
+
+  const delivery = await untilStatus(deliveryId, 'succeeded');
+  expect(delivery).toMatchObject({ event_id: eventId, webhookId, attempt_count: 1, next_attempt_at: null });
+  expect(delivery.attempts).toEqual([
+    expect.objectContaining({ number: 1, trigger: 'schedule', t, response_status: 204, error: null }),
+  ]);
+  expect(await must(service.client('GET', `/events/${eventId}`))).toEqual({
+    ...event,
+    deliveries: { pending: 0, succeeded: 1, failed: 0, cancelled: 0 },
+  });
+
+  const handle = temporal.workflow.getHandle(eventId);
+  const description = await waitFor('its workflow to be completed', async () => {
+    const found = await handle.describe().catch(() => undefined);
+    return found?.status.name === 'COMPLETED' && found;
+  });
+  expect(description.type).toBe('deliverEvent');
+  expect(await description.staticSummary()).toBe('transfer.status_changed PROCESSING → 1 endpoint');
+  expect(description.searchAttributes).toMatchObject({
+    ClientId: [service.sandbox.client_id],
+    TransferId: [transferId],
+    EventType: ['transfer.status_changed'],
+    WebhookIds: [webhookId],
+    DeliveryState: ['delivered'],
+  });
+  expect(receiver.requests).toHaveLength(1);
+  const history = textOf(await handle.fetchHistory());
+  expect(history).toContain(deliveryId);
+  for (const secret of [SECRET, '/hooks/in', 'tenant', v0, event.created_at]) expect(history).not.toContain(secret);
+});
+
+test('what fails waits on the ladder as a timer in Temporal, is woken by a retry, and may be sent once more after its success', async () => {
+  answer = 503;
+  const before = receiver.requests.length;
+  const { eventId, deliveryId, webhookId } = await makeEvent();
+  const failed = await waitFor('two failed attempts', async () => {
+    const delivery = await read(deliveryId);
+    return delivery.attempt_count === 2 && delivery;
+  });
+  expect(failed).toMatchObject({ status: 'pending', finished_at: null });
+  expect(failed.attempts.map((a: { trigger: string }) => a.trigger)).toEqual(['schedule', 'schedule']);
+  const [first, second] = failed.attempts;
+  expect(second).toMatchObject({ response_status: 503, error: 'status' });
+  expect(first.t < second.t).toBe(true);
+  const rung = Date.parse(failed.next_attempt_at) - Date.parse(second.started_at) - second.duration_ms;
+  expect(rung).toBeGreaterThanOrEqual(300_000);
+  expect(rung).toBeLessThan(330_000);
+  const handle = temporal.workflow.getHandle(eventId);
+  await waitFor('its timer', async () => textOf(await handle.fetchHistory()).includes('waits 5m'));
+  expect((await handle.describe()).status.name).toBe('RUNNING');
+
+  answer = 200;
+  expect((await retry(deliveryId)).status).toBe(202);
+  const delivered = await untilStatus(deliveryId, 'succeeded');
+  expect(delivered.attempts).toHaveLength(3);
+  expect(delivered.attempts[2]).toMatchObject({ number: 3, trigger: 'manual', response_status: 200 });
+  await waitFor('its workflow to be completed', async () => (await handle.describe()).status.name === 'COMPLETED');
+
+  expect((await retry(deliveryId)).status).toBe(202);
+  const again = await waitFor('a fourth attempt', async () => {
+    const delivery = await read(deliveryId);
+    return delivery.attempt_count === 4 && delivery;
+  });
+  expect(again).toMatchObject({ status: 'succeeded', next_attempt_at: null });
+  const bodies = receiver.requests.slice(before).map((raw) => splitRequest(raw).body);
+  expect(bodies).toHaveLength(4);
+  expect(new Set(bodies).size).toBe(1);
+
+  await must(service.client('PUT', `/webhook-endpoints/${webhookId}`, { url: receiver.url, enabled: false }));
+  const refused = await retry(deliveryId);
+  expect([refused.status, refused.body.code]).toEqual([409, 'endpoint_not_active']);
+});
+
+test('of two changes of one transfer at the same moment one wins, and one event is made', async () => {
+  answer = 204;
+  const { client } = service;
+  for (let round = 0; round < 10; round++) {
+    const { id } = await must(client('POST', '/transfers', transferRequest()));
+    const change = (status: string) => client('POST', `/sandbox/transfers/${id}/status`, { status });
+    const answers = await Promise.all([change('PROCESSING'), change('CANCELLED'), change('FAILED')]);
+    const statuses = answers.map(({ status }) => status).sort();
+    // PROCESSING may be followed by either of the others, which then is a change of its own.
+    const won = statuses.filter((status) => status === 200).length;
+    expect(statuses).toEqual([...Array(won).fill(200), ...Array(3 - won).fill(409)]);
+    const { status, status_history: history } = await must(client('GET', `/transfers/${id}`));
+    const events = (await must(client('GET', `/events?transfer_id=${id}`))).data;
+    expect(history).toHaveLength(1 + won);
+    expect(events).toHaveLength(won);
+    expect(events[0].data.status).toBe(status);
+  }
+});
+
+test('twenty requests at once with one Idempotency-Key make one transfer', async () => {
+  const { client } = service;
+  const ask = () => client('POST', '/transfers', transferRequest({ reference: 'once' }), { 'Idempotency-Key': 'k' });
+  const answers = await Promise.all(Array.from({ length: 20 }, ask));
+  const late = await ask();
+  expect(late.status).toBe(201);
+  expect(late.headers.get('idempotency-replayed')).toBe('true');
+  for (const { status, body } of answers) {
+    if (status === 201) expect(body).toEqual(late.body);
+    else expect([status, body.code]).toEqual([409, 'idempotency_key_in_use']);
+  }
+  expect((await must(client('GET', '/transfers?reference=once'))).data).toHaveLength(1);
+});
+
+/** Every text in a history, payloads decoded. */
+function textOf(history: unknown): string {
+  const texts: string[] = [];
+  const walk = (value: unknown) => {
+    if (value instanceof Uint8Array) texts.push(Buffer.from(value).toString('utf8'));
+    else if (typeof value === 'string') texts.push(value);
+    else if (value instanceof Object) Object.values(value).forEach(walk);
+  };
+  walk(history);
+  return texts.join('\n');
+}

@@ -1,0 +1,118 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Caller, caller, must } from '../support/caller.js';
+import { runCli, startCli } from '../support/cli.js';
+import { readDelivered } from '../support/delivered.js';
+import { atOnce, changeAll, makeTransfers } from '../support/load.js';
+import { makeLocalDir } from '../support/local-dir.js';
+import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
+import { type StackProcess, startStackProcess } from '../support/stack-process.js';
+import { SECRET } from '../support/transfers.js';
+import { waitFor } from '../support/wait-for.js';
+
+// `api` and `worker` as processes of their own, as in production.
+
+const place = makeLocalDir();
+const processes: ChildProcess[] = [];
+let stack: StackProcess;
+let env: Record<string, string>;
+let client: Caller;
+let receiver: RawReceiver;
+/** Requests up to this number get no answer. */
+let silentUntil = 0;
+
+beforeAll(async () => {
+  stack = await startStackProcess(place.path);
+  env = { ...stack.env, LOG_LEVEL: 'warn', RATE_LIMIT: '1000000' };
+  receiver = await startRawReceiver((socket, number) => {
+    if (number > silentUntil) socket.write('HTTP/1.1 204 x\r\n\r\n');
+  });
+  expect(await runCli(['migrate'], env)).toMatchObject({ code: 0 });
+  const { stdout } = await runCli(['clients', 'create', '--json', '--name', 'test'], env);
+  const api = run('api');
+  await once(createInterface({ input: api.stdout as NonNullable<typeof api.stdout> }), 'line');
+  const at = { auth_url: env.AUTH_URL as string, base_url: env.BASE_URL as string };
+  client = await caller(at, JSON.parse(stdout));
+  await must(client('POST', '/webhook-endpoints', { url: receiver.url, secret: SECRET }));
+}, 120_000);
+
+afterAll(async () => {
+  await Promise.all(processes.map((child) => end(child, 'SIGTERM')));
+  await receiver?.close();
+  await stack?.stop();
+  await place.remove();
+}, 60_000);
+
+function run(role: 'api' | 'worker'): ChildProcess {
+  const child = startCli([role], env);
+  child.stderr?.resume();
+  processes.push(child);
+  return child;
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+  child.kill(signal);
+  await once(child, 'exit');
+  return child.exitCode;
+}
+
+async function change(count: number): Promise<string[]> {
+  const ids = await makeTransfers(client, count);
+  const { done, others } = changeAll(client, ids, 'PROCESSING');
+  await done;
+  expect(others).toEqual({});
+  return ids;
+}
+
+/** How often each transfer's event arrived. */
+function arrivals(ids: readonly string[]): number[] {
+  const transferIds = receiver.requests.map((raw) => readDelivered(raw, SECRET).transferId);
+  return ids.map((id) => transferIds.filter((one) => one === id).length);
+}
+
+async function untilDelivered(ids: readonly string[]): Promise<void> {
+  await atOnce(4, ids, async (id) => {
+    await waitFor(
+      'an event to be delivered',
+      async () => (await must(client('GET', `/events?transfer_id=${id}`))).data[0].deliveries.succeeded === 1,
+      60_000,
+    );
+  });
+}
+
+let worker: ChildProcess;
+
+test('changes are accepted with no worker, and the first one that comes delivers them', async () => {
+  const ids = await change(5);
+  expect(arrivals(ids)).toEqual([0, 0, 0, 0, 0]);
+  worker = run('worker');
+  await untilDelivered(ids);
+  expect(arrivals(ids)).toEqual([1, 1, 1, 1, 1]);
+});
+
+test('kill -9 of a worker: another takes over, and only what was under way arrives twice', async () => {
+  silentUntil = receiver.requests.length + 10;
+  const ids = await change(40);
+  await waitFor('ten attempts under way', () => receiver.requests.length >= silentUntil);
+  await end(worker, 'SIGKILL');
+  worker = run('worker');
+  await untilDelivered(ids);
+  const times = arrivals(ids);
+  expect(times.filter((n) => n === 2)).toHaveLength(10);
+  expect(times.filter((n) => n === 1)).toHaveLength(30);
+}, 120_000);
+
+test('SIGTERM of a worker: it ends what is under way, and another has the rest at once', async () => {
+  const ids = await makeTransfers(client, 100);
+  const { acknowledged, done } = changeAll(client, ids, 'PROCESSING');
+  await waitFor('some changes', () => acknowledged.length > 30);
+  const next = run('worker');
+  expect(await end(worker, 'SIGTERM')).toBe(0);
+  worker = next;
+  await done;
+  await untilDelivered(ids);
+  expect(arrivals(ids)).toEqual(ids.map(() => 1));
+}, 120_000);

@@ -1,0 +1,284 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import pg from 'pg';
+import { caller, must } from '../support/caller.js';
+import { type CliResult, runCli } from '../support/cli.js';
+import { commandLines, filesBelow, findLeaks, type Trace, trace } from '../support/leaks.js';
+import { makeLocalDir } from '../support/local-dir.js';
+import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
+import { type ServiceProcess, startService } from '../support/service-process.js';
+import { transferRequest } from '../support/transfers.js';
+import { waitFor } from '../support/wait-for.js';
+
+// What an operator, a client or a thief may come to see of the whole stack, searched for everything that is secret.
+
+const ENDPOINT_SECRETS = {
+  'the secret of a healthy endpoint': 'healthy "quoted" \\ s3cr3t',
+  'the secret of a failing endpoint': 'failing+s3cr3t/of=an-endpoint',
+  'the secret of a gone endpoint': 'gone.s3cr3t.of.an.endpoint',
+  'the secret of a deleted endpoint': 'deleted~s3cr3t~of~an~endpoint',
+  'a secret that was refused': 'refused-s3cr3t-é-of-an-endpoint',
+};
+
+const place = makeLocalDir();
+const answers: Trace[] = [];
+const commands: Trace[] = [];
+let service: ServiceProcess;
+let receiver: RawReceiver;
+let answer = 500;
+let temporal: Client;
+/** By name; filled as they are made. */
+const secrets: Record<string, string> = { ...ENDPOINT_SECRETS };
+
+beforeAll(async () => {
+  service = await startService(place.path, { LOG_LEVEL: 'debug' });
+  const { temporal_address: address, temporal_namespace: namespace } = service.sandbox;
+  temporal = new Client({ connection: await Connection.connect({ address }), namespace });
+  receiver = await startRawReceiver((socket) => {
+    const [line] = receiver.requests.at(-1)?.split('\r\n') ?? [];
+    const status = line?.includes('/gone') ? 410 : line?.includes('/healthy') ? 204 : answer;
+    socket.write(`HTTP/1.1 ${status} x\r\nContent-Length: 0\r\n\r\n`);
+  });
+}, 120_000);
+
+afterAll(async () => {
+  await temporal?.connection.close();
+  await receiver?.close();
+  await service?.stop();
+  await place.remove();
+});
+
+/** Any request; what came back is kept to be searched. */
+async function call(
+  method: string,
+  path: string,
+  options: { token?: string; json?: unknown; raw?: string; headers?: Record<string, string> } = {},
+) {
+  const { token, json, raw = json === undefined ? undefined : JSON.stringify(json), headers } = options;
+  const reply = await fetch(service.sandbox.base_url + path, {
+    method,
+    headers: {
+      ...(raw !== undefined && { 'Content-Type': 'application/json' }),
+      ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    body: raw ?? null,
+  });
+  const text = await reply.text();
+  answers.push(
+    trace(
+      `the answer ${reply.status} to ${method} ${path.split('?')[0]}`,
+      `${JSON.stringify([...reply.headers])}\n${text}`,
+    ),
+  );
+  return { status: reply.status, text };
+}
+
+/** The one answer that may hold a token: it is not kept. */
+async function tokenOf(
+  name: string,
+  { client_id, client_secret }: { client_id: string; client_secret: string },
+): Promise<string> {
+  const { base_url } = service.sandbox;
+  const reply = await fetch(`${base_url}/oauth/token`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ client_id, client_secret, audience: base_url, grant_type: 'client_credentials' }),
+  });
+  const { access_token: token } = (await reply.json()) as { access_token: string };
+  secrets[`the secret of ${name}`] = client_secret;
+  secrets[`a token of ${name}`] = token;
+  secrets[`the signature of a token of ${name}`] = token.split('.')[2] as string;
+  return token;
+}
+
+async function cli(args: string[], env: Record<string, string> = {}): Promise<CliResult> {
+  const result = await runCli(args, { LOCAL_DIR: place.path, ...env });
+  commands.push(trace(`what \`${args.slice(0, 2).join(' ')}\` prints on standard error`, result.stderr));
+  if (!/create|rotate-secret/.test(args[1] ?? '')) {
+    commands.push(trace(`what \`${args.slice(0, 2).join(' ')}\` prints`, result.stdout));
+  }
+  return result;
+}
+
+async function register(token: string, path: string, secret: string): Promise<string> {
+  const { text } = await call('POST', '/webhook-endpoints', {
+    token,
+    json: { url: receiver.url + path, secret },
+    headers: { 'Idempotency-Key': path },
+  });
+  return JSON.parse(text).webhookId;
+}
+
+/** Endpoints that are healthy, failing, gone and deleted, and every way to use them. */
+async function playClient(token: string): Promise<void> {
+  await register(token, '/healthy', ENDPOINT_SECRETS['the secret of a healthy endpoint']);
+  const failing = await register(token, '/failing', ENDPOINT_SECRETS['the secret of a failing endpoint']);
+  await register(token, '/gone', ENDPOINT_SECRETS['the secret of a gone endpoint']);
+  const deleted = await register(token, '/deleted', ENDPOINT_SECRETS['the secret of a deleted endpoint']);
+  const { id } = JSON.parse(
+    (await call('POST', '/transfers', { token, json: transferRequest(), headers: { 'Idempotency-Key': 't' } })).text,
+  );
+  await call('POST', `/sandbox/transfers/${id}/status`, { token, json: { status: 'PROCESSING', reason: 'a test' } });
+  const delivery = await waitFor('a delivery that has failed twice', async () => {
+    const [first] = JSON.parse((await call('GET', `/webhook-endpoints/${failing}/deliveries`, { token })).text).data;
+    return first?.attempt_count >= 2 && first;
+  });
+  answer = 204;
+  await call('POST', `/deliveries/${delivery.id}/retry`, { token });
+  await waitFor(
+    'the retry',
+    async () => JSON.parse((await call('GET', `/deliveries/${delivery.id}`, { token })).text).status === 'succeeded',
+  );
+  await call('DELETE', `/webhook-endpoints/${deleted}`, { token });
+  for (const path of [
+    '/webhook-endpoints',
+    '/events',
+    '/transfers',
+    `/transfers/${id}`,
+    `/events/${delivery.event_id}/deliveries`,
+  ]) {
+    await call('GET', path, { token });
+  }
+}
+
+/** Requests that are wrong, with a secret in them. */
+async function blunder(
+  token: string,
+  { client_id, client_secret }: { client_id: string; client_secret: string },
+): Promise<void> {
+  const secret = ENDPOINT_SECRETS['a secret that was refused'];
+  const url = `${receiver.url}/x`;
+  const [first] = JSON.parse((await call('GET', '/webhook-endpoints', { token })).text).data;
+  const statuses = [
+    await call('POST', '/webhook-endpoints', { token, json: { url, secret } }),
+    await call('POST', '/webhook-endpoints', { token, json: { url, secret: [secret], description: { secret } } }),
+    await call('POST', '/webhook-endpoints', { token, raw: `{"url":"${url}","secret":"${secret}"` }),
+    await call('PUT', `/webhook-endpoints/${first.webhookId}`, { token, json: { url, secret } }),
+    await call('GET', `/transfers?access_token=${token}`, {}),
+    await call('GET', `/transfers?secret=${encodeURIComponent(secret)}`, { token }),
+    await call('GET', '/transfers', { token: `${token}x` }),
+    await call('GET', '/transfers', {
+      headers: { Authorization: `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}` },
+    }),
+    await call('POST', '/oauth/token', {
+      json: { client_id, client_secret: `${client_secret}x`, audience: 'a', grant_type: 'client_credentials' },
+    }),
+    await call('POST', '/oauth/token', {
+      json: { client_id, client_secret, audience: 'https://elsewhere', grant_type: 'client_credentials' },
+    }),
+    await call('POST', '/oauth/token', { json: { client_id: client_secret, client_secret: [client_secret] } }),
+    await call('POST', '/oauth/token', { raw: `client_secret=${client_secret}` }),
+  ].map(({ status }) => status);
+  expect(statuses.every((status) => status >= 400 && status < 500)).toBe(true);
+}
+
+async function playOperator(transferId: string): Promise<void> {
+  const { client_id } = service.sandbox;
+  const made = JSON.parse((await cli(['clients', 'create', '--name', 'another', '--json'])).stdout);
+  await tokenOf('another client', made);
+  const rotated = JSON.parse((await cli(['clients', 'rotate-secret', made.client_id, '--json'])).stdout);
+  await tokenOf('another client, rotated', { ...made, ...rotated });
+  for (const command of [
+    'clients list',
+    `clients show ${made.client_id}`,
+    `endpoints list --client ${client_id}`,
+    'keys rotate',
+    'keys rotate-master',
+    'migrate',
+    `transfers set-status ${transferId} SENT`,
+    `transfers set-status ${transferId} SENT`,
+    `clients revoke ${made.client_id}`,
+  ]) {
+    await cli([...command.split(' '), '--json']);
+  }
+  const { database_url: url } = service.sandbox;
+  // A database that is not there, and a password that is wrong by one letter.
+  await cli(['clients', 'list'], { DATABASE_URL: url.replace(/\/transfer_service$/, '/nothing') });
+  await cli(['clients', 'list'], { DATABASE_URL: url.replace('@', 'x@') });
+  await cli(['api'], {
+    ENVIRONMENT: 'sandbox',
+    DATABASE_URL: url,
+    TEMPORAL_ADDRESS: 'x:1',
+    MASTER_KEY: `${secrets['the master key']}AAAA`,
+  });
+}
+
+async function dumpOfEveryTable(): Promise<Trace[]> {
+  const database = new pg.Client({ connectionString: service.sandbox.database_url });
+  await database.connect();
+  try {
+    const { rows } = await database.query<{ name: string }>(
+      `select quote_ident(table_name) as name from information_schema.tables where table_schema = 'public'`,
+    );
+    const dumps = [];
+    for (const { name } of rows) {
+      const { rows: lines } = await database.query<{ line: string }>(`select t::text as line from ${name} t`);
+      dumps.push(trace(`table ${name}`, lines.map(({ line }) => line).join('\n')));
+    }
+    return dumps;
+  } finally {
+    await database.end();
+  }
+}
+
+async function histories(): Promise<Trace[]> {
+  const found = [];
+  for await (const execution of temporal.workflow.list()) {
+    const history = await temporal.workflow.getHandle(execution.workflowId, execution.runId).fetchHistory();
+    const about = JSON.stringify([execution.memo, execution.searchAttributes]);
+    found.push(trace(`the history of ${execution.type}`, about + readable(history)));
+  }
+  return found;
+}
+
+/** Everything in it as text; payloads are bytes. */
+function readable(value: unknown): string {
+  return JSON.stringify(value, (_, member) =>
+    member?.type === 'Buffer'
+      ? Buffer.from(member.data).toString('latin1')
+      : member instanceof Uint8Array
+        ? Buffer.from(member).toString('latin1')
+        : member,
+  );
+}
+
+test('no secret is in a log, an answer, a table, a workflow history, a file or a command line', async () => {
+  const { sandbox } = service;
+  const privately = JSON.parse(readFileSync(join(place.path, 'secrets.json'), 'utf8'));
+  secrets['the master key'] = privately.master_key;
+  secrets['the database password'] = privately.postgres_password;
+  const token = await tokenOf('the sandbox client', sandbox);
+  await tokenOf('the operator', sandbox.operator);
+
+  await playClient(token);
+  await blunder(token, sandbox);
+  const [{ id }] = (await must((await caller(sandbox, sandbox))('GET', '/transfers'))).data;
+  await playOperator(id);
+
+  const log = trace("the service's standard error", service.said.join('\n'));
+  const traces = [
+    ...answers,
+    ...commands,
+    log,
+    ...(await dumpOfEveryTable()),
+    ...(await histories()),
+    ...commandLines(),
+    ...filesBelow(place.path, ['secrets.json', 'sandbox-client.json']),
+  ];
+  // What was searched is what was meant to be.
+  expect(
+    findLeaks({ deliverEvent: 'deliverEvent', 'a debug line': '"level":20', 'a client': sandbox.client_id }, traces),
+  ).toEqual(
+    expect.arrayContaining([
+      "a debug line in the service's standard error",
+      'a client in table webhook_endpoints',
+      'a client in the history of deliverEvent',
+    ]),
+  );
+  expect(receiver.requests.length).toBeGreaterThanOrEqual(5);
+  expect(Object.keys(secrets).length).toBeGreaterThanOrEqual(19);
+  expect(findLeaks(secrets, traces)).toEqual([]);
+}, 120_000);

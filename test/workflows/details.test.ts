@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import type { DeliveryProgress } from '../../workflows/deliver-event.input.js';
+import { detailsOf, failureOf } from '../../workflows/details.js';
+
+const delivery = (differs: Partial<DeliveryProgress>): DeliveryProgress => ({
+  deliveryId: 'd',
+  webhookId: 'w',
+  host: 'hooks.example.com',
+  status: 'succeeded',
+  reason: null,
+  attemptCount: 1,
+  lastOutcome: '204',
+  nextAttemptAt: null,
+  ...differs,
+});
+
+describe("what an operator reads in Temporal's UI", () => {
+  it('is a table with a line for each delivery, the next attempt to the second', () => {
+    const sleeping = delivery({
+      status: 'pending',
+      attemptCount: 2,
+      lastOutcome: '500',
+      nextAttemptAt: '2026-11-21T13:15:47.121Z',
+    });
+    const cancelled = delivery({
+      host: 'b.example.com',
+      status: 'cancelled',
+      reason: 'endpoint_deleted',
+      lastOutcome: null,
+    });
+    expect(
+      detailsOf([delivery({}), sleeping, cancelled])
+        .split('\n')
+        .slice(2),
+    ).toEqual([
+      '| hooks.example.com | succeeded | 1 | 204 | – |',
+      '| hooks.example.com | pending | 2 | 500 | 2026-11-21 13:15:47 UTC |',
+      '| b.example.com | cancelled (endpoint_deleted) | 1 | – | – |',
+    ]);
+  });
+
+  it('says why an event failed in one line, of what failed alone', () => {
+    const exhausted = delivery({
+      host: 'a.example.com',
+      status: 'failed',
+      reason: 'exhausted',
+      attemptCount: 7,
+      lastOutcome: 'timeout',
+    });
+    const gone = delivery({ host: 'b.example.com', status: 'failed', reason: 'endpoint_gone', lastOutcome: '410' });
+    expect(failureOf([exhausted, delivery({}), gone])).toBe(
+      'a.example.com: exhausted after 7 attempts, the last: timeout; b.example.com: endpoint_gone after 1 attempt, the last: 410',
+    );
+  });
+});
