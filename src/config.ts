@@ -73,7 +73,8 @@ const delays = z.string().transform((text, context) => {
 
 const masterKey = z.string().transform((text, context) => {
   const bytes = Buffer.from(text, 'base64');
-  if (bytes.length !== 32) {
+  // Node reads on over what is no base64 and stops at the padding: a key cut or pasted together would pass.
+  if (!/^[A-Za-z0-9+/]{43}=$/.test(text)) {
     context.addIssue({ code: 'custom', message: 'give 32 bytes in base64 (openssl rand -base64 32)' });
     return z.NEVER;
   }
@@ -165,8 +166,12 @@ export const settings = {
   RATE_LIMIT: setting(count(1, 1_000_000), '100', 'Requests a second, for each client and process.'),
   MAX_ENDPOINTS: setting(count(1, 10_000), '20', 'Webhook endpoints a client may have.'),
   RETENTION: setting(durationWithin(SECOND, 3_650 * DAY), '90d', 'How long events, deliveries and attempts are kept.'),
-  METRICS_PORT: setting(port, undefined, 'Port of the Prometheus metrics; unset: none.'),
-  METRICS_ALLOWED_NETWORKS: setting(networks, '127.0.0.0/8,::1/128', 'CIDRs that may read the metrics.'),
+  METRICS_PORT: setting(
+    port,
+    undefined,
+    "Port for the operator's own machines: `/healthz` and `/readyz` of any role; unset: none.",
+  ),
+  METRICS_ALLOWED_NETWORKS: setting(networks, '127.0.0.0/8,::1/128', 'CIDRs that may connect to `METRICS_PORT`.'),
   LOG_LEVEL: setting(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'], {
       error: 'give trace, debug, info, warn, error or silent',

@@ -58,6 +58,8 @@ describe('the configuration', () => {
     ['BASE_URL', 'https://api.example.com:443'],
     ['AUTH_URL', 'ftp://auth.example.com'],
     ['MASTER_KEY', 'short'],
+    ['MASTER_KEY', `${MASTER_KEY}AAAA`],
+    ['MASTER_KEY', `${MASTER_KEY.slice(0, 20)}!${MASTER_KEY.slice(20)}`],
     ['MASTER_KEY_PREVIOUS', randomBytes(31).toString('base64')],
     ['TEMPORAL_ADDRESS', 'temporal:99999'],
     ['ACCESS_TOKEN_LIFETIME', '1 hour'],

@@ -189,6 +189,14 @@ describe('keys', () => {
   });
 });
 
+test.each(['abc', newId()])(
+  'endpoints list does not answer for an unknown client as if it had no endpoints: %s',
+  async (id) => {
+    const { code, stdout, stderr } = await runCli(['endpoints', 'list', '--client', id], env);
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: 'There is no such client.\n' });
+  },
+);
+
 test('migrate applies what is pending and may be run again', async () => {
   await database.pool.query('drop schema public cascade');
   await database.pool.query('create schema public');

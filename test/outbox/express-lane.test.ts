@@ -133,6 +133,36 @@ describe('the express lane', () => {
     transaction.mockRestore();
   });
 
+  it("one client's flood leaves room in memory for another's events", async () => {
+    let release: () => void = () => undefined;
+    const slow = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const sender = fakeSender(async () => {
+      await slow;
+      return outcome();
+    });
+    const { lane } = openLane(sender, { capacity: 4, limits: { perEndpoint: 1, perClient: 5, total: 9 } });
+    const clientId = await makeClient(db);
+    const flood = [await commitEvent(db, { clientId })];
+    for (let i = 1; i < 5; i++) flood.push(await commitEvent(db, { clientId, endpoints: 0 }));
+    // One under way, two wait; then as many wait as there is room left.
+    expect(flood.map((event) => lane.accept(event))).toEqual([true, true, true, false, false]);
+    expect(lane.accept(await commitEvent(db))).toBe(true);
+    release();
+  });
+
+  it("a client's backlog is taken from the table without a pause, and not fifty a second", async () => {
+    const sender = fakeSender();
+    const { sweep } = openLane(sender);
+    const clientId = await makeClient(db);
+    const events = [await commitEvent(db, { clientId })];
+    for (let i = 1; i < 120; i++) events.push(await commitEvent(db, { clientId, endpoints: 0 }));
+    await expireLeases(db);
+    sweep.now();
+    await waitFor('all of them', () => sender.sent.length === events.length);
+  });
+
   it('leaves what waits too long for a slow receiver to the workflow, with its claim given back', async () => {
     let release: () => void = () => undefined;
     const slow = new Promise<void>((resolve) => {

@@ -41,7 +41,7 @@ beforeAll(async () => {
     const status = line?.includes('/gone') ? 410 : line?.includes('/healthy') ? 204 : answer;
     socket.write(`HTTP/1.1 ${status} x\r\nContent-Length: 0\r\n\r\n`);
   });
-}, 120_000);
+}, 240_000);
 
 afterAll(async () => {
   await temporal?.connection.close();
@@ -281,4 +281,4 @@ test('no secret is in a log, an answer, a table, a workflow history, a file or a
   expect(receiver.requests.length).toBeGreaterThanOrEqual(5);
   expect(Object.keys(secrets).length).toBeGreaterThanOrEqual(19);
   expect(findLeaks(secrets, traces)).toEqual([]);
-}, 120_000);
+}, 240_000);
