@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { Secret } from '../secret.js';
 
 const VERSION = 'v1';
@@ -58,6 +58,20 @@ export class MasterKeys {
     } catch {
       throw new EnvelopeError('does not open: it was changed, or belongs to another row');
     }
+  }
+
+  /**
+   * Keyed digests of something that may hold a secret (HMAC-SHA256, RFC 2104, under a key derived by RFC 5869 for `purpose`
+   * alone): first the one to store, then those that were stored before a rotation.
+   */
+  digests(purpose: string, parts: readonly (string | Uint8Array)[]): [Buffer<ArrayBuffer>, ...Buffer<ArrayBuffer>[]] {
+    const digest = (key: Secret<Uint8Array>) => {
+      const hmac = createHmac('sha256', Buffer.from(hkdfSync('sha256', key.reveal(), '', purpose, 32)));
+      for (const part of parts) hmac.update(part);
+      return Buffer.from(hmac.digest());
+    };
+    const previous = [...this.#keys].filter(([id]) => id !== this.#current.id);
+    return [digest(this.#current.key), ...previous.map(([, key]) => digest(key))];
   }
 
   /** True where the envelope is sealed with the current key already. */

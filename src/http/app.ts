@@ -41,7 +41,7 @@ export function createApp(dependencies: AppDependencies): Koa<State> {
 
 /** Every path of the service. A token and its scope are looked at before anything else of a request is (contract, Scopes). */
 function createRouter(dependencies: AppDependencies): Router<State> {
-  const { config, database, authority } = dependencies;
+  const { config, database, masterKeys, authority } = dependencies;
   const routes = apiRoutes(dependencies);
   const router = new Router<State>({ strict: true, sensitive: true });
   const who = authenticate(authority);
@@ -51,7 +51,7 @@ function createRouter(dependencies: AppDependencies): Router<State> {
     router.register(
       path,
       [route.method],
-      [who, requireScope(route.scope), limit, dispatch(route, { database, baseUrl: config.baseUrl })],
+      [who, requireScope(route.scope), limit, dispatch(route, { database, masterKeys, baseUrl: config.baseUrl })],
     );
   }
   for (const other of [

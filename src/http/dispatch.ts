@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.js';
+import type { MasterKeys } from '../database/encryption.js';
 import { isId } from '../ids.js';
 import { Refusal } from '../refusal.js';
 import { problemAnswer, send, writeAnswer } from './answer.js';
@@ -9,11 +10,12 @@ import type { AppContext } from './state.js';
 
 export interface DispatchDependencies {
   database: Database;
+  masterKeys: MasterKeys;
   baseUrl: string;
 }
 
 /** Runs a route for a caller who may: body, checks, work, answer. */
-export function dispatch(route: Route, { database, baseUrl }: DispatchDependencies) {
+export function dispatch(route: Route, { database, masterKeys, baseUrl }: DispatchDependencies) {
   return async (ctx: AppContext & { params: Record<string, string> }): Promise<void> => {
     const { caller, requestId } = ctx.state;
     const key = route.method === 'POST' ? readIdempotencyKey(ctx.req.headersDistinct['idempotency-key']) : undefined;
@@ -26,7 +28,7 @@ export function dispatch(route: Route, { database, baseUrl }: DispatchDependenci
       send(ctx, writeAnswer(await work(database)));
       return;
     }
-    const keyed = { clientId: caller.clientId, key, hash: hashRequest(ctx.method, ctx.path, bytes) };
+    const keyed = { clientId: caller.clientId, key, hashes: hashRequest(masterKeys, ctx.method, ctx.path, bytes) };
     const refused = (refusal: Refusal) => problemAnswer(refusal, { baseUrl, path: ctx.path, requestId });
     send(ctx, await answerOnce(database, keyed, work, refused));
   };

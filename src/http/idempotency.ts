@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { Database, Handle } from '../database/database.js';
+import type { MasterKeys } from '../database/encryption.js';
 import { Refusal } from '../refusal.js';
 import { type Answer, type WrittenAnswer, writeAnswer } from './answer.js';
 
@@ -26,15 +27,24 @@ export function readIdempotencyKey(values: readonly string[] | undefined): strin
   return key;
 }
 
-/** Two requests are the same when method, path and the body's bytes are. */
-export function hashRequest(method: string, path: string, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(createHash('sha256').update(`${method} ${path}\n`).update(bytes).digest());
+/**
+ * Two requests are the same when method, path and the body's bytes are. Digests under the master key, since a body may hold
+ * an endpoint's secret, which whoever has a dump of the table could otherwise try out.
+ */
+export function hashRequest(
+  masterKeys: MasterKeys,
+  method: string,
+  path: string,
+  bytes: Uint8Array,
+): readonly [Uint8Array<ArrayBuffer>, ...Uint8Array<ArrayBuffer>[]] {
+  return masterKeys.digests('idempotency', [`${method} ${path}\n`, bytes]);
 }
 
 export interface KeyedRequest {
   clientId: string;
   key: string;
-  hash: Uint8Array<ArrayBuffer>;
+  /** The one to keep first; then what it was before a rotation of the master key. */
+  hashes: readonly [Uint8Array<ArrayBuffer>, ...Uint8Array<ArrayBuffer>[]];
 }
 
 /**
@@ -45,7 +55,7 @@ export interface KeyedRequest {
  */
 export function answerOnce(
   database: Database,
-  { clientId, key, hash }: KeyedRequest,
+  { clientId, key, hashes }: KeyedRequest,
   work: (db: Handle) => Promise<Answer>,
   refused: (refusal: Refusal) => Answer,
 ): Promise<WrittenAnswer> {
@@ -56,7 +66,7 @@ export function answerOnce(
       where: { clientId, key, createdAt: { gt: new Date(Date.now() - 24 * 3_600_000) } },
     });
     if (kept) {
-      if (!Buffer.from(kept.requestHash).equals(hash)) {
+      if (!hashes.some((hash) => timingSafeEqual(kept.requestHash, hash))) {
         throw new Refusal('idempotency_key_reused', 'This key was used for another request.');
       }
       const headers = { ...(kept.headers as Record<string, string>), 'Idempotency-Replayed': 'true' };
@@ -64,7 +74,7 @@ export function answerOnce(
     }
     const answer = writeAnswer(await work(tx).catch((error: unknown) => refused(keptRefusal(error))));
     const row = {
-      requestHash: hash,
+      requestHash: hashes[0],
       status: answer.status,
       headers: answer.headers,
       body: answer.text,

@@ -63,4 +63,11 @@ describe('encryption at rest', () => {
     const envelope = new MasterKeys(other).seal(new Secret('secret'), 'row');
     expect(() => keys.open(envelope, 'row')).toThrow(new RegExp(`${keyId(other)}.*${keyId(current)}`));
   });
+
+  it('digests under the key and for the purpose, so that a dump alone tells nothing of what was digested', () => {
+    const [now, before] = keys.digests('purpose', ['a', 'b']);
+    expect(new MasterKeys(current).digests('purpose', ['ab'])).toEqual([now]);
+    expect(new MasterKeys(previous).digests('purpose', ['ab'])).toEqual([before]);
+    expect(keys.digests('other', ['ab'])[0]).not.toEqual(now);
+  });
 });
