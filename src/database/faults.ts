@@ -37,7 +37,7 @@ export function isUnreachable(error: unknown): boolean {
     if (PRISMA_UNREACHABLE.has(String(code)) || SOCKET_ERRORS.has(String(code))) return true;
     if (Array.isArray(errors) && errors.some(isUnreachable)) return true;
     if (
-      /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|can't reach database|cannot use a pool after/i.test(
+      /connection terminated|query read timeout|timeout exceeded when trying to connect|client has encountered a connection error|can't reach database|cannot use a pool after/i.test(
         String(message),
       )
     ) {

@@ -23,14 +23,28 @@ export async function listen<State, Ctx>(
   const open = new Set<ServerResponse>();
   const server = createServer(
     // A slow or silent client costs no more than this; idle connections outlive a proxy's usual 60 s.
-    { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 65_000, connectionsCheckingInterval: 2_000 },
+    {
+      headersTimeout: 10_000,
+      requestTimeout: 30_000,
+      keepAliveTimeout: 65_000,
+      connectionsCheckingInterval: 2_000,
+      // Node's own refusal is no problem+json.
+      requireHostHeader: false,
+    },
     (request, response) => {
+      if (request.httpVersion === '1.1' && request.headers.host === undefined) {
+        refuse(response, 400, 'Bad Request', 'HTTP/1.1 asks for a Host header (RFC 9112, section 3.2).');
+        return;
+      }
       open.add(response);
       response.once('close', () => open.delete(response));
       void handle(request, response);
     },
   );
   server.on('clientError', answerUnreadable);
+  server.on('checkExpectation', (_request, response: ServerResponse) => {
+    refuse(response, 417, 'Expectation Failed', 'The only expectation that is met is 100-continue.');
+  });
   guardSocket(server, config.allowedNetworks, config.trustedProxies);
   await bound(server, config);
   return {
@@ -64,6 +78,16 @@ function drained(server: Server): Promise<void> {
   });
 }
 
+/** What is refused before the application sees it gets problem details all the same. */
+function refuse(response: ServerResponse, status: number, title: string, detail: string): void {
+  const headers = { 'Content-Type': 'application/problem+json', Connection: 'close' };
+  response.writeHead(status, headers).end(problem(status, title, detail));
+}
+
+function problem(status: number, title: string, detail: string): string {
+  return JSON.stringify({ type: 'about:blank', title, status, detail, code: 'malformed_request' });
+}
+
 const UNREADABLE: Readonly<Record<string, readonly [number, string, string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'The headers are too large.'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'The request took too long to arrive.'],
@@ -76,7 +100,7 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
     return;
   }
   const [status, title, detail] = UNREADABLE[error.code ?? ''] ?? [400, 'Bad Request', 'This is no HTTP request.'];
-  const body = JSON.stringify({ type: 'about:blank', title, status, detail, code: 'malformed_request' });
+  const body = problem(status, title, detail);
   socket.end(
     `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );

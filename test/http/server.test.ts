@@ -81,3 +81,16 @@ describe('what is no HTTP', () => {
 it('says which port is taken, as an error that can be told apart', async () => {
   await expect(listen(new Koa(), { ...config, port: server.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
 });
+
+describe('what never reaches the application', () => {
+  it.each([
+    ['a request with no Host', 'GET / HTTP/1.1\r\n\r\n', 400],
+    ['an expectation that nobody knows', 'GET / HTTP/1.1\r\nHost: x\r\nExpect: pony\r\n\r\n', 417],
+    ['no HTTP at all', 'pony\r\n\r\n', 400],
+  ])('gets problem+json too: %s', async (_, text, status) => {
+    const answer = await exchange(text);
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(answer).toMatch(/content-type: application\/problem\+json/i);
+    expect(JSON.parse(answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1))).toMatchObject({ status });
+  });
+});
