@@ -11,7 +11,12 @@ export interface CliResult {
 /** Starts the built command with no environment but `env`, as an operator's shell would. */
 export function startCli(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
   const { PATH, HOME } = process.env;
-  return spawn(process.execPath, ['dist/src/cli.js', ...args], { env: { PATH, HOME, ...env } });
+  return spawn(process.execPath, ['dist/src/cli.js', ...args], {
+    env: { PATH, HOME, ...env },
+    // One that never ends must not keep the whole run from ending.
+    timeout: 120_000,
+    killSignal: 'SIGKILL',
+  });
 }
 
 export async function runCli(
