@@ -103,6 +103,15 @@ export async function releaseClaims(db: Handle, deliveryIds: readonly string[]):
 const RELEASE_CLAIMS = `
 update deliveries set attempting_until = null where id = any($1::uuid[]) and attempt_count = 0 and owner is null`;
 
+/** Whether an endpoint is there and enabled. */
+export async function isEndpointActive(db: Handle, endpointId: string): Promise<boolean> {
+  const [row] = await db.query<{ active: boolean }>(
+    'select enabled and deleted_at is null as active from webhook_endpoints where id = $1::uuid',
+    [endpointId],
+  );
+  return row?.active ?? false;
+}
+
 /** Ends the leases, so that anybody may take the events. */
 export async function releaseEvents(db: Handle, eventIds: readonly string[]): Promise<void> {
   await db.query(`update events set lease_until = now() where id = any($1::uuid[]) and outbox <> 'done'`, [eventIds]);

@@ -1,9 +1,10 @@
+import { LRUCache } from 'lru-cache';
 import type { Handle } from '../database/database.js';
 import type { Log } from '../telemetry/log.js';
 import { delayAfter } from '../webhooks/ladder.js';
 import { type AttemptDependencies, makeAttempt } from '../webhooks/make-attempt.js';
 import type { Settlement } from '../webhooks/record.js';
-import { releaseClaims, releaseEvents } from './events.js';
+import { isEndpointActive, releaseClaims, releaseEvents } from './events.js';
 import type { FairQueue } from './fair-queue.js';
 import type { CommittedEvent, FreshDelivery, Handover } from './handover.js';
 import { LEASE } from './lease.js';
@@ -15,6 +16,8 @@ const SLOW = 20;
 /** What waits for the whole lane longer goes back to the table, while its lease still holds, ms. */
 const GIVEN_BACK_AFTER = LEASE.seconds * 1_000 - LEASE.leastLeft;
 const TICK = 500;
+/** What has waited longer asks first whether its endpoint is still to be sent to; each endpoint once in that time, ms. */
+const STALE_AFTER = 1_000;
 /** The share of the capacity that must be free before the table is looked into again: more than one client can leave free. */
 const ROOM_AGAIN = 3 / 4;
 /** Attempts made but not recorded yet: at more, the database is what is slow, and a crash would repeat them all. */
@@ -58,7 +61,11 @@ export class ExpressLane implements Handover {
   #stopped = false;
   #refused = false;
 
+  readonly #active: LRUCache<string, boolean>;
+
   constructor(private readonly options: LaneOptions) {
+    const fetchMethod = (endpointId: string) => isEndpointActive(options.db, endpointId);
+    this.#active = new LRUCache({ max: 10_000, ttl: STALE_AFTER, fetchMethod });
     this.#timer = setInterval(() => this.#expire(), TICK);
   }
 
@@ -137,6 +144,10 @@ export class ExpressLane implements Handover {
         await this.#giveBack([job]);
         return;
       }
+      if (!(await this.#isWanted(job))) {
+        await this.#leave([job]);
+        return;
+      }
       const plan = {
         number: 1,
         trigger: 'schedule' as const,
@@ -163,6 +174,12 @@ export class ExpressLane implements Handover {
     } finally {
       if (!sent) freePlace();
     }
+  }
+
+  /** A change of a second ago may have been overtaken: the endpoint disabled or deleted, this delivery cancelled. */
+  async #isWanted({ event, delivery }: LaneJob): Promise<boolean> {
+    if (performance.now() - event.claimedAt <= STALE_AFTER) return true;
+    return (await this.#active.fetch(delivery.endpointId)) ?? true;
   }
 
   /** What to write about the event with its last first attempt; undefined while others are open. */

@@ -3,6 +3,7 @@ import { ExpressLane, type LaneJob, type LaneOptions } from '../../src/outbox/ex
 import { FairQueue } from '../../src/outbox/fair-queue.js';
 import { Recorder } from '../../src/outbox/recorder.js';
 import { Sweep } from '../../src/outbox/sweep.js';
+import { disableEndpoint } from '../../src/webhooks/disable-endpoint.js';
 import type { Sender } from '../../src/webhooks/send.js';
 import { commitEvent, expireLeases } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -226,6 +227,33 @@ describe('the express lane', () => {
       deliveries: [{ attemptingUntil: null }],
     });
     expect(sender.sent).toHaveLength(1);
+  });
+
+  it('sends nothing more to an endpoint that was disabled while its deliveries waited here', async () => {
+    let release: () => void = () => undefined;
+    const slow = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const sender = fakeSender(async () => {
+      await slow;
+      return outcome();
+    });
+    const { lane } = openLane(sender, { limits: { perEndpoint: 1, perClient: 5, total: 9 } });
+    const clientId = await makeClient(db);
+    const [first, second] = [await commitEvent(db, { clientId }), await commitEvent(db, { clientId, endpoints: 0 })];
+    lane.committed(first);
+    lane.committed(second);
+    await db.transaction((tx) => disableEndpoint(tx, first.deliveries[0]!.endpointId, 'owner'));
+    const clock = performance.now.bind(performance);
+    const later = jest.spyOn(performance, 'now').mockImplementation(() => clock() + 1_500);
+    try {
+      release();
+      const { deliveries } = await settled(second.eventId);
+      expect(deliveries).toMatchObject([{ status: 'cancelled', reason: 'endpoint_disabled', attemptCount: 0 }]);
+      expect(sender.sent).toHaveLength(1);
+    } finally {
+      later.mockRestore();
+    }
   });
 
   it('leaves an attempt that it cannot even sign to the workflow, where an operator sees why', async () => {
