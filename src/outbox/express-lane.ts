@@ -16,6 +16,8 @@ const SLOW = 20;
 /** What waits for the whole lane longer goes back to the table, while its lease still holds, ms. */
 const GIVEN_BACK_AFTER = LEASE.seconds * 1_000 - LEASE.leastLeft;
 const TICK = 500;
+/** First attempts that wait in a burst, and hardly ever under a steady load. */
+const PILE = 20;
 /** What has waited longer asks first whether its endpoint is still to be sent to; each endpoint once in that time, ms. */
 const STALE_AFTER = 1_000;
 /** The share of the capacity that must be free before the table is looked into again: more than one client can leave free. */
@@ -74,9 +76,9 @@ export class ExpressLane implements Handover {
     return this.#stopped ? 0 : Math.max(0, this.options.capacity - this.options.places.waiting);
   }
 
-  /** Whether first attempts wait or run: what can wait gives way. */
+  /** Whether first attempts pile up: what can wait gives way. */
   get busy(): boolean {
-    return this.options.places.waiting + this.options.places.active > 0;
+    return this.options.places.waiting > PILE;
   }
 
   committed(event: CommittedEvent): void {

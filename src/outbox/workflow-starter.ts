@@ -15,7 +15,7 @@ const CONCURRENCY = 16;
 const URGENT_CAPACITY = 2_000;
 const POLL = 1_000;
 /** How long starts that can wait give way to a busy lane before a few are let through, ms. */
-const GIVE_WAY = 100;
+const GIVE_WAY = 250;
 const RETRY_DELAY = 1_000;
 
 export interface WorkflowStarterOptions {
