@@ -290,12 +290,10 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     environment,
     databaseUrl: required('DATABASE_URL', read.DATABASE_URL, 'give postgresql://user:password@host:5432/database'),
     databasePoolSize: read.DATABASE_POOL_SIZE,
-    temporal: {
-      address: required('TEMPORAL_ADDRESS', read.TEMPORAL_ADDRESS, 'give host:port, such as temporal.internal:7233'),
-      namespace: read.TEMPORAL_NAMESPACE,
-      tls: read.TEMPORAL_TLS || read.TEMPORAL_API_KEY !== undefined,
-      apiKey: read.TEMPORAL_API_KEY,
-    },
+    temporal: temporalAt(
+      required('TEMPORAL_ADDRESS', read.TEMPORAL_ADDRESS, 'give host:port, such as temporal.internal:7233'),
+      read,
+    ),
     host: read.HOST,
     port: read.PORT,
     baseUrl: production
@@ -324,6 +322,12 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   if (production) lines.push(...insecureIn(config));
   if (lines.length > 0) throw new ConfigError(lines);
   return config;
+}
+
+/** How Temporal at `address` is spoken to. */
+export function temporalAt(address: string, read: Environment): Config['temporal'] {
+  const { TEMPORAL_NAMESPACE: namespace, TEMPORAL_TLS, TEMPORAL_API_KEY: apiKey } = read;
+  return { address, namespace, tls: TEMPORAL_TLS || apiKey !== undefined, apiKey };
 }
 
 /** What production must not start with (contract, Environments). */

@@ -3,15 +3,9 @@ import { type Config, ConfigError, loadConfig } from '../config.js';
 import { openDatabase } from '../database/database.js';
 import { pendingMigrations } from '../database/migrate.js';
 import { findStack } from '../local/find-stack.js';
+import type { Finding } from '../temporal/examine.js';
 import { answers } from './command.js';
 import { oneLine } from './explain.js';
-
-/** What was looked at: fine, or what is wrong and what mends it. */
-interface Finding {
-  check: string;
-  ok: boolean;
-  detail: string;
-}
 
 /** Further apart than this, leases and timers disagree about what is due, s. */
 const CLOCKS_APART = 60;

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { temporalAt } from '../config.js';
 import { migrate } from '../database/migrate.js';
 import { answers } from './command.js';
 import { environmentInReach, reachingPostgres } from './with-database.js';
@@ -15,12 +16,7 @@ export function addMigrate(program: Command): void {
       const { TEMPORAL_ADDRESS: address } = environment;
       // Loaded here: it is most of the start of a command, and only this one needs it.
       const temporal = address
-        ? await (await import('../temporal/namespace.js')).migrateTemporal({
-            address,
-            namespace: environment.TEMPORAL_NAMESPACE,
-            tls: environment.TEMPORAL_TLS || environment.TEMPORAL_API_KEY !== undefined,
-            apiKey: environment.TEMPORAL_API_KEY,
-          })
+        ? await (await import('../temporal/namespace.js')).migrateTemporal(temporalAt(address, environment))
         : [];
       const said = [
         applied.length > 0 ? `applied ${applied.join(', ')}` : 'the database is up to date',

@@ -1,4 +1,4 @@
-import type { Database, Handle } from '../database/database.js';
+import type { Handle } from '../database/database.js';
 import type { OutboxState, TransferStatus } from '../database/generated/enums.js';
 import type { CommittedEvent, FreshDelivery } from './handover.js';
 import { LEASE } from './lease.js';
@@ -125,14 +125,4 @@ export async function markDone(db: Handle, eventIds: readonly string[]): Promise
 /** The status that an event carries; the body is the only place that keeps it. */
 export function statusIn(body: string): TransferStatus {
   return (JSON.parse(body) as { data: { status: TransferStatus } }).data.status;
-}
-
-/** How many events wait in `state`, and since when the oldest does (ms). For metrics. */
-export async function outboxDepth(db: Database): Promise<{ state: OutboxState; events: number; oldest: number }[]> {
-  return db.query(
-    `select outbox::text as state, count(*)::int as events,
-            ceil(extract(epoch from now() - min(created_at)) * 1000)::int as oldest
-       from events where outbox <> 'done' group by outbox`,
-    [],
-  );
 }

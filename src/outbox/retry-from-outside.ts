@@ -1,4 +1,4 @@
-import { ConfigError, type Environment } from '../config.js';
+import { ConfigError, type Environment, temporalAt } from '../config.js';
 import type { Handle } from '../database/database.js';
 import { lazyClient } from '../temporal/connection.js';
 import { temporalSteering } from './steering.js';
@@ -10,9 +10,9 @@ export async function retryFromOutside(
   clientId: string,
   deliveryId: string,
 ): Promise<void> {
-  const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, TEMPORAL_API_KEY: apiKey } = environment;
+  const { TEMPORAL_ADDRESS: address } = environment;
   if (!address) throw new ConfigError(['TEMPORAL_ADDRESS: is not set; give host:port, such as temporal.internal:7233']);
-  const client = lazyClient({ address, namespace, apiKey, tls: environment.TEMPORAL_TLS || apiKey !== undefined });
+  const client = lazyClient(temporalAt(address, environment));
   try {
     await temporalSteering(() => client, environment.DELIVERY_RETRY_DELAYS).retry(db, clientId, deliveryId);
   } finally {

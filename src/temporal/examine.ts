@@ -4,7 +4,8 @@ import type { Config } from '../config.js';
 import { connectionOptions } from './connection.js';
 import { NAMESPACE_RETENTION_SECONDS } from './namespace.js';
 
-interface Finding {
+/** What `doctor` looked at: fine, or what is wrong and what mends it. */
+export interface Finding {
   check: string;
   ok: boolean;
   detail: string;
