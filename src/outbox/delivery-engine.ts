@@ -1,5 +1,6 @@
 import { createActivities } from '../../activities/deliver.js';
 import { createRecoverActivities } from '../../activities/recover.js';
+import { createRemoveExpiredActivities } from '../../activities/remove-expired.js';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
@@ -69,6 +70,7 @@ export function createDeliveryEngine(dependencies: {
     activities: {
       ...createActivities({ ...attempts, places, onPlaceFree: () => lane.pump() }),
       ...createRecoverActivities({ database, temporal: () => temporal.client, retryDelays }),
+      ...createRemoveExpiredActivities({ database, retention: config.retention, log }),
     },
     onConnected: () => starter.nudge(),
     log,

@@ -1,8 +1,9 @@
-import { Connection } from '@temporalio/client';
+import { Client, Connection, type ScheduleDescription } from '@temporalio/client';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.js';
 import type { Config } from '../config.js';
 import { connectionOptions } from './connection.js';
 import { NAMESPACE_RETENTION_SECONDS } from './namespace.js';
+import { RETENTION_SCHEDULE } from './retention-schedule.js';
 
 /** What `doctor` looked at: fine, or what is wrong and what mends it. */
 export interface Finding {
@@ -34,6 +35,10 @@ export async function temporalFindings(temporal: Config['temporal']): Promise<Fi
     const wanted = NAMESPACE_RETENTION_SECONDS / 86_400;
     const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
     const missing = SEARCH_ATTRIBUTES.map(({ name }) => name).filter((name) => customAttributes?.[name] === undefined);
+    const schedule = await new Client({ connection, namespace }).schedule
+      .getHandle(RETENTION_SCHEDULE)
+      .describe()
+      .catch(() => undefined);
     return [
       reached,
       {
@@ -49,8 +54,20 @@ export async function temporalFindings(temporal: Config['temporal']): Promise<Fi
         ok: missing.length === 0,
         detail: missing.length === 0 ? 'all registered' : `missing ${missing.join(', ')}; ${MEND}`,
       },
+      {
+        check: 'retention',
+        ok: schedule !== undefined && !schedule.state.paused,
+        detail: describeSchedule(schedule),
+      },
     ];
   } finally {
     await connection.close();
   }
+}
+
+function describeSchedule(schedule: ScheduleDescription | undefined): string {
+  if (!schedule) return `there is no schedule ${RETENTION_SCHEDULE}; ${MEND}`;
+  if (schedule.state.paused) return `the schedule ${RETENTION_SCHEDULE} is paused: nothing is removed; unpause it`;
+  const [next] = schedule.info.nextActionTimes;
+  return `schedule ${RETENTION_SCHEDULE}, next ${next?.toISOString() ?? 'unknown'}`;
 }

@@ -2,6 +2,7 @@ import { Connection } from '@temporalio/client';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.js';
 import type { Config } from '../config.js';
 import { connectionOptions } from './connection.js';
+import { ensureRetentionSchedule, RETENTION_SCHEDULE } from './retention-schedule.js';
 
 /** The console remembers what ended for 30 days. */
 export const NAMESPACE_RETENTION_SECONDS = 30 * 24 * 3_600;
@@ -12,8 +13,8 @@ const NOT_FOUND = 5;
 const INDEXED_VALUE_TYPE = { KEYWORD: 2, KEYWORD_LIST: 7 } as const;
 
 /**
- * Makes the namespace where it is missing, sets its retention, and registers the search attributes. Safe to run again, and
- * twice at once.
+ * Makes the namespace where it is missing, sets its retention, registers the search attributes, and makes the Schedule that
+ * removes what is older than RETENTION. Safe to run again, and twice at once.
  * @returns what was done, a line each
  */
 export async function migrateTemporal(temporal: Config['temporal']): Promise<string[]> {
@@ -24,6 +25,7 @@ export async function migrateTemporal(temporal: Config['temporal']): Promise<str
     if (await registerNamespace(connection, namespace)) done.push(`namespace ${namespace} made`);
     const added = await registerSearchAttributes(connection, namespace);
     if (added.length > 0) done.push(`search attributes added: ${added.join(', ')}`);
+    if (await ensureRetentionSchedule(connection, namespace)) done.push(`schedule ${RETENTION_SCHEDULE} made`);
     return done;
   } finally {
     await connection.close();

@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Context } from '@temporalio/activity';
+import type { Handle } from '../src/database/database.js';
+import { firstKept, removeExpiredEvents } from '../src/retention/expired-events.js';
+import { removeExpiredKeys } from '../src/retention/expired-keys.js';
+import type { Log } from '../src/telemetry/log.js';
+import type { RemoveExpiredActivities } from '../workflows/remove-expired.js';
+
+/** Events of one statement: it holds its locks for some ten milliseconds. */
+const BATCH = 200;
+const KEYS = 1_000;
+/** How long one activity goes on, ms: short enough to end in a shutdown's grace, long enough that histories stay short. */
+const TURN = 15_000;
+/** Least rest after a batch, ms. */
+const REST = 20;
+
+export interface RemoveExpiredDependencies {
+  database: Handle;
+  /** ms */
+  retention: number;
+  log: Log;
+}
+
+/** Removes in small batches, each followed by a rest as long as it took: at most half of one connection's time. */
+export function createRemoveExpiredActivities(dependencies: RemoveExpiredDependencies): RemoveExpiredActivities {
+  const { database, retention, log } = dependencies;
+  return {
+    async removeExpiredFor(request) {
+      const { cancellationSignal, heartbeat } = Context.current();
+      const until = performance.now() + TURN;
+      const before = await firstKept(database, retention);
+      let removed = 0;
+      let keys = 0;
+      let after = request.after;
+      let more = true;
+      while (more && !cancellationSignal.aborted && performance.now() < until) {
+        const since = performance.now();
+        const batch = await removeExpiredEvents(database, { before, after, limit: BATCH });
+        const removedKeys = await removeExpiredKeys(database, KEYS);
+        removed += batch.removed;
+        keys += removedKeys;
+        after = batch.after ?? after;
+        more = batch.after !== null || removedKeys === KEYS;
+        heartbeat(removed);
+        await sleep(Math.max(REST, performance.now() - since));
+      }
+      if (removed + keys > 0) log.info({ events: removed, idempotency_keys: keys }, 'removed what was older than kept');
+      return { removed, after: more ? after : null };
+    },
+  };
+}

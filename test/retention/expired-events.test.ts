@@ -1,0 +1,92 @@
+import { firstKept, removeExpiredEvents } from '../../src/retention/expired-events.js';
+import { commitEvent } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+
+let db: TestDatabase;
+beforeEach(async () => {
+  db = await createTestDatabase();
+});
+afterEach(() => db.drop());
+
+/** An event whose deliveries have all ended after one attempt each, and whose workflow has started. */
+async function ended(endpoints = 1): Promise<string> {
+  const { eventId, deliveries } = await commitEvent(db, { endpoints });
+  const startedAt = new Date();
+  for (const { deliveryId } of deliveries) {
+    const attempt = {
+      number: 1,
+      trigger: 'schedule',
+      url: 'https://hooks.example.com/in',
+      t: '',
+      startedAt,
+      durationMs: 1,
+    };
+    await db.prisma.attempt.create({ data: { deliveryId, ...attempt } });
+  }
+  await db.prisma.delivery.updateMany({
+    where: { eventId },
+    data: { status: 'succeeded', nextAttemptAt: null, attemptingUntil: null, attemptCount: 1 },
+  });
+  await db.prisma.event.update({ where: { id: eventId }, data: { outbox: 'done' } });
+  return eventId;
+}
+
+const remove = async (limit = 100, after: string | null = null) =>
+  removeExpiredEvents(db, { before: await firstKept(db, -60_000), after, limit });
+const left = async () => ({
+  events: (await db.prisma.event.findMany({ orderBy: { id: 'asc' } })).map(({ id }) => id),
+  deliveries: await db.prisma.delivery.count(),
+  attempts: await db.prisma.attempt.count(),
+});
+
+describe('retention', () => {
+  it('removes an event with its deliveries and attempts, and leaves its transfer', async () => {
+    await ended(3);
+    expect(await remove()).toEqual({ removed: 1, after: null });
+    expect(await left()).toEqual({ events: [], deliveries: 0, attempts: 0 });
+    expect(await db.prisma.transfer.count()).toBe(1);
+  });
+
+  it('keeps what is younger', async () => {
+    const id = await ended();
+    const kept = await removeExpiredEvents(db, { before: await firstKept(db, 60_000), after: null, limit: 100 });
+    expect(kept).toEqual({ removed: 0, after: null });
+    expect((await left()).events).toEqual([id]);
+  });
+
+  it.each([
+    ['one of its deliveries is pending', { status: 'pending' as const, nextAttemptAt: new Date() }],
+    ['an attempt asked for by hand is under way', { attemptingUntil: new Date(Date.now() + 30_000) }],
+  ])('keeps the whole event while %s', async (_, data) => {
+    const id = await ended(2);
+    const first = await db.prisma.delivery.findFirstOrThrow({ where: { eventId: id } });
+    await db.prisma.delivery.update({ where: { id: first.id }, data });
+    expect(await remove()).toEqual({ removed: 0, after: null });
+    expect(await left()).toEqual({ events: [id], deliveries: 2, attempts: 2 });
+  });
+
+  it('keeps an event whose workflow is still to be started', async () => {
+    const id = await ended();
+    await db.prisma.event.update({ where: { id }, data: { outbox: 'start' } });
+    expect(await remove()).toMatchObject({ removed: 0 });
+  });
+
+  it('waits for no lock: what a recovery holds is left alone, and stays where that made it pending', async () => {
+    const [held, free] = [await ended(), await ended()];
+    await db.transaction(async (tx) => {
+      await tx.query(`update deliveries set status = 'pending' where event_id = $1::uuid`, [held]);
+      expect(await remove()).toEqual({ removed: 1, after: null });
+    });
+    expect((await left()).events).toEqual([held]);
+    expect(await remove()).toEqual({ removed: 0, after: null });
+    expect((await left()).events).not.toContain(free);
+  });
+
+  it('goes on after the batch before, past what had to stay', async () => {
+    const ids = [await ended(), await ended(), await ended()];
+    await db.prisma.delivery.updateMany({ where: { eventId: ids[0]! }, data: { status: 'pending' } });
+    expect(await remove(2)).toEqual({ removed: 1, after: ids[1] });
+    expect(await remove(2, ids[1])).toEqual({ removed: 1, after: null });
+    expect((await left()).events).toEqual([ids[0]]);
+  });
+});

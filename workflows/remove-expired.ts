@@ -1,0 +1,36 @@
+import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
+
+export interface RemoveExpiredActivities {
+  /**
+   * Removes batch after batch for some seconds, from the event `after` on. `after` null in the answer: all of it is done.
+   */
+  removeExpiredFor(request: RemoveExpiredRequest): Promise<RemoveExpiredProgress>;
+}
+
+export interface RemoveExpiredRequest {
+  after: string | null;
+}
+
+export interface RemoveExpiredProgress {
+  removed: number;
+  after: string | null;
+}
+
+const { removeExpiredFor } = proxyActivities<RemoveExpiredActivities>({
+  startToCloseTimeout: '10m',
+  heartbeatTimeout: '60s',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '5m' },
+});
+
+/** Removes what is older than the retention. Run by the Schedule `retention`. Answers how many events went. */
+export async function removeExpired(before: RemoveExpiredProgress = { removed: 0, after: null }): Promise<number> {
+  let { removed, after } = before;
+  for (;;) {
+    const progress: RemoveExpiredProgress = await removeExpiredFor({ after });
+    removed += progress.removed;
+    after = progress.after;
+    setCurrentDetails(`${removed} events removed${after === null ? '.' : ' so far.'}`);
+    if (after === null) return removed;
+    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof removeExpired>({ removed, after });
+  }
+}
