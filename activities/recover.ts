@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Handle } from '../src/database/database.js';
+import { failpoint } from '../src/failpoints.js';
 import { readRecoveredStarts } from '../src/outbox/read-starts.js';
 import { startDeliverEvent } from '../src/temporal/start-deliver-event.js';
 import { putBack } from '../src/webhooks/recover.js';
@@ -21,6 +22,7 @@ export function createRecoverActivities(dependencies: RecoverDependencies): Reco
       const connected = temporal();
       if (!connected) throw new Error('Temporal is away');
       const ids = await putBack(database, { clientId, endpointId: webhookId, since, until }, after, BATCH);
+      failpoint('after-put-back');
       for (const start of await readRecoveredStarts(database, ids, retryDelays)) {
         await startDeliverEvent(connected.client, start, { eager: false, reuse: 'restart' });
       }

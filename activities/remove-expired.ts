@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { Handle } from '../src/database/database.js';
+import { failpoint } from '../src/failpoints.js';
 import { firstKept, removeExpiredEvents } from '../src/retention/expired-events.js';
 import { removeExpiredKeys } from '../src/retention/expired-keys.js';
 import type { Log } from '../src/telemetry/log.js';
@@ -36,6 +37,7 @@ export function createRemoveExpiredActivities(dependencies: RemoveExpiredDepende
       while (more && !cancellationSignal.aborted && performance.now() < until) {
         const since = performance.now();
         const batch = await removeExpiredEvents(database, { before, after, limit: BATCH });
+        failpoint('after-removed');
         const removedKeys = await removeExpiredKeys(database, KEYS);
         removed += batch.removed;
         keys += removedKeys;

@@ -8,6 +8,15 @@ import { fileURLToPath } from 'node:url';
 delete process.env.XDG_CACHE_HOME;
 const { settings } = await import('../dist/src/config.js');
 const { PROBLEMS } = await import('../dist/src/http/problem.js');
+const { createMetrics } = await import('../dist/src/telemetry/metrics.js');
+const { measureBacklog, measureInHand, measureProcess } = await import('../dist/src/telemetry/gauges.js');
+
+// Registered as a process does it, and never read.
+const { registry } = createMetrics();
+measureInHand(registry, {});
+measureBacklog(registry, () => {}, 0);
+measureProcess(registry, () => {});
+const ownMetrics = registry.getMetricsAsArray().filter(({ name }) => !/^(nodejs|process)_/.test(name));
 
 const code = (text) => `\`${text}\``;
 const table = (head, rows) =>
@@ -21,6 +30,12 @@ const tables = {
     settings: table(
       ['variable', 'default', 'meaning'],
       Object.entries(settings).map(([name, { byDefault, meaning }]) => [code(name), shown(byDefault), meaning]),
+    ),
+  },
+  'docs/operations.md': {
+    metrics: table(
+      ['metric', 'kind', 'labels', 'meaning'],
+      ownMetrics.map(({ name, type, labelNames, help }) => [code(name), type, labelNames.map(code).join(' '), help]),
     ),
   },
   'docs/errors.md': {

@@ -50,11 +50,11 @@ export async function startApi(
 /** The role `api`: accepts changes and leaves deliveries to workers. Prints `ready <base_url>` when it serves. */
 export async function runApi(env: NodeJS.ProcessEnv, announce = announceReady): Promise<void> {
   const signalled = untilSignalled();
-  const foundations = layFoundations(env, 'api');
-  const { config, database, log } = foundations;
+  const foundations = await layFoundations(env, 'api');
+  const { config, database, log, stopTracing } = foundations;
   const client = lazyClient(config.temporal);
   const handover = notifyHandover(database, log);
-  const rest = [() => handover.flush(), () => client.connection.close(), () => database.close()];
+  const rest = [() => handover.flush(), () => client.connection.close(), () => database.close(), stopTracing];
   try {
     const api = await startApi(foundations, handover, () => client);
     rest.unshift(() => api.close());

@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import { createRequire } from 'node:module';
+import { addAudit } from './cli/audit.js';
 import { addClients } from './cli/clients.js';
 import { createProgram, run } from './cli/command.js';
 import { addDeliveries } from './cli/deliveries.js';
@@ -11,9 +13,12 @@ import { addServe } from './cli/serve.js';
 import { addTransfers } from './cli/transfers.js';
 import { addVerify } from './cli/verify.js';
 
-const program = createProgram('transfer-service').description(
-  'The operator’s commands. They work on the database and Temporal that the environment names, or on the embedded stack that runs under LOCAL_DIR.',
-);
+const { version } = createRequire(import.meta.url)('transfer-service/package.json') as { version: string };
+const program = createProgram('transfer-service')
+  .description(
+    'The operator’s commands. They work on the database and Temporal that the environment names, or on the embedded stack that runs under LOCAL_DIR.',
+  )
+  .version(version);
 const groups = [
   addServe,
   addMigrate,
@@ -22,6 +27,7 @@ const groups = [
   addEndpoints,
   addDeliveries,
   addKeys,
+  addAudit,
   addVerify,
   addListen,
   addDoctor,

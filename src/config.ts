@@ -106,6 +106,23 @@ const address = z
     'give host:port, such as temporal.internal:7233',
   );
 
+const collector = z
+  .string()
+  .refine(
+    (text) => /^https?:\/\//.test(text) && URL.canParse(text),
+    'give an http(s) URL, such as http://localhost:4318',
+  );
+
+/** What OpenTelemetry's SDK has to choose from. */
+const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+
 const postgresUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, 'give a URL such as postgresql://user:password@host:5432/database')
@@ -169,9 +186,32 @@ export const settings = {
   METRICS_PORT: setting(
     port,
     undefined,
-    "Port for the operator's own machines: `/healthz` and `/readyz` of any role; unset: none.",
+    "Port for the operator's own machines: `/metrics`, `/healthz` and `/readyz` of any role; unset: none.",
   ),
   METRICS_ALLOWED_NETWORKS: setting(networks, '127.0.0.0/8,::1/128', 'CIDRs that may connect to `METRICS_PORT`.'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(
+    collector,
+    undefined,
+    "Where traces go: an OpenTelemetry collector's OTLP/HTTP port, such as http://localhost:4318; unset: none are made. OpenTelemetry's other `OTEL_…` variables count too.",
+  ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
+    collector,
+    undefined,
+    'The same, with the whole path for traces, such as http://localhost:4318/v1/traces.',
+  ),
+  OTEL_TRACES_SAMPLER: setting(
+    z.enum(SAMPLERS, { error: `give ${SAMPLERS.join(', ')}` }),
+    'parentbased_always_on',
+    'Which traces are kept: `parentbased_traceidratio` takes a share of them.',
+  ),
+  OTEL_TRACES_SAMPLER_ARG: setting(
+    z.coerce
+      .number({ error: 'give a share from 0 to 1' })
+      .min(0, 'give a share from 0 to 1')
+      .max(1, 'give a share from 0 to 1'),
+    undefined,
+    'That share, from 0 to 1.',
+  ),
   LOG_LEVEL: setting(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'], {
       error: 'give trace, debug, info, warn, error or silent',
@@ -265,6 +305,8 @@ export interface Config {
   /** ms */
   retention: number;
   metrics: { port: number; allowedNetworks: readonly string[] } | undefined;
+  /** Whether there is somewhere to send traces to; the rest OpenTelemetry reads by itself. */
+  tracing: boolean;
   logLevel: Environment['LOG_LEVEL'];
 }
 
@@ -316,6 +358,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
       read.METRICS_PORT === undefined
         ? undefined
         : { port: read.METRICS_PORT, allowedNetworks: read.METRICS_ALLOWED_NETWORKS },
+    tracing: (read.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? read.OTEL_EXPORTER_OTLP_ENDPOINT) !== undefined,
     logLevel: read.LOG_LEVEL,
   };
   config.authUrl = read.AUTH_URL ?? config.baseUrl;

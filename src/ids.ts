@@ -33,6 +33,15 @@ export function idsWithin({ before, createdAfter, createdBefore }: IdRange): { g
   };
 }
 
+/**
+ * A filter on one id as a range, to be sorted by first: so a list is read along its own index (owner, …, id). Of `=`
+ * Postgres would drop the sort and then walk all owners' rows by primary key, in the hope that an owner's are spread evenly:
+ * a million rows, for a client who has none in the last month.
+ */
+export function exactly(id: string): { gte: string; lte: string } {
+  return { gte: id, lte: id };
+}
+
 /** The time that a UUID version 7 carries, ms since 1970. */
 export function timeOf(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);

@@ -40,8 +40,8 @@ async function serve(
   announce: Announce,
   stack?: Stack,
 ): Promise<void> {
-  const foundations = layFoundations(env, 'service');
-  const { config, database, log } = foundations;
+  const foundations = await layFoundations(env, 'service');
+  const { config, database, log, stopTracing } = foundations;
   if (stack) {
     const [, { path, made }] = await Promise.all([
       migrateTemporal(config.temporal),
@@ -50,7 +50,7 @@ async function serve(
     introduce(stack, config.receivers.allowPrivate, path, made);
   }
   const engine = createDeliveryEngine(foundations);
-  const rest = [() => engine.stop(), () => database.close()];
+  const rest = [() => engine.stop(), () => database.close(), stopTracing];
   try {
     const api = await startApi(foundations, engine.handover, () => engine.temporal.client?.client);
     rest.unshift(() => api.close());

@@ -6,6 +6,8 @@ import { MasterKeys } from './database/encryption.js';
 import { pendingMigrations } from './database/migrate.js';
 import type { Readiness } from './http/dependencies.js';
 import { createLog, type Log } from './telemetry/log.js';
+import { createMetrics, type Metrics } from './telemetry/metrics.js';
+import { type StopTracing, startTracing } from './telemetry/start-tracing.js';
 import { isReachable } from './temporal/connection.js';
 
 /** What every role of the service begins with. */
@@ -14,23 +16,28 @@ export interface Foundations {
   log: Log;
   database: Database;
   masterKeys: MasterKeys;
+  metrics: Metrics;
+  /** To be called last: sends the spans that wait. */
+  stopTracing: StopTracing;
 }
 
 /** @throws ConfigError */
-export function layFoundations(env: NodeJS.ProcessEnv, role: string): Foundations {
+export async function layFoundations(env: NodeJS.ProcessEnv, role: string): Promise<Foundations> {
   const config = loadConfig(env);
   const log = createLog(config.logLevel, role);
+  const stopTracing = await startTracing(config, role, log);
   const database = openDatabase({
     url: config.databaseUrl,
     poolSize: config.databasePoolSize,
     onFault: (error) => log.warn({ err: error }, 'lost an idle connection to Postgres'),
   });
-  return { config, log, database, masterKeys: new MasterKeys(config.masterKey, config.masterKeyPrevious) };
+  const masterKeys = new MasterKeys(config.masterKey, config.masterKeyPrevious);
+  return { config, log, database, masterKeys, metrics: createMetrics(), stopTracing };
 }
 
 /** Whether this process can serve. Temporal's state is told; it makes `needsTemporal` (a worker) alone unready. */
 export function readinessOf(
-  { config, database }: Foundations,
+  { config, database }: Pick<Foundations, 'config' | 'database'>,
   temporal: () => Client | undefined,
   needsTemporal: boolean,
 ): () => Promise<Readiness> {

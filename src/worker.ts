@@ -10,10 +10,10 @@ import { layFoundations, readinessOf, stopInOrder } from './process.js';
  */
 export async function runWorker(env: NodeJS.ProcessEnv, announce = announceReady): Promise<void> {
   const signalled = untilSignalled();
-  const foundations = layFoundations(env, 'worker');
-  const { database, log } = foundations;
+  const foundations = await layFoundations(env, 'worker');
+  const { database, log, stopTracing } = foundations;
   const engine = createDeliveryEngine(foundations);
-  const rest = [() => engine.stop(), () => database.close()];
+  const rest = [() => engine.stop(), () => database.close(), stopTracing];
   try {
     const readiness = readinessOf(foundations, () => engine.temporal.client?.client, true);
     const operations = await listenForOperators(foundations, readiness);

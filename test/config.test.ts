@@ -37,6 +37,7 @@ describe('the configuration', () => {
       maxEndpoints: 20,
       retention: 7_776_000_000,
       metrics: undefined,
+      tracing: false,
     });
   });
 
@@ -91,6 +92,17 @@ describe('the configuration', () => {
       expect(linesOf({ ...SANDBOX, [name]: value })).toEqual([expect.stringMatching(`^${name}: is not set`)]);
     }
   });
+
+  it.each(['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'])(
+    'traces where %s says where to',
+    (name) => {
+      expect(loadConfig({ ...SANDBOX, [name]: 'http://collector:4318' }).tracing).toBe(true);
+      expect(loadConfig({ ...SANDBOX, [name]: '' }).tracing).toBe(false);
+      expect(linesOf({ ...SANDBOX, [name]: 'collector:4318' })).toEqual([
+        `${name}: give an http(s) URL, such as http://localhost:4318`,
+      ]);
+    },
+  );
 
   it('names every mistake at once', () => {
     expect(linesOf({ ...SANDBOX, PORT: 'x', WORKFLOWS: 'x' })).toHaveLength(2);

@@ -1,5 +1,7 @@
-import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import { proxyActivities, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
 import type { DeliverActivities, DeliverOutcome } from './deliver-event.activities.js';
+import { stateOf } from './deliver-event.input.js';
+import { DeliveryState } from './search-attributes.js';
 
 const { deliver } = proxyActivities<DeliverActivities>({
   startToCloseTimeout: '45s',
@@ -25,5 +27,6 @@ export async function retryDelivery(input: RetryDeliveryInput): Promise<DeliverO
   setCurrentDetails(
     `Attempt ${input.number} to ${host}: ${outcome.lastOutcome ?? outcome.reason ?? 'not made'}. The delivery is ${outcome.status}.`,
   );
+  upsertSearchAttributes([{ key: DeliveryState, value: stateOf([outcome]) }]);
   return outcome;
 }

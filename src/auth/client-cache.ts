@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import { within } from '../time-limit.js';
 import type { ClientRecord } from './client-record.js';
 import type { Clock } from './clock.js';
-import { within } from './time-limit.js';
 
 /** ms; with `LOOK_UP_LIMIT`, what is revoked is refused within 5 s (contract, Scopes). */
 const MAX_AGE = 3_000;

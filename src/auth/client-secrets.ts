@@ -1,5 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Database, Handle } from '../database/database.js';
+import type { Actor } from '../audit/actor.js';
+import { recordDeed } from '../audit/record.js';
+import { atomically, type Handle } from '../database/database.js';
+import { formatDuration } from '../duration.js';
 import { isId, newId } from '../ids.js';
 import { Refusal } from '../refusal.js';
 import { Secret } from '../secret.js';
@@ -32,21 +35,29 @@ export function hashClientSecret(secret: Secret): Buffer<ArrayBuffer> {
  * @throws Refusal not_found; invalid_request where the client is revoked
  */
 export async function rotateSecret(
-  database: Database,
+  db: Handle,
+  actor: Actor,
   clientId: string,
-  options: { expireOldIn?: number | undefined } = {},
+  { expireOldIn }: { expireOldIn?: number | undefined } = {},
 ): Promise<NewClientSecret> {
   if (!isId(clientId)) throw noClient();
-  return database.transaction(async (handle) => {
-    const [client] = await handle.query<{ revoked: boolean }>(
+  return atomically(db, async (tx) => {
+    const [client] = await tx.query<{ revoked: boolean }>(
       'select revoked_at is not null as revoked from clients where id = $1::uuid for update',
       [clientId],
     );
     if (!client) throw noClient();
     if (client.revoked) throw new Refusal('invalid_request', 'The client is revoked.');
-    if (options.expireOldIn !== undefined) await expireSecrets(handle, clientId, options.expireOldIn);
-    await retireOldestSecrets(handle, clientId);
-    return addSecret(handle, clientId);
+    if (expireOldIn !== undefined) await expireSecrets(tx, clientId, expireOldIn);
+    const revoked = await retireOldestSecrets(tx, clientId);
+    const added = await addSecret(tx, clientId);
+    const details = {
+      secret_id: added.secretId,
+      ...(expireOldIn !== undefined && { expire_old: formatDuration(expireOldIn) }),
+      ...(revoked.length > 0 && { revoked }),
+    };
+    await recordDeed(tx, { actor, action: 'clients.rotate-secret', target: clientId, details });
+    return added;
   });
 }
 
@@ -54,16 +65,20 @@ export async function rotateSecret(
  * Ends a secret at once, and within 5 s every token that was got with it. Again: no change.
  * @throws Refusal not_found
  */
-export async function revokeSecret(db: Handle, clientId: string, secretId: string): Promise<void> {
-  const known = isId(clientId) && isId(secretId);
-  const rows = known
-    ? await db.query(
-        `update client_secrets set revoked_at = coalesce(revoked_at, now())
-         where id = $1::uuid and client_id = $2::uuid returning id`,
-        [secretId, clientId],
-      )
-    : [];
-  if (rows.length === 0) throw new Refusal('not_found', 'The client has no such secret.');
+export async function revokeSecret(db: Handle, actor: Actor, clientId: string, secretId: string): Promise<void> {
+  if (!isId(clientId) || !isId(secretId)) throw noSecret();
+  await atomically(db, async (tx) => {
+    const [secret] = await tx.query<{ revoked: boolean }>(
+      `select revoked_at is not null as revoked from client_secrets
+       where id = $1::uuid and client_id = $2::uuid for update`,
+      [secretId, clientId],
+    );
+    if (!secret) throw noSecret();
+    if (secret.revoked) return;
+    await tx.query('update client_secrets set revoked_at = now() where id = $1::uuid', [secretId]);
+    const details = { secret_id: secretId };
+    await recordDeed(tx, { actor, action: 'clients.revoke-secret', target: clientId, details });
+  });
 }
 
 async function expireSecrets(db: Handle, clientId: string, milliseconds: number): Promise<void> {
@@ -75,9 +90,9 @@ async function expireSecrets(db: Handle, clientId: string, milliseconds: number)
   );
 }
 
-/** Leaves room for one more among the active. */
-async function retireOldestSecrets(db: Handle, clientId: string): Promise<void> {
-  await db.query(
+/** Leaves room for one more among the active. @returns the ids of those that had to go */
+async function retireOldestSecrets(db: Handle, clientId: string): Promise<string[]> {
+  const retired = await db.query<{ id: string }>(
     `update client_secrets set revoked_at = clock_timestamp()
      where id in (
        select id from client_secrets
@@ -86,6 +101,7 @@ async function retireOldestSecrets(db: Handle, clientId: string): Promise<void> 
      ) returning id`,
     [clientId, MAX_ACTIVE_SECRETS - 1],
   );
+  return retired.map(({ id }) => id);
 }
 
 /** `clock_timestamp()`, not the transaction's start: a transaction that waited for the row is the later one. */
@@ -97,6 +113,10 @@ async function addSecret(db: Handle, clientId: string): Promise<NewClientSecret>
     [secretId, clientId, hash.toString('hex')],
   );
   return { secretId, clientSecret };
+}
+
+function noSecret(): Refusal {
+  return new Refusal('not_found', 'The client has no such secret.');
 }
 
 function noClient(): Refusal {

@@ -1,9 +1,11 @@
-import type { Handle } from '../database/database.js';
+import type { Actor } from '../audit/actor.js';
+import { recordDeed } from '../audit/record.js';
+import { atomically, type Handle } from '../database/database.js';
 import { isId, newId } from '../ids.js';
-import { type Mistake, Refusal } from '../refusal.js';
+import { Refusal } from '../refusal.js';
 import { CLIENT_SCOPES, SCOPES } from './caller.js';
+import { mistakesInName, mistakesInNetworks, mistakesInScopes, refuse } from './client-mistakes.js';
 import { makeClientSecret, type NewClientSecret } from './client-secrets.js';
-import { isNetwork } from './networks.js';
 
 export { revokeSecret, rotateSecret } from './client-secrets.js';
 
@@ -40,22 +42,31 @@ const columns = { id: true, name: true, scopes: true, networks: true, createdAt:
  * Makes a client with its first secret, which is readable this once.
  * @throws Refusal invalid_request, with every mistake in name, scopes and networks
  */
-export async function createClient(db: Handle, wanted: NewClient): Promise<{ client: Client } & NewClientSecret> {
+export async function createClient(
+  db: Handle,
+  actor: Actor,
+  wanted: NewClient,
+): Promise<{ client: Client } & NewClientSecret> {
   const scopes = wanted.scopes?.length ? wanted.scopes : CLIENT_SCOPES;
   const networks = wanted.networks ?? [];
   refuse([...mistakesInName(wanted.name), ...mistakesInScopes(scopes), ...mistakesInNetworks(networks)]);
   const { secretId, clientSecret, hash } = makeClientSecret();
-  const client = await db.prisma.client.create({
-    data: {
-      id: newId(),
-      name: wanted.name,
-      scopes: SCOPES.filter((scope) => scopes.includes(scope)),
-      networks: [...new Set(networks)],
-      secrets: { create: { id: secretId, hash } },
-    },
-    select: columns,
+  return atomically(db, async (tx) => {
+    const client = await tx.prisma.client.create({
+      data: {
+        id: newId(),
+        name: wanted.name,
+        scopes: SCOPES.filter((scope) => scopes.includes(scope)),
+        networks: [...new Set(networks)],
+        secrets: { create: { id: secretId, hash } },
+      },
+      select: columns,
+    });
+    const { id: target, name, scopes: granted, networks: from } = client;
+    const details = { name, scopes: granted, networks: from, secret_id: secretId };
+    await recordDeed(tx, { actor, action: 'clients.create', target, details });
+    return { client, clientSecret, secretId };
   });
-  return { client, clientSecret, secretId };
 }
 
 /** Every client, revoked ones too, oldest first. */
@@ -84,58 +95,47 @@ export async function showClient(db: Handle, clientId: string): Promise<Client &
  * Ends a client for good, and within 5 s every token of it. Again: no change.
  * @throws Refusal not_found
  */
-export async function revokeClient(db: Handle, clientId: string): Promise<Client> {
-  if (!isId(clientId)) throw noClient();
-  await db.prisma.client.updateMany({ where: { id: clientId, revokedAt: null }, data: { revokedAt: new Date() } });
-  return findClient(db, clientId);
+export function revokeClient(db: Handle, actor: Actor, clientId: string): Promise<Client> {
+  return atomically(db, async (tx) => {
+    const before = await lockClient(tx, clientId);
+    if (before.revokedAt) return before;
+    await recordDeed(tx, { actor, action: 'clients.revoke', target: clientId });
+    return updateClient(tx, clientId, { revokedAt: new Date() });
+  });
 }
 
 /**
  * Replaces the list of networks that the client may call from (none: anywhere); counts within 5 s for live tokens too.
  * @throws Refusal not_found | invalid_request
  */
-export async function allowNetworks(db: Handle, clientId: string, networks: readonly string[]): Promise<Client> {
+export async function allowNetworks(
+  db: Handle,
+  actor: Actor,
+  clientId: string,
+  networks: readonly string[],
+): Promise<Client> {
   refuse(mistakesInNetworks(networks));
-  if (!isId(clientId)) throw noClient();
-  await db.prisma.client.updateMany({ where: { id: clientId }, data: { networks: [...new Set(networks)] } });
-  return findClient(db, clientId);
+  return atomically(db, async (tx) => {
+    const before = await lockClient(tx, clientId);
+    const { networks: from } = before;
+    const to = [...new Set(networks)];
+    if (to.join() === from.join()) return before;
+    await recordDeed(tx, { actor, action: 'clients.allow', target: clientId, details: { from, to } });
+    return updateClient(tx, clientId, { networks: to });
+  });
 }
 
-async function findClient(db: Handle, clientId: string): Promise<Client> {
-  const client = await db.prisma.client.findUnique({ where: { id: clientId }, select: columns });
+/** Changes of one client wait for each other, so that what the audit says was there before, was. @throws Refusal not_found */
+async function lockClient(tx: Handle, clientId: string): Promise<Client> {
+  if (!isId(clientId)) throw noClient();
+  await tx.query('select id from clients where id = $1::uuid for no key update', [clientId]);
+  const client = await tx.prisma.client.findUnique({ where: { id: clientId }, select: columns });
   if (!client) throw noClient();
   return client;
 }
 
-function mistakesInName(name: string): Mistake[] {
-  const good = name.trim() !== '' && name.length <= 255 && !name.includes('\0') && !/\p{Surrogate}/u.test(name);
-  return good ? [] : [{ pointer: '/name', code: 'invalid', detail: 'The name must be 1 to 255 characters.' }];
-}
-
-function mistakesInScopes(scopes: readonly string[]): Mistake[] {
-  return scopes
-    .filter((scope) => !(SCOPES as readonly string[]).includes(scope))
-    .map((scope) => ({
-      pointer: '/scopes',
-      code: 'unknown_scope',
-      detail: `${scope} is no scope; the scopes are ${SCOPES.join(', ')}.`,
-    }));
-}
-
-function mistakesInNetworks(networks: readonly string[]): Mistake[] {
-  return networks
-    .filter((network) => !isNetwork(network))
-    .map((network) => ({
-      pointer: '/networks',
-      code: 'invalid_network',
-      detail: `${network} is no network; give a CIDR such as 203.0.113.0/24 or 2001:db8::/32.`,
-    }));
-}
-
-function refuse(mistakes: readonly Mistake[]): void {
-  if (mistakes.length > 0) {
-    throw new Refusal('invalid_request', mistakes.map((mistake) => mistake.detail).join(' '), mistakes);
-  }
+function updateClient(tx: Handle, id: string, data: { revokedAt: Date } | { networks: string[] }): Promise<Client> {
+  return tx.prisma.client.update({ where: { id }, data, select: columns });
 }
 
 function noClient(): Refusal {

@@ -1,10 +1,12 @@
 import { generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
+import type { Actor } from '../audit/actor.js';
+import { recordDeed } from '../audit/record.js';
 import type { Database, Handle } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
 import { Secret } from '../secret.js';
-import { within } from './time-limit.js';
+import { within } from '../time-limit.js';
 
 export { rotateMasterKey } from './master-key.js';
 
@@ -61,15 +63,21 @@ export async function readOrMakeSigningKeys(database: Database, masterKeys: Mast
  * Makes a new signing key. Every process signs with it within 15 s, once all of them have had the time to read it
  * (src/auth/key-ring.ts); the one before verifies until the last token that it signed has expired.
  */
-export async function rotateSigningKey(database: Database, masterKeys: MasterKeys): Promise<{ kid: string }> {
+export async function rotateSigningKey(
+  database: Database,
+  actor: Actor,
+  masterKeys: MasterKeys,
+): Promise<{ kid: string }> {
   const key = await makeSigningKey(masterKeys);
   await database.transaction(async (handle) => {
     await lockSigningKeys(handle);
-    await handle.query(
+    const retired = await handle.query<{ kid: string }>(
       'update signing_keys set retired_at = clock_timestamp() where retired_at is null returning kid',
       [],
     );
     await addSigningKey(handle, key);
+    const details = { retired: retired.map(({ kid }) => kid) };
+    await recordDeed(handle, { actor, action: 'keys.rotate', target: key.kid, details });
   });
   return { kid: key.kid };
 }

@@ -1,3 +1,5 @@
+import type { Actor } from '../audit/actor.js';
+import { recordDeed } from '../audit/record.js';
 import type { Handle } from '../database/database.js';
 import { EnvelopeError, type MasterKeys } from '../database/encryption.js';
 
@@ -26,8 +28,10 @@ type Replace = (row: SealedRow, envelope: string) => Promise<boolean>;
  * Seals every endpoint secret and signing key with MASTER_KEY that is still sealed with MASTER_KEY_PREVIOUS. Safe to run
  * again, twice at once, and beside registrations and deletions: a row is changed only where it still holds what was
  * read. MASTER_KEY_PREVIOUS can go once every process seals with MASTER_KEY and a run has found nothing left.
+ * The audit has each run, since it commits row by row: before the first, so that one that was killed is there too.
  */
-export async function rotateMasterKey(db: Handle, masterKeys: MasterKeys): Promise<MasterKeyRotation> {
+export async function rotateMasterKey(db: Handle, actor: Actor, masterKeys: MasterKeys): Promise<MasterKeyRotation> {
+  await recordDeed(db, { actor, action: 'keys.rotate-master', target: null, details: { to: masterKeys.currentId } });
   const endpoints = await sealAgain(masterKeys, endpointSecrets(db), replaceEndpointSecret(db));
   const signingKeys = await sealAgain(masterKeys, signingKeyRows(db), replaceSigningKey(db));
   return {

@@ -3,6 +3,7 @@ import type { Database } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
 import { Refusal } from '../refusal.js';
 import type { Log } from '../telemetry/log.js';
+import { within } from '../time-limit.js';
 import type { Authority } from './authority.js';
 import { ClientCache } from './client-cache.js';
 import { type ClientRecord, isAlive, readClientRecord } from './client-record.js';
@@ -10,7 +11,6 @@ import { type Clock, systemClock } from './clock.js';
 import { checkCredentials } from './credentials.js';
 import { KeyRing } from './key-ring.js';
 import { readOrMakeSigningKeys } from './keys.js';
-import { within } from './time-limit.js';
 import { seconds, Tokens } from './tokens.js';
 
 /** ms until a token request stops waiting for a database that hangs. */

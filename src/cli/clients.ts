@@ -1,9 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { personHere } from '../audit/actor.js';
 import { SCOPES } from '../auth/caller.js';
 import {
   allowNetworks,
-  type Client,
-  type ClientSecretInfo,
   createClient,
   listClients,
   revokeClient,
@@ -12,7 +11,8 @@ import {
   showClient,
 } from '../auth/clients.js';
 import { isNetwork } from '../auth/networks.js';
-import { parseDuration } from '../duration.js';
+import { parseTime } from './arguments.js';
+import { clientDetails, clientTable, presentClient, presentSecret, secretTable } from './client-view.js';
 import { answers } from './command.js';
 import { withDatabase } from './with-database.js';
 
@@ -35,19 +35,27 @@ export function addClients(program: Command): void {
       .option('--allow <cidr>', 'a network it may call from, may be repeated (default: anywhere)', parseNetworks),
     async (options: { name: string; scope?: string[]; allow?: string[] }) => {
       const { client, clientSecret, secretId } = await withDatabase((database) =>
-        createClient(database, { name: options.name, scopes: options.scope, networks: options.allow }),
+        createClient(database, personHere(), { name: options.name, scopes: options.scope, networks: options.allow }),
       );
       const client_secret = clientSecret.reveal();
       return {
-        json: { ...present(client), client_secret, secret_id: secretId },
-        text: `client_id      ${client.id}\nclient_secret  ${client_secret}\n\n${SHOWN_ONCE}`,
+        json: { ...presentClient(client), client_secret, secret_id: secretId },
+        text: [
+          {
+            fields: [
+              ['client_id', client.id],
+              ['client_secret', client_secret],
+            ],
+          },
+          SHOWN_ONCE,
+        ],
       };
     },
   );
 
   answers(clients.command('list').description('every client, revoked ones too'), async () => {
     const found = await withDatabase(listClients);
-    return { json: found.map(present), text: found.map(line).join('\n') || 'no clients yet' };
+    return { json: found.map(presentClient), text: clientTable(found) };
   });
 
   answers(
@@ -56,8 +64,8 @@ export function addClients(program: Command): void {
       const client = await withDatabase((database) => showClient(database, id));
       const secrets = client.secrets.map(presentSecret);
       return {
-        json: { ...present(client), secrets },
-        text: [line(client), ...secrets.map((secret) => `  secret ${secret.secret_id}  ${state(secret)}`)].join('\n'),
+        json: { ...presentClient(client), secrets },
+        text: [clientDetails(client), secretTable(client.secrets)],
       };
     },
   );
@@ -70,12 +78,12 @@ export function addClients(program: Command): void {
       .option('--expire-old <duration>', 'when the old ones end, such as 24h (default: they stay)', parseTime),
     async (id: string, options: { expireOld?: number }) => {
       const { secretId, clientSecret } = await withDatabase((database) =>
-        rotateSecret(database, id, { expireOldIn: options.expireOld }),
+        rotateSecret(database, personHere(), id, { expireOldIn: options.expireOld }),
       );
       const client_secret = clientSecret.reveal();
       return {
         json: { client_id: id, client_secret, secret_id: secretId },
-        text: `client_secret  ${client_secret}\n\n${SHOWN_ONCE}`,
+        text: [{ fields: [['client_secret', client_secret]] }, SHOWN_ONCE],
       };
     },
   );
@@ -83,8 +91,8 @@ export function addClients(program: Command): void {
   answers(
     clients.command('revoke').argument('<client_id>').description('end a client and its tokens, within 5 s'),
     async (id: string) => {
-      const client = await withDatabase((database) => revokeClient(database, id));
-      return { json: present(client), text: line(client) };
+      const client = await withDatabase((database) => revokeClient(database, personHere(), id));
+      return { json: presentClient(client), text: clientDetails(client) };
     },
   );
 
@@ -95,7 +103,7 @@ export function addClients(program: Command): void {
       .argument('<secret_id>')
       .description('end one secret and the tokens got with it, within 5 s'),
     async (id: string, secretId: string) => {
-      await withDatabase((database) => revokeSecret(database, id, secretId));
+      await withDatabase((database) => revokeSecret(database, personHere(), id, secretId));
       return { json: { client_id: id, secret_id: secretId, revoked: true }, text: `secret ${secretId} revoked` };
     },
   );
@@ -107,41 +115,10 @@ export function addClients(program: Command): void {
       .argument('[cidr...]', 'none: anywhere', parseNetworks)
       .description('replace the networks that a client may call from'),
     async (id: string, networks: string[] | undefined) => {
-      const client = await withDatabase((database) => allowNetworks(database, id, networks ?? []));
-      return { json: present(client), text: line(client) };
+      const client = await withDatabase((database) => allowNetworks(database, personHere(), id, networks ?? []));
+      return { json: presentClient(client), text: clientDetails(client) };
     },
   );
-}
-
-function present(client: Client) {
-  return {
-    client_id: client.id,
-    name: client.name,
-    scopes: client.scopes,
-    networks: client.networks,
-    created_at: client.createdAt.toISOString(),
-    revoked_at: client.revokedAt?.toISOString() ?? null,
-  };
-}
-
-function presentSecret(secret: ClientSecretInfo) {
-  return {
-    secret_id: secret.id,
-    created_at: secret.createdAt.toISOString(),
-    expires_at: secret.expiresAt?.toISOString() ?? null,
-    revoked_at: secret.revokedAt?.toISOString() ?? null,
-  };
-}
-
-function line(client: Client): string {
-  const from = client.networks.length > 0 ? client.networks.join(', ') : 'anywhere';
-  const revoked = client.revokedAt ? `  revoked ${client.revokedAt.toISOString()}` : '';
-  return `${client.id}  ${client.name}  (${client.scopes.join(' ')}; from ${from})${revoked}`;
-}
-
-function state(secret: ReturnType<typeof presentSecret>): string {
-  if (secret.revoked_at) return `revoked ${secret.revoked_at}`;
-  return secret.expires_at ? `expires ${secret.expires_at}` : `since ${secret.created_at}`;
 }
 
 function parseName(text: string): string {
@@ -160,10 +137,4 @@ function parseScopes(text: string): string[] {
 function parseNetworks(text: string, before: string[] | undefined): string[] {
   if (!isNetwork(text)) throw new InvalidArgumentError('Give a CIDR such as 203.0.113.0/24 or 2001:db8::/32.');
   return [...(before ?? []), text];
-}
-
-function parseTime(text: string): number {
-  const milliseconds = parseDuration(text);
-  if (milliseconds === undefined) throw new InvalidArgumentError('Give a duration such as 30s, 24h or 7d.');
-  return milliseconds;
 }

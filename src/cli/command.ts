@@ -1,10 +1,12 @@
 import { Command, type CommanderError } from 'commander';
 import { explain } from './explain.js';
+import { screenHere } from './view/screen.js';
+import { render, type View } from './view/view.js';
 
 /** What a command has to say: `json` for programs (`--json`), `text` for people. */
 export interface Answer {
   json: unknown;
-  text: string;
+  text: View;
   /** Where the answer is that something is wrong: said in one line, and the command fails. */
   failure?: string | undefined;
 }
@@ -22,7 +24,7 @@ export function answers<Args extends unknown[]>(command: Command, work: (...args
   return command.option('--json', 'print one JSON document and nothing else').action(async (...args: unknown[]) => {
     const answer = await work(...(args as Args));
     const { json } = command.opts<{ json?: true }>();
-    process.stdout.write(`${json ? JSON.stringify(answer.json, null, 2) : answer.text}\n`);
+    process.stdout.write(`${json ? JSON.stringify(answer.json, null, 2) : render(answer.text, screenHere())}\n`);
     if (answer.failure !== undefined) throw new Error(answer.failure);
   });
 }

@@ -21,9 +21,11 @@ export function addDoctor(program: Command): void {
       const wrong = findings.filter(({ ok }) => !ok).length;
       return {
         json: { ok: wrong === 0, checks: findings },
-        text: findings
-          .map(({ check, ok, detail }) => `${ok ? 'ok  ' : 'FAIL'}  ${check.padEnd(18)} ${detail}`)
-          .join('\n'),
+        text: {
+          columns: [{ name: 'result' }, { name: 'check' }, { name: 'detail', wraps: true }],
+          rows: findings.map(({ check, ok, detail }) => [ok ? 'ok' : 'FAIL', check, detail]),
+          none: '',
+        },
         failure: wrong === 0 ? undefined : `${wrong} of ${findings.length} checks failed`,
       };
     },

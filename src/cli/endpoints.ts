@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
+import { personHere } from '../audit/actor.js';
 import { showClient } from '../auth/clients.js';
-import { isId } from '../ids.js';
-import { Refusal } from '../refusal.js';
-import { listEndpoints, type PublicEndpoint, setEndpointEnabledByOperator } from '../webhooks/endpoints.js';
+import { listEndpoints, type PublicEndpoint } from '../webhooks/endpoints.js';
+import { setEndpointEnabledByOperator } from '../webhooks/operate-endpoint.js';
+import { idOf } from './arguments.js';
 import { answers } from './command.js';
+import type { Table } from './view/table.js';
 import { withDatabase } from './with-database.js';
 
 /** More than any client may have. */
@@ -24,7 +26,7 @@ export function addEndpoints(program: Command): void {
         await showClient(database, options.client);
         return listEndpoints(database, options.client, { before: undefined, take: ALL });
       });
-      return { json: found.map(present), text: found.map(line).join('\n') || 'no endpoints' };
+      return { json: found.map(present), text: table(found) };
     },
   );
 
@@ -32,11 +34,15 @@ export function addEndpoints(program: Command): void {
     ['disable', false, 'send nothing more to an endpoint; only `enable` here undoes it'],
     ['enable', true, 'send to an endpoint again, whoever disabled it'],
   ] as const) {
-    answers(endpoints.command(verb).argument('<webhookId>').description(description), async (id: string) => {
-      if (!isId(id)) throw new Refusal('not_found', 'There is no such webhook endpoint.');
-      const endpoint = await withDatabase((database) => setEndpointEnabledByOperator(database, id, enabled));
-      return { json: present(endpoint), text: line(endpoint) };
-    });
+    answers(
+      endpoints.command(verb).argument('<webhookId>', '', idOf('webhook endpoint')).description(description),
+      async (id: string) => {
+        const endpoint = await withDatabase((database) =>
+          setEndpointEnabledByOperator(database, personHere(), id, enabled),
+        );
+        return { json: present(endpoint), text: `${endpoint.id}  ${endpoint.url}  ${state(endpoint)}` };
+      },
+    );
   }
 }
 
@@ -53,7 +59,20 @@ function present(endpoint: PublicEndpoint) {
   };
 }
 
-function line(endpoint: PublicEndpoint): string {
-  const state = endpoint.enabled ? 'enabled' : `disabled (${endpoint.disabledReason})`;
-  return `${endpoint.id}  ${endpoint.url}  ${state}`;
+function table(endpoints: readonly PublicEndpoint[]): Table {
+  return {
+    columns: [
+      { name: 'endpoint' },
+      { name: 'state' },
+      { name: 'url', wraps: true },
+      { name: 'description', wraps: true },
+      { name: 'made' },
+    ],
+    rows: endpoints.map((one) => [one.id, state(one), one.url, one.description, one.createdAt]),
+    none: 'no endpoints',
+  };
+}
+
+function state({ enabled, disabledReason }: PublicEndpoint): string {
+  return enabled ? 'enabled' : `disabled (${disabledReason})`;
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { personHere } from '../audit/actor.js';
 import { rotateMasterKey, rotateSigningKey } from '../auth/keys.js';
 import { answers } from './command.js';
 import { masterKeysOf, withDatabase } from './with-database.js';
@@ -13,7 +14,7 @@ export function addKeys(program: Command): void {
       .description('make a new token signing key, in use everywhere within 15 s; tokens of the old one stay good'),
     async () => {
       const { kid } = await withDatabase((database, environment) =>
-        rotateSigningKey(database, masterKeysOf(environment)),
+        rotateSigningKey(database, personHere(), masterKeysOf(environment)),
       );
       return { json: { kid }, text: `new signing key ${kid}` };
     },
@@ -25,7 +26,7 @@ export function addKeys(program: Command): void {
       .description('re-encrypt every secret from MASTER_KEY_PREVIOUS to MASTER_KEY; safe to run again'),
     async () => {
       const rotation = await withDatabase((database, environment) =>
-        rotateMasterKey(database, masterKeysOf(environment)),
+        rotateMasterKey(database, personHere(), masterKeysOf(environment)),
       );
       if (rotation.unreadable.length > 0) {
         throw new Error(`neither MASTER_KEY nor MASTER_KEY_PREVIOUS opens: ${rotation.unreadable.join(', ')}`);

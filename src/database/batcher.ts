@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { isConflict, isRefusedData } from './faults.js';
 
 export interface BatcherOptions<Item, Result> {
@@ -8,6 +9,9 @@ export interface BatcherOptions<Item, Result> {
   /** Batches under way at most. */
   concurrency: number;
 }
+
+/** Results handed out in one turn of the event loop. */
+const SLICE = 4;
 
 interface Waiting<Item, Result> {
   item: Item;
@@ -32,7 +36,7 @@ export class Batcher<Item, Result> {
       if (this.#scheduled) return;
       this.#scheduled = true;
       // Whatever this turn of the event loop brings goes together.
-      setImmediate(() => {
+      void setImmediate().then(() => {
         this.#scheduled = false;
         this.#next();
       });
@@ -52,9 +56,8 @@ export class Batcher<Item, Result> {
   async #runBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
       const results = await this.options.run(batch.map(({ item }) => item));
-      batch.forEach(({ resolve }, i) => {
-        resolve(results[i] as Result);
-      });
+      // The next batch does not wait for what each of these does with its result.
+      void handOut(batch, results);
     } catch (error) {
       // Rolled back for certain: each alone, so that one's fault is not the others'. After anything else it may have been
       // committed, and asking again would answer a change that was made with a refusal.
@@ -64,5 +67,16 @@ export class Batcher<Item, Result> {
         for (const { reject } of batch) reject(error);
       }
     }
+  }
+}
+
+/** What each does next (answers, sends) would otherwise keep this process from its sockets for all of them together. */
+async function handOut<Item, Result>(
+  batch: readonly Waiting<Item, Result>[],
+  results: readonly Result[],
+): Promise<void> {
+  for (const [i, { resolve }] of batch.entries()) {
+    if (i > 0 && i % SLICE === 0) await setImmediate();
+    resolve(results[i] as Result);
   }
 }

@@ -1,5 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
+import { failpoint } from '../failpoints.js';
 import type { Secret } from '../secret.js';
 import { type Prisma, PrismaClient } from './generated/client.js';
 
@@ -53,12 +54,15 @@ export function openDatabase(options: DatabaseOptions): Database {
     async transaction(work) {
       const committed: (() => void)[] = [];
       const result = await prisma.$transaction(
-        (tx) =>
-          work({
+        async (tx) => {
+          const result = await work({
             prisma: tx,
             query: <Row>(text: string, values: readonly unknown[]) => tx.$queryRawUnsafe<Row[]>(text, ...values),
             afterCommit: (callback) => committed.push(callback),
-          }),
+          });
+          failpoint('before-commit');
+          return result;
+        },
         { maxWait: 5_000, timeout: 15_000 },
       );
       for (const callback of committed) callback();

@@ -30,6 +30,11 @@ export class MasterKeys {
     if (previous) this.#keys.set(keyId(previous), previous);
   }
 
+  /** The current key's id, as envelopes name it. */
+  get currentId(): string {
+    return this.#current.id;
+  }
+
   seal(secret: Secret, rowId: string): string {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.#current.key.reveal(), nonce).setAAD(Buffer.from(rowId));

@@ -10,6 +10,7 @@ import { problems } from './middleware/problems.js';
 import { rateLimit } from './middleware/rate-limit.js';
 import { requestId } from './middleware/request-id.js';
 import { secureHeaders } from './middleware/secure-headers.js';
+import { traceRequest } from './middleware/trace.js';
 import { docsRouter } from './routes/docs.js';
 import { healthRouter } from './routes/health.js';
 import { apiRoutes } from './routes/index.js';
@@ -21,7 +22,7 @@ export type { AppDependencies, Readiness } from './dependencies.js';
 
 /** The API as a Koa application (contract, but for what is on the wire to receivers). */
 export function createApp(dependencies: AppDependencies): Koa<State> {
-  const { config, log } = dependencies;
+  const { config, log, metrics } = dependencies;
   const router = createRouter(dependencies);
   const app = new Koa<State>();
   // What gets here is a fault of a socket or a stream: every other error has been answered.
@@ -29,7 +30,8 @@ export function createApp(dependencies: AppDependencies): Koa<State> {
   app.on('error', (error: unknown) => log.debug({ err: error }, 'connection fault'));
   app.use(requestId());
   app.use(secureHeaders());
-  app.use(accessLog(log));
+  app.use(traceRequest());
+  app.use(accessLog(log, metrics));
   app.use(problems({ baseUrl: config.baseUrl, log }));
   app.use(tokenErrors(dependencies));
   app.use(networks(config));

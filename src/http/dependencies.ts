@@ -4,6 +4,7 @@ import type { Database } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
 import type { Handover } from '../outbox/handover.js';
 import type { Log } from '../telemetry/log.js';
+import type { Metrics } from '../telemetry/metrics.js';
 import type { Steering } from '../webhooks/steering.js';
 
 /** Whether this process can serve, and how its dependencies stand: one word each, such as `ok` or `unreachable`. */
@@ -20,6 +21,7 @@ export interface AppDependencies {
   handover: Handover;
   authority: Authority;
   steering: Steering;
+  metrics: Pick<Metrics, 'requestAnswered'>;
   log: Log;
   readiness: () => Promise<Readiness>;
 }

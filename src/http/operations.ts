@@ -1,6 +1,8 @@
 import Koa from 'koa';
 import type { Config } from '../config.js';
+import { measureProcess } from '../telemetry/gauges.js';
 import type { Log } from '../telemetry/log.js';
+import type { Metrics } from '../telemetry/metrics.js';
 import type { Readiness } from './dependencies.js';
 import { unrouted } from './middleware/known-path.js';
 import { problems } from './middleware/problems.js';
@@ -8,6 +10,7 @@ import { requestId } from './middleware/request-id.js';
 import { secureHeaders } from './middleware/secure-headers.js';
 import { inSettingsWords } from './port-mistake.js';
 import { healthRouter } from './routes/health.js';
+import { metricsRouter } from './routes/metrics.js';
 import { listen } from './server.js';
 import type { State } from './state.js';
 
@@ -18,25 +21,28 @@ export interface Operations {
 }
 
 /**
- * What the operator's own machines ask of a process, of whatever role: `/healthz` and `/readyz` on METRICS_PORT, for
- * METRICS_ALLOWED_NETWORKS alone. A worker has no other port.
+ * What the operator's own machines ask of a process, of whatever role: `/metrics`, `/healthz` and `/readyz` on METRICS_PORT,
+ * for METRICS_ALLOWED_NETWORKS alone. A worker has no other port.
  * @throws ConfigError where the port cannot be had
  */
 export async function listenForOperators(
-  { config, log }: { config: Pick<Config, 'baseUrl' | 'host' | 'metrics'>; log: Log },
+  foundations: { config: Pick<Config, 'baseUrl' | 'host' | 'metrics'>; log: Log; metrics: Metrics },
   readiness: () => Promise<Readiness>,
 ): Promise<Operations> {
-  const { baseUrl, host, metrics } = config;
-  if (!metrics) return { url: null, close: async () => {} };
+  const { config, log, metrics } = foundations;
+  const { baseUrl, host, metrics: place } = config;
+  if (!place) return { url: null, close: async () => {} };
   const app = new Koa<State>();
   app.silent = true;
   app.on('error', (error: unknown) => log.debug({ err: error }, 'connection fault'));
+  measureProcess(metrics.registry, readiness);
   const router = healthRouter({ baseUrl, readiness });
+  router.use(metricsRouter(metrics).routes());
   for (const step of [requestId(), secureHeaders(), problems({ baseUrl, log })]) app.use(step);
   app.use(router.routes());
   app.use(unrouted(router));
   // Scrapers and probes come straight: nobody's X-Forwarded-For counts here.
-  const place = { host, port: metrics.port, allowedNetworks: metrics.allowedNetworks, trustedProxies: [] };
-  const listening = await listen(app, place).catch(inSettingsWords('METRICS_PORT', place));
+  const at = { ...place, host, trustedProxies: [] };
+  const listening = await listen(app, at).catch(inSettingsWords('METRICS_PORT', at));
   return { url: `http://localhost:${listening.port}`, close: () => listening.close() };
 }

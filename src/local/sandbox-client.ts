@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import { personHere } from '../audit/actor.js';
 import { readClientRecord } from '../auth/client-record.js';
 import { createClient } from '../auth/clients.js';
 import { checkCredentials } from '../auth/credentials.js';
@@ -59,6 +60,6 @@ async function keep(db: Handle, known: Credentials | undefined): Promise<Credent
 }
 
 async function make(db: Handle, name: string, scopes?: string[]): Promise<Credentials> {
-  const { client, clientSecret } = await createClient(db, { name, scopes });
+  const { client, clientSecret } = await createClient(db, personHere(), { name, scopes });
   return { client_id: client.id, client_secret: clientSecret.reveal() };
 }

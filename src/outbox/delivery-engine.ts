@@ -4,17 +4,22 @@ import { createRemoveExpiredActivities } from '../../activities/remove-expired.j
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
+import { measureBacklog, measureInHand } from '../telemetry/gauges.js';
 import type { Log } from '../telemetry/log.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import { readSdkMetrics } from '../temporal/runtime.js';
 import { TemporalWorker } from '../temporal/worker.js';
 import { createAddressGuard } from '../webhooks/address-guard.js';
 import type { AttemptDependencies } from '../webhooks/make-attempt.js';
 import { createSender } from '../webhooks/send.js';
+import { readBacklog } from './backlog.js';
 import { ExpressLane, type LaneJob } from './express-lane.js';
 import { FairQueue, type Limits } from './fair-queue.js';
 import type { Handover } from './handover.js';
 import { listenForEvents } from './notify.js';
 import { Reconcile } from './reconcile.js';
 import { Recorder } from './recorder.js';
+import type { ReadyEvent } from './start-queue.js';
 import { Sweep } from './sweep.js';
 import { WorkflowStarter } from './workflow-starter.js';
 
@@ -38,9 +43,10 @@ export function createDeliveryEngine(dependencies: {
   config: Config;
   database: Database;
   masterKeys: MasterKeys;
+  metrics: Metrics;
   log: Log;
 }): DeliveryEngine {
-  const { config, database, masterKeys, log } = dependencies;
+  const { config, database, masterKeys, metrics, log } = dependencies;
   const { retryDelays, workflows } = config;
   const sender = createSender({ guard: createAddressGuard(config.receivers) });
   const recorder = new Recorder(database, log);
@@ -51,9 +57,12 @@ export function createDeliveryEngine(dependencies: {
     sender,
     recorder,
     disableAfter: config.disableAfter,
+    metrics,
     log,
   };
-  const onReady = (eventIds: string[], urgent: boolean) => starter.ready(eventIds, urgent);
+  measureInHand(metrics.registry, { places, recorder });
+  measureBacklog(metrics.registry, () => readBacklog(database), config.retention);
+  const onReady = (event: ReadyEvent, urgent: boolean) => starter.ready(event, urgent);
   const lane = new ExpressLane({
     db: database,
     places,
@@ -68,13 +77,20 @@ export function createDeliveryEngine(dependencies: {
   const temporal = new TemporalWorker({
     temporal: config.temporal,
     activities: {
-      ...createActivities({ ...attempts, places, onPlaceFree: () => lane.pump() }),
+      ...createActivities({
+        ...attempts,
+        places,
+        onPlaceFree: () => lane.pump(),
+        onArrival: (clientId) => starter.came(clientId),
+      }),
       ...createRecoverActivities({ database, temporal: () => temporal.client, retryDelays }),
       ...createRemoveExpiredActivities({ database, retention: config.retention, log }),
     },
     onConnected: () => starter.nudge(),
+    measured: config.metrics !== undefined,
     log,
   });
+  metrics.append(readSdkMetrics);
   const client = () => temporal.client;
   const starter = new WorkflowStarter({
     db: database,

@@ -10,6 +10,8 @@ export interface LeasedEvent {
   transferId: string;
   type: string;
   body: string;
+  /** Of the request that made it; null: not traced. */
+  traceparent: string | null;
 }
 
 /** At most so many of one client in one take, so that the others get theirs. */
@@ -24,7 +26,7 @@ export function leaseEvents(db: Handle, state: Exclude<OutboxState, 'done'>, lim
 }
 
 const RETURNING = `
-returning v.id as "eventId", v.client_id as "clientId", v.transfer_id as "transferId", v.type, v.body`;
+returning v.id as "eventId", v.client_id as "clientId", v.transfer_id as "transferId", v.type, v.body, v.traceparent`;
 
 const LEASE_EVENTS = `
 with recursive clients as (
@@ -112,10 +114,13 @@ export async function isEndpointActive(db: Handle, endpointId: string): Promise<
   return row?.active ?? false;
 }
 
-/** Ends the leases, so that anybody may take the events. */
-export async function releaseEvents(db: Handle, eventIds: readonly string[]): Promise<void> {
-  await db.query(`update events set lease_until = now() where id = any($1::uuid[]) and outbox <> 'done'`, [eventIds]);
+/** Ends the leases, so that anybody may take the events: now, or after so many seconds. */
+export async function releaseEvents(db: Handle, eventIds: readonly string[], after = 0): Promise<void> {
+  await db.query(RELEASE_EVENTS, [eventIds, after]);
 }
+
+const RELEASE_EVENTS = `
+update events set lease_until = now() + $2::int * interval '1 second' where id = any($1::uuid[]) and outbox <> 'done'`;
 
 /** Marks events whose workflow has started, or is not needed. */
 export async function markDone(db: Handle, eventIds: readonly string[]): Promise<void> {

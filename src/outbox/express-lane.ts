@@ -8,6 +8,7 @@ import { isEndpointActive, releaseClaims, releaseEvents } from './events.js';
 import type { FairQueue } from './fair-queue.js';
 import type { CommittedEvent, FreshDelivery, Handover } from './handover.js';
 import { LEASE } from './lease.js';
+import type { ReadyEvent } from './start-queue.js';
 
 /** What waits longer than this for a receiver that gets on slowly is left to the workflow, ms. */
 const LEFT_AFTER = 5_000;
@@ -34,7 +35,7 @@ export interface LaneOptions {
   /** First attempts that may wait in memory; what is more waits in the table. */
   capacity: number;
   /** Told of events that are ready for their workflow: `urgent` ones have something left to do. */
-  onReady: (eventIds: string[], urgent: boolean) => void;
+  onReady: (event: ReadyEvent, urgent: boolean) => void;
   /** Told when there is room again after events had to wait in the table. */
   onRoom: () => void;
   log: Log;
@@ -51,7 +52,8 @@ interface LaneEvent {
   claimedAt: number;
   /** First attempts not over yet. */
   open: number;
-  needsWorkflow: boolean;
+  /** Deliveries that need another attempt, which is the workflow's. */
+  left: number;
   givenBack: boolean;
 }
 
@@ -82,14 +84,14 @@ export class ExpressLane implements Handover {
   }
 
   committed(event: CommittedEvent): void {
-    if (event.deliveries.length === 0) this.options.onReady([event.eventId], false);
+    if (event.deliveries.length === 0) this.options.onReady({ ...event, attempts: 0 }, false);
     else this.accept(event);
   }
 
   /** Takes an event whose first attempts were claimed just now; false where it has no room and gives them back. */
   accept(event: CommittedEvent): boolean {
     const now = performance.now();
-    const tracked = { event, claimedAt: now, open: event.deliveries.length, needsWorkflow: false, givenBack: false };
+    const tracked = { event, claimedAt: now, open: event.deliveries.length, left: 0, givenBack: false };
     const jobs = event.deliveries.map((delivery) => ({ event: tracked, delivery }));
     if (!this.#hasRoom(event)) {
       this.#refused = true;
@@ -134,7 +136,7 @@ export class ExpressLane implements Handover {
   async #run(job: LaneJob): Promise<void> {
     const { event, delivery } = job;
     const { places, attempts, log } = this.options;
-    const { clientId, eventId, body } = event.event;
+    const { clientId, eventId, body, traceparent } = event.event;
     let sent = false;
     let last = false;
     const freePlace = () => {
@@ -156,12 +158,13 @@ export class ExpressLane implements Handover {
         nextDelay: delayAfter(this.options.retryDelays, 1),
         single: false,
       };
-      await makeAttempt(attempts, { ...delivery, clientId, body }, plan, (outcome) => {
+      const claimed = { ...delivery, eventId, clientId, body, traceparent, rung: 1 };
+      await makeAttempt(attempts, claimed, plan, (outcome) => {
         // The receiver has answered: the next may go while this one is recorded.
         sent = true;
         freePlace();
         event.open--;
-        event.needsWorkflow ||= outcome.error !== null;
+        if (outcome.error !== null) event.left++;
         last = event.open === 0;
         return this.#settlement(event);
       });
@@ -185,18 +188,18 @@ export class ExpressLane implements Handover {
   }
 
   /** What to write about the event with its last first attempt; undefined while others are open. */
-  #settlement({ event, open, needsWorkflow, givenBack }: LaneEvent): Settlement | undefined {
+  #settlement({ event, open, left, givenBack }: LaneEvent): Settlement | undefined {
     if (open > 0) return undefined;
     if (givenBack) return { eventId: event.eventId, outbox: 'attempt', held: false };
-    if (!needsWorkflow && this.options.workflows === 'retries-only') {
+    if (left === 0 && this.options.workflows === 'retries-only') {
       return { eventId: event.eventId, outbox: 'done', held: false };
     }
-    return { eventId: event.eventId, outbox: 'start', held: needsWorkflow };
+    return { eventId: event.eventId, outbox: 'start', held: left > 0 };
   }
 
-  #ready({ event, needsWorkflow, givenBack }: LaneEvent): void {
-    if (givenBack || (!needsWorkflow && this.options.workflows === 'retries-only')) return;
-    this.options.onReady([event.eventId], needsWorkflow);
+  #ready({ event, left, givenBack }: LaneEvent): void {
+    if (givenBack || (left === 0 && this.options.workflows === 'retries-only')) return;
+    this.options.onReady({ ...event, attempts: left }, left > 0);
   }
 
   #expire(): void {
@@ -214,7 +217,7 @@ export class ExpressLane implements Handover {
     await this.#releaseClaims(jobs);
     for (const { event } of jobs) {
       event.open--;
-      event.needsWorkflow = true;
+      event.left++;
       this.#background(this.#settle(event));
     }
   }

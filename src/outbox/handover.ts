@@ -17,6 +17,8 @@ export interface CommittedEvent {
   status: TransferStatus;
   /** The bytes to send and sign, as text. */
   body: string;
+  /** Of the request that made it; null: not traced. */
+  traceparent: string | null;
   deliveries: readonly FreshDelivery[];
 }
 

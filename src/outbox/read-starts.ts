@@ -1,6 +1,6 @@
 import type { DeliverEventInput } from '../../workflows/deliver-event.input.js';
 import type { Handle } from '../database/database.js';
-import { hostOf } from '../webhooks/make-attempt.js';
+import { hostOf } from '../webhooks/endpoint-url.js';
 import { type LeasedEvent, statusIn } from './events.js';
 
 /** What a workflow of an event's deliveries is started with. */
@@ -34,8 +34,8 @@ export async function readRecoveredStarts(
 ): Promise<WorkflowStart[]> {
   const rows = await db.query<DeliveryRow & LeasedEvent>(RECOVERED, [deliveryIds]);
   return rows.flatMap((row) => {
-    const { eventId, clientId, transferId, type, body } = row;
-    const event = { eventId, clientId, transferId, type, body };
+    const { eventId, clientId, transferId, type, body, traceparent } = row;
+    const event = { eventId, clientId, transferId, type, body, traceparent };
     return row.owner === null
       ? []
       : [{ workflowId: row.owner, event, input: toInput(event, [toDelivery(row)], ladder) }];
@@ -80,7 +80,7 @@ select ${DELIVERY} ${FROM}
  order by d.id`;
 
 const RECOVERED = `
-select ${DELIVERY}, v.client_id as "clientId", v.transfer_id as "transferId", v.type, v.body ${FROM}
+select ${DELIVERY}, v.client_id as "clientId", v.transfer_id as "transferId", v.type, v.body, v.traceparent ${FROM}
   join events v on v.id = d.event_id
  where d.id = any($1::uuid[]) and d.owner is not null and d.status = 'pending'
  order by d.id`;

@@ -83,7 +83,7 @@ export class Reconcile {
 const OVERDUE = `d.status = 'pending' and d.next_attempt_at < now() - $1::int * interval '1 minute'`;
 
 const OVERDUE_EVENTS = `
-select v.id as "eventId", v.client_id as "clientId", v.transfer_id as "transferId", v.type, v.body
+select v.id as "eventId", v.client_id as "clientId", v.transfer_id as "transferId", v.type, v.body, v.traceparent
   from events v
  where v.outbox = 'done' and v.id in (
    select d.event_id from deliveries d where ${OVERDUE} and d.owner is null order by random() limit $2::int)`;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Handle } from '../database/database.js';
 import { isRefusedData, isUnreachable } from '../database/faults.js';
+import { failpoint } from '../failpoints.js';
 import type { Log } from '../telemetry/log.js';
 import { type MadeAttempt, type RecordedAttempt, recordAttempts, type Settlement } from '../webhooks/record.js';
 
@@ -62,7 +63,10 @@ export class Recorder {
   async #write(batch: Entry[]): Promise<void> {
     for (;;) {
       try {
-        return answer(batch, await this.#statement(batch));
+        failpoint('before-record');
+        const recorded = await this.#statement(batch);
+        failpoint('after-record');
+        return answer(batch, recorded);
       } catch (error) {
         if (isRefusedData(error)) return this.#oneByOne(batch, error);
         if (!isUnreachable(error)) this.log.error({ err: error }, 'attempts could not be recorded');

@@ -2,13 +2,14 @@ import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/c
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { ClientId, DeliveryState, EventType, TransferId, WebhookIds } from '../../workflows/search-attributes.js';
 import type { Handle } from '../database/database.js';
+import { failpoint } from '../failpoints.js';
 import { Refusal } from '../refusal.js';
 import { deliverEventOptions } from '../temporal/start-deliver-event.js';
-import { hostOf } from '../webhooks/make-attempt.js';
+import { hostOf } from '../webhooks/endpoint-url.js';
 import { countRecoverable } from '../webhooks/recover.js';
 import type { RecoverRange, Steering } from '../webhooks/steering.js';
 import type { LeasedEvent } from './events.js';
-import { readStarts } from './read-starts.js';
+import { readRecoveredStarts, readStarts } from './read-starts.js';
 
 /** Less than the transaction of an `Idempotency-Key` may take, ms. */
 const TEMPORAL_DEADLINE = 5_000;
@@ -62,21 +63,22 @@ function unavailable(cause?: unknown): Refusal {
   return new Refusal('unavailable', 'Temporal cannot be reached, so nothing was done; try again.', [], { cause });
 }
 
-/** signalWithStart, so that it works where the workflow trails behind, and while no worker runs. */
+/** signalWithStart, so that it works where the workflow trails or is lost, and while no worker runs. */
 async function wake(db: Handle, temporal: Client, retryDelays: readonly number[], target: Target): Promise<void> {
-  const signal = { deliveryId: target.deliveryId, number: target.attemptCount + 1 };
-  if (target.owner !== null) {
-    await temporal.workflow.getHandle(target.owner).signal('retryNow', signal);
-    return;
-  }
-  const [start] = await readStarts(db, [target], retryDelays);
+  const [start] =
+    target.owner === null
+      ? await readStarts(db, [target], retryDelays)
+      : await readRecoveredStarts(db, [target.deliveryId], retryDelays);
   if (!start) return;
   await temporal.workflow.signalWithStart('deliverEvent', {
     ...deliverEventOptions(start),
     workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
     signal: 'retryNow',
-    signalArgs: [signal],
+    signalArgs: [{ deliveryId: target.deliveryId, number: target.attemptCount + 1 }],
   });
+  failpoint('after-signal');
+  // The plan has changed: it is now, also while no worker is there to see the signal.
+  await db.query(PLAN_NOW, [target.deliveryId, target.attemptCount]);
 }
 
 /** A delivery that has ended gets one more attempt, in a workflow of its own that an operator sees. */
@@ -88,7 +90,8 @@ async function attemptOnce(temporal: Client, target: Target): Promise<void> {
     await temporal.workflow.start('retryDelivery', {
       workflowId: `retry-${deliveryId}-${number}`,
       taskQueue: TASK_QUEUE,
-      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      // One that ended without its attempt (the endpoint was disabled just then) may be asked for again; the claim keeps it at one.
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       args: [{ deliveryId, clientId, webhookId, host, number, owner }],
       priority: { fairnessKey: clientId },
       staticSummary: `retry by hand → ${host}, attempt ${number}`,
@@ -143,11 +146,15 @@ async function urlOf(db: Handle, clientId: string, id: string): Promise<string> 
   return endpoint.url;
 }
 
+const PLAN_NOW = `
+update deliveries set next_attempt_at = now()
+ where id = $1::uuid and status = 'pending' and attempt_count = $2::int and next_attempt_at > now()`;
+
 const TARGET = `
 select d.id as "deliveryId", d.endpoint_id as "webhookId", e.url, d.owner, d.status::text, d.attempt_count as "attemptCount",
        coalesce(d.attempting_until > now(), false) as "inFlight",
        e.enabled and e.deleted_at is null as "endpointActive",
-       v.id as "eventId", v.client_id as "clientId", v.transfer_id as "transferId", v.type, v.body
+       v.id as "eventId", v.client_id as "clientId", v.transfer_id as "transferId", v.type, v.body, v.traceparent
   from deliveries d
   join webhook_endpoints e on e.id = d.endpoint_id
   join events v on v.id = d.event_id

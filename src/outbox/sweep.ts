@@ -1,9 +1,11 @@
 import type { Handle } from '../database/database.js';
 import { isUnreachable } from '../database/faults.js';
+import { failpoint } from '../failpoints.js';
 import type { Log } from '../telemetry/log.js';
 import { claimFirstAttempts, leaseEvents } from './events.js';
 import type { ExpressLane } from './express-lane.js';
 import type { Recorder } from './recorder.js';
+import type { ReadyEvent } from './start-queue.js';
 
 const INTERVAL = 1_000;
 const BATCH = 200;
@@ -12,7 +14,7 @@ export interface SweepOptions {
   db: Handle;
   lane: ExpressLane;
   recorder: Recorder;
-  onReady: (eventIds: string[], urgent: boolean) => void;
+  onReady: (event: ReadyEvent, urgent: boolean) => void;
   log: Log;
 }
 
@@ -69,6 +71,7 @@ export class Sweep {
     if (limit === 0) return false;
     const leased = await leaseEvents(db, 'attempt', limit);
     if (leased.length === 0) return false;
+    failpoint('after-lease');
     let taken = true;
     for (const event of await claimFirstAttempts(db, leased)) {
       if (event.deliveries.length > 0) {
@@ -76,7 +79,7 @@ export class Sweep {
       } else {
         // Every first attempt was recorded before a crash: what is left is the workflow's.
         await recorder.record(undefined, { eventId: event.eventId, outbox: 'start', held: true });
-        onReady([event.eventId], true);
+        onReady({ ...event, attempts: 1 }, true);
       }
     }
     return taken;

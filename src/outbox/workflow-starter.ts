@@ -1,22 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import pLimit from 'p-limit';
 import type { Handle } from '../database/database.js';
 import { isUnreachable } from '../database/faults.js';
+import { failpoint } from '../failpoints.js';
 import type { Log } from '../telemetry/log.js';
-import { startDeliverEvent } from '../temporal/start-deliver-event.js';
-import { type LeasedEvent, leaseEvents, markDone, releaseEvents, renewLeases } from './events.js';
-import { readStarts } from './read-starts.js';
+import { leaseEvents, markDone, releaseEvents, renewLeases } from './events.js';
+import { readStarts, type WorkflowStart } from './read-starts.js';
+import { type ReadyEvent, StartQueue } from './start-queue.js';
+import { StartWindow } from './start-window.js';
+import { attemptsDue, startWorkflows } from './start-workflows.js';
 
 /** Starts of one round; the whole round is marked with one statement. */
 const BATCH = 50;
-const CONCURRENCY = 16;
+/** Fewer, so that the next who comes waits for less. */
+const URGENT_BATCH = 32;
 /** Urgent starts kept in memory; what is more waits in the table. */
 const URGENT_CAPACITY = 2_000;
 const POLL = 1_000;
 /** How long starts that can wait give way to a busy lane before a few are let through, ms. */
 const GIVE_WAY = 250;
 const RETRY_DELAY = 1_000;
+/** Attempts of one client that wait in Temporal at once: the dev server makes some fifty a second. */
+const WINDOW = 20;
+const STALLED_AFTER = 10_000;
+/** What finds no room in memory either comes again after so long, s. */
+const PUT_OFF = 5;
 
 export interface WorkflowStarterOptions {
   db: Handle;
@@ -31,10 +39,15 @@ export interface WorkflowStarterOptions {
 
 /**
  * Starts one workflow for each event in the outbox's state `start`, and marks it. Urgent ones (something is left to do)
- * are handed over in memory and go first; the others are taken from the table, oldest first of each client.
+ * are handed over in memory and go first, in turn across clients; the others are taken from the table, oldest first of each client.
  */
 export class WorkflowStarter {
-  readonly #urgent: string[] = [];
+  readonly #urgent = new StartQueue(URGENT_CAPACITY);
+  readonly #window = new StartWindow(WINDOW, STALLED_AFTER);
+  /** Leased to this process, with no room in memory. */
+  #overflow: string[] = [];
+  /** Something has come since the round began. */
+  #news = false;
   #stopped = false;
   #loop: Promise<void> | undefined;
   #wake: () => void = () => undefined;
@@ -46,17 +59,22 @@ export class WorkflowStarter {
     this.#loop = this.#run();
   }
 
-  /** Events are ready: `urgent` ones are leased to this process, the others are in the table. */
-  ready(eventIds: readonly string[], urgent: boolean): void {
-    if (urgent && this.#urgent.length < URGENT_CAPACITY) this.#urgent.push(...eventIds);
-    else this.#tableMayHaveMore = true;
-    this.#wake();
+  /** An event is ready: an `urgent` one is leased to this process, another is in the table. */
+  ready(event: ReadyEvent, urgent: boolean): void {
+    if (!urgent) this.#tableMayHaveMore = true;
+    else this.#hold(event);
+    this.#look();
+  }
+
+  /** An activity of this client has come: that attempt waits in Temporal no more. */
+  came(clientId: string): void {
+    if (this.#window.came(clientId, 1, performance.now())) this.#look();
   }
 
   /** Looks into the table at once. */
   nudge(): void {
     this.#tableMayHaveMore = true;
-    this.#wake();
+    this.#look();
   }
 
   async stop(): Promise<void> {
@@ -64,7 +82,8 @@ export class WorkflowStarter {
     this.#wake();
     await this.#loop;
     // So that another worker starts them now, and not when the lease has run out.
-    if (this.#urgent.length > 0) await releaseEvents(this.options.db, this.#urgent).catch(() => undefined);
+    const held = [...this.#urgent.take(this.#urgent.size, () => true), ...this.#overflow];
+    if (held.length > 0) await releaseEvents(this.options.db, held).catch(() => undefined);
   }
 
   async #run(): Promise<void> {
@@ -84,12 +103,14 @@ export class WorkflowStarter {
 
   /** One batch; false where there was nothing to do. */
   async #round(): Promise<boolean> {
-    const { db, temporal, busy } = this.options;
+    const { db, temporal, busy, retryDelays } = this.options;
     const connected = temporal();
     if (!connected) return false;
-    const urgent = this.#urgent.splice(0, BATCH);
+    this.#news = false;
+    await this.#putOff();
+    const urgent = this.#urgent.take(URGENT_BATCH, (event) => this.#enters(event));
     if (urgent.length > 0) {
-      await this.#startAll(connected, await renewLeases(db, urgent));
+      await this.#startAll(connected, await readStarts(db, await renewLeases(db, urgent), retryDelays));
       return true;
     }
     if (!this.#tableMayHaveMore) return false;
@@ -97,39 +118,40 @@ export class WorkflowStarter {
     if (givesWay) await this.#pause(GIVE_WAY);
     this.#tableMayHaveMore = false;
     const leased = await leaseEvents(db, 'start', givesWay ? 2 : BATCH);
-    if (leased.length === 0) return false;
+    const starts = (await readStarts(db, leased, retryDelays)).filter((start) => {
+      const event = { ...start.event, attempts: attemptsDue(start) };
+      return this.#enters(event) || this.#hold(event);
+    });
+    if (starts.length === 0) return false;
     this.#tableMayHaveMore = true;
-    await this.#startAll(connected, leased);
+    await this.#startAll(connected, starts);
     return true;
   }
 
-  async #startAll(
-    { client, eager }: { client: Client; eager: boolean },
-    leased: readonly LeasedEvent[],
-  ): Promise<void> {
-    const { db, retryDelays, workflows, log } = this.options;
-    if (leased.length === 0) return;
-    const limit = pLimit(CONCURRENCY);
-    const done: string[] = [];
-    const failed: string[] = [];
-    let fault: unknown;
-    const starts = await readStarts(db, leased, retryDelays);
-    await Promise.all(
-      starts.map((start) =>
-        limit(async () => {
-          const { eventId, deliveries } = start.input;
-          try {
-            const needed = workflows === 'every-event' || deliveries.some(({ status }) => status === 'pending');
-            if (needed) await startDeliverEvent(client, start, { eager, reuse: 'start-once' });
-            done.push(eventId);
-          } catch (error) {
-            fault = error;
-            failed.push(eventId);
-          }
-        }),
-      ),
-    );
+  /** Whether Temporal may have it now, which is counted. */
+  #enters({ clientId, attempts }: ReadyEvent): boolean {
+    const now = performance.now();
+    if (attempts > 0 && !this.#window.hasRoom(clientId, now)) return false;
+    this.#window.started(clientId, attempts, now);
+    return true;
+  }
+
+  /** Keeps it in memory until it may enter; what has no room there comes again from the table. */
+  #hold(event: ReadyEvent): false {
+    if (!this.#urgent.push(event)) this.#overflow.push(event.eventId);
+    return false;
+  }
+
+  async #putOff(): Promise<void> {
+    if (this.#overflow.length > 0) await releaseEvents(this.options.db, this.#overflow.splice(0), PUT_OFF);
+  }
+
+  async #startAll(connected: { client: Client; eager: boolean }, starts: readonly WorkflowStart[]): Promise<void> {
+    const { db, workflows, log } = this.options;
+    const { done, failed, fault } = await startWorkflows(connected, starts, workflows);
+    failpoint('before-mark');
     await markDone(db, done);
+    failpoint('after-mark');
     if (failed.length === 0) return;
     log.warn({ err: fault, events: failed.length }, 'workflows could not be started; tried again in a second');
     await releaseEvents(db, failed);
@@ -138,10 +160,15 @@ export class WorkflowStarter {
   }
 
   async #rest(): Promise<void> {
-    const hasWork = this.#urgent.length > 0 || this.#tableMayHaveMore;
+    const hasWork = this.#news || this.#tableMayHaveMore;
     if (hasWork && this.options.temporal()) return;
     await this.#pause(POLL);
     this.#tableMayHaveMore = true;
+  }
+
+  #look(): void {
+    this.#news = true;
+    this.#wake();
   }
 
   /** Waits, but for a wake-up: one that comes while nobody waits is not lost, since its cause stays to be seen. */

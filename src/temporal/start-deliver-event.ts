@@ -1,7 +1,9 @@
+import { SpanKind } from '@opentelemetry/api';
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { stateOf, TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { ClientId, DeliveryState, EventType, TransferId, WebhookIds } from '../../workflows/search-attributes.js';
 import type { WorkflowStart } from '../outbox/read-starts.js';
+import { inSpan } from '../telemetry/traces.js';
 
 export interface StartOptions {
   /** Run the first task at once on the worker in this process (needs the worker's own connection). */
@@ -11,7 +13,15 @@ export interface StartOptions {
 }
 
 /** Starts a workflow `deliverEvent`. One that has started already counts as success. */
-export async function startDeliverEvent(client: Client, start: WorkflowStart, options: StartOptions): Promise<void> {
+export function startDeliverEvent(client: Client, start: WorkflowStart, options: StartOptions): Promise<void> {
+  const attributes = { temporalWorkflowID: start.workflowId };
+  const { traceparent } = start.event;
+  return inSpan('StartWorkflow:deliverEvent', { kind: SpanKind.CLIENT, attributes, traceparent }, () =>
+    startOnce(client, start, options),
+  );
+}
+
+async function startOnce(client: Client, start: WorkflowStart, options: StartOptions): Promise<void> {
   try {
     await client.workflow.start('deliverEvent', {
       ...deliverEventOptions(start),

@@ -2,11 +2,12 @@ import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
-import { type NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { type NativeConnection, Worker } from '@temporalio/worker';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import type { Config } from '../config.js';
 import type { Log } from '../telemetry/log.js';
 import { connectWorker } from './connection.js';
+import { installRuntime } from './runtime.js';
 
 const RECONNECT_FIRST = 500;
 const RECONNECT_LONGEST = 10_000;
@@ -21,6 +22,8 @@ export interface TemporalWorkerOptions {
   activities: object;
   /** Told when a connection stands: work may have waited for it. */
   onConnected: () => void;
+  /** Whether the SDK counts, for `readSdkMetrics`. */
+  measured: boolean;
   log: Log;
 }
 
@@ -42,7 +45,6 @@ export class TemporalWorker {
   }
 
   start(): void {
-    installRuntime(this.options.log);
     this.#loop = this.#run();
   }
 
@@ -54,7 +56,8 @@ export class TemporalWorker {
   }
 
   async #run(): Promise<void> {
-    const { log } = this.options;
+    const { measured, log } = this.options;
+    await installRuntime(log, measured);
     let delay = RECONNECT_FIRST;
     while (!this.#stop.signal.aborted) {
       let connection: NativeConnection | undefined;
@@ -105,32 +108,4 @@ function workflowCode(): { workflowBundle: { codePath: string } } | { workflowsP
   const bundle = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
   if (existsSync(bundle)) return { workflowBundle: { codePath: bundle } };
   return { workflowsPath: fileURLToPath(new URL('../../workflows/index.js', import.meta.url)) };
-}
-
-let installed = false;
-
-/** The SDK's runtime, once in a process: our log, and our signals (it would end the worker on its own otherwise). */
-function installRuntime(log: Log): void {
-  if (installed) return;
-  installed = true;
-  Runtime.install({
-    shutdownSignals: [],
-    logger: {
-      log: (level, message, meta) => write(log, level, message, meta),
-      trace: (message, meta) => write(log, 'TRACE', message, meta),
-      debug: (message, meta) => write(log, 'DEBUG', message, meta),
-      info: (message, meta) => write(log, 'INFO', message, meta),
-      warn: (message, meta) => write(log, 'WARN', message, meta),
-      error: (message, meta) => write(log, 'ERROR', message, meta),
-    },
-  });
-}
-
-/** The SDK's chatter is worth a debug line; its warnings keep their level. */
-function write(log: Log, level: string, message: string, meta?: Record<string | symbol, unknown>): void {
-  const { error, ...fields } = meta ?? {};
-  const line = { ...fields, ...(error !== undefined && { err: error }), sdk: true };
-  if (level === 'ERROR') log.error(line, message);
-  else if (level === 'WARN') log.warn(line, message);
-  else log.debug(line, message);
 }

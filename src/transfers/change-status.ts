@@ -1,11 +1,15 @@
+import type { Actor } from '../audit/actor.js';
+import type { Action } from '../audit/record.js';
 import { Batcher } from '../database/batcher.js';
 import type { Database, Handle } from '../database/database.js';
 import type { Transfer } from '../database/generated/client.js';
 import type { TransferStatus } from '../database/generated/enums.js';
+import { failpoint } from '../failpoints.js';
 import { newId } from '../ids.js';
 import type { FreshDelivery, Handover } from '../outbox/handover.js';
 import { LEASE } from '../outbox/lease.js';
 import { Refusal } from '../refusal.js';
+import { currentTraceparent } from '../telemetry/traces.js';
 import { TRANSFER_STATUS_CHANGED, transferStatusChanged } from '../webhooks/event-body.js';
 import { nextStatuses, previousStatuses } from './states.js';
 
@@ -13,6 +17,8 @@ export interface StatusChangeRequest {
   transferId: string;
   /** Whose transfer it must be; left out: anybody's (the operator). */
   clientId?: string;
+  /** Where the operator does it, who that is: for the audit. */
+  actor?: Actor;
   to: TransferStatus;
   reason: string | null;
   /** Narrows the statuses it may be changed from, as a client's `/cancel` does. */
@@ -40,12 +46,14 @@ export async function changeStatus(
     eventId,
     at: new Date(createdAt).toISOString(),
     body: transferStatusChanged({ id: eventId, transferId, status, createdAt }),
+    traceparent: currentTraceparent(),
   };
   const row = 'pool' in db ? await batcherOf(db, handover.claims).run(change) : await changeAlone(db, handover, change);
   if (!row) throw new Refusal('not_found', 'There is no such transfer.');
   if (!row.changed) throw refused(row.seen, status, change.allowed);
   const { changed, deliveries } = row;
   db.afterCommit(() => {
+    failpoint('after-commit');
     handover.committed({
       eventId,
       clientId: changed.client_id,
@@ -53,6 +61,7 @@ export async function changeStatus(
       type: TRANSFER_STATUS_CHANGED,
       status,
       body: change.body,
+      traceparent: change.traceparent,
       deliveries,
     });
   });
@@ -65,8 +74,10 @@ interface Change {
   eventId: string;
   at: string;
   body: string;
+  traceparent: string | null;
 }
 
+const SET_STATUS: Action = 'transfers.set-status';
 const BATCH = 64;
 const BATCHES_AT_ONCE = 2;
 
@@ -103,9 +114,12 @@ async function changeAll(db: Handle, claims: boolean, changes: readonly Change[]
     changes.map(({ request }) => request.reason),
     changes.map(({ eventId }) => eventId),
     changes.map(({ body }) => body),
+    changes.map(({ request }) => request.actor ?? null),
+    changes.map(({ traceparent }) => traceparent),
     TRANSFER_STATUS_CHANGED,
     claims,
     LEASE.seconds,
+    SET_STATUS,
   ]);
   const byEvent = new Map(rows.map((row) => [row.eventId, row]));
   return changes.map(({ eventId }) => byEvent.get(eventId));
@@ -163,13 +177,14 @@ function toTransfer(row: TransferRow): Transfer {
 
 /**
  * `seen` is read once and kept (materialized), so that an update that waited for another's commit compares the new row
- * with the old status and changes nothing. Of several changes of one transfer in `input` an update takes one alone. A delivery's id is a UUID version 7 with the event's time.
+ * with the old status and changes nothing. Of several changes of one transfer in `input` an update takes one alone. A delivery's id is a UUID version 7 with the event's time,
+ * and an audit entry has the id of the event that the change made.
  */
 const CHANGE_STATUS = `
 with input as (
   select * from unnest($1::uuid[], $2::uuid[], $3::transfer_status[], $4::text[], $5::timestamptz[], $6::text[],
-                       $7::uuid[], $8::text[])
-    as i(transfer_id, client_id, status, allowed, at, reason, event_id, body)
+                       $7::uuid[], $8::text[], $9::text[], $10::text[])
+    as i(transfer_id, client_id, status, allowed, at, reason, event_id, body, actor, traceparent)
 ), seen as materialized (
   select i.*, t.status as seen
     from input i join transfers t on t.id = i.transfer_id and (i.client_id is null or t.client_id = i.client_id)
@@ -178,26 +193,31 @@ with input as (
   update transfers t set status = s.status, updated_at = s.at
     from seen s
    where t.id = s.transfer_id and t.status = s.seen and s.seen = any(s.allowed::transfer_status[])
-  returning s.event_id, s.at, s.reason, s.body, t.id, t.client_id, t.status, row_to_json(t) as transfer
+  returning s.event_id, s.at, s.reason, s.body, s.actor, s.traceparent, s.seen, t.id, t.client_id, t.status, row_to_json(t) as transfer
 ), history as (
   insert into transfer_status_history (transfer_id, position, status, at, reason)
   select c.id, (select max(h.position) + 1 from transfer_status_history h where h.transfer_id = c.id), c.status, c.at, c.reason
     from changed c
+), audit as (
+  insert into audit_entries (id, at, actor, action, target, details)
+  select c.event_id, c.at, c.actor, $14::text, c.id,
+         json_strip_nulls(json_build_object('client_id', c.client_id, 'from', c.seen, 'to', c.status, 'reason', c.reason))
+    from changed c where c.actor is not null
 ), receivers as (
   select e.id, e.client_id, e.url, e.secret_envelope
     from webhook_endpoints e
    where e.client_id in (select client_id from changed) and e.enabled and e.deleted_at is null
 ), event as (
-  insert into events (id, client_id, transfer_id, type, body, created_at, outbox, lease_until)
-  select c.event_id, c.client_id, c.id, $9::text, c.body, c.at,
+  insert into events (id, client_id, transfer_id, type, body, created_at, traceparent, outbox, lease_until)
+  select c.event_id, c.client_id, c.id, $11::text, c.body, c.at, c.traceparent,
          case when exists (select from receivers r where r.client_id = c.client_id) then 'attempt' else 'start' end::outbox_state,
-         case when $10::boolean and exists (select from receivers r where r.client_id = c.client_id)
-              then now() + $11::int * interval '1 second' else now() end
+         case when $12::boolean and exists (select from receivers r where r.client_id = c.client_id)
+              then now() + $13::int * interval '1 second' else now() end
     from changed c
 ), delivery as (
   insert into deliveries (id, event_id, endpoint_id, client_id, next_attempt_at, attempting_until, created_at)
   select (substr(c.event_id::text, 1, 13) || '-7' || substr(gen_random_uuid()::text, 16))::uuid, c.event_id, r.id, c.client_id,
-         c.at, case when $10::boolean then now() + $11::int * interval '1 second' end, c.at
+         c.at, case when $12::boolean then now() + $13::int * interval '1 second' end, c.at
     from changed c join receivers r on r.client_id = c.client_id
   returning id, event_id, endpoint_id
 ), handed as (

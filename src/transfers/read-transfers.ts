@@ -1,7 +1,7 @@
 import type { Handle } from '../database/database.js';
 import type { StatusChange, Transfer } from '../database/generated/client.js';
 import type { TransferStatus } from '../database/generated/enums.js';
-import { type IdRange, idsWithin } from '../ids.js';
+import { exactly, type IdRange, idsWithin } from '../ids.js';
 import { Refusal } from '../refusal.js';
 
 export interface TransferFilters extends IdRange {
@@ -18,12 +18,12 @@ export function listTransfers(
 ): Promise<Transfer[]> {
   return db.prisma.transfer.findMany({
     where: {
-      clientId,
+      clientId: exactly(clientId),
       id: idsWithin(range),
       ...(status !== undefined && { status }),
       ...(reference !== undefined && { reference }),
     },
-    orderBy: { id: 'desc' },
+    orderBy: [{ clientId: 'asc' }, { id: 'desc' }],
     take,
   });
 }

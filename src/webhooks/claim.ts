@@ -16,11 +16,16 @@ export interface AttemptRequest {
 /** What a claimed attempt needs. */
 export interface ClaimedAttempt {
   deliveryId: string;
+  eventId: string;
   clientId: string;
   endpointId: string;
   url: string;
   secretEnvelope: string;
   body: string;
+  /** Of the request that made the event; null: not traced. */
+  traceparent: string | null;
+  /** Which attempt of its ladder this is, 1 for the first. */
+  rung: number;
 }
 
 /**
@@ -47,8 +52,9 @@ update deliveries d set attempting_until = now() + $5::int * interval '1 second'
    and (d.status = 'pending' or $4::boolean)
    and (d.attempting_until is null or d.attempting_until <= now())
    and e.enabled and e.deleted_at is null
-returning d.id as "deliveryId", d.client_id as "clientId", d.endpoint_id as "endpointId",
-          e.url, e.secret_envelope as "secretEnvelope", v.body`;
+returning d.id as "deliveryId", d.event_id as "eventId", d.client_id as "clientId", d.endpoint_id as "endpointId",
+          e.url, e.secret_envelope as "secretEnvelope", v.body, v.traceparent,
+          $2::int - d.ladder_start as rung`;
 
 /** How a delivery stands, for an attempt that could not be claimed. Times in ms. */
 export interface Standing {

@@ -40,11 +40,22 @@ export async function isFailing(db: Handle, endpointId: string, disableAfter: nu
   return row?.failing ?? false;
 }
 
+/** How many of the newest successes are looked at first: the last one is nearly always among them. */
+const LOOKED_AT = 100;
+
+/** An endpoint that still succeeds is known by its newest deliveries; only one that may be failing is worth a look at all. */
 const IS_FAILING = `
-with since as (
+with suspect as materialized (
+  select e.id, e.enabled_at from webhook_endpoints e
+   where e.id = $1::uuid and e.enabled_at <= now() - $2::bigint * interval '1 millisecond'
+     and not exists (
+       select from (select finished_at from deliveries where endpoint_id = e.id and status = 'succeeded'
+                     order by id desc limit ${LOOKED_AT}) newest
+        where newest.finished_at > now() - $2::bigint * interval '1 millisecond')
+), since as (
   select greatest(e.enabled_at, (
            select max(d.finished_at) from deliveries d where d.endpoint_id = e.id and d.status = 'succeeded')) as at
-    from webhook_endpoints e where e.id = $1::uuid
+    from suspect e
 ), exhausted as (
   select count(*) as deliveries, min(d.created_at) as first
     from deliveries d, since

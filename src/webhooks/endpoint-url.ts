@@ -41,3 +41,8 @@ export function findUrlMistake(text: string, rules: EndpointUrlRules): Mistake |
     return mistake('blocked_address', 'is an address that nothing is delivered to');
   return undefined;
 }
+
+/** Host and port of a receiver's URL, all of it that logs and workflow histories show. */
+export function hostOf(url: string): string {
+  return new URL(url).host;
+}

@@ -16,7 +16,7 @@ export interface EndpointRules extends EndpointUrlRules {
 /** An endpoint without its secret, which no verb gives out. */
 export type PublicEndpoint = Omit<Endpoint, 'secretEnvelope'>;
 
-const WITHOUT_SECRET = { secretEnvelope: true } as const;
+export const WITHOUT_SECRET = { secretEnvelope: true } as const;
 
 export interface NewEndpoint {
   clientId: string;
@@ -129,28 +129,16 @@ export function deleteEndpoint(db: Handle, clientId: string, id: string): Promis
   });
 }
 
-/** Whatever disabled it before: an endpoint that the operator has disabled, only the operator enables. @throws Refusal not_found */
-export function setEndpointEnabledByOperator(db: Handle, id: string, enabled: boolean): Promise<PublicEndpoint> {
-  return atomically(db, async (tx) => {
-    const endpoint = await lockEndpoint(tx, id);
-    if (!enabled) await disableEndpoint(tx, id, 'operator');
-    return tx.prisma.endpoint.update({
-      where: { id },
-      data: enabled ? (endpoint.enabled ? {} : enabledNow()) : { disabledReason: 'operator' },
-      omit: WITHOUT_SECRET,
-    });
-  });
-}
-
-const enabledNow = () => ({ enabled: true, disabledReason: null, enabledAt: new Date() });
+/** What enabling sets. */
+export const enabledNow = () => ({ enabled: true, disabledReason: null, enabledAt: new Date() });
 
 interface Locked {
   enabled: boolean;
   disabledReason: string | null;
 }
 
-/** Changes of one endpoint wait for each other; deliveries made meanwhile do not. */
-async function lockEndpoint(tx: Handle, id: string, clientId?: string): Promise<Locked> {
+/** Changes of one endpoint wait for each other; deliveries made meanwhile do not. @throws Refusal not_found */
+export async function lockEndpoint(tx: Handle, id: string, clientId?: string): Promise<Locked> {
   const [endpoint] = await tx.query<Locked>(
     `select enabled, disabled_reason as "disabledReason" from webhook_endpoints
       where id = $1::uuid and ($2::uuid is null or client_id = $2::uuid) and deleted_at is null for no key update`,

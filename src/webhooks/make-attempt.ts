@@ -1,9 +1,12 @@
 import type { Database } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
+import { failpoint } from '../failpoints.js';
 import type { Recorder } from '../outbox/recorder.js';
 import type { Log } from '../telemetry/log.js';
+import type { Metrics } from '../telemetry/metrics.js';
 import type { ClaimedAttempt } from './claim.js';
 import { disableEndpoint, isFailing } from './disable-endpoint.js';
+import { observeAttempt } from './observe-attempt.js';
 import type { MadeAttempt, RecordedAttempt, Settlement, Trigger } from './record.js';
 import type { Sender, SendOutcome } from './send.js';
 
@@ -14,6 +17,7 @@ export interface AttemptDependencies {
   recorder: Recorder;
   /** ms; 0 = never (contract, Delivery on the wire) */
   disableAfter: number;
+  metrics: Pick<Metrics, 'attemptMade' | 'endpointDisabled'>;
   log: Log;
 }
 
@@ -42,9 +46,13 @@ export async function makeAttempt(
   plan: AttemptPlan,
   settle?: (outcome: SendOutcome) => Settlement | undefined,
 ): Promise<AttemptResult> {
-  const { masterKeys, sender, log } = dependencies;
+  const { masterKeys, sender } = dependencies;
   const secret = masterKeys.open(claimed.secretEnvelope, claimed.endpointId);
-  const outcome = await sender.send({ url: claimed.url, body: claimed.body, secret, clientId: claimed.clientId });
+  failpoint('before-post');
+  const outcome = await observeAttempt(dependencies, claimed, plan, () =>
+    sender.send({ url: claimed.url, body: claimed.body, secret, clientId: claimed.clientId }),
+  );
+  failpoint('after-post');
   const gone = outcome.responseStatus === 410;
   const attempt: MadeAttempt = {
     deliveryId: claimed.deliveryId,
@@ -55,8 +63,8 @@ export async function makeAttempt(
     nextDelay: gone ? null : plan.nextDelay,
     single: plan.single,
   };
-  log.info(describe(claimed, attempt), 'attempt');
   const recorded = await dependencies.recorder.record(attempt, settle?.(outcome));
+  if (gone || recorded?.status === 'failed') failpoint('before-disable');
   if (gone) await disableGone(dependencies, claimed);
   else if (recorded?.status === 'failed' && !plan.single) await disableIfFailing(dependencies, claimed);
   return { outcome, recorded };
@@ -80,10 +88,12 @@ function disableGone(dependencies: AttemptDependencies, { endpointId }: ClaimedA
   return underWay;
 }
 
-async function disableNow({ database, log }: AttemptDependencies, endpointId: string): Promise<void> {
+async function disableNow({ database, metrics, log }: AttemptDependencies, endpointId: string): Promise<void> {
   try {
     const disabled = await database.transaction((tx) => disableEndpoint(tx, endpointId, 'gone'));
-    if (disabled) log.warn({ webhook_id: endpointId }, 'endpoint disabled: gone');
+    if (!disabled) return;
+    metrics.endpointDisabled('gone');
+    log.warn({ webhook_id: endpointId }, 'endpoint disabled: gone');
   } catch (error) {
     // The attempt is recorded; the endpoint's next 410 asks again.
     log.error({ err: error, webhook_id: endpointId }, 'could not disable an endpoint that is gone');
@@ -91,35 +101,16 @@ async function disableNow({ database, log }: AttemptDependencies, endpointId: st
 }
 
 async function disableIfFailing(dependencies: AttemptDependencies, { endpointId }: ClaimedAttempt): Promise<void> {
-  const { database, disableAfter, log } = dependencies;
+  const { database, disableAfter, metrics, log } = dependencies;
   try {
     const disabled =
       (await isFailing(database, endpointId, disableAfter)) &&
       (await database.transaction((tx) => disableEndpoint(tx, endpointId, 'failing')));
-    if (disabled) log.warn({ webhook_id: endpointId }, 'endpoint disabled: failing');
+    if (!disabled) return;
+    metrics.endpointDisabled('failing');
+    log.warn({ webhook_id: endpointId }, 'endpoint disabled: failing');
   } catch (error) {
     // The attempt is recorded; the endpoint's next exhausted delivery asks again.
     log.error({ err: error, webhook_id: endpointId }, 'could not judge whether the endpoint is failing');
   }
-}
-
-/** The one wide log line of an attempt. The host alone: a path or query may hold a receiver's token. */
-function describe(claimed: ClaimedAttempt, { number, trigger, outcome, nextDelay }: MadeAttempt): object {
-  return {
-    delivery_id: claimed.deliveryId,
-    webhook_id: claimed.endpointId,
-    client_id: claimed.clientId,
-    host: hostOf(claimed.url),
-    number,
-    trigger,
-    outcome: outcome.error ?? 'success',
-    response_status: outcome.responseStatus,
-    duration_ms: Math.round(outcome.durationMs),
-    next_delay_ms: outcome.error ? nextDelay : undefined,
-  };
-}
-
-/** Host and port of a receiver's URL, all of it that logs and workflow histories show. */
-export function hostOf(url: string): string {
-  return new URL(url).host;
 }

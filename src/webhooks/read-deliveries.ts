@@ -1,12 +1,13 @@
 import type { Handle } from '../database/database.js';
 import type { Attempt, Delivery } from '../database/generated/client.js';
 import type { DeliveryStatus } from '../database/generated/enums.js';
+import { exactly } from '../ids.js';
 import { Refusal } from '../refusal.js';
 
 /** A delivery with its attempts, oldest first, and its endpoint's URL. */
 export type DeliveryRecord = Delivery & { attempts: Attempt[]; endpoint: { url: string } };
 
-const RECORD = { attempts: { orderBy: { number: 'asc' } }, endpoint: { select: { url: true } } } as const;
+export const RECORD = { attempts: { orderBy: { number: 'asc' } }, endpoint: { select: { url: true } } } as const;
 
 export interface DeliveryFilters {
   /** Of one event, or to one endpoint; the caller has seen that it is the client's own. */
@@ -25,11 +26,11 @@ export function listDeliveries(
   return db.prisma.delivery.findMany({
     where: {
       clientId,
-      ...of,
+      ...('endpointId' in of ? { endpointId: exactly(of.endpointId) } : of),
       ...(status !== undefined && { status }),
       ...(before !== undefined && { id: { lt: before } }),
     },
-    orderBy: { id: 'desc' },
+    orderBy: [...('endpointId' in of ? [{ endpointId: 'asc' } as const] : []), { id: 'desc' }],
     take,
     include: RECORD,
   });
@@ -40,15 +41,6 @@ export async function getDelivery(db: Handle, clientId: string, id: string): Pro
   const delivery = await db.prisma.delivery.findFirst({ where: { id, clientId }, include: RECORD });
   if (!delivery) throw new Refusal('not_found', 'There is no such delivery.');
   return delivery;
-}
-
-/** The newest deliveries of all clients, or of one: for the operator. */
-export function listDeliveriesForOperator(
-  db: Handle,
-  { status, clientId, take }: { status?: DeliveryStatus | undefined; clientId?: string | undefined; take: number },
-): Promise<DeliveryRecord[]> {
-  const where = { ...(status !== undefined && { status }), ...(clientId !== undefined && { clientId }) };
-  return db.prisma.delivery.findMany({ where, orderBy: { id: 'desc' }, take, include: RECORD });
 }
 
 /** Any client's delivery: for the operator. @throws Refusal not_found */

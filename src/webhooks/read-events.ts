@@ -1,7 +1,7 @@
 import type { Handle } from '../database/database.js';
 import type { Event } from '../database/generated/client.js';
 import type { DeliveryStatus } from '../database/generated/enums.js';
-import { type IdRange, idsWithin } from '../ids.js';
+import { exactly, type IdRange, idsWithin } from '../ids.js';
 import { Refusal } from '../refusal.js';
 
 /** How many of an event's deliveries are in each status. */
@@ -23,12 +23,12 @@ export async function listEvents(
 ): Promise<EventRecord[]> {
   const events = await db.prisma.event.findMany({
     where: {
-      clientId,
+      clientId: exactly(clientId),
       id: idsWithin(range),
       ...(type !== undefined && { type }),
       ...(transferId !== undefined && { transferId }),
     },
-    orderBy: { id: 'desc' },
+    orderBy: [{ clientId: 'asc' }, { id: 'desc' }],
     take,
     select: { id: true, body: true },
   });
@@ -41,6 +41,16 @@ export async function getEvent(db: Handle, clientId: string, id: string): Promis
   const [event] = await withCounts(db, events);
   if (!event) throw new Refusal('not_found', 'There is no such event.');
   return event;
+}
+
+/** Of any client's transfer: for the operator. None where there is no such transfer. */
+export async function eventIdsOfTransfer(db: Handle, transferId: string): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    `select e.id::text from transfers t join events e on e.client_id = t.client_id and e.transfer_id = t.id
+      where t.id = $1::uuid`,
+    [transferId],
+  );
+  return rows.map(({ id }) => id);
 }
 
 async function withCounts(db: Handle, events: readonly Pick<Event, 'id' | 'body'>[]): Promise<EventRecord[]> {

@@ -5,6 +5,7 @@ import { createActivities } from '../../activities/deliver.js';
 import { FairQueue } from '../../src/outbox/fair-queue.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
 import { Recorder } from '../../src/outbox/recorder.js';
+import { createMetrics } from '../../src/telemetry/metrics.js';
 import type { Sender } from '../../src/webhooks/send.js';
 import type { DeliverOutcome, DeliverRequest } from '../../workflows/deliver-event.activities.js';
 import { commitEvent, expireLeases } from '../support/committed-event.js';
@@ -27,9 +28,11 @@ function activities(sender: Sender, options: { disableAfter?: number; places?: F
     sender,
     recorder,
     disableAfter,
+    metrics: createMetrics(),
     log: silentLog,
     places,
     onPlaceFree: () => undefined,
+    onArrival: () => undefined,
   });
 }
 
@@ -164,6 +167,20 @@ describe('the activity deliver', () => {
     const failure = await deliver(sender, request(event), { places }).catch((error: ApplicationFailure) => error);
     expect(failure).toMatchObject({ type: 'NoPlace', nonRetryable: false });
     expect(sender.sent).toEqual([]);
+  });
+
+  it('lets a crowd that finds no place come back in turn, and not all at once', async () => {
+    const event = await free();
+    const places = new FairQueue<unknown>({ perEndpoint: 1, perClient: 9, total: 9 });
+    places.tryPlace(event.clientId, event.deliveries[0]!.endpointId);
+    const { deliver: refuse } = activities(fakeSender(), { places });
+    const delays: number[] = [];
+    for (let i = 0; i < 500; i++) {
+      const failure = await new MockActivityEnvironment().run(refuse, request(event)).catch((error: unknown) => error);
+      delays.push(Number((failure as ApplicationFailure).nextRetryDelay));
+    }
+    expect(delays[0]).toBeLessThanOrEqual(1_000);
+    for (let i = 400; i < 500; i++) expect(delays[i]!).toBeGreaterThan(delays[i - 200]!);
   });
 
   it('gives its place back when it fails', async () => {

@@ -11,6 +11,7 @@ import {
 } from '../../src/auth/clients.js';
 import { newId } from '../../src/ids.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { OPERATOR } from '../support/factories.js';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -18,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const make = () => createClient(database, { name: 'Acme' });
+const make = () => createClient(database, OPERATOR, { name: 'Acme' });
 const active = async (clientId: string) => {
   const { secrets } = await showClient(database, clientId);
   return secrets.filter(({ revokedAt, expiresAt }) => !revokedAt && !expiresAt).map(({ id }) => id);
@@ -39,7 +40,7 @@ describe('a new client', () => {
 
   it('has what it was given', async () => {
     const wanted = { name: 'Ops', scopes: ['operator'], networks: ['10.0.0.0/8', '10.0.0.0/8'] };
-    const { client } = await createClient(database, wanted);
+    const { client } = await createClient(database, OPERATOR, wanted);
     expect(client).toMatchObject({ name: 'Ops', scopes: ['operator'], networks: ['10.0.0.0/8'] });
   });
 
@@ -52,7 +53,7 @@ describe('a new client', () => {
     ['an unknown scope', { name: 'a', scopes: ['admin'] }, '/scopes'],
     ['an address for a network', { name: 'a', networks: ['10.0.0.1'] }, '/networks'],
   ])('with %s is refused', async (_, wanted, pointer) => {
-    await expect(createClient(database, wanted)).rejects.toMatchObject({
+    await expect(createClient(database, OPERATOR, wanted)).rejects.toMatchObject({
       code: 'invalid_request',
       mistakes: [expect.objectContaining({ pointer })],
     });
@@ -69,27 +70,29 @@ it('no view of a client holds a secret or a hash', async () => {
 
 it('revoking is for good, and says so twice alike', async () => {
   const { client } = await make();
-  const revoked = await revokeClient(database, client.id);
+  const revoked = await revokeClient(database, OPERATOR, client.id);
   expect(revoked.revokedAt).toBeInstanceOf(Date);
-  expect(await revokeClient(database, client.id)).toEqual(revoked);
-  await expect(rotateSecret(database, client.id)).rejects.toMatchObject({ code: 'invalid_request' });
+  expect(await revokeClient(database, OPERATOR, client.id)).toEqual(revoked);
+  await expect(rotateSecret(database, OPERATOR, client.id)).rejects.toMatchObject({ code: 'invalid_request' });
 });
 
 it('allowing networks replaces the list', async () => {
   const { client } = await make();
-  await allowNetworks(database, client.id, ['10.0.0.0/8']);
-  expect((await allowNetworks(database, client.id, ['2001:db8::/32'])).networks).toEqual(['2001:db8::/32']);
-  expect((await allowNetworks(database, client.id, [])).networks).toEqual([]);
-  await expect(allowNetworks(database, client.id, ['nowhere'])).rejects.toMatchObject({ code: 'invalid_request' });
+  await allowNetworks(database, OPERATOR, client.id, ['10.0.0.0/8']);
+  expect((await allowNetworks(database, OPERATOR, client.id, ['2001:db8::/32'])).networks).toEqual(['2001:db8::/32']);
+  expect((await allowNetworks(database, OPERATOR, client.id, [])).networks).toEqual([]);
+  await expect(allowNetworks(database, OPERATOR, client.id, ['nowhere'])).rejects.toMatchObject({
+    code: 'invalid_request',
+  });
 });
 
 it.each(['no-uuid', newId(), "'; drop table clients; --", '\0'])('there is no client %j', async (id) => {
   const verbs = [
     () => showClient(database, id),
-    () => revokeClient(database, id),
-    () => allowNetworks(database, id, []),
-    () => rotateSecret(database, id),
-    () => revokeSecret(database, id, newId()),
+    () => revokeClient(database, OPERATOR, id),
+    () => allowNetworks(database, OPERATOR, id, []),
+    () => rotateSecret(database, OPERATOR, id),
+    () => revokeSecret(database, OPERATOR, id, newId()),
   ];
   for (const verb of verbs) await expect(verb()).rejects.toMatchObject({ code: 'not_found' });
 });
@@ -97,9 +100,9 @@ it.each(['no-uuid', newId(), "'; drop table clients; --", '\0'])('there is no cl
 describe('rotating a secret', () => {
   it('keeps the one before, and a third retires the oldest', async () => {
     const { client, secretId: first } = await make();
-    const { secretId: second } = await rotateSecret(database, client.id);
+    const { secretId: second } = await rotateSecret(database, OPERATOR, client.id);
     expect(await active(client.id)).toEqual([first, second]);
-    const { secretId: third } = await rotateSecret(database, client.id);
+    const { secretId: third } = await rotateSecret(database, OPERATOR, client.id);
     expect(await active(client.id)).toEqual([second, third]);
   });
 
@@ -108,23 +111,23 @@ describe('rotating a secret', () => {
     const endOf = async (id: string) =>
       (await showClient(database, client.id)).secrets.find((secret) => secret.id === id)?.expiresAt?.getTime();
     const before = Date.now();
-    await rotateSecret(database, client.id, { expireOldIn: 60_000 });
+    await rotateSecret(database, OPERATOR, client.id, { expireOldIn: 60_000 });
     const end = (await endOf(first)) ?? 0;
     expect(Math.abs(end - before - 60_000)).toBeLessThan(30_000);
-    await rotateSecret(database, client.id, { expireOldIn: 86_400_000 });
+    await rotateSecret(database, OPERATOR, client.id, { expireOldIn: 86_400_000 });
     expect(await endOf(first)).toBe(end);
   });
 
   it('does not count an expired one among the two', async () => {
     const { client } = await make();
-    const { secretId: second } = await rotateSecret(database, client.id, { expireOldIn: 0 });
-    const { secretId: third } = await rotateSecret(database, client.id);
+    const { secretId: second } = await rotateSecret(database, OPERATOR, client.id, { expireOldIn: 0 });
+    const { secretId: third } = await rotateSecret(database, OPERATOR, client.id);
     expect(await active(client.id)).toEqual([second, third]);
   });
 
   it('ten at once leave two that work, the last two made', async () => {
     const { client } = await make();
-    const made = await Promise.all(Array.from({ length: 10 }, () => rotateSecret(database, client.id)));
+    const made = await Promise.all(Array.from({ length: 10 }, () => rotateSecret(database, OPERATOR, client.id)));
     const left = await active(client.id);
     expect(left).toHaveLength(2);
     const { secrets } = await showClient(database, client.id);
@@ -136,10 +139,10 @@ describe('rotating a secret', () => {
 
 it('revoking a secret ends that one alone, and only through its own client', async () => {
   const { client, secretId: first } = await make();
-  const { secretId: second } = await rotateSecret(database, client.id);
+  const { secretId: second } = await rotateSecret(database, OPERATOR, client.id);
   const { client: other } = await make();
-  await expect(revokeSecret(database, other.id, first)).rejects.toMatchObject({ code: 'not_found' });
-  await revokeSecret(database, client.id, first);
-  await revokeSecret(database, client.id, first);
+  await expect(revokeSecret(database, OPERATOR, other.id, first)).rejects.toMatchObject({ code: 'not_found' });
+  await revokeSecret(database, OPERATOR, client.id, first);
+  await revokeSecret(database, OPERATOR, client.id, first);
   expect(await active(client.id)).toEqual([second]);
 });

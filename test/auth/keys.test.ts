@@ -6,7 +6,7 @@ import { EnvelopeError, MasterKeys } from '../../src/database/encryption.js';
 import { Secret } from '../../src/secret.js';
 import { ADDRESS, LIFETIME, TestClock, testAuthority, verifiedClient } from '../support/authority.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { masterKeys } from '../support/factories.js';
+import { masterKeys, OPERATOR } from '../support/factories.js';
 
 let database: TestDatabase;
 beforeEach(async () => {
@@ -51,7 +51,7 @@ describe('rotating the signing key', () => {
     };
     const before = kidOf((await one.issue(client)).accessToken);
     for (const each of processes) await each.prepare();
-    const { kid } = await rotateSigningKey(database, masterKeys);
+    const { kid } = await rotateSigningKey(database, OPERATOR, masterKeys);
     for (let second = 0; second <= 15; second++) {
       const tokens = await Promise.all(processes.map((each) => each.issue(client)));
       for (const each of processes) {
@@ -72,7 +72,7 @@ describe('rotating the signing key', () => {
     const client = await verifiedClient(authority, database);
     const { accessToken } = await authority.issue(client);
     const old = kidOf(accessToken);
-    const { kid } = await rotateSigningKey(database, masterKeys);
+    const { kid } = await rotateSigningKey(database, OPERATOR, masterKeys);
     clock.pass(LIFETIME - 1_000);
     expect(await kids(authority)).toEqual([kid, old]);
     await expect(authority.authenticate(accessToken, ADDRESS)).resolves.toBeDefined();
@@ -83,7 +83,10 @@ describe('rotating the signing key', () => {
 
   it('twice at once leaves one key that is not retired', async () => {
     await readOrMakeSigningKeys(database, masterKeys);
-    await Promise.all([rotateSigningKey(database, masterKeys), rotateSigningKey(database, masterKeys)]);
+    await Promise.all([
+      rotateSigningKey(database, OPERATOR, masterKeys),
+      rotateSigningKey(database, OPERATOR, masterKeys),
+    ]);
     expect(await database.prisma.signingKey.count()).toBe(3);
     expect(await database.prisma.signingKey.count({ where: { retiredAt: null } })).toBe(1);
   });

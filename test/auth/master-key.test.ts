@@ -6,7 +6,7 @@ import { newId } from '../../src/ids.js';
 import { Secret } from '../../src/secret.js';
 import { ADDRESS, testAuthority, verifiedClient } from '../support/authority.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { makeClient } from '../support/factories.js';
+import { makeClient, OPERATOR } from '../support/factories.js';
 
 let database: TestDatabase;
 let clientId: string;
@@ -32,11 +32,11 @@ const read = (id: string) => database.prisma.endpoint.findUniqueOrThrow({ where:
 it('everything opens with the new key alone, and the endpoints look as if nothing had been done', async () => {
   const authority = testAuthority(database, { masterKeys: before });
   const { accessToken } = await authority.issue(await verifiedClient(authority, database));
-  await rotateSigningKey(database, before);
+  await rotateSigningKey(database, OPERATOR, before);
   const ids = await Promise.all(Array.from({ length: 450 }, (_, i) => register(before, `secret number ${i}`)));
   const untouched = await register(during);
   const { updatedAt } = await read(ids[0]!);
-  expect(await rotateMasterKey(database, during)).toEqual({ endpoints: 450, signingKeys: 2, unreadable: [] });
+  expect(await rotateMasterKey(database, OPERATOR, during)).toEqual({ endpoints: 450, signingKeys: 2, unreadable: [] });
   for (const [i, id] of ids.entries()) {
     const { secretEnvelope } = await read(id);
     expect(after.open(secretEnvelope!, id).reveal()).toBe(`secret number ${i}`);
@@ -51,13 +51,13 @@ it('everything opens with the new key alone, and the endpoints look as if nothin
 it('a second run finds nothing to do; two at once and registrations beside them leave nothing behind', async () => {
   const ids = await Promise.all(Array.from({ length: 50 }, () => register(before)));
   const [one, two, beside] = await Promise.all([
-    rotateMasterKey(database, during),
-    rotateMasterKey(database, during),
+    rotateMasterKey(database, OPERATOR, during),
+    rotateMasterKey(database, OPERATOR, during),
     register(during),
   ]);
   expect(one.endpoints + two.endpoints).toBe(50);
   for (const id of [...ids, beside]) expect(after.isCurrent((await read(id)).secretEnvelope!)).toBe(true);
-  expect(await rotateMasterKey(database, during)).toEqual({ endpoints: 0, signingKeys: 0, unreadable: [] });
+  expect(await rotateMasterKey(database, OPERATOR, during)).toEqual({ endpoints: 0, signingKeys: 0, unreadable: [] });
 });
 
 it('an erased secret stays erased, also where it is erased while it is being sealed', async () => {
@@ -72,7 +72,7 @@ it('an erased secret stays erased, also where it is erased while it is being sea
       return database.query<Row>(text, values);
     },
   };
-  expect(await rotateMasterKey(handle, during)).toEqual({ endpoints: 0, signingKeys: 0, unreadable: [] });
+  expect(await rotateMasterKey(handle, OPERATOR, during)).toEqual({ endpoints: 0, signingKeys: 0, unreadable: [] });
   expect([(await read(erased)).secretEnvelope, (await read(racing)).secretEnvelope]).toEqual([null, null]);
 });
 
@@ -80,7 +80,7 @@ it('a row that neither key opens is named and left as it is, the others go on', 
   const lost = await register(new MasterKeys(new Secret<Uint8Array>(randomBytes(32))));
   const { secretEnvelope } = await read(lost);
   await register(before);
-  expect(await rotateMasterKey(database, during)).toEqual({
+  expect(await rotateMasterKey(database, OPERATOR, during)).toEqual({
     endpoints: 1,
     signingKeys: 0,
     unreadable: [`webhook endpoint ${lost}`],

@@ -4,6 +4,7 @@ import { allowNetworks, createClient, revokeClient, revokeSecret, rotateSecret }
 import { Secret } from '../../src/secret.js';
 import { ADDRESS, LIFETIME, TestClock, testAuthority, verifiedClient, watched } from '../support/authority.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { OPERATOR } from '../support/factories.js';
 
 let database: TestDatabase;
 let clock: TestClock;
@@ -41,18 +42,29 @@ it('a caller is the client, the secret and the scopes of its token', async () =>
 
 describe('within 5 s a live token is refused after', () => {
   it.each<[string, string, (clientId: string, secretId: string) => Promise<unknown>]>([
-    ['its client was revoked', 'invalid_token', (clientId) => revokeClient(database, clientId)],
-    ['its secret was revoked', 'invalid_token', (clientId, secretId) => revokeSecret(database, clientId, secretId)],
-    ['its secret was told to end', 'invalid_token', (clientId) => rotateSecret(database, clientId, { expireOldIn: 0 })],
+    ['its client was revoked', 'invalid_token', (clientId) => revokeClient(database, OPERATOR, clientId)],
+    [
+      'its secret was revoked',
+      'invalid_token',
+      (clientId, secretId) => revokeSecret(database, OPERATOR, clientId, secretId),
+    ],
+    [
+      'its secret was told to end',
+      'invalid_token',
+      (clientId) => rotateSecret(database, OPERATOR, clientId, { expireOldIn: 0 }),
+    ],
     [
       'its network was taken off',
       'network_not_allowed',
-      (clientId) => allowNetworks(database, clientId, ['10.0.0.0/8']),
+      (clientId) => allowNetworks(database, OPERATOR, clientId, ['10.0.0.0/8']),
     ],
     [
       'its secret was retired by a third',
       'invalid_token',
-      async (clientId) => [await rotateSecret(database, clientId), await rotateSecret(database, clientId)],
+      async (clientId) => [
+        await rotateSecret(database, OPERATOR, clientId),
+        await rotateSecret(database, OPERATOR, clientId),
+      ],
     ],
   ])('%s', async (_, code, change) => {
     const { caller, clientId, secretId } = await tokenHolder();
@@ -70,29 +82,29 @@ describe('within 5 s a live token is refused after', () => {
 });
 
 it('the other secret and its tokens stay while one is revoked', async () => {
-  const { client, clientSecret } = await createClient(database, { name: 'test' });
+  const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test' });
   const first = await authority.verifyClient(client.id, clientSecret, ADDRESS);
-  const { clientSecret: newer } = await rotateSecret(database, client.id);
+  const { clientSecret: newer } = await rotateSecret(database, OPERATOR, client.id);
   const { accessToken } = await authority.issue((await authority.verifyClient(client.id, newer, ADDRESS))!);
-  await revokeSecret(database, client.id, first!.secretId);
+  await revokeSecret(database, OPERATOR, client.id, first!.secretId);
   clock.pass(NOTICED_AFTER);
   await expect(authority.authenticate(accessToken, ADDRESS)).resolves.toBeDefined();
   expect(await authority.verifyClient(client.id, clientSecret, ADDRESS)).toBeUndefined();
 });
 
 it('a token of a secret made a moment ago is good in a process that knew the client before', async () => {
-  const { client, clientSecret } = await createClient(database, { name: 'test' });
+  const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test' });
   const elsewhere = testAuthority(database, { clock });
   const one = await authority.issue((await authority.verifyClient(client.id, clientSecret, ADDRESS))!);
   await elsewhere.authenticate(one.accessToken, ADDRESS);
-  const { clientSecret: newer } = await rotateSecret(database, client.id);
+  const { clientSecret: newer } = await rotateSecret(database, OPERATOR, client.id);
   const two = await authority.issue((await authority.verifyClient(client.id, newer, ADDRESS))!);
   await expect(elsewhere.authenticate(two.accessToken, ADDRESS)).resolves.toBeDefined();
 });
 
 it('no token outlives its secret, and says so', async () => {
-  const { client, clientSecret } = await createClient(database, { name: 'test' });
-  await rotateSecret(database, client.id, { expireOldIn: 600_000 });
+  const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test' });
+  await rotateSecret(database, OPERATOR, client.id, { expireOldIn: 600_000 });
   const { expiresIn } = await authority.issue((await authority.verifyClient(client.id, clientSecret, ADDRESS))!);
   expect(expiresIn).toBeGreaterThan(500);
   expect(expiresIn).toBeLessThanOrEqual(600);
@@ -101,7 +113,7 @@ it('no token outlives its secret, and says so', async () => {
 
 it('a client is let in from its networks only, whoever else it shows the right secret to', async () => {
   const networks = ['203.0.113.0/24', '2001:db8::/32'];
-  const { client, clientSecret } = await createClient(database, { name: 'test', networks });
+  const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test', networks });
   const { accessToken } = await authority.issue((await authority.verifyClient(client.id, clientSecret, ADDRESS))!);
   for (const address of ['203.0.113.200', '2001:db8::1']) {
     await expect(authority.authenticate(accessToken, address)).resolves.toBeDefined();
@@ -116,7 +128,7 @@ it('a client is let in from its networks only, whoever else it shows the right s
 });
 
 it('an unknown client and a wrong secret cost the same one statement', async () => {
-  const { client } = await createClient(database, { name: 'test' });
+  const { client } = await createClient(database, OPERATOR, { name: 'test' });
   const watch = watched(database);
   const one = testAuthority(watch.database, { clock });
   const asked: string[][] = [];
@@ -171,14 +183,14 @@ describe('the cache', () => {
     };
     const one = testAuthority({ ...watch.database, query }, { clock });
     await one.authenticate(accessToken, ADDRESS);
-    await revokeClient(database, clientId);
+    await revokeClient(database, OPERATOR, clientId);
     clock.pass(1_601);
     await expect(one.authenticate(accessToken, ADDRESS)).rejects.toEqual(refusal('invalid_token'));
   });
 });
 
 it('with the store away nothing is issued, and nobody is called unknown', async () => {
-  const { client, clientSecret } = await createClient(database, { name: 'test' });
+  const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test' });
   const watch = watched(database);
   const one = testAuthority(watch.database, { clock });
   watch.breakWith(() => Promise.reject(new Error('connection refused')));

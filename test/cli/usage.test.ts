@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -22,6 +22,11 @@ const COMMANDS = [
   ['endpoints', 'enable'],
   ['keys', 'rotate'],
   ['keys', 'rotate-master'],
+  ['deliveries', 'list'],
+  ['deliveries', 'show'],
+  ['deliveries', 'retry'],
+  ['audit', 'list'],
+  ['doctor'],
   ['verify'],
   ['listen'],
 ];
@@ -44,6 +49,11 @@ describe('every command', () => {
   });
 });
 
+test('--version is that of the package', async () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  expect(await runCli(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+});
+
 describe('wrong use ends with 2 and one line that says what is wrong', () => {
   test.each([
     ['no command', [], 'give a command'],
@@ -60,6 +70,9 @@ describe('wrong use ends with 2 and one line that says what is wrong', () => {
     ['no CIDR among several', ['clients', 'allow', ID, '10.0.0.0/8', 'home'], 'Give a CIDR'],
     ['no duration', ['clients', 'rotate-secret', ID, '--expire-old', 'soon'], 'Give a duration'],
     ['an unknown status', ['transfers', 'set-status', ID, 'DONE'], 'The statuses are CREATED'],
+    ['no time', ['deliveries', 'list', '--since', 'monday'], 'Give a duration such as 2h, or a time'],
+    ['no number', ['audit', 'list', '--limit', '0'], 'Give 1 to 1000.'],
+    ['no action', ['audit', 'list', '--action', '%'], 'Give an action, or how it begins.'],
     ['a reason too long', ['transfers', 'set-status', ID, 'SENT', '--reason', 'r'.repeat(256)], 'Give at most 255'],
     ['no secret', ['verify', '--header', 'h', '--body', 'f'], 'give either --secret-file or --secret'],
     ['two secrets', ['verify', '--secret-file', 'a', '--secret', 'b', '--header', 'h', '--body', 'f'], 'give either'],

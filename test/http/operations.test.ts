@@ -3,6 +3,7 @@ import { migrate } from '../../src/database/migrate.js';
 import type { Readiness } from '../../src/http/dependencies.js';
 import { listenForOperators, type Operations } from '../../src/http/operations.js';
 import { readinessOf } from '../../src/process.js';
+import { createMetrics } from '../../src/telemetry/metrics.js';
 import { startApi, type TestApi } from '../support/api.js';
 
 let api: TestApi;
@@ -18,7 +19,11 @@ afterAll(() => api.close());
 
 async function listenOn(port: number, allowedNetworks: string[], readiness: () => Promise<Readiness>): Promise<string> {
   const { config, log } = api.dependencies;
-  operations = await listenForOperators({ config: { ...config, metrics: { port, allowedNetworks } }, log }, readiness);
+  const metrics = createMetrics();
+  operations = await listenForOperators(
+    { config: { ...config, metrics: { port, allowedNetworks } }, log, metrics },
+    readiness,
+  );
   return operations.url as string;
 }
 
@@ -38,11 +43,11 @@ describe("Temporal's state makes only a worker unready", () => {
     ['a worker', true, 503],
     ['an API', false, 200],
   ])('%s', async (_, needsTemporal, status) => {
-    const { config, log, database, masterKeys } = api.dependencies;
+    const { config, database } = api.dependencies;
     const url = await listenOn(
       0,
       [],
-      readinessOf({ config, log, database, masterKeys }, () => undefined, needsTemporal),
+      readinessOf({ config, database }, () => undefined, needsTemporal),
     );
     const reply = await fetch(`${url}/readyz`);
     const { checks } = (await reply.json()) as Readiness;
@@ -67,5 +72,6 @@ it('a port in use is a line that names METRICS_PORT', async () => {
 
 it('without METRICS_PORT nothing listens', async () => {
   const { config, log } = api.dependencies;
-  expect((await listenForOperators({ config: { ...config, metrics: undefined }, log }, isReady)).url).toBeNull();
+  const foundations = { config: { ...config, metrics: undefined }, log, metrics: createMetrics() };
+  expect((await listenForOperators(foundations, isReady)).url).toBeNull();
 });

@@ -7,6 +7,7 @@ import { MasterKeys } from '../../src/database/encryption.js';
 import { Secret } from '../../src/secret.js';
 import { startApi, type TestApi } from '../support/api.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { OPERATOR } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
 import { endpointRequest, SECRET } from '../support/transfers.js';
 
@@ -34,7 +35,7 @@ afterAll(async () => {
 });
 
 it('a client gets a token, uses it, and leaves no secret in the log', async () => {
-  const { client, clientSecret } = await createClient(database, { name: 'Integrator' });
+  const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'Integrator' });
   const asked = {
     client_id: client.id,
     client_secret: clientSecret.reveal(),

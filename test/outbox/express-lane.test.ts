@@ -3,6 +3,7 @@ import { ExpressLane, type LaneJob, type LaneOptions } from '../../src/outbox/ex
 import { FairQueue } from '../../src/outbox/fair-queue.js';
 import { Recorder } from '../../src/outbox/recorder.js';
 import { Sweep } from '../../src/outbox/sweep.js';
+import { createMetrics } from '../../src/telemetry/metrics.js';
 import { disableEndpoint } from '../../src/webhooks/disable-endpoint.js';
 import type { Sender } from '../../src/webhooks/send.js';
 import { commitEvent, expireLeases } from '../support/committed-event.js';
@@ -28,12 +29,11 @@ function openLane(
 ) {
   const ready: { eventId: string; urgent: boolean }[] = [];
   const recorder = new Recorder(db, silentLog);
-  const onReady = (eventIds: string[], urgent: boolean) =>
-    ready.push(...eventIds.map((eventId) => ({ eventId, urgent })));
+  const onReady = ({ eventId }: { eventId: string }, urgent: boolean) => ready.push({ eventId, urgent });
   const lane = new ExpressLane({
     db,
     places: new FairQueue<LaneJob>(options.limits ?? { perEndpoint: 10, perClient: 20, total: 50 }),
-    attempts: { database: db, masterKeys, sender, recorder, disableAfter: 0, log: silentLog },
+    attempts: { database: db, masterKeys, sender, recorder, disableAfter: 0, metrics: createMetrics(), log: silentLog },
     retryDelays: [0, 300_000],
     workflows: 'every-event',
     capacity: 1_000,

@@ -43,11 +43,38 @@ describe('retry', () => {
     ]);
   });
 
+  it('plans the attempt that it wakes for now, also while no worker runs', async () => {
+    const { clientId, deliveryId } = await sleeping();
+    const nextAttemptAt = async () =>
+      (await db.prisma.delivery.findUniqueOrThrow({ where: { id: deliveryId } })).nextAttemptAt?.getTime();
+    expect(await nextAttemptAt()).toBeGreaterThan(Date.now());
+    await steering().retry(db, clientId, deliveryId);
+    expect(await nextAttemptAt()).toBeLessThanOrEqual(Date.now());
+  });
+
   it('makes one attempt, in a workflow of its own, at a delivery that has ended, however often it is asked at once', async () => {
     const { clientId, deliveryId } = await sleeping({ status: 'failed', attemptCount: 7, nextAttemptAt: null });
     await Promise.all([1, 2, 3].map(() => steering().retry(db, clientId, deliveryId)));
     const description = await temporal.client.workflow.getHandle(`retry-${deliveryId}-8`).describe();
     expect(description).toMatchObject({ type: 'retryDelivery', status: { name: 'RUNNING' } });
+  });
+
+  it('makes the attempt that was asked for before, where that workflow ended without it', async () => {
+    const { clientId, deliveryId } = await sleeping({ status: 'failed', attemptCount: 7, nextAttemptAt: null });
+    await steering().retry(db, clientId, deliveryId);
+    const handle = temporal.client.workflow.getHandle(`retry-${deliveryId}-8`);
+    await handle.terminate('the endpoint was disabled just then');
+    await steering().retry(db, clientId, deliveryId);
+    expect(await handle.describe()).toMatchObject({ status: { name: 'RUNNING' } });
+  });
+
+  it('wakes a recovered delivery in the workflow that owns it, also where that was lost', async () => {
+    const { clientId, eventId, deliveryId } = await sleeping({ ladderStart: 1 });
+    const owner = `recover-${deliveryId}-1`;
+    await db.prisma.delivery.update({ where: { id: deliveryId }, data: { owner } });
+    await steering().retry(db, clientId, deliveryId);
+    expect(await signals(owner)).toEqual([{ deliveryId, number: 3 }]);
+    await expect(temporal.client.workflow.getHandle(eventId).describe()).rejects.toThrow(/not found/i);
   });
 
   it('does nothing more while an attempt is in flight', async () => {

@@ -116,7 +116,7 @@ describe('WorkflowStarter', () => {
     } as unknown as Client;
     const starter = openStarter({ temporal: () => connected });
     starter.start();
-    starter.ready([events[0]!.eventId], true);
+    starter.ready({ ...events[0]!, attempts: 1 }, true);
     expect(await db.prisma.event.count({ where: { outbox: 'start' } })).toBe(4);
     connected = { client: recording, eager: false };
     starter.nudge();
@@ -142,17 +142,64 @@ describe('WorkflowStarter', () => {
     expect(calls).toBe(2);
   });
 
-  it('serves clients in turn: the backlog of one does not hold up another', async () => {
+  /** A client that starts nothing, and a starter that is told of each start's activity as if it had come. */
+  function withoutTemporal() {
+    const started: string[] = [];
+    const begin = async (_: string, options: { workflowId: string; args: { clientId: string }[] }) => {
+      started.push(options.workflowId);
+      if (arriving) starter.came(options.args[0]!.clientId);
+    };
+    let arriving = true;
+    const client = { workflow: { start: begin } } as unknown as Client;
+    const starter = openStarter({ temporal: () => ({ client, eager: false }) });
+    return { starter, started, stopArrivals: () => (arriving = false) };
+  }
+
+  async function floodAndQuiet() {
     const loud = await attempted('pending');
     const flood: CommittedEvent[] = [loud];
     for (let i = 0; i < 120; i++) flood.push(await attempted('pending', loud.clientId));
-    const quiet = await attempted('pending');
-    const started: string[] = [];
-    const recording = {
-      workflow: { start: async (_: string, { workflowId }: { workflowId: string }) => void started.push(workflowId) },
-    } as unknown as Client;
-    openStarter({ temporal: () => ({ client: recording, eager: false }) }).start();
+    return { flood, quiet: await attempted('pending') };
+  }
+
+  it('serves clients in turn: the backlog of one does not hold up another', async () => {
+    const { flood, quiet } = await floodAndQuiet();
+    const { starter, started } = withoutTemporal();
+    starter.start();
     await Promise.all([...flood, quiet].map(done));
     expect(started.indexOf(quiet.eventId)).toBeLessThan(50);
+  });
+
+  it('starts urgent ones in turn across clients: a mass failure of one does not delay the first retry of another', async () => {
+    const { flood, quiet } = await floodAndQuiet();
+    const all = [...flood, quiet];
+    // Leased to this process, as the lane leaves them: nobody finds them in the table.
+    const leaseUntil = new Date(Date.now() + 60_000);
+    await db.prisma.event.updateMany({
+      where: { id: { in: all.map(({ eventId }) => eventId) } },
+      data: { leaseUntil },
+    });
+    const { starter, started } = withoutTemporal();
+    for (const event of all) starter.ready({ ...event, attempts: 1 }, true);
+    starter.start();
+    await Promise.all(all.map(done));
+    // In the first round, with 31 of the others.
+    expect(started.indexOf(quiet.eventId)).toBeLessThan(32);
+  });
+
+  it('lets twenty attempts of one client wait in Temporal, and starts the next as they come', async () => {
+    const { flood, quiet } = await floodAndQuiet();
+    const { starter, started, stopArrivals } = withoutTemporal();
+    stopArrivals();
+    starter.start();
+    await done(quiet);
+    await waitFor('twenty of the flood', () => started.length === 21);
+    const late = await attempted('pending');
+    starter.nudge();
+    await done(late);
+    expect(started).toHaveLength(22);
+    const { clientId } = flood[0]!;
+    for (let i = 0; i < 5; i++) starter.came(clientId);
+    await waitFor('five more', () => started.length === 27);
   });
 });

@@ -8,6 +8,7 @@ import { newId } from '../../src/ids.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
 import { Refusal } from '../../src/refusal.js';
 import { createLog } from '../../src/telemetry/log.js';
+import { createMetrics } from '../../src/telemetry/metrics.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
 
 export interface Reply {
@@ -75,6 +76,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     handover: { claims: false, committed: (event) => committed.push(event) },
     authority: tellingAuthority,
     steering: { retry: async () => {}, recover: async () => 0 },
+    metrics: createMetrics(),
     log: createLog('silent', 'test'),
     readiness: async () => ({ ready: true, checks: { postgres: 'ok', migrations: 'ok', temporal: 'ok' } }),
     ...options.dependencies,

@@ -4,6 +4,7 @@ import { freePort } from '../../src/local/free-port.js';
 import { type Reply, startApi, type TestApi } from './api.js';
 import { testAuthority } from './authority.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
+import { OPERATOR } from './factories.js';
 
 export type Credentials = { client_id: string; client_secret: string };
 
@@ -48,7 +49,7 @@ export async function startAuthApi(options: AuthApiOptions = {}): Promise<AuthAp
     authUrl,
     baseUrl,
     async client(wanted = {}) {
-      const { client, clientSecret } = await createClient(database, { name: 'test', ...wanted });
+      const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test', ...wanted });
       return { client_id: client.id, client_secret: clientSecret.reveal() };
     },
     token(fields, headers = {}) {

@@ -3,7 +3,7 @@ import { createClient, type NewClient } from '../../src/auth/clients.js';
 import type { Clock } from '../../src/auth/clock.js';
 import { type AuthorityDependencies, openAuthority } from '../../src/auth/open-authority.js';
 import type { Database } from '../../src/database/database.js';
-import { masterKeys } from './factories.js';
+import { masterKeys, OPERATOR } from './factories.js';
 import { silentLog } from './silent-log.js';
 
 export const ISSUER = 'https://auth.test';
@@ -43,7 +43,7 @@ export async function verifiedClient(
   database: Database,
   wanted: Partial<NewClient> = {},
 ): Promise<VerifiedClient> {
-  const { client, clientSecret } = await createClient(database, { name: 'test', ...wanted });
+  const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test', ...wanted });
   const verified = await authority.verifyClient(client.id, clientSecret, ADDRESS);
   if (!verified) throw new Error('the client that was just made is refused');
   return verified;

@@ -14,16 +14,17 @@ export type Caller = (
   headers?: Record<string, string>,
 ) => Promise<Answered>;
 
-/** @param at where the service is; its credentials do not matter here */
+/** @param at where the service is; its credentials do not matter here. `address`: one of several processes of it */
 export async function caller(
-  at: { auth_url: string; base_url: string },
+  at: { auth_url: string; base_url: string; address?: string },
   { client_id, client_secret }: { client_id: string; client_secret: string },
 ): Promise<Caller> {
   const form = { client_id, client_secret, audience: at.base_url, grant_type: 'client_credentials' };
   const { body, status } = await send('POST', `${at.auth_url}/oauth/token`, form);
   if (status !== 200) throw new Error(`no token: ${status} ${JSON.stringify(body)}`);
   const authorization = `Bearer ${body.access_token}`;
-  return (method, path, json, headers) => send(method, at.base_url + path, json, { authorization, ...headers });
+  return (method, path, json, headers) =>
+    send(method, (at.address ?? at.base_url) + path, json, { authorization, ...headers });
 }
 
 async function send(

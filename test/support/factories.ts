@@ -8,6 +8,8 @@ import { Secret } from '../../src/secret.js';
 import type { Sender, SendOutcome } from '../../src/webhooks/send.js';
 
 export const masterKeys = new MasterKeys(new Secret<Uint8Array>(randomBytes(32)));
+/** Who does what an operator does in a test. */
+export const OPERATOR = 'cli:tester@test';
 export const ENDPOINT_SECRET = 'a secret of sixteen or more';
 
 export async function makeClient(db: Handle): Promise<string> {

@@ -2,15 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Endpoint } from '../../src/database/generated/client.js';
 import { newId } from '../../src/ids.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
-import {
-  deleteEndpoint,
-  type EndpointRules,
-  getEndpoint,
-  setEndpointEnabledByOperator,
-  updateEndpoint,
-} from '../../src/webhooks/endpoints.js';
+import { deleteEndpoint, type EndpointRules, getEndpoint, updateEndpoint } from '../../src/webhooks/endpoints.js';
+import { setEndpointEnabledByOperator } from '../../src/webhooks/operate-endpoint.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
+import { makeClient, makeEndpoint, makeTransfer, OPERATOR } from '../support/factories.js';
 
 let db: TestDatabase;
 const rules: EndpointRules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 20 };
@@ -56,8 +51,10 @@ describe('what is pending for an endpoint', () => {
 
   it('is cancelled when the operator disables it, and stays so when it is enabled again', async () => {
     const { endpoint } = await withPending();
-    expect(await setEndpointEnabledByOperator(db, endpoint.id, false)).toMatchObject({ disabledReason: 'operator' });
-    expect(await setEndpointEnabledByOperator(db, endpoint.id, true)).toMatchObject({
+    expect(await setEndpointEnabledByOperator(db, OPERATOR, endpoint.id, false)).toMatchObject({
+      disabledReason: 'operator',
+    });
+    expect(await setEndpointEnabledByOperator(db, OPERATOR, endpoint.id, true)).toMatchObject({
       enabled: true,
       disabledReason: null,
     });
@@ -87,7 +84,7 @@ describe('the operator', () => {
     const { endpoint } = await withPending();
     const update = { clientId: endpoint.clientId, id: endpoint.id, url: endpoint.url, description: null };
     await updateEndpoint(db, rules, { ...update, enabled: false });
-    await setEndpointEnabledByOperator(db, endpoint.id, false);
+    await setEndpointEnabledByOperator(db, OPERATOR, endpoint.id, false);
     await expect(updateEndpoint(db, rules, { ...update, enabled: true })).rejects.toMatchObject({
       code: 'disabled_by_operator',
     });
@@ -97,7 +94,7 @@ describe('the operator', () => {
     const { endpoint } = await withPending();
     await deleteEndpoint(db, endpoint.clientId, endpoint.id);
     for (const id of [endpoint.id, newId()]) {
-      await expect(setEndpointEnabledByOperator(db, id, true)).rejects.toMatchObject({ code: 'not_found' });
+      await expect(setEndpointEnabledByOperator(db, OPERATOR, id, true)).rejects.toMatchObject({ code: 'not_found' });
     }
   });
 });

@@ -1,14 +1,12 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowFailedError } from '@temporalio/client';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
-import '../support/quiet-temporal.js';
 import { newId } from '../../src/ids.js';
-import { addSearchAttributes } from '../../src/temporal/namespace.js';
 import type { DeliverOutcome, DeliverRequest } from '../../workflows/deliver-event.activities.js';
 import type { DeliverEventInput, DeliveryProgress } from '../../workflows/deliver-event.input.js';
-import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.js';
+import { startTimeSkipping } from '../support/time-skipping.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -19,12 +17,8 @@ let env: TestWorkflowEnvironment;
 let queue = 0;
 
 beforeAll(async () => {
-  const path = process.env.TEST_SERVER_PATH;
   expect(existsSync(codePath)).toBe(true);
-  env = await TestWorkflowEnvironment.createTimeSkipping(
-    path ? { server: { executable: { type: 'existing-path', path } } } : {},
-  );
-  await addSearchAttributes(env.connection, 'default', SEARCH_ATTRIBUTES);
+  env = await startTimeSkipping();
 }, 120_000);
 afterAll(() => env?.teardown());
 

@@ -1,18 +1,26 @@
 import type { Log } from '../../telemetry/log.js';
+import type { Metrics } from '../../telemetry/metrics.js';
+import { currentTraceId } from '../../telemetry/traces.js';
+import { routeOf } from '../route-of.js';
 import type { AppMiddleware } from '../state.js';
 
-/** One line a request. The route's pattern, never the path or query as sent: a mistyped one may hold anything. */
-export function accessLog(log: Log): AppMiddleware {
+/** One line a request, and one count. */
+export function accessLog(log: Log, metrics: Pick<Metrics, 'requestAnswered'>): AppMiddleware {
   return async (ctx, next) => {
     const begun = performance.now();
     await next();
+    const { method, status } = ctx;
+    const route = routeOf(ctx);
+    const durationMs = performance.now() - begun;
+    metrics.requestAnswered({ method, route, status, durationMs });
     log.info(
       {
         request_id: ctx.state.requestId,
-        method: ctx.method,
-        route: (ctx as { _matchedRoute?: unknown })._matchedRoute ?? null,
-        status: ctx.status,
-        duration_ms: Math.round((performance.now() - begun) * 10) / 10,
+        trace_id: currentTraceId(),
+        method,
+        route: route ?? null,
+        status,
+        duration_ms: Math.round(durationMs * 10) / 10,
         address: ctx.state.address,
         client_id: ctx.state.caller?.clientId,
       },

@@ -17,8 +17,9 @@ export function operatorRoutes({ handover }: AppDependencies) {
       body: statusChange,
       answer: { status: 200, description: 'Changed; its event is made.', schema: transferView },
       refusals: ['invalid_transition'],
-      async handle({ params, body: { status, reason }, db }) {
-        const transfer = await changeStatus(db, handover, { transferId: params.id, to: status, reason });
+      async handle({ caller, params, body: { status, reason }, db }) {
+        const actor = `client:${caller.clientId}` as const;
+        const transfer = await changeStatus(db, handover, { transferId: params.id, actor, to: status, reason });
         return { status: 200, body: presentTransfer(transfer) };
       },
     }),

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { allowNetworks } from '../../../src/auth/clients.js';
 import type { Reply } from '../../support/api.js';
 import { type AuthApi, startAuthApi } from '../../support/auth-api.js';
+import { OPERATOR } from '../../support/factories.js';
 
 let auth: AuthApi;
 let token: string;
@@ -97,7 +98,7 @@ describe('from elsewhere', () => {
 
 it('a network taken off the list counts for the next look-up', async () => {
   const credentials = await auth.client({ networks: ['203.0.113.0/24'] });
-  await allowNetworks(auth.database, credentials.client_id, ['10.0.0.0/8']);
+  await allowNetworks(auth.database, OPERATOR, credentials.client_id, ['10.0.0.0/8']);
   const { status, body } = await auth.token(credentials, HERE);
   expect([status, body.error]).toEqual([403, 'access_denied']);
 });

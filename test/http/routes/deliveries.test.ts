@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newId } from '../../../src/ids.js';
 import { Refusal } from '../../../src/refusal.js';
-import { setEndpointEnabledByOperator } from '../../../src/webhooks/endpoints.js';
+import { setEndpointEnabledByOperator } from '../../../src/webhooks/operate-endpoint.js';
 import type { Steering } from '../../../src/webhooks/steering.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { OPERATOR } from '../../support/factories.js';
 import { deliverTo, type History, moveMany } from '../../support/history.js';
 import { endpointRequest } from '../../support/transfers.js';
 
@@ -216,7 +217,7 @@ describe('POST /webhook-endpoints/{webhookId}/recover', () => {
 
   it('is refused for an endpoint that is not active, and while one runs', async () => {
     const { body: endpoint } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
-    await setEndpointEnabledByOperator(api.database, endpoint.webhookId, false);
+    await setEndpointEnabledByOperator(api.database, OPERATOR, endpoint.webhookId, false);
     const disabled = await recover({ since: '2026-01-01T00:00:00Z' }, endpoint.webhookId);
     expect([disabled.status, disabled.body.code]).toEqual([409, 'endpoint_not_active']);
     refusal = new Refusal('recover_in_progress', 'x');

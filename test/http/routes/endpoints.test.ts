@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { setEndpointEnabledByOperator } from '../../../src/webhooks/endpoints.js';
+import { setEndpointEnabledByOperator } from '../../../src/webhooks/operate-endpoint.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { OPERATOR } from '../../support/factories.js';
 import { endpointRequest, SECRET } from '../../support/transfers.js';
 
 let api: TestApi;
@@ -154,12 +155,12 @@ describe('PUT /webhook-endpoints/{webhookId}', () => {
 
   it('cannot enable what the operator has disabled, but change its url', async () => {
     const { webhookId, url } = await register();
-    await setEndpointEnabledByOperator(api.database, webhookId, false);
+    await setEndpointEnabledByOperator(api.database, OPERATOR, webhookId, false);
     const refused = await put(webhookId, { url, enabled: true });
     expect([refused.status, refused.body.code]).toEqual([409, 'disabled_by_operator']);
     const changed = await put(webhookId, { url: 'https://example.net', enabled: false });
     expect([changed.status, changed.body]).toMatchObject([200, { enabled: false, disabled_reason: 'operator' }]);
-    await setEndpointEnabledByOperator(api.database, webhookId, true);
+    await setEndpointEnabledByOperator(api.database, OPERATOR, webhookId, true);
     expect((await put(webhookId, { url })).body).toMatchObject({ enabled: true, disabled_reason: null });
   });
 

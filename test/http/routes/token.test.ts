@@ -6,6 +6,7 @@ import { newId } from '../../../src/ids.js';
 import type { Reply } from '../../support/api.js';
 import { type AuthApi, basic, type Credentials, startAuthApi } from '../../support/auth-api.js';
 import { watched } from '../../support/authority.js';
+import { OPERATOR } from '../../support/factories.js';
 
 const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
 
@@ -81,7 +82,7 @@ describe('a token is given', () => {
     ));
   it('for either of two secrets', async () => {
     const credentials = await auth.client();
-    const { clientSecret } = await rotateSecret(auth.database, credentials.client_id);
+    const { clientSecret } = await rotateSecret(auth.database, OPERATOR, credentials.client_id);
     good(await token(credentials));
     good(await token({ ...credentials, client_secret: clientSecret.reveal() }));
   });
@@ -205,7 +206,7 @@ describe('one and the same 401', () => {
       'a revoked client',
       async () => {
         const credentials = await auth.client();
-        await revokeClient(auth.database, credentials.client_id);
+        await revokeClient(auth.database, OPERATOR, credentials.client_id);
         return token(credentials);
       },
     ],
@@ -214,7 +215,7 @@ describe('one and the same 401', () => {
       async () => {
         const credentials = await auth.client();
         const { secrets } = await showClient(auth.database, credentials.client_id);
-        await revokeSecret(auth.database, credentials.client_id, secrets[0]!.id);
+        await revokeSecret(auth.database, OPERATOR, credentials.client_id, secrets[0]!.id);
         return token(credentials);
       },
     ],
@@ -222,7 +223,7 @@ describe('one and the same 401', () => {
       'an expired secret',
       async () => {
         const credentials = await auth.client();
-        await rotateSecret(auth.database, credentials.client_id, { expireOldIn: 0 });
+        await rotateSecret(auth.database, OPERATOR, credentials.client_id, { expireOldIn: 0 });
         return token(credentials);
       },
     ],
@@ -230,7 +231,7 @@ describe('one and the same 401', () => {
       'a revoked client from outside of its networks',
       async () => {
         const credentials = await auth.client({ networks: ['10.0.0.0/8'] });
-        await revokeClient(auth.database, credentials.client_id);
+        await revokeClient(auth.database, OPERATOR, credentials.client_id);
         return token(credentials);
       },
     ],

@@ -1,0 +1,69 @@
+// What a path does as the service's client, and as an operator who looks into Temporal.
+import { until } from './stage.mjs';
+
+/** @param keep told the name and the history of each workflow that is to be kept */
+export function actor({ call, receiver, temporal }, keep) {
+  const read = (deliveryId) => call('GET', `/deliveries/${deliveryId}`);
+  const register = async (url) => {
+    const secret = 'an-example-secret-that-signs-nothing';
+    return (await call('POST', '/webhook-endpoints', { url, secret })).webhookId;
+  };
+  const change = async () => {
+    const amount = { value: 1250, currency: 'EUR' };
+    const { id } = await call('POST', '/transfers', { amount, destination: { name: 'Ada', account: 'DE02' } });
+    await call('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' });
+    const [{ id: eventId }] = (await call('GET', `/events?transfer_id=${id}`)).data;
+    const { data } = await call('GET', `/events/${eventId}/deliveries`);
+    return { eventId, deliveryIds: data.map((delivery) => delivery.id).sort() };
+  };
+  return {
+    register,
+    change,
+    read,
+    /** An event for endpoints of its own: one for each function that answers. */
+    async event(...answers) {
+      for (const { webhookId } of (await call('GET', '/webhook-endpoints')).data) {
+        await call('DELETE', `/webhook-endpoints/${webhookId}`);
+      }
+      const webhookIds = [];
+      for (const [i, answer] of answers.entries()) {
+        webhookIds.push(await register(receiver.place(answer, i === 0 ? '127.0.0.1' : 'localhost')));
+      }
+      return { webhookIds, ...(await change()) };
+    },
+    async enable(webhookId, enabled) {
+      const { url } = await call('GET', `/webhook-endpoints/${webhookId}`);
+      await call('PUT', `/webhook-endpoints/${webhookId}`, { url, enabled });
+    },
+    retry: (deliveryId) => call('POST', `/deliveries/${deliveryId}/retry`),
+    recover: (webhookId) => call('POST', `/webhook-endpoints/${webhookId}/recover`, { since: '2026-01-01T00:00:00Z' }),
+    attempts: (deliveryId, count) =>
+      until(`attempt ${count}`, async () => (await read(deliveryId)).attempt_count === count),
+    status: (deliveryId, status) =>
+      until(`a delivery that is ${status}`, async () => (await read(deliveryId)).status === status),
+    async keep(name, workflowId) {
+      keep(name, await temporal.workflow.getHandle(workflowId).fetchHistory());
+    },
+    async keepEnded(name, workflowId) {
+      const handle = temporal.workflow.getHandle(workflowId);
+      const ended = async () => (await handle.describe().catch(() => undefined))?.status.name ?? 'RUNNING';
+      await until(`the end of ${name}`, async () => (await ended()) !== 'RUNNING');
+      keep(name, await handle.fetchHistory());
+    },
+    /** @returns the id of the workflow that it has started */
+    async runSchedule(scheduleId) {
+      const schedule = temporal.schedule.getHandle(scheduleId);
+      await schedule.trigger();
+      const started = async () => (await schedule.describe()).info.recentActions.at(-1);
+      return (await until(`a run of ${scheduleId}`, started)).action.workflow.workflowId;
+    },
+    /** What the workflow's history says that it was started with. */
+    async inputOf(workflowId) {
+      const handle = temporal.workflow.getHandle(workflowId);
+      await until('a workflow', () => handle.describe().catch(() => undefined));
+      const { events } = await handle.fetchHistory();
+      const { payloads } = events[0].workflowExecutionStartedEventAttributes.input;
+      return JSON.parse(Buffer.from(payloads[0].data).toString());
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import { InvalidArgumentError } from 'commander';
+import { parseDuration } from '../duration.js';
+import { isId } from '../ids.js';
+import { Refusal } from '../refusal.js';
+
+/** How many to list. */
+export function parseLimit(text: string): number {
+  const limit = Number(text);
+  if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) throw new InvalidArgumentError('Give 1 to 1000.');
+  return limit;
+}
+
+/** ms. */
+export function parseTime(text: string): number {
+  const milliseconds = parseDuration(text);
+  if (milliseconds === undefined) throw new InvalidArgumentError('Give a duration such as 30s, 24h or 7d.');
+  return milliseconds;
+}
+
+const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
+
+/** A time, or how long ago that was. @returns ms since 1970 */
+export function parseSince(text: string): number {
+  const ago = parseDuration(text);
+  if (ago !== undefined) return Date.now() - ago;
+  const time = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(time)) {
+    throw new InvalidArgumentError('Give a duration such as 2h, or a time such as 2026-11-21T10:00:00Z.');
+  }
+  return time;
+}
+
+/** The id of a `thing`. What has not the form of one is not found, as in the API. */
+export function idOf(thing: string): (text: string) => string {
+  return (text) => {
+    if (!isId(text)) throw new Refusal('not_found', `There is no such ${thing}.`);
+    return text;
+  };
+}
+
+/** One of `values`. @param said how a mistake is answered */
+export function oneOf<T extends string>(values: readonly T[], said: string): (text: string) => T {
+  return (text) => {
+    const value = values.find((one) => one === text);
+    if (value === undefined) throw new InvalidArgumentError(said);
+    return value;
+  };
+}

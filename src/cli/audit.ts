@@ -1,0 +1,88 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { listEntries } from '../audit/read-entries.js';
+import type { AuditEntry } from '../database/generated/client.js';
+import { idOf, parseLimit, parseSince } from './arguments.js';
+import { answers } from './command.js';
+import type { Table } from './view/table.js';
+import { withDatabase } from './with-database.js';
+
+interface Options {
+  target?: string;
+  actor?: string;
+  action?: string;
+  since?: number;
+  before?: string;
+  limit: number;
+}
+
+/** `audit …`: what operators have done. */
+export function addAudit(program: Command): void {
+  const audit = program.command('audit').description('what operators did, and when');
+
+  answers(
+    audit
+      .command('list')
+      .description('what operators did, newest first')
+      .option('--target <id>', 'to one client, endpoint, transfer, delivery or key')
+      .option('--actor <actor>', 'by one of them, as the list names it')
+      .option('--action <action>', 'such as clients.revoke, or how it begins: clients', parseAction)
+      .option('--since <time>', 'since then: 2h (ago), or 2026-11-21T10:00:00Z', parseSince)
+      .option('--before <id>', 'what came before an entry: the next page', idOf('entry'))
+      .option('--limit <n>', 'at most so many', parseLimit, 50),
+    async ({ since, limit, ...filters }: Options) => {
+      const range = since === undefined ? {} : { createdAfter: since - 1 };
+      const entries = await withDatabase((database) => listEntries(database, { ...filters, ...range, take: limit }));
+      return { json: entries.map(present), text: table(entries) };
+    },
+  );
+}
+
+/** Nothing that a pattern gives a meaning to. */
+function parseAction(text: string): string {
+  if (!/^[a-z][a-z.-]*$/.test(text)) throw new InvalidArgumentError('Give an action, or how it begins.');
+  return text;
+}
+
+function present({ id, at, actor, action, target, details }: AuditEntry) {
+  return { id, at: at.toISOString(), actor, action, target, details };
+}
+
+function table(entries: readonly AuditEntry[]): Table {
+  return {
+    columns: [
+      { name: 'at' },
+      { name: 'actor' },
+      { name: 'action' },
+      { name: 'target' },
+      { name: 'details', wraps: true },
+    ],
+    // To the second at least: how long ago would not do here.
+    rows: entries.map(({ at, actor, action, target, details }) => [
+      at.toISOString(),
+      actor,
+      action,
+      target,
+      summary(details),
+    ]),
+    none: 'no entries',
+  };
+}
+
+/** `CREATED → PROCESSING reason="picked up"` */
+function summary(details: AuditEntry['details']): string {
+  const { from, ...rest } = Object(details) as Record<string, unknown>;
+  if (from === undefined) return pairs(rest);
+  const { to, ...others } = rest;
+  return `${word(from)} → ${word(to)} ${pairs(others)}`.trim();
+}
+
+function pairs(values: Record<string, unknown>): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}=${word(value)}`)
+    .join(' ');
+}
+
+function word(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(word).join(', ')}]`;
+  return typeof value === 'string' && /^\S+$/.test(value) ? value : JSON.stringify(value);
+}

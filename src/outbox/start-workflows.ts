@@ -1,0 +1,46 @@
+import type { Client } from '@temporalio/client';
+import pLimit from 'p-limit';
+import { failpoint } from '../failpoints.js';
+import { startDeliverEvent } from '../temporal/start-deliver-event.js';
+import type { WorkflowStart } from './read-starts.js';
+
+const CONCURRENCY = 16;
+/** Planned sooner than this counts as now, ms. */
+const SOON = 1_000;
+
+/** The attempts that its workflow makes at once, and not after a sleep. */
+export function attemptsDue({ input }: WorkflowStart): number {
+  return input.deliveries.filter(
+    ({ status, nextAttemptAt }) =>
+      status === 'pending' && (nextAttemptAt === null || Date.parse(nextAttemptAt) <= Date.now() + SOON),
+  ).length;
+}
+
+/** Starts the workflows, some at once. Answers the ids of the events that have one now, or need none, and of those that have not. */
+export async function startWorkflows(
+  { client, eager }: { client: Client; eager: boolean },
+  starts: readonly WorkflowStart[],
+  workflows: 'every-event' | 'retries-only',
+): Promise<{ done: string[]; failed: string[]; fault: unknown }> {
+  const limit = pLimit(CONCURRENCY);
+  const done: string[] = [];
+  const failed: string[] = [];
+  let fault: unknown;
+  const one = async (start: WorkflowStart) => {
+    const { eventId, deliveries } = start.input;
+    try {
+      const needed = workflows === 'every-event' || deliveries.some(({ status }) => status === 'pending');
+      if (needed) {
+        failpoint('before-start');
+        await startDeliverEvent(client, start, { eager, reuse: 'start-once' });
+        failpoint('after-start');
+      }
+      done.push(eventId);
+    } catch (error) {
+      fault = error;
+      failed.push(eventId);
+    }
+  };
+  await Promise.all(starts.map((start) => limit(one, start)));
+  return { done, failed, fault };
+}

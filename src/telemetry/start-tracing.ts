@@ -1,0 +1,16 @@
+import type { Config } from '../config.js';
+import type { Log } from './log.js';
+
+/** Ends what `startTracing` has begun: what waits is sent. */
+export type StopTracing = () => Promise<void>;
+
+/** Sends spans to where OTEL_EXPORTER_OTLP_ENDPOINT says; where it says nothing, OpenTelemetry's SDK is not even loaded. */
+export async function startTracing(
+  config: Pick<Config, 'tracing' | 'environment'>,
+  role: string,
+  log: Log,
+): Promise<StopTracing> {
+  if (!config.tracing) return async () => {};
+  const { startOpenTelemetry } = await import('./open-telemetry.js');
+  return startOpenTelemetry(config.environment, role, log);
+}

@@ -1,0 +1,33 @@
+import type { Actor } from '../audit/actor.js';
+import { recordDeed } from '../audit/record.js';
+import { atomically, type Handle } from '../database/database.js';
+import { disableEndpoint } from './disable-endpoint.js';
+import { enabledNow, lockEndpoint, type PublicEndpoint, WITHOUT_SECRET } from './endpoints.js';
+
+/**
+ * Whatever disabled it before: an endpoint that the operator has disabled, only the operator enables. Again: no change.
+ * @throws Refusal not_found
+ */
+export function setEndpointEnabledByOperator(
+  db: Handle,
+  actor: Actor,
+  id: string,
+  enabled: boolean,
+): Promise<PublicEndpoint> {
+  return atomically(db, async (tx) => {
+    const before = await lockEndpoint(tx, id);
+    if (enabled ? before.enabled : before.disabledReason === 'operator') {
+      return tx.prisma.endpoint.findUniqueOrThrow({ where: { id }, omit: WITHOUT_SECRET });
+    }
+    if (!enabled) await disableEndpoint(tx, id, 'operator');
+    const data = enabled ? enabledNow() : { disabledReason: 'operator' };
+    const endpoint = await tx.prisma.endpoint.update({ where: { id }, data, omit: WITHOUT_SECRET });
+    await recordDeed(tx, {
+      actor,
+      action: enabled ? 'endpoints.enable' : 'endpoints.disable',
+      target: id,
+      details: { client_id: endpoint.clientId, was: before.disabledReason ?? 'enabled' },
+    });
+    return endpoint;
+  });
+}

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { readBacklog } from '../../src/outbox/backlog.js';
+import { commitEvent } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+const none = { attempt: 0, start: 0 };
+
+test('nothing waits', async () => {
+  expect(await readBacklog(db)).toEqual({
+    events: none,
+    oldestEventAge: none,
+    ...{ sleeping: 0, overdue: 0, mostOverdue: 0, oldestKeptAge: 0 },
+  });
+});
+
+test('what waits is counted by state, and the oldest of all clients is found', async () => {
+  const events = [];
+  for (let i = 0; i < 4; i++) events.push(await commitEvent(db));
+  const [first, second, third, fourth] = events.map(({ eventId }) => eventId);
+  const is = (eventId: string | undefined, outbox: string, madeAgo: number) =>
+    db.query(
+      `update events set outbox = $2::outbox_state, created_at = now() - $3::int * interval '1 s' where id = $1::uuid`,
+      [...[eventId, outbox, madeAgo]],
+    );
+  const planned = (eventId: string | undefined, inSeconds: number) =>
+    db.query(`update deliveries set next_attempt_at = now() + $2::int * interval '1 s' where event_id = $1::uuid`, [
+      ...[eventId, inSeconds],
+    ]);
+  await is(first, 'done', 9_000);
+  await is(second, 'attempt', 70);
+  await is(third, 'attempt', 80);
+  await is(fourth, 'start', 100);
+  await planned(first, 300);
+  await planned(second, -59);
+  await planned(third, -90);
+  await planned(fourth, -600);
+
+  const backlog = await readBacklog(db);
+  expect(backlog).toMatchObject({ events: { attempt: 2, start: 1 }, sleeping: 1, overdue: 2 });
+  const atLeast = (age: number, least: number) => expect(Math.floor((age - least) / 10)).toBe(0);
+  atLeast(backlog.oldestEventAge.attempt, 80);
+  atLeast(backlog.oldestEventAge.start, 100);
+  atLeast(backlog.mostOverdue, 600);
+  atLeast(backlog.oldestKeptAge, 9_000);
+});

@@ -1,0 +1,18 @@
+import { execFileSync } from 'node:child_process';
+
+/** Elsewhere `script` is another program. */
+export const onLinux = process.platform === 'linux' ? test : test.skip;
+
+/** What the built command prints on a terminal of so many columns (a pty, by util-linux's `script`). */
+export function showOnTerminal(args: readonly string[], env: Record<string, string>, columns: number): string {
+  const { PATH, HOME } = process.env;
+  const words = [process.execPath, 'dist/src/cli.js', ...args].map((word) => `'${word}'`).join(' ');
+  const printed = execFileSync('script', ['-qec', `stty cols ${columns}; ${words}`, '/dev/null'], {
+    env: { PATH, HOME, ...env },
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 60_000,
+  });
+  // A terminal ends its lines so.
+  return printed.replaceAll('\r\n', '\n');
+}

@@ -1,0 +1,197 @@
+import type { Socket } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { must } from '../support/caller.js';
+import { makeLocalDir } from '../support/local-dir.js';
+import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
+import { killPart, type ServiceProcess, startService } from '../support/service-process.js';
+import { SECRET, transferRequest } from '../support/transfers.js';
+import { waitFor } from '../support/wait-for.js';
+
+// "What was sent, what did we answer, when do you try again?", asked and steered over HTTP alone, with the ladder of the spec.
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const place = makeLocalDir();
+let service: ServiceProcess;
+let receiver: RawReceiver;
+/** Down: it cuts off whoever comes. Hanging: it says nothing until it is down or up. */
+let state: 'up' | 'down' | 'hanging';
+const hanging: Socket[] = [];
+
+beforeAll(async () => {
+  receiver = await startRawReceiver((socket) => {
+    if (state === 'hanging') hanging.push(socket);
+    else answer(socket);
+  });
+  service = await startService(place.path);
+}, 120_000);
+beforeEach(() => become('down'));
+afterAll(async () => {
+  await receiver?.close();
+  await service?.stop();
+  await place.remove();
+}, 60_000);
+
+const answer = (socket: Socket) => (state === 'up' ? socket.write('HTTP/1.1 204 x\r\n\r\n') : socket.destroy());
+function become(next: typeof state): void {
+  state = next;
+  if (state !== 'hanging') for (const socket of hanging.splice(0)) answer(socket);
+}
+
+interface Attempt {
+  number: number;
+  trigger: string;
+  started_at: string;
+  duration_ms: number;
+  response_status: number | null;
+  error: string | null;
+}
+interface Delivery {
+  id: string;
+  event_id: string;
+  webhookId: string;
+  status: string;
+  attempt_count: number;
+  next_attempt_at: string | null;
+  finished_at: string | null;
+  attempts: Attempt[];
+}
+
+const read = (id: string): Promise<Delivery> => must(service.client('GET', `/deliveries/${id}`));
+const retry = (id: string) => service.client('POST', `/deliveries/${id}/retry`);
+const afterAttempt = (id: string, count: number) =>
+  waitFor(`attempt ${count}`, async () => {
+    const delivery = await read(id);
+    return delivery.attempt_count === count && delivery;
+  });
+const shown = ({ attempts }: Delivery) =>
+  attempts.map(({ number, trigger, response_status, error }) => [number, trigger, response_status ?? error]);
+
+/** An event whose receiver is down, with a delivery that has failed at once and once more: it sleeps before the 5-minute rung. */
+async function fallAsleep(): Promise<string> {
+  const { client } = service;
+  for (const { webhookId } of (await must(client('GET', '/webhook-endpoints'))).data) {
+    await must(client('DELETE', `/webhook-endpoints/${webhookId}`));
+  }
+  await must(client('POST', '/webhook-endpoints', { url: receiver.url, secret: SECRET }));
+  const { id: transferId } = await must(client('POST', '/transfers', transferRequest()));
+  await must(client('POST', `/sandbox/transfers/${transferId}/status`, { status: 'PROCESSING' }));
+  const [event] = (await must(client('GET', `/events?transfer_id=${transferId}`))).data;
+  const [{ id }] = (await must(client('GET', `/events/${event.id}/deliveries`))).data;
+  const asleep = await afterAttempt(id, 2);
+  expect(shown(asleep)).toEqual([
+    [1, 'schedule', 'reset'],
+    [2, 'schedule', 'reset'],
+  ]);
+  expectPlanned(asleep, 5 * MINUTE);
+  return id;
+}
+
+/** The next attempt is planned a rung after the end of the last: not before it, and not after it has been recorded and read. */
+function expectPlanned(delivery: Delivery, rung: number, readAt = Date.now()): void {
+  const last = delivery.attempts.at(-1)!;
+  expect([delivery.status, delivery.finished_at]).toEqual(['pending', null]);
+  const recordedAt = Date.parse(delivery.next_attempt_at ?? '') - rung;
+  // Both times are cut to whole milliseconds.
+  expect(recordedAt).toBeGreaterThanOrEqual(Date.parse(last.started_at) + last.duration_ms - 2);
+  expect(recordedAt).toBeLessThanOrEqual(readAt + 1);
+}
+
+async function retryInVain(id: string, number: number, nextRung: number): Promise<Delivery> {
+  await waitFor('the retry to be taken', async () => (await retry(id)).status === 202);
+  const delivery = await afterAttempt(id, number);
+  expect(shown(delivery).at(-1)).toEqual([number, 'manual', 'reset']);
+  expectPlanned(delivery, nextRung);
+  return delivery;
+}
+
+async function retryWithSuccess(id: string): Promise<Delivery> {
+  become('up');
+  expect((await retry(id)).status).toBe(202);
+  const delivered = await waitFor('the success', async () => {
+    const delivery = await read(id);
+    return delivery.status === 'succeeded' && delivery;
+  });
+  expect(delivered).toMatchObject({ next_attempt_at: null, finished_at: expect.any(String) });
+  const event = await must(service.client('GET', `/events/${delivered.event_id}`));
+  expect(event.deliveries).toEqual({ pending: 0, succeeded: 1, failed: 0, cancelled: 0 });
+  return delivered;
+}
+
+test('a receiver that is down: asleep on the right rung, a retry in vain uses that up, and one succeeds when it is up', async () => {
+  const id = await fallAsleep();
+
+  become('hanging');
+  const before = receiver.requests.length;
+  const [one, other] = await Promise.all([retry(id), retry(id)]);
+  expect([one.status, other.status]).toEqual([202, 202]);
+  await waitFor('the attempt to be under way', () => receiver.requests.length > before);
+  // What is planned is past while the attempt runs.
+  expect(Date.parse((await read(id)).next_attempt_at ?? '')).toBeLessThanOrEqual(Date.now());
+  expect((await retry(id)).status).toBe(202);
+  become('down');
+  expectPlanned(await afterAttempt(id, 3), 30 * MINUTE);
+
+  expect(shown(await retryWithSuccess(id))).toEqual([
+    [1, 'schedule', 'reset'],
+    [2, 'schedule', 'reset'],
+    [3, 'manual', 'reset'],
+    [4, 'manual', 204],
+  ]);
+  expect(receiver.requests.length).toBe(before + 2);
+});
+
+test.each([
+  ['stopped in order', async () => void (await service.stop())],
+  [
+    'killed',
+    async () => {
+      await service.kill();
+      killPart(place.path, 'temporal');
+      killPart(place.path, 'postgres');
+    },
+  ],
+])(
+  'the same with every process %s while it sleeps: nothing of the plan changes',
+  async (_, end) => {
+    const id = await fallAsleep();
+    const asleep = await retryInVain(id, 3, 30 * MINUTE);
+
+    await end();
+    service = await startService(place.path);
+    expect(await read(id)).toEqual(asleep);
+    expectPlanned(await retryInVain(id, 4, 2 * HOUR), 2 * HOUR);
+
+    const delivered = await retryWithSuccess(id);
+    expect(delivered.attempts.slice(0, 3)).toEqual(asleep.attempts);
+    expect(shown(delivered).slice(3)).toEqual([
+      [4, 'manual', 'reset'],
+      [5, 'manual', 204],
+    ]);
+  },
+  120_000,
+);
+
+test('cancelled by its owner and recovered: it begins the ladder again, and attempts are counted on', async () => {
+  const id = await fallAsleep();
+  const { webhookId } = await read(id);
+  const enable = (enabled: boolean) =>
+    must(service.client('PUT', `/webhook-endpoints/${webhookId}`, { url: receiver.url, enabled }));
+  await enable(false);
+  expect(await read(id)).toMatchObject({ status: 'cancelled', reason: 'endpoint_disabled', next_attempt_at: null });
+  expect(await retry(id)).toMatchObject({ status: 409, body: { code: 'endpoint_not_active' } });
+
+  await enable(true);
+  const since = new Date(Date.now() - HOUR).toISOString();
+  expect(await must(service.client('POST', `/webhook-endpoints/${webhookId}/recover`, { since }))).toEqual({
+    count: 1,
+  });
+  const asleep = await afterAttempt(id, 4);
+  expectPlanned(asleep, 5 * MINUTE);
+
+  expect(shown(await retryWithSuccess(id)).slice(2)).toEqual([
+    [3, 'recover', 'reset'],
+    [4, 'recover', 'reset'],
+    [5, 'manual', 204],
+  ]);
+});

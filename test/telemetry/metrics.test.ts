@@ -1,0 +1,78 @@
+import { expect, test } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { measureBacklog, measureProcess } from '../../src/telemetry/gauges.js';
+import { createMetrics } from '../../src/telemetry/metrics.js';
+import { startApi } from '../support/api.js';
+
+const linesOf = (text: string, name: string) => text.split('\n').filter((line) => line.startsWith(name));
+
+test('an attempt is counted by outcome and trigger, timed, and the first one by how long it let wait', async () => {
+  const metrics = createMetrics();
+  metrics.attemptMade({ trigger: 'schedule', error: null, durationMs: 30, delayMs: 7 });
+  metrics.attemptMade({ trigger: 'manual', error: 'timeout', durationMs: 15_000, delayMs: undefined });
+  const text = await metrics.text();
+  expect(linesOf(text, 'webhook_attempts_total{').filter((line) => !line.endsWith(' 0'))).toEqual([
+    'webhook_attempts_total{outcome="success",trigger="schedule"} 1',
+    'webhook_attempts_total{outcome="timeout",trigger="manual"} 1',
+  ]);
+  expect(text).toContain('webhook_attempt_duration_seconds_sum{outcome="timeout"} 15\n');
+  expect(text).toContain('webhook_first_attempt_delay_seconds_bucket{le="0.005"} 0\n');
+  expect(text).toContain('webhook_first_attempt_delay_seconds_bucket{le="0.01"} 1\n');
+  expect(text).toContain('webhook_first_attempt_delay_seconds_count 1\n');
+});
+
+test('clocks that differ make no delay below nothing', async () => {
+  const metrics = createMetrics();
+  metrics.attemptMade({ trigger: 'schedule', error: null, durationMs: 1, delayMs: -40 });
+  expect(await metrics.text()).toContain('webhook_first_attempt_delay_seconds_sum 0\n');
+});
+
+test('whatever clients send makes no new series: paths, ids, methods', async () => {
+  const metrics = createMetrics();
+  const api = await startApi({ dependencies: { metrics } });
+  const client = await api.client();
+  const asked: [string, string][] = [
+    ['GET', '/transfers/0190a8e2-0000-7000-8000-000000000001'],
+    ['GET', '/transfers/0190a8e2-0000-7000-8000-000000000002'],
+    ['GET', '/nowhere/at/all?secret=in-a-query'],
+    ['PROPFIND', '/nowhere/else'],
+  ];
+  for (const [method, path] of asked) await client.call(method, path);
+  await api.close();
+  expect(linesOf(await metrics.text(), 'http_requests_total{')).toEqual([
+    'http_requests_total{method="GET",route="/transfers/:id",status="404"} 2',
+    'http_requests_total{method="GET",route="none",status="404"} 1',
+    'http_requests_total{method="other",route="none",status="404"} 1',
+  ]);
+});
+
+test('Postgres away: the scrape succeeds, and says so', async () => {
+  const registry = new Registry();
+  const away = () => Promise.reject(new Error('connect ECONNREFUSED'));
+  measureBacklog(registry, away, 86_400_000);
+  measureProcess(registry, away);
+  const text = await registry.metrics();
+  expect(text).toContain('webhook_backlog_up 0\n');
+  expect(text).toContain('webhook_deliveries_overdue Nan\n');
+  expect(text).toContain('webhook_retention_seconds 86400\n');
+  expect(linesOf(text, 'dependency_up{')).toEqual([
+    'dependency_up{dependency="postgres"} 0',
+    'dependency_up{dependency="migrations"} 0',
+    'dependency_up{dependency="temporal"} 0',
+  ]);
+});
+
+test('what the scrapes of two servers read is read once', async () => {
+  const registry = new Registry();
+  let readings = 0;
+  const none = { attempt: 0, start: 0 };
+  const waiting = { sleeping: 0, overdue: 0, mostOverdue: 0, oldestKeptAge: 0 };
+  const read = async () => {
+    readings++;
+    return { events: none, oldestEventAge: none, ...waiting };
+  };
+  measureBacklog(registry, read, 1);
+  await Promise.all([registry.metrics(), registry.metrics()]);
+  expect(await registry.metrics()).toContain('webhook_backlog_up 1\n');
+  expect(readings).toBe(1);
+});

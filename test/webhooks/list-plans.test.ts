@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { type Filled, fill, readFilled } from '../../bench/lists/fill.js';
+import { type ExplainedDatabase, nodesOf, openExplained, type PlanNode, rowsOf } from '../../bench/lists/plans.js';
+import { listQueries } from '../../bench/lists/queries.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+
+// The plans that Postgres really ran, on a table that is big enough to want its indexes. `npm run bench:lists` measures a million rows.
+
+const ROWS = 20_000;
+const BIG = ['events', 'transfers', 'deliveries', 'attempts'];
+/** The most that a list may touch: fifty of each of fifty endpoints, for the operator's fifty newest. */
+const MOST = 2_500;
+/** Those that count or judge: as many rows as there are to count, and by an index all the same. */
+const COUNTS = /^recover: count|^is failing/;
+
+let db: TestDatabase;
+let explained: ExplainedDatabase;
+let filled: Filled;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  const client = new pg.Client({ connectionString: db.url.reveal() });
+  await client.connect();
+  await fill(client, ROWS, 50);
+  filled = await readFilled(client);
+  await client.end();
+  explained = openExplained(db.url.reveal());
+}, 120_000);
+afterAll(async () => {
+  await explained?.close();
+  await db?.drop();
+});
+
+const walked = (node: PlanNode) => BIG.includes(node['Relation Name'] ?? '') && node['Node Type'].endsWith('Seq Scan');
+
+describe('lists', () => {
+  test('no list reads a big table from end to end, sorts much, or walks past many rows that are not its own', async () => {
+    const bad: string[] = [];
+    let looked = 0;
+    for (const [name, run] of await listQueries(explained, filled)) {
+      explained.plans();
+      await run(explained);
+      const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
+      if (nodes.length > 0) looked++;
+      for (const node of nodes) {
+        const what = `${name}: ${node['Node Type']} ${node['Index Name'] ?? node['Relation Name'] ?? ''} ${rowsOf(node)}`;
+        if (walked(node) || (rowsOf(node) > MOST && !COUNTS.test(name))) bad.push(what);
+      }
+    }
+    expect(bad).toEqual([]);
+    expect(looked).toBeGreaterThan(60);
+  });
+
+  test('the check itself sees a walk', async () => {
+    explained.plans();
+    await explained.query(`select id from deliveries where reason = 'none has it' order by id desc limit 1`, []);
+    const [plan] = explained.plans();
+    expect(nodesOf(plan!.Plan).some((node) => walked(node) || rowsOf(node) > MOST)).toBe(true);
+  });
+});

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import '../support/quiet-temporal.js';
+import { newId } from '../../src/ids.js';
+import type { DeliverOutcome, DeliverRequest } from '../../workflows/deliver-event.activities.js';
+import { type DeliverEventInput, TASK_QUEUE } from '../../workflows/deliver-event.input.js';
+import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
+import { waitFor } from '../support/wait-for.js';
+import { ATTEMPT, otherBuild, replay, thisBuild } from '../support/workflow-builds.js';
+
+// The runbook's words on rolling a version out and back (docs/operations.md, Change the workflows), tried on a real server.
+
+const HOUR = 3_600_000;
+const nextBuild = otherBuild(ATTEMPT, `if ($sdk.patched('breathe')) await $sdk.sleep(1);${ATTEMPT}`);
+
+let temporal: TestTemporal;
+let connection: NativeConnection;
+beforeAll(async () => {
+  temporal = await createTestNamespace();
+  connection = await NativeConnection.connect({ address: temporal.address });
+}, 120_000);
+afterAll(async () => {
+  await connection?.close();
+  await temporal?.close();
+});
+
+/** Attempts that were made, by event. */
+const made: string[] = [];
+let down = true;
+const activities = {
+  async deliver({ deliveryId, number, nextDelay }: DeliverRequest): Promise<DeliverOutcome> {
+    made.push(deliveryId);
+    const outcome = { reason: null, attemptCount: number };
+    return down
+      ? { ...outcome, status: 'pending', lastOutcome: '503', wait: nextDelay }
+      : { ...outcome, status: 'succeeded', lastOutcome: '204', wait: null };
+  },
+};
+
+/** While `during` runs, a worker of that build serves. */
+async function onBuild(code: string, during: () => Promise<void>): Promise<void> {
+  const { namespace } = temporal;
+  const options = { connection, namespace, taskQueue: TASK_QUEUE, workflowBundle: { code }, activities };
+  await (await Worker.create(options)).runUntil(during);
+}
+
+/** An event whose delivery has failed twice and sleeps for an hour. The ids are all the same, being one delivery's. */
+async function fallAsleep(): Promise<string> {
+  const id = newId();
+  const delivery = { deliveryId: id, webhookId: id, host: 'hooks.example.com', reason: null, owner: null };
+  const fresh = { status: 'pending', attemptCount: 0, lastOutcome: null, nextAttemptAt: null, ladderStart: 0 } as const;
+  const input: DeliverEventInput = {
+    ...{ eventId: id, clientId: id, title: 'transfer.status_changed SENT' },
+    ...{ deliveries: [{ ...delivery, ...fresh }], ladder: [0, HOUR, HOUR] },
+  };
+  await temporal.client.workflow.start('deliverEvent', { workflowId: id, taskQueue: TASK_QUEUE, args: [input] });
+  await untilAsleep(id);
+  return id;
+}
+
+const historyOf = async (id: string) => (await temporal.client.workflow.getHandle(id).fetchHistory()).events ?? [];
+const untilAsleep = (id: string) =>
+  waitFor('a sleeping delivery', async () => {
+    const timer = (await historyOf(id)).at(-1)?.timerStartedEventAttributes;
+    return Number(timer?.startToFireTimeout?.seconds) === HOUR / 1_000;
+  });
+const retry = (id: string) =>
+  temporal.client.workflow.getHandle(id).signal('retryNow', { deliveryId: id, number: attempts(id) + 1 });
+const attempts = (id: string) => made.filter((one) => one === id).length;
+const status = async (id: string) => (await temporal.client.workflow.getHandle(id).describe()).status.name;
+const takenPatch = async (id: string) => (await historyOf(id)).some((event) => event.markerRecordedEventAttributes);
+
+test('a ladder asleep goes on across a new version and back; what has begun on the new one fails its tasks on the old', async () => {
+  let untouched = '';
+  let rolled = '';
+  let fresh = '';
+  await onBuild(thisBuild, async () => {
+    [untouched, rolled] = await Promise.all([fallAsleep(), fallAsleep()]);
+  });
+
+  await onBuild(nextBuild, async () => {
+    fresh = await fallAsleep();
+    expect([await takenPatch(fresh), await takenPatch(rolled)]).toEqual([true, false]);
+    await retry(rolled);
+    await waitFor('the attempt', () => attempts(rolled) === 3);
+  });
+
+  down = false;
+  await onBuild(thisBuild, async () => {
+    await retry(untouched);
+    await retry(fresh);
+    await waitFor('its end', async () => (await status(untouched)) === 'COMPLETED');
+    const failure = await waitFor('a task that fails', async () =>
+      (await historyOf(fresh)).map((event) => event.workflowTaskFailedEventAttributes?.failure).find(Boolean),
+    );
+    expect(failure.message).toMatch(/nondeterminism/i);
+    expect([await status(fresh), attempts(fresh)]).toEqual(['RUNNING', 2]);
+  });
+
+  // Temporal tries such a task again and again, ever more rarely: rolled forward it goes on.
+  const history = await temporal.client.workflow.getHandle(fresh).fetchHistory();
+  expect(await replay(nextBuild, [{ name: 'fresh', json: history }])).toEqual([]);
+});
