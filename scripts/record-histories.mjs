@@ -1,6 +1,5 @@
 // `npm run histories`: plays every path of the workflows on the real service, and keeps their histories in
-// test/histories/<version>/, where each later version's workflow code is replayed against them (docs/operations.md,
-// Change the workflows).
+// test/histories/<version>/, where each later version's workflow code is replayed against them (docs/workflow-changes.md).
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

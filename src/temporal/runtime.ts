@@ -32,14 +32,16 @@ async function install(log: Log, measured: boolean): Promise<void> {
   const bindAddress = measured ? `127.0.0.1:${await freePort()}` : undefined;
   Runtime.install({
     shutdownSignals: [],
-    ...(bindAddress && {
-      telemetryOptions: {
+    telemetryOptions: {
+      // Else its native side writes to standard output, where `ready` is alone.
+      logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } },
+      ...(bindAddress && {
         metrics: {
           prometheus: { bindAddress, countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true },
           attachServiceName: false,
         },
-      },
-    }),
+      }),
+    },
     logger: {
       log: (level, message, meta) => write(log, level, message, meta),
       trace: (message, meta) => write(log, 'TRACE', message, meta),

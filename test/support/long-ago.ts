@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { atOnce } from './load.js';
 
 /**
  * As if the processes that are dead now had died long ago: leases and claims have run out, and Temporal has noticed that
@@ -13,7 +14,9 @@ export async function makeItLongAgo(
     `update deliveries set attempting_until = now() - interval '1 second' where attempting_until is not null`,
     [],
   );
-  for await (const { workflowId } of workflow.list({ query: "ExecutionStatus = 'Running'" })) {
+  const running: string[] = [];
+  for await (const { workflowId } of workflow.list({ query: "ExecutionStatus = 'Running'" })) running.push(workflowId);
+  await atOnce(8, running, async (workflowId) => {
     try {
       const { raw } = await workflow.getHandle(workflowId).describe();
       await workflowService.resetStickyTaskQueue({ namespace: options.namespace, execution: { workflowId } });
@@ -23,5 +26,5 @@ export async function makeItLongAgo(
     } catch {
       // It has ended meanwhile, or its activity is between two tries: there is nothing to wait for.
     }
-  }
+  });
 }

@@ -13,7 +13,7 @@ const disagreements = (code: string) => replay(code, histories);
 const names = (found: readonly string[]) => found.map((line) => line.split(': ')[0]);
 
 describe('the recorded histories', () => {
-  it('replay on this code; where not, the change needs patched() (docs/operations.md, Change the workflows)', async () => {
+  it('replay on this code; where not, the change needs patched() (docs/workflow-changes.md)', async () => {
     expect(await disagreements(thisBuild)).toEqual([]);
   });
 

@@ -8,7 +8,7 @@ import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { waitFor } from '../support/wait-for.js';
 import { ATTEMPT, otherBuild, replay, thisBuild } from '../support/workflow-builds.js';
 
-// The runbook's words on rolling a version out and back (docs/operations.md, Change the workflows), tried on a real server.
+// The runbook's words on rolling a version out and back (docs/workflow-changes.md), tried on a real server.
 
 const HOUR = 3_600_000;
 const nextBuild = otherBuild(ATTEMPT, `if ($sdk.patched('breathe')) await $sdk.sleep(1);${ATTEMPT}`);
