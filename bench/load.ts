@@ -1,51 +1,53 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pool } from 'undici';
+import { now } from './clock.js';
+import { openConnection } from './http-connection.js';
+import { answerQuestions } from './questions.js';
 
 // The load generator, in a process of its own: one change of status for each transfer, over kept connections.
 
 export interface Load {
   baseUrl: string;
   token: string;
-  transferIds: string[];
+  transfers: string[];
   connections: number;
   /** Changes a second; 0: as fast as they are answered. */
   rate: number;
 }
 
 export interface LoadResult {
-  /** Transfer id and when its answer came, ms since 1970 with fractions. */
-  answers: [string, number][];
-  /** How many answers were not 200, by status. */
+  /** Transfer id, when its change was asked for, and when it was answered. */
+  accepted: [string, number, number][];
+  /** How many were answered otherwise, by status; 0: not at all. */
   refused: Record<string, number>;
   startedAt: number;
   endedAt: number;
 }
 
-const now = () => performance.timeOrigin + performance.now();
+const BODY = '{"status":"PROCESSING"}';
 
-async function run({ baseUrl, token, transferIds, connections, rate }: Load): Promise<LoadResult> {
-  const pool = new Pool(baseUrl, { connections, pipelining: 1 });
-  const answers: [string, number][] = [];
+async function run({ baseUrl, token, transfers, connections, rate }: Load): Promise<LoadResult> {
+  const { host, hostname, port } = new URL(baseUrl);
+  const accepted: LoadResult['accepted'] = [];
   const refused: Record<string, number> = {};
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const startedAt = now();
+  const request = (id: string) =>
+    `POST /operator/transfers/${id}/status HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
   let next = 0;
-  const one = async (): Promise<void> => {
-    for (let index = next++; index < transferIds.length; index = next++) {
+  const startedAt = now();
+  const work = async (): Promise<void> => {
+    const connection = openConnection(hostname, Number(port));
+    for (let index = next++; index < transfers.length; index = next++) {
       if (rate > 0) await sleep(startedAt + (index * 1_000) / rate - now());
-      const id = transferIds[index] ?? '';
-      const path = `/operator/transfers/${id}/status`;
-      const response = await pool.request({ method: 'POST', path, headers, body: '{"status":"PROCESSING"}' });
-      await response.body.dump();
-      if (response.statusCode === 200) answers.push([id, now()]);
-      else refused[response.statusCode] = (refused[response.statusCode] ?? 0) + 1;
+      const id = transfers[index] ?? '';
+      const askedAt = now();
+      const status = await connection.ask(request(id));
+      if (status === 200) accepted.push([id, askedAt, now()]);
+      else refused[status] = (refused[status] ?? 0) + 1;
     }
+    connection.close();
   };
-  await Promise.all(Array.from({ length: connections }, one));
-  const endedAt = now();
-  await pool.close();
-  return { answers, refused, startedAt, endedAt };
+  await Promise.all(Array.from({ length: connections }, work));
+  return { accepted, refused, startedAt, endedAt: now() };
 }
 
-process.on('message', async (load: Load) => process.send?.(await run(load)));
-process.on('disconnect', () => process.exit());
+answerQuestions(run);

@@ -1,40 +1,47 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+
+/** A process by its role in the table; its children count with it, as Postgres's backends do. */
+export type Parts = Readonly<Record<string, number>>;
 
 const TICK_MS = 10;
 
-/** CPU time that a process and its descendants have used, ms; Linux only. */
+/** CPU time used so far, ms: of the process with all its threads, of its children, and of those that have ended. Linux only. */
 export function cpuOf(pid: number): number {
-  let total = 0;
-  for (const one of [pid, ...descendants(pid)]) {
-    try {
-      const fields = readFileSync(`/proc/${one}/stat`, 'utf8')
-        .replace(/^.*\) /s, '')
-        .split(' ');
-      // utime, stime, and those of children that have ended (proc(5), fields 14 to 17).
-      total += fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * TICK_MS;
-    } catch {
-      // It ended in between.
-    }
-  }
-  return total;
+  // proc(5), fields 14 to 17: utime, stime, and both of children that have ended.
+  const ticks = ticksOf(pid, 4) + childrenOf(pid).reduce((sum, child) => sum + ticksOf(child, 2), 0);
+  return ticks * TICK_MS;
 }
 
-/** Resident memory of a process, MiB. */
-export function residentOf(pid: number): number {
-  const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]);
-  return Math.round((pages * 4096) / 2 ** 20);
+/** Resident memory, MiB. Pages that a process and its children share (Postgres's buffers) count once. */
+export function memoryOf(pid: number): number {
+  const children = childrenOf(pid);
+  const field = children.length === 0 ? 'Rss' : 'Pss';
+  return [pid, ...children].reduce((sum, one) => sum + memoryField(one, field), 0);
 }
 
-function descendants(pid: number): number[] {
-  const table = execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' })
-    .trim()
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/).map(Number));
-  const found: number[] = [];
-  for (let parents = [pid]; parents.length > 0; ) {
-    parents = table.filter(([, parent]) => parents.includes(parent ?? 0)).map(([child]) => child ?? 0);
-    found.push(...parents);
+function ticksOf(pid: number, fields: 2 | 4): number {
+  return readProc(pid, 'stat')
+    .replace(/^.*\) /s, '')
+    .split(' ')
+    .slice(11, 11 + fields)
+    .reduce((sum, ticks) => sum + Number(ticks), 0);
+}
+
+function memoryField(pid: number, field: 'Rss' | 'Pss'): number {
+  const kib = new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readProc(pid, 'smaps_rollup'))?.[1];
+  return Number(kib ?? 0) / 1_024;
+}
+
+function childrenOf(pid: number): number[] {
+  const children = readProc(pid, `task/${pid}/children`).trim();
+  return children === '' ? [] : children.split(' ').map(Number);
+}
+
+/** Empty where it ended in between. */
+function readProc(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return '';
   }
-  return found;
 }

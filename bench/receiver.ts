@@ -1,28 +1,62 @@
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { now } from './clock.js';
+import { HttpMessages } from './http-messages.js';
+import { answerQuestions } from './questions.js';
 
-// A healthy receiver in a process of its own: answers 204 and keeps when each event first arrived.
+// A receiver in a process of its own: answers at once and keeps when each event first arrived at each path.
+
+export type ReceiverQuestion = { ask: 'port' | 'count' | 'arrivals' } | { ask: 'clear'; answers: 'accept' | 'refuse' };
+
+export interface Arrivals {
+  /** Different deliveries. */
+  count: number;
+  repeated: number;
+  /** Transfer id and when its event arrived; only where asked for. */
+  arrivals: [string, number][];
+}
+
+const ANSWERS = {
+  accept: 'HTTP/1.1 204 No Content\r\n\r\n',
+  refuse: 'HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n',
+} as const;
+const TRANSFER_ID = '"data":{"id":"';
+const UUID_LENGTH = 36;
 
 const arrivals = new Map<string, number>();
 let repeated = 0;
+let answer: string = ANSWERS.accept;
 
-const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
-  const chunks: Buffer[] = [];
-  request.on('data', (chunk: Buffer) => chunks.push(chunk));
-  request.on('end', () => {
-    response.writeHead(204).end();
-    const { id } = JSON.parse(Buffer.concat(chunks).toString()) as { id: string };
-    if (arrivals.has(id)) repeated++;
-    else arrivals.set(id, performance.timeOrigin + performance.now());
+function arrived(head: string, body: Buffer): void {
+  const at = body.indexOf(TRANSFER_ID) + TRANSFER_ID.length;
+  // A transfer changes once here, so that path and transfer tell a delivery, and a second event of it is seen as well.
+  const key = body.toString('latin1', at, at + UUID_LENGTH) + head.slice(head.indexOf(' '), head.indexOf(' HTTP/'));
+  if (arrivals.has(key)) repeated++;
+  else arrivals.set(key, now());
+}
+
+const server = createServer({ noDelay: true }, (socket) => {
+  const messages = new HttpMessages((head, body) => {
+    socket.write(answer);
+    arrived(head, body);
   });
+  socket.on('data', (chunk) => messages.feed(chunk));
+  socket.on('error', () => socket.destroy());
 });
-server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
 
-process.on('message', (question: 'count' | 'arrivals' | 'clear') => {
-  if (question === 'clear') {
-    arrivals.clear();
-    repeated = 0;
-  }
-  process.send?.({ count: arrivals.size, repeated, arrivals: question === 'arrivals' ? [...arrivals] : [] });
-});
-process.on('disconnect', () => process.exit());
+server.listen(0, '127.0.0.1', () =>
+  answerQuestions((question: ReceiverQuestion): Arrivals | { port: number } => {
+    if (question.ask === 'port') return { port: (server.address() as AddressInfo).port };
+    if (question.ask === 'clear') {
+      arrivals.clear();
+      repeated = 0;
+      answer = ANSWERS[question.answers];
+    }
+    const all = question.ask === 'arrivals' ? [...arrivals] : [];
+    return {
+      count: arrivals.size,
+      repeated,
+      arrivals: all.map(([key, at]) => [key.slice(0, UUID_LENGTH), at]),
+    };
+  }),
+);

@@ -12,6 +12,8 @@ export interface Handle {
   prisma: Prisma.TransactionClient;
   /** Runs one statement with `$1…` parameters. Select only text, int4, boolean, uuid and json: every driver path reads those alike. */
   query<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;
+  /** The same for the few statements of every event (change, record, claim): planned once, whatever the parameters. */
+  hot<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;
   /** Runs `callback` once what was written is durable: now, outside of a transaction. Never runs after a rollback. */
   afterCommit(callback: () => void): void;
 }
@@ -31,33 +33,38 @@ export interface DatabaseOptions {
   onFault?: (error: Error) => void;
 }
 
-/** Opens the pool that Prisma and the raw statements share. Connects on first use. */
+/** Of the connections, one in so many is for the hot statements: they are few and short. */
+const HOT_SHARE = 4;
+
+/**
+ * Opens the pool that Prisma and the raw statements share, and a small one for the hot statements. Connects on first use.
+ */
 export function openDatabase(options: DatabaseOptions): Database {
-  const pool = new pg.Pool({
-    connectionString: options.url.reveal(),
-    max: options.poolSize,
-    connectionTimeoutMillis: 5_000,
-    // A server that hangs must not hold requests without end; no statement of ours takes a tenth of this.
-    query_timeout: 20_000,
-    keepAlive: true,
-  });
-  pool.on('error', (error) => options.onFault?.(error));
+  const hotSize = Math.max(1, Math.round(options.poolSize / HOT_SHARE));
+  const pool = openPool(options, Math.max(2, options.poolSize - hotSize));
+  const hotPool = openPool(options, hotSize, HOT_SETTINGS);
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
+  const on =
+    (connections: pg.Pool) =>
+    async <Row>(text: string, values: readonly unknown[]) => {
+      const { rows } = await connections.query({ name: statementName(text), text, values: values as unknown[] });
+      return rows as Row[];
+    };
   return {
     prisma,
     pool,
-    async query<Row>(text: string, values: readonly unknown[]) {
-      const { rows } = await pool.query({ name: statementName(text), text, values: values as unknown[] });
-      return rows as Row[];
-    },
+    query: on(pool),
+    hot: on(hotPool),
     afterCommit: (callback) => callback(),
     async transaction(work) {
       const committed: (() => void)[] = [];
       const result = await prisma.$transaction(
         async (tx) => {
+          const query = <Row>(text: string, values: readonly unknown[]) => tx.$queryRawUnsafe<Row[]>(text, ...values);
           const result = await work({
             prisma: tx,
-            query: <Row>(text: string, values: readonly unknown[]) => tx.$queryRawUnsafe<Row[]>(text, ...values),
+            query,
+            hot: query,
             afterCommit: (callback) => committed.push(callback),
           });
           failpoint('before-commit');
@@ -70,9 +77,29 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
     async close() {
       await prisma.$disconnect();
-      await pool.end();
+      await Promise.all([pool.end(), hotPool.end()]);
     },
   };
+}
+
+/**
+ * Planning a hot statement takes as long as running it for a few events, and with the rows of a fresh table unknown yet
+ * it may choose to scan one that a burst is just filling.
+ */
+const HOT_SETTINGS = ['set plan_cache_mode = force_generic_plan', 'set enable_seqscan = off'].join('; ');
+
+function openPool(options: DatabaseOptions, max: number, settings?: string): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: options.url.reveal(),
+    max,
+    connectionTimeoutMillis: 5_000,
+    // A server that hangs must not hold requests without end; no statement of ours takes a tenth of this.
+    query_timeout: 20_000,
+    keepAlive: true,
+    ...(settings !== undefined && { onConnect: (client: pg.ClientBase) => client.query(settings) }),
+  });
+  pool.on('error', (error) => options.onFault?.(error));
+  return pool;
 }
 
 /** Runs `work` in a transaction: the one that `db` is already, or one of its own. */

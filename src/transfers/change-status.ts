@@ -105,7 +105,7 @@ async function changeAlone(db: Handle, handover: Handover, change: Change): Prom
 
 /** Each change's row, in the order given; undefined where there is no such transfer. */
 async function changeAll(db: Handle, claims: boolean, changes: readonly Change[]): Promise<(Row | undefined)[]> {
-  const rows = await db.query<Row>(CHANGE_STATUS, [
+  const rows = await db.hot<Row>(CHANGE_STATUS, [
     changes.map(({ request }) => request.transferId),
     changes.map(({ request }) => request.clientId ?? null),
     changes.map(({ request }) => request.to),

@@ -40,7 +40,7 @@ export function recordAttempts(
   attempts: readonly MadeAttempt[],
   settlements: readonly Settlement[],
 ): Promise<RecordedAttempt[]> {
-  return db.query<RecordedAttempt>(RECORD, [
+  return db.hot<RecordedAttempt>(RECORD, [
     attempts.map((a) => a.deliveryId),
     attempts.map((a) => a.number),
     attempts.map((a) => a.trigger),

@@ -26,16 +26,15 @@ async function attempts(count: number): Promise<MadeAttempt[]> {
   }));
 }
 
-/** The database, but its `query` runs `before` first. */
+/** The database, but `before` runs before each of its hot statements. */
 function through(before: (call: number) => void | Promise<void>): Handle & { calls: () => number } {
   let calls = 0;
   return {
-    prisma: db.prisma,
-    afterCommit: db.afterCommit,
+    ...db,
     calls: () => calls,
-    async query(text, values) {
+    async hot(text, values) {
       await before(++calls);
-      return db.query(text, values);
+      return db.hot(text, values);
     },
   };
 }

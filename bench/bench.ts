@@ -1,0 +1,52 @@
+import { type Helper, startHelper } from './helper.js';
+import type { Options } from './options.js';
+import type { Arrivals, ReceiverQuestion } from './receiver.js';
+import { untilNone } from './waiting.js';
+
+/** What every scenario works with; the load generator and the receiver serve the whole run, so that both are warm. */
+export interface Bench {
+  options: Options;
+  generator: Helper;
+  receiver: Receiver;
+  /** Tells the person who waits. */
+  say(line: string): void;
+  stop(): Promise<void>;
+}
+
+export interface Receiver {
+  pid: number;
+  /** `http://host:port` */
+  origin: string;
+  clear(answers: 'accept' | 'refuse'): Promise<void>;
+  arrivals(): Promise<Arrivals>;
+  /** Resolves when so many different deliveries are there, or nothing has come for 30 s. */
+  untilArrived(count: number): Promise<void>;
+}
+
+const PATIENCE = 30_000;
+
+export async function startBench(options: Options, say: Bench['say']): Promise<Bench> {
+  const [generator, receiver] = await Promise.all([startHelper('./load.js'), startHelper('./receiver.js')]);
+  const ask = <Answer = Arrivals>(question: ReceiverQuestion) => receiver.ask<Answer>(question);
+  const { port } = await ask<{ port: number }>({ ask: 'port' });
+  return {
+    options,
+    generator,
+    receiver: {
+      pid: receiver.pid,
+      origin: `http://127.0.0.1:${port}`,
+      async clear(answers) {
+        await ask({ ask: 'clear', answers });
+      },
+      arrivals: () => ask({ ask: 'arrivals' }),
+      async untilArrived(count) {
+        await untilNone(async () => count - (await ask({ ask: 'count' })).count, { every: 20, patience: PATIENCE });
+      },
+    },
+    say,
+    async stop() {
+      generator.end();
+      receiver.end();
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import type { Handle } from '../../src/database/database.js';
+import { DeliveryStatus } from '../../src/database/generated/enums.js';
+import { lowestIdAt } from '../../src/ids.js';
+import { listTransfers } from '../../src/transfers/read-transfers.js';
+import { isFailing } from '../../src/webhooks/disable-endpoint.js';
+import { listDeliveriesForOperator } from '../../src/webhooks/list-for-operator.js';
+import { listDeliveries } from '../../src/webhooks/read-deliveries.js';
+import { getEvent, listEvents } from '../../src/webhooks/read-events.js';
+import { countRecoverable } from '../../src/webhooks/recover.js';
+import type { Filled } from './fill.js';
+
+/** A name, and a call of the service's own code. */
+export type Query = [name: string, run: (db: Handle) => Promise<unknown>];
+
+const DAY = 86_400_000;
+
+/** Every list of the API and the command line, and each filter that changes its plan: the first page, and one deep in the past. */
+export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> {
+  const { bigClient, failingEndpoint, busyEndpoint, smallClient, smallEndpoint } = filled;
+  const now = Date.now();
+  const deep = lowestIdAt(now - 25 * DAY);
+  const take = 26;
+  const first = { before: undefined, take };
+  const range = { createdAfter: now - 10 * DAY, createdBefore: now - 9 * DAY, ...first };
+  const [event] = await listEvents(db, bigClient, { take: 1 });
+  const { transferId } = await db.prisma.event.findUniqueOrThrow({ where: { id: event?.id ?? '' } });
+  const type = 'transfer.status_changed';
+  const queries: Query[] = [];
+  const ask = (name: string, run: Query[1]) => queries.push([name, run]);
+
+  for (const [whose, client] of [
+    ['big client', bigClient],
+    ['small client', smallClient],
+  ] as const) {
+    ask(`events, ${whose}`, (h) => listEvents(h, client, first));
+    ask(`events, ${whose}, deep`, (h) => listEvents(h, client, { before: deep, take }));
+    ask(`events, ${whose}, type, a day`, (h) => listEvents(h, client, { type, ...range }));
+    ask(`transfers, ${whose}`, (h) => listTransfers(h, client, first));
+    ask(`transfers, ${whose}, deep`, (h) => listTransfers(h, client, { before: deep, take }));
+    ask(`transfers, ${whose}, status`, (h) => listTransfers(h, client, { status: 'SENT', ...first }));
+    ask(`transfers, ${whose}, status nobody has`, (h) => listTransfers(h, client, { status: 'RETURNED', ...first }));
+    ask(`transfers, ${whose}, status, a day`, (h) => listTransfers(h, client, { status: 'SENT', ...range }));
+    ask(`transfers, ${whose}, reference`, (h) => listTransfers(h, client, { reference: 'Invoice 1', ...first }));
+    ask(`transfers, ${whose}, reference, status`, (h) =>
+      listTransfers(h, client, { reference: 'Invoice 1', status: 'SENT', ...first }),
+    );
+    ask(`transfers, ${whose}, a day`, (h) => listTransfers(h, client, range));
+  }
+  ask('events, transfer', (h) => listEvents(h, bigClient, { transferId, ...first }));
+  ask('event', (h) => getEvent(h, bigClient, event?.id ?? ''));
+  ask('deliveries of an event', (h) => listDeliveries(h, bigClient, { of: { eventId: event?.id ?? '' }, ...first }));
+  for (const [which, endpointId, client] of [
+    ['failing endpoint', failingEndpoint, bigClient],
+    ['busy endpoint', busyEndpoint, bigClient],
+    ['small endpoint', smallEndpoint, smallClient],
+  ] as const) {
+    const of = { endpointId };
+    ask(`deliveries, ${which}`, (h) => listDeliveries(h, client, { of, ...first }));
+    ask(`deliveries, ${which}, deep`, (h) => listDeliveries(h, client, { of, before: deep, take }));
+    for (const status of Object.values(DeliveryStatus)) {
+      ask(`deliveries, ${which}, ${status}`, (h) => listDeliveries(h, client, { of, status, ...first }));
+    }
+  }
+  ask('operator: deliveries', (h) => listDeliveriesForOperator(h, { take: 50 }));
+  for (const status of Object.values(DeliveryStatus)) {
+    ask(`operator: deliveries, ${status}`, (h) => listDeliveriesForOperator(h, { status, take: 50 }));
+  }
+  for (const [whose, clientId] of [
+    ['big client', bigClient],
+    ['small client', smallClient],
+  ] as const) {
+    ask(`operator: deliveries, ${whose}`, (h) => listDeliveriesForOperator(h, { clientId, take: 50 }));
+    for (const status of Object.values(DeliveryStatus)) {
+      ask(`operator: deliveries, ${whose}, ${status}`, (h) =>
+        listDeliveriesForOperator(h, { clientId, status, take: 50 }),
+      );
+    }
+  }
+  const scope = { clientId: bigClient, endpointId: failingEndpoint, until: now };
+  ask('recover: count of a day', (h) => countRecoverable(h, { ...scope, since: now - DAY }));
+  ask('recover: count of all', (h) => countRecoverable(h, { ...scope, since: 0 }));
+  for (const [which, endpointId] of [
+    ['failing', failingEndpoint],
+    ['busy', busyEndpoint],
+    ['small', smallEndpoint],
+  ] as const) {
+    ask(`is failing? ${which} endpoint`, (h) => isFailing(h, endpointId, 5 * DAY));
+  }
+  return queries;
+}

@@ -1,0 +1,97 @@
+import { parseArgs } from 'node:util';
+import type { ServiceOptions } from './service.js';
+
+export const SCENARIOS = ['throughput', 'floor', 'latency', 'sleeping', 'growth', 'backlog'] as const;
+export type Scenario = (typeof SCENARIOS)[number];
+
+const OPTIONS = {
+  only: { type: 'string', default: SCENARIOS.join(), says: 'which scenarios' },
+  modes: {
+    type: 'string',
+    default: 'retries-only,every-event',
+    says: 'values of WORKFLOWS (throughput, floor, latency)',
+  },
+  events: { type: 'string', default: '5000', says: 'changes of status in a round' },
+  rounds: {
+    type: 'string',
+    default: '3',
+    says: 'rounds, of which the medians are told; half as many where workflows trail',
+  },
+  connections: { type: 'string', default: '32', says: 'kept connections of the load generator' },
+  bare: { type: 'string', default: '1000', says: 'workflows in a round of the floor' },
+  rate: { type: 'string', default: '20', says: 'changes a second (latency)' },
+  steady: { type: 'string', default: '200', says: 'changes at that rate' },
+  sleeping: { type: 'string', default: '1000', says: 'events asleep on a rung' },
+  due: { type: 'string', default: '1000', says: 'events whose timers are due in the same minute' },
+  past: { type: 'string', default: '10000,1000000', says: 'past events in the tables that are compared (growth)' },
+  tenants: { type: 'string', default: '1000', says: 'clients, each with an endpoint (growth)' },
+  backlog: { type: 'string', default: '5000', says: 'changes accepted while Temporal is stopped' },
+  roles: { type: 'boolean', default: false, says: 'API and worker as two processes' },
+  profile: { type: 'string', default: '', says: "folder for V8's CPU profiles of the service" },
+  json: { type: 'string', default: '', says: 'file for the results, which `npm run bench:report` reads' },
+  help: { type: 'boolean', default: false, says: 'this' },
+} as const;
+
+export interface Options {
+  only: ReadonlySet<Scenario>;
+  modes: readonly ServiceOptions['workflows'][];
+  events: number;
+  rounds: number;
+  connections: number;
+  bare: number;
+  rate: number;
+  steady: number;
+  sleeping: number;
+  due: number;
+  past: readonly [few: number, many: number];
+  tenants: number;
+  backlog: number;
+  roles: boolean;
+  profile: string | undefined;
+  json: string | undefined;
+}
+
+/** @returns the options, or what to print where they ask for help. @throws Error in one line for a wrong one */
+export function readOptions(args: readonly string[]): Options | string {
+  const { values } = parseArgs({ args: [...args], options: OPTIONS });
+  if (values.help) return help();
+  const [few, many] = values.past.split(',').map((text) => count('past', text));
+  if (few === undefined || many === undefined) throw new Error('--past: give two numbers, such as 10000,1000000');
+  return {
+    only: new Set(values.only.split(',').map((name) => oneOf('only', name, SCENARIOS))),
+    modes: values.modes.split(',').map((name) => oneOf('modes', name, ['retries-only', 'every-event'] as const)),
+    events: count('events', values.events),
+    rounds: count('rounds', values.rounds),
+    connections: count('connections', values.connections),
+    bare: count('bare', values.bare),
+    rate: count('rate', values.rate),
+    steady: count('steady', values.steady),
+    sleeping: count('sleeping', values.sleeping),
+    due: count('due', values.due),
+    past: [few, many],
+    tenants: count('tenants', values.tenants),
+    backlog: count('backlog', values.backlog),
+    roles: values.roles,
+    profile: values.profile || undefined,
+    json: values.json || undefined,
+  };
+}
+
+function oneOf<Name extends string>(option: string, name: string, names: readonly Name[]): Name {
+  const found = names.find((known) => known === name);
+  if (found === undefined) throw new Error(`--${option}: ${name} is none of ${names.join(', ')}`);
+  return found;
+}
+
+function count(option: string, text: string): number {
+  if (!/^[1-9]\d{0,7}$/.test(text)) throw new Error(`--${option}: give a whole number from 1, not ${text}`);
+  return Number(text);
+}
+
+function help(): string {
+  const lines = Object.entries(OPTIONS).map(([name, { default: value, says }]) => {
+    const given = value === false || value === '' ? '' : ` (${value})`;
+    return `  --${name.padEnd(12)} ${says}${given}`;
+  });
+  return ['npm run bench -- [options]', ...lines].join('\n');
+}

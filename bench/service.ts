@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '../src/local/free-port.js';
+import type { Parts } from './processes.js';
+import type { Stack } from './stack.js';
+
+export interface ServiceOptions {
+  workflows: 'every-event' | 'retries-only';
+  /** API and worker as processes of their own. */
+  roles: boolean;
+  /** A folder for V8's CPU profiles. */
+  profile: string | undefined;
+  env?: Readonly<Record<string, string>>;
+}
+
+/** The service's own processes. */
+export interface Service {
+  baseUrl: string;
+  workflows: ServiceOptions['workflows'];
+  parts: Parts;
+  /** A fresh token of the operator, good for an hour. */
+  token(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export async function startService(stack: Stack, options: ServiceOptions): Promise<Service> {
+  const port = await freePort();
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const env = {
+    ...process.env,
+    ...{ LOG_LEVEL: 'warn', WORKFLOWS: options.workflows, HOST: '127.0.0.1', PORT: String(port), BASE_URL: baseUrl },
+    ...stack.env,
+    ...options.env,
+  };
+  const profiled = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : [];
+  const processes = (options.roles ? ['api', 'worker'] : ['start']).map((role) => {
+    const cli = fileURLToPath(new URL('../src/cli.js', import.meta.url));
+    const child = spawn(process.execPath, [...profiled, cli, role], {
+      env,
+      // Out of reach of Ctrl-C: the bench ends it.
+      detached: true,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    return [role === 'start' ? 'service' : role, child] as const;
+  });
+  await Promise.all(processes.map(([, child]) => untilReady(child)));
+  return {
+    baseUrl,
+    workflows: options.workflows,
+    parts: Object.fromEntries(processes.map(([role, child]) => [role, child.pid ?? 0])),
+    token: () => getToken(baseUrl, stack.operator),
+    async stop() {
+      for (const [, child] of processes) await end(child);
+    },
+  };
+}
+
+async function untilReady(child: ChildProcess): Promise<void> {
+  if (!child.stdout) throw new Error('the service has no standard output');
+  const endEarly = () => child.kill('SIGTERM');
+  process.once('exit', endEarly);
+  child.once('exit', () => process.off('exit', endEarly));
+  const line = once(createInterface({ input: child.stdout }), 'line');
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error('the service ended before it was ready')));
+  await Promise.race([line, ended]);
+  ended.catch(() => undefined);
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+}
+
+async function getToken(baseUrl: string, client: Stack['operator']): Promise<string> {
+  const response = await fetch(`${baseUrl}/oauth/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...client, audience: baseUrl, grant_type: 'client_credentials' }),
+  });
+  if (!response.ok) throw new Error(`no token: ${response.status} ${await response.text()}`);
+  return ((await response.json()) as { access_token: string }).access_token;
+}

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import pg from 'pg';
+import { createClient } from '../src/auth/clients.js';
+import { openDatabase } from '../src/database/database.js';
+import { MasterKeys } from '../src/database/encryption.js';
+import { migrate } from '../src/database/migrate.js';
+import { Secret } from '../src/secret.js';
+import { lazyClient } from '../src/temporal/connection.js';
+import { migrateTemporal } from '../src/temporal/namespace.js';
+import { type Servers, startServers } from './servers.js';
+
+/** Servers that are ready for the service, and the bench's own way into both. */
+export interface Stack {
+  servers: Servers;
+  database: pg.Client;
+  masterKeys: MasterKeys;
+  temporal: Client;
+  /** What a process of the service needs to find the servers. */
+  env: Readonly<Record<string, string>>;
+  operator: { client_id: string; client_secret: string };
+  stop(): Promise<void>;
+}
+
+export async function startStack(say: (line: string) => void): Promise<Stack> {
+  const servers = await startServers(say);
+  try {
+    return await prepare(servers);
+  } catch (error) {
+    await servers.stop();
+    throw error;
+  }
+}
+
+async function prepare(servers: Servers): Promise<Stack> {
+  const url = servers.databaseUrl;
+  await Promise.all([migrate(url), migrateTemporal(servers.temporal)]);
+  const masterKey = randomBytes(32);
+  const database = new pg.Client({ connectionString: url.reveal() });
+  await database.connect();
+  const temporal = lazyClient(servers.temporal);
+  return {
+    servers,
+    database,
+    masterKeys: new MasterKeys(new Secret<Uint8Array>(masterKey)),
+    temporal,
+    env: {
+      ENVIRONMENT: 'sandbox',
+      DATABASE_URL: url.reveal(),
+      TEMPORAL_ADDRESS: servers.temporal.address,
+      MASTER_KEY: masterKey.toString('base64'),
+      ALLOW_PRIVATE_RECEIVERS: 'true',
+    },
+    operator: await makeOperator(url),
+    async stop() {
+      await temporal.connection.close();
+      await database.end();
+      await servers.stop();
+    },
+  };
+}
+
+async function makeOperator(url: Secret): Promise<Stack['operator']> {
+  const database = openDatabase({ url, poolSize: 2 });
+  try {
+    const wanted = { name: 'Operator', scopes: ['operator'] };
+    const { client, clientSecret } = await createClient(database, 'cli:bench', wanted);
+    return { client_id: client.id, client_secret: clientSecret.reveal() };
+  } finally {
+    await database.close();
+  }
+}

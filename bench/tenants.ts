@@ -1,0 +1,60 @@
+import { newId } from '../src/ids.js';
+import { Secret } from '../src/secret.js';
+import type { Stack } from './stack.js';
+
+/** Clients with their endpoints. They are written straight into the tables: making them is not what is measured. */
+export interface Tenants {
+  clients: readonly { id: string; endpoints: readonly string[] }[];
+  endpointsEach: number;
+}
+
+export const SECRET = new Secret('a secret for the bench');
+
+/** @param receiver `http://host:port`; each endpoint has a path of its own there */
+export async function makeTenants(
+  { database, masterKeys }: Pick<Stack, 'database' | 'masterKeys'>,
+  receiver: string,
+  { clients: count, endpointsEach }: { clients: number; endpointsEach: number },
+): Promise<Tenants> {
+  const clients = Array.from({ length: count }, () => ({
+    id: newId(),
+    endpoints: Array.from({ length: endpointsEach }, () => newId()),
+  }));
+  await database.query(
+    `insert into clients (id, name, scopes) select id, 'bench', '{}' from unnest($1::uuid[]) as id`,
+    [clients.map(({ id }) => id)],
+  );
+  const endpoints = clients.flatMap((client) => client.endpoints.map((id) => ({ id, clientId: client.id })));
+  await database.query(
+    `insert into webhook_endpoints (id, client_id, url, secret_envelope)
+     select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])`,
+    [
+      endpoints.map(({ id }) => id),
+      endpoints.map(({ clientId }) => clientId),
+      endpoints.map(({ id }) => `${receiver}/${id}`),
+      endpoints.map(({ id }) => masterKeys.seal(SECRET, id)),
+    ],
+  );
+  return { clients, endpointsEach };
+}
+
+/** Transfers in CREATED, spread over the clients in turn. */
+export async function makeTransfers(
+  { database }: Pick<Stack, 'database'>,
+  { clients }: Tenants,
+  count: number,
+): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => newId());
+  await database.query(
+    `insert into transfers (id, client_id, amount_value, amount_currency, destination_name, destination_account)
+     select id, client_id, 1250, 'EUR', 'Ada Lovelace', 'DE02120300000000202051'
+       from unnest($1::uuid[], $2::uuid[]) as t(id, client_id)`,
+    [ids, ids.map((_, index) => clients[index % clients.length]?.id)],
+  );
+  await database.query(
+    `insert into transfer_status_history (transfer_id, position, status, at)
+     select id, 0, 'CREATED', now() from unnest($1::uuid[]) as id`,
+    [ids],
+  );
+  return ids;
+}

@@ -1,0 +1,40 @@
+import { atLeast, atMost, type Report, toMarkdown } from '../../bench/report.js';
+
+const REPORT: Report = {
+  at: '2026-11-21T10:00:00.000Z',
+  command: 'npm run bench',
+  machine: { cpu: 'a processor', cores: 2, memoryGib: 24, node: '20.20.2', loadBefore: 0.1 },
+  sections: [
+    {
+      title: 'Throughput',
+      rows: [
+        { what: 'retries-only', 'delivered/s': 1_512.34, trailing: Number.NaN },
+        { what: 'every-event', 'delivered/s': 20.26, trailing: 7 },
+      ],
+    },
+  ],
+  verdicts: [atLeast('delivered/s', 1_512.34, 1_450), atMost('events lost', 1, 0)],
+};
+
+describe('the report of the bench', () => {
+  it('is a table that tells what was not measured from nothing', () => {
+    expect(toMarkdown(REPORT)).toContain(
+      [
+        '| what         | delivered/s | trailing |',
+        '| ------------ | ----------: | -------: |',
+        '| retries-only |        1512 |        – |',
+        '| every-event  |        20.3 |        7 |',
+      ].join('\n'),
+    );
+  });
+
+  it('says which target was missed', () => {
+    const lines = toMarkdown(REPORT).split('\n');
+    expect(lines.find((line) => line.startsWith('| delivered/s'))).toMatch(/≥ 1450 \| met/);
+    expect(lines.find((line) => line.includes('events lost'))).toContain('**missed**');
+  });
+
+  it('is the same when read back from its file', () => {
+    expect(toMarkdown(JSON.parse(JSON.stringify(REPORT)) as Report)).toBe(toMarkdown(REPORT));
+  });
+});
