@@ -19,9 +19,10 @@ export async function startApi(
   foundations: Foundations,
   handover: Handover,
   temporal: () => Client | undefined,
+  signalled: Promise<void>,
 ): Promise<Listening> {
   const { config } = foundations;
-  const readiness = readinessOf(foundations, temporal, false);
+  const readiness = readinessOf(foundations, temporal, false, signalled);
   const authority = openAuthority(foundations);
   const app = createApp({
     ...foundations,
@@ -40,7 +41,7 @@ export async function startApi(
   return {
     port: listening.port,
     async close() {
-      await listening.close();
+      await listening.close(config.shutdownDelay);
       await operations.close();
       await authority.close();
     },
@@ -56,7 +57,7 @@ export async function runApi(env: NodeJS.ProcessEnv, announce = announceReady): 
   const handover = notifyHandover(database, log);
   const rest = [() => handover.flush(), () => client.connection.close(), () => database.close(), stopTracing];
   try {
-    const api = await startApi(foundations, handover, () => client);
+    const api = await startApi(foundations, handover, () => client, signalled);
     rest.unshift(() => api.close());
     announce(config.baseUrl);
     await signalled;

@@ -137,7 +137,11 @@ export const settings = {
     'What this deployment is. No default where `DATABASE_URL` is set; the embedded stack is `sandbox`.',
   ),
   DATABASE_URL: setting(postgresUrl, undefined, 'Postgres. Unset: the embedded stack.'),
-  DATABASE_POOL_SIZE: setting(count(2, 500), '10', 'Connections to Postgres of one process.'),
+  DATABASE_POOL_SIZE: setting(
+    count(2, 500),
+    '10',
+    'Connections to Postgres of one role (the whole service in one process: of each of the two).',
+  ),
   TEMPORAL_ADDRESS: setting(address, undefined, "Temporal's frontend, host:port. Unset: the embedded stack."),
   TEMPORAL_NAMESPACE: setting(
     z.string().regex(/^[A-Za-z0-9._-]{2,100}$/, 'give 2 to 100 letters, digits, dots, underscores or dashes'),
@@ -183,6 +187,11 @@ export const settings = {
   RATE_LIMIT: setting(count(1, 1_000_000), '100', 'Requests a second, for each client and process.'),
   MAX_ENDPOINTS: setting(count(1, 10_000), '20', 'Webhook endpoints a client may have.'),
   RETENTION: setting(durationWithin(SECOND, 3_650 * DAY), '90d', 'How long events, deliveries and attempts are kept.'),
+  SHUTDOWN_DELAY: setting(
+    durationWithin(0, 300 * SECOND),
+    '5s',
+    'How long an API that was told to end serves on, unready, so that load balancers turn away first (embedded stack: 0s).',
+  ),
   METRICS_PORT: setting(
     port,
     undefined,
@@ -304,6 +313,8 @@ export interface Config {
   maxEndpoints: number;
   /** ms */
   retention: number;
+  /** ms */
+  shutdownDelay: number;
   metrics: { port: number; allowedNetworks: readonly string[] } | undefined;
   /** Whether there is somewhere to send traces to; the rest OpenTelemetry reads by itself. */
   tracing: boolean;
@@ -354,6 +365,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     rateLimit: read.RATE_LIMIT,
     maxEndpoints: read.MAX_ENDPOINTS,
     retention: read.RETENTION,
+    shutdownDelay: read.SHUTDOWN_DELAY,
     metrics:
       read.METRICS_PORT === undefined
         ? undefined

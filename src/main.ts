@@ -9,7 +9,7 @@ import { migrate } from './database/migrate.js';
 import { writeSandboxClient } from './local/sandbox-client.js';
 import { type Stack, startStack } from './local/stack.js';
 import { createDeliveryEngine } from './outbox/delivery-engine.js';
-import { layFoundations, stopInOrder } from './process.js';
+import { connectDatabase, layFoundations, stopInOrder } from './process.js';
 import { migrateTemporal } from './temporal/namespace.js';
 
 const tell = (line: string) => process.stderr.write(`${line}\n`);
@@ -49,10 +49,12 @@ async function serve(
     ]);
     introduce(stack, config.receivers.allowPrivate, path, made);
   }
-  const engine = createDeliveryEngine(foundations);
-  const rest = [() => engine.stop(), () => database.close(), stopTracing];
+  // Connections of its own: a mass failure of receivers must not keep requests waiting for one.
+  const engineDatabase = connectDatabase(config, log);
+  const engine = createDeliveryEngine({ ...foundations, database: engineDatabase });
+  const rest = [() => engine.stop(), () => engineDatabase.close(), () => database.close(), stopTracing];
   try {
-    const api = await startApi(foundations, engine.handover, () => engine.temporal.client?.client);
+    const api = await startApi(foundations, engine.handover, () => engine.temporal.client?.client, signalled);
     rest.unshift(() => api.close());
     engine.start();
     announce(config.baseUrl);

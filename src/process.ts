@@ -8,7 +8,7 @@ import type { Readiness } from './http/dependencies.js';
 import { createLog, type Log } from './telemetry/log.js';
 import { createMetrics, type Metrics } from './telemetry/metrics.js';
 import { type StopTracing, startTracing } from './telemetry/start-tracing.js';
-import { isReachable } from './temporal/connection.js';
+import { lazyClient, temporalState } from './temporal/connection.js';
 
 /** What every role of the service begins with. */
 export interface Foundations {
@@ -26,37 +26,58 @@ export async function layFoundations(env: NodeJS.ProcessEnv, role: string): Prom
   const config = loadConfig(env);
   const log = createLog(config.logLevel, role);
   const stopTracing = await startTracing(config, role, log);
-  const database = openDatabase({
-    url: config.databaseUrl,
-    poolSize: config.databasePoolSize,
-    onFault: (error) => log.warn({ err: error }, 'lost an idle connection to Postgres'),
-  });
+  const database = connectDatabase(config, log);
   const masterKeys = new MasterKeys(config.masterKey, config.masterKeyPrevious);
   return { config, log, database, masterKeys, metrics: createMetrics(), stopTracing };
 }
 
-/** Whether this process can serve. Temporal's state is told; it makes `needsTemporal` (a worker) alone unready. */
+/** Connections to Postgres of one role. */
+export function connectDatabase(config: Config, log: Log): Database {
+  return openDatabase({
+    url: config.databaseUrl,
+    poolSize: config.databasePoolSize,
+    onFault: (error) => log.warn({ err: error }, 'lost an idle connection to Postgres'),
+  });
+}
+
+/**
+ * Whether this process can serve, and is to: `signalled` makes it unready for good. Temporal's state is told; it makes
+ * `needsTemporal` (a worker) alone unready.
+ */
 export function readinessOf(
   { config, database }: Pick<Foundations, 'config' | 'database'>,
   temporal: () => Client | undefined,
   needsTemporal: boolean,
+  signalled: Promise<void>,
 ): () => Promise<Readiness> {
+  let ending = false;
+  void signalled.then(() => {
+    ending = true;
+  });
   return async () => {
-    const [pending, reachable] = await Promise.all([
+    const [pending, temporalIs] = await Promise.all([
       pendingMigrations(database).catch(() => undefined),
-      temporalReachable(temporal(), config.temporal.namespace),
+      stateOfTemporal(temporal(), config.temporal),
     ]);
     const checks = {
       postgres: pending ? 'ok' : 'unreachable',
       migrations: pending ? (pending.length === 0 ? 'applied' : `missing: ${pending.join(', ')}`) : 'unknown',
-      temporal: reachable ? 'ok' : 'unreachable',
+      temporal: temporalIs,
     };
-    return { ready: pending?.length === 0 && (reachable || !needsTemporal), checks };
+    return { ready: !ending && pending?.length === 0 && (temporalIs === 'ok' || !needsTemporal), checks };
   };
 }
 
-async function temporalReachable(client: Client | undefined, namespace: string): Promise<boolean> {
-  return client !== undefined && (await isReachable(client, namespace));
+/** Of a worker that has no connection now, a look of its own says why. */
+async function stateOfTemporal(client: Client | undefined, temporal: Config['temporal']): Promise<string> {
+  if (client) return temporalState(client, temporal.namespace);
+  const probe = lazyClient(temporal);
+  try {
+    const state = await temporalState(probe, temporal.namespace);
+    return state === 'ok' ? 'connecting' : state;
+  } finally {
+    await probe.connection.close();
+  }
 }
 
 /** Ends the parts one after the other, what runs is finished first; a signal from now on ends the process at once. */

@@ -15,7 +15,7 @@ export async function runWorker(env: NodeJS.ProcessEnv, announce = announceReady
   const engine = createDeliveryEngine(foundations);
   const rest = [() => engine.stop(), () => database.close(), stopTracing];
   try {
-    const readiness = readinessOf(foundations, () => engine.temporal.client?.client, true);
+    const readiness = readinessOf(foundations, () => engine.temporal.client?.client, true, signalled);
     const operations = await listenForOperators(foundations, readiness);
     // What is under way may take 20 s to end: until then the process answers that it lives.
     rest.splice(1, 0, () => operations.close());

@@ -70,7 +70,7 @@ async function postgresFindings(config: Config): Promise<Finding[]> {
         detail:
           Math.abs(ahead) <= CLOCKS_APART
             ? `Postgres's and this machine's are at most ${Math.abs(ahead)} s apart`
-            : `Postgres's clock is ${ahead} s ahead of this machine's; set both by NTP`,
+            : `this machine's clock is ${Math.abs(ahead)} s ${ahead < 0 ? 'ahead of' : 'behind'} Postgres's; set both by NTP`,
       },
     ];
   } catch (error) {

@@ -63,7 +63,11 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
   ),
   rate_limited: kind(429, 'Too many requests', 'Wait for as long as `Retry-After` says.'),
   internal_error: kind(500, 'Internal error', 'A fault of the service; tell the operator the `request_id`.'),
-  unavailable: kind(503, 'Unavailable', 'A dependency is down and nothing was done; ask again after `Retry-After`.'),
+  unavailable: kind(
+    503,
+    'Unavailable',
+    'A dependency is down and nothing is half done; ask again after `Retry-After`, a change with the same `Idempotency-Key`.',
+  ),
 };
 
 function kind(status: number, title: string, meaning: string): Kind {
@@ -98,11 +102,14 @@ export function toProblem(refusal: Refusal, where: { baseUrl: string; path: stri
   };
 }
 
-/** What a client is told of a fault: nothing but whether it is worth asking again. */
+/**
+ * What a client is told of a fault: nothing but whether it is worth asking again. Where Postgres hung or the connection broke in mid
+ * commit nobody knows yet whether it was done, only that it was not done in half.
+ */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   if (isUnreachable(error) || isConflict(error)) {
-    return new Refusal('unavailable', 'The service cannot do this right now; nothing was done.');
+    return new Refusal('unavailable', 'The service cannot do this right now; nothing is half done. Ask again.');
   }
   return new Refusal('internal_error', 'Something went wrong on our side.');
 }

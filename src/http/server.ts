@@ -3,15 +3,13 @@ import type { AddressInfo, Socket } from 'node:net';
 import type Koa from 'koa';
 import { guardSocket } from '../auth/networks.js';
 import type { Config } from '../config.js';
-
-/** How long requests in flight may take to end once the server closes, ms. */
-const GRACE = 10_000;
+import { drainOf } from './drain.js';
 
 export interface Listening {
   /** The port that was bound: the one asked for, or a free one where that was 0. */
   port: number;
-  /** Takes no new connections, lets requests in flight end (at most 10 s), closes idle connections at once. */
-  close(): Promise<void>;
+  /** Serves on for `delay` ms (none: 0), then takes nothing new and lets requests in flight end, at most 10 s. */
+  close(delay?: number): Promise<void>;
 }
 
 /** @throws the system's error (`EADDRINUSE`, `EACCES`) where the port cannot be had */
@@ -20,7 +18,6 @@ export async function listen<State, Ctx>(
   config: Pick<Config, 'host' | 'port' | 'allowedNetworks' | 'trustedProxies'>,
 ): Promise<Listening> {
   const handle = app.callback();
-  const open = new Set<ServerResponse>();
   const server = createServer(
     // A slow or silent client costs no more than this; idle connections outlive a proxy's usual 60 s.
     {
@@ -36,8 +33,6 @@ export async function listen<State, Ctx>(
         refuse(response, 400, 'Bad Request', 'HTTP/1.1 asks for a Host header (RFC 9112, section 3.2).');
         return;
       }
-      open.add(response);
-      response.once('close', () => open.delete(response));
       void handle(request, response);
     },
   );
@@ -45,15 +40,12 @@ export async function listen<State, Ctx>(
   server.on('checkExpectation', (_request, response: ServerResponse) => {
     refuse(response, 417, 'Expectation Failed', 'The only expectation that is met is 100-continue.');
   });
+  const drain = drainOf(server);
   guardSocket(server, config.allowedNetworks, config.trustedProxies);
   await bound(server, config);
   return {
     port: (server.address() as AddressInfo).port,
-    close: () => {
-      // A client that keeps its connection would keep us waiting: it is told to let go.
-      for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close');
-      return drained(server);
-    },
+    close: (delay = 0) => drain(delay),
   };
 }
 
@@ -64,17 +56,6 @@ function bound(server: Server, { host, port }: Pick<Config, 'host' | 'port'>): P
       server.off('error', reject);
       resolve();
     });
-  });
-}
-
-function drained(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const deadline = setTimeout(() => server.closeAllConnections(), GRACE);
-    server.close(() => {
-      clearTimeout(deadline);
-      resolve();
-    });
-    server.closeIdleConnections();
   });
 }
 

@@ -117,6 +117,7 @@ async function placeStack(env: NodeJS.ProcessEnv, settings: Environment): Promis
       TEMPORAL_ADDRESS: `127.0.0.1:${ports.temporal}`,
       TEMPORAL_NAMESPACE: settings.TEMPORAL_NAMESPACE,
       ALLOW_PRIVATE_RECEIVERS: env.ALLOW_PRIVATE_RECEIVERS || 'true',
+      SHUTDOWN_DELAY: env.SHUTDOWN_DELAY || '0s',
       ...(metrics !== undefined && { METRICS_PORT: String(await placePort('METRICS_PORT', metrics, host)) }),
     },
   };

@@ -88,12 +88,17 @@ function groupByEvent<Row extends { eventId: string }>(rows: readonly Row[]): Ma
   return groups;
 }
 
+/** Deliveries are locked in the order of their ids, here and in releaseClaims, as a cancellation does (disable-endpoint.ts): none waits for the other in a ring. */
 const CLAIM_FIRST = `
+with free as materialized (
+  select id from deliveries
+   where event_id = any($1::uuid[]) and status = 'pending' and attempt_count = 0 and owner is null
+     and (attempting_until is null or attempting_until <= now())
+   order by id for no key update
+)
 update deliveries d set attempting_until = now() + $2::int * interval '1 second'
-  from webhook_endpoints e
- where d.event_id = any($1::uuid[]) and e.id = d.endpoint_id and e.enabled and e.deleted_at is null
-   and d.status = 'pending' and d.attempt_count = 0 and d.owner is null
-   and (d.attempting_until is null or d.attempting_until <= now())
+  from free f, webhook_endpoints e
+ where d.id = f.id and e.id = d.endpoint_id and e.enabled and e.deleted_at is null
 returning d.event_id as "eventId", d.id as "deliveryId", d.endpoint_id as "endpointId", e.url,
           e.secret_envelope as "secretEnvelope"`;
 
@@ -103,7 +108,11 @@ export async function releaseClaims(db: Handle, deliveryIds: readonly string[]):
 }
 
 const RELEASE_CLAIMS = `
-update deliveries set attempting_until = null where id = any($1::uuid[]) and attempt_count = 0 and owner is null`;
+with held as materialized (
+  select id from deliveries where id = any($1::uuid[]) and attempt_count = 0 and owner is null
+   order by id for no key update
+)
+update deliveries d set attempting_until = null from held h where d.id = h.id`;
 
 /** Whether an endpoint is there and enabled. */
 export async function isEndpointActive(db: Handle, endpointId: string): Promise<boolean> {

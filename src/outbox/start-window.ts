@@ -4,35 +4,36 @@
  * would be ahead of everybody's next retry.
  */
 export class StartWindow {
-  readonly #clients = new Map<string, { waiting: number; movedAt: number }>();
+  /** When each was started, the oldest first. */
+  readonly #waiting = new Map<string, number[]>();
 
-  /** @param stalled after so long with no activity the count is forgotten, ms: another worker may have had them */
+  /** @param forgotten after so long one no longer counts, ms: another worker had it, or it came to nothing */
   constructor(
     private readonly size: number,
-    private readonly stalled: number,
+    private readonly forgotten: number,
   ) {}
 
   hasRoom(clientId: string, now: number): boolean {
-    const client = this.#clients.get(clientId);
-    return !client || client.waiting < this.size || now - client.movedAt > this.stalled;
+    const waiting = this.#waiting.get(clientId);
+    if (!waiting) return true;
+    while (waiting[0] !== undefined && now - waiting[0] > this.forgotten) waiting.shift();
+    if (waiting.length === 0) this.#waiting.delete(clientId);
+    return waiting.length < this.size;
   }
 
   started(clientId: string, attempts: number, now: number): void {
     if (attempts === 0) return;
-    const known = this.#clients.get(clientId);
-    const client = known && now - known.movedAt <= this.stalled ? known : { waiting: 0, movedAt: now };
-    client.waiting += attempts;
-    this.#clients.set(clientId, client);
+    const waiting = this.#waiting.get(clientId) ?? [];
+    for (let i = 0; i < attempts; i++) waiting.push(now);
+    this.#waiting.set(clientId, waiting);
   }
 
-  /** So many have come. Whether that makes room. */
-  came(clientId: string, attempts: number, now: number): boolean {
-    const client = this.#clients.get(clientId);
-    if (!client) return false;
-    const wasFull = client.waiting >= this.size;
-    client.waiting -= attempts;
-    client.movedAt = now;
-    if (client.waiting <= 0) this.#clients.delete(clientId);
-    return wasFull && client.waiting < this.size;
+  /** One has come. Whether that makes room. */
+  came(clientId: string): boolean {
+    const waiting = this.#waiting.get(clientId);
+    if (!waiting) return false;
+    waiting.shift();
+    if (waiting.length === 0) this.#waiting.delete(clientId);
+    return waiting.length === this.size - 1;
   }
 }

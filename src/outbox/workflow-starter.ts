@@ -22,7 +22,7 @@ const GIVE_WAY = 250;
 const RETRY_DELAY = 1_000;
 /** Attempts of one client that wait in Temporal at once: the dev server makes some fifty a second. */
 const WINDOW = 20;
-const STALLED_AFTER = 10_000;
+const FORGOTTEN_AFTER = 10_000;
 /** What finds no room in memory either comes again after so long, s. */
 const PUT_OFF = 5;
 
@@ -43,7 +43,7 @@ export interface WorkflowStarterOptions {
  */
 export class WorkflowStarter {
   readonly #urgent = new StartQueue(URGENT_CAPACITY);
-  readonly #window = new StartWindow(WINDOW, STALLED_AFTER);
+  readonly #window = new StartWindow(WINDOW, FORGOTTEN_AFTER);
   /** Leased to this process, with no room in memory. */
   #overflow: string[] = [];
   /** Something has come since the round began. */
@@ -68,7 +68,7 @@ export class WorkflowStarter {
 
   /** An activity of this client has come: that attempt waits in Temporal no more. */
   came(clientId: string): void {
-    if (this.#window.came(clientId, 1, performance.now())) this.#look();
+    if (this.#window.came(clientId)) this.#look();
   }
 
   /** Looks into the table at once. */

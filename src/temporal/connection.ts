@@ -19,14 +19,19 @@ export function lazyClient(temporal: TemporalConfig): Client {
   return new Client({ connection: Connection.lazy(connectionOptions(temporal)), namespace: temporal.namespace });
 }
 
-/** Whether Temporal answers within `timeout` ms and knows the namespace. */
-export async function isReachable(client: Client, namespace: string, timeout = 2_000): Promise<boolean> {
+const NOT_FOUND = 5;
+
+/** Whether what Temporal has answered is that it does not know the namespace. */
+export const isNamespaceMissing = (error: unknown): boolean => (error as { code?: unknown }).code === NOT_FOUND;
+
+/** `ok`, or in a word why Temporal cannot be used: looks for the namespace for at most `timeout` ms. */
+export async function temporalState(client: Client, namespace: string, timeout = 2_000): Promise<string> {
   try {
     await client.connection.withDeadline(Date.now() + timeout, () =>
       client.connection.workflowService.describeNamespace({ namespace }),
     );
-    return true;
-  } catch {
-    return false;
+    return 'ok';
+  } catch (error) {
+    return isNamespaceMissing(error) ? `no namespace ${namespace}` : 'unreachable';
   }
 }

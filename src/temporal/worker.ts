@@ -6,7 +6,7 @@ import { type NativeConnection, Worker } from '@temporalio/worker';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import type { Config } from '../config.js';
 import type { Log } from '../telemetry/log.js';
-import { connectWorker } from './connection.js';
+import { connectWorker, isNamespaceMissing } from './connection.js';
 import { installRuntime } from './runtime.js';
 
 const RECONNECT_FIRST = 500;
@@ -56,17 +56,20 @@ export class TemporalWorker {
   }
 
   async #run(): Promise<void> {
-    const { measured, log } = this.options;
+    const { measured, log, temporal } = this.options;
     await installRuntime(log, measured);
     let delay = RECONNECT_FIRST;
     while (!this.#stop.signal.aborted) {
       let connection: NativeConnection | undefined;
       try {
-        connection = await connectWorker(this.options.temporal);
+        connection = await connectWorker(temporal);
         await this.#serve(connection);
         delay = RECONNECT_FIRST;
       } catch (error) {
-        log.warn({ err: error }, `Temporal is away; tried again in ${delay} ms`);
+        const what = isNamespaceMissing(error)
+          ? `Temporal has no namespace ${temporal.namespace}; run transfer-service migrate`
+          : 'Temporal is away';
+        log.warn({ err: error }, `${what}; tried again in ${delay} ms`);
         delay = Math.min(delay * 2, RECONNECT_LONGEST);
       } finally {
         this.#connected = undefined;
@@ -79,6 +82,8 @@ export class TemporalWorker {
 
   async #serve(connection: NativeConnection): Promise<void> {
     const { namespace } = this.options.temporal;
+    // Asked first: the worker's own check does not say in a way that can be told apart what is missing.
+    await connection.workflowService.describeNamespace({ namespace });
     const worker = await Worker.create({
       connection,
       namespace,

@@ -47,7 +47,7 @@ describe("Temporal's state makes only a worker unready", () => {
     const url = await listenOn(
       0,
       [],
-      readinessOf({ config, database }, () => undefined, needsTemporal),
+      readinessOf({ config, database }, () => undefined, needsTemporal, new Promise(() => {})),
     );
     const reply = await fetch(`${url}/readyz`);
     const { checks } = (await reply.json()) as Readiness;

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import Koa from 'koa';
@@ -58,9 +60,29 @@ describe('close', () => {
     await closed;
   });
 
-  it('does not wait for an idle connection', async () => {
+  it('waits for no connection that is idle, or was never used', async () => {
     await (await fetch(`http://127.0.0.1:${server.port}/`)).text();
+    const unused = connect(server.port, '127.0.0.1');
+    await once(unused, 'connect');
     await server.close();
+    // Less than a request in flight is given.
+  }, 8_000);
+
+  it('first serves on for as long as it is told, and asks every client to let its connection go', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const get = async () => {
+      const [reply] = await once(request({ agent, host: '127.0.0.1', port: server.port }).end(), 'response');
+      reply.resume();
+      await once(reply, 'end');
+      return [reply.statusCode, reply.headers.connection];
+    };
+    expect(await get()).toEqual([200, 'keep-alive']);
+    void server.close(3_600_000);
+    // On the connection that was kept, then on a new one.
+    expect(await get()).toEqual([200, 'close']);
+    expect(await get()).toEqual([200, 'close']);
+    await server.close();
+    await expect(get()).rejects.toThrow('ECONNREFUSED');
   });
 });
 

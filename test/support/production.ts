@@ -24,7 +24,7 @@ export async function startProduction(settings: Record<string, string> = {}): Pr
     const { PATH, HOME } = process.env;
     const child = spawn(process.execPath, ['dist/src/cli.js', role], {
       env: { PATH, HOME, ...env, ...more },
-      stdio: ['ignore', 'pipe', process.env.DEBUG_D ? await_log(role) : 'ignore'],
+      stdio: ['ignore', 'pipe', 'ignore'],
     });
     processes.push(child);
     return child;
@@ -52,7 +52,3 @@ export async function startProduction(settings: Record<string, string> = {}): Pr
     stop,
   };
 }
-
-import { openSync } from 'node:fs';
-
-const await_log = (role: string) => openSync(`/tmp/D/${role}.log`, 'a');

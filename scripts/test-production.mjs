@@ -1,0 +1,32 @@
+// `npm run test:production`: the tests of whole stacks on what production runs on, Temporal's server on Postgres, and the
+// rolling restart in its long form. Arguments are Jest's.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { startTemporalOnPostgres } from './temporal-on-postgres/start.mjs';
+
+const SUITES = 'test/system/(delivery|story|roles|rolling|crash|kills|failpoints|isolation)\\.test';
+
+const folder = mkdtempSync(join(tmpdir(), 'transfer-service-production-'));
+const cacheDir =
+  process.env.CACHE_DIR || join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'transfer-service');
+try {
+  const progress = (line) => process.stderr.write(`${line}\n`);
+  const temporal = await startTemporalOnPostgres({ folder, cacheDir, progress });
+  const asked = process.argv.slice(2);
+  const child = spawn('npx', ['jest', '--runInBand', ...(asked.length > 0 ? asked : [SUITES])], {
+    stdio: 'inherit',
+    env: {
+      ...{ ROLLING_ROUNDS: '3', ROLLING_RATE: '40', ...process.env },
+      NODE_OPTIONS: '--experimental-vm-modules',
+      PATH: `${temporal.bin}${delimiter}${process.env.PATH}`,
+    },
+  });
+  const [code] = await once(child, 'exit');
+  process.exitCode = code ?? 1;
+  await temporal.stop();
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,106 @@
+import { Agent, createServer, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** A load balancer as production has one. */
+export interface Balancer {
+  url: string;
+  /** How many upstreams it counts as ready. */
+  ready(): number;
+  /** Requests that it had to answer itself, and why: what a client would see as a 502. */
+  failures: string[];
+  close(): Promise<void>;
+}
+
+const HEALTH_INTERVAL = 50;
+
+/**
+ * Round robin over the APIs at these ports of 127.0.0.1, over connections that it keeps. An API is out while its /readyz is
+ * not 200. Only a request that found nobody listening is tried elsewhere: another may have been served.
+ */
+export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 });
+  const ready = new Set<number>();
+  /** What each answered to the last check. */
+  const said = new Map<number, string>();
+  const failures: string[] = [];
+  const closed = new AbortController();
+  let turn = 0;
+
+  const watch = async (port: number) => {
+    while (!closed.signal.aborted) {
+      const { status, body } = await send(false, port, { method: 'GET', path: '/readyz' }).catch(
+        ({ message }: Error) => ({ status: 0, body: message }),
+      );
+      said.set(port, `${status} ${body}`);
+      if (status === 200) ready.add(port);
+      else ready.delete(port);
+      await sleep(HEALTH_INTERVAL, undefined, { signal: closed.signal }).catch(() => undefined);
+    }
+  };
+  for (const port of ports) void watch(port);
+
+  const forward = async (incoming: IncomingMessage): Promise<Reply> => {
+    const { method = '', url: path = '' } = incoming;
+    const body = await buffer(incoming);
+    for (;;) {
+      const [port] = [...ready].sort().slice(turn++ % Math.max(1, ready.size));
+      if (port === undefined) throw new Error(`nobody is ready: ${[...said.values()]}`);
+      try {
+        return await send(agent, port, { method, path, headers: withoutHops(incoming.headers), body });
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED') throw error;
+        ready.delete(port);
+      }
+    }
+  };
+  const server = createServer((incoming, response) => {
+    forward(incoming).then(
+      ({ status, headers, body }) => response.writeHead(status, withoutHops(headers)).end(body),
+      (error: Error) => {
+        failures.push(`${incoming.method} ${incoming.url}: ${error.message}`);
+        response.writeHead(502).end();
+      },
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ready: () => ready.size,
+    failures,
+    async close() {
+      closed.abort();
+      agent.destroy();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+interface Reply {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+function send(
+  agent: Agent | false,
+  port: number,
+  { body, ...options }: { method: string; path: string; headers?: IncomingHttpHeaders; body?: Buffer },
+): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ agent, host: '127.0.0.1', port, ...options });
+    outgoing.once('error', reject);
+    outgoing.once('response', (response) => {
+      const { statusCode: status = 0, headers } = response;
+      buffer(response).then((body) => resolve({ status, headers, body }), reject);
+    });
+    outgoing.end(body);
+  });
+}
+
+/** Without what holds for one connection alone (RFC 9110, section 7.6.1). */
+function withoutHops({ connection, 'keep-alive': _, 'transfer-encoding': __, ...headers }: IncomingHttpHeaders) {
+  return headers;
+}

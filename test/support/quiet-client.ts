@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Caller, must } from './caller.js';
+import { readDelivered } from './delivered.js';
+import { makeTransfers } from './load.js';
+import { type RawReceiver, startRawReceiver } from './raw-receiver.js';
+import { SECRET } from './transfers.js';
+import { waitFor } from './wait-for.js';
+
+/** How long each took, ms: from the API's answer to the first arrival, and from a failed first attempt to the immediate retry. */
+export interface Delays {
+  first: number[];
+  retry: number[];
+}
+
+/** A client with a steady trickle of events, one receiver that takes each at once, and one that refuses each once. */
+export class QuietClient {
+  readonly #arrivals = new Map<string, number[]>();
+
+  private constructor(
+    private readonly call: Caller,
+    private readonly receivers: RawReceiver[],
+  ) {}
+
+  static async start(call: Caller): Promise<QuietClient> {
+    const receivers: RawReceiver[] = [];
+    const quiet = new QuietClient(call, receivers);
+    for (const refuses of [false, true]) {
+      const receiver = await startRawReceiver((socket, number) => {
+        const { transferId } = readDelivered(receivers[Number(refuses)]?.requests[number - 1] ?? '', SECRET);
+        const times = quiet.#arrivals.get(`${transferId} ${refuses}`) ?? [];
+        quiet.#arrivals.set(`${transferId} ${refuses}`, [...times, performance.now()]);
+        socket.write(`HTTP/1.1 ${refuses && times.length === 0 ? 503 : 204} x\r\nContent-Length: 0\r\n\r\n`);
+      });
+      receivers.push(receiver);
+      await must(call('POST', '/webhook-endpoints', { url: receiver.url, secret: SECRET }));
+    }
+    return quiet;
+  }
+
+  /** So many changes of status, one every `interval` ms. */
+  async trickle(count: number, interval: number): Promise<Delays> {
+    const ids = await makeTransfers(this.call, count);
+    const answered = new Map<string, number>();
+    for (const id of ids) {
+      const began = performance.now();
+      await must(this.call('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' }));
+      answered.set(id, performance.now());
+      await sleep(Math.max(0, interval - (performance.now() - began)));
+    }
+    const timesOf = (id: string, refuses: boolean) => this.#arrivals.get(`${id} ${refuses}`) ?? [];
+    await waitFor(
+      'all deliveries and retries of the quiet client',
+      () => ids.every((id) => timesOf(id, false).length >= 1 && timesOf(id, true).length >= 2),
+      60_000,
+    );
+    const delay = (from = Number.NaN, to = Number.NaN) => Math.max(0, to - from);
+    return {
+      first: ids.flatMap((id) => [true, false].map((refuses) => delay(answered.get(id), timesOf(id, refuses)[0]))),
+      retry: ids.map((id) => delay(...(timesOf(id, true) as [number, number]))),
+    };
+  }
+
+  async close(): Promise<void> {
+    for (const receiver of this.receivers) await receiver.close();
+  }
+}
+
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN);
+}

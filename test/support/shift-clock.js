@@ -1,0 +1,24 @@
+// Loaded by `--import` into a process under test: its wall clock is CLOCK_AHEAD ms ahead of the machine's, and moves to
+// what it is sent over the IPC channel. Only the wall clock, as when somebody sets it: timers and performance.now() go on.
+import { isMainThread } from 'node:worker_threads';
+
+let ahead = Number(process.env.CLOCK_AHEAD ?? 0);
+const Real = Date;
+
+// Workflow threads have Temporal's time in any case.
+if (isMainThread) {
+  globalThis.Date = class extends Real {
+    constructor(...args) {
+      super(...(args.length === 0 ? [Real.now() + ahead] : args));
+    }
+
+    static now() {
+      return Real.now() + ahead;
+    }
+  };
+  process.on('message', (message) => {
+    ahead = message.ahead;
+    process.send('set');
+  });
+  process.channel?.unref();
+}
