@@ -11,10 +11,11 @@ import { makeLocalDir } from '../support/local-dir.js';
 import { seededRandom } from '../support/random.js';
 import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
 import { killPart, type ServiceProcess, startService } from '../support/service-process.js';
-import { SECRET, transferRequest } from '../support/transfers.js';
+import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// The table of crashes in design.md, on the real stack. One LOCAL_DIR all the way: what a test leaves, the next finds.
+// The embedded stack in one process when a part of it ends: what clients see meanwhile. (kills.test.ts: production's shape;
+// failpoints.test.ts: between any two steps.) One LOCAL_DIR all the way: what a test leaves, the next finds.
 
 const CHANGES = 200;
 const place = makeLocalDir();
@@ -48,28 +49,6 @@ test('SIGTERM under load: exit code 0, nothing left running, and no acknowledged
   expect([parts?.postgres, parts?.temporal].map((part) => part && isRunning(part))).toEqual([false, false]);
 
   service = await startService(place.path);
-  await expectNothingLost(ids, changes.acknowledged);
-}, 120_000);
-
-test('kill -9 of the service under load: every acknowledged change is delivered, and its keys can be used again', async () => {
-  const ids = await makeTransfers(service.client, CHANGES);
-  const changes = changeAll(service.client, ids, 'PROCESSING');
-  const create = (key: string) =>
-    service.client('POST', '/transfers', transferRequest({ reference: key }), { 'Idempotency-Key': key });
-  const keys = Array.from({ length: 100 }, (_, i) => `killed-${i}`);
-  const creating = atOnce(8, keys, async (key) => void (await create(key).catch(() => undefined)));
-  const moment = somewhere();
-  await waitFor('some changes', () => changes.acknowledged.length >= moment);
-  await service.kill();
-  await Promise.all([changes.done, creating]);
-
-  service = await startService(place.path);
-  await atOnce(8, keys, async (key) => {
-    const { status, body } = await create(key);
-    expect(status).toBe(201);
-    const made = (await must(service.client('GET', `/transfers?reference=${key}`))).data;
-    expect(made.map(({ id }: { id: string }) => id)).toEqual([body.id]);
-  });
   await expectNothingLost(ids, changes.acknowledged);
 }, 120_000);
 

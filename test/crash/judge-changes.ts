@@ -1,0 +1,31 @@
+import type { Asked } from './load.js';
+import type { Record } from './record.js';
+
+/** Whether what clients were told is what has become of their changes. That each event arrived, judge-record.ts says. */
+export function judgeChanges(
+  { created, asked }: { created: readonly string[]; asked: readonly Asked[] },
+  record: Record,
+) {
+  const made = new Map<string, number>();
+  for (const { transfer, body } of record.events) {
+    const { data } = JSON.parse(body) as { data: { status: string } };
+    const change = `${transfer} ${data.status}`;
+    made.set(change, (made.get(change) ?? 0) + 1);
+  }
+  const faults: string[] = [];
+  const known = new Set(created);
+  for (const id of record.transfers) if (!known.delete(id)) faults.push(`a transfer that its key made twice: ${id}`);
+  for (const id of known) faults.push(`a transfer that was acknowledged and is not there: ${id}`);
+  let acknowledged = 0;
+  let madeUnacknowledged = 0;
+  for (const { transfer, to, answer, keyed } of asked) {
+    const change = `${transfer} ${to}`;
+    const events = made.get(change) ?? 0;
+    if (answer === 200) acknowledged++;
+    else if (events > 0) madeUnacknowledged++;
+    if (answer === 200 && events === 0) faults.push(`acknowledged, but there is no event: ${change}`);
+    if (events > 1) faults.push(`${events} events for one change: ${change}`);
+    if (answer !== 200 && (keyed || ![0, 503].includes(answer))) faults.push(`answered ${answer}: ${change}`);
+  }
+  return { faults, acknowledged, madeUnacknowledged };
+}

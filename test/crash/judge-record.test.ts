@@ -1,0 +1,90 @@
+import { expect, test } from '@jest/globals';
+import { judgeChanges } from './judge-changes.js';
+import { judgeRecord } from './judge-record.js';
+import type { Arrival } from './receiver.js';
+import type { AttemptRow, DeliveryRow, Record } from './record.js';
+
+// Who judges the crash runs must see every kind of loss; a run that finds nothing says nothing otherwise.
+
+const body = JSON.stringify({ data: { status: 'SENT' } });
+const attempt = (n: number, fields: Partial<AttemptRow> = {}): AttemptRow => {
+  return { delivery: 'd', number: n, trigger: 'schedule', t: `t${n}`, responseStatus: 500, error: 'status', ...fields };
+};
+const success = { responseStatus: 204, error: null };
+const arrival = (n: number, fields: Partial<Arrival> = {}): Arrival => {
+  const told = { path: '/in', event: 'e', transfer: 'x', status: 'SENT' };
+  return { ...told, t: `t${n}`, body, rightlySigned: true, answered: 500, ...fields };
+};
+const delivery: DeliveryRow = {
+  id: 'd',
+  event: 'e',
+  path: '/in',
+  status: 'succeeded',
+  attemptCount: 2,
+  ladderStart: 0,
+};
+const record: Record = {
+  transfers: ['x'],
+  events: [{ id: 'e', transfer: 'x', body, outbox: 'done' }],
+  deliveries: [delivery],
+  attempts: [attempt(1), attempt(2, success)],
+  halfChanged: [],
+  undirected: [],
+};
+const arrivals = [arrival(1), arrival(2, { answered: 204 })];
+
+test('a true record has no fault', () => {
+  expect(judgeRecord(record, arrivals, 3)).toEqual({ faults: [], unrecorded: 0, duplicates: 0 });
+});
+
+test('what arrived and is not recorded is counted, and a second success is a duplicate', () => {
+  const lost = arrival(9, { answered: 204 });
+  expect(judgeRecord(record, [...arrivals, lost], 3)).toEqual({ faults: [], unrecorded: 1, duplicates: 1 });
+});
+
+const withDelivery = (fields: Partial<DeliveryRow>) => ({ ...record, deliveries: [{ ...delivery, ...fields }] });
+
+test.each<[string, Record, Arrival[]]>([
+  ['half a change', { ...record, halfChanged: ['x'] }, arrivals],
+  ['an event with no delivery', { ...record, undirected: ['e'] }, arrivals],
+  ['an event in the outbox', { ...record, events: [{ id: 'e', transfer: 'x', body, outbox: 'start' }] }, arrivals],
+  ['a wrong signature', record, [arrival(1, { rightlySigned: false }), ...arrivals.slice(1)]],
+  ['another body', record, [arrival(1, { body: '{}' }), ...arrivals.slice(1)]],
+  ['an event that nobody made', record, [...arrivals, arrival(3, { event: 'ghost' })]],
+  ['a pending delivery', withDelivery({ status: 'pending' }), arrivals],
+  ['a gap between attempts', { ...record, attempts: [attempt(2, success)] }, arrivals],
+  ['an attempt that is not counted', withDelivery({ attemptCount: 1 }), arrivals],
+  ['an attempt that the receiver never saw', record, arrivals.slice(1)],
+  ['another answer than the receiver’s', record, [arrival(1, { answered: 503 }), ...arrivals.slice(1)]],
+  ['success with no attempt', { ...record, attempts: [attempt(1), attempt(2)] }, [arrival(1), arrival(2)]],
+  ['failure in spite of a success', withDelivery({ status: 'failed' }), arrivals],
+  [
+    'failure before the ladder’s end',
+    { ...withDelivery({ status: 'failed' }), attempts: [attempt(1), attempt(2)] },
+    [arrival(1), arrival(2)],
+  ],
+])('%s is found', (_, changed, seen) => {
+  expect(judgeRecord(changed, seen, 3).faults).not.toEqual([]);
+});
+
+test.each([
+  ['acknowledged and not made', { transfer: 'y', to: 'SENT', answer: 200, keyed: false }],
+  ['refused for no reason', { transfer: 'x', to: 'SENT', answer: 500, keyed: false }],
+  ['refused though it was made with its key', { transfer: 'x', to: 'SENT', answer: 409, keyed: true }],
+])('%s is found', (_, asked) => {
+  expect(judgeChanges({ created: ['x'], asked: [asked] }, record).faults).not.toEqual([]);
+});
+
+test('a transfer that is lost, or that a repeated key made again, is found', () => {
+  expect(judgeChanges({ created: ['x', 'y'], asked: [] }, record).faults).toHaveLength(1);
+  expect(judgeChanges({ created: [], asked: [] }, record).faults).toHaveLength(1);
+});
+
+test('a change with no answer may be there or not', () => {
+  const asked = ['x', 'y'].map((transfer) => ({ transfer, to: 'SENT', answer: 0, keyed: false }));
+  expect(judgeChanges({ created: ['x'], asked }, record)).toEqual({
+    faults: [],
+    acknowledged: 0,
+    madeUnacknowledged: 1,
+  });
+});

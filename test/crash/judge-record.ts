@@ -1,0 +1,86 @@
+import type { Arrival } from './receiver.js';
+import type { AttemptRow, DeliveryRow, Record } from './record.js';
+
+export interface Judgement {
+  /** What is lost or untrue, a line each. */
+  faults: string[];
+  /** Requests that arrived but that no attempt records: what died between the POST and its record. */
+  unrecorded: number;
+  /** 2xx answers beyond the first to one delivery that nobody asked for: what a receiver sees twice. */
+  duplicates: number;
+}
+
+/** Compares the record with what the receiver saw, once it is quiet. @param rungs how many attempts a ladder has */
+export function judgeRecord(record: Record, arrivals: readonly Arrival[], rungs: number): Judgement {
+  const faults: string[] = [];
+  const fault = (what: string, id: string) => faults.push(`${what}: ${id}`);
+  for (const id of record.halfChanged) fault('a transfer whose status, history and events do not agree', id);
+  for (const id of record.undirected) fault('an event with no delivery for an endpoint that was enabled', id);
+  for (const { id, outbox } of record.events)
+    if (outbox !== 'done') fault(`an event left in the outbox (${outbox})`, id);
+
+  const bodies = new Map(record.events.map(({ id, body }) => [id, body]));
+  for (const arrival of arrivals) {
+    if (!arrival.rightlySigned) fault('a wrong signature', arrival.event);
+    if (arrival.body !== bodies.get(arrival.event)) fault('a body that is not the event’s', arrival.event);
+  }
+
+  const attemptsOf = groupBy(record.attempts, ({ delivery }) => delivery);
+  const arrivalsOf = groupBy(arrivals, ({ path, event }) => `${path} ${event}`);
+  let unrecorded = 0;
+  let duplicates = 0;
+  for (const delivery of record.deliveries) {
+    const attempts = attemptsOf.get(delivery.id) ?? [];
+    const seen = arrivalsOf.get(`${delivery.path} ${delivery.event}`) ?? [];
+    for (const what of faultsOf(delivery, attempts, seen, rungs)) fault(what, delivery.id);
+    const recorded = new Set(attempts.map(({ t }) => t));
+    unrecorded += seen.filter(({ t }) => !recorded.has(t)).length;
+    const askedFor = attempts.filter(({ trigger, error }) => error === null && trigger !== 'schedule').length;
+    duplicates += Math.max(0, seen.filter(isSuccess).length - Math.max(1, askedFor + 1));
+  }
+  return { faults, unrecorded, duplicates };
+}
+
+function* faultsOf(
+  { status, attemptCount, ladderStart }: DeliveryRow,
+  attempts: readonly AttemptRow[],
+  seen: readonly Arrival[],
+  rungs: number,
+): Generator<string> {
+  if (status === 'pending') yield 'a delivery that is pending still';
+  if (attempts.length !== attemptCount || attempts.some(({ number }, i) => number !== i + 1)) {
+    yield `attempts ${attempts.map(({ number }) => number)} of ${attemptCount}`;
+  }
+  const byTime = new Map(seen.map((arrival) => [arrival.t, arrival]));
+  for (const { number, t, responseStatus, error } of attempts) {
+    const arrival = byTime.get(t);
+    if (responseStatus !== null && responseStatus !== arrival?.answered) {
+      yield `attempt ${number} records ${responseStatus}, the receiver ${arrival ? `answered ${arrival.answered}` : 'saw nothing'}`;
+    }
+    if ((error === null) !== (responseStatus !== null && responseStatus < 300)) {
+      yield `attempt ${number} records ${responseStatus} and ${error}`;
+    }
+  }
+  const succeeded = attempts.some(({ error }) => error === null);
+  const succeededOnLadder = attempts.some(({ error, number }) => error === null && number > ladderStart);
+  if (status === 'succeeded' && !succeeded) yield 'succeeded, with no attempt that did';
+  if (status === 'succeeded' && !seen.some(isSuccess)) yield 'succeeded, but the receiver never gave a 2xx';
+  if (status === 'failed' && succeededOnLadder) yield 'failed, with an attempt that succeeded';
+  const gone = attempts.at(-1)?.responseStatus === 410;
+  if (status === 'failed' && !gone && attemptCount - ladderStart < rungs) {
+    yield `failed after ${attemptCount - ladderStart} attempts of ${rungs}`;
+  }
+}
+
+const isSuccess = ({ answered }: Arrival) => answered !== null && answered >= 200 && answered < 300;
+
+function groupBy<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<string, Row[]> {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    const group = groups.get(key);
+    if (group) group.push(row);
+    else groups.set(key, [row]);
+  }
+  return groups;
+}

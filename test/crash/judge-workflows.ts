@@ -1,0 +1,37 @@
+import type { Client } from '@temporalio/client';
+import type { Record } from './record.js';
+
+/** What an event or an attempt is carried by. */
+const OURS = new Set(['deliverEvent', 'retryDelivery', 'recoverEndpoint']);
+
+export function runningWorkflows(temporal: Client): Promise<number> {
+  const types = [...OURS].map((type) => `'${type}'`).join();
+  const query = `ExecutionStatus = 'Running' and WorkflowType in (${types})`;
+  return temporal.workflow.count(query).then(({ count }) => count);
+}
+
+/**
+ * Once it is quiet: no workflow runs, each event has its one, and those that failed did so for an exhausted ladder.
+ * @param rungs how many attempts a ladder has
+ */
+export async function judgeWorkflows(temporal: Client, record: Record, rungs: number): Promise<string[]> {
+  const faults: string[] = [];
+  const exhausted = new Set(
+    record.deliveries
+      .filter(({ status, attemptCount }) => status === 'failed' || attemptCount >= rungs)
+      .map(({ event }) => event),
+  );
+  const known = new Map<string, number>();
+  for await (const { workflowId, type, status } of temporal.workflow.list({ pageSize: 1_000 })) {
+    if (!OURS.has(type)) continue;
+    known.set(workflowId, (known.get(workflowId) ?? 0) + 1);
+    // A workflow of a recovered delivery is named after that delivery.
+    const wellFailed = status.name === 'FAILED' && (exhausted.has(workflowId) || workflowId.startsWith('recover-'));
+    if (status.name !== 'COMPLETED' && !wellFailed) faults.push(`a ${type} that is ${status.name}: ${workflowId}`);
+  }
+  for (const { id } of record.events) {
+    const count = known.get(id) ?? 0;
+    if (count !== 1) faults.push(`an event with ${count} workflows: ${id}`);
+  }
+  return faults;
+}

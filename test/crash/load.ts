@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Caller } from '../support/caller.js';
+import { transferRequest } from '../support/transfers.js';
+
+/** A change of status that was asked for, and what was answered; 0: nothing. */
+export interface Asked {
+  transfer: string;
+  to: string;
+  answer: number;
+  /** With an Idempotency-Key, and asked again until it was answered. */
+  keyed: boolean;
+}
+
+export interface Load {
+  /** Transfers that were made: each by one key, asked again until it was answered. */
+  created: string[];
+  asked: Asked[];
+  /** How often each status was answered, to anything. */
+  answers: Record<number, number>;
+  /** Begins nothing more, and waits for what is under way. */
+  stop(): Promise<void>;
+}
+
+const PATH_OF_A_TRANSFER = ['PROCESSING', 'SENT', 'COMPLETED'];
+const KEYED = 0.3;
+const AT_ONCE = 100;
+
+/** About `rate` changes a second, as long as nobody stops it: transfers that are made and go some way through their states. */
+export function startLoad(clients: readonly Caller[], random: () => number, rate: number): Load {
+  const created: string[] = [];
+  const asked: Asked[] = [];
+  const answers: Record<number, number> = {};
+  const running = new Set<Promise<void>>();
+  const stopped = new AbortController();
+
+  const ask = async (call: Caller, path: string, body: unknown, key?: string) => {
+    const headers = key === undefined ? {} : { 'Idempotency-Key': key };
+    const { status, body: answer } = await call('POST', path, body, headers).catch(() => NO_ANSWER);
+    answers[status] = (answers[status] ?? 0) + 1;
+    return { status, id: answer?.id as string, code: answer?.code as string | undefined };
+  };
+  /** The same key makes it once, however often it is asked for. */
+  const askUntilAnswered = async (call: Caller, path: string, body: unknown) => {
+    const key = randomUUID();
+    for (let patience = 0; patience < 600; patience++) {
+      const answer = await ask(call, path, body, key);
+      if (![0, 503].includes(answer.status) && answer.code !== 'idempotency_key_in_use') return answer;
+      await sleep(200);
+    }
+    throw new Error(`no answer to ${path} in two minutes`);
+  };
+  const story = async (call: Caller) => {
+    const { id } = await askUntilAnswered(call, '/transfers', transferRequest());
+    created.push(id);
+    const steps = 1 + Math.floor(random() * PATH_OF_A_TRANSFER.length);
+    for (const to of PATH_OF_A_TRANSFER.slice(0, steps)) {
+      const keyed = random() < KEYED;
+      const path = `/sandbox/transfers/${id}/status`;
+      const { status: answer } = await (keyed ? askUntilAnswered : ask)(call, path, { status: to });
+      asked.push({ transfer: id, to, answer, keyed });
+      // Whether an unanswered change was made is for the judge to say: nothing is asked of that transfer again.
+      if (answer !== 200) return;
+      await sleep(100 * random());
+    }
+  };
+  const loop = async () => {
+    while (!stopped.signal.aborted) {
+      const call = clients[Math.floor(random() * clients.length)];
+      if (call && running.size < AT_ONCE) {
+        const one = story(call).finally(() => running.delete(one));
+        running.add(one);
+      }
+      // A story has two changes on average.
+      await sleep((2_000 / rate) * 2 * random(), undefined, { signal: stopped.signal }).catch(() => undefined);
+    }
+  };
+  const looping = loop();
+  return {
+    created,
+    asked,
+    answers,
+    async stop() {
+      stopped.abort();
+      await looping;
+      await Promise.all(running);
+    },
+  };
+}
+
+const NO_ANSWER = { status: 0, body: undefined };

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { pick, randomFrom } from '../support/random.js';
+import { type Behaviour, startReceiver } from './receiver.js';
+
+// The receiver as a process of its own (`fork`), bad by chance but good in the end: `node receiver-process.js SECRET SEED FAULTS`.
+// Paths tell how an endpoint behaves: `/faulty…` fails a few times and then answers 204, `/dead…` answers 500 until it is healed.
+
+const [secret = '', seed = '', faults = ''] = process.argv.slice(2);
+const HANGS = faults === 'with-hangs' ? 1.5 : 0;
+
+const FAILURES: readonly (readonly [Behaviour, number])[] = [
+  [500, 35],
+  [503, 10],
+  [302, 5],
+  ['reset', 20],
+  ['garbage', 15],
+  ['cut', 15],
+  // Each takes the service's whole 15 s.
+  ['hang', HANGS],
+];
+
+let healed = false;
+
+/** The same for one delivery whenever it is asked: how often it fails, how, and how slowly it succeeds. */
+function behave(path: string, event: string, n: number): Behaviour {
+  if (path.startsWith('/dead') && !healed) return 500;
+  const digest = createHash('sha256').update(`${seed} ${path} ${event}`).digest();
+  const random = randomFrom(digest.readUInt32BE());
+  const failures = pick(random, [
+    [0, 60],
+    [1, 25],
+    [2, 10],
+    [3, 5],
+  ] as const);
+  if (healed || n > failures) return random() < 0.1 ? { slowly: 2_500 * random() } : 204;
+  return pick(randomFrom(digest.readUInt32BE(4) + n), FAILURES);
+}
+
+const receiver = await startReceiver(secret, behave);
+process.send?.({ url: receiver.url });
+
+process.on('message', (question: 'heal' | 'arrivals') => {
+  if (question === 'heal') healed = true;
+  process.send?.(receiver.arrivals);
+});
+process.on('disconnect', () => process.exit());

@@ -1,0 +1,92 @@
+import pg from 'pg';
+
+/** What the database says after a run: the record that must be true. */
+export interface Record {
+  transfers: string[];
+  events: EventRow[];
+  deliveries: DeliveryRow[];
+  attempts: AttemptRow[];
+  /** Transfers whose status, history and events do not agree: half a change. */
+  halfChanged: string[];
+  /** Events that have no delivery for an endpoint that was enabled all the while. */
+  undirected: string[];
+}
+
+export interface EventRow {
+  id: string;
+  transfer: string;
+  body: string;
+  outbox: string;
+}
+
+export interface DeliveryRow {
+  id: string;
+  event: string;
+  /** Of the endpoint's URL. */
+  path: string;
+  status: 'pending' | 'succeeded' | 'failed' | 'cancelled';
+  attemptCount: number;
+  ladderStart: number;
+}
+
+export interface AttemptRow {
+  delivery: string;
+  number: number;
+  trigger: string;
+  t: string;
+  responseStatus: number | null;
+  error: string | null;
+}
+
+export async function readRecord(database: pg.Client): Promise<Record> {
+  const rows = async <Row>(text: string) => (await database.query(text)).rows as Row[];
+  return {
+    transfers: (await rows<{ id: string }>('select id from transfers')).map(({ id }) => id),
+    events: await rows<EventRow>(`select id, transfer_id as transfer, body, outbox::text from events order by id`),
+    deliveries: await rows<DeliveryRow>(
+      `select d.id, d.event_id as event, substring(e.url from '^[a-z]+://[^/]+(.*)$') as path, d.status::text,
+              d.attempt_count as "attemptCount", d.ladder_start as "ladderStart"
+         from deliveries d join webhook_endpoints e on e.id = d.endpoint_id order by d.id`,
+    ),
+    attempts: await rows<AttemptRow>(
+      `select delivery_id as delivery, number, trigger, t, response_status as "responseStatus", error
+         from attempts order by delivery_id, number`,
+    ),
+    halfChanged: (await rows<{ id: string }>(HALF_CHANGED)).map(({ id }) => id),
+    undirected: (await rows<{ id: string }>(UNDIRECTED)).map(({ id }) => id),
+  };
+}
+
+const HALF_CHANGED = `
+select t.id from transfers t
+  join lateral (select count(*) as changes, (array_agg(h.status order by h.position desc))[1] as last
+                  from transfer_status_history h where h.transfer_id = t.id) h on true
+ where t.status <> h.last or h.changes - 1 <> (select count(*) from events e where e.transfer_id = t.id)`;
+
+/** An enabling and a change at the same moment may come in either order: hence the seconds. */
+const UNDIRECTED = `
+select distinct e.id from events e
+  join webhook_endpoints w on w.client_id = e.client_id and w.enabled and w.enabled_at < e.created_at - interval '20 seconds'
+ where not exists (select from deliveries d where d.event_id = e.id and d.endpoint_id = w.id)`;
+
+/** How much is under way still: all three are 0 when it is quiet. */
+export async function underWay(database: pg.Client) {
+  const { rows } = await database.query(
+    `select (select count(*)::int from events where outbox <> 'done') as outbox,
+            (select count(*)::int from deliveries where status = 'pending') as pending,
+            (select count(*)::int from deliveries where attempting_until > now()) as claimed`,
+  );
+  return rows[0] as { outbox: number; pending: number; claimed: number };
+}
+
+/** On a connection of its own, since Postgres comes and goes. */
+export async function withDatabase<T>(databaseUrl: string, work: (database: pg.Client) => Promise<T>): Promise<T> {
+  const database = new pg.Client({ connectionString: databaseUrl });
+  database.on('error', () => {});
+  await database.connect();
+  try {
+    return await work(database);
+  } finally {
+    await database.end();
+  }
+}

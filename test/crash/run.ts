@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { must } from '../support/caller.js';
+import { randomFrom } from '../support/random.js';
+import { waitFor } from '../support/wait-for.js';
+import { judgeChanges } from './judge-changes.js';
+import { judgeRecord } from './judge-record.js';
+import { judgeWorkflows } from './judge-workflows.js';
+import { startLoad } from './load.js';
+import { partsOf } from './parts.js';
+import { hurry, untilQuiet } from './quiet.js';
+import { readRecord, withDatabase } from './record.js';
+import type { Kill } from './schedule.js';
+import { type Service, startService } from './service.js';
+import { recover, setEnabled, startSteering } from './steer.js';
+
+export interface CrashOptions {
+  /** Of the receivers and of what is asked for. */
+  seed: number;
+  /** In order; the load begins with it and ends with the last. */
+  plan: readonly Kill[];
+  /** Changes a second. */
+  rate: number;
+  /** Whether receivers may hang for the whole 15 s that they are given. */
+  hangs: boolean;
+  /** Whether to wait for leases and Temporal's time limits, as in life, or to have them run out at once. */
+  patient: boolean;
+  /** Told of each kill, and of what follows. */
+  say(line: string): void;
+}
+
+export interface CrashResult {
+  seed: number;
+  /** What is lost or untrue; nothing else makes a run fail. */
+  faults: string[];
+  kills: Record<string, number>;
+  numbers: Record<string, number>;
+  answers: Record<string, number>;
+  steering: Record<string, number>;
+}
+
+/** Long enough that a receiver which fails a few times never exhausts it, short enough to wait for. */
+const LADDER = '0s,1s,1s,2s,2s,3s,3s';
+const RUNGS = LADDER.split(',').length + 1;
+
+/** One run: load and kills, then quiet, the first judgement, the recovery of what was disabled or exhausted, and the last. */
+export async function runCrash(options: CrashOptions): Promise<CrashResult> {
+  const { seed, plan, rate, hangs, patient, say } = options;
+  const random = randomFrom(seed + 1);
+  const service = await startService({ ladder: LADDER, seed, random, hangs });
+  try {
+    const since = new Date().toISOString();
+    const load = startLoad(service.clients, random, rate);
+    const steering = startSteering(service.endpoints, random, since);
+    const kills = await killAsPlanned(service, plan, say);
+    await Promise.all([load.stop(), steering.stop()]);
+    say(`${load.asked.length} changes asked for; waiting for quiet`);
+    if (!patient) await hurry(service);
+
+    const quiet: Record<string, number> = {};
+    const faults: string[] = [];
+    quiet.seconds = await untilQuiet(service, patient, faults);
+    const judge = async (when: string) => {
+      const { record, arrivals } = await readAll(service);
+      const judgement = judgeRecord(record, arrivals, RUNGS);
+      const changes = judgeChanges(load, record);
+      faults.push(...[...judgement.faults, ...changes.faults].map((fault) => `${when}: ${fault}`));
+      return { record, arrivals, judgement, changes };
+    };
+    await judge('after the kills');
+    say('quiet; recovering what was cancelled or exhausted');
+    await recoverAll(service, since);
+    quiet.again = await untilQuiet(service, patient, faults);
+    const { record, arrivals, judgement, changes } = await judge('after the recovery');
+    faults.push(...(await judgeWorkflows(service.temporal, record, RUNGS)));
+    for (const { id, status } of record.deliveries) {
+      if (status !== 'succeeded') faults.push(`not delivered in the end (${status}): ${id}`);
+    }
+    for (const role of service.roles) faults.push(...role.failures);
+    for (const [answer, count] of Object.entries({ ...load.answers, ...steering.answers })) {
+      if (/\b500$/.test(answer)) faults.push(`answered ${answer}, ${count} times`);
+    }
+    return {
+      seed,
+      faults: [...new Set(faults)],
+      kills,
+      numbers: {
+        'changes asked for': load.asked.length,
+        acknowledged: changes.acknowledged,
+        'not acknowledged, yet made': changes.madeUnacknowledged,
+        events: record.events.length,
+        deliveries: record.deliveries.length,
+        'attempts recorded': record.attempts.length,
+        'requests that the receiver saw': arrivals.length,
+        'of them never recorded': judgement.unrecorded,
+        'deliveries seen twice': judgement.duplicates,
+        'quiet after (s)': quiet.seconds,
+        'recovered after (s)': quiet.again,
+      },
+      answers: load.answers,
+      steering: steering.answers,
+    };
+  } finally {
+    await service.stop();
+  }
+}
+
+async function killAsPlanned(service: Service, plan: readonly Kill[], say: (line: string) => void) {
+  const kills: Record<string, number> = {};
+  const began = Date.now();
+  for (const kill of plan) {
+    await sleep(Math.max(0, began + kill.at - Date.now()));
+    const signal = kill.how === 'immediate stop' ? 'SIGQUIT' : 'SIGKILL';
+    const hit = partsOf(service.parts, kill);
+    const pids = await Promise.all(hit.map(async (part) => `${part.name} (${await part.kill(signal, kill.pause)})`));
+    const what = `${kill.how} of ${kill.target}`;
+    kills[what] = (kills[what] ?? 0) + 1;
+    say(`${((Date.now() - began) / 1_000).toFixed(1)} s  ${kill.how}: ${pids.join(', ')}`);
+  }
+  return kills;
+}
+
+/** Every receiver is well again: what was cancelled or exhausted must arrive too. */
+async function recoverAll(service: Service, since: string): Promise<void> {
+  await service.heal();
+  for (const endpoint of service.endpoints) {
+    await waitFor('the endpoint to be enabled', async () => (await setEnabled(endpoint, true)).status === 200);
+    await must(recover(endpoint, since));
+  }
+}
+
+async function readAll(service: Service) {
+  const [record, arrivals] = await Promise.all([withDatabase(service.databaseUrl, readRecord), service.arrivals()]);
+  return { record, arrivals };
+}

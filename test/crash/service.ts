@@ -1,0 +1,136 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Client, Connection } from '@temporalio/client';
+import { freePort } from '../../src/local/free-port.js';
+import { type Caller, caller, must } from '../support/caller.js';
+import { runCli } from '../support/cli.js';
+import { makeLocalDir } from '../support/local-dir.js';
+import { startStackProcess } from '../support/stack-process.js';
+import { SECRET } from '../support/transfers.js';
+import { embeddedPart, type Parts, SupervisedRole } from './parts.js';
+import type { Arrival } from './receiver.js';
+import type { SteeredEndpoint } from './steer.js';
+
+/** The service in production's shape, every part a process that can be killed alone: two of each role, and a receiver. */
+export interface Service {
+  parts: Parts;
+  roles: readonly SupervisedRole[];
+  /** By client; each request goes to one of the API processes at random. */
+  clients: Caller[];
+  endpoints: SteeredEndpoint[];
+  databaseUrl: string;
+  temporal: Client;
+  /** Everybody answers 204 from now on. */
+  heal(): Promise<void>;
+  arrivals(): Promise<Arrival[]>;
+  stop(): Promise<void>;
+}
+
+/** Paths of each client's endpoints (receiver-process.ts says how they behave). The first client's are never touched. */
+const ENDPOINTS = [
+  ['/faulty/a', '/faulty/b'],
+  ['/faulty/toggled', '/dead/toggled'],
+];
+const PROCESSES = 2;
+
+export interface ServiceOptions {
+  ladder: string;
+  seed: number;
+  random: () => number;
+  hangs: boolean;
+}
+
+export async function startService({ ladder, seed, random, hangs }: ServiceOptions): Promise<Service> {
+  const place = makeLocalDir();
+  const [stack, receiver, ports] = await Promise.all([
+    startStackProcess(place.path),
+    startReceiverProcess(seed, hangs),
+    Promise.all(Array.from({ length: PROCESSES }, freePort)),
+  ]);
+  const baseUrl = `http://127.0.0.1:${ports[0]}`;
+  const env: Record<string, string> = {
+    ...stack.env,
+    ...{ BASE_URL: baseUrl, AUTH_URL: baseUrl, LOG_LEVEL: 'warn', RATE_LIMIT: '1000000' },
+    ...{ DELIVERY_RETRY_DELAYS: ladder, DISABLE_AFTER: '0s' },
+  };
+  const migrated = await runCli(['migrate'], env);
+  if (migrated.code !== 0) throw new Error(migrated.stderr);
+
+  const apis = ports.map((port, i) => new SupervisedRole(`api ${i + 1}`, 'api', { ...env, PORT: String(port) }));
+  const workers = ports.map((_, i) => new SupervisedRole(`worker ${i + 1}`, 'worker', env));
+  const roles = [...apis, ...workers];
+  await Promise.all(roles.map((role) => role.untilReady()));
+
+  const clients: Caller[] = [];
+  const endpoints: SteeredEndpoint[] = [];
+  for (const paths of ENDPOINTS) {
+    const call = await makeClient(env, baseUrl, ports, random);
+    clients.push(call);
+    for (const path of paths) {
+      const url = `${receiver.url}${path}`;
+      const { webhookId } = await must(call('POST', '/webhook-endpoints', { url, secret: SECRET }));
+      endpoints.push({ call, webhookId, url, toggled: path.endsWith('toggled') });
+    }
+  }
+  const { TEMPORAL_ADDRESS: address = '', TEMPORAL_NAMESPACE: namespace = '', DATABASE_URL: databaseUrl = '' } = env;
+  const connection = Connection.lazy({ address });
+  return {
+    parts: {
+      apis,
+      workers,
+      temporal: embeddedPart(place.path, 'temporal'),
+      postgres: embeddedPart(place.path, 'postgres'),
+    },
+    ...{ roles, clients, endpoints, databaseUrl },
+    temporal: new Client({ connection, namespace }),
+    heal: async () => void (await receiver.ask('heal')),
+    arrivals: () => receiver.ask('arrivals'),
+    async stop() {
+      await Promise.all(roles.map((role) => role.stop()));
+      receiver.process.disconnect();
+      await connection.close();
+      await stack.stop();
+      await place.remove();
+    },
+  };
+}
+
+async function makeClient(
+  env: Record<string, string>,
+  baseUrl: string,
+  ports: readonly number[],
+  random: () => number,
+): Promise<Caller> {
+  const { stdout } = await runCli(['clients', 'create', '--json', '--name', 'crash'], env);
+  const credentials = JSON.parse(stdout);
+  const at = { auth_url: baseUrl, base_url: baseUrl };
+  const callers = await Promise.all(
+    ports.map((port) => caller({ ...at, address: `http://127.0.0.1:${port}` }, credentials)),
+  );
+  return (...request) => {
+    const one = callers[Math.floor(random() * callers.length)];
+    return one ? one(...request) : Promise.reject(new Error('no API'));
+  };
+}
+
+async function startReceiverProcess(seed: number, hangs: boolean) {
+  // Run from sources (Jest), the build is beside.
+  const beside = fileURLToPath(new URL('./receiver-process.js', import.meta.url));
+  const built = fileURLToPath(new URL('../../dist/test/crash/receiver-process.js', import.meta.url));
+  const faults = hangs ? 'with-hangs' : 'no-hangs';
+  const child: ChildProcess = fork(existsSync(beside) ? beside : built, [SECRET, String(seed), faults], {
+    execArgv: [],
+  });
+  const [{ url }] = (await once(child, 'message')) as [{ url: string }];
+  return {
+    process: child,
+    url,
+    async ask(question: 'heal' | 'arrivals'): Promise<Arrival[]> {
+      const answer = once(child, 'message');
+      child.send(question);
+      return (await answer)[0] as Arrival[];
+    },
+  };
+}
