@@ -25,7 +25,7 @@ export interface ActivityDependencies extends AttemptDependencies {
 
 const NO_PLACE_LONGEST = 60_000;
 /** Of a thousand who wait for a dead receiver each asks again and again: so many a second do, a part of the fifty that the dev server carries. */
-const NO_PLACE_PER_SECOND = 20;
+const NO_PLACE_PER_SECOND = 10;
 
 /** The activities of the task queue `webhook-deliveries`, made of what they depend on. */
 export function createActivities(dependencies: ActivityDependencies): DeliverActivities {

@@ -1,0 +1,67 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { settings } from '../../src/config.js';
+import { type Document, isHealthPath, readCommands, readEnvFile, readYaml } from '../support/manifests.js';
+
+// What drifts apart when the service changes. That the file is a compose file at all, `npm run check:deploy` says.
+
+const [compose] = readYaml('docker-compose.yml');
+const ours: [string, Document][] = Object.entries<Document>(compose.services).filter(([, { build }]) => build === '.');
+
+test('the roles of the service are there, two of each that is to outlive the other', () => {
+  expect(ours.map(([name, { deploy }]) => [name, deploy?.replicas])).toEqual([
+    ['migrate', undefined],
+    ['api', 2],
+    ['worker', 2],
+  ]);
+});
+
+describe.each(ours)('%s', (_, service) => {
+  test('runs a command that there is, with settings that there are', async () => {
+    expect(await readCommands()).toContain(service.command[0]);
+    expect([...Object.keys(settings), 'SUDO_USER']).toEqual(expect.arrayContaining(Object.keys(service.environment)));
+  });
+});
+
+test.each([
+  ['api', 'PORT', 5 + 10 + 5],
+  ['worker', 'METRICS_PORT', 40],
+])('%s is asked for its health where it answers (%s), and has %d s to end', (name, port, seconds) => {
+  const { healthcheck, environment, stop_grace_period } = compose.services[name];
+  const [, asked, path = ''] = /http:\/\/127\.0\.0\.1:(\d+)(\/\w+)/.exec(healthcheck.test.join(' ')) ?? [];
+  expect(asked).toBe(environment[port]);
+  expect(isHealthPath(path)).toBe(true);
+  expect(Number.parseInt(stop_grace_period, 10)).toBeGreaterThanOrEqual(seconds);
+});
+
+test('the proxy leads to the port of the API, and lets go of connections before the API does', () => {
+  const caddyfile = readFileSync('deploy/Caddyfile', 'utf8');
+  expect(caddyfile).toContain(`dynamic a api ${compose.services.api.environment.PORT} {`);
+  const [, keepAlive] = /^\s*keepalive (\d+)s$/m.exec(caddyfile) ?? [];
+  expect(Number(keepAlive)).toBeLessThan(Number.parseInt(settings.SHUTDOWN_DELAY.byDefault, 10));
+});
+
+test('every file that it mounts is in the repository', () => {
+  const volumes: string[] = Object.values<Document>(compose.services).flatMap(({ volumes = [] }) => volumes);
+  const mounted = volumes.map((volume) => volume.split(':')[0] as string).filter((path) => path.startsWith('./'));
+  expect(mounted.length).toBeGreaterThan(2);
+  expect(mounted.filter((path) => !existsSync(path))).toEqual([]);
+});
+
+test('what has to be given in .env is in .env.example', () => {
+  const text = readFileSync('docker-compose.yml', 'utf8');
+  const asked = [...text.matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name = '']) => name);
+  expect(asked.length).toBeGreaterThan(3);
+  expect(Object.keys(readEnvFile('.env.example'))).toEqual(expect.arrayContaining(asked));
+});
+
+test('the image starts the command line as nobody in particular, at the port that is exposed', async () => {
+  const dockerfile = readFileSync('Dockerfile', 'utf8');
+  const { bin } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const [, entrypoint = '[]'] = /^ENTRYPOINT (.*)$/m.exec(dockerfile) ?? [];
+  expect(JSON.parse(entrypoint)).toEqual(['tini', '--', 'node', bin['transfer-service']]);
+  const [, command = '[]'] = /^CMD (.*)$/m.exec(dockerfile) ?? [];
+  expect(await readCommands()).toContain(JSON.parse(command)[0]);
+  expect(dockerfile).toMatch(/^USER 1000:1000$/m);
+  expect(dockerfile).toContain(`EXPOSE ${settings.PORT.byDefault}\n`);
+});

@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { Networks } from '../../src/auth/networks.js';
+import { loadConfig, settings } from '../../src/config.js';
+import {
+  type Document,
+  isHealthPath,
+  KUBERNETES,
+  readCommands,
+  readEnvFile,
+  readYaml,
+  yamlFiles,
+} from '../support/manifests.js';
+
+// What drifts apart when the service changes. That Kubernetes takes the manifests, `npm run check:deploy` says.
+
+const [kustomization] = readYaml(`${KUBERNETES}/kustomization.yaml`);
+const env = readEnvFile(`${KUBERNETES}/settings.env`);
+const [secret] = readYaml(`${KUBERNETES}/examples/secret.yaml`);
+const [pod] = readYaml(`${KUBERNETES}/pod.yaml`);
+const documents: Document[] = kustomization.resources.flatMap((name: string) => readYaml(`${KUBERNETES}/${name}`));
+const find = (kind: string, name: string): Document =>
+  documents.find((document) => document.kind === kind && document.metadata.name === `transfer-service${name}`);
+const config = loadConfig({
+  ...env,
+  DATABASE_URL: 'postgresql://somebody@postgres/database',
+  MASTER_KEY: randomBytes(32).toString('base64'),
+});
+
+test('nothing that is there is left out, and nothing says which namespace', () => {
+  expect(yamlFiles(KUBERNETES).sort()).toEqual([...kustomization.resources, 'kustomization.yaml', 'pod.yaml'].sort());
+  expect(documents.filter(({ metadata }) => metadata.namespace !== undefined)).toEqual([]);
+});
+
+test('its settings are settings, production starts with them, and the secrets have no value', () => {
+  expect(Object.keys(settings)).toEqual(
+    expect.arrayContaining([...Object.keys(env), ...Object.keys(secret.stringData)]),
+  );
+  expect(config).toMatchObject({ environment: 'production', metrics: { port: 9464 } });
+  expect(new Set(Object.values(secret.stringData))).toEqual(new Set(['']));
+  expect(pod.spec.template.spec.enableServiceLinks).toBe(false);
+  expect(pod.spec.template.spec.containers[0].envFrom).toEqual([
+    { configMapRef: { name: kustomization.configMapGenerator[0].name } },
+    { secretRef: { name: secret.metadata.name } },
+  ]);
+});
+
+describe.each([
+  ['Deployment', '-api'],
+  ['Deployment', '-worker'],
+  ['Job', '-migrate'],
+])('%s transfer-service%s', (kind, name) => {
+  const { template } = find(kind, name).spec;
+  const [container] = template.spec.containers;
+
+  test('runs a command that there is, of the image that is set, under the name that pod.yaml adds to', async () => {
+    expect(await readCommands()).toContain(container.args[0]);
+    expect(container.image).toBe(kustomization.images[0].name);
+    expect(container.name).toBe(pod.spec.template.spec.containers[0].name);
+  });
+
+  test.each(['startupProbe', 'readinessProbe', 'livenessProbe'])('%s asks where it is answered', (probe) => {
+    if (kind === 'Job') return expect(container[probe]).toBeUndefined();
+    const { path, port } = container[probe].httpGet;
+    expect(isHealthPath(path)).toBe(true);
+    const { containerPort } = container.ports.find((one: Document) => one.name === port);
+    expect(containerPort).toBe(config.metrics?.port);
+  });
+});
+
+test('the Service leads to the port that the API listens on', () => {
+  const service = find('Service', '-api').spec;
+  const { labels } = find('Deployment', '-api').spec.template.metadata;
+  expect(labels).toMatchObject(service.selector);
+  const { ports } = find('Deployment', '-api').spec.template.spec.containers[0];
+  expect(ports).toContainEqual({ name: service.ports[0].targetPort, containerPort: config.port });
+});
+
+test('each has the time to end in order', () => {
+  const seconds = (name: string) => find('Deployment', name).spec.template.spec.terminationGracePeriodSeconds;
+  expect(seconds('-api')).toBeGreaterThanOrEqual(config.shutdownDelay / 1_000 + 10 + 5);
+  expect(seconds('-worker')).toBeGreaterThanOrEqual(40);
+});
+
+test('workers reach the internet, and nothing private but by the ports that everybody has', () => {
+  const [rule] = find('NetworkPolicy', '-worker').spec.egress;
+  const closed = new Networks(rule.to[0].ipBlock.except);
+  const inside = ['10.1.2.3', '172.16.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1', '127.0.0.1', '239.1.1.1'];
+  expect(inside.filter((address) => !closed.contains(address))).toEqual([]);
+  expect(closed.contains('93.184.215.14')).toBe(false);
+  const ports = find('NetworkPolicy', '').spec.egress.flatMap((rule: Document) => rule.ports);
+  expect(ports.map(({ port }: Document) => port)).toEqual([53, 53, 5432, 7233, 4318]);
+  expect(Number(config.temporal.address.split(':').at(-1))).toBe(7233);
+});

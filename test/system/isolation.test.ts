@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Caller, must } from '../support/caller.js';
+import { changeAll, makeTransfers } from '../support/load.js';
+import { type Production, startProduction } from '../support/production.js';
+import { type Delays, percentile, QuietClient } from '../support/quiet-client.js';
+import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
+import { startSilentNameServer } from '../support/silent-name-server.js';
+import { SECRET } from '../support/transfers.js';
+import { waitFor } from '../support/wait-for.js';
+
+// What one client's receivers do is no other client's trouble. `npm run bench:isolation` is the long form, with numbers for each kind.
+
+const LONG = process.env.ISOLATION === 'long';
+const EVENTS = Number(process.env.ISOLATION_EVENTS ?? (LONG ? 3_000 : 200));
+const TRICKLE = LONG ? 100 : 20;
+const INTERVAL = 300;
+/** The most that another client may cost, ms. */
+const BOUND = 2_000;
+
+let production: Production;
+let nameServer: Awaited<ReturnType<typeof startSilentNameServer>>;
+let silent: RawReceiver;
+let quiet: QuietClient;
+let alone: Delays;
+
+beforeAll(async () => {
+  [production, nameServer] = await Promise.all([startProduction(), startSilentNameServer()]);
+  silent = await startRawReceiver(() => undefined);
+  production.startWorker(nameServer.env);
+  quiet = await QuietClient.start(await production.newClient('quiet'));
+  await quiet.trickle(5, 0);
+  alone = await quiet.trickle(TRICKLE, INTERVAL);
+  report('alone', alone);
+}, 240_000);
+
+afterAll(async () => {
+  await production?.stop();
+  await quiet?.close();
+  await silent?.close();
+  nameServer?.close();
+}, 60_000);
+
+const urlOf = {
+  dead: () => 'http://127.0.0.1:1/',
+  slow: () => silent.url,
+  'without an answer from DNS': (i: number) => `http://hooks${i}.example.com/`,
+};
+type Kind = keyof typeof urlOf;
+const KINDS = Object.keys(urlOf) as Kind[];
+
+/** Twenty endpoints of these kinds, and a flood of events for them. */
+async function makeNoise(kinds: readonly Kind[]): Promise<{ call: Caller; flood: Promise<void> }> {
+  const call = await production.newClient(`noisy: ${kinds}`);
+  for (let i = 0; i < 20; i++) {
+    const url = urlOf[kinds[i % kinds.length] as Kind](i);
+    await must(call('POST', '/webhook-endpoints', { url, secret: SECRET }));
+  }
+  const { acknowledged, done } = changeAll(call, await makeTransfers(call, EVENTS), 'PROCESSING');
+  await waitFor('the flood', () => acknowledged.length > EVENTS / 4);
+  return { call, flood: done };
+}
+
+function report(name: string, { first, retry }: Delays): void {
+  const of = (values: number[]) => [0.5, 0.99, 1].map((share) => percentile(values, share)).join(' / ');
+  process.stderr.write(`quiet client, ${name}: p50 / p99 / max ms: first ${of(first)}, retry ${of(retry)}\n`);
+}
+
+const noises = (LONG ? KINDS.map((kind) => [kind]) : [KINDS]).map((kinds) => [kinds.join(', '), kinds] as const);
+
+describe.each(noises)('twenty endpoints, %s', (_, kinds) => {
+  test('another client waits at most 2 s longer for its deliveries and its immediate retries', async () => {
+    const { call, flood } = await makeNoise(kinds);
+    const beside = await quiet.trickle(TRICKLE, INTERVAL);
+    await flood;
+    const after = await quiet.trickle(TRICKLE, INTERVAL);
+    report(`beside a flood to receivers ${kinds}`, beside);
+    report(`after it, ${EVENTS * 20} deliveries waiting`, after);
+    for (const { first, retry } of [beside, after]) {
+      expect(percentile(first, 1)).toBeLessThan(percentile(alone.first, 1) + BOUND);
+      expect(percentile(retry, 1)).toBeLessThan(percentile(alone.retry, 1) + BOUND);
+    }
+    if (kinds.includes('slow')) expect(silent.requests.length).toBeGreaterThanOrEqual(10);
+    if (kinds.includes('without an answer from DNS')) expect(nameServer.asked()).toBeGreaterThan(0);
+    for (const { webhookId } of (await must(call('GET', '/webhook-endpoints'))).data) {
+      await must(call('DELETE', `/webhook-endpoints/${webhookId}`));
+    }
+  }, 600_000);
+});

@@ -1,0 +1,154 @@
+import * as require_fs from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { freePort } from '../../src/local/free-port.js';
+import { judgeChanges } from '../crash/judge-changes.js';
+import { judgeRecord } from '../crash/judge-record.js';
+import { judgeWorkflows, runningWorkflows } from '../crash/judge-workflows.js';
+import { type Load, startLoad } from '../crash/load.js';
+import { type Receiver, startReceiver } from '../crash/receiver.js';
+import { readRecord, underWay } from '../crash/record.js';
+import { type Balancer, startBalancer } from '../support/balancer.js';
+import { caller, must } from '../support/caller.js';
+import { runCli } from '../support/cli.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeItLongAgo } from '../support/long-ago.js';
+import { type RoleProcess, startRole } from '../support/role-process.js';
+import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
+import { SECRET } from '../support/transfers.js';
+import { waitFor } from '../support/wait-for.js';
+
+// Two APIs behind a load balancer and two workers, under load, and every answer counts: not one may be missing.
+
+/** `npm run test:production` asks for more, and waits for leases as in life. */
+const ROUNDS = Number(process.env.ROLLING_ROUNDS ?? 1);
+const RATE = Number(process.env.ROLLING_RATE ?? 20);
+const PATIENT = process.env.ROLLING_ROUNDS !== undefined;
+
+interface Instance {
+  role: 'api' | 'worker';
+  env: Record<string, string>;
+  /** Its /readyz. */
+  readyz: string;
+  running: RoleProcess;
+}
+
+let database: TestDatabase;
+let temporal: TestTemporal;
+let receiver: Receiver;
+let balancer: Balancer;
+let instances: Instance[];
+let load: Load;
+
+beforeAll(async () => {
+  [database, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
+  receiver = await startReceiver(SECRET, () => ({ slowly: 100 }));
+  const [apiA = 0, apiB = 0, workerA = 0, workerB = 0] = await Promise.all(Array.from({ length: 4 }, freePort));
+  balancer = await startBalancer([apiA, apiB]);
+  const env = {
+    ...{ ENVIRONMENT: 'sandbox', HOST: '127.0.0.1', BASE_URL: balancer.url, LOG_LEVEL: 'warn' },
+    ...{ DATABASE_URL: database.url.reveal(), MASTER_KEY: randomBytes(32).toString('base64') },
+    ...{ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
+    ...{ ALLOW_PRIVATE_RECEIVERS: 'true', RATE_LIMIT: '1000000', SHUTDOWN_DELAY: '2s' },
+  };
+  // A test database keeps no record of its migrations, and /readyz asks for it.
+  await database.pool.query('drop schema public cascade; create schema public');
+  expect(await runCli(['migrate'], env)).toMatchObject({ code: 0 });
+  const start = (role: Instance['role'], setting: 'PORT' | 'METRICS_PORT', port: number): Instance => {
+    const own = { ...env, [setting]: String(port) };
+    return { role, env: own, readyz: `http://127.0.0.1:${port}/readyz`, running: startRole(role, own) };
+  };
+  instances = [
+    start('api', 'PORT', apiA),
+    start('api', 'PORT', apiB),
+    start('worker', 'METRICS_PORT', workerA),
+    start('worker', 'METRICS_PORT', workerB),
+  ];
+  const { stdout } = await runCli(['clients', 'create', '--json', '--name', 'test'], env);
+  await Promise.all(instances.map(untilReady));
+  await waitFor('the balancer to see both', () => balancer.ready() === 2);
+  const client = await caller({ auth_url: balancer.url, base_url: balancer.url }, JSON.parse(stdout));
+  await must(client('POST', '/webhook-endpoints', { url: `${receiver.url}/in`, secret: SECRET }));
+  load = startLoad([client], Math.random, RATE);
+}, 120_000);
+
+afterAll(async () => {
+  await load?.stop();
+  await Promise.all(instances?.map(({ running }) => running.stop()) ?? []);
+  await balancer?.close();
+  await receiver?.close();
+  await temporal?.close();
+  await database?.drop();
+}, 60_000);
+
+async function untilReady({ readyz, running }: Instance): Promise<void> {
+  await running.ready;
+  await waitFor('to be ready', async () => (await fetch(readyz).catch(() => undefined))?.ok);
+}
+
+async function startAgain(instance: Instance): Promise<void> {
+  require_fs.appendFileSync('/tmp/G/said-before.log', `== ${instance.role}\n${instance.running.said.join('\n')}\n`);
+  instance.running = startRole(instance.role, instance.env);
+  await untilReady(instance);
+}
+
+const untilAsked = (count: number) => waitFor(`${count} changes asked for`, () => load.asked.length >= count, 60_000);
+
+async function withDatabase<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: database.url.reveal() });
+  await client.connect();
+  return work(client).finally(() => client.end());
+}
+
+test('kill -9 of one of two workers: the other has what comes from now on, while the load goes on', async () => {
+  const [, , , killed] = instances as [Instance, Instance, Instance, Instance];
+  await untilAsked(50);
+  killed.running.process.kill('SIGKILL');
+  await killed.running.ended;
+  const before = load.asked.length;
+  await untilAsked(before + 50);
+  const later = load.asked.slice(before);
+  await waitFor('what was asked for since', () => {
+    const arrived = new Set(receiver.arrivals.map(({ transfer, status }) => `${transfer} ${status}`));
+    return later.every(({ transfer, to }) => arrived.has(`${transfer} ${to}`));
+  });
+  await startAgain(killed);
+}, 120_000);
+
+test('a rolling restart of all four, one by one, under load: each ends well, and every request is served', async () => {
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const instance of instances) {
+      await untilAsked(load.asked.length + 20);
+      await instance.running.stop();
+      expect(instance.running.process.exitCode).toBe(0);
+      await startAgain(instance);
+      await waitFor('the balancer to see both', () => balancer.ready() === 2);
+    }
+  }
+  await untilAsked(load.asked.length + 20);
+  await load.stop();
+  require_fs.writeFileSync('/tmp/G/said.log', instances.map(({ role, running }) => `== ${role}\n${running.said.join('\n')}`).join('\n'));
+  expect(balancer.failures).toEqual([]);
+  expect(Object.keys(load.answers).sort()).toEqual(['200', '201']);
+}, 600_000);
+
+test('after it is quiet: nothing is lost, what the killed worker had under way included, and the record is true', async () => {
+  const since = Date.now();
+  if (!PATIENT) await makeItLongAgo(database, temporal.client);
+  await waitFor(
+    'quiet',
+    async () => {
+      const { outbox, pending, claimed } = await withDatabase(underWay);
+      return outbox + pending + claimed + (await runningWorkflows(temporal.client)) === 0;
+    },
+    120_000,
+  );
+  const record = await withDatabase(readRecord);
+  const { faults, duplicates } = judgeRecord(record, receiver.arrivals, 7);
+  const changes = judgeChanges(load, record);
+  expect([...faults, ...changes.faults, ...(await judgeWorkflows(temporal.client, record, 7))]).toEqual([]);
+  process.stderr.write(
+    `rolling: ${JSON.stringify(load.answers)}, ${changes.acknowledged} changes acknowledged, ${duplicates} delivered twice, quiet after ${Date.now() - since} ms\n`,
+  );
+}, 180_000);
