@@ -1,5 +1,5 @@
-import * as require_fs from 'node:fs';
 import { randomBytes } from 'node:crypto';
+import * as require_fs from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { freePort } from '../../src/local/free-port.js';
@@ -128,7 +128,10 @@ test('a rolling restart of all four, one by one, under load: each ends well, and
   }
   await untilAsked(load.asked.length + 20);
   await load.stop();
-  require_fs.writeFileSync('/tmp/G/said.log', instances.map(({ role, running }) => `== ${role}\n${running.said.join('\n')}`).join('\n'));
+  require_fs.writeFileSync(
+    '/tmp/G/said.log',
+    instances.map(({ role, running }) => `== ${role}\n${running.said.join('\n')}`).join('\n'),
+  );
   expect(balancer.failures).toEqual([]);
   expect(Object.keys(load.answers).sort()).toEqual(['200', '201']);
 }, 600_000);
