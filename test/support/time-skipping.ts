@@ -6,12 +6,22 @@ import type { TestDatabase } from './database.js';
 
 /** A Temporal of this test's own whose time is skipped while somebody waits for a workflow's end, or sleeps on it. */
 export async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
-  const path = process.env.TEST_SERVER_PATH;
-  const env = await TestWorkflowEnvironment.createTimeSkipping(
-    path ? { server: { executable: { type: 'existing-path', path } } } : {},
-  );
+  const env = await startServer(4);
   await addSearchAttributes(env.connection, 'default', SEARCH_ATTRIBUTES);
   return env;
+}
+
+/** The SDK gives the server 5 s to answer, which Java may need for its start alone on a busy machine. */
+async function startServer(tries: number): Promise<TestWorkflowEnvironment> {
+  const path = process.env.TEST_SERVER_PATH;
+  try {
+    return await TestWorkflowEnvironment.createTimeSkipping(
+      path ? { server: { executable: { type: 'existing-path', path } } } : {},
+    );
+  } catch (error) {
+    if (tries === 1 || !/did not start within/.test(String(error))) throw error;
+    return startServer(tries - 1);
+  }
 }
 
 /**
