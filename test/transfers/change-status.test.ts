@@ -168,7 +168,7 @@ describe('changeStatus', () => {
     const transfers = await Promise.all(Array.from({ length: 30 }, () => makeTransfer(db, clientId)));
     await makeEndpoint(db, clientId);
     const handover = recordingHandover();
-    const commits = jest.spyOn(db.pool, 'query');
+    const commits = jest.spyOn(db, 'hot');
     const changes = await Promise.allSettled([
       ...transfers.map(({ id }) =>
         changeStatus(db, handover, { transferId: id, clientId, to: 'PROCESSING', reason: null }),
