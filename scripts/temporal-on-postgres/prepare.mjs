@@ -18,8 +18,10 @@ const { values } = parseArgs({
   strict: false,
 });
 const port = Number(values.port);
-const folder = join(dirname(values['db-filename']), 'server');
-const suffix = createHash('sha256').update(folder).digest('hex').slice(0, 12);
+// The databases stay with the state of the stack, the configuration with the port, which is another after each restart.
+const state = dirname(values['db-filename']);
+const folder = join(state, `server-${port}`);
+const suffix = createHash('sha256').update(state).digest('hex').slice(0, 12);
 
 if (!existsSync(join(folder, 'server.yaml'))) {
   mkdirSync(folder, { recursive: true });

@@ -98,6 +98,7 @@ export function createDeliveryEngine(dependencies: {
     retryDelays,
     workflows,
     busy: () => lane.busy,
+    hasPlace: (clientId) => places.hasPlaceFor(clientId),
     log,
   });
   const sweep = new Sweep({ db: database, lane, recorder, onReady, log });

@@ -83,6 +83,11 @@ export class FairQueue<Job> {
     return undefined;
   }
 
+  /** Whether this client would find a place, its endpoints' own bounds aside. */
+  hasPlaceFor(clientId: string): boolean {
+    return this.#hasPlace(this.#clients.get(clientId) ?? { active: 0 });
+  }
+
   /** Takes a place for a job that never waited here; false where there is none. */
   tryPlace(clientId: string, endpointId: string): boolean {
     const endpoint = this.#endpoint(clientId, endpointId);
@@ -137,7 +142,7 @@ export class FairQueue<Job> {
    * A client's share ends where it has as many places as are left: some clients with dead receivers fill no house, and one
    * that has none finds one (the dynamic threshold of switches with a shared buffer: Choudhury and Hahne, 1998).
    */
-  #hasPlace({ active }: ClientLine<Job>): boolean {
+  #hasPlace({ active }: Pick<ClientLine<Job>, 'active'>): boolean {
     return active < Math.min(this.limits.perClient, this.limits.total - this.#active);
   }
 

@@ -1,24 +1,43 @@
+export interface StartWindowOptions {
+  /** At so many attempts of a client in Temporal its next start waits. */
+  size: number;
+  /** After so long one no longer counts, ms: another worker had it, or it came to nothing. */
+  forgotten: number;
+  /** Whether an attempt of this client would find a place. */
+  hasPlace: (clientId: string) => boolean;
+  /** How long its next start waits where it would not, ms. */
+  crowded: number;
+}
+
 /**
  * How many attempts of one client wait in Temporal: those of workflows that were started, until an activity has come for
- * each. Only so many at once, so that a mass failure waits here, where clients have turns, and not in Temporal, where it
- * would be ahead of everybody's next retry.
+ * each. Only so many at once, and few where they would find no place, so that a mass failure waits here, where clients
+ * have turns, and not in Temporal, where it would be ahead of everybody's next retry.
  */
 export class StartWindow {
   /** When each was started, the oldest first. */
   readonly #waiting = new Map<string, number[]>();
 
-  /** @param forgotten after so long one no longer counts, ms: another worker had it, or it came to nothing */
-  constructor(
-    private readonly size: number,
-    private readonly forgotten: number,
-  ) {}
+  /** When a client without a place was let through. */
+  readonly #crowded = new Map<string, number>();
+
+  constructor(private readonly options: StartWindowOptions) {}
 
   hasRoom(clientId: string, now: number): boolean {
-    const waiting = this.#waiting.get(clientId);
-    if (!waiting) return true;
-    while (waiting[0] !== undefined && now - waiting[0] > this.forgotten) waiting.shift();
+    const waiting = this.#waiting.get(clientId) ?? [];
+    while (waiting[0] !== undefined && now - waiting[0] > this.options.forgotten) waiting.shift();
     if (waiting.length === 0) this.#waiting.delete(clientId);
-    return waiting.length < this.size;
+    return waiting.length < this.options.size && !this.#isCrowded(clientId, now);
+  }
+
+  #isCrowded(clientId: string, now: number): boolean {
+    if (this.options.hasPlace(clientId)) {
+      this.#crowded.delete(clientId);
+      return false;
+    }
+    if (now - (this.#crowded.get(clientId) ?? Number.NEGATIVE_INFINITY) < this.options.crowded) return true;
+    this.#crowded.set(clientId, now);
+    return false;
   }
 
   started(clientId: string, attempts: number, now: number): void {
@@ -34,6 +53,6 @@ export class StartWindow {
     if (!waiting) return false;
     waiting.shift();
     if (waiting.length === 0) this.#waiting.delete(clientId);
-    return waiting.length === this.size - 1;
+    return waiting.length === this.options.size - 1;
   }
 }

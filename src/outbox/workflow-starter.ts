@@ -21,8 +21,7 @@ const POLL = 1_000;
 const GIVE_WAY = 250;
 const RETRY_DELAY = 1_000;
 /** Attempts of one client that wait in Temporal at once: the dev server makes some fifty a second. */
-const WINDOW = 20;
-const FORGOTTEN_AFTER = 10_000;
+const WINDOW = { size: 10, forgotten: 10_000, crowded: 2_000 };
 /** What finds no room in memory either comes again after so long, s. */
 const PUT_OFF = 5;
 
@@ -34,6 +33,8 @@ export interface WorkflowStarterOptions {
   workflows: 'every-event' | 'retries-only';
   /** Whether deliveries are under way, which go first. */
   busy: () => boolean;
+  /** Whether an attempt of this client would find a place. */
+  hasPlace: (clientId: string) => boolean;
   log: Log;
 }
 
@@ -43,7 +44,7 @@ export interface WorkflowStarterOptions {
  */
 export class WorkflowStarter {
   readonly #urgent = new StartQueue(URGENT_CAPACITY);
-  readonly #window = new StartWindow(WINDOW, FORGOTTEN_AFTER);
+  readonly #window: StartWindow;
   /** Leased to this process, with no room in memory. */
   #overflow: string[] = [];
   /** Something has come since the round began. */
@@ -53,7 +54,9 @@ export class WorkflowStarter {
   #wake: () => void = () => undefined;
   #tableMayHaveMore = true;
 
-  constructor(private readonly options: WorkflowStarterOptions) {}
+  constructor(private readonly options: WorkflowStarterOptions) {
+    this.#window = new StartWindow({ ...WINDOW, hasPlace: options.hasPlace });
+  }
 
   start(): void {
     this.#loop = this.#run();

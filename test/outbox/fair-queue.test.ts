@@ -76,6 +76,15 @@ describe('FairQueue', () => {
     expect(queue.tryPlace('c', 'e')).toBe(true);
   });
 
+  it('says whether a client would find a place, known or not', () => {
+    const queue = new FairQueue<string>(limits);
+    for (const endpoint of ['e', 'f']) expect([1, 2].some(() => queue.tryPlace('c', endpoint))).toBe(true);
+    queue.tryPlace('c', 'f');
+    expect([queue.hasPlaceFor('c'), queue.hasPlaceFor('stranger')]).toEqual([false, true]);
+    queue.done('c', 'f');
+    expect(queue.hasPlaceFor('c')).toBe(true);
+  });
+
   it('loses and doubles no job, whatever the order of pushes, takes, ends and expiries', () => {
     const step = fc.oneof(
       fc.record({ kind: fc.constant('push' as const), client: fc.nat(3), endpoint: fc.nat(2) }),

@@ -1,8 +1,11 @@
 import { StartWindow } from '../../src/outbox/start-window.js';
 
+const open = (hasPlace = (_: string) => true) =>
+  new StartWindow({ size: 40, forgotten: 10_000, hasPlace, crowded: 2_000 });
+
 describe('StartWindow', () => {
   it('holds a client back while so many of its attempts have not come, and no other client', () => {
-    const window = new StartWindow(40, 10_000);
+    const window = open();
     window.started('loud', 41, 0);
     expect([window.hasRoom('loud', 1), window.hasRoom('quiet', 1)]).toEqual([false, true]);
     expect(window.came('loud')).toBe(false);
@@ -13,12 +16,22 @@ describe('StartWindow', () => {
   });
 
   it('forgets what never comes, whatever else does: it went to another worker, or was cancelled', () => {
-    const window = new StartWindow(40, 10_000);
+    const window = open();
     window.started('c', 40, 0);
     window.came('c');
     window.started('c', 1, 9_000);
     expect([window.hasRoom('c', 10_000), window.hasRoom('c', 10_001)]).toEqual([false, true]);
     window.started('c', 39, 10_002);
     expect([window.hasRoom('c', 10_003), window.hasRoom('c', 19_001)]).toEqual([false, true]);
+  });
+
+  it('lets a client whose attempts would find no place start one each two seconds, and all as before when it has one', () => {
+    let free = false;
+    const window = open((clientId) => free || clientId !== 'slow');
+    const rooms = (times: number[]) => times.map((now) => window.hasRoom('slow', now));
+    expect(rooms([0, 1, 1_999, 2_000, 2_001])).toEqual([true, false, false, true, false]);
+    expect(window.hasRoom('other', 2_001)).toBe(true);
+    free = true;
+    expect(rooms([2_002, 2_003])).toEqual([true, true]);
   });
 });

@@ -1,0 +1,82 @@
+// `npm run check:deploy`: whether docker compose and Kubernetes take docker-compose.yml and deploy/kubernetes, by their own
+// libraries and schemas, those of the examples' custom resources included; whether hadolint, where it is installed, likes
+// the Dockerfile. The programs are built with Go, once, and kept in the cache.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const PROGRAMS = {
+  kustomize: 'sigs.k8s.io/kustomize/kustomize/v5@v5.6.0',
+  'kubectl-validate': 'sigs.k8s.io/kubectl-validate@v0.0.4',
+};
+/** Whose schemas kubectl-validate has in it. */
+const KUBERNETES_VERSIONS = ['1.27', '1.30'];
+const CUSTOM_RESOURCES = {
+  'github.com/prometheus-operator/prometheus-operator@v0.85.0':
+    'example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml',
+  'github.com/traefik/traefik/v3@v3.5.3': 'docs/content/reference/dynamic-configuration/traefik.io_middlewares.yaml',
+};
+
+const cacheDir =
+  process.env.CACHE_DIR || join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'transfer-service');
+const programs = join(cacheDir, 'check-deploy');
+mkdirSync(programs, { recursive: true });
+const folder = mkdtempSync(join(tmpdir(), 'check-deploy-'));
+try {
+  process.exitCode = checkCompose() + checkKubernetes() + checkDockerfile() === 0 ? 0 : 1;
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function checkCompose() {
+  go(['build', '-o', join(programs, 'check-compose'), '.'], 'scripts/check-compose');
+  return check('docker-compose.yml', 'check-compose', ['docker-compose.yml'], {
+    ...{ ENVIRONMENT: 'sandbox', BASE_URL: 'https://api.example.com', PUBLIC_HOST: 'api.example.com' },
+    ...{ MASTER_KEY: 'x', POSTGRES_PASSWORD: 'x', ALLOWED_NETWORKS: '' },
+  });
+}
+
+function checkKubernetes() {
+  for (const [name, module] of Object.entries(PROGRAMS)) {
+    if (!existsSync(join(programs, name))) go(['install', module]);
+  }
+  const schemas = join(folder, 'schemas');
+  mkdirSync(schemas);
+  for (const [module, path] of Object.entries(CUSTOM_RESOURCES)) {
+    const { Dir } = JSON.parse(go(['mod', 'download', '-json', module]));
+    copyFileSync(join(Dir, path), join(schemas, path.split('/').at(-1)));
+  }
+  const built = join(folder, 'deploy-kubernetes.yaml');
+  writeFileSync(built, execFileSync(join(programs, 'kustomize'), ['build', 'deploy/kubernetes']));
+  return KUBERNETES_VERSIONS.map((version) => {
+    const args = [built, 'deploy/kubernetes/examples', '--version', version, '--local-crds', schemas];
+    return check(`deploy/kubernetes, Kubernetes ${version}`, 'kubectl-validate', args);
+  }).reduce((sum, failed) => sum + failed);
+}
+
+function checkDockerfile() {
+  if (spawnSync('hadolint', ['--version']).status !== 0)
+    return say('Dockerfile', 'not checked: hadolint is not here', 0);
+  return check('Dockerfile', 'hadolint', ['Dockerfile']);
+}
+
+/** @returns 0, or 1 where it is not well */
+function check(what, program, args, env = {}) {
+  const own = join(programs, program);
+  const { status, stdout, stderr } = spawnSync(existsSync(own) ? own : program, args, {
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+  });
+  return status === 0 ? say(what, 'ok', 0) : say(what, `\n${stdout}${stderr}`, 1);
+}
+
+function say(what, result, failed) {
+  process.stdout.write(`${what}: ${result}\n`);
+  return failed;
+}
+
+function go(args, cwd = folder) {
+  const stdio = ['ignore', 'pipe', 'inherit'];
+  return execFileSync('go', args, { cwd, stdio, encoding: 'utf8', env: { ...process.env, GOBIN: programs } });
+}
