@@ -3,6 +3,8 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
+  // What takes minutes each: `npm run test:long`.
+  testPathIgnorePatterns: ['/node_modules/', ...(process.env.LONG ? [] : ['/test/long/'])],
   globalSetup: '<rootDir>/test/support/global-setup.js',
   globalTeardown: '<rootDir>/test/support/global-teardown.js',
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.js'],

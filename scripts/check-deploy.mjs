@@ -1,6 +1,6 @@
 // `npm run check:deploy`: whether docker compose and Kubernetes take docker-compose.yml and deploy/kubernetes, by their own
-// libraries and schemas, those of the examples' custom resources included; whether hadolint, where it is installed, likes
-// the Dockerfile. The programs are built with Go, once, and kept in the cache.
+// libraries and schemas, those of the examples' custom resources included; whether hadolint and caddy, where they are
+// installed, like the Dockerfile and the Caddyfile. The programs are built with Go, once, and kept in the cache.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ const programs = join(cacheDir, 'check-deploy');
 mkdirSync(programs, { recursive: true });
 const folder = mkdtempSync(join(tmpdir(), 'check-deploy-'));
 try {
-  process.exitCode = checkCompose() + checkKubernetes() + checkDockerfile() === 0 ? 0 : 1;
+  process.exitCode = checkCompose() + checkKubernetes() + checkTheRest() === 0 ? 0 : 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -55,10 +55,18 @@ function checkKubernetes() {
   }).reduce((sum, failed) => sum + failed);
 }
 
-function checkDockerfile() {
-  if (spawnSync('hadolint', ['--version']).status !== 0)
-    return say('Dockerfile', 'not checked: hadolint is not here', 0);
-  return check('Dockerfile', 'hadolint', ['Dockerfile']);
+function checkTheRest() {
+  const caddy = ['validate', '--config', 'deploy/Caddyfile'];
+  return (
+    checkWhereInstalled('Dockerfile', 'hadolint', ['Dockerfile']) +
+    checkWhereInstalled('deploy/Caddyfile', 'caddy', caddy, { PUBLIC_HOST: 'api.example.com' })
+  );
+}
+
+/** By a program that would take long to get. */
+function checkWhereInstalled(what, program, args, env) {
+  if (spawnSync(program, ['--version']).error) return say(what, `not checked, ${program} is not here`, 0);
+  return check(what, program, args, env);
 }
 
 /** @returns 0, or 1 where it is not well */

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Issue 6, item 5: the whole service, native code too, runs with a clock an hour ahead and then an hour behind Postgres's and
 // Temporal's (Debian's package `faketime`). One receiver is well, one answers 500: says what each got and what is planned.
-// `node scripts/drills/clock.mjs`; test/system/bad-hours.test.ts has it in short, with a jump while it runs.
+// `node scripts/drills/clock.mjs`; test/long/bad-hours.test.ts has it in short, with a jump while it runs.
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.js';
 import type { Config } from '../config.js';
@@ -8,6 +9,9 @@ import { ensureRetentionSchedule, RETENTION_SCHEDULE } from './retention-schedul
 export const NAMESPACE_RETENTION_SECONDS = 30 * 24 * 3_600;
 const ALREADY_EXISTS = 6;
 const NOT_FOUND = 5;
+/** Together half a minute. */
+const ATTEMPTS = 60;
+const PAUSE = 500;
 
 /** IndexedValueType of temporal.api.enums.v1. */
 const INDEXED_VALUE_TYPE = { KEYWORD: 2, KEYWORD_LIST: 7 } as const;
@@ -23,9 +27,10 @@ export async function migrateTemporal(temporal: Config['temporal']): Promise<str
   try {
     const done = [];
     if (await registerNamespace(connection, namespace)) done.push(`namespace ${namespace} made`);
-    const added = await registerSearchAttributes(connection, namespace);
+    const added = await onceKnown(() => registerSearchAttributes(connection, namespace));
     if (added.length > 0) done.push(`search attributes added: ${added.join(', ')}`);
-    if (await ensureRetentionSchedule(connection, namespace)) done.push(`schedule ${RETENTION_SCHEDULE} made`);
+    if (await onceKnown(() => ensureRetentionSchedule(connection, namespace)))
+      done.push(`schedule ${RETENTION_SCHEDULE} made`);
     return done;
   } finally {
     await connection.close();
@@ -54,19 +59,24 @@ async function registerNamespace(connection: Connection, namespace: string): Pro
   return true;
 }
 
-/** Adds the search attributes that are missing; answers their names. The frontend learns of a new namespace within seconds: until then it does not know it. */
-async function registerSearchAttributes(connection: Connection, namespace: string): Promise<string[]> {
+/** The server's parts learn of a new namespace within seconds, and of one made anew under its old name later still: until then they refuse. */
+async function onceKnown<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-      const missing = SEARCH_ATTRIBUTES.filter(({ name }) => customAttributes?.[name] === undefined);
-      if (missing.length > 0) await addSearchAttributes(connection, namespace, missing);
-      return missing.map(({ name }) => name);
+      return await work();
     } catch (error) {
-      if ((error as { code?: number }).code !== NOT_FOUND || attempt === 30) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      if (attempt === ATTEMPTS) throw error;
+      await sleep(PAUSE);
     }
   }
+}
+
+/** Adds the search attributes that are missing; answers their names. */
+async function registerSearchAttributes(connection: Connection, namespace: string): Promise<string[]> {
+  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+  const missing = SEARCH_ATTRIBUTES.filter(({ name }) => customAttributes?.[name] === undefined);
+  if (missing.length > 0) await addSearchAttributes(connection, namespace, missing);
+  return missing.map(({ name }) => name);
 }
 
 /** Adds search attributes to a namespace; those that are there already must not be among them. */
