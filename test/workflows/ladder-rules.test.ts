@@ -254,13 +254,13 @@ describe('an endpoint with no success for 5 days', () => {
 
     await env.sleep(DAY);
     const [second, luckySecond] = [await fallAsleep(first.clientId), await fallAsleep(lucky.clientId)];
-    await env.sleep(DAY);
+    await env.sleep(DAY + HOUR);
     const third = await fallAsleep(first.clientId);
     await env.sleep(A_LADDER);
     for (const { eventId } of [second, luckySecond, third]) await untilEnded(eventId);
     expect(await read(second)).toMatchObject({ status: 'failed', reason: 'exhausted' });
     expect(await endpointOf(first)).toMatchObject({ enabled: false, disabledReason: 'failing' });
-    // Made on day 5, cancelled 8 h 35 m later between its rungs of 6 and of 24 hours.
+    // Made an hour into day 5, cancelled 7 h 35 m later: asleep on its rung of 6 hours.
     expect(await read(third)).toMatchObject({ status: 'cancelled', reason: 'endpoint_disabled', attemptCount: 5 });
     expect(await read(luckySecond)).toMatchObject({ status: 'failed', reason: 'exhausted' });
     expect(await endpointOf(lucky)).toMatchObject({ enabled: true });
