@@ -23,7 +23,7 @@ export async function createTestDatabase(options: { poolSize?: number } = {}): P
   await onServer(address.href, async (client) => {
     for (const migration of migrations()) await client.query(migration);
   });
-  const database = openDatabase({ url, poolSize: options.poolSize ?? 5 });
+  const database = openDatabase({ url, poolSize: options.poolSize ?? 8 });
   return Object.assign(database, {
     url,
     async drop() {
