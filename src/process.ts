@@ -25,10 +25,22 @@ export interface Foundations {
 export async function layFoundations(env: NodeJS.ProcessEnv, role: string): Promise<Foundations> {
   const config = loadConfig(env);
   const log = createLog(config.logLevel, role);
+  endWithReason(log);
   const stopTracing = await startTracing(config, role, log);
   const database = connectDatabase(config, log);
   const masterKeys = new MasterKeys(config.masterKey, config.masterKeyPrevious);
   return { config, log, database, masterKeys, metrics: createMetrics(), stopTracing };
+}
+
+/**
+ * What nobody caught ends the process, with a line in its log like any other: Node's own words would show every field of the
+ * error, and what a statement's parameters were.
+ */
+function endWithReason(log: Log): void {
+  process.once('uncaughtException', (error, origin) => {
+    log.fatal({ err: error, origin }, 'a fault that nobody caught: this process ends');
+    process.exit(1);
+  });
 }
 
 /** Connections to Postgres of one role. */

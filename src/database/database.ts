@@ -99,6 +99,12 @@ function openPool(options: DatabaseOptions, max: number, settings?: string): pg.
     ...(settings !== undefined && { onConnect: (client: pg.ClientBase) => client.query(settings) }),
   });
   pool.on('error', (error) => options.onFault?.(error));
+  // One that breaks as it is handed over, before its holder listens: he learns of it by his next statement.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  // One whose ROLLBACK got no answer is still in that transaction, and nobody's next statement may be part of it.
+  pool.on('release', (_error, client) => {
+    if (client.getTransactionStatus() !== 'I') void client.end();
+  });
   return pool;
 }
 

@@ -51,6 +51,7 @@ export async function pendingMigrations(database: Pick<Handle, 'query'>): Promis
  */
 async function withTurn<T>(url: Secret, work: () => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url.reveal(), connectionTimeoutMillis: 5_000 });
+  client.on('error', () => undefined);
   await client.connect();
   try {
     const tryLock = async () =>

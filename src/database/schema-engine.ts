@@ -25,6 +25,7 @@ export async function withSchemaEngine<T>(
   // The engine takes a lock on its session and leaves it to the end of the connection to give it back: a pool that ends here.
   const pool = new pg.Pool({ connectionString: url.reveal(), max: 1, connectionTimeoutMillis: 5_000 });
   pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
   try {
     const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg(pool));
     const engine = await SchemaEngine.new({ datamodels: [['schema.prisma', schema]] }, () => {}, adapter);

@@ -43,6 +43,8 @@ export async function listen<State, Ctx>(
   const drain = drainOf(server);
   guardSocket(server, config.allowedNetworks, config.trustedProxies);
   await bound(server, config);
+  // Such as no more file descriptors for an accepted connection: that costs this connection, not the process.
+  server.on('error', (error) => app.emit('error', error));
   return {
     port: (server.address() as AddressInfo).port,
     close: (delay = 0) => drain(delay),

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import type { Secret } from '../secret.js';
 import { type Child, startChild } from './child.js';
+import { adoptLockFile } from './postgres-lock-file.js';
 import { type OsUser, placeBinaries, placeData, postgresUser } from './postgres-place.js';
 import { POSTGRES_NAME, postgresUrl } from './postgres-url.js';
 import type { ProcessRecord } from './process-record.js';
@@ -25,6 +26,7 @@ export async function startPostgres(plan: PostgresPlan): Promise<Child> {
   const user = postgresUser();
   const bin = placeBinaries(user);
   const data = await prepareData(plan, bin, user);
+  adoptLockFile(data);
   const child = await startChild({
     name: 'Postgres',
     command: join(bin, 'postgres'),

@@ -28,6 +28,18 @@ export async function endProcess(record: ProcessRecord, signal: NodeJS.Signals, 
   }
 }
 
+/** The command line of a process; empty where none runs (a zombie does not). */
+export function commandOf(pid: number): string {
+  if (startOf(pid) === undefined) return '';
+  try {
+    return process.platform === 'linux'
+      ? readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+      : execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' });
+  } catch {
+    return '';
+  }
+}
+
 function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');

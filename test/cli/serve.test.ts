@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { startCli } from '../support/cli.js';
 
@@ -17,6 +18,8 @@ const AWAY = {
 };
 
 let process: ChildProcess;
+/** All that it writes to standard error, once it has ended. */
+let said: Promise<string>;
 afterEach(async () => {
   process.kill('SIGTERM');
   if (process.exitCode === null) await once(process, 'exit');
@@ -24,7 +27,7 @@ afterEach(async () => {
 
 async function firstLine(args: string[], env: Record<string, string> = {}): Promise<string> {
   process = startCli(args, { ...AWAY, ...env });
-  process.stderr?.resume();
+  said = text(process.stderr as NonNullable<typeof process.stderr>);
   const [line] = await once(createInterface({ input: process.stdout as NonNullable<typeof process.stdout> }), 'line');
   return line;
 }
@@ -53,4 +56,16 @@ describe('a role says when it serves', () => {
       expect.objectContaining({ checks: { postgres: 'unreachable', migrations: 'unknown', temporal: 'unreachable' } }),
     ]);
   });
+});
+
+test('a fault that nobody caught ends the process with a line in its log, which shows no field of the error', async () => {
+  const fault = 'process.once("SIGUSR2",()=>{throw Object.assign(new Error("unexpected"),{parameters:"hu"+"sh"})})';
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(fault)}`;
+  await firstLine(['api'], { LOG_LEVEL: 'error', NODE_OPTIONS });
+  process.kill('SIGUSR2');
+  const [code] = await once(process, 'exit');
+  expect(code).toBe(1);
+  const line = (await said).trim();
+  expect(JSON.parse(line)).toMatchObject({ level: 60, role: 'api', err: { message: 'unexpected' } });
+  expect(line).not.toContain('hush');
 });

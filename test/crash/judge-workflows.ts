@@ -21,17 +21,18 @@ export async function judgeWorkflows(temporal: Client, record: Record, rungs: nu
       .filter(({ status, attemptCount }) => status === 'failed' || attemptCount >= rungs)
       .map(({ event }) => event),
   );
-  const known = new Map<string, number>();
-  for await (const { workflowId, type, status } of temporal.workflow.list({ pageSize: 1_000 })) {
+  const known = new Map<string, string[]>();
+  for await (const { workflowId, type, status, startTime, closeTime } of temporal.workflow.list({ pageSize: 1_000 })) {
     if (!OURS.has(type)) continue;
-    known.set(workflowId, (known.get(workflowId) ?? 0) + 1);
+    const execution = `${status.name} ${startTime.toISOString()}/${closeTime?.toISOString() ?? ''}`;
+    known.set(workflowId, [...(known.get(workflowId) ?? []), execution]);
     // A workflow of a recovered delivery is named after that delivery.
     const wellFailed = status.name === 'FAILED' && (exhausted.has(workflowId) || workflowId.startsWith('recover-'));
     if (status.name !== 'COMPLETED' && !wellFailed) faults.push(`a ${type} that is ${status.name}: ${workflowId}`);
   }
   for (const { id } of record.events) {
-    const count = known.get(id) ?? 0;
-    if (count !== 1) faults.push(`an event with ${count} workflows: ${id}`);
+    const executions = known.get(id) ?? [];
+    if (executions.length !== 1) faults.push(`an event with ${executions.length} workflows: ${id} (${executions})`);
   }
   return faults;
 }

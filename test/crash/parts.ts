@@ -54,7 +54,7 @@ export class SupervisedRole implements Part {
       const signal = await this.#current.ended;
       if (this.#stopping) return;
       if (signal !== 'SIGKILL')
-        this.failures.push(`${this.name} ended by itself: ${this.#current.said.slice(-25).join('\n    ')}`);
+        this.failures.push(`${this.name} ended by itself: ${this.#current.said.slice(-60).join('\n    ')}`);
       await sleep(this.#pause);
       if (this.#stopping) return;
       this.#current = startRole(this.role, this.env);

@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
@@ -152,6 +162,25 @@ test('a number that another process has now is not taken for a part of the stack
   writeFileSync(path, JSON.stringify(state));
   await start(folder);
   expect(parts(folder).map(isRunning)).toEqual([true, true]);
+});
+
+test('Postgres starts where its lock file names a process that is not it (kill -9, and the number was given away)', async () => {
+  const folder = localDir();
+  const first = await start(folder);
+  await query(first, 'create table kept (n int)');
+  first.process.kill('SIGKILL');
+  for (const { pid } of parts(folder)) process.kill(pid, 'SIGKILL');
+  await waitFor('them to end', () => parts(folder).every((part) => !isRunning(part)));
+  const data = join(realpathSync(join(folder, 'postgres')), 'data');
+  const file = join(data, 'postmaster.pid');
+  const { uid, gid } = statSync(file);
+  const other = spawn('sleep', ['600'], { ...(process.getuid?.() === 0 && { uid, gid }), stdio: 'ignore' });
+  try {
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/^\d+/, String(other.pid)));
+    expect(await query(await start(folder), 'select * from kept')).toEqual([]);
+  } finally {
+    other.kill('SIGKILL');
+  }
 });
 
 test('production is refused: it never runs on the embedded stack', async () => {
