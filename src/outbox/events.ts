@@ -20,9 +20,15 @@ const SHARE = 50;
 /**
  * Leases up to `limit` events in `state` that nobody works on: in turn across clients, oldest first of each. Clients are
  * found by a loose index scan, so that a client's backlog of a million costs the others nothing.
+ * @param crowded clients whose events are left where they are, since there is no room for them here
  */
-export function leaseEvents(db: Handle, state: Exclude<OutboxState, 'done'>, limit: number): Promise<LeasedEvent[]> {
-  return db.query<LeasedEvent>(LEASE_EVENTS, [state, limit, SHARE, LEASE.seconds]);
+export function leaseEvents(
+  db: Handle,
+  state: Exclude<OutboxState, 'done'>,
+  limit: number,
+  crowded: readonly string[],
+): Promise<LeasedEvent[]> {
+  return db.query<LeasedEvent>(LEASE_EVENTS, [state, limit, SHARE, LEASE.seconds, crowded]);
 }
 
 const RETURNING = `
@@ -43,7 +49,7 @@ with recursive clients as (
         from (select id from events
                where outbox = $1::outbox_state and outbox <> 'done' and client_id = c.client_id and lease_until <= now()
                order by id limit $3::int) oldest) e
-   where c.client_id is not null
+   where c.client_id <> all($5::uuid[])
    order by e.turn, random() limit $2::int
 ), free as (
   select id from events

@@ -23,6 +23,8 @@ const PILE = 20;
 const STALE_AFTER = 1_000;
 /** The share of the capacity that must be free before the table is looked into again: more than one client can leave free. */
 const ROOM_AGAIN = 3 / 4;
+/** The share of the room that a client who found none must come down to before more of his is taken. */
+const CLIENT_ROOM_AGAIN = 1 / 2;
 /** Attempts made but not recorded yet: at more, the database is what is slow, and a crash would repeat them all. */
 const UNRECORDED = 500;
 
@@ -64,6 +66,8 @@ export class ExpressLane implements Handover {
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
   #refused = false;
+  /** Clients that found no room. */
+  readonly #crowded = new Set<string>();
 
   readonly #active: LRUCache<string, boolean>;
 
@@ -76,6 +80,14 @@ export class ExpressLane implements Handover {
   /** How many more first attempts it takes into memory. */
   get room(): number {
     return this.#stopped ? 0 : Math.max(0, this.options.capacity - this.options.places.waiting);
+  }
+
+  /** Clients of whom so much waits here that nothing is to be taken from the table for them: claims would only be given back. */
+  get crowded(): string[] {
+    for (const clientId of this.#crowded) {
+      if (this.options.places.waitingOf(clientId) <= this.room * CLIENT_ROOM_AGAIN) this.#crowded.delete(clientId);
+    }
+    return [...this.#crowded];
   }
 
   /** Whether first attempts pile up: what can wait gives way. */
@@ -95,6 +107,7 @@ export class ExpressLane implements Handover {
     const jobs = event.deliveries.map((delivery) => ({ event: tracked, delivery }));
     if (!this.#hasRoom(event)) {
       this.#refused = true;
+      this.#crowded.add(event.clientId);
       this.#background(this.#giveBack(jobs));
       return false;
     }

@@ -19,6 +19,11 @@ export class StartQueue {
     return this.#size;
   }
 
+  /** The clients of whom so many wait. */
+  crowded(many: number): string[] {
+    return [...this.#lines].filter(([, line]) => line.length >= many).map(([clientId]) => clientId);
+  }
+
   /** False where there is no room for it. */
   push(event: ReadyEvent): boolean {
     const line = this.#lines.get(event.clientId) ?? [];

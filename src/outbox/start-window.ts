@@ -23,11 +23,13 @@ export class StartWindow {
 
   constructor(private readonly options: StartWindowOptions) {}
 
-  hasRoom(clientId: string, now: number): boolean {
+  /** One that brings more than there is room for goes when none waits. */
+  hasRoom(clientId: string, attempts: number, now: number): boolean {
     const waiting = this.#waiting.get(clientId) ?? [];
     while (waiting[0] !== undefined && now - waiting[0] > this.options.forgotten) waiting.shift();
     if (waiting.length === 0) this.#waiting.delete(clientId);
-    return waiting.length < this.options.size && !this.#isCrowded(clientId, now);
+    const fits = waiting.length === 0 || waiting.length + attempts <= this.options.size;
+    return fits && !this.#isCrowded(clientId, now);
   }
 
   #isCrowded(clientId: string, now: number): boolean {
@@ -53,6 +55,6 @@ export class StartWindow {
     if (!waiting) return false;
     waiting.shift();
     if (waiting.length === 0) this.#waiting.delete(clientId);
-    return waiting.length === this.options.size - 1;
+    return waiting.length < this.options.size;
   }
 }

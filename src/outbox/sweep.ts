@@ -69,7 +69,7 @@ export class Sweep {
     const { db, lane, recorder, onReady } = this.options;
     const limit = Math.min(BATCH, lane.room);
     if (limit === 0) return false;
-    const leased = await leaseEvents(db, 'attempt', limit);
+    const leased = await leaseEvents(db, 'attempt', limit, lane.crowded);
     if (leased.length === 0) return false;
     failpoint('after-lease');
     let taken = true;

@@ -120,7 +120,7 @@ export class WorkflowStarter {
     const givesWay = busy();
     if (givesWay) await this.#pause(GIVE_WAY);
     this.#tableMayHaveMore = false;
-    const leased = await leaseEvents(db, 'start', givesWay ? 2 : BATCH);
+    const leased = await leaseEvents(db, 'start', givesWay ? 2 : BATCH, this.#urgent.crowded(BATCH));
     const starts = (await readStarts(db, leased, retryDelays)).filter((start) => {
       const event = { ...start.event, attempts: attemptsDue(start) };
       return this.#enters(event) || this.#hold(event);
@@ -134,7 +134,7 @@ export class WorkflowStarter {
   /** Whether Temporal may have it now, which is counted. */
   #enters({ clientId, attempts }: ReadyEvent): boolean {
     const now = performance.now();
-    if (attempts > 0 && !this.#window.hasRoom(clientId, now)) return false;
+    if (attempts > 0 && !this.#window.hasRoom(clientId, attempts, now)) return false;
     this.#window.started(clientId, attempts, now);
     return true;
   }

@@ -153,6 +153,36 @@ describe('the express lane', () => {
     release();
   });
 
+  it('takes nothing from the table for a client that found no room until half of that is made, and then the rest', async () => {
+    let release: () => void = () => undefined;
+    const slow = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const sender = fakeSender(async () => {
+      await slow;
+      return outcome();
+    });
+    const { lane, sweep } = openLane(sender, { capacity: 4, limits: { perEndpoint: 1, perClient: 5, total: 9 } });
+    const clientId = await makeClient(db);
+    const flood = [await commitEvent(db, { clientId })];
+    for (let i = 1; i < 6; i++) flood.push(await commitEvent(db, { clientId, endpoints: 0 }));
+    await expireLeases(db);
+    sweep.now();
+    const waits = () => db.prisma.event.findMany({ where: { outbox: 'attempt', leaseUntil: { lte: new Date() } } });
+    await waitFor('the lane to be full', async () => lane.crowded.includes(clientId) && (await waits()).length === 3);
+    const before = await waits();
+    await commitEvent(db, { claims: false });
+    sweep.now();
+    await waitFor('the event of another', () => sender.sent.length === 2);
+    // Their leases too: none was taken and given back.
+    expect(await waits()).toEqual(before);
+    release();
+    await waitFor('all of them', () => {
+      sweep.now();
+      return sender.sent.length === flood.length + 1;
+    });
+  });
+
   it("a client's backlog is taken from the table without a pause, and not fifty a second", async () => {
     const sender = fakeSender();
     const { sweep } = openLane(sender);

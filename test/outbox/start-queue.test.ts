@@ -19,6 +19,13 @@ describe('StartQueue', () => {
     expect([queue.size, queue.take(1, all)]).toEqual([0, []]);
   });
 
+  it('tells of whom so many wait', () => {
+    const queue = new StartQueue(100);
+    fill(queue, 'a', 4);
+    fill(queue, 'b', 3);
+    expect([queue.crowded(4), queue.crowded(5)]).toEqual([['a'], []]);
+  });
+
   it('leaves room for others, however many one client has', () => {
     const queue = new StartQueue(100);
     expect(fill(queue, 'loud', 1_000)).toBe(50);
