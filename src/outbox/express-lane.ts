@@ -3,10 +3,11 @@ import type { Handle } from '../database/database.js';
 import type { Log } from '../telemetry/log.js';
 import { delayAfter } from '../webhooks/ladder.js';
 import { type AttemptDependencies, makeAttempt } from '../webhooks/make-attempt.js';
-import type { Settlement } from '../webhooks/record.js';
 import { isEndpointActive, releaseClaims, releaseEvents } from './events.js';
 import type { FairQueue } from './fair-queue.js';
-import type { CommittedEvent, FreshDelivery, Handover } from './handover.js';
+import type { CommittedEvent, Handover } from './handover.js';
+import { LaneEvent, type LaneJob } from './lane-event.js';
+import { LaneRoom } from './lane-room.js';
 import { LEASE } from './lease.js';
 import type { ReadyEvent } from './start-queue.js';
 
@@ -21,10 +22,6 @@ const TICK = 500;
 const PILE = 20;
 /** What has waited longer asks first whether its endpoint is still to be sent to; each endpoint once in that time, ms. */
 const STALE_AFTER = 1_000;
-/** The share of the capacity that must be free before the table is looked into again: more than one client can leave free. */
-const ROOM_AGAIN = 3 / 4;
-/** The share of the room that a client who found none must come down to before more of his is taken. */
-const CLIENT_ROOM_AGAIN = 1 / 2;
 /** Attempts made but not recorded yet: at more, the database is what is slow, and a crash would repeat them all. */
 const UNRECORDED = 500;
 
@@ -43,35 +40,17 @@ export interface LaneOptions {
   log: Log;
 }
 
-/** A first attempt that waits for its place. */
-export interface LaneJob {
-  event: LaneEvent;
-  delivery: FreshDelivery;
-}
-
-interface LaneEvent {
-  event: CommittedEvent;
-  claimedAt: number;
-  /** First attempts not over yet. */
-  open: number;
-  /** Deliveries that need another attempt, which is the workflow's. */
-  left: number;
-  givenBack: boolean;
-}
-
 /** The express lane: first attempts at once, bounded, fair across clients (design, The one path). */
 export class ExpressLane implements Handover {
   readonly claims = true;
   readonly #running = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
-  #refused = false;
-  /** Clients that found no room. */
-  readonly #crowded = new Set<string>();
-
+  readonly #room: LaneRoom;
   readonly #active: LRUCache<string, boolean>;
 
   constructor(private readonly options: LaneOptions) {
+    this.#room = new LaneRoom(options.places, options.capacity);
     const fetchMethod = (endpointId: string) => isEndpointActive(options.db, endpointId);
     this.#active = new LRUCache({ max: 10_000, ttl: STALE_AFTER, fetchMethod });
     this.#timer = setInterval(() => this.#expire(), TICK);
@@ -79,15 +58,12 @@ export class ExpressLane implements Handover {
 
   /** How many more first attempts it takes into memory. */
   get room(): number {
-    return this.#stopped ? 0 : Math.max(0, this.options.capacity - this.options.places.waiting);
+    return this.#stopped ? 0 : this.#room.left;
   }
 
-  /** Clients of whom so much waits here that nothing is to be taken from the table for them: claims would only be given back. */
+  /** Clients for whom nothing is to be taken from the table now. */
   get crowded(): string[] {
-    for (const clientId of this.#crowded) {
-      if (this.options.places.waitingOf(clientId) <= this.room * CLIENT_ROOM_AGAIN) this.#crowded.delete(clientId);
-    }
-    return [...this.#crowded];
+    return this.#room.crowded;
   }
 
   /** Whether first attempts pile up: what can wait gives way. */
@@ -103,22 +79,14 @@ export class ExpressLane implements Handover {
   /** Takes an event whose first attempts were claimed just now; false where it has no room and gives them back. */
   accept(event: CommittedEvent): boolean {
     const now = performance.now();
-    const tracked = { event, claimedAt: now, open: event.deliveries.length, left: 0, givenBack: false };
-    const jobs = event.deliveries.map((delivery) => ({ event: tracked, delivery }));
-    if (!this.#hasRoom(event)) {
-      this.#refused = true;
-      this.#crowded.add(event.clientId);
+    const { jobs } = new LaneEvent(event, now, this.options.workflows);
+    if (this.#stopped || !this.#room.admits(event.clientId, jobs.length)) {
       this.#background(this.#giveBack(jobs));
       return false;
     }
     for (const job of jobs) this.options.places.push(event.clientId, job.delivery.endpointId, job, now);
     this.pump();
     return true;
-  }
-
-  /** No client has more waiting than there is room left, so that a flood of one leaves room for the others. */
-  #hasRoom({ clientId, deliveries }: CommittedEvent): boolean {
-    return this.options.places.waitingOf(clientId) + deliveries.length <= this.room;
   }
 
   /** Starts what has a place; to be called too when a place was given back elsewhere. */
@@ -128,10 +96,7 @@ export class ExpressLane implements Handover {
       if (!job) break;
       this.#background(this.#run(job));
     }
-    if (this.#refused && this.room > this.options.capacity * ROOM_AGAIN) {
-      this.#refused = false;
-      this.options.onRoom();
-    }
+    if (this.#room.isBack) this.options.onRoom();
   }
 
   /** Ends: nothing new begins, what runs is recorded, what waits goes back to the table. */
@@ -176,10 +141,9 @@ export class ExpressLane implements Handover {
         // The receiver has answered: the next may go while this one is recorded.
         sent = true;
         freePlace();
-        event.open--;
-        if (outcome.error !== null) event.left++;
-        last = event.open === 0;
-        return this.#settlement(event);
+        event.made(outcome.error === null);
+        last = event.isOver;
+        return event.settlement;
       });
       if (last) this.#ready(event);
     } catch (error) {
@@ -200,19 +164,9 @@ export class ExpressLane implements Handover {
     return (await this.#active.fetch(delivery.endpointId)) ?? true;
   }
 
-  /** What to write about the event with its last first attempt; undefined while others are open. */
-  #settlement({ event, open, left, givenBack }: LaneEvent): Settlement | undefined {
-    if (open > 0) return undefined;
-    if (givenBack) return { eventId: event.eventId, outbox: 'attempt', held: false };
-    if (left === 0 && this.options.workflows === 'retries-only') {
-      return { eventId: event.eventId, outbox: 'done', held: false };
-    }
-    return { eventId: event.eventId, outbox: 'start', held: left > 0 };
-  }
-
-  #ready({ event, left, givenBack }: LaneEvent): void {
-    if (givenBack || (left === 0 && this.options.workflows === 'retries-only')) return;
-    this.options.onReady({ ...event, attempts: left }, left > 0);
+  #ready({ event, attemptsLeft }: LaneEvent): void {
+    if (attemptsLeft === undefined) return;
+    this.options.onReady({ ...event, attempts: attemptsLeft }, attemptsLeft > 0);
   }
 
   #expire(): void {
@@ -229,8 +183,7 @@ export class ExpressLane implements Handover {
     if (jobs.length === 0) return;
     await this.#releaseClaims(jobs);
     for (const { event } of jobs) {
-      event.open--;
-      event.left++;
+      event.leave();
       this.#background(this.#settle(event));
     }
   }
@@ -239,16 +192,9 @@ export class ExpressLane implements Handover {
   async #giveBack(jobs: readonly LaneJob[]): Promise<void> {
     if (jobs.length === 0) return;
     await this.#releaseClaims(jobs);
-    for (const { event } of jobs) {
-      event.open--;
-      event.givenBack = true;
-    }
-    const over = new Set(jobs.map(({ event }) => event).filter(({ open }) => open === 0));
-    if (over.size > 0)
-      await releaseEvents(
-        this.options.db,
-        [...over].map(({ event }) => event.eventId),
-      );
+    for (const { event } of jobs) event.giveBack();
+    const over = jobs.filter(({ event }) => event.isOver).map(({ event }) => event.event.eventId);
+    if (over.length > 0) await releaseEvents(this.options.db, [...new Set(over)]);
   }
 
   #releaseClaims(jobs: readonly LaneJob[]): Promise<void> {
@@ -259,9 +205,8 @@ export class ExpressLane implements Handover {
   }
 
   async #settle(event: LaneEvent): Promise<void> {
-    const settlement = this.#settlement(event);
-    if (!settlement) return;
-    await this.options.attempts.recorder.record(undefined, settlement);
+    if (!event.settlement) return;
+    await this.options.attempts.recorder.record(undefined, event.settlement);
     this.#ready(event);
   }
 

@@ -11,7 +11,7 @@ import { waitFor } from '../support/wait-for.js';
 // What one client's receivers do is no other client's trouble. `npm run bench:isolation` is the long form, with numbers for each kind.
 
 const LONG = process.env.ISOLATION === 'long';
-const EVENTS = Number(process.env.ISOLATION_EVENTS ?? (LONG ? 3_000 : 200));
+const EVENTS = Number(process.env.ISOLATION_EVENTS ?? (LONG ? 500 : 200));
 const TRICKLE = LONG ? 100 : 20;
 const INTERVAL = 300;
 /** The most that another client may cost, ms. */

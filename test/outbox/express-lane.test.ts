@@ -1,6 +1,7 @@
 import { jest } from '@jest/globals';
-import { ExpressLane, type LaneJob, type LaneOptions } from '../../src/outbox/express-lane.js';
+import { ExpressLane, type LaneOptions } from '../../src/outbox/express-lane.js';
 import { FairQueue } from '../../src/outbox/fair-queue.js';
+import type { LaneJob } from '../../src/outbox/lane-event.js';
 import { Recorder } from '../../src/outbox/recorder.js';
 import { Sweep } from '../../src/outbox/sweep.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
