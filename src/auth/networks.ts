@@ -1,5 +1,6 @@
 import type { Server } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { LRUCache } from 'lru-cache';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
@@ -23,6 +24,7 @@ export class Networks {
   }
 
   contains(address: string): boolean {
+    if (this.isEmpty) return false;
     const parsed = parseAddress(address);
     return (
       parsed !== undefined &&
@@ -84,8 +86,16 @@ export function guardSocket(
   });
 }
 
+/** The same few come with each request; what somebody wrote into a header may be long, and is not kept. */
+const plain = new LRUCache<string, string>({ max: 1_000, memoMethod: (text) => toPlain(text) });
+const LONGEST_KEPT = 64;
+
 /** The address in its plain form, IPv4 where it is IPv4-mapped; `unknown` for anything else. */
 function plainAddress(text: string): string {
+  return text.length > LONGEST_KEPT ? toPlain(text) : plain.memo(text);
+}
+
+function toPlain(text: string): string {
   return parseAddress(text)?.toString() ?? UNKNOWN_ADDRESS;
 }
 

@@ -1,5 +1,8 @@
 import { Refusal } from '../refusal.js';
 
+/** Keeps nothing between two calls: each gives it a whole text. */
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 /**
  * Reads a request's body as JSON (RFC 8259). A member name that appears twice is refused, for readers differ in which of
  * the two they take, and one of them may be an amount.
@@ -8,7 +11,7 @@ import { Refusal } from '../refusal.js';
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    text = utf8.decode(bytes);
   } catch {
     throw new Refusal('malformed_request', 'The body is not valid UTF-8.');
   }

@@ -25,12 +25,16 @@ describe('encryption at rest', () => {
     expect(keys.isCurrent(envelopes[0]!)).toBe(true);
   });
 
-  it('does not open an envelope that was moved to another row', () => {
-    expect(() => keys.open(keys.seal(new Secret('secret'), 'row 1'), 'row 2')).toThrow(EnvelopeError);
+  it('does not open an envelope that was moved to another row, also where it was opened in its own just now', () => {
+    const envelope = keys.seal(new Secret('secret'), 'row 1');
+    expect(keys.open(envelope, 'row 1').reveal()).toBe('secret');
+    expect(() => keys.open(envelope, 'row 2')).toThrow(EnvelopeError);
+    expect(keys.open(envelope, 'row 1').reveal()).toBe('secret');
   });
 
   it('does not open an envelope of which any byte was changed', () => {
     const envelope = keys.seal(new Secret('secret'), 'row');
+    expect(keys.open(envelope, 'row').reveal()).toBe('secret');
     const [version, id, text] = envelope.split(':');
     const bytes = Buffer.from(text!, 'base64url');
     for (let i = 0; i < bytes.length; i++) {
