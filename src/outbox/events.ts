@@ -1,5 +1,5 @@
 import type { Handle } from '../database/database.js';
-import type { OutboxState, TransferStatus } from '../database/generated/enums.js';
+import type { OutboxState } from '../database/generated/enums.js';
 import type { CommittedEvent, FreshDelivery } from './handover.js';
 import { LEASE } from './lease.js';
 
@@ -79,7 +79,6 @@ export async function claimFirstAttempts(db: Handle, events: readonly LeasedEven
   const byEvent = groupByEvent(claimed);
   return events.map((event) => ({
     ...event,
-    status: statusIn(event.body),
     deliveries: byEvent.get(event.eventId) ?? [],
   }));
 }
@@ -140,9 +139,4 @@ update events set lease_until = now() + $2::int * interval '1 second' where id =
 /** Marks events whose workflow has started, or is not needed. */
 export async function markDone(db: Handle, eventIds: readonly string[]): Promise<void> {
   await db.query(`update events set outbox = 'done' where id = any($1::uuid[])`, [eventIds]);
-}
-
-/** The status that an event carries; the body is the only place that keeps it. */
-export function statusIn(body: string): TransferStatus {
-  return (JSON.parse(body) as { data: { status: TransferStatus } }).data.status;
 }

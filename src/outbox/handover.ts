@@ -1,5 +1,3 @@
-import type { TransferStatus } from '../database/generated/enums.js';
-
 /** One delivery of a committed event, with what attempt 1 needs. */
 export interface FreshDelivery {
   deliveryId: string;
@@ -14,7 +12,6 @@ export interface CommittedEvent {
   clientId: string;
   transferId: string;
   type: string;
-  status: TransferStatus;
   /** The bytes to send and sign, as text. */
   body: string;
   /** Of the request that made it; null: not traced. */

@@ -1,7 +1,7 @@
 import type { DeliverEventInput } from '../../workflows/deliver-event.input.js';
 import type { Handle } from '../database/database.js';
 import { hostOf } from '../webhooks/endpoint-url.js';
-import { type LeasedEvent, statusIn } from './events.js';
+import type { LeasedEvent } from './events.js';
 
 /** What a workflow of an event's deliveries is started with. */
 export interface WorkflowStart {
@@ -84,3 +84,8 @@ select ${DELIVERY}, v.client_id as "clientId", v.transfer_id as "transferId", v.
   join events v on v.id = d.event_id
  where d.id = any($1::uuid[]) and d.owner is not null and d.status = 'pending'
  order by d.id`;
+
+/** The status that an event carries; the body is the only place that keeps it. */
+function statusIn(body: string): string {
+  return (JSON.parse(body) as { data: { status: string } }).data.status;
+}

@@ -1,16 +1,15 @@
 import type { Actor } from '../audit/actor.js';
-import type { Action } from '../audit/record.js';
 import { Batcher } from '../database/batcher.js';
 import type { Database, Handle } from '../database/database.js';
 import type { Transfer } from '../database/generated/client.js';
 import type { TransferStatus } from '../database/generated/enums.js';
 import { failpoint } from '../failpoints.js';
 import { newId } from '../ids.js';
-import type { FreshDelivery, Handover } from '../outbox/handover.js';
-import { LEASE } from '../outbox/lease.js';
+import type { Handover } from '../outbox/handover.js';
 import { Refusal } from '../refusal.js';
 import { currentTraceparent } from '../telemetry/traces.js';
 import { TRANSFER_STATUS_CHANGED, transferStatusChanged } from '../webhooks/event-body.js';
+import { type Change, type ChangedRow, changeAll, type TransferRow } from './change-statement.js';
 import { nextStatuses, previousStatuses } from './states.js';
 
 export interface StatusChangeRequest {
@@ -59,7 +58,6 @@ export async function changeStatus(
       clientId: changed.client_id,
       transferId,
       type: TRANSFER_STATUS_CHANGED,
-      status,
       body: change.body,
       traceparent: change.traceparent,
       deliveries,
@@ -68,20 +66,10 @@ export async function changeStatus(
   return toTransfer(changed);
 }
 
-interface Change {
-  request: StatusChangeRequest;
-  allowed: readonly TransferStatus[];
-  eventId: string;
-  at: string;
-  body: string;
-  traceparent: string | null;
-}
-
-const SET_STATUS: Action = 'transfers.set-status';
 const BATCH = 64;
 const BATCHES_AT_ONCE = 2;
 
-type ChangeBatcher = Batcher<Change, Row | undefined>;
+type ChangeBatcher = Batcher<Change, ChangedRow | undefined>;
 const batchers = new WeakMap<Database, Map<boolean, ChangeBatcher>>();
 
 function batcherOf(db: Database, claims: boolean): ChangeBatcher {
@@ -89,7 +77,7 @@ function batcherOf(db: Database, claims: boolean): ChangeBatcher {
   batchers.set(db, known);
   const batcher =
     known.get(claims) ??
-    new Batcher<Change, Row | undefined>({
+    new Batcher<Change, ChangedRow | undefined>({
       run: (changes) => changeAll(db, claims, changes),
       size: BATCH,
       concurrency: BATCHES_AT_ONCE,
@@ -98,31 +86,9 @@ function batcherOf(db: Database, claims: boolean): ChangeBatcher {
   return batcher;
 }
 
-async function changeAlone(db: Handle, handover: Handover, change: Change): Promise<Row | undefined> {
+async function changeAlone(db: Handle, handover: Handover, change: Change): Promise<ChangedRow | undefined> {
   const [row] = await changeAll(db, handover.claims, [change]);
   return row;
-}
-
-/** Each change's row, in the order given; undefined where there is no such transfer. */
-async function changeAll(db: Handle, claims: boolean, changes: readonly Change[]): Promise<(Row | undefined)[]> {
-  const rows = await db.hot<Row>(CHANGE_STATUS, [
-    changes.map(({ request }) => request.transferId),
-    changes.map(({ request }) => request.clientId ?? null),
-    changes.map(({ request }) => request.to),
-    changes.map(({ allowed }) => `{${allowed.join()}}`),
-    changes.map(({ at }) => at),
-    changes.map(({ request }) => request.reason),
-    changes.map(({ eventId }) => eventId),
-    changes.map(({ body }) => body),
-    changes.map(({ request }) => request.actor ?? null),
-    changes.map(({ traceparent }) => traceparent),
-    TRANSFER_STATUS_CHANGED,
-    claims,
-    LEASE.seconds,
-    SET_STATUS,
-  ]);
-  const byEvent = new Map(rows.map((row) => [row.eventId, row]));
-  return changes.map(({ eventId }) => byEvent.get(eventId));
 }
 
 function refused(seen: TransferStatus, to: TransferStatus, allowed: readonly TransferStatus[]): Refusal {
@@ -136,27 +102,6 @@ function refused(seen: TransferStatus, to: TransferStatus, allowed: readonly Tra
       ? `The transfer is ${seen}, which is final.`
       : `The transfer is ${seen} and may not become ${to} this way; from here: ${next.join(', ')}.`,
   );
-}
-
-interface Row {
-  eventId: string;
-  seen: TransferStatus;
-  changed: TransferRow | null;
-  deliveries: FreshDelivery[];
-}
-
-interface TransferRow {
-  id: string;
-  client_id: string;
-  amount_value: number;
-  amount_currency: string;
-  destination_name: string;
-  destination_account: string;
-  reference: string | null;
-  metadata: Record<string, string>;
-  status: TransferStatus;
-  created_at: string;
-  updated_at: string;
 }
 
 function toTransfer(row: TransferRow): Transfer {
@@ -174,59 +119,3 @@ function toTransfer(row: TransferRow): Transfer {
     updatedAt: new Date(row.updated_at),
   };
 }
-
-/**
- * `seen` is read once and kept (materialized), so that an update that waited for another's commit compares the new row
- * with the old status and changes nothing. Of several changes of one transfer in `input` an update takes one alone. A delivery's id is a UUID version 7 with the event's time,
- * and an audit entry has the id of the event that the change made.
- */
-const CHANGE_STATUS = `
-with input as (
-  select * from unnest($1::uuid[], $2::uuid[], $3::transfer_status[], $4::text[], $5::timestamptz[], $6::text[],
-                       $7::uuid[], $8::text[], $9::text[], $10::text[])
-    as i(transfer_id, client_id, status, allowed, at, reason, event_id, body, actor, traceparent)
-), seen as materialized (
-  select i.*, t.status as seen
-    from input i join transfers t on t.id = i.transfer_id and (i.client_id is null or t.client_id = i.client_id)
-   order by i.transfer_id
-), changed as (
-  update transfers t set status = s.status, updated_at = s.at
-    from seen s
-   where t.id = s.transfer_id and t.status = s.seen and s.seen = any(s.allowed::transfer_status[])
-  returning s.event_id, s.at, s.reason, s.body, s.actor, s.traceparent, s.seen, t.id, t.client_id, t.status, row_to_json(t) as transfer
-), history as (
-  insert into transfer_status_history (transfer_id, position, status, at, reason)
-  select c.id, (select max(h.position) + 1 from transfer_status_history h where h.transfer_id = c.id), c.status, c.at, c.reason
-    from changed c
-), audit as (
-  insert into audit_entries (id, at, actor, action, target, details)
-  select c.event_id, c.at, c.actor, $14::text, c.id,
-         json_strip_nulls(json_build_object('client_id', c.client_id, 'from', c.seen, 'to', c.status, 'reason', c.reason))
-    from changed c where c.actor is not null
-), receivers as (
-  select e.id, e.client_id, e.url, e.secret_envelope
-    from webhook_endpoints e
-   where e.client_id in (select client_id from changed) and e.enabled and e.deleted_at is null
-), event as (
-  insert into events (id, client_id, transfer_id, type, body, created_at, traceparent, outbox, lease_until)
-  select c.event_id, c.client_id, c.id, $11::text, c.body, c.at, c.traceparent,
-         case when exists (select from receivers r where r.client_id = c.client_id) then 'attempt' else 'start' end::outbox_state,
-         case when $12::boolean and exists (select from receivers r where r.client_id = c.client_id)
-              then now() + $13::int * interval '1 second' else now() end
-    from changed c
-), delivery as (
-  insert into deliveries (id, event_id, endpoint_id, client_id, next_attempt_at, attempting_until, created_at)
-  select (substr(c.event_id::text, 1, 13) || '-7' || substr(gen_random_uuid()::text, 16))::uuid, c.event_id, r.id, c.client_id,
-         c.at, case when $12::boolean then now() + $13::int * interval '1 second' end, c.at
-    from changed c join receivers r on r.client_id = c.client_id
-  returning id, event_id, endpoint_id
-), handed as (
-  select d.event_id, json_agg(json_build_object(
-           'deliveryId', d.id, 'endpointId', d.endpoint_id, 'url', r.url, 'secretEnvelope', r.secret_envelope)) as deliveries
-    from delivery d join receivers r on r.id = d.endpoint_id
-   group by d.event_id
-)
-select s.event_id as "eventId", s.seen::text as seen, c.transfer as changed, coalesce(h.deliveries, '[]') as deliveries
-  from seen s
-  left join changed c on c.event_id = s.event_id
-  left join handed h on h.event_id = s.event_id`;

@@ -36,3 +36,12 @@ export async function judgeWorkflows(temporal: Client, record: Record, rungs: nu
   }
   return faults;
 }
+
+/** What the recovery of an endpoint is at, in a line. */
+export async function describeRecovery(temporal: Client, webhookId: string): Promise<string> {
+  const { status, startTime, closeTime, raw } = await temporal.workflow.getHandle(`recover-${webhookId}`).describe();
+  const open = raw.pendingActivities?.map(
+    ({ activityType, attempt, lastFailure }) => `${activityType?.name}, attempt ${attempt}: ${lastFailure?.message}`,
+  );
+  return `${status.name}, ${startTime.toISOString()}/${closeTime?.toISOString() ?? ''}, ${open}`;
+}

@@ -222,10 +222,8 @@ describe('a transfer', () => {
       { status: 'PROCESSING', at: expect.stringMatching(TIME), reason: 'Funds received' },
       { status: 'SENT', at: expect.stringMatching(TIME), reason: null },
     ]);
-    expect(api.committed.filter((event) => event.transferId === id).map((event) => event.status)).toEqual([
-      'PROCESSING',
-      'SENT',
-    ]);
+    const told = api.committed.filter(({ transferId }) => transferId === id);
+    expect(told.map(({ body }) => JSON.parse(body).data.status)).toEqual(['PROCESSING', 'SENT']);
   });
 
   it('is cancelled by its client only while it is CREATED', async () => {
