@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeItLongAgo } from '../support/long-ago.js';
-import { waitFor } from '../support/wait-for.js';
 import { runningWorkflows } from './judge-workflows.js';
 import { underWay, withDatabase } from './record.js';
 import type { Service } from './service.js';
 
-/** A lease runs out after 30 s, an activity of a dead worker after 45 s; then comes a ladder, and backlogs. */
-const PATIENCE = 240_000;
-/** Where none of that is waited for; an activity that failed while Postgres was away still is tried again a minute later at most. */
-const IMPATIENCE = 150_000;
+/**
+ * So long nothing may change before it counts as stuck: a lease runs out after 30 s, an activity of a dead worker after 45 s,
+ * one that failed while Postgres was away is tried again a minute later at most. A backlog takes as long as it takes.
+ */
+const STUCK_AFTER = 150_000;
 
 /** As soon as everything is back, time limits run out: for who cannot wait for them. */
 export async function hurry(service: Service): Promise<void> {
@@ -17,22 +17,26 @@ export async function hurry(service: Service): Promise<void> {
 }
 
 /** @returns after how many seconds */
-export async function untilQuiet(service: Service, patient: boolean, faults: string[]): Promise<number> {
-  const within = patient ? PATIENCE : IMPATIENCE;
+export async function untilQuiet(service: Service, faults: string[]): Promise<number> {
   const began = Date.now();
-  const left = async () => {
-    const counts = await withDatabase(service.databaseUrl, underWay);
-    return { ...counts, workflows: await runningWorkflows(service.temporal) };
-  };
-  let last: Record<string, number> = {};
-  await waitFor(
-    'quiet',
-    async () => {
-      last = await left().catch(() => last);
-      if (Object.values(last).some((count) => count > 0)) return sleep(250).then(() => false);
-      return Object.keys(last).length > 0;
-    },
-    within,
-  ).catch(() => faults.push(`not quiet after ${within / 1_000} s: ${JSON.stringify(last)}`));
+  let changedAt = began;
+  let last = '';
+  for (;;) {
+    const left = await countLeft(service).catch(() => undefined);
+    const seen = left ? JSON.stringify(left) : last;
+    if (left && Object.values(left).every((count) => count === 0)) break;
+    if (seen !== last) changedAt = Date.now();
+    last = seen;
+    if (Date.now() - changedAt > STUCK_AFTER) {
+      faults.push(`not quiet: nothing has changed for ${STUCK_AFTER / 1_000} s: ${last}`);
+      break;
+    }
+    await sleep(250);
+  }
   return Math.round((Date.now() - began) / 1_000);
+}
+
+async function countLeft(service: Service): Promise<Record<string, number>> {
+  const counts = await withDatabase(service.databaseUrl, underWay);
+  return { ...counts, workflows: await runningWorkflows(service.temporal) };
 }

@@ -57,7 +57,7 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
 
     const quiet: Record<string, number> = {};
     const faults: string[] = [];
-    quiet.seconds = await untilQuiet(service, patient, faults);
+    quiet.seconds = await untilQuiet(service, faults);
     const judge = async (when: string) => {
       const { record, arrivals } = await readAll(service);
       const judgement = judgeRecord(record, arrivals, RUNGS);
@@ -69,7 +69,7 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
     await judge('after the kills');
     say('quiet; recovering what was cancelled or exhausted');
     await recoverAll(service, since, faults);
-    quiet.again = await untilQuiet(service, patient, faults);
+    quiet.again = await untilQuiet(service, faults);
     const { record, arrivals, judgement, changes } = await judge('after the recovery');
     faults.push(...(await judgeWorkflows(service.temporal, record, RUNGS)));
     for (const { id, status } of record.deliveries) {
