@@ -53,8 +53,9 @@ export function connectDatabase(config: Config, log: Log): Database {
 }
 
 /**
- * Whether this process can serve, and is to: `signalled` makes it unready for good. Temporal's state is told; it makes
- * `needsTemporal` (a worker) alone unready.
+ * Whether this process can serve, and is to: `signalled` makes it unready for good, at once, even for who asked before and
+ * still waits; it has nobody to wait for then, and load balancers must turn away within SHUTDOWN_DELAY. Temporal's state is
+ * told; it makes `needsTemporal` (a worker) alone unready.
  */
 export function readinessOf(
   { config, database }: Pick<Foundations, 'config' | 'database'>,
@@ -63,21 +64,34 @@ export function readinessOf(
   signalled: Promise<void>,
 ): () => Promise<Readiness> {
   let ending = false;
+  const asking = new Set<() => void>();
   void signalled.then(() => {
     ending = true;
+    for (const answer of asking) answer();
   });
-  return async () => {
+  /** What was seen last. */
+  let checks = { postgres: 'unknown', migrations: 'unknown', temporal: 'unknown' };
+  const look = async (): Promise<Readiness> => {
     const [pending, temporalIs] = await Promise.all([
       pendingMigrations(database).catch(() => undefined),
       stateOfTemporal(temporal(), config.temporal),
     ]);
-    const checks = {
+    checks = {
       postgres: pending ? 'ok' : 'unreachable',
       migrations: pending ? (pending.length === 0 ? 'applied' : `missing: ${pending.join(', ')}`) : 'unknown',
       temporal: temporalIs,
     };
-    return { ready: !ending && pending?.length === 0 && (temporalIs === 'ok' || !needsTemporal), checks };
+    return { ready: pending?.length === 0 && (temporalIs === 'ok' || !needsTemporal), checks };
   };
+  return () =>
+    new Promise((resolve, reject) => {
+      const unready = () => resolve({ ready: false, checks });
+      if (ending) return unready();
+      asking.add(unready);
+      look()
+        .then(resolve, reject)
+        .finally(() => asking.delete(unready));
+    });
 }
 
 /** Of a worker that has no connection now, a look of its own says why. */

@@ -38,6 +38,20 @@ it('a worker answers that it lives and that it is ready, and nothing else', asyn
   expect((await fetch(`${url}/healthz`, { method: 'POST' })).status).toBe(405);
 });
 
+it('a process that is told to end is unready at once, even for who asked before and waits for a Postgres that hangs', async () => {
+  const { config, database } = api.dependencies;
+  let end = () => {};
+  const signalled = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const hanging = { ...database, query: () => new Promise<never>(() => {}) };
+  const readiness = readinessOf({ config, database: hanging }, () => undefined, false, signalled);
+  const asked = readiness();
+  end();
+  const unready = { ready: false, checks: { postgres: 'unknown', migrations: 'unknown', temporal: 'unknown' } };
+  expect([await asked, await readiness()]).toEqual([unready, unready]);
+});
+
 describe("Temporal's state makes only a worker unready", () => {
   it.each([
     ['a worker', true, 503],

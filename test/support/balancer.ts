@@ -23,7 +23,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 });
   const ready = new Set<number>();
   /** What each answered to the last check. */
-  const said = new Map<number, string>();
+  const said = new Map<number, { answer: string; at: number }>();
   const failures: string[] = [];
   const closed = new AbortController();
   let turn = 0;
@@ -33,7 +33,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
       const { status, body } = await send(false, port, { method: 'GET', path: '/readyz' }).catch(
         ({ message }: Error) => ({ status: 0, body: message }),
       );
-      said.set(port, `${status} ${body}`);
+      said.set(port, { answer: `${status} ${body}`, at: Date.now() });
       if (status === 200) ready.add(port);
       else ready.delete(port);
       await sleep(HEALTH_INTERVAL, undefined, { signal: closed.signal }).catch(() => undefined);
@@ -46,11 +46,16 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
     const body = await buffer(incoming);
     for (;;) {
       const [port] = [...ready].sort().slice(turn++ % Math.max(1, ready.size));
-      if (port === undefined) throw new Error(`nobody is ready: ${[...said.values()]}`);
+      if (port === undefined) throw new Error(`nobody is ready: ${[...said.values()].map(({ answer }) => answer)}`);
       try {
         return await send(agent, port, { method, path, headers: withoutHops(incoming.headers), body });
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED') throw error;
+        const { code, message } = error as NodeJS.ErrnoException;
+        const { answer, at } = said.get(port) ?? { answer: '', at: 0 };
+        if (code !== 'ECONNREFUSED')
+          throw new Error(
+            `${message}; ${port} said ${Date.now() - at} ms ago, when asked whether it is ready: ${answer}`,
+          );
         ready.delete(port);
       }
     }
