@@ -1,6 +1,7 @@
-// `npm run check:deploy`: whether docker compose and Kubernetes take docker-compose.yml and deploy/kubernetes, by their own
-// libraries and schemas, those of the examples' custom resources included; whether hadolint and caddy, where they are
-// installed, like the Dockerfile and the Caddyfile. The programs are built with Go, once, and kept in the cache.
+// `npm run check:deploy`: whether docker build, docker compose and Kubernetes take the Dockerfile, docker-compose.yml and
+// deploy/kubernetes, by their own libraries and schemas, those of the examples' custom resources included; whether hadolint
+// and caddy, where they are installed, like the Dockerfile and the Caddyfile. The programs are built with Go, once, and kept
+// in the cache.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
@@ -24,13 +25,18 @@ const programs = join(cacheDir, 'check-deploy');
 mkdirSync(programs, { recursive: true });
 const folder = mkdtempSync(join(tmpdir(), 'check-deploy-'));
 try {
-  process.exitCode = checkCompose() + checkKubernetes() + checkTheRest() === 0 ? 0 : 1;
+  process.exitCode = checkDockerfile() + checkCompose() + checkKubernetes() + checkTheRest() === 0 ? 0 : 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
+function checkDockerfile() {
+  buildOurs('check-dockerfile');
+  return check('Dockerfile', 'check-dockerfile', ['Dockerfile']);
+}
+
 function checkCompose() {
-  go(['build', '-o', join(programs, 'check-compose'), '.'], 'scripts/check-compose');
+  buildOurs('check-compose');
   return check('docker-compose.yml', 'check-compose', ['docker-compose.yml'], {
     ...{ ENVIRONMENT: 'sandbox', BASE_URL: 'https://api.example.com', PUBLIC_HOST: 'api.example.com' },
     ...{ MASTER_KEY: 'x', POSTGRES_PASSWORD: 'x', ALLOWED_NETWORKS: '' },
@@ -58,7 +64,7 @@ function checkKubernetes() {
 function checkTheRest() {
   const caddy = ['validate', '--config', 'deploy/Caddyfile'];
   return (
-    checkWhereInstalled('Dockerfile', 'hadolint', ['Dockerfile']) +
+    checkWhereInstalled('Dockerfile, by hadolint', 'hadolint', ['Dockerfile']) +
     checkWhereInstalled('deploy/Caddyfile', 'caddy', caddy, { PUBLIC_HOST: 'api.example.com' })
   );
 }
@@ -82,6 +88,10 @@ function check(what, program, args, env = {}) {
 function say(what, result, failed) {
   process.stdout.write(`${what}: ${result}\n`);
   return failed;
+}
+
+function buildOurs(name) {
+  go(['build', '-o', join(programs, name), '.'], join('scripts', name));
 }
 
 function go(args, cwd = folder) {
