@@ -19,7 +19,7 @@ try {
   const child = spawn('npx', ['jest', '--runInBand', ...(asked.length > 0 ? asked : [SUITES])], {
     stdio: 'inherit',
     env: {
-      ...{ ROLLING_ROUNDS: '3', ROLLING_RATE: '40', ...process.env },
+      ...{ ROLLING_ROUNDS: '3', ROLLING_RATE: '20', ...process.env },
       NODE_OPTIONS: '--experimental-vm-modules',
       PATH: `${temporal.bin}${delimiter}${process.env.PATH}`,
     },
