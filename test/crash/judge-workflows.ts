@@ -37,11 +37,14 @@ export async function judgeWorkflows(temporal: Client, record: Record, rungs: nu
   return faults;
 }
 
-/** What the recovery of an endpoint is at, in a line. */
+/** What the recovery of an endpoint is at: its state, and the last of its history. */
 export async function describeRecovery(temporal: Client, webhookId: string): Promise<string> {
-  const { status, startTime, closeTime, raw } = await temporal.workflow.getHandle(`recover-${webhookId}`).describe();
-  const open = raw.pendingActivities?.map(
-    ({ activityType, attempt, lastFailure }) => `${activityType?.name}, attempt ${attempt}: ${lastFailure?.message}`,
-  );
-  return `${status.name}, ${startTime.toISOString()}/${closeTime?.toISOString() ?? ''}, ${open}`;
+  const handle = temporal.workflow.getHandle(`recover-${webhookId}`);
+  const { status, raw } = await handle.describe();
+  const { events } = await handle.fetchHistory();
+  const last = events
+    ?.slice(-6)
+    .map((event) => JSON.stringify(event, (_, value) => (value === null ? undefined : value)));
+  const { pendingActivities, pendingWorkflowTask } = raw;
+  return [status.name, JSON.stringify({ pendingActivities, pendingWorkflowTask }), ...(last ?? [])].join('\n    ');
 }
