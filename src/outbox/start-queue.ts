@@ -38,8 +38,8 @@ export class StartQueue {
    * Up to `limit` of them, of those clients whose next `mayGo` lets go: one of each in turn, and who was served last comes
    * last next time.
    */
-  take(limit: number, mayGo: (event: ReadyEvent) => boolean): string[] {
-    const taken: string[] = [];
+  take(limit: number, mayGo: (event: ReadyEvent) => boolean): ReadyEvent[] {
+    const taken: ReadyEvent[] = [];
     for (let refused = 0; taken.length < limit && refused < this.#lines.size; ) {
       const [first] = this.#lines;
       const [event] = first?.[1] ?? [];
@@ -49,7 +49,7 @@ export class StartQueue {
       if (mayGo(event)) {
         refused = 0;
         line.shift();
-        taken.push(event.eventId);
+        taken.push(event);
       } else {
         refused++;
       }

@@ -16,14 +16,18 @@ export function attemptsDue({ input }: WorkflowStart): number {
   ).length;
 }
 
-/** Starts the workflows, some at once. Answers the ids of the events that have one now, or need none, and of those that have not. */
+/**
+ * Starts the workflows, some at once. Answers the ids of the events that have one now, or need none, and of those that have
+ * not; `begun`: whose workflow began here, and not elsewhere before.
+ */
 export async function startWorkflows(
   { client, eager }: { client: Client; eager: boolean },
   starts: readonly WorkflowStart[],
   workflows: 'every-event' | 'retries-only',
-): Promise<{ done: string[]; failed: string[]; fault: unknown }> {
+): Promise<{ done: string[]; begun: Set<string>; failed: string[]; fault: unknown }> {
   const limit = pLimit(CONCURRENCY);
   const done: string[] = [];
+  const begun = new Set<string>();
   const failed: string[] = [];
   let fault: unknown;
   const one = async (start: WorkflowStart) => {
@@ -32,7 +36,7 @@ export async function startWorkflows(
       const needed = workflows === 'every-event' || deliveries.some(({ status }) => status === 'pending');
       if (needed) {
         failpoint('before-start');
-        await startDeliverEvent(client, start, { eager, reuse: 'start-once' });
+        if (await startDeliverEvent(client, start, { eager, reuse: 'start-once' })) begun.add(eventId);
         failpoint('after-start');
       }
       done.push(eventId);
@@ -42,5 +46,5 @@ export async function startWorkflows(
     }
   };
   await Promise.all(starts.map((start) => limit(one, start)));
-  return { done, failed, fault };
+  return { done, begun, failed, fault };
 }

@@ -85,7 +85,7 @@ export class WorkflowStarter {
     this.#wake();
     await this.#loop;
     // So that another worker starts them now, and not when the lease has run out.
-    const held = [...this.#urgent.take(this.#urgent.size, () => true), ...this.#overflow];
+    const held = [...idsOf(this.#urgent.take(this.#urgent.size, () => true)), ...this.#overflow];
     if (held.length > 0) await releaseEvents(this.options.db, held).catch(() => undefined);
   }
 
@@ -113,7 +113,7 @@ export class WorkflowStarter {
     await this.#putOff();
     const urgent = this.#urgent.take(URGENT_BATCH, (event) => this.#enters(event));
     if (urgent.length > 0) {
-      await this.#startAll(connected, await readStarts(db, await renewLeases(db, urgent), retryDelays));
+      await this.#startAll(connected, urgent, await readStarts(db, await renewLeases(db, idsOf(urgent)), retryDelays));
       return true;
     }
     if (!this.#tableMayHaveMore) return false;
@@ -121,13 +121,15 @@ export class WorkflowStarter {
     if (givesWay) await this.#pause(GIVE_WAY);
     this.#tableMayHaveMore = false;
     const leased = await leaseEvents(db, 'start', givesWay ? 2 : BATCH, this.#urgent.crowded(BATCH));
+    const entered: ReadyEvent[] = [];
     const starts = (await readStarts(db, leased, retryDelays)).filter((start) => {
       const event = { ...start.event, attempts: attemptsDue(start) };
-      return this.#enters(event) || this.#hold(event);
+      if (!this.#enters(event)) return this.#hold(event);
+      return entered.push(event);
     });
     if (starts.length === 0) return false;
     this.#tableMayHaveMore = true;
-    await this.#startAll(connected, starts);
+    await this.#startAll(connected, entered, starts);
     return true;
   }
 
@@ -137,6 +139,11 @@ export class WorkflowStarter {
     if (attempts > 0 && !this.#window.hasRoom(clientId, attempts, now)) return false;
     this.#window.started(clientId, attempts, now);
     return true;
+  }
+
+  /** Temporal did not get it from here. */
+  #leaves({ clientId, attempts }: ReadyEvent): void {
+    for (let i = 0; i < attempts; i++) this.#window.came(clientId);
   }
 
   /** Keeps it in memory until it may enter; what has no room there comes again from the table. */
@@ -149,9 +156,15 @@ export class WorkflowStarter {
     if (this.#overflow.length > 0) await releaseEvents(this.options.db, this.#overflow.splice(0), PUT_OFF);
   }
 
-  async #startAll(connected: { client: Client; eager: boolean }, starts: readonly WorkflowStart[]): Promise<void> {
+  async #startAll(
+    connected: { client: Client; eager: boolean },
+    entered: readonly ReadyEvent[],
+    starts: readonly WorkflowStart[],
+  ): Promise<void> {
     const { db, workflows, log } = this.options;
-    const { done, failed, fault } = await startWorkflows(connected, starts, workflows);
+    const { done, begun, failed, fault } = await startWorkflows(connected, starts, workflows);
+    // Another worker's: of these no attempt comes here, and room kept for them would be kept in vain.
+    for (const event of entered) if (!begun.has(event.eventId)) this.#leaves(event);
     failpoint('before-mark');
     await markDone(db, done);
     failpoint('after-mark');
@@ -185,3 +198,5 @@ export class WorkflowStarter {
     timer.abort();
   }
 }
+
+const idsOf = (events: readonly ReadyEvent[]): string[] => events.map(({ eventId }) => eventId);

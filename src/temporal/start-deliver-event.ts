@@ -12,8 +12,8 @@ export interface StartOptions {
   reuse: 'start-once' | 'restart';
 }
 
-/** Starts a workflow `deliverEvent`. One that has started already counts as success. */
-export function startDeliverEvent(client: Client, start: WorkflowStart, options: StartOptions): Promise<void> {
+/** Starts a workflow `deliverEvent`. One that has started already counts as success. @returns whether it began just now */
+export function startDeliverEvent(client: Client, start: WorkflowStart, options: StartOptions): Promise<boolean> {
   const attributes = { temporalWorkflowID: start.workflowId };
   const { traceparent } = start.event;
   return inSpan('StartWorkflow:deliverEvent', { kind: SpanKind.CLIENT, attributes, traceparent }, () =>
@@ -21,15 +21,17 @@ export function startDeliverEvent(client: Client, start: WorkflowStart, options:
   );
 }
 
-async function startOnce(client: Client, start: WorkflowStart, options: StartOptions): Promise<void> {
+async function startOnce(client: Client, start: WorkflowStart, options: StartOptions): Promise<boolean> {
   try {
     await client.workflow.start('deliverEvent', {
       ...deliverEventOptions(start),
       workflowIdReusePolicy: options.reuse === 'restart' ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
       requestEagerStart: options.eager,
     });
+    return true;
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    return false;
   }
 }
 

@@ -188,6 +188,19 @@ describe('WorkflowStarter', () => {
     expect(started.indexOf(quiet.eventId)).toBeLessThan(32);
   });
 
+  it('keeps no room in Temporal for what another worker has started', async () => {
+    const clientId = await makeClient(db);
+    const first = await attempted('pending');
+    const elsewhere = [await commitEvent(db, { clientId })];
+    for (let i = 1; i < 80; i++) elsewhere.push(await commitEvent(db, { clientId, endpoints: 0 }));
+    await db.query(`update events set outbox = 'done' where client_id = $1::uuid`, [clientId]);
+    const last = await attempted('pending', clientId);
+    const starter = openStarter();
+    for (const event of [...elsewhere, last]) starter.ready({ ...event, attempts: 1 }, true);
+    starter.start();
+    await Promise.all([done(first), done(last)]);
+  });
+
   it('lets ten attempts of one client wait in Temporal, and starts the next as they come', async () => {
     const { flood, quiet } = await floodAndQuiet();
     const { starter, started, stopArrivals } = withoutTemporal();
