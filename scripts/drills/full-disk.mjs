@@ -1,139 +1,161 @@
 #!/usr/bin/env node
-// Issue 6, item 5: Postgres's disk is full, for real: its tables (or with --wal its log, at which it panics) lie on a tmpfs of 64 MiB.
-// Root only, for `mount`. Fills the disk, shows what a client sees, makes room, and shows that all of it goes on.
-// `node scripts/drills/full-disk.mjs [--wal]`
-import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { chownSync, cpSync, lchownSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+// Issue 6, item 5: Postgres's disk is full, for real: its tables (or with --wal its log, at which it panics) lie on a disk of 64 MiB.
+// Root only, for `mount`. Changes are asked for before, while it is full, and after; then the crash run's judges look at
+// every one of them. Exit code 1 where anything is lost, half done, or answered otherwise than by a 503 with Retry-After.
+// `node scripts/drills/full-disk.mjs [--wal] [--seconds 40]`
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
-import { postgresUser } from '../../dist/src/local/postgres-place.js';
+import { Client, Connection } from '@temporalio/client';
+import { judgeChanges } from '../../dist/test/crash/judge-changes.js';
+import { judgeRecord } from '../../dist/test/crash/judge-record.js';
+import { startLoad } from '../../dist/test/crash/load.js';
+import { untilQuiet } from '../../dist/test/crash/quiet.js';
+import { readRecord, withDatabase } from '../../dist/test/crash/record.js';
+import { startReceiverProcess } from '../../dist/test/crash/service.js';
 import { caller, must } from '../../dist/test/support/caller.js';
 import { runCli } from '../../dist/test/support/cli.js';
-import { makeTransfers } from '../../dist/test/support/load.js';
 import { makeLocalDir } from '../../dist/test/support/local-dir.js';
+import { randomFrom } from '../../dist/test/support/random.js';
 import { startRole } from '../../dist/test/support/role-process.js';
 import { startStackProcess } from '../../dist/test/support/stack-process.js';
+import { SECRET } from '../../dist/test/support/transfers.js';
 import { waitFor } from '../../dist/test/support/wait-for.js';
+import { makeSmallDisk } from './small-disk.mjs';
+import { tellLogs } from './tell-logs.mjs';
 
-const {
-  values: { wal },
-} = parseArgs({ options: { wal: { type: 'boolean', default: false } } });
-const user = postgresUser();
-if (!user) throw new Error('only root can mount a small disk');
-const small = mkdtempSync('/var/lib/small-disk-');
-const mount = (...args) => execFileSync('mount', args);
-mount('-t', 'tmpfs', '-o', 'size=64m', 'none', small);
-chownSync(small, user.uid, user.gid);
-const place = makeLocalDir();
-let stack = await startStackProcess(place.path);
-if (wal) {
-  // Postgres's log moves to the small disk while it is stopped.
-  await stack.stop();
-  const log = join(realpathSync(join(place.path, 'postgres')), 'data/pg_wal');
-  const moved = join(small, 'pg_wal');
-  cpSync(log, moved, { recursive: true });
-  for (const name of ['', ...readdirSync(moved, { recursive: true })])
-    lchownSync(join(moved, name), user.uid, user.gid);
-  rmSync(log, { recursive: true });
-  symlinkSync(moved, log);
-  stack = await startStackProcess(place.path);
-}
-const env = { ...stack.env, LOG_LEVEL: 'warn', RATE_LIMIT: '1000000' };
-await runCli(['migrate'], env);
-const admin = async (text, url = env.DATABASE_URL.replace(/\/[^/]*$/, '/postgres')) => {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: 2_000,
-  });
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    return (await client.query(text)).rows;
-  } finally {
-    await client.end();
-  }
+const { values } = parseArgs({
+  options: { wal: { type: 'boolean', default: false }, seconds: { type: 'string', default: '40' } },
+});
+const LADDER = '0s,1s,1s,2s,2s,3s,3s';
+const RUNGS = 8;
+const startedAt = Date.now();
+const say = (line) => console.error(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(6)} s  ${line}`);
+
+/** What undoes what was done, last first; once, however the drill ends. */
+const undo = [];
+let undone;
+const cleanUp = () => {
+  undone ??= (async () => {
+    for (const step of undo.reverse()) await (async () => step())().catch((error) => say(`clean up: ${error.message}`));
+  })();
+  return undone;
 };
-if (!wal) {
-  await admin(`create tablespace small location '${small}'`);
-  await admin(`alter database ${new URL(env.DATABASE_URL).pathname.slice(1)} set tablespace small`);
-}
-const credentials = JSON.parse((await runCli(['clients', 'create', '--json', '--name', 'drill'], env)).stdout);
-const service = startRole('start', env);
-await service.ready;
-const client = await caller({ auth_url: env.AUTH_URL, base_url: env.BASE_URL }, credentials);
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => cleanUp().then(() => process.exit(1)));
 
-async function cleanUp() {
-  await service.stop();
-  await stack.stop();
-  await place.remove();
-  execFileSync('umount', ['-l', small]);
-  rmSync(small, { recursive: true, force: true });
-}
-process.once('uncaughtException', async (error) => {
-  console.error(error);
-  await cleanUp();
-  process.exit(1);
-});
+await drill()
+  .catch((error) => {
+    console.error(error);
+    process.exitCode = 1;
+  })
+  .then(cleanUp);
+process.exit();
 
-const ids = await makeTransfers(client, 20);
-/** Past the API, which would take minutes: in the service's own database, in what does not compress. */
-await admin('create table filler (x text)', env.DATABASE_URL);
-const filled = await admin(
-  `insert into filler select repeat(md5(n::text), 30) from generate_series(1, 300000) n`,
-  env.DATABASE_URL,
-).catch((error) => error);
-console.log(`filled: ${filled.code ?? ''} ${filled.message}`);
-/** What is left is used up by transfers, 5 KiB each. */
-const metadata = () =>
-  Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`k${i}`, randomBytes(250).toString('hex')]));
-const transfer = () => ({
-  amount: { value: 1, currency: 'EUR' },
-  destination: { name: 'a', account: 'b' },
-  metadata: metadata(),
-});
-const refusal = await waitFor(
-  'a refusal',
-  async () => {
-    const answer = await client('POST', '/transfers', transfer());
-    return answer.status !== 201 && answer;
-  },
-  60_000,
-);
-console.log(
-  `then ${refusal.status} ${JSON.stringify(refusal.body)}, Retry-After ${refusal.headers.get('retry-after')}`,
-);
-const changes = await Promise.all(
-  ids.map((id) =>
-    client('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' }).catch(() => ({ status: 0 })),
-  ),
-);
-console.log(`changes while it is full: ${JSON.stringify(changes.map(({ status }) => status))}`);
-await sleep(3_000);
-console.log(`readyz: ${await fetch(`${env.BASE_URL}/readyz`).then((answer) => answer.text())}`);
-mount('-o', 'remount,size=512m', small);
-const roomAt = Date.now();
-await waitFor(
-  'a change to be taken',
-  async () => {
-    const answer = await client('POST', '/transfers', {
-      amount: { value: 1, currency: 'EUR' },
-      destination: { name: 'a', account: 'b' },
-    }).catch(() => undefined);
-    return answer?.status === 201;
-  },
-  120_000,
-);
-console.log(`with room again it serves after ${((Date.now() - roomAt) / 1_000).toFixed(1)} s`);
-for (const [i, id] of ids.entries()) {
-  const { status, status_history: history } = await must(client('GET', `/transfers/${id}`));
-  const events = (await must(client('GET', `/events?transfer_id=${id}`))).data.length;
-  const wanted = changes[i].status === 200 ? ['PROCESSING', 2, 1] : ['CREATED', 1, 0];
-  if (JSON.stringify([status, history.length, events]) !== JSON.stringify(wanted))
-    console.log(`HALF DONE: ${id} ${changes[i].status} ${status} ${history.length} ${events}`);
+async function drill() {
+  const disk = makeSmallDisk();
+  undo.push(disk.remove);
+  const place = makeLocalDir();
+  undo.push(place.remove);
+  await (await startStackProcess(place.path)).stop();
+  disk.take(place.path, values.wal ? 'pg_wal' : 'base');
+  const stack = await startStackProcess(place.path);
+  undo.push(stack.stop);
+  const env = { ...stack.env, LOG_LEVEL: 'warn', RATE_LIMIT: '1000000', DELIVERY_RETRY_DELAYS: LADDER };
+  await runCli(['migrate'], env);
+  const receiver = await startReceiverProcess(1, false);
+  undo.push(() => receiver.process.disconnect());
+  const service = startRole('start', env);
+  undo.push(service.stop);
+  undo.push(() => tellLogs(join(place.path, 'postgres.log'), stack.progress, service.said));
+  await service.ready;
+  const connection = Connection.lazy({ address: env.TEMPORAL_ADDRESS });
+  undo.push(() => connection.close());
+  const temporal = new Client({ connection, namespace: env.TEMPORAL_NAMESPACE });
+  const credentials = JSON.parse((await runCli(['clients', 'create', '--json', '--name', 'drill'], env)).stdout);
+  const client = await caller({ auth_url: env.AUTH_URL, base_url: env.BASE_URL }, credentials);
+  await must(client('POST', '/webhook-endpoints', { url: `${receiver.url}/faulty`, secret: SECRET }));
+
+  const answers = { before: {}, full: {}, after: {} };
+  undo.push(() => console.table(answers));
+  const faults = [];
+  let phase = 'before';
+  let slowest = 0;
+  const note = (what) => {
+    answers[phase][what] = (answers[phase][what] ?? 0) + 1;
+  };
+  const watched = async (method, path, ...rest) => {
+    const began = Date.now();
+    const answer = await client(method, path, ...rest).catch((error) => {
+      faults.push(`no answer to ${method} ${path}: ${error.cause ?? error}`);
+      throw error;
+    });
+    const { status, headers } = answer;
+    if (phase === 'full') slowest = Math.max(slowest, Date.now() - began);
+    note(`${method === 'GET' ? 'read' : 'write'} ${status}`);
+    if (status === 503 && !(Number(headers.get('retry-after')) > 0)) faults.push('a 503 without Retry-After');
+    return answer;
+  };
+  const look = async () => {
+    await watched('GET', '/transfers').catch(() => undefined);
+    note(`/readyz ${(await fetch(`${env.BASE_URL}/readyz`)).status}`);
+    await sleep(1_000);
+  };
+  const lookFor = async (seconds) => {
+    for (const until = Date.now() + seconds * 1_000; Date.now() < until; ) await look();
+  };
+
+  const load = startLoad([watched], randomFrom(1), 10);
+  await lookFor(8);
+  disk.fill();
+  phase = 'full';
+  say('the disk is full');
+  // The log's last file has room still: on to the next, for which there is none.
+  if (values.wal) await useUpTheLog(env.DATABASE_URL);
+  await waitFor('a write to be refused', () => answers.full['write 503'] > 0, 60_000);
+  say('writes are refused');
+  await lookFor(Number(values.seconds));
+  disk.grow();
+  phase = 'after';
+  const roomAt = Date.now();
+  const { length: askedBefore } = load.asked;
+  await waitFor(
+    'a change to be taken',
+    () => load.asked.slice(askedBefore).some(({ answer }) => answer === 200),
+    60_000,
+  );
+  say(`room: a change was taken after ${((Date.now() - roomAt) / 1_000).toFixed(1)} s`);
+  await lookFor(8);
+  await load.stop();
+
+  const quietAfter = await untilQuiet({ databaseUrl: env.DATABASE_URL, temporal }, true, faults);
+  say(`quiet after ${quietAfter} s`);
+  const [record, arrivals] = [await withDatabase(env.DATABASE_URL, readRecord), await receiver.ask('arrivals')];
+  const judgement = judgeRecord(record, arrivals, RUNGS);
+  const changes = judgeChanges(load, record);
+  faults.push(...judgement.faults, ...changes.faults);
+  if (service.process.exitCode !== null) faults.push(`the service ended: ${service.said.at(-1)}`);
+  for (const { id, status } of record.deliveries) if (status !== 'succeeded') faults.push(`${status}: delivery ${id}`);
+
+  console.table({
+    'changes asked for': load.asked.length,
+    acknowledged: changes.acknowledged,
+    'not acknowledged, yet made': changes.madeUnacknowledged,
+    'deliveries, all succeeded': record.deliveries.length,
+    'requests that the receiver saw': arrivals.length,
+    'of them never recorded': judgement.unrecorded,
+    'deliveries seen twice': judgement.duplicates,
+    'slowest answer while full (ms)': slowest,
+  });
+  console.log(`lost, half done or untrue: ${faults.length}`);
+  for (const fault of [...new Set(faults)].slice(0, 20)) console.log(`  ${fault}`);
+  if (faults.length > 0) process.exitCode = 1;
 }
-console.log('every change is there whole or not at all');
-for (const line of [...new Set(stack.progress)]) console.log(`stack: ${line}`);
-await cleanUp();
+
+async function useUpTheLog(databaseUrl) {
+  await waitFor('Postgres to panic', () =>
+    withDatabase(databaseUrl, (database) => database.query('select pg_switch_wal()')).then(
+      () => false,
+      () => true,
+    ),
+  );
+}

@@ -115,7 +115,7 @@ async function makeClient(
   };
 }
 
-async function startReceiverProcess(seed: number, hangs: boolean) {
+export async function startReceiverProcess(seed: number, hangs: boolean) {
   // Run from sources (Jest), the build is beside.
   const beside = fileURLToPath(new URL('./receiver-process.js', import.meta.url));
   const built = fileURLToPath(new URL('../../dist/test/crash/receiver-process.js', import.meta.url));
