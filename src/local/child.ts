@@ -14,6 +14,8 @@ export interface ChildPlan {
   /** Its own output goes here: it may outlive us. */
   logFile: string;
   stopSignal: NodeJS.Signals;
+  /** Called before each start, the first and those after a death. */
+  beforeStart?(): void;
   /** Resolves when it answers, rejects while it does not yet. */
   ping(): Promise<unknown>;
   /** Told of each process that is started, before it is ready. */
@@ -77,6 +79,7 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
 }
 
 function launch(plan: ChildPlan, logMode: 'w' | 'a'): { process: ChildProcess; record: ProcessRecord } {
+  plan.beforeStart?.();
   const log = openSync(plan.logFile, logMode, 0o600);
   try {
     const child = spawn(plan.command, plan.args, {

@@ -26,7 +26,6 @@ export async function startPostgres(plan: PostgresPlan): Promise<Child> {
   const user = postgresUser();
   const bin = placeBinaries(user);
   const data = await prepareData(plan, bin, user);
-  adoptLockFile(data);
   const child = await startChild({
     name: 'Postgres',
     command: join(bin, 'postgres'),
@@ -35,6 +34,7 @@ export async function startPostgres(plan: PostgresPlan): Promise<Child> {
     logFile: join(plan.localDir, 'postgres.log'),
     // Fast shutdown: sessions are cut, nothing is left to recover.
     stopSignal: 'SIGINT',
+    beforeStart: () => adoptLockFile(data),
     ping: () => withClient(postgresUrl(plan.port, plan.password, 'postgres'), (client) => client.query('select 1')),
     onStart: plan.onStart,
     progress: plan.progress,
