@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commandOf } from './process-record.js';
 
@@ -12,7 +12,16 @@ export function adoptLockFile(data: string): void {
   const file = join(data, 'postmaster.pid');
   const [pid, ...rest] = read(file).split('\n');
   if (!pid || commandOf(Number(pid)).includes(data)) return;
-  writeFileSync(file, [process.pid, ...rest].join('\n'));
+  try {
+    const { uid, gid } = statSync(file);
+    const draft = `${file}.new`;
+    writeFileSync(draft, [process.pid, ...rest].join('\n'), { mode: 0o600 });
+    chownSync(draft, uid, gid);
+    // In one step: of a file cut short, on a full disk, Postgres would think that another is just starting.
+    renameSync(draft, file);
+  } catch {
+    // As it was: Postgres says what is wrong with it, and is started again.
+  }
 }
 
 function read(file: string): string {

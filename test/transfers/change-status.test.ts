@@ -70,7 +70,6 @@ describe('changeStatus', () => {
         eventId: event?.id,
         clientId,
         transferId: transfer.id,
-        status: 'PROCESSING',
         body: event?.body,
       }),
     ]);
