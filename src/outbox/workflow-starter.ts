@@ -141,11 +141,6 @@ export class WorkflowStarter {
     return true;
   }
 
-  /** Temporal did not get it from here. */
-  #leaves({ clientId, attempts }: ReadyEvent): void {
-    for (let i = 0; i < attempts; i++) this.#window.came(clientId);
-  }
-
   /** Keeps it in memory until it may enter; what has no room there comes again from the table. */
   #hold(event: ReadyEvent): false {
     if (!this.#urgent.push(event)) this.#overflow.push(event.eventId);
@@ -162,9 +157,13 @@ export class WorkflowStarter {
     starts: readonly WorkflowStart[],
   ): Promise<void> {
     const { db, workflows, log } = this.options;
+    const due = new Map(starts.map((start) => [start.input.eventId, attemptsDue(start)]));
     const { done, begun, failed, fault } = await startWorkflows(connected, starts, workflows);
-    // Another worker's: of these no attempt comes here, and room kept for them would be kept in vain.
-    for (const event of entered) if (!begun.has(event.eventId)) this.#leaves(event);
+    // What another worker has started, or what sleeps first: no attempt of it comes soon, and room would be kept in vain.
+    for (const { eventId, clientId, attempts } of entered) {
+      const coming = begun.has(eventId) ? (due.get(eventId) ?? 0) : 0;
+      for (let i = coming; i < attempts; i++) this.#window.came(clientId);
+    }
     failpoint('before-mark');
     await markDone(db, done);
     failpoint('after-mark');

@@ -201,6 +201,21 @@ describe('WorkflowStarter', () => {
     await Promise.all([done(first), done(last)]);
   });
 
+  it('keeps no room in Temporal for what sleeps first, such as where the first retry is hours away', async () => {
+    const clientId = await makeClient(db);
+    // With the endpoint of all the others.
+    await commitEvent(db, { clientId });
+    const events: CommittedEvent[] = [];
+    for (let i = 0; i < 60; i++) events.push(await attempted('pending', clientId));
+    await db.query(`update deliveries set next_attempt_at = now() + interval '6 hours' where client_id = $1::uuid`, [
+      clientId,
+    ]);
+    const starter = openStarter();
+    for (const event of events) starter.ready({ ...event, attempts: 1 }, true);
+    starter.start();
+    await Promise.all(events.map(done));
+  });
+
   it('lets ten attempts of one client wait in Temporal, and starts the next as they come', async () => {
     const { flood, quiet } = await floodAndQuiet();
     const { starter, started, stopArrivals } = withoutTemporal();
