@@ -48,6 +48,19 @@ function openLane(
   return { lane, sweep, ready };
 }
 
+/** A receiver that answers nobody before it is let go. */
+function heldSender() {
+  let release: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const sender = fakeSender(async () => {
+    await held;
+    return outcome();
+  });
+  return { sender, release };
+}
+
 const readEvent = (id: string) =>
   db.prisma.event.findUniqueOrThrow({ where: { id }, include: { deliveries: { include: { attempts: true } } } });
 const settled = (id: string) =>
@@ -136,14 +149,7 @@ describe('the express lane', () => {
   });
 
   it("one client's flood leaves room in memory for another's events", async () => {
-    let release: () => void = () => undefined;
-    const slow = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const sender = fakeSender(async () => {
-      await slow;
-      return outcome();
-    });
+    const { sender, release } = heldSender();
     const { lane } = openLane(sender, { capacity: 4, limits: { perEndpoint: 1, perClient: 5, total: 9 } });
     const clientId = await makeClient(db);
     const flood = [await commitEvent(db, { clientId })];
@@ -155,14 +161,7 @@ describe('the express lane', () => {
   });
 
   it('takes nothing from the table for a client that found no room until half of that is made, and then the rest', async () => {
-    let release: () => void = () => undefined;
-    const slow = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const sender = fakeSender(async () => {
-      await slow;
-      return outcome();
-    });
+    const { sender, release } = heldSender();
     const { lane, sweep } = openLane(sender, { capacity: 4, limits: { perEndpoint: 1, perClient: 5, total: 9 } });
     const clientId = await makeClient(db);
     const flood = [await commitEvent(db, { clientId })];
@@ -196,14 +195,7 @@ describe('the express lane', () => {
   });
 
   it('leaves what waits too long for a slow receiver to the workflow, with its claim given back', async () => {
-    let release: () => void = () => undefined;
-    const slow = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const sender = fakeSender(async () => {
-      await slow;
-      return outcome();
-    });
+    const { sender, release } = heldSender();
     const { lane, ready } = openLane(sender, { limits: { perEndpoint: 1, perClient: 5, total: 9 } });
     const clientId = await makeClient(db);
     const first = await commitEvent(db, { clientId });
@@ -237,14 +229,7 @@ describe('the express lane', () => {
   });
 
   it('gives back what waits when it stops, and finishes what runs', async () => {
-    let release: () => void = () => undefined;
-    const running = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const sender = fakeSender(async () => {
-      await running;
-      return outcome();
-    });
+    const { sender, release } = heldSender();
     const { lane } = openLane(sender, { limits: { perEndpoint: 1, perClient: 1, total: 1 } });
     const [first, second] = [await commitEvent(db), await commitEvent(db)];
     lane.committed(first);
@@ -261,14 +246,7 @@ describe('the express lane', () => {
   });
 
   it('sends nothing more to an endpoint that was disabled while its deliveries waited here', async () => {
-    let release: () => void = () => undefined;
-    const slow = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const sender = fakeSender(async () => {
-      await slow;
-      return outcome();
-    });
+    const { sender, release } = heldSender();
     const { lane } = openLane(sender, { limits: { perEndpoint: 1, perClient: 5, total: 9 } });
     const clientId = await makeClient(db);
     const [first, second] = [await commitEvent(db, { clientId }), await commitEvent(db, { clientId, endpoints: 0 })];
