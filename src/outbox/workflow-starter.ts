@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Handle } from '../database/database.js';
 import { isUnreachable } from '../database/faults.js';
 import { failpoint } from '../failpoints.js';
 import type { Log } from '../telemetry/log.js';
 import { leaseEvents, markDone, releaseEvents, renewLeases } from './events.js';
+import { Pause } from './pause.js';
 import { readStarts, type WorkflowStart } from './read-starts.js';
 import { type ReadyEvent, StartQueue } from './start-queue.js';
 import { StartWindow } from './start-window.js';
@@ -17,9 +17,12 @@ const URGENT_BATCH = 32;
 /** Urgent starts kept in memory; what is more waits in the table. */
 const URGENT_CAPACITY = 2_000;
 const POLL = 1_000;
-/** How long starts that can wait give way to a busy lane before a few are let through, ms. */
+/** Starts that can wait give way to a busy lane: a few are let through in so long, ms. */
 const GIVE_WAY = 250;
-const RETRY_DELAY = 1_000;
+const FEW = 2;
+/** What could not be started is tried again after so long, s. */
+const AGAIN = 1;
+const RETRY_DELAY = AGAIN * 1_000;
 /** Attempts of one client that wait in Temporal at once: the dev server makes some fifty a second. */
 const WINDOW = { size: 10, forgotten: 10_000, crowded: 2_000 };
 /** What finds no room in memory either comes again after so long, s. */
@@ -45,14 +48,16 @@ export interface WorkflowStarterOptions {
 export class WorkflowStarter {
   readonly #urgent = new StartQueue(URGENT_CAPACITY);
   readonly #window: StartWindow;
+  readonly #pause = new Pause();
   /** Leased to this process, with no room in memory. */
   #overflow: string[] = [];
   /** Something has come since the round began. */
   #news = false;
   #stopped = false;
   #loop: Promise<void> | undefined;
-  #wake: () => void = () => undefined;
   #tableMayHaveMore = true;
+  /** While the lane is busy, when the next few go, on the clock of `performance.now`. */
+  #fewAt = 0;
 
   constructor(private readonly options: WorkflowStarterOptions) {
     this.#window = new StartWindow({ ...WINDOW, hasPlace: options.hasPlace });
@@ -64,8 +69,9 @@ export class WorkflowStarter {
 
   /** An event is ready: an `urgent` one is leased to this process, another is in the table. */
   ready(event: ReadyEvent, urgent: boolean): void {
-    if (!urgent) this.#tableMayHaveMore = true;
-    else this.#hold(event);
+    if (urgent) this.#hold(event);
+    else if (this.#tableMayHaveMore) return;
+    else this.#tableMayHaveMore = true;
     this.#look();
   }
 
@@ -82,7 +88,7 @@ export class WorkflowStarter {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#wake();
+    this.#pause.end();
     await this.#loop;
     // So that another worker starts them now, and not when the lease has run out.
     const held = [...idsOf(this.#urgent.take(this.#urgent.size, () => true)), ...this.#overflow];
@@ -99,7 +105,7 @@ export class WorkflowStarter {
           { err: error },
           'starting workflows failed; tried again in a second',
         );
-        await this.#pause(RETRY_DELAY);
+        await this.#pause.full(RETRY_DELAY);
       }
     }
   }
@@ -118,9 +124,14 @@ export class WorkflowStarter {
     }
     if (!this.#tableMayHaveMore) return false;
     const givesWay = busy();
-    if (givesWay) await this.#pause(GIVE_WAY);
+    const wait = givesWay ? this.#fewAt - performance.now() : 0;
+    if (wait > 0) {
+      await this.#pause.untilNews(wait);
+      return true;
+    }
+    if (givesWay) this.#fewAt = performance.now() + GIVE_WAY;
     this.#tableMayHaveMore = false;
-    const leased = await leaseEvents(db, 'start', givesWay ? 2 : BATCH, this.#urgent.crowded(BATCH));
+    const leased = await leaseEvents(db, 'start', givesWay ? FEW : BATCH, this.#urgent.crowded(BATCH));
     const entered: ReadyEvent[] = [];
     const starts = (await readStarts(db, leased, retryDelays)).filter((start) => {
       const event = { ...start.event, attempts: attemptsDue(start) };
@@ -169,32 +180,22 @@ export class WorkflowStarter {
     failpoint('after-mark');
     if (failed.length === 0) return;
     log.warn({ err: fault, events: failed.length }, 'workflows could not be started; tried again in a second');
-    await releaseEvents(db, failed);
+    await releaseEvents(db, failed, AGAIN);
     this.#tableMayHaveMore = true;
-    await this.#pause(RETRY_DELAY);
+    // One that cannot be started holds up nobody else.
+    if (done.length === 0) await this.#pause.full(RETRY_DELAY);
   }
 
   async #rest(): Promise<void> {
     const hasWork = this.#news || this.#tableMayHaveMore;
     if (hasWork && this.options.temporal()) return;
-    await this.#pause(POLL);
+    await this.#pause.untilNews(POLL);
     this.#tableMayHaveMore = true;
   }
 
   #look(): void {
     this.#news = true;
-    this.#wake();
-  }
-
-  /** Waits, but for a wake-up: one that comes while nobody waits is not lost, since its cause stays to be seen. */
-  async #pause(milliseconds: number): Promise<void> {
-    if (this.#stopped) return;
-    const timer = new AbortController();
-    const woken = new Promise<void>((resolve) => {
-      this.#wake = resolve;
-    });
-    await Promise.race([woken, sleep(milliseconds, undefined, { signal: timer.signal }).catch(() => undefined)]);
-    timer.abort();
+    this.#pause.wake();
   }
 }
 

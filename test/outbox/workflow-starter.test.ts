@@ -52,11 +52,10 @@ async function attempted(status: 'succeeded' | 'pending', clientId?: string): Pr
   return event;
 }
 
-const done = ({ eventId }: CommittedEvent) =>
-  waitFor('the event to be marked', async () => {
-    const { outbox } = await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } });
-    return outbox === 'done';
-  });
+const outboxOf = async ({ eventId }: CommittedEvent) =>
+  (await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } })).outbox;
+const done = (event: CommittedEvent) =>
+  waitFor('the event to be marked', async () => (await outboxOf(event)) === 'done');
 const describeWorkflow = ({ eventId }: CommittedEvent) => temporal.client.workflow.getHandle(eventId).describe();
 
 describe('WorkflowStarter', () => {
@@ -141,6 +140,54 @@ describe('WorkflowStarter', () => {
     openStarter({ temporal: () => ({ client: flaky, eager: false }) }).start();
     await done(event);
     expect(calls).toBe(2);
+  });
+
+  it('holds up nobody for one that cannot be started', async () => {
+    const poison = await attempted('pending');
+    const others = [await attempted('pending'), await attempted('pending')];
+    let refused = 0;
+    const start = async (_: string, { workflowId }: { workflowId: string }) => {
+      if (workflowId === poison.eventId && ++refused) throw new Error('3 INVALID_ARGUMENT');
+    };
+    const client = { workflow: { start } } as unknown as Client;
+    openStarter({ temporal: () => ({ client, eager: false }) }).start();
+    await Promise.all(others.map(done));
+    await waitFor('another try', () => refused === 2);
+    expect(await outboxOf(poison)).toBe('start');
+  });
+
+  it('gives way to a busy lane, however much becomes ready meanwhile: two in a quarter of a second', async () => {
+    const events: CommittedEvent[] = [];
+    for (let i = 0; i < 30; i++) events.push(await attempted('succeeded'));
+    const started: string[] = [];
+    const start = async (_: string, { workflowId }: { workflowId: string }) => void started.push(workflowId);
+    const client = { workflow: { start } } as unknown as Client;
+    let busy = true;
+    const starter = openStarter({ temporal: () => ({ client, eager: false }), busy: () => busy });
+    const begun = performance.now();
+    starter.start();
+    await waitFor('a few', () => {
+      for (const event of events) starter.ready({ ...event, attempts: 0 }, false);
+      return started.length >= 4;
+    });
+    expect(started.length).toBeLessThanOrEqual(2 * (1 + (performance.now() - begun) / 250));
+    busy = false;
+    await Promise.all(events.map(done));
+  });
+
+  it('keeps an urgent one waiting for nothing while the lane is busy', async () => {
+    const begun: string[] = [];
+    const start = async (_: string, { workflowId }: { workflowId: string }) => void begun.push(workflowId);
+    const client = { workflow: { start } } as unknown as Client;
+    const many = [];
+    for (let i = 0; i < 40; i++) many.push(await attempted('succeeded'));
+    const starter = openStarter({ temporal: () => ({ client, eager: false }), busy: () => true });
+    starter.start();
+    await waitFor('the first few', () => begun.length === 2);
+    const urgent = await attempted('pending');
+    starter.ready({ ...urgent, attempts: 1 }, true);
+    await done(urgent);
+    expect(begun.length).toBeLessThan(many.length);
   });
 
   /** A client that starts nothing, and a starter that is told of each start's activity as if it had come. */
