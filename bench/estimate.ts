@@ -3,7 +3,7 @@ import { roundsOf } from './scenarios/throughput.js';
 
 /** About what two cores do, events a second. */
 const FIRST_ATTEMPTS = 800;
-const WORKFLOWS = 70;
+const WORKFLOWS = 40;
 const FILLED = 8_000;
 const STACK_SECONDS = 15;
 

@@ -22,6 +22,8 @@ export interface Service {
   parts: Parts;
   /** A fresh token of the operator, good for an hour. */
   token(): Promise<string>;
+  /** Frees what its processes no longer use, as they would by themselves sooner or later. */
+  collectGarbage(): void;
   stop(): Promise<void>;
 }
 
@@ -35,9 +37,10 @@ export async function startService(stack: Stack, options: ServiceOptions): Promi
     ...options.env,
   };
   const profiled = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : [];
+  const collectible = ['--expose-gc', '--import', new URL('collect-garbage.js', import.meta.url).href];
   const processes = (options.roles ? ['api', 'worker'] : ['start']).map((role) => {
     const cli = fileURLToPath(new URL('../src/cli.js', import.meta.url));
-    const child = spawn(process.execPath, [...profiled, cli, role], {
+    const child = spawn(process.execPath, [...profiled, ...collectible, cli, role], {
       env,
       // Out of reach of Ctrl-C: the bench ends it.
       detached: true,
@@ -51,6 +54,9 @@ export async function startService(stack: Stack, options: ServiceOptions): Promi
     workflows: options.workflows,
     parts: Object.fromEntries(processes.map(([role, child]) => [role, child.pid ?? 0])),
     token: () => getToken(baseUrl, stack.operator),
+    collectGarbage() {
+      for (const [, child] of processes) child.kill('SIGUSR2');
+    },
     async stop() {
       for (const [, child] of processes) await end(child);
     },

@@ -5,7 +5,8 @@ import { type ServiceOptions, startService } from './service.js';
 import type { Stack } from './stack.js';
 import { makeTenants, makeTransfers, type Tenants } from './tenants.js';
 
-const WARM_UP = 500;
+/** A service as it runs by day: V8 has compiled what it does most, which takes it some thousand events. */
+const WARM_UP = 2_000;
 
 type Choice = Pick<ServiceOptions, 'workflows' | 'env'>;
 

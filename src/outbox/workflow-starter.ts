@@ -10,16 +10,18 @@ import { type ReadyEvent, StartQueue } from './start-queue.js';
 import { StartWindow } from './start-window.js';
 import { attemptsDue, startWorkflows } from './start-workflows.js';
 
-/** Starts of one round; the whole round is marked with one statement. */
-const BATCH = 50;
+/**
+ * Starts of one round, which is marked with one statement: few at first and while the lane is busy, twice as many each
+ * round. A burst of changes begins before it is seen, and fifty starts are a second of two cores.
+ */
+const BATCH = { first: 2, most: 50 };
 /** Fewer, so that the next who comes waits for less. */
 const URGENT_BATCH = 32;
 /** Urgent starts kept in memory; what is more waits in the table. */
 const URGENT_CAPACITY = 2_000;
 const POLL = 1_000;
-/** Starts that can wait give way to a busy lane: a few are let through in so long, ms. */
+/** Starts that can wait give way to a busy lane: the first few of a round are let through in so long, ms. */
 const GIVE_WAY = 250;
-const FEW = 2;
 /** What could not be started is tried again after so long, s. */
 const AGAIN = 1;
 const RETRY_DELAY = AGAIN * 1_000;
@@ -56,6 +58,7 @@ export class WorkflowStarter {
   #stopped = false;
   #loop: Promise<void> | undefined;
   #tableMayHaveMore = true;
+  #batch = BATCH.first / 2;
   /** While the lane is busy, when the next few go, on the clock of `performance.now`. */
   #fewAt = 0;
 
@@ -130,15 +133,19 @@ export class WorkflowStarter {
       return true;
     }
     if (givesWay) this.#fewAt = performance.now() + GIVE_WAY;
+    this.#batch = givesWay ? BATCH.first : Math.min(2 * this.#batch, BATCH.most);
     this.#tableMayHaveMore = false;
-    const leased = await leaseEvents(db, 'start', givesWay ? FEW : BATCH, this.#urgent.crowded(BATCH));
+    const leased = await leaseEvents(db, 'start', this.#batch, this.#urgent.crowded(BATCH.most));
     const entered: ReadyEvent[] = [];
     const starts = (await readStarts(db, leased, retryDelays)).filter((start) => {
       const event = { ...start.event, attempts: attemptsDue(start) };
       if (!this.#enters(event)) return this.#hold(event);
       return entered.push(event);
     });
-    if (starts.length === 0) return false;
+    if (starts.length === 0) {
+      this.#batch = BATCH.first / 2;
+      return false;
+    }
     this.#tableMayHaveMore = true;
     await this.#startAll(connected, entered, starts);
     return true;
