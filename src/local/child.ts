@@ -59,11 +59,13 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
       await sleep(pause, undefined, { ref: false });
       pause = Math.min(pause * 2, LONGEST_PAUSE);
       if (stopping) return;
-      current = launch(plan, 'a');
-      await untilReady(plan, current.process).then(
-        () => plan.progress(`${plan.name} is back`),
-        (error: Error) => plan.progress(error.message),
-      );
+      try {
+        current = launch(plan, 'a');
+        await untilReady(plan, current.process);
+        plan.progress(`${plan.name} is back`);
+      } catch (error) {
+        plan.progress(error instanceof Error ? error.message : String(error));
+      }
     }
   };
 

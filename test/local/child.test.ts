@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Child, startChild } from '../../src/local/child.js';
+import type { ProcessRecord } from '../../src/local/process-record.js';
+import { waitFor } from '../support/wait-for.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'child-'));
+let child: Child | undefined;
+
+afterAll(async () => {
+  await child?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('what dies is started again, also after a start that failed on our side, such as for a full disk', async () => {
+  const started: ProcessRecord[] = [];
+  const said: string[] = [];
+  let starts = 0;
+  child = await startChild({
+    name: 'The sleeper',
+    command: process.execPath,
+    args: ['--eval', 'setInterval(() => {}, 1_000)'],
+    user: undefined,
+    logFile: join(folder, 'sleeper.log'),
+    stopSignal: 'SIGTERM',
+    beforeStart() {
+      starts++;
+      if (starts === 2) throw new Error('ENOSPC: no space left on device');
+    },
+    ping: async () => undefined,
+    onStart: (record) => started.push(record),
+    progress: (line) => said.push(line),
+    signal: undefined,
+  });
+  process.kill(started[0]!.pid, 'SIGKILL');
+  await waitFor('another start', () => said.includes('The sleeper is back'));
+  expect(started).toHaveLength(2);
+  expect(said).toEqual([
+    'The sleeper ended (SIGKILL); starting it again',
+    'ENOSPC: no space left on device',
+    'The sleeper ended (SIGKILL); starting it again',
+    'The sleeper is back',
+  ]);
+});
