@@ -5,6 +5,7 @@ import { type Database, openDatabase } from './database/database.js';
 import { MasterKeys } from './database/encryption.js';
 import { pendingMigrations } from './database/migrate.js';
 import type { Readiness } from './http/dependencies.js';
+import { freePort } from './local/free-port.js';
 import { createLog, type Log } from './telemetry/log.js';
 import { createMetrics, type Metrics } from './telemetry/metrics.js';
 import { type StopTracing, startTracing } from './telemetry/start-tracing.js';
@@ -23,13 +24,18 @@ export interface Foundations {
 
 /** @throws ConfigError */
 export async function layFoundations(env: NodeJS.ProcessEnv, role: string): Promise<Foundations> {
-  const config = loadConfig(env);
+  const config = loadConfig(await withPort(env));
   const log = createLog(config.logLevel, role);
   endWithReason(log);
   const stopTracing = await startTracing(config, role, log);
   const database = connectDatabase(config, log);
   const masterKeys = new MasterKeys(config.masterKey, config.masterKeyPrevious);
   return { config, log, database, masterKeys, metrics: createMetrics(), stopTracing };
+}
+
+/** With a free port where any will do and no address is given, since the address that clients know names the port. */
+async function withPort(env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
+  return Number(env.PORT || Number.NaN) === 0 && !env.BASE_URL ? { ...env, PORT: String(await freePort()) } : env;
 }
 
 /**

@@ -34,7 +34,7 @@ export function parseSince(text: string): number {
 export function idOf(thing: string): (text: string) => string {
   return (text) => {
     if (!isId(text)) throw new Refusal('not_found', `There is no such ${thing}.`);
-    return text;
+    return text.toLowerCase();
   };
 }
 

@@ -4,7 +4,7 @@ import { isId } from '../ids.js';
 import { Refusal } from '../refusal.js';
 import { problemAnswer, send, writeAnswer } from './answer.js';
 import { readBody } from './body.js';
-import { answerOnce, hashRequest, readIdempotencyKey } from './idempotency.js';
+import { answerOnce, hashRequest, readIdempotencyKey, unlessReused } from './idempotency.js';
 import type { Route } from './route.js';
 import type { AppContext } from './state.js';
 
@@ -20,16 +20,23 @@ export function dispatch(route: Route, { database, masterKeys, baseUrl }: Dispat
     const { caller, requestId } = ctx.state;
     const key = route.method === 'POST' ? readIdempotencyKey(ctx.req.headersDistinct['idempotency-key']) : undefined;
     const bytes = route.method === 'GET' ? new Uint8Array() : await readBody(ctx);
-    // What has not the form of an id names nothing.
-    if (!Object.values(ctx.params).every(isId)) throw new Refusal('not_found', 'There is no such thing.');
+    const params = readIds(ctx.params);
     const search = new URLSearchParams(ctx.querystring);
-    const work = route.accept({ caller, params: ctx.params, path: ctx.path, search, bytes });
+    const accept = () => route.accept({ caller, params, path: ctx.path, search, bytes });
     if (key === undefined) {
-      send(ctx, writeAnswer(await work(database)));
+      send(ctx, writeAnswer(await accept()(database)));
       return;
     }
     const keyed = { clientId: caller.clientId, key, hashes: hashRequest(masterKeys, ctx.method, ctx.path, bytes) };
+    const work = await unlessReused(database, keyed, accept);
     const refused = (refusal: Refusal) => problemAnswer(refusal, { baseUrl, path: ctx.path, requestId });
     send(ctx, await answerOnce(database, keyed, work, refused));
   };
+}
+
+/** In lower case, as ids are written everywhere else (RFC 9562 §4 takes either). @throws Refusal not_found */
+function readIds(params: Record<string, string>): Record<string, string> {
+  // What has not the form of an id names nothing.
+  if (!Object.values(params).every(isId)) throw new Refusal('not_found', 'There is no such thing.');
+  return Object.fromEntries(Object.entries(params).map(([name, id]) => [name, id.toLowerCase()]));
 }

@@ -62,13 +62,8 @@ export function answerOnce(
   return database.transaction(async (tx) => {
     const [lock] = await tx.query<{ taken: boolean }>(TRY_LOCK, [clientId, key]);
     if (!lock?.taken) throw new Refusal('idempotency_key_in_use', 'The first request with this key is still running.');
-    const kept = await tx.prisma.idempotencyKey.findFirst({
-      where: { clientId, key, createdAt: { gt: new Date(Date.now() - 24 * 3_600_000) } },
-    });
+    const kept = await readKept(tx, { clientId, key, hashes });
     if (kept) {
-      if (!hashes.some((hash) => timingSafeEqual(kept.requestHash, hash))) {
-        throw new Refusal('idempotency_key_reused', 'This key was used for another request.');
-      }
       const headers = { ...(kept.headers as Record<string, string>), 'Idempotency-Replayed': 'true' };
       return { status: kept.status, headers, text: kept.body };
     }
@@ -87,6 +82,35 @@ export function answerOnce(
     });
     return answer;
   });
+}
+
+/**
+ * Checks a request with a key. One that is wrong is told first that its key was used for another, where it was: a
+ * right body would not help it.
+ * @throws Refusal idempotency_key_reused, and what `accept` throws
+ */
+export async function unlessReused<Accepted>(
+  db: Handle,
+  request: KeyedRequest,
+  accept: () => Accepted,
+): Promise<Accepted> {
+  try {
+    return accept();
+  } catch (error) {
+    await readKept(db, request);
+    throw error;
+  }
+}
+
+/** The answer that is kept for a key. @throws Refusal idempotency_key_reused where it answered another request */
+async function readKept(db: Handle, { clientId, key, hashes }: KeyedRequest) {
+  const kept = await db.prisma.idempotencyKey.findFirst({
+    where: { clientId, key, createdAt: { gt: new Date(Date.now() - 24 * 3_600_000) } },
+  });
+  if (kept && !hashes.some((hash) => timingSafeEqual(kept.requestHash, hash))) {
+    throw new Refusal('idempotency_key_reused', 'This key was used for another request.');
+  }
+  return kept;
 }
 
 /**

@@ -118,6 +118,8 @@ async function placeStack(env: NodeJS.ProcessEnv, settings: Environment): Promis
       TEMPORAL_NAMESPACE: settings.TEMPORAL_NAMESPACE,
       ALLOW_PRIVATE_RECEIVERS: env.ALLOW_PRIVATE_RECEIVERS || 'true',
       SHUTDOWN_DELAY: env.SHUTDOWN_DELAY || '0s',
+      // A command may start a workflow (deliveries retry).
+      ...(env.DELIVERY_RETRY_DELAYS && { DELIVERY_RETRY_DELAYS: env.DELIVERY_RETRY_DELAYS }),
       ...(metrics !== undefined && { METRICS_PORT: String(await placePort('METRICS_PORT', metrics, host)) }),
     },
   };

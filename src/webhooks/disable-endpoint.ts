@@ -3,15 +3,24 @@ import type { Handle } from '../database/database.js';
 export type DisabledReason = 'owner' | 'operator' | 'gone' | 'failing';
 export type CancelReason = 'endpoint_disabled' | 'endpoint_deleted' | 'endpoint_gone';
 
-/** Ends the endpoint's pending deliveries as `cancelled`. Their workflows see it at their next claim. */
-export async function cancelPending(db: Handle, endpointId: string, reason: CancelReason): Promise<void> {
-  await db.query(CANCEL_PENDING, [endpointId, reason]);
+/**
+ * Ends the endpoint's pending deliveries as `cancelled`. Their workflows see it at their next claim.
+ * @param except a delivery whose end is another
+ */
+export async function cancelPending(
+  db: Handle,
+  endpointId: string,
+  reason: CancelReason,
+  except: string | null = null,
+): Promise<void> {
+  await db.query(CANCEL_PENDING, [endpointId, reason, except]);
 }
 
 /** Locked in the order of their ids, as the recorder does: a cancellation and a batch of records never wait for each other. */
 const CANCEL_PENDING = `
 with pending as materialized (
-  select id from deliveries where endpoint_id = $1::uuid and status = 'pending' order by id for no key update
+  select id from deliveries where endpoint_id = $1::uuid and status = 'pending' and id is distinct from $3::uuid
+   order by id for no key update
 )
 update deliveries d set status = 'cancelled', reason = $2::text, next_attempt_at = null, finished_at = now()
   from pending p where d.id = p.id`;
@@ -19,14 +28,20 @@ update deliveries d set status = 'cancelled', reason = $2::text, next_attempt_at
 /**
  * Disables an endpoint and cancels what is pending for it; to be called in a transaction. False where it was disabled or
  * deleted already: then nothing changes, and the reason given first stays.
+ * @param except a delivery of it whose end is another
  */
-export async function disableEndpoint(db: Handle, endpointId: string, reason: DisabledReason): Promise<boolean> {
+export async function disableEndpoint(
+  db: Handle,
+  endpointId: string,
+  reason: DisabledReason,
+  except?: string,
+): Promise<boolean> {
   const { count } = await db.prisma.endpoint.updateMany({
     where: { id: endpointId, enabled: true, deletedAt: null },
     data: { enabled: false, disabledReason: reason },
   });
   if (count === 0) return false;
-  await cancelPending(db, endpointId, reason === 'gone' ? 'endpoint_gone' : 'endpoint_disabled');
+  await cancelPending(db, endpointId, reason === 'gone' ? 'endpoint_gone' : 'endpoint_disabled', except);
   return true;
 }
 

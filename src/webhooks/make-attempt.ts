@@ -54,6 +54,8 @@ export async function makeAttempt(
   );
   failpoint('after-post');
   const gone = outcome.responseStatus === 410;
+  // First: who sees the delivery as failed sees the endpoint disabled, and a crash in between loses neither.
+  if (gone) await disableGone(dependencies, claimed);
   const attempt: MadeAttempt = {
     deliveryId: claimed.deliveryId,
     number: plan.number,
@@ -64,9 +66,7 @@ export async function makeAttempt(
     single: plan.single,
   };
   const recorded = await dependencies.recorder.record(attempt, settle?.(outcome));
-  if (gone || recorded?.status === 'failed') failpoint('before-disable');
-  if (gone) await disableGone(dependencies, claimed);
-  else if (recorded?.status === 'failed' && !plan.single) await disableIfFailing(dependencies, claimed);
+  if (!gone && recorded?.status === 'failed' && !plan.single) await disableIfFailing(dependencies, claimed);
   return { outcome, recorded };
 }
 
@@ -74,28 +74,33 @@ export async function makeAttempt(
 const disabling = new Map<string, Promise<void>>();
 
 /**
- * 410: the endpoint is disabled and its other deliveries are cancelled. After the record and apart from it, and once for
- * a burst: transactions that each lock their own delivery and then all the others end in deadlocks, and hold every
- * connection meanwhile.
+ * 410: the endpoint is disabled and its other deliveries are cancelled. Apart from the record, and once for a burst:
+ * transactions that each lock their own delivery and then all the others end in deadlocks, and hold every connection
+ * meanwhile.
  */
-function disableGone(dependencies: AttemptDependencies, { endpointId }: ClaimedAttempt): Promise<void> {
+function disableGone(dependencies: AttemptDependencies, { endpointId, deliveryId }: ClaimedAttempt): Promise<void> {
   const underWay =
     disabling.get(endpointId) ??
-    disableNow(dependencies, endpointId).finally(() => {
+    disableNow(dependencies, endpointId, deliveryId).finally(() => {
       disabling.delete(endpointId);
     });
   disabling.set(endpointId, underWay);
   return underWay;
 }
 
-async function disableNow({ database, metrics, log }: AttemptDependencies, endpointId: string): Promise<void> {
+async function disableNow(
+  { database, metrics, log }: AttemptDependencies,
+  endpointId: string,
+  deliveryId: string,
+): Promise<void> {
+  failpoint('before-disable');
   try {
-    const disabled = await database.transaction((tx) => disableEndpoint(tx, endpointId, 'gone'));
+    const disabled = await database.transaction((tx) => disableEndpoint(tx, endpointId, 'gone', deliveryId));
     if (!disabled) return;
     metrics.endpointDisabled('gone');
     log.warn({ webhook_id: endpointId }, 'endpoint disabled: gone');
   } catch (error) {
-    // The attempt is recorded; the endpoint's next 410 asks again.
+    // The attempt is recorded all the same; the endpoint's next 410 asks again.
     log.error({ err: error, webhook_id: endpointId }, 'could not disable an endpoint that is gone');
   }
 }

@@ -33,7 +33,7 @@ export interface Settlement {
 
 /**
  * Records attempts and settles events in one statement. An attempt recorded before is left alone (the answer has no row
- * for it); a status changes only from `pending`, but for a `single` success.
+ * for it); a status changes only from `pending`, but for a `single` success and for a burst of 410.
  */
 export function recordAttempts(
   db: Handle,
@@ -71,6 +71,8 @@ with input as (
     status = case
       when i.error is null and (d.status = 'pending' or i.single) then 'succeeded'
       when d.status = 'pending' and i.error is not null and i.next_delay is null then 'failed'
+      -- One of a burst that was answered 410: cancelled when the first of them disabled the endpoint.
+      when d.status = 'cancelled' and d.reason = 'endpoint_gone' and i.response_status = 410 and not i.single then 'failed'
       else d.status end,
     reason = case
       when i.error is null and (d.status = 'pending' or i.single) then null

@@ -33,7 +33,8 @@ it('everything opens with the new key alone, and the endpoints look as if nothin
   const authority = testAuthority(database, { masterKeys: before });
   const { accessToken } = await authority.issue(await verifiedClient(authority, database));
   await rotateSigningKey(database, OPERATOR, before);
-  const ids = await Promise.all(Array.from({ length: 450 }, (_, i) => register(before, `secret number ${i}`)));
+  const ids: string[] = [];
+  for (let i = 0; i < 450; i++) ids.push(await register(before, `secret number ${i}`));
   const untouched = await register(during);
   const { updatedAt } = await read(ids[0]!);
   expect(await rotateMasterKey(database, OPERATOR, during)).toEqual({ endpoints: 450, signingKeys: 2, unreadable: [] });

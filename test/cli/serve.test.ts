@@ -41,6 +41,14 @@ describe('a role says when it serves', () => {
     expect(await firstLine(['api'])).toBe('ready https://api.test');
   });
 
+  test('the API at any port, with no address given: the one where it is', async () => {
+    const line = await firstLine(['api'], { BASE_URL: '' });
+    expect(line).toMatch(/^ready http:\/\/localhost:[1-9]\d+$/);
+    const url = line.slice('ready '.length);
+    const metadata = await (await fetch(`${url}/.well-known/oauth-authorization-server`)).json();
+    expect(metadata).toMatchObject({ issuer: url });
+  });
+
   test('a worker without a port', async () => {
     expect(await firstLine(['worker', '--json'])).toBe('{"ready":null}');
   });

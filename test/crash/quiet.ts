@@ -10,6 +10,9 @@ import type { Service } from './service.js';
  */
 const STUCK_AFTER = 150_000;
 
+/** Temporal lists late what it has started, and a recovery that was accepted has yet to begin: a moment of quiet is none, ms. */
+const LISTED_AFTER = 3_000;
+
 /** As soon as everything is back, time limits run out: for who cannot wait for them. */
 export async function hurry(service: Service): Promise<void> {
   await Promise.all(service.roles.map((role) => role.untilReady()));
@@ -21,10 +24,13 @@ export async function untilQuiet(service: Service, faults: string[]): Promise<nu
   const began = Date.now();
   let changedAt = began;
   let last = '';
+  let quietSince: number | undefined;
   for (;;) {
     const left = await countLeft(service).catch(() => undefined);
     const seen = left ? JSON.stringify(left) : last;
-    if (left && Object.values(left).every((count) => count === 0)) break;
+    const quiet = left && Object.values(left).every((count) => count === 0);
+    quietSince = quiet ? (quietSince ?? Date.now()) : undefined;
+    if (quietSince !== undefined && Date.now() - quietSince > LISTED_AFTER) break;
     if (seen !== last) changedAt = Date.now();
     last = seen;
     if (Date.now() - changedAt > STUCK_AFTER) {

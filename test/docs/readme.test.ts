@@ -94,6 +94,8 @@ test('the first delivery arrives when its lines are pasted', async () => {
   const lines = snippet
     .replaceAll('.local/', `${local.path}/`)
     .replaceAll('4000', String(receiver))
+    // A busy machine needs longer than the reader is told to wait.
+    .replace('sleep 3', `until curl -so /dev/null http://127.0.0.1:${receiver}/; do sleep 0.2; done`)
     .replaceAll('npx transfer-service', `"${process.execPath}" "${join(root, 'dist/src/cli.js')}"`);
   // What was started in the background ends when the terminal does.
   const terminal = spawn('sh', ['-c', `${lines}\nread _; kill $!`], { cwd: folder, env: { PATH, HOME } });

@@ -42,6 +42,8 @@ describe('Idempotency-Key', () => {
     const { body } = await create(key);
     for (const reply of [
       await create(key, { reference: 'other' }),
+      // Wrong besides.
+      await keyed(client, '/transfers', key, {}),
       await keyed(client, `/transfers/${body.id}/cancel`, key),
     ]) {
       expect([reply.status, reply.body.code]).toEqual([422, 'idempotency_key_reused']);

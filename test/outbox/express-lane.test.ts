@@ -131,6 +131,28 @@ describe('the express lane', () => {
     expect(endpoint).toMatchObject({ enabled: false, disabledReason: 'gone' });
   });
 
+  it('has the endpoint disabled before a 410 is recorded: who sees the one sees the other, whenever a process dies', async () => {
+    const recorder = new Recorder(db, silentLog);
+    const record = recorder.record.bind(recorder);
+    const event = await commitEvent(db);
+    const readEndpoint = () =>
+      db.prisma.endpoint.findUniqueOrThrow({
+        where: { id: event.deliveries[0]!.endpointId },
+        select: { enabled: true },
+      });
+    const seen: unknown[] = [];
+    recorder.record = async (...given) => {
+      seen.push(await readEndpoint());
+      return record(...given);
+    };
+    const sender = fakeSender(() => refusedBy(410));
+    const attempts = { database: db, masterKeys, sender, recorder, disableAfter: 0, metrics: createMetrics() };
+    const { lane } = openLane(sender, { attempts: { ...attempts, log: silentLog } });
+    lane.committed(event);
+    expect(await settled(event.eventId)).toMatchObject({ deliveries: [{ status: 'failed' }] });
+    expect(seen).toEqual([{ enabled: false }]);
+  });
+
   it('a burst of 410 deadlocks no transactions: each attempt is recorded, and the endpoint is disabled once', async () => {
     const { lane } = openLane(fakeSender(() => refusedBy(410)));
     const transaction = jest.spyOn(db, 'transaction');
@@ -140,7 +162,7 @@ describe('the express lane', () => {
     for (const event of events) lane.committed(event);
     for (const event of events) {
       const { deliveries } = await settled(event.eventId);
-      expect(deliveries).toMatchObject([{ attemptCount: 1, reason: 'endpoint_gone' }]);
+      expect(deliveries).toMatchObject([{ status: 'failed', attemptCount: 1, reason: 'endpoint_gone' }]);
       expect(deliveries[0]?.attempts).toHaveLength(1);
     }
     const faults = await Promise.allSettled(transaction.mock.results.map(({ value }) => value));
@@ -207,6 +229,7 @@ describe('the express lane', () => {
       outbox: 'start',
       deliveries: [{ attemptCount: 0, attemptingUntil: null }],
     });
+    await waitFor('the starter to be told', () => ready.length > 0);
     expect(ready).toEqual([{ eventId: second.eventId, urgent: true }]);
     release();
     expect(await settled(first.eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });

@@ -152,7 +152,7 @@ describe('WorkflowStarter', () => {
     const client = { workflow: { start } } as unknown as Client;
     openStarter({ temporal: () => ({ client, eager: false }) }).start();
     await Promise.all(others.map(done));
-    await waitFor('another try', () => refused === 2);
+    await waitFor('another try', () => refused >= 2);
     expect(await outboxOf(poison)).toBe('start');
   });
 

@@ -14,7 +14,7 @@ export function startCli(args: readonly string[], env: Record<string, string> = 
   return spawn(process.execPath, ['dist/src/cli.js', ...args], {
     env: { PATH, HOME, ...env },
     // One that never ends must not keep the whole run from ending.
-    timeout: 120_000,
+    timeout: 600_000,
     killSignal: 'SIGKILL',
   });
 }

@@ -6,7 +6,7 @@ import type { TestDatabase } from './database.js';
 
 /** A Temporal of this test's own whose time is skipped while somebody waits for a workflow's end, or sleeps on it. */
 export async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
-  const env = await startServer(4);
+  const env = await startServer(12);
   await addSearchAttributes(env.connection, 'default', SEARCH_ATTRIBUTES);
   return env;
 }

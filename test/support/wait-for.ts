@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function waitFor<T>(
   what: string,
   condition: () => Promise<T | undefined | false | null> | T | undefined | false | null,
-  timeout = 30_000,
+  timeout = 90_000,
 ): Promise<T> {
   const deadline = Date.now() + timeout;
   for (;;) {

@@ -12,7 +12,9 @@ beforeEach(() =>
 );
 afterEach(() => jest.useRealTimers());
 
+const realTimeout = globalThis.setTimeout;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
+const settle = () => new Promise((resolve) => realTimeout(resolve, 100));
 
 /** Sends one to a receiver that writes `answer`, and tells what came of it so far. */
 async function begin(answer: string, lookUp?: LookUp) {
@@ -37,9 +39,9 @@ async function begin(answer: string, lookUp?: LookUp) {
     outcome: () => outcome,
     async after(ms: number) {
       // What the receiver wrote has arrived before the clock moves.
-      for (let i = 0; i < 20; i++) await turn();
+      await settle();
       jest.advanceTimersByTime(ms);
-      for (let i = 0; i < 20; i++) await turn();
+      await settle();
       return outcome;
     },
     async end() {

@@ -181,7 +181,7 @@ describe('the body', () => {
   test('that drips or never ends is cut; what came of it is kept', async () => {
     const closed: Promise<unknown>[] = [];
     const { url } = await receiver((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n');
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n.');
       const drip = setInterval(() => socket.write('.'), 10);
       closed.push(new Promise((resolve) => socket.once('close', resolve)).finally(() => clearInterval(drip)));
     });

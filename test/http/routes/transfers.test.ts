@@ -238,6 +238,15 @@ describe('a transfer', () => {
     expect([late.status, late.body.code]).toEqual([409, 'invalid_transition']);
   });
 
+  it('is found in whichever case its id is written; its event carries the id in lower case, as the transfer does', async () => {
+    const { id } = await create();
+    const loud = id.toUpperCase();
+    expect((await client.call('GET', `/transfers/${loud}`)).body.id).toBe(id);
+    expect((await client.call('POST', `/transfers/${loud}/cancel`)).body).toMatchObject({ id, status: 'CANCELLED' });
+    const told = api.committed.find(({ transferId }) => transferId === id);
+    expect(JSON.parse(told?.body ?? '{}').data).toEqual({ id, status: 'CANCELLED' });
+  });
+
   it('takes no field to be cancelled', async () => {
     const { id } = await create();
     const { status, body } = await client.call('POST', `/transfers/${id}/cancel`, { json: { reason: 'x' } });
