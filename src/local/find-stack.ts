@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { isConfigured, readEnvironment } from '../config.js';
 import { lockHolder } from './lock.js';
 import { readSecrets } from './secrets.js';
-import { stackEnvironment } from './stack-environment.js';
+import { masterKeyIdOf, stackEnvironment } from './stack-environment.js';
 import { readState } from './stack-state.js';
 
 /**
@@ -12,7 +12,7 @@ import { readState } from './stack-state.js';
  */
 export function findStack(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   if (isConfigured(env)) return env;
-  const { LOCAL_DIR } = readEnvironment(env);
+  const { LOCAL_DIR, MASTER_KEY } = readEnvironment(env);
   const localDir = resolve(LOCAL_DIR);
   const state = localDir && lockHolder(localDir) && readState(localDir);
   const secrets = localDir && readSecrets(localDir);
@@ -20,6 +20,9 @@ export function findStack(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
     throw new Error(
       `no embedded stack runs under ${LOCAL_DIR}: start one (npm start), or set DATABASE_URL and TEMPORAL_ADDRESS`,
     );
+  }
+  if (masterKeyIdOf(MASTER_KEY, secrets) !== state.masterKeyId) {
+    throw new Error(`MASTER_KEY: the service under ${LOCAL_DIR} was started with another; give the command the same`);
   }
   return stackEnvironment(env, state, secrets);
 }

@@ -7,6 +7,8 @@ export interface StackState {
   postgres?: ProcessRecord;
   temporal?: ProcessRecord;
   ports: { postgres: number; temporal: number; temporalUi: number };
+  /** Of the master key that the service has (`keyId`): what a command sealed with another, it could not open. */
+  masterKeyId: string;
   /** What a command needs to work on this stack; no secrets. */
   env: Record<string, string>;
 }

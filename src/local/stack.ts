@@ -5,7 +5,7 @@ import { placePort } from './free-port.js';
 import { releaseLock, takeLock } from './lock.js';
 import { startPostgres } from './postgres.js';
 import { makeSecrets, readSecrets } from './secrets.js';
-import { stackEnvironment } from './stack-environment.js';
+import { masterKeyIdOf, stackEnvironment } from './stack-environment.js';
 import { endLeftovers, type StackState, writeState } from './stack-state.js';
 import { startTemporal } from './temporal.js';
 import { findTemporal } from './temporal-binary.js';
@@ -45,7 +45,8 @@ export async function startStack(
   try {
     await endLeftovers(localDir, progress);
     const secrets = readSecrets(localDir) ?? makeSecrets(localDir);
-    const state = await placeStack(env, settings);
+    const masterKeyId = masterKeyIdOf(settings.MASTER_KEY, secrets);
+    const state = { ...(await placeStack(env, settings)), masterKeyId };
     const failed = new AbortController();
     const told = { localDir, progress, signal: AbortSignal.any([failed.signal, ...(signal ? [signal] : [])]) };
     const giveUp = (error: unknown) => {
@@ -96,7 +97,7 @@ function makeFolder(path: string): string {
 }
 
 /** The ports, each free, and the settings that follow from them. */
-async function placeStack(env: NodeJS.ProcessEnv, settings: Environment): Promise<StackState> {
+async function placeStack(env: NodeJS.ProcessEnv, settings: Environment): Promise<Pick<StackState, 'ports' | 'env'>> {
   const host = env.HOST || '127.0.0.1';
   const port = await placePort('PORT', settings.PORT, host);
   const ports = {

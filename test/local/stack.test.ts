@@ -84,6 +84,14 @@ test('two stacks run side by side on free ports, each with its own database and 
   expect(findStack({ LOCAL_DIR: folders[1] })).toMatchObject({ DATABASE_URL: two?.DATABASE_URL, PORT: two?.PORT });
 });
 
+test('a command works as the service does: by the same ladder, and with the same master key or not at all', async () => {
+  const folder = localDir();
+  const MASTER_KEY = Buffer.alloc(32, 'k').toString('base64');
+  await start(folder, { MASTER_KEY, DELIVERY_RETRY_DELAYS: '0s,1s' });
+  expect(findStack({ LOCAL_DIR: folder, MASTER_KEY })).toMatchObject({ MASTER_KEY, DELIVERY_RETRY_DELAYS: '0s,1s' });
+  expect(() => findStack({ LOCAL_DIR: folder })).toThrow(/^MASTER_KEY: the service under .* was started with another/);
+});
+
 test('a restart keeps the data, the master key and the password; nothing runs in between', async () => {
   const folder = localDir();
   const before = await start(folder);
