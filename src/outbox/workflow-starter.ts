@@ -6,22 +6,16 @@ import type { Log } from '../telemetry/log.js';
 import { leaseEvents, markDone, releaseEvents, renewLeases } from './events.js';
 import { Pause } from './pause.js';
 import { readStarts, type WorkflowStart } from './read-starts.js';
+import { MOST, RoundSize } from './round-size.js';
 import { type ReadyEvent, StartQueue } from './start-queue.js';
 import { StartWindow } from './start-window.js';
 import { attemptsDue, startWorkflows } from './start-workflows.js';
 
-/**
- * Starts of one round, which is marked with one statement: few at first and while the lane is busy, twice as many each
- * round. A burst of changes begins before it is seen, and fifty starts are a second of two cores.
- */
-const BATCH = { first: 2, most: 50 };
 /** Fewer, so that the next who comes waits for less. */
 const URGENT_BATCH = 32;
 /** Urgent starts kept in memory; what is more waits in the table. */
 const URGENT_CAPACITY = 2_000;
 const POLL = 1_000;
-/** Starts that can wait give way to a busy lane: the first few of a round are let through in so long, ms. */
-const GIVE_WAY = 250;
 /** What could not be started is tried again after so long, s. */
 const AGAIN = 1;
 const RETRY_DELAY = AGAIN * 1_000;
@@ -51,6 +45,7 @@ export class WorkflowStarter {
   readonly #urgent = new StartQueue(URGENT_CAPACITY);
   readonly #window: StartWindow;
   readonly #pause = new Pause();
+  readonly #size = new RoundSize();
   /** Leased to this process, with no room in memory. */
   #overflow: string[] = [];
   /** Something has come since the round began. */
@@ -58,9 +53,6 @@ export class WorkflowStarter {
   #stopped = false;
   #loop: Promise<void> | undefined;
   #tableMayHaveMore = true;
-  #batch = BATCH.first / 2;
-  /** While the lane is busy, when the next few go, on the clock of `performance.now`. */
-  #fewAt = 0;
 
   constructor(private readonly options: WorkflowStarterOptions) {
     this.#window = new StartWindow({ ...WINDOW, hasPlace: options.hasPlace });
@@ -126,16 +118,14 @@ export class WorkflowStarter {
       return true;
     }
     if (!this.#tableMayHaveMore) return false;
-    const givesWay = busy();
-    const wait = givesWay ? this.#fewAt - performance.now() : 0;
+    const wait = this.#size.wait(busy(), performance.now());
     if (wait > 0) {
       await this.#pause.untilNews(wait);
       return true;
     }
-    if (givesWay) this.#fewAt = performance.now() + GIVE_WAY;
-    this.#batch = givesWay ? BATCH.first : Math.min(2 * this.#batch, BATCH.most);
     this.#tableMayHaveMore = false;
-    const leased = await leaseEvents(db, 'start', this.#batch, this.#urgent.crowded(BATCH.most));
+    const size = this.#size.next(busy(), performance.now());
+    const leased = await leaseEvents(db, 'start', size, this.#urgent.crowded(MOST));
     const entered: ReadyEvent[] = [];
     const starts = (await readStarts(db, leased, retryDelays)).filter((start) => {
       const event = { ...start.event, attempts: attemptsDue(start) };
@@ -143,8 +133,10 @@ export class WorkflowStarter {
       return entered.push(event);
     });
     if (starts.length === 0) {
-      this.#batch = BATCH.first / 2;
-      return false;
+      if (leased.length === 0) this.#size.rested();
+      // All of them must wait: a larger round finds others.
+      this.#tableMayHaveMore = leased.length > 0 && size < MOST;
+      return this.#tableMayHaveMore;
     }
     this.#tableMayHaveMore = true;
     await this.#startAll(connected, entered, starts);
