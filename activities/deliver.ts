@@ -103,7 +103,8 @@ async function cancelled(
   standing: Standing,
 ): Promise<DeliverOutcome> {
   if (standing.status !== 'pending') return ended(standing.status, standing.reason, request, null);
-  const reason = standing.endpointDeleted ? 'endpoint_deleted' : 'endpoint_disabled';
+  const disabled = standing.endpointGone ? 'endpoint_gone' : 'endpoint_disabled';
+  const reason = standing.endpointDeleted ? 'endpoint_deleted' : disabled;
   await cancelPending(database, request.webhookId, reason);
   return ended('cancelled', reason, request, null);
 }

@@ -95,7 +95,13 @@ function launch(plan: ChildPlan, logMode: 'w' | 'a'): { process: ChildProcess; r
     child.on('error', () => {});
     if (child.pid === undefined) throw new Error(`${plan.name} cannot be started: ${plan.command} does not run`);
     const record = recordProcess(child.pid);
-    plan.onStart(record);
+    try {
+      plan.onStart(record);
+    } catch (error) {
+      // What nobody knows of would outlive us.
+      child.kill('SIGKILL');
+      throw error;
+    }
     return { process: child, record };
   } finally {
     closeSync(log);

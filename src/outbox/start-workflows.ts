@@ -1,4 +1,4 @@
-import type { Client } from '@temporalio/client';
+import { type Client, isGrpcServiceError, ServiceError } from '@temporalio/client';
 import pLimit from 'p-limit';
 import { failpoint } from '../failpoints.js';
 import { startDeliverEvent } from '../temporal/start-deliver-event.js';
@@ -14,6 +14,15 @@ export function attemptsDue({ input }: WorkflowStart): number {
     ({ status, nextAttemptAt }) =>
       status === 'pending' && (nextAttemptAt === null || Date.parse(nextAttemptAt) <= Date.now() + SOON),
   ).length;
+}
+
+/** gRPC's INVALID_ARGUMENT. */
+const INVALID_ARGUMENT = 3;
+
+/** Whether Temporal refused what one event asked for, and serves others. */
+export function isRefusedInput(fault: unknown): boolean {
+  const cause = fault instanceof ServiceError ? fault.cause : fault;
+  return isGrpcServiceError(cause) && cause.code === INVALID_ARGUMENT;
 }
 
 /**

@@ -9,7 +9,7 @@ import { readStarts, type WorkflowStart } from './read-starts.js';
 import { MOST, RoundSize } from './round-size.js';
 import { type ReadyEvent, StartQueue } from './start-queue.js';
 import { StartWindow } from './start-window.js';
-import { attemptsDue, startWorkflows } from './start-workflows.js';
+import { attemptsDue, isRefusedInput, startWorkflows } from './start-workflows.js';
 
 /** Fewer, so that the next who comes waits for less. */
 const URGENT_BATCH = 32;
@@ -134,9 +134,10 @@ export class WorkflowStarter {
     });
     if (starts.length === 0) {
       if (leased.length === 0) this.#size.rested();
-      // All of them must wait: a larger round finds others.
-      this.#tableMayHaveMore = leased.length > 0 && size < MOST;
-      return this.#tableMayHaveMore;
+      // All of them must wait: a larger round finds others. What became ready meanwhile is not forgotten.
+      const more = leased.length > 0 && size < MOST;
+      this.#tableMayHaveMore ||= more;
+      return more;
     }
     this.#tableMayHaveMore = true;
     await this.#startAll(connected, entered, starts);
@@ -181,8 +182,8 @@ export class WorkflowStarter {
     log.warn({ err: fault, events: failed.length }, 'workflows could not be started; tried again in a second');
     await releaseEvents(db, failed, AGAIN);
     this.#tableMayHaveMore = true;
-    // One that cannot be started holds up nobody else.
-    if (done.length === 0) await this.#pause.full(RETRY_DELAY);
+    // One that cannot be started holds up nobody else, alone in its round or not.
+    if (done.length === 0 && !isRefusedInput(fault)) await this.#pause.full(RETRY_DELAY);
   }
 
   async #rest(): Promise<void> {

@@ -55,7 +55,7 @@ export async function makeAttempt(
   failpoint('after-post');
   const gone = outcome.responseStatus === 410;
   // First: who sees the delivery as failed sees the endpoint disabled, and a crash in between loses neither.
-  if (gone) await disableGone(dependencies, claimed);
+  const disabled = gone && (await disableGone(dependencies, claimed));
   const attempt: MadeAttempt = {
     deliveryId: claimed.deliveryId,
     number: plan.number,
@@ -66,19 +66,22 @@ export async function makeAttempt(
     single: plan.single,
   };
   const recorded = await dependencies.recorder.record(attempt, settle?.(outcome));
+  // Postgres was away, and is back now that the record is written.
+  if (gone && !disabled) await disableGone(dependencies, claimed);
   if (!gone && recorded?.status === 'failed' && !plan.single) await disableIfFailing(dependencies, claimed);
   return { outcome, recorded };
 }
 
 /** Disabling that is under way, by endpoint. */
-const disabling = new Map<string, Promise<void>>();
+const disabling = new Map<string, Promise<boolean>>();
 
 /**
  * 410: the endpoint is disabled and its other deliveries are cancelled. Apart from the record, and once for a burst:
  * transactions that each lock their own delivery and then all the others end in deadlocks, and hold every connection
  * meanwhile.
+ * @returns whether it is disabled now
  */
-function disableGone(dependencies: AttemptDependencies, { endpointId, deliveryId }: ClaimedAttempt): Promise<void> {
+function disableGone(dependencies: AttemptDependencies, { endpointId, deliveryId }: ClaimedAttempt): Promise<boolean> {
   const underWay =
     disabling.get(endpointId) ??
     disableNow(dependencies, endpointId, deliveryId).finally(() => {
@@ -92,16 +95,18 @@ async function disableNow(
   { database, metrics, log }: AttemptDependencies,
   endpointId: string,
   deliveryId: string,
-): Promise<void> {
+): Promise<boolean> {
   failpoint('before-disable');
   try {
-    const disabled = await database.transaction((tx) => disableEndpoint(tx, endpointId, 'gone', deliveryId));
-    if (!disabled) return;
-    metrics.endpointDisabled('gone');
-    log.warn({ webhook_id: endpointId }, 'endpoint disabled: gone');
+    const byUs = await database.transaction((tx) => disableEndpoint(tx, endpointId, 'gone', deliveryId));
+    if (byUs) {
+      metrics.endpointDisabled('gone');
+      log.warn({ webhook_id: endpointId }, 'endpoint disabled: gone');
+    }
+    return true;
   } catch (error) {
-    // The attempt is recorded all the same; the endpoint's next 410 asks again.
     log.error({ err: error, webhook_id: endpointId }, 'could not disable an endpoint that is gone');
+    return false;
   }
 }
 

@@ -84,6 +84,7 @@ with input as (
     finished_at = case
       when d.status = 'pending' and (i.error is null or i.next_delay is null) then now()
       when i.single and i.error is null then now()
+      when d.status = 'cancelled' and d.reason = 'endpoint_gone' and i.response_status = 410 and not i.single then now()
       else d.finished_at end
     from input i
    where d.id = i.delivery_id and d.attempt_count = i.number - 1

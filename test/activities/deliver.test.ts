@@ -135,7 +135,8 @@ describe('the activity deliver', () => {
   });
 
   it.each([
-    ['endpoint_disabled', { enabled: false }],
+    ['endpoint_disabled', { enabled: false, disabledReason: 'owner' }],
+    ['endpoint_gone', { enabled: false, disabledReason: 'gone' }],
     ['endpoint_deleted', { deletedAt: new Date(), secretEnvelope: null }],
   ])('cancels a delivery that slipped through beside its endpoint: %s', async (reason, data) => {
     const event = await free();

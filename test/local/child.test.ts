@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Child, startChild } from '../../src/local/child.js';
-import type { ProcessRecord } from '../../src/local/process-record.js';
+import { isRunning, type ProcessRecord } from '../../src/local/process-record.js';
 import { waitFor } from '../support/wait-for.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'child-'));
@@ -16,7 +16,6 @@ afterAll(async () => {
 test('what dies is started again, also after a start that failed on our side, such as for a full disk', async () => {
   const started: ProcessRecord[] = [];
   const said: string[] = [];
-  let starts = 0;
   child = await startChild({
     name: 'The sleeper',
     command: process.execPath,
@@ -24,18 +23,17 @@ test('what dies is started again, also after a start that failed on our side, su
     user: undefined,
     logFile: join(folder, 'sleeper.log'),
     stopSignal: 'SIGTERM',
-    beforeStart() {
-      starts++;
-      if (starts === 2) throw new Error('ENOSPC: no space left on device');
-    },
     ping: async () => undefined,
-    onStart: (record) => started.push(record),
+    onStart(record) {
+      if (started.push(record) === 2) throw new Error('ENOSPC: no space left on device');
+    },
     progress: (line) => said.push(line),
     signal: undefined,
   });
   process.kill(started[0]!.pid, 'SIGKILL');
   await waitFor('another start', () => said.includes('The sleeper is back'));
-  expect(started).toHaveLength(2);
+  await waitFor('the end of who could not be kept account of', () => !isRunning(started[1]!));
+  expect(started.map(isRunning)).toEqual([false, false, true]);
   expect(said).toEqual([
     'The sleeper ended (SIGKILL); starting it again',
     'ENOSPC: no space left on device',

@@ -153,6 +153,19 @@ describe('the express lane', () => {
     expect(seen).toEqual([{ enabled: false }]);
   });
 
+  it('disables the endpoint of a 410 all the same where Postgres was away at first', async () => {
+    const { lane } = openLane(fakeSender(() => refusedBy(410)));
+    const event = await commitEvent(db);
+    const transaction = jest.spyOn(db, 'transaction').mockRejectedValueOnce(new Error('connect ECONNREFUSED'));
+    lane.committed(event);
+    await waitFor('the endpoint to be disabled', async () => {
+      const { endpointId: id } = event.deliveries[0]!;
+      return !(await db.prisma.endpoint.findUniqueOrThrow({ where: { id } })).enabled;
+    });
+    expect(transaction).toHaveBeenCalledTimes(2);
+    transaction.mockRestore();
+  });
+
   it('a burst of 410 deadlocks no transactions: each attempt is recorded, and the endpoint is disabled once', async () => {
     const { lane } = openLane(fakeSender(() => refusedBy(410)));
     const transaction = jest.spyOn(db, 'transaction');

@@ -1,5 +1,8 @@
-import type { Client } from '@temporalio/client';
+import { jest } from '@jest/globals';
+import { type Client, ServiceError } from '@temporalio/client';
+import type { Handle } from '../../src/database/database.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
+import { Pause } from '../../src/outbox/pause.js';
 import { WorkflowStarter, type WorkflowStarterOptions } from '../../src/outbox/workflow-starter.js';
 import { DeliveryState, WebhookIds } from '../../workflows/search-attributes.js';
 import { commitEvent } from '../support/committed-event.js';
@@ -142,18 +145,44 @@ describe('WorkflowStarter', () => {
     expect(calls).toBe(2);
   });
 
-  it('holds up nobody for one that cannot be started', async () => {
+  it('holds up nobody for one that cannot be started, alone in its round or not', async () => {
+    const whole = jest.spyOn(Pause.prototype, 'full');
     const poison = await attempted('pending');
     const others = [await attempted('pending'), await attempted('pending')];
     let refused = 0;
     const start = async (_: string, { workflowId }: { workflowId: string }) => {
-      if (workflowId === poison.eventId && ++refused) throw new Error('3 INVALID_ARGUMENT');
+      if (workflowId !== poison.eventId) return;
+      refused++;
+      const cause = Object.assign(new Error('3 INVALID_ARGUMENT'), { code: 3, details: '', metadata: new Map() });
+      throw new ServiceError('refused', { cause });
     };
     const client = { workflow: { start } } as unknown as Client;
     openStarter({ temporal: () => ({ client, eager: false }) }).start();
     await Promise.all(others.map(done));
     await waitFor('another try', () => refused >= 2);
     expect(await outboxOf(poison)).toBe('start');
+    expect(whole).not.toHaveBeenCalled();
+    whole.mockRestore();
+  });
+
+  it('forgets nothing that becomes ready while it looks and finds nothing', async () => {
+    const rest = jest.spyOn(Pause.prototype, 'untilNews');
+    const looks: number[] = [];
+    const looking: Handle = Object.create(db, {
+      query: {
+        value: async (text: string, values: unknown[]) => {
+          if (values[0] !== 'start') return db.query(text, values);
+          if (looks.push(rest.mock.calls.length) === 1)
+            starter.ready({ eventId: '', clientId: '', attempts: 0 }, false);
+          return [];
+        },
+      },
+    });
+    const starter = openStarter({ db: looking });
+    starter.start();
+    await waitFor('another look', () => looks.length === 2);
+    expect(looks).toEqual([0, 0]);
+    rest.mockRestore();
   });
 
   it('gives way to a busy lane, however much becomes ready meanwhile: two in a quarter of a second', async () => {
@@ -173,21 +202,6 @@ describe('WorkflowStarter', () => {
     expect(started.length).toBeLessThanOrEqual(2 * (1 + (performance.now() - begun) / 250));
     busy = false;
     await Promise.all(events.map(done));
-  });
-
-  it('keeps an urgent one waiting for nothing while the lane is busy', async () => {
-    const begun: string[] = [];
-    const start = async (_: string, { workflowId }: { workflowId: string }) => void begun.push(workflowId);
-    const client = { workflow: { start } } as unknown as Client;
-    const many = [];
-    for (let i = 0; i < 40; i++) many.push(await attempted('succeeded'));
-    const starter = openStarter({ temporal: () => ({ client, eager: false }), busy: () => true });
-    starter.start();
-    await waitFor('the first few', () => begun.length === 2);
-    const urgent = await attempted('pending');
-    starter.ready({ ...urgent, attempts: 1 }, true);
-    await done(urgent);
-    expect(begun.length).toBeLessThan(many.length);
   });
 
   /** A client that starts nothing, and a starter that is told of each start's activity as if it had come. */
