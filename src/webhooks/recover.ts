@@ -24,7 +24,9 @@ select count(*)::int as count from deliveries
 /**
  * Puts the next `limit` deliveries after the id `after` back at their ladder's start, each owned by a workflow of its own
  * (`recover-<delivery>-<attempts so far>`), and answers their ids, oldest first. Those that an earlier call put back, but
- * that no attempt was made at yet, are answered again: that call may have died before it started their workflows.
+ * that no attempt was made at yet, are answered again: that call may have died before it started their workflows. One that
+ * was cancelled before its first attempt, and is put back again, has another owner (`…-<ms>`): the workflow of the first
+ * may be ending still, and would be taken for the one that is to be started.
  */
 export async function putBack(
   db: Handle,
@@ -49,7 +51,10 @@ with candidates as (
    order by d.id limit $6::int
 ), put_back as (
   update deliveries d set status = 'pending', reason = null, finished_at = null, next_attempt_at = now(),
-         ladder_start = d.attempt_count, owner = 'recover-' || d.id || '-' || d.attempt_count
+         ladder_start = d.attempt_count,
+         owner = 'recover-' || d.id || '-' || d.attempt_count || case
+           when starts_with(d.owner, 'recover-' || d.id || '-' || d.attempt_count)
+           then '-' || floor(extract(epoch from clock_timestamp()) * 1000) else '' end
     from candidates c
    where d.id = c.id and d.status in ('failed', 'cancelled')
 )

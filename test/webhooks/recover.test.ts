@@ -1,5 +1,6 @@
 import { createRecoverActivities } from '../../activities/recover.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
+import { cancelPending } from '../../src/webhooks/disable-endpoint.js';
 import { countRecoverable, putBack } from '../../src/webhooks/recover.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -50,6 +51,20 @@ describe('recovering deliveries', () => {
     });
     expect((await read(ids[0]!)).status).toBe('succeeded');
     expect((await read(ids[3]!)).owner).toBeNull();
+  });
+
+  it('gives one that was cancelled before its first attempt another owner: the workflow of the first may be ending still', async () => {
+    const { scope, ids } = await endpointWith('failed');
+    const [id] = ids;
+    const owners: unknown[] = [];
+    for (let time = 0; time < 3; time++) {
+      await putBack(db, scope, null, 10);
+      owners.push((await read(id!)).owner);
+      await cancelPending(db, scope.endpointId, 'endpoint_disabled');
+    }
+    expect(owners[0]).toBe(`recover-${id}-7`);
+    expect(owners.slice(1)).toEqual(Array(2).fill(expect.stringMatching(new RegExp(`^recover-${id}-7-\\d{13}$`))));
+    expect(new Set(owners).size).toBe(3);
   });
 
   it('keeps to the time of the events: since is in, until is out', async () => {
