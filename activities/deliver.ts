@@ -10,7 +10,7 @@ import {
   readStanding,
   type Standing,
 } from '../src/webhooks/claim.js';
-import { cancelPending } from '../src/webhooks/disable-endpoint.js';
+import { cancelPending, cancelReasonOf } from '../src/webhooks/disable-endpoint.js';
 import { type AttemptDependencies, makeAttempt } from '../src/webhooks/make-attempt.js';
 import type { DeliverActivities, DeliverOutcome, DeliverRequest } from '../workflows/deliver-event.activities.js';
 
@@ -103,8 +103,7 @@ async function cancelled(
   standing: Standing,
 ): Promise<DeliverOutcome> {
   if (standing.status !== 'pending') return ended(standing.status, standing.reason, request, null);
-  const disabled = standing.endpointGone ? 'endpoint_gone' : 'endpoint_disabled';
-  const reason = standing.endpointDeleted ? 'endpoint_deleted' : disabled;
+  const reason = standing.endpointDeleted ? 'endpoint_deleted' : cancelReasonOf(standing.disabledReason);
   await cancelPending(database, request.webhookId, reason);
   return ended('cancelled', reason, request, null);
 }

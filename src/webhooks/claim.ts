@@ -1,6 +1,7 @@
 import type { Handle } from '../database/database.js';
 import type { DeliveryStatus } from '../database/generated/enums.js';
 import { LEASE } from '../outbox/lease.js';
+import type { DisabledReason } from './disable-endpoint.js';
 
 /** Which attempt is to be made, and by whom. */
 export interface AttemptRequest {
@@ -68,8 +69,7 @@ export interface Standing {
   untilNext: number | null;
   endpointActive: boolean;
   endpointDeleted: boolean;
-  /** It answered 410. */
-  endpointGone: boolean;
+  disabledReason: DisabledReason | null;
   /** What the attempt asked for gave, where it is recorded already. */
   recorded: { responseStatus: number | null; error: string | null } | null;
 }
@@ -85,7 +85,7 @@ select d.status::text, d.reason, d.owner, d.attempt_count as "attemptCount",
        greatest(0, ceil(extract(epoch from d.attempting_until - now()) * 1000))::int as "claimedFor",
        greatest(0, ceil(extract(epoch from d.next_attempt_at - now()) * 1000))::int as "untilNext",
        e.enabled and e.deleted_at is null as "endpointActive", e.deleted_at is not null as "endpointDeleted",
-       e.disabled_reason is not distinct from 'gone' as "endpointGone",
+       e.disabled_reason as "disabledReason",
        (select json_build_object('responseStatus', a.response_status, 'error', a.error)
           from attempts a where a.delivery_id = d.id and a.number = $2::int) as recorded
   from deliveries d join webhook_endpoints e on e.id = d.endpoint_id

@@ -3,6 +3,11 @@ import type { Handle } from '../database/database.js';
 export type DisabledReason = 'owner' | 'operator' | 'gone' | 'failing';
 export type CancelReason = 'endpoint_disabled' | 'endpoint_deleted' | 'endpoint_gone';
 
+/** Why the deliveries of an endpoint end that was disabled so; null: it is open again by now. */
+export function cancelReasonOf(reason: DisabledReason | null): CancelReason {
+  return reason === 'gone' ? 'endpoint_gone' : 'endpoint_disabled';
+}
+
 /**
  * Ends the endpoint's pending deliveries as `cancelled`. Their workflows see it at their next claim.
  * @param except a delivery whose end is another
@@ -41,7 +46,7 @@ export async function disableEndpoint(
     data: { enabled: false, disabledReason: reason },
   });
   if (count === 0) return false;
-  await cancelPending(db, endpointId, reason === 'gone' ? 'endpoint_gone' : 'endpoint_disabled', except);
+  await cancelPending(db, endpointId, cancelReasonOf(reason), except);
   return true;
 }
 

@@ -59,6 +59,9 @@ export function recordAttempts(
   ]);
 }
 
+/** One of a burst that was answered 410: cancelled when the first of them disabled the endpoint. */
+const GONE_IN_A_BURST = `d.status = 'cancelled' and d.reason = 'endpoint_gone' and i.response_status = 410 and not i.single`;
+
 const RECORD = `
 with input as (
   select * from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::int[],
@@ -71,8 +74,7 @@ with input as (
     status = case
       when i.error is null and (d.status = 'pending' or i.single) then 'succeeded'
       when d.status = 'pending' and i.error is not null and i.next_delay is null then 'failed'
-      -- One of a burst that was answered 410: cancelled when the first of them disabled the endpoint.
-      when d.status = 'cancelled' and d.reason = 'endpoint_gone' and i.response_status = 410 and not i.single then 'failed'
+      when ${GONE_IN_A_BURST} then 'failed'
       else d.status end,
     reason = case
       when i.error is null and (d.status = 'pending' or i.single) then null
@@ -84,7 +86,7 @@ with input as (
     finished_at = case
       when d.status = 'pending' and (i.error is null or i.next_delay is null) then now()
       when i.single and i.error is null then now()
-      when d.status = 'cancelled' and d.reason = 'endpoint_gone' and i.response_status = 410 and not i.single then now()
+      when ${GONE_IN_A_BURST} then now()
       else d.finished_at end
     from input i
    where d.id = i.delivery_id and d.attempt_count = i.number - 1
