@@ -168,7 +168,7 @@ describe('Node.js, with transfer-service/verify', () => {
     });
     receivers.push(receiver);
     const lines = createInterface(receiver.stdout)[Symbol.asyncIterator]();
-    const port = /^port (\d+)$/.exec((await lines.next()).value)?.[1];
+    const port = /^port (\d+)$/.exec((await lines.next()).value ?? '')?.[1];
     const post = async (delivery: typeof genuine) => {
       const headers = delivery.header === '' ? undefined : { 'Service-Signature': delivery.header };
       const { status } = await fetch(`http://127.0.0.1:${port}/`, {
