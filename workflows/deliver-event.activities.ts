@@ -1,3 +1,4 @@
+import type { Trigger } from '../src/webhooks/record.js';
 import type { DeliveryProgress } from './deliver-event.input.js';
 
 /** One attempt that a workflow asks for: ids and numbers only, so that nothing secret is in its history. */
@@ -6,7 +7,7 @@ export interface DeliverRequest {
   clientId: string;
   webhookId: string;
   number: number;
-  trigger: 'schedule' | 'manual' | 'recover';
+  trigger: Trigger;
   owner: string | null;
   /** ms; null: the ladder ends here. */
   nextDelay: number | null;

@@ -1,6 +1,6 @@
 import { Counter, Histogram, Registry } from 'prom-client';
-import type { AttemptError } from '../webhooks/attempt-error.js';
-import type { Trigger } from '../webhooks/record.js';
+import { ATTEMPT_ERRORS, type AttemptError } from '../webhooks/attempt-error.js';
+import { TRIGGERS, type Trigger } from '../webhooks/record.js';
 
 /** What the service counts as it goes. No label holds an id, a host or anything else a client can make up. */
 export interface Metrics {
@@ -31,11 +31,7 @@ export interface CountedRequest {
   durationMs: number;
 }
 
-const TRIGGERS: readonly Trigger[] = ['schedule', 'manual', 'recover'];
-const OUTCOMES: Readonly<Record<AttemptError | 'success', true>> = {
-  ...{ success: true, status: true, timeout: true, refused: true, reset: true },
-  ...{ dns: true, tls: true, redirect: true, blocked_address: true },
-};
+const OUTCOMES = ['success', ...ATTEMPT_ERRORS] as const;
 const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH']);
 
 export function createMetrics(): Metrics {
@@ -80,7 +76,7 @@ export function createMetrics(): Metrics {
     registers,
   });
   // A series that begins with its first failure shows no increase for it: those of attempts begin at 0.
-  for (const outcome of Object.keys(OUTCOMES)) for (const trigger of TRIGGERS) attempts.inc({ outcome, trigger }, 0);
+  for (const outcome of OUTCOMES) for (const trigger of TRIGGERS) attempts.inc({ outcome, trigger }, 0);
   for (const reason of ['gone', 'failing']) disabled.inc({ reason }, 0);
   const others: (() => Promise<string>)[] = [];
   return {

@@ -9,7 +9,18 @@
  * - `redirect`: a 3xx, which is never followed
  * - `status`: any other answer that is no 2xx
  */
-export type AttemptError = 'dns' | 'refused' | 'tls' | 'timeout' | 'reset' | 'blocked_address' | 'redirect' | 'status';
+export const ATTEMPT_ERRORS = [
+  'dns',
+  'refused',
+  'tls',
+  'timeout',
+  'reset',
+  'blocked_address',
+  'redirect',
+  'status',
+] as const;
+
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
 /** Why there was no connection. Carries no address and no URL: it may be logged. */
 export class ConnectFailure extends Error {

@@ -2,7 +2,10 @@ import type { Handle } from '../database/database.js';
 import type { DeliveryStatus, OutboxState } from '../database/generated/enums.js';
 import type { SendOutcome } from './send.js';
 
-export type Trigger = 'schedule' | 'manual' | 'recover';
+/** What asks for an attempt: its ladder, a retry by hand, or the ladder that a recover begins again. */
+export const TRIGGERS = ['schedule', 'manual', 'recover'] as const;
+
+export type Trigger = (typeof TRIGGERS)[number];
 
 /** An attempt that was made, and what follows from it. */
 export interface MadeAttempt {

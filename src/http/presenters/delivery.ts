@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { DeliveryStatus } from '../../database/generated/enums.js';
+import { ATTEMPT_ERRORS } from '../../webhooks/attempt-error.js';
 import type { DeliveryRecord } from '../../webhooks/read-deliveries.js';
+import { TRIGGERS } from '../../webhooks/record.js';
 import { components } from '../openapi/components.js';
 import { time, uuid } from '../schemas/time.js';
 
@@ -12,7 +14,7 @@ export const deliveryStatus = z
 const attempt = z
   .object({
     number: z.int().positive(),
-    trigger: z.enum(['schedule', 'manual', 'recover']),
+    trigger: z.enum(TRIGGERS),
     url: z.string().meta({ examples: ['https://example.com/hooks'] }),
     t: z
       .string()
@@ -28,7 +30,7 @@ const attempt = z
       .nullable()
       .meta({ description: 'The first 4 KiB, read as UTF-8; null if none came.', examples: [null] }),
     error: z
-      .enum(['dns', 'refused', 'tls', 'timeout', 'reset', 'blocked_address', 'redirect', 'status'])
+      .enum(ATTEMPT_ERRORS)
       .nullable()
       .meta({ description: 'Null for a success.', examples: [null] }),
   })
