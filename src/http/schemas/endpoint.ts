@@ -14,15 +14,16 @@ const description = text({ max: 255 })
   .default(null)
   .meta({ examples: ['Orders, live'] });
 
-/** The HMAC key: its bytes. Printable ASCII, not trimmed. */
+/** The HMAC key: its bytes. Printable ASCII, not trimmed, and not blanks alone, which anybody would try first. */
 const secret = z
   .string()
   .refine((value) => /^[\x20-\x7e]*$/.test(value), mistake('invalid_secret', 'must be printable ASCII (0x20 to 0x7E)'))
   .refine((value) => value.length >= 16, mistake('too_short', 'must have at least 16 characters'))
   .refine((value) => value.length <= 256, mistake('too_long', 'may have at most 256 characters'))
+  .refine((value) => !/^ {16,}$/.test(value), mistake('invalid_secret', 'must not consist of blanks alone'))
   .meta({
     description: 'Signs the deliveries. It is never returned and never changes.',
-    pattern: '^[ -~]{16,256}$',
+    pattern: '^(?! *$)[ -~]{16,256}$',
     minLength: 16,
     maxLength: 256,
     writeOnly: true,

@@ -69,6 +69,8 @@ describe('POST /webhook-endpoints', () => {
     ['a secret beyond ASCII', { secret: 'é'.repeat(16) }, '/secret', 'invalid_secret'],
     ['a tab in the secret', { secret: `\t${'x'.repeat(16)}` }, '/secret', 'invalid_secret'],
     ['U+0000 in the secret', { secret: `\0${'x'.repeat(16)}` }, '/secret', 'invalid_secret'],
+    ['16 blanks as the secret', { secret: ' '.repeat(16) }, '/secret', 'invalid_secret'],
+    ['256 blanks as the secret', { secret: ' '.repeat(256) }, '/secret', 'invalid_secret'],
     ['a long description', { description: 'x'.repeat(256) }, '/description', 'too_long'],
     ['a description of no text', { description: [] }, '/description', 'invalid_type'],
     ['U+0000 in the description', { description: '\0' }, '/description', 'invalid_text'],
