@@ -10,6 +10,8 @@ const SANDBOX = {
   TEMPORAL_ADDRESS: 'temporal.internal:7233',
   MASTER_KEY,
 };
+/** No text and no count. */
+const FIFTEEN_DISTINCT = Array.from({ length: 32 }, (_, i) => ((i % 15) ** 2 + 128) & 0xff);
 const PRODUCTION = { ...SANDBOX, ENVIRONMENT: 'production', BASE_URL: 'https://api.example.com' };
 
 function linesOf(env: NodeJS.ProcessEnv): readonly string[] {
@@ -121,9 +123,17 @@ describe('the configuration', () => {
     ['MASTER_KEY', { MASTER_KEY: Buffer.alloc(32).toString('base64') }],
     ['MASTER_KEY', { MASTER_KEY: Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64') }],
     ['MASTER_KEY', { MASTER_KEY: Buffer.alloc(32, 'a').toString('base64') }],
+    ['MASTER_KEY', { MASTER_KEY: Buffer.from([...Buffer.alloc(31), 1]).toString('base64') }],
+    ['MASTER_KEY', { MASTER_KEY: Buffer.from(FIFTEEN_DISTINCT).toString('base64') }],
     ['ALLOW_PRIVATE_RECEIVERS', { ALLOW_PRIVATE_RECEIVERS: 'true' }],
   ])('production refuses an insecure %s and names it', (name, change) => {
     expect(linesOf({ ...PRODUCTION, ...change })).toEqual([expect.stringMatching(`^${name}: `)]);
+  });
+
+  it('production takes a MASTER_KEY of 16 distinct bytes, and any MASTER_KEY_PREVIOUS, so that a weak key can be replaced', () => {
+    const sixteen = Buffer.from([...FIFTEEN_DISTINCT.slice(1), 1]).toString('base64');
+    expect(linesOf({ ...PRODUCTION, MASTER_KEY: sixteen })).toEqual([]);
+    expect(linesOf({ ...PRODUCTION, MASTER_KEY_PREVIOUS: Buffer.alloc(32).toString('base64') })).toEqual([]);
   });
 
   it('an http: BASE_URL is refused in production in capitals too', () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApp } from '../../../src/http/app.js';
 import type { OpenApiDocument } from '../../../src/http/openapi/document.js';
@@ -121,7 +122,7 @@ describe('/openapi.json', () => {
 
   it('says nothing of /sandbox in production', async () => {
     const production = await startApi({
-      env: { ENVIRONMENT: 'production', MASTER_KEY: 'q83vEjRWeJASNFZ4kKvN7wEjRWeJq83vEjRWeJASNFY=' },
+      env: { ENVIRONMENT: 'production', MASTER_KEY: randomBytes(32).toString('base64') },
       database: api.database,
     });
     const { text } = await production.call('GET', '/openapi.json');

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setEndpointEnabledByOperator } from '../../../src/webhooks/operate-endpoint.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
@@ -228,7 +229,7 @@ describe('an endpoint', () => {
 describe('in production', () => {
   it('has an https: URL', async () => {
     const production = await startApi({
-      env: { ENVIRONMENT: 'production', MASTER_KEY: 'q83vEjRWeJASNFZ4kKvN7wEjRWeJq83vEjRWeJASNFY=' },
+      env: { ENVIRONMENT: 'production', MASTER_KEY: randomBytes(32).toString('base64') },
       database: api.database,
     });
     const own = await production.client();
