@@ -6,7 +6,8 @@ export type SignatureErrorCode =
   | 'malformed_header'
   | 'bad_timestamp'
   | 'signature_mismatch'
-  | 'too_old';
+  | 'too_old'
+  | 'too_new';
 
 /** A delivery that must be rejected. The message says what differs, never the secret or the signature expected. */
 export class SignatureError extends Error {
@@ -29,13 +30,13 @@ export interface Verifiable {
   secret: string | Uint8Array;
   /** The receiver's clock; the present by default. */
   now?: Date;
-  /** How old `t` may be, in seconds: 300 by default (spec §8). */
+  /** How far `t` may be from `now`, before or after it, in seconds: 300 by default (spec §8). */
   toleranceSeconds?: number;
 }
 
 /**
- * Verifies a delivery as spec §5 tells a receiver to. Only a `t` that is too old is rejected: one ahead of the receiver's
- * clock can only come from a holder of the secret, and the clocks of two machines differ.
+ * Verifies a delivery as spec §5 tells a receiver to. A `t` that is too far ahead is rejected too, which the spec does not
+ * ask for: a delivery signed for next year could be replayed until then.
  * Needs nothing but Node: import it from `transfer-service/verify`, or copy this file.
  * @returns when the delivery was signed
  * @throws SignatureError
@@ -56,6 +57,12 @@ export function verify(delivery: Verifiable): { t: Date } {
     throw new SignatureError(
       'too_old',
       `was signed ${Math.round(age)} s before this machine's time, more than ${toleranceSeconds} s: a replay, or a clock that is ahead`,
+    );
+  }
+  if (-age > toleranceSeconds) {
+    throw new SignatureError(
+      'too_new',
+      `was signed ${Math.round(-age)} s after this machine's time, more than ${toleranceSeconds} s: set this machine's clock by NTP`,
     );
   }
   return { t: signedAt };

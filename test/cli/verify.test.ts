@@ -48,6 +48,7 @@ test('the body may come on standard input, and --secret warns that others see it
 test.each([
   ['another secret', () => header('another secret of 20'), 'signature_mismatch'],
   ['too old', () => header(SECRET, new Date(Date.now() - 400_000)), 'too_old'],
+  ['too far ahead', () => header(SECRET, new Date(Date.now() + 400_000)), 'too_new'],
   ['no header at all', () => 'v0=abc', 'malformed_header'],
 ])('%s: 1, and says what differs', async (_, makeHeader, expected) => {
   const args = ['verify', '--secret-file', secretFile, '--header', makeHeader(), '--body', bodyFile];

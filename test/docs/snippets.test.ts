@@ -35,6 +35,8 @@ const cases: { name: string; delivery: typeof genuine; accepted: boolean }[] = [
   { name: 'another secret', delivery: { ...genuine, secret: 'another-secret-entirely' }, accepted: false },
   { name: 't was changed', delivery: { ...genuine, header: `t=${minutesAgo(0.5)},v0=${v0}` }, accepted: false },
   { name: 'too old', delivery: { ...genuine, header: signed(minutesAgo(6)) }, accepted: false },
+  { name: 'a little ahead', delivery: { ...genuine, header: signed(minutesAgo(-4)) }, accepted: true },
+  { name: 'too far ahead', delivery: { ...genuine, header: signed(minutesAgo(-6)) }, accepted: false },
   { name: 'a signature too short', delivery: { ...genuine, header: genuine.header.slice(0, -2) }, accepted: false },
   { name: 'no signature', delivery: { ...genuine, header: genuine.header.replace(v0, '') }, accepted: false },
   { name: 'no header', delivery: { ...genuine, header: '' }, accepted: false },

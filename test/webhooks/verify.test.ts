@@ -35,8 +35,9 @@ describe('accepts', () => {
     ['a field that a later version adds', { header: `${header},v1=abc` }],
     ['digits in upper case', { header: `t=${t},v0=${v0.toUpperCase()}` }],
     ['one that is exactly 5 minutes old', { now: later(300) }],
-    ['one from ahead of the own clock, as the spec does not forbid', { now: later(-3600) }],
+    ['one that is exactly 5 minutes ahead of the own clock', { now: later(-300) }],
     ['an older one where told to', { now: later(900), toleranceSeconds: 900 }],
+    ['one further ahead where told to', { now: later(-900), toleranceSeconds: 900 }],
   ])('%s', (_, delivery) => {
     expect(verify({ header, body, secret, now: signedAt, ...delivery })).toEqual({ t: signedAt });
   });
@@ -79,6 +80,8 @@ describe('rejects', () => {
     ['another secret', 'signature_mismatch', { secret: 'another-secret-entirely' }],
     ['another body', 'signature_mismatch', { body: body.replace('1', '2') }],
     ['one that is older than 5 minutes', 'too_old', { now: later(300.001) }],
+    ['one that is more than 5 minutes ahead', 'too_new', { now: later(-300.001) }],
+    ['one from next year', 'too_new', { now: later(-365 * 86_400) }],
   ])('%s: %s', (_, code, delivery) => {
     expect(refusal(delivery).code).toBe(code);
   });
@@ -98,6 +101,7 @@ describe('says what differs', () => {
     ['the secret has white space', { secret: `${secret}\n` }],
     ['another secret, or the body or t was changed', { body: 'x' }],
     ['more than 300 s', { now: later(301) }],
+    ["301 s after this machine's time", { now: later(-301) }],
     ['v0 is not 64 hexadecimal digits but 3', { header: `t=${t},v0=abc` }],
   ])('%s', (said, delivery) => {
     expect(refusal(delivery).message).toContain(said);
