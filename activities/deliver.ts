@@ -1,17 +1,20 @@
 import { SpanKind } from '@opentelemetry/api';
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { FairQueue } from '../src/outbox/fair-queue.js';
+import { LEASE } from '../src/outbox/lease.js';
 import { Pace } from '../src/outbox/pace.js';
 import { currentTraceparent, inSpan } from '../src/telemetry/traces.js';
 import {
   type AttemptRequest,
   type ClaimedAttempt,
   claimAttempt,
+  type RecordedOutcome,
   readStanding,
   type Standing,
 } from '../src/webhooks/claim.js';
 import { cancelPending, cancelReasonOf } from '../src/webhooks/disable-endpoint.js';
 import { type AttemptDependencies, makeAttempt } from '../src/webhooks/make-attempt.js';
+import { isEarlierOwner } from '../src/webhooks/recover.js';
 import type { DeliverActivities, DeliverOutcome, DeliverRequest } from '../workflows/deliver-event.activities.js';
 
 export interface ActivityDependencies extends AttemptDependencies {
@@ -21,6 +24,8 @@ export interface ActivityDependencies extends AttemptDependencies {
   onPlaceFree: () => void;
   /** Called when an attempt of this client comes from Temporal for the first time. */
   onArrival: (clientId: string) => void;
+  /** Starts the workflow that the delivery's row names, where it does not run. */
+  startOwner: (deliveryId: string) => Promise<void>;
 }
 
 const NO_PLACE_LONGEST = 60_000;
@@ -75,9 +80,16 @@ function spanOf({ traceparent }: ClaimedAttempt) {
 }
 
 /** Why the attempt could not be claimed, as an outcome; throws where it can be later. */
-async function withoutClaim({ database }: ActivityDependencies, request: DeliverRequest): Promise<DeliverOutcome> {
+async function withoutClaim(dependencies: ActivityDependencies, request: DeliverRequest): Promise<DeliverOutcome> {
+  const { database, log } = dependencies;
   const standing = await readStanding(database, request);
-  if (!standing) return ended('cancelled', 'removed', request, null);
+  if (!standing) {
+    log.warn(
+      namesOf(request),
+      'the delivery is gone: Postgres was set back and lost its event, or retention removed it',
+    );
+    return ended('cancelled', 'removed', request, null);
+  }
   if (standing.recorded) {
     return {
       ...ended(standing.status, standing.reason, request, inAWord(standing.recorded)),
@@ -85,15 +97,68 @@ async function withoutClaim({ database }: ActivityDependencies, request: Deliver
       wait: standing.status === 'pending' ? standing.untilNext : null,
     };
   }
-  if (standing.owner !== request.owner) return ended('cancelled', `taken over by ${standing.owner}`, request, null);
+  if (standing.owner !== request.owner) return takenOver(dependencies, request, standing);
   if (standing.status !== 'pending' && !request.single) return ended(standing.status, standing.reason, request, null);
   if (!standing.endpointActive) return cancelled(database, request, standing);
+  const singleAtPending = request.single && standing.status === 'pending';
+  if (singleAtPending || standing.attemptCount !== request.number - 1) {
+    return setBack(dependencies, request, standing, singleAtPending);
+  }
   throw ApplicationFailure.create({
     type: 'AttemptUnderWay',
     category: 'BENIGN',
     message: 'another process makes this attempt',
-    nextRetryDelay: standing.claimedFor + 100,
+    nextRetryDelay: Math.min(standing.claimedFor, LEASE.seconds * 1_000) + 100,
   });
+}
+
+/**
+ * Another workflow owns the delivery. One that owned it before does so again where Postgres was set back to before a
+ * recovery: that workflow may have ended long ago, so it is started here where the delivery is pending.
+ */
+async function takenOver(
+  { log, startOwner }: ActivityDependencies,
+  request: DeliverRequest,
+  { owner, status }: Standing,
+): Promise<DeliverOutcome> {
+  if (isEarlierOwner(owner, request.owner)) {
+    log.warn(
+      { ...namesOf(request), status, owner },
+      'the delivery was set back to before its recovery: Postgres was restored',
+    );
+    if (status === 'pending') await startOwner(request.deliveryId);
+  }
+  return ended('cancelled', `taken over by ${owner ?? "the event's own workflow"}`, request, null);
+}
+
+/**
+ * The row stands elsewhere than its workflow: Postgres was set back (restored, or failed over without its last commits).
+ * The row decides: the answer is where it stands, and the workflow goes on from there. Where a retry by hand finds the
+ * delivery pending again, the workflow of its ladder has ended, and is started.
+ */
+async function setBack(
+  { log, startOwner }: ActivityDependencies,
+  request: DeliverRequest,
+  { status, reason, attemptCount, latest, untilNext, claimedFor }: Standing,
+  singleAtPending: boolean,
+): Promise<DeliverOutcome> {
+  log.warn(
+    { ...namesOf(request), status, attempt_count: attemptCount },
+    'the delivery was set back: Postgres was restored',
+  );
+  if (singleAtPending) await startOwner(request.deliveryId);
+  const wait = status === 'pending' && !request.single ? Math.max(untilNext ?? 0, claimedFor) : null;
+  return { status, reason, attemptCount, lastOutcome: latest && inAWord(latest), wait };
+}
+
+/** What a log line says of the attempt that was asked for. */
+function namesOf({ eventId, deliveryId, clientId, webhookId, number }: DeliverRequest) {
+  const workflowId = activityInfo().workflowExecution?.workflowId;
+  return {
+    ...(eventId !== undefined && { event_id: eventId }),
+    ...{ delivery_id: deliveryId, webhook_id: webhookId, client_id: clientId },
+    ...{ attempt: number, workflow_id: workflowId },
+  };
 }
 
 /** The endpoint was disabled or deleted, and this delivery slipped through beside it. */
@@ -118,7 +183,7 @@ function ended(
 }
 
 /** `204`, `503`, `timeout`: what the console shows of an attempt. */
-function inAWord({ responseStatus, error }: { responseStatus: number | null; error: string | null }): string {
+function inAWord({ responseStatus, error }: RecordedOutcome): string {
   return responseStatus === null ? (error ?? 'unknown') : String(responseStatus);
 }
 

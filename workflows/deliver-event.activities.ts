@@ -3,6 +3,8 @@ import type { DeliveryProgress } from './deliver-event.input.js';
 
 /** One attempt that a workflow asks for: ids and numbers only, so that nothing secret is in its history. */
 export interface DeliverRequest {
+  /** For the log; not in the histories of 0.1.0. */
+  eventId?: string;
   deliveryId: string;
   clientId: string;
   webhookId: string;

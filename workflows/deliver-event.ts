@@ -49,6 +49,7 @@ export async function deliverEvent(input: DeliverEventInput): Promise<DeliveryPr
       }
       const outcome = await deliver.executeWithOptions({ summary: `attempt ${number} to ${delivery.host}` }, [
         {
+          eventId: input.eventId,
           deliveryId: delivery.deliveryId,
           clientId: input.clientId,
           webhookId: delivery.webhookId,

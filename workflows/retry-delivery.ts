@@ -1,4 +1,4 @@
-import { proxyActivities, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
+import { patched, proxyActivities, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
 import type { DeliverActivities, DeliverOutcome } from './deliver-event.activities.js';
 import { stateOf } from './deliver-event.input.js';
 import { DeliveryState } from './search-attributes.js';
@@ -9,6 +9,8 @@ const { deliver } = proxyActivities<DeliverActivities>({
 });
 
 export interface RetryDeliveryInput {
+  /** For the log; not in the histories of 0.1.0. */
+  eventId?: string;
   deliveryId: string;
   clientId: string;
   webhookId: string;
@@ -18,15 +20,26 @@ export interface RetryDeliveryInput {
   owner: string | null;
 }
 
-/** One more attempt, by hand, at a delivery that has ended. */
+/**
+ * One more attempt, by hand, at a delivery that has ended. Where its row was set back (Postgres was restored), the attempt
+ * has the number that follows the row's.
+ */
 export async function retryDelivery(input: RetryDeliveryInput): Promise<DeliverOutcome> {
-  const { host, ...request } = input;
-  const outcome = await deliver.executeWithOptions({ summary: `attempt ${input.number} to ${host}, by hand` }, [
-    { ...request, trigger: 'manual', nextDelay: null, single: true },
-  ]);
+  let outcome = await attempt(input);
+  let { number } = input;
+  while (outcome.status !== 'pending' && outcome.attemptCount < number - 1 && patched('retry-a-row-set-back')) {
+    number = outcome.attemptCount + 1;
+    outcome = await attempt({ ...input, number });
+  }
   setCurrentDetails(
-    `Attempt ${input.number} to ${host}: ${outcome.lastOutcome ?? outcome.reason ?? 'not made'}. The delivery is ${outcome.status}.`,
+    `Attempt ${number} to ${input.host}: ${outcome.lastOutcome ?? outcome.reason ?? 'not made'}. The delivery is ${outcome.status}.`,
   );
   upsertSearchAttributes([{ key: DeliveryState, value: stateOf([outcome]) }]);
   return outcome;
+}
+
+function attempt({ host, ...request }: RetryDeliveryInput): Promise<DeliverOutcome> {
+  return deliver.executeWithOptions({ summary: `attempt ${request.number} to ${host}, by hand` }, [
+    { ...request, trigger: 'manual', nextDelay: null, single: true },
+  ]);
 }

@@ -18,8 +18,10 @@ import { FairQueue, type Limits } from './fair-queue.js';
 import type { Handover } from './handover.js';
 import type { LaneJob } from './lane-event.js';
 import { listenForEvents } from './notify.js';
+import { readOwnerStart } from './read-pending.js';
 import { Reconcile } from './reconcile.js';
 import { Recorder } from './recorder.js';
+import { startPending } from './start-pending.js';
 import type { ReadyEvent } from './start-queue.js';
 import { Sweep } from './sweep.js';
 import { WorkflowStarter } from './workflow-starter.js';
@@ -83,6 +85,12 @@ export function createDeliveryEngine(dependencies: {
         places,
         onPlaceFree: () => lane.pump(),
         onArrival: (clientId) => starter.came(clientId),
+        startOwner: async (deliveryId) => {
+          const start = await readOwnerStart(database, retryDelays, deliveryId);
+          const connected = temporal.client;
+          if (!connected) throw new Error('Temporal is away');
+          if (start) await startPending(connected.client, [start], 'restart');
+        },
       }),
       ...createRecoverActivities({ database, temporal: () => temporal.client, retryDelays }),
       ...createRemoveExpiredActivities({ database, retention: config.retention, log }),
@@ -103,7 +111,14 @@ export function createDeliveryEngine(dependencies: {
     log,
   });
   const sweep = new Sweep({ db: database, lane, recorder, onReady, log });
-  const reconcile = new Reconcile({ db: database, temporal: client, retryDelays, log });
+  const reconcile = new Reconcile({
+    db: database,
+    databaseUrl: config.databaseUrl,
+    temporal: client,
+    retryDelays,
+    busy: () => lane.busy,
+    log,
+  });
   let listener: { stop(): Promise<void> } | undefined;
 
   return {

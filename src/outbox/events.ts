@@ -1,7 +1,7 @@
 import type { Handle } from '../database/database.js';
 import type { OutboxState } from '../database/generated/enums.js';
 import type { CommittedEvent, FreshDelivery } from './handover.js';
-import { LEASE } from './lease.js';
+import { isFree, LEASE } from './lease.js';
 
 /** An event row that this process has leased. */
 export interface LeasedEvent {
@@ -47,13 +47,13 @@ with recursive clients as (
     from clients c cross join lateral (
       select id, row_number() over (order by id) as turn
         from (select id from events
-               where outbox = $1::outbox_state and outbox <> 'done' and client_id = c.client_id and lease_until <= now()
+               where outbox = $1::outbox_state and outbox <> 'done' and client_id = c.client_id and ${isFree('lease_until')}
                order by id limit $3::int) oldest) e
    where c.client_id <> all($5::uuid[])
    order by e.turn, random() limit $2::int
 ), free as (
   select id from events
-   where id in (select id from candidates) and outbox = $1::outbox_state and lease_until <= now()
+   where id in (select id from candidates) and outbox = $1::outbox_state and ${isFree('lease_until')}
      for update skip locked
 ), leased as (
   update events v set lease_until = now() + $4::int * interval '1 second'
@@ -98,7 +98,7 @@ const CLAIM_FIRST = `
 with free as materialized (
   select id from deliveries
    where event_id = any($1::uuid[]) and status = 'pending' and attempt_count = 0 and owner is null
-     and (attempting_until is null or attempting_until <= now())
+     and ${isFree('attempting_until')}
    order by id for no key update
 )
 update deliveries d set attempting_until = now() + $2::int * interval '1 second'

@@ -1,31 +1,44 @@
-import { WorkflowNotFoundError } from '@temporalio/client';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { tryAdvisoryLock } from '../database/advisory-lock.js';
 import type { Handle } from '../database/database.js';
 import { isUnreachable } from '../database/faults.js';
+import type { Secret } from '../secret.js';
 import type { Log } from '../telemetry/log.js';
-import { startDeliverEvent } from '../temporal/start-deliver-event.js';
-import type { LeasedEvent } from './events.js';
-import { readRecoveredStarts, readStarts, type WorkflowStart } from './read-starts.js';
+import { type PendingKey, readPending } from './read-pending.js';
+import { startPending } from './start-pending.js';
 import type { WorkflowStarterOptions } from './workflow-starter.js';
 
 const INTERVAL = 60_000;
 /** A delivery this far behind its plan has no workflow, or one that cannot get on, minutes. */
 const OVERDUE_MINUTES = 10;
-const BATCH = 100;
+const PAGE = 200;
+/** A pass in which so many workflows in a row ran already ends: they are late for another reason, and asking costs Temporal. */
+const MOST_RUNNING = 1_000;
+/** How long a page waits for first attempts that pile up, at most, and how often it looks, ms. */
+const BUSY = { longest: 1_000, tick: 50 };
 
 export interface ReconcileOptions {
   db: Handle;
+  /** For the lock that one worker at a time holds while it starts workflows. */
+  databaseUrl: Secret;
   temporal: WorkflowStarterOptions['temporal'];
   retryDelays: readonly number[];
+  /** Whether first attempts pile up, which go first. */
+  busy: () => boolean;
   log: Log;
 }
 
 /**
  * Starts the workflow again of deliveries that are pending and long overdue with none running: it was terminated by hand,
- * or Temporal lost its store. The claim makes a second one harmless.
+ * Temporal lost its store, or Postgres was restored. A pass goes on until nothing is overdue, at the rate at which Temporal
+ * starts workflows; one worker at a time makes it. The claim makes a second workflow harmless.
  */
 export class Reconcile {
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<number> | undefined;
+  #stopped = false;
+  /** Where a pass ended that found only running workflows: the next one goes on from there. */
+  #after: PendingKey | null = null;
 
   constructor(private readonly options: ReconcileOptions) {}
 
@@ -38,55 +51,64 @@ export class Reconcile {
   }
 
   async stop(): Promise<void> {
+    this.#stopped = true;
     clearInterval(this.#timer);
     await this.#running;
   }
 
   /** One pass; answers how many workflows it started. */
   async now(): Promise<number> {
-    const { temporal, log } = this.options;
-    const connected = temporal();
-    if (!connected) return 0;
-    let started = 0;
+    const { databaseUrl, temporal, log } = this.options;
+    const count = { started: 0, running: 0 };
+    const from = this.#after;
     try {
-      for (const start of await this.#overdue()) {
-        if (await this.#runs(start.workflowId)) continue;
-        await startDeliverEvent(connected.client, start, { eager: false, reuse: 'restart' });
-        log.warn({ workflow_id: start.workflowId }, 'an overdue delivery had no running workflow: started again');
-        started++;
+      if (!temporal() || (await this.#page(null, 1)).starts.length === 0) return 0;
+      const lock = await tryAdvisoryLock(databaseUrl, 'reconcile');
+      if (!lock) return 0;
+      try {
+        while (lock.held && !this.#stopped && count.running < MOST_RUNNING && (await this.#startPage(count)));
+      } finally {
+        await lock.release();
       }
     } catch (error) {
       log[isUnreachable(error) ? 'warn' : 'error']({ err: error }, 'reconcile failed; tried again in a minute');
     }
-    return started;
+    if (count.started > 0) {
+      log.warn({ workflows: count.started }, 'overdue deliveries had no running workflow: started again');
+    }
+    // A pass that began in the middle has not seen what was before it.
+    if (from !== null && this.#after === null && count.running < MOST_RUNNING && !this.#stopped) {
+      return count.started + (await this.now());
+    }
+    return count.started;
   }
 
-  async #overdue(): Promise<WorkflowStart[]> {
+  /** False after the last page. */
+  async #startPage(count: { started: number; running: number }): Promise<boolean> {
+    const { temporal, log } = this.options;
+    await this.#giveWay();
+    const connected = temporal();
+    if (!connected) return false;
+    const { starts, next } = await this.#page(this.#after, PAGE);
+    const { started, running, refused } = await startPending(connected.client, starts, 'restart');
+    for (const workflow_id of started) {
+      log.info({ workflow_id }, 'an overdue delivery had no running workflow: started again');
+    }
+    if (refused.length > 0) log.error({ workflow_ids: refused }, 'Temporal refused the input of these workflows');
+    count.started += started.length;
+    count.running = started.length > 0 ? 0 : count.running + running;
+    this.#after = next;
+    return next !== null;
+  }
+
+  #page(after: PendingKey | null, limit: number) {
     const { db, retryDelays } = this.options;
-    const events = await db.query<LeasedEvent>(OVERDUE_EVENTS, [OVERDUE_MINUTES, BATCH]);
-    const recovered = await db.query<{ id: string }>(OVERDUE_RECOVERED, [OVERDUE_MINUTES, BATCH]);
-    const ids = recovered.map(({ id }) => id);
-    return [...(await readStarts(db, events, retryDelays)), ...(await readRecoveredStarts(db, ids, retryDelays))];
+    return readPending(db, retryDelays, { overdueMinutes: OVERDUE_MINUTES, after, limit });
   }
 
-  async #runs(workflowId: string): Promise<boolean> {
-    try {
-      const description = await this.options.temporal()?.client.workflow.getHandle(workflowId).describe();
-      return description?.status.name === 'RUNNING';
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return false;
-      throw error;
+  async #giveWay(): Promise<void> {
+    for (let waited = 0; this.options.busy() && waited < BUSY.longest && !this.#stopped; waited += BUSY.tick) {
+      await sleep(BUSY.tick);
     }
   }
 }
-
-const OVERDUE = `d.status = 'pending' and d.next_attempt_at < now() - $1::int * interval '1 minute'`;
-
-const OVERDUE_EVENTS = `
-select v.id as "eventId", v.client_id as "clientId", v.transfer_id as "transferId", v.type, v.body, v.traceparent
-  from events v
- where v.outbox = 'done' and v.id in (
-   select d.event_id from deliveries d where ${OVERDUE} and d.owner is null order by random() limit $2::int)`;
-
-const OVERDUE_RECOVERED = `
-select d.id from deliveries d where ${OVERDUE} and d.owner is not null order by random() limit $2::int`;

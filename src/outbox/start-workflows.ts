@@ -4,7 +4,8 @@ import { failpoint } from '../failpoints.js';
 import { startDeliverEvent } from '../temporal/start-deliver-event.js';
 import type { WorkflowStart } from './read-starts.js';
 
-const CONCURRENCY = 16;
+/** Starts under way at once, of fresh workflows and of those that reconcile starts again. */
+export const CONCURRENCY = 16;
 /** Planned sooner than this counts as now, ms. */
 const SOON = 1_000;
 

@@ -9,6 +9,7 @@ import { hostOf } from '../webhooks/endpoint-url.js';
 import { countRecoverable } from '../webhooks/recover.js';
 import type { RecoverRange, Steering } from '../webhooks/steering.js';
 import type { LeasedEvent } from './events.js';
+import { isFree } from './lease.js';
 import { readRecoveredStarts, readStarts } from './read-starts.js';
 
 /** Less than the transaction of an `Idempotency-Key` may take, ms. */
@@ -92,7 +93,7 @@ async function attemptOnce(temporal: Client, target: Target): Promise<void> {
       taskQueue: TASK_QUEUE,
       // One that ended without its attempt (the endpoint was disabled just then) may be asked for again; the claim keeps it at one.
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-      args: [{ deliveryId, clientId, webhookId, host, number, owner }],
+      args: [{ eventId: target.eventId, deliveryId, clientId, webhookId, host, number, owner }],
       priority: { fairnessKey: clientId },
       staticSummary: `retry by hand → ${host}, attempt ${number}`,
       typedSearchAttributes: [
@@ -152,7 +153,7 @@ update deliveries set next_attempt_at = now()
 
 const TARGET = `
 select d.id as "deliveryId", d.endpoint_id as "webhookId", e.url, d.owner, d.status::text, d.attempt_count as "attemptCount",
-       coalesce(d.attempting_until > now(), false) as "inFlight",
+       not ${isFree('d.attempting_until')} as "inFlight",
        e.enabled and e.deleted_at is null as "endpointActive",
        v.id as "eventId", v.client_id as "clientId", v.transfer_id as "transferId", v.type, v.body, v.traceparent
   from deliveries d

@@ -8,8 +8,11 @@ import { inSpan } from '../telemetry/traces.js';
 export interface StartOptions {
   /** Run the first task at once on the worker in this process (needs the worker's own connection). */
   eager: boolean;
-  /** `restart`: the workflow is gone or has been terminated, and there is something left to do. */
-  reuse: 'start-once' | 'restart';
+  /**
+   * `restart`: the workflow is gone or has been terminated, and there is something left to do. `replace`: the same, and one
+   * that runs is terminated first, since what it knows is out of date.
+   */
+  reuse: 'start-once' | 'restart' | 'replace';
 }
 
 /** Starts a workflow `deliverEvent`. One that has started already counts as success. @returns whether it began just now */
@@ -25,7 +28,8 @@ async function startOnce(client: Client, start: WorkflowStart, options: StartOpt
   try {
     await client.workflow.start('deliverEvent', {
       ...deliverEventOptions(start),
-      workflowIdReusePolicy: options.reuse === 'restart' ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
+      workflowIdReusePolicy: options.reuse === 'start-once' ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE',
+      ...(options.reuse === 'replace' && { workflowIdConflictPolicy: 'TERMINATE_EXISTING' as const }),
       requestEagerStart: options.eager,
     });
     return true;

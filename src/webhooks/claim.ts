@@ -1,6 +1,6 @@
 import type { Handle } from '../database/database.js';
 import type { DeliveryStatus } from '../database/generated/enums.js';
-import { LEASE } from '../outbox/lease.js';
+import { isFree, LEASE } from '../outbox/lease.js';
 import type { DisabledReason } from './disable-endpoint.js';
 
 /** Which attempt is to be made, and by whom. */
@@ -10,7 +10,7 @@ export interface AttemptRequest {
   number: number;
   /** The workflow that may make it; null: the event's own. */
   owner: string | null;
-  /** A single attempt at a delivery that has ended (a retry by hand). */
+  /** A single attempt at a delivery that has ended (a retry by hand); never at one whose ladder goes on. */
   single: boolean;
 }
 
@@ -50,8 +50,8 @@ update deliveries d set attempting_until = now() + $5::int * interval '1 second'
  where d.id = $1::uuid and e.id = d.endpoint_id and v.id = d.event_id
    and d.attempt_count = $2::int - 1
    and d.owner is not distinct from $3::text
-   and (d.status = 'pending' or $4::boolean)
-   and (d.attempting_until is null or d.attempting_until <= now())
+   and (d.status = 'pending') <> $4::boolean
+   and ${isFree('d.attempting_until')}
    and e.enabled and e.deleted_at is null
 returning d.id as "deliveryId", d.event_id as "eventId", d.client_id as "clientId", d.endpoint_id as "endpointId",
           e.url, e.secret_envelope as "secretEnvelope", v.body, v.traceparent,
@@ -70,11 +70,18 @@ export interface Standing {
   endpointActive: boolean;
   endpointDeleted: boolean;
   disabledReason: DisabledReason | null;
-  /** What the attempt asked for gave, where it is recorded already. */
-  recorded: { responseStatus: number | null; error: string | null } | null;
+  /** The outcome of the attempt asked for, where it is recorded already. */
+  recorded: RecordedOutcome | null;
+  /** The outcome of the last attempt that is recorded; null: none is. */
+  latest: RecordedOutcome | null;
 }
 
-/** Undefined where the delivery is gone (removed by retention). */
+export interface RecordedOutcome {
+  responseStatus: number | null;
+  error: string | null;
+}
+
+/** Undefined where the delivery is gone (lost in a restore of Postgres, or removed by retention). */
 export async function readStanding(db: Handle, request: AttemptRequest): Promise<Standing | undefined> {
   const [row] = await db.query<Standing>(STANDING, [request.deliveryId, request.number]);
   return row;
@@ -82,11 +89,14 @@ export async function readStanding(db: Handle, request: AttemptRequest): Promise
 
 const STANDING = `
 select d.status::text, d.reason, d.owner, d.attempt_count as "attemptCount",
-       greatest(0, ceil(extract(epoch from d.attempting_until - now()) * 1000))::int as "claimedFor",
+       case when ${isFree('d.attempting_until')} then 0
+            else ceil(extract(epoch from d.attempting_until - now()) * 1000)::int end as "claimedFor",
        greatest(0, ceil(extract(epoch from d.next_attempt_at - now()) * 1000))::int as "untilNext",
        e.enabled and e.deleted_at is null as "endpointActive", e.deleted_at is not null as "endpointDeleted",
        e.disabled_reason as "disabledReason",
        (select json_build_object('responseStatus', a.response_status, 'error', a.error)
-          from attempts a where a.delivery_id = d.id and a.number = $2::int) as recorded
+          from attempts a where a.delivery_id = d.id and a.number = $2::int) as recorded,
+       (select json_build_object('responseStatus', a.response_status, 'error', a.error)
+          from attempts a where a.delivery_id = d.id and a.number = d.attempt_count) as latest
   from deliveries d join webhook_endpoints e on e.id = d.endpoint_id
  where d.id = $1::uuid`;

@@ -22,6 +22,24 @@ select count(*)::int as count from deliveries
  where endpoint_id = $1::uuid and status in ('failed', 'cancelled') and id >= $2::uuid and id < $3::uuid`;
 
 /**
+ * Whether `owner` owned a delivery before `other` did. Within one history of the row it never comes after `other`: the
+ * row was set back (Postgres was restored). The order is: the event's own workflow (null), then `recover-…` by the number
+ * of attempts and by the time in their names.
+ */
+export function isEarlierOwner(owner: string | null, other: string | null): boolean {
+  const [a, b] = [rankOf(owner), rankOf(other)];
+  return a !== undefined && b !== undefined && (a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]));
+}
+
+const RECOVERED_OWNER = /^recover-[0-9a-f-]{36}-(\d+)(?:-(\d+))?$/;
+
+function rankOf(owner: string | null): readonly [number, number] | undefined {
+  if (owner === null) return [-1, 0];
+  const [match, attempts, ms] = RECOVERED_OWNER.exec(owner) ?? [];
+  return match === undefined ? undefined : [Number(attempts), Number(ms ?? 0)];
+}
+
+/**
  * Puts the next `limit` deliveries after the id `after` back at their ladder's start, each owned by a workflow of its own
  * (`recover-<delivery>-<attempts so far>`), and answers their ids, oldest first. Those that an earlier call put back, but
  * that no attempt was made at yet, are answered again: that call may have died before it started their workflows. One that

@@ -5,6 +5,7 @@ import { createActivities } from '../../activities/deliver.js';
 import { FairQueue } from '../../src/outbox/fair-queue.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
 import { Recorder } from '../../src/outbox/recorder.js';
+import type { Log } from '../../src/telemetry/log.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import type { Sender } from '../../src/webhooks/send.js';
 import type { DeliverOutcome, DeliverRequest } from '../../workflows/deliver-event.activities.js';
@@ -19,7 +20,14 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-function activities(sender: Sender, options: { disableAfter?: number; places?: FairQueue<unknown> } = {}) {
+interface Options {
+  disableAfter?: number;
+  places?: FairQueue<unknown>;
+  startOwner?: (deliveryId: string) => Promise<void>;
+  log?: Log;
+}
+
+function activities(sender: Sender, options: Options = {}) {
   const { places = new FairQueue({ perEndpoint: 10, perClient: 10, total: 10 }), disableAfter = 0 } = options;
   const recorder = new Recorder(db, silentLog);
   return createActivities({
@@ -29,14 +37,15 @@ function activities(sender: Sender, options: { disableAfter?: number; places?: F
     recorder,
     disableAfter,
     metrics: createMetrics(),
-    log: silentLog,
+    log: options.log ?? silentLog,
     places,
     onPlaceFree: () => undefined,
     onArrival: () => undefined,
+    startOwner: options.startOwner ?? (async () => undefined),
   });
 }
 
-function deliver(sender: Sender, request: DeliverRequest, options = {}): Promise<DeliverOutcome> {
+function deliver(sender: Sender, request: DeliverRequest, options: Options = {}): Promise<DeliverOutcome> {
   return new MockActivityEnvironment().run(activities(sender, options).deliver, request);
 }
 
@@ -200,6 +209,128 @@ describe('the activity deliver', () => {
     );
     const single = { number: 2, trigger: 'manual', single: true, nextDelay: null } as const;
     expect(await deliver(fakeSender(), request(event, single))).toMatchObject({ status: 'succeeded', attemptCount: 2 });
+  });
+});
+
+describe('the activity deliver after Postgres was set back', () => {
+  const idOf = (event: CommittedEvent) => event.deliveries[0]!.deliveryId;
+  const setRow = (event: CommittedEvent, data: Parameters<typeof db.prisma.delivery.update>[0]['data']) =>
+    db.prisma.delivery.update({ where: { id: idOf(event) }, data });
+  /** An event whose first attempt is recorded as failed, the second planned in `wait` ms. */
+  async function failedOnce(wait: number | null): Promise<CommittedEvent> {
+    const event = await free();
+    await deliver(
+      fakeSender(() => refusedBy(503)),
+      request(event, { nextDelay: wait }),
+    );
+    return event;
+  }
+  /** What was logged at `warn`. */
+  function warnings() {
+    const lines: Record<string, unknown>[] = [];
+    const log = Object.assign(Object.create(silentLog) as typeof silentLog, {
+      warn: (line: Record<string, unknown>) => void lines.push(line),
+    });
+    return { lines, log };
+  }
+
+  it('answers where a row behind its workflow stands, names it in the log, and sends nothing', async () => {
+    const event = await failedOnce(120_000);
+    const sender = fakeSender();
+    const { lines, log } = warnings();
+    const asked = request(event, { eventId: event.eventId, number: 4, nextDelay: 1_800_000 });
+    const outcome = await deliver(sender, asked, { log });
+    expect(outcome).toMatchObject({ status: 'pending', reason: null, attemptCount: 1, lastOutcome: '503' });
+    expect(outcome.wait).toBeGreaterThan(110_000);
+    expect(outcome.wait).toBeLessThanOrEqual(120_000);
+    expect(sender.sent).toEqual([]);
+    expect(lines).toMatchObject([{ event_id: event.eventId, delivery_id: idOf(event), attempt: 4, attempt_count: 1 }]);
+  });
+
+  it('goes on at once where the planned time of the row is past, and after the claim where one was restored with it', async () => {
+    const event = await failedOnce(0);
+    expect(await deliver(fakeSender(), request(event, { number: 3 }))).toMatchObject({ attemptCount: 1, wait: 0 });
+    await setRow(event, { attemptingUntil: new Date(Date.now() + 20_000) });
+    const { wait } = await deliver(fakeSender(), request(event, { number: 3 }));
+    expect(wait).toBeGreaterThan(15_000);
+    expect(wait).toBeLessThanOrEqual(20_100);
+  });
+
+  it('answers the count of a row that is ahead without a record of the attempt', async () => {
+    const event = await free();
+    await setRow(event, { attemptCount: 5, attemptingUntil: null, nextAttemptAt: new Date(Date.now() + 60_000) });
+    const outcome = await deliver(fakeSender(), request(event, { number: 3 }));
+    expect(outcome).toMatchObject({ status: 'pending', attemptCount: 5, lastOutcome: null });
+    expect(outcome.wait).toBeGreaterThan(50_000);
+  });
+
+  it('lets a claim run out that a clock far ahead of this one has made', async () => {
+    const event = await free();
+    await setRow(event, { attemptingUntil: new Date(Date.now() + 3_600_000) });
+    expect(await deliver(fakeSender(), request(event))).toMatchObject({ status: 'succeeded' });
+  });
+
+  it('ends the workflow of a recovery that the row no longer knows, and starts the one that the row names', async () => {
+    const event = await failedOnce(0);
+    const started: string[] = [];
+    const startOwner = async (id: string) => void started.push(id);
+    const recovered = request(event, { number: 7, owner: `recover-${idOf(event)}-6`, trigger: 'recover' });
+    const { lines, log } = warnings();
+    expect(await deliver(fakeSender(), recovered, { startOwner, log })).toMatchObject({ status: 'cancelled' });
+    expect(started).toEqual([idOf(event)]);
+    expect(lines).toMatchObject([{ delivery_id: idOf(event), owner: null }]);
+    await setRow(event, { status: 'failed', reason: 'exhausted' });
+    await deliver(fakeSender(), recovered, { startOwner });
+    expect(started).toHaveLength(1);
+  });
+
+  it('starts no workflow where a recovery has taken the delivery over', async () => {
+    const event = await free();
+    await setRow(event, { owner: `recover-${idOf(event)}-0` });
+    const startOwner = () => Promise.reject(new Error('not to be started'));
+    expect(await deliver(fakeSender(), request(event), { startOwner })).toMatchObject({ status: 'cancelled' });
+  });
+
+  it('answers a retry by hand where the row of the ended delivery stands', async () => {
+    const event = await failedOnce(null);
+    const sender = fakeSender();
+    const single = { trigger: 'manual', single: true, nextDelay: null } as const;
+    expect(await deliver(sender, request(event, { ...single, number: 4 }))).toMatchObject({
+      status: 'failed',
+      attemptCount: 1,
+      wait: null,
+    });
+    expect(sender.sent).toEqual([]);
+    expect(await deliver(sender, request(event, { ...single, number: 2 }))).toMatchObject({ status: 'succeeded' });
+  });
+
+  it('leaves a delivery that is pending again to its ladder when a retry by hand finds it', async () => {
+    const event = await failedOnce(300_000);
+    const started: string[] = [];
+    const startOwner = async (id: string) => void started.push(id);
+    const sender = fakeSender();
+    for (const number of [2, 5]) {
+      const single = request(event, { number, trigger: 'manual', single: true, nextDelay: null });
+      expect(await deliver(sender, single, { startOwner })).toMatchObject({ status: 'pending', attemptCount: 1 });
+    }
+    expect(started).toEqual([idOf(event), idOf(event)]);
+    expect(sender.sent).toEqual([]);
+    expect(await read(event)).toMatchObject({ status: 'pending', attemptCount: 1 });
+  });
+
+  it('names a delivery that is gone in the log', async () => {
+    const event = await free();
+    await db.prisma.delivery.delete({ where: { id: idOf(event) } });
+    const { lines, log } = warnings();
+    await deliver(fakeSender(), request(event, { eventId: event.eventId }), { log });
+    expect(lines).toMatchObject([{ event_id: event.eventId, delivery_id: idOf(event) }]);
+  });
+
+  it('waits no longer than a lease for the claim of another process', async () => {
+    const event = await free();
+    await setRow(event, { attemptingUntil: new Date(Date.now() + 55_000) });
+    const failure = await deliver(fakeSender(), request(event)).catch((error: ApplicationFailure) => error);
+    expect(failure).toMatchObject({ type: 'AttemptUnderWay', nextRetryDelay: 30_100 });
   });
 });
 

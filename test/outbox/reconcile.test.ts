@@ -17,8 +17,10 @@ afterAll(async () => {
 const reconcile = () =>
   new Reconcile({
     db,
+    databaseUrl: db.url,
     temporal: () => ({ client: temporal.client, eager: false }),
     retryDelays: [0, 300_000],
+    busy: () => false,
     log: silentLog,
   });
 

@@ -104,6 +104,36 @@ async function spacings(workflowId: string): Promise<number[]> {
   return scheduled.slice(1).map((at, i) => at - (completed[i] ?? 0));
 }
 
+describe('retryDelivery', () => {
+  it('asks for the attempt after the one that the row has when Postgres was set back', async () => {
+    const asked: number[] = [];
+    const answers = { 6: 2, 3: 3 } as Record<number, number>;
+    const activities = {
+      async deliver({ number }: DeliverRequest): Promise<DeliverOutcome> {
+        asked.push(number);
+        const attemptCount = answers[number] ?? number;
+        return {
+          status: number === 3 ? 'succeeded' : 'failed',
+          reason: null,
+          attemptCount,
+          lastOutcome: '204',
+          wait: null,
+        };
+      },
+    };
+    const taskQueue = `retry-${++queue}`;
+    const connection = env.nativeConnection;
+    const worker = await Worker.create({ connection, taskQueue, workflowBundle: { codePath }, activities });
+    const { host, deliveryId, webhookId } = delivery();
+    const input = { deliveryId, webhookId, host, clientId: newId(), number: 6, owner: null };
+    const outcome = await worker.runUntil(
+      env.client.workflow.execute('retryDelivery', { taskQueue, workflowId: newId(), args: [input] }),
+    );
+    expect(asked).toEqual([6, 3]);
+    expect(outcome).toMatchObject({ status: 'succeeded', attemptCount: 3 });
+  });
+});
+
 describe('recoverEndpoint', () => {
   it('goes on batch by batch until there are no more', async () => {
     const taskQueue = `recover-${++queue}`;
@@ -231,6 +261,27 @@ describe('deliverEvent', () => {
       env.client.workflow.getHandle(workflowId).signal('retryNow', { deliveryId: start.deliveryId, number: 2 }),
     );
     expect(requests).toMatchObject([{ number: 3, trigger: 'schedule' }]);
+  });
+
+  it('goes on from where the row stands when Postgres was set back, on the rung that the row is at', async () => {
+    const start = delivery({ attemptCount: 3 });
+    let setBack = false;
+    const { requests, eventId } = await run([start], (r) => {
+      if (r.number === 5 && !setBack) {
+        setBack = true;
+        return { status: 'pending', reason: null, attemptCount: 1, lastOutcome: '503', wait: 7 * MINUTE };
+      }
+      return r.number < 3 || !setBack ? refused(r) : succeeded(r);
+    });
+    expect(requests.map(({ number, nextDelay }) => [number, nextDelay])).toEqual([
+      [4, 2 * HOUR],
+      [5, 6 * HOUR],
+      [2, 5 * MINUTE],
+      [3, 30 * MINUTE],
+    ]);
+    const [, row, rung] = await spacings(eventId);
+    expect(row).toBeGreaterThanOrEqual(7 * MINUTE);
+    expect(rung).toBeLessThan(6 * MINUTE);
   });
 
   it('completes when its delivery was cancelled', async () => {

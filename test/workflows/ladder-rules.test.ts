@@ -54,6 +54,7 @@ beforeAll(async () => {
     places: new FairQueue({ perEndpoint: 10, perClient: 60, total: 150 }),
     onPlaceFree: () => undefined,
     onArrival: () => undefined,
+    startOwner: async () => undefined,
   });
   worker = await Worker.create({
     connection: env.nativeConnection,

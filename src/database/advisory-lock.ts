@@ -1,0 +1,43 @@
+import pg from 'pg';
+import type { Secret } from '../secret.js';
+
+export interface AdvisoryLock {
+  /** False once the connection is lost, and the lock with it. */
+  readonly held: boolean;
+  release(): Promise<void>;
+}
+
+/**
+ * Takes a lock that one process of the environment holds at a time, on a connection of its own: the lock ends with it,
+ * also when the process dies. Undefined where another process holds it.
+ */
+export async function tryAdvisoryLock(url: Secret, name: string): Promise<AdvisoryLock | undefined> {
+  const client = new pg.Client({ connectionString: url.reveal(), keepAlive: true, connectionTimeoutMillis: 5_000 });
+  let held = false;
+  const lose = () => {
+    held = false;
+  };
+  client.on('error', lose);
+  client.on('end', lose);
+  const release = () => client.end().catch(() => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ taken: boolean }>(TRY_LOCK, [name]);
+    held = rows[0]?.taken === true;
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  if (!held) {
+    await release();
+    return undefined;
+  }
+  return {
+    get held() {
+      return held;
+    },
+    release,
+  };
+}
+
+const TRY_LOCK = 'select pg_try_advisory_lock(hashtextextended($1::text, 0)) as taken';
