@@ -1,4 +1,5 @@
 import type { JWK } from 'jose';
+import { Refusal } from '../refusal.js';
 import type { Secret } from '../secret.js';
 import type { Caller } from './caller.js';
 
@@ -20,6 +21,13 @@ export interface IssuedToken {
   scope: string;
 }
 
+/** The right secret, or a token of it, from an address outside of the client's networks. */
+export class OutsideOfNetworks extends Refusal {
+  constructor(readonly secretId: string) {
+    super('network_not_allowed', "The request comes from outside of the client's networks.");
+  }
+}
+
 /** Who may do what: tokens and the standing of clients, as one environment knows them. */
 export interface Authority {
   /** `iss` of the tokens (AUTH_URL). */
@@ -30,14 +38,14 @@ export interface Authority {
   prepare(): Promise<void>;
   /**
    * Undefined where client or secret is unknown, malformed, revoked or expired: one answer, and one amount of work.
-   * @throws Refusal network_not_allowed, for the right secret from an address outside of the client's networks; unavailable
+   * @throws OutsideOfNetworks; Refusal unavailable
    */
   verifyClient(clientId: string, secret: Secret, address: string): Promise<VerifiedClient | undefined>;
   /** An RFC 9068 access token. `scopes` must be among the client's; all of them where left out. @throws Refusal unavailable */
   issue(client: VerifiedClient, scopes?: readonly string[]): Promise<IssuedToken>;
   /**
    * Who a bearer token speaks for, judged on what its client may do now (at most 5 s old).
-   * @throws Refusal invalid_token | network_not_allowed | unavailable
+   * @throws OutsideOfNetworks; Refusal invalid_token | unavailable
    */
   authenticate(bearer: string, address: string): Promise<Caller>;
   /** The public keys that tokens may be verified with (RFC 7517). */

@@ -4,7 +4,7 @@ import type { MasterKeys } from '../database/encryption.js';
 import { Refusal } from '../refusal.js';
 import type { Log } from '../telemetry/log.js';
 import { within } from '../time-limit.js';
-import type { Authority } from './authority.js';
+import { type Authority, OutsideOfNetworks } from './authority.js';
 import { ClientCache } from './client-cache.js';
 import { type ClientRecord, isAlive, readClientRecord } from './client-record.js';
 import { type Clock, systemClock } from './clock.js';
@@ -67,7 +67,7 @@ export function openAuthority(dependencies: AuthorityDependencies): Authority {
       const found = await checkCredentials(read, clientId, clientSecret, clock.now());
       if (!found) return undefined;
       const { client, secret } = found;
-      if (!client.networks.allows(address)) throw notAllowed();
+      if (!client.networks.allows(address)) throw new OutsideOfNetworks(secret.id);
       return { clientId: client.id, secretId: secret.id, scopes: client.scopes, secretExpiresAt: secret.expiresAt };
     },
 
@@ -87,7 +87,7 @@ export function openAuthority(dependencies: AuthorityDependencies): Authority {
       if (!client || client.revoked || !secret || !isAlive(secret, clock.now())) {
         throw new Refusal('invalid_token', 'The access token has been revoked.');
       }
-      if (!client.networks.allows(address)) throw notAllowed();
+      if (!client.networks.allows(address)) throw new OutsideOfNetworks(secret.id);
       const scopes = new Set(claims.scopes.filter((scope) => client.scopes.includes(scope)));
       return { clientId: client.id, secretId: secret.id, scopes };
     },
@@ -102,8 +102,4 @@ export function openAuthority(dependencies: AuthorityDependencies): Authority {
 
 function hasSecret(client: ClientRecord | undefined, secretId: string): boolean {
   return client?.secrets.some(({ id }) => id === secretId) ?? false;
-}
-
-function notAllowed(): Refusal {
-  return new Refusal('network_not_allowed', "The request comes from outside of the client's networks.");
 }

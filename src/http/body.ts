@@ -21,15 +21,15 @@ export async function readBody(ctx: AppContext): Promise<Buffer> {
   return bytes;
 }
 
-/** The body's bytes, of whatever type. @throws Refusal payload_too_large | malformed_request (cut off) */
-export async function readBytes(ctx: AppContext): Promise<Buffer> {
+/** The body's bytes, of whatever type, at most `limit`. @throws Refusal payload_too_large | malformed_request (cut off) */
+export async function readBytes(ctx: AppContext, limit = MAX_BODY_BYTES): Promise<Buffer> {
   try {
-    return await getRawBody(ctx.req, { length: ctx.get('Content-Length') || null, limit: MAX_BODY_BYTES });
+    return await getRawBody(ctx.req, { length: ctx.get('Content-Length') || null, limit });
   } catch (error) {
     // The rest is read away (for as long as the server's request timeout allows), so that the client can read our answer.
     ctx.req.resume();
     if ((error as { type?: unknown }).type === 'entity.too.large') {
-      throw new Refusal('payload_too_large', `The body may have ${MAX_BODY_BYTES} bytes.`);
+      throw new Refusal('payload_too_large', `The body may have ${limit} bytes.`);
     }
     throw new Refusal('malformed_request', 'The body ended before it was complete.');
   }

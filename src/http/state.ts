@@ -8,6 +8,8 @@ export interface State {
   address: string;
   /** Set on every route that needs a token. */
   caller: Caller;
+  /** Set by a token request, for the log: what it claims where it has failed, what is certain with `secretId`. */
+  tokenClient?: { clientId: string; secretId?: string };
 }
 
 export type AppContext = Context & { state: State };

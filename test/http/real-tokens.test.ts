@@ -60,7 +60,7 @@ it('a client gets a token, uses it, and leaves no secret in the log', async () =
     .map((line) => JSON.parse(line));
   const requests = lines.filter(({ msg }) => msg === 'request');
   expect(requests.map(({ method, route, status, client_id }) => [method, route, status, client_id])).toEqual([
-    ['POST', expect.stringContaining('/oauth/token'), 200, undefined],
+    ['POST', expect.stringContaining('/oauth/token'), 200, client.id],
     ['POST', '/webhook-endpoints', 201, client.id],
     ['GET', '/webhook-endpoints', 200, client.id],
     ['GET', '/webhook-endpoints', 401, undefined],

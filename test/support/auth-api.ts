@@ -1,5 +1,6 @@
 import type { Authority } from '../../src/auth/authority.js';
 import { createClient, type NewClient } from '../../src/auth/clients.js';
+import type { AppDependencies } from '../../src/http/app.js';
 import { freePort } from '../../src/local/free-port.js';
 import { type Reply, startApi, type TestApi } from './api.js';
 import { testAuthority } from './authority.js';
@@ -28,6 +29,7 @@ export interface AuthApiOptions {
   authPath?: string;
   /** BASE_URL and AUTH_URL, where they are not the address that the API really listens on. */
   publicUrl?: string;
+  dependencies?: Partial<AppDependencies>;
   /** What the authority reads in place of the database. */
   store?: (database: TestDatabase) => TestDatabase;
 }
@@ -41,7 +43,7 @@ export async function startAuthApi(options: AuthApiOptions = {}): Promise<AuthAp
   const config = { authUrl, baseUrl, accessTokenLifetime: 3_600_000 };
   const authority = testAuthority(options.store?.(database) ?? database, { config });
   const env = { BASE_URL: baseUrl, AUTH_URL: authUrl, PORT: String(port), ...options.env };
-  const api = await startApi({ env, database, dependencies: { authority } });
+  const api = await startApi({ env, database, dependencies: { authority, ...options.dependencies } });
   return {
     api,
     database,

@@ -11,6 +11,7 @@ export function accessLog(log: Log, metrics: Pick<Metrics, 'requestAnswered'>): 
     await next();
     const { method, status } = ctx;
     const route = routeOf(ctx);
+    const client = ctx.state.caller ?? ctx.state.tokenClient;
     const durationMs = performance.now() - begun;
     metrics.requestAnswered({ method, route, status, durationMs });
     log.info(
@@ -22,7 +23,8 @@ export function accessLog(log: Log, metrics: Pick<Metrics, 'requestAnswered'>): 
         status,
         duration_ms: Math.round(durationMs * 10) / 10,
         address: ctx.state.address,
-        client_id: ctx.state.caller?.clientId,
+        client_id: client?.clientId,
+        secret_id: client?.secretId,
       },
       'request',
     );

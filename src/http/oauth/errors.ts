@@ -54,7 +54,7 @@ export class ServerError extends OAuthError {
   readonly code = 'server_error';
 }
 
-/** Too many failed authentications (429), or a dependency that is down (503). `retryAfter`: seconds. */
+/** Too many failed authentications or tokens (429), or a dependency that is down (503). `retryAfter`: seconds. */
 export class TemporarilyUnavailable extends OAuthError {
   readonly code = 'temporarily_unavailable';
   override readonly headers: Readonly<Record<string, string>>;

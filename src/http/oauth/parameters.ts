@@ -5,6 +5,9 @@ import { InvalidRequest } from './errors.js';
 
 const NAMES = ['client_id', 'client_secret', 'grant_type', 'audience', 'resource', 'scope'] as const;
 
+/** Bytes that a token request's body may have (contract, Tokens): nobody has authenticated when it is read. */
+const MAX_TOKEN_BODY_BYTES = 8 * 1024;
+
 /** The fields of a token request that were sent, and not empty: RFC 6749 §3.2 takes an empty one for left out. */
 export type TokenParameters = Partial<Record<(typeof NAMES)[number], string>>;
 
@@ -16,7 +19,7 @@ export async function readTokenParameters(ctx: AppContext): Promise<TokenParamet
   const encoding = ctx.get('Content-Encoding').trim().toLowerCase();
   if (encoding !== '' && encoding !== 'identity') throw new InvalidRequest('Send the body with no Content-Encoding.');
   const type = ctx.get('Content-Type').split(';')[0]?.trim().toLowerCase();
-  const bytes = await readBytes(ctx);
+  const bytes = await readBytes(ctx, MAX_TOKEN_BODY_BYTES);
   if (type === 'application/json') return fromJson(bytes);
   if (type === 'application/x-www-form-urlencoded') return fromForm(bytes);
   throw new InvalidRequest('Send the body as application/json or application/x-www-form-urlencoded.');

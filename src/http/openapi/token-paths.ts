@@ -45,7 +45,11 @@ export function tokenPaths(authUrl: string): Record<string, Record<string, Json>
           ),
           '401': refusal('Unknown client or wrong secret.', 'invalid_client'),
           '403': refusal("From outside of the client's networks.", 'access_denied'),
-          '429': refusal('Too many failures from this address; see `Retry-After`.', 'temporarily_unavailable'),
+          '413': refusal('The body is larger than 8 KiB.', 'invalid_request'),
+          '429': refusal(
+            'Too many failures from this address (100 a minute), or too many tokens for this client (20 a second); see `Retry-After`.',
+            'temporarily_unavailable',
+          ),
           '503': refusal('A dependency is down.', 'temporarily_unavailable'),
         },
       },

@@ -1,5 +1,6 @@
 import Router from '@koa/router';
-import type { Authority, VerifiedClient } from '../../auth/authority.js';
+import { type Authority, OutsideOfNetworks, type VerifiedClient } from '../../auth/authority.js';
+import { isId } from '../../ids.js';
 import type { Log } from '../../telemetry/log.js';
 import { authPaths } from '../oauth/auth-paths.js';
 import { type ClientCredentials, findClientCredentials } from '../oauth/client-credentials.js';
@@ -13,6 +14,7 @@ import {
 } from '../oauth/errors.js';
 import { FailedAuthentications } from '../oauth/failed-authentications.js';
 import { readTokenParameters, type TokenParameters } from '../oauth/parameters.js';
+import { TokenLimit } from '../oauth/token-limit.js';
 import type { AppContext, AppMiddleware, State } from '../state.js';
 
 export interface TokenDependencies {
@@ -22,11 +24,12 @@ export interface TokenDependencies {
 
 interface Services extends TokenDependencies {
   failures: FailedAuthentications;
+  limit: TokenLimit;
 }
 
 /** `POST {AUTH_URL}/oauth/token`. */
 export function tokenRouter({ authority, log }: TokenDependencies): Router<State> {
-  const services: Services = { authority, log, failures: new FailedAuthentications() };
+  const services: Services = { authority, log, failures: new FailedAuthentications(), limit: new TokenLimit() };
   const router = new Router<State>({ strict: true, sensitive: true });
   const paths = tokenPaths(authority.issuer);
   router.post(paths, (ctx) => answerTokenRequest(ctx, services));
@@ -46,15 +49,16 @@ function tokenPaths(issuer: string): string[] {
  * make right costs no look-up and is no failed authentication. What a client may have is told to that client alone.
  */
 async function answerTokenRequest(ctx: AppContext, services: Services): Promise<void> {
-  const { authority } = services;
+  const { authority, limit } = services;
   const { address } = ctx.state;
   const parameters = await readTokenParameters(ctx);
   const credentials = await findCredentials(ctx.get('Authorization'), parameters, address, services);
   requireGrantType(parameters);
   const targets = requireTargets(parameters);
-  const client = await authenticateClient(credentials, address, services);
+  const client = await authenticateClient(ctx, credentials, services);
   checkTargets(targets, authority.audience);
   const scopes = chooseScopes(parameters, client);
+  await limit.consume(client.clientId);
   const { accessToken, expiresIn, scope } = await authority.issue(client, scopes);
   forbidStorage(ctx);
   ctx.body = { access_token: accessToken, token_type: 'Bearer', expires_in: expiresIn, scope };
@@ -88,14 +92,23 @@ function requireTargets({ audience, resource }: TokenParameters): string[] {
   return targets;
 }
 
+/** The log learns who asks: a claim as far as it has the form of an id, and the secret's id once the secret is right. */
 async function authenticateClient(
+  { state }: AppContext,
   { clientId, clientSecret }: ClientCredentials,
-  address: string,
   { authority, failures }: Services,
 ): Promise<VerifiedClient> {
+  const { address } = state;
+  if (isId(clientId)) state.tokenClient = { clientId: clientId.toLowerCase() };
   await failures.check(address);
-  const client = await authority.verifyClient(clientId, clientSecret, address);
-  if (client) return client;
+  const client = await authority.verifyClient(clientId, clientSecret, address).catch((error: unknown) => {
+    if (error instanceof OutsideOfNetworks) state.tokenClient = { clientId, secretId: error.secretId };
+    throw error;
+  });
+  if (client) {
+    state.tokenClient = { clientId: client.clientId, secretId: client.secretId };
+    return client;
+  }
   await failures.count(address);
   throw new InvalidClient();
 }

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { decodeJwt } from 'jose';
 import { revokeClient, revokeSecret, rotateSecret, showClient } from '../../../src/auth/clients.js';
 import { newId } from '../../../src/ids.js';
+import { createLog } from '../../../src/telemetry/log.js';
 import type { Reply } from '../../support/api.js';
 import { type AuthApi, basic, type Credentials, startAuthApi } from '../../support/auth-api.js';
 import { watched } from '../../support/authority.js';
@@ -10,11 +11,17 @@ import { OPERATOR } from '../../support/factories.js';
 
 const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
 
+/** What the access log has written. */
+const lines: Record<string, unknown>[] = [];
+const log = createLog('silent', 'test');
+log.info = ((fields: Record<string, unknown>) => lines.push(fields)) as typeof log.info;
+
 let auth: AuthApi;
 let client: Credentials;
 let store: ReturnType<typeof watched>;
 beforeAll(async () => {
   auth = await startAuthApi({
+    dependencies: { log },
     // Each test comes from an address of its own, so that the failures of one do not count for another.
     env: { TRUSTED_PROXIES: '127.0.0.0/8' },
     store: (database) => {
@@ -35,6 +42,8 @@ const raw = (body: string | Uint8Array, headers: Record<string, string> = {}) =>
 const form = (fields: Record<string, string>, headers: Record<string, string> = {}) =>
   raw(new URLSearchParams(fields).toString(), { ...FORM, ...headers });
 
+const grant = () => ({ grant_type: 'client_credentials', audience: auth.baseUrl });
+
 /** Status and code, once it is sure that the answer has the form of RFC 6749 §5.2. */
 function refusal({ status, headers, body }: Reply): [number, string] {
   expect(headers.get('content-type')).toMatch(/^application\/json/);
@@ -52,7 +61,6 @@ describe('a token is given', () => {
     expect([reply.headers.get('cache-control'), reply.headers.get('pragma')]).toEqual(['no-store', 'no-cache']);
     expect(decodeJwt(reply.body.access_token).scope).toBe(scope);
   };
-  const grant = () => ({ grant_type: 'client_credentials', audience: auth.baseUrl });
 
   it('for JSON, the form of the spec', async () => good(await token(client)));
   it('for JSON with a charset', async () =>
@@ -128,7 +136,7 @@ describe('a request is invalid', () => {
     ['null', 'null', {}],
     ['no UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), {}],
     ['no UTF-8, as a form', Buffer.from([0x61, 0x3d, 0xff]), FORM],
-    ['deep', '['.repeat(30_000), {}],
+    ['deep', '['.repeat(8_000), {}],
     ['text', 'x', { 'Content-Type': 'text/plain' }],
     ['multipart', 'x', { 'Content-Type': 'multipart/form-data; boundary=x' }],
     ['of no type', 'x', { 'Content-Type': '' }],
@@ -150,9 +158,12 @@ describe('a request is invalid', () => {
     expect(refusal(await auth.api.call('POST', path, { json }))).toEqual([400, 'invalid_request']);
   });
 
-  it('with more than 64 KiB', async () => {
-    expect(refusal(await token({ ...client, extra: 'x'.repeat(65_536) }))).toEqual([413, 'invalid_request']);
-    expect(refusal(await form({ extra: 'x'.repeat(65_536) }))).toEqual([413, 'invalid_request']);
+  it('with more than 8 KiB, and is not with 8 KiB', async () => {
+    const fields = new URLSearchParams({ ...client, ...grant(), extra: '' }).toString();
+    const sized = (bytes: number) => raw(fields.padEnd(bytes, 'x'), FORM);
+    expect(refusal(await sized(8_193))).toEqual([413, 'invalid_request']);
+    expect((await sized(8_192)).status).toBe(200);
+    expect(refusal(await token({ ...client, extra: 'x'.repeat(8_192) }))).toEqual([413, 'invalid_request']);
   });
 
   it.each(['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])('by %s', async (method) => {
@@ -236,7 +247,6 @@ describe('one and the same 401', () => {
       },
     ],
   ];
-  const grant = () => ({ grant_type: 'client_credentials', audience: auth.baseUrl });
 
   it.each(cases)('for %s', async (_, ask) => {
     const reply = await ask();
@@ -299,7 +309,11 @@ describe('failed authentications', () => {
 
   it('do not count successes or requests that are invalid', async () => {
     const here = from('192.0.2.70');
-    const some = Array.from({ length: 60 }, () => [token(client, here), token({ ...client, scope: 'x' }, here)]);
+    const clients = await Promise.all(Array.from({ length: 4 }, () => auth.client()));
+    const some = Array.from({ length: 60 }, (_, i) => {
+      const own = clients[i % 4];
+      return [token({ ...own }, here), token({ ...own, scope: 'x' }, here)];
+    });
     const statuses = (await Promise.all(some.flat())).map(({ status }) => status);
     expect(new Set(statuses)).toEqual(new Set([200, 400]));
     expect((await token(wrong(), here)).status).toBe(401);
@@ -310,6 +324,73 @@ describe('failed authentications', () => {
     await Promise.all(Array.from({ length: 100 }, (_, n) => token(wrong(), host(n + 1))));
     expect((await token(client, host(5_000))).status).toBe(429);
     expect((await token(client, from('2001:db8:beef:2::1'))).status).toBe(200);
+  });
+});
+
+describe('a client that asks for too many tokens', () => {
+  it('gets 429 with Retry-After, whatever others get', async () => {
+    const eager = await auth.client();
+    let limited: Reply | undefined;
+    // On a slow machine a burst may take seconds, and each second allows 20 more.
+    for (let burst = 0; !limited && burst < 20; burst++) {
+      const replies = await Promise.all(Array.from({ length: 50 }, () => token(eager)));
+      limited = replies.find(({ status }) => status !== 200);
+    }
+    if (!limited) throw new Error('1,000 tokens and no 429');
+    expect(refusal(limited)).toEqual([429, 'temporarily_unavailable']);
+    expect(limited.headers.get('retry-after')).toBe('1');
+    expect((await token(await auth.client())).status).toBe(200);
+  });
+
+  it('uses up nothing by requests that are refused for another reason', async () => {
+    const client = await auth.client();
+    const invalid = await Promise.all(Array.from({ length: 30 }, () => token({ ...client, audience: 'x' })));
+    expect(new Set(invalid.map(({ status }) => status))).toEqual(new Set([400]));
+    expect((await token(client)).status).toBe(200);
+  });
+
+  it('is told of a wrong secret all the same: the limit counts those who have shown theirs', async () => {
+    const eager = await auth.client();
+    const wrong = await Promise.all(Array.from({ length: 30 }, () => token({ ...eager, client_secret: 'wrong' })));
+    expect(new Set(wrong.map(({ status }) => status))).toEqual(new Set([401]));
+    expect((await token(eager)).status).toBe(200);
+  });
+});
+
+describe('the log names who asks for a token', () => {
+  const lineOf = async (asking: Promise<Reply>) => {
+    const id = (await asking).headers.get('x-request-id');
+    return lines.find(({ request_id }) => request_id === id);
+  };
+
+  it('with the client and the secret, once they are known', async () => {
+    const { secrets } = await showClient(auth.database, client.client_id);
+    const known = { client_id: client.client_id, secret_id: secrets[0]?.id };
+    expect(await lineOf(token(client))).toMatchObject({ status: 200, ...known });
+    expect(await lineOf(form(grant(), basic(client)))).toMatchObject({ status: 200, ...known });
+    expect(await lineOf(token({ ...client, scope: 'x' }))).toMatchObject({ status: 400, ...known });
+    const { access_token } = (await token(client)).body;
+    const headers = { Authorization: `Bearer ${access_token}`, ...from() };
+    expect(await lineOf(auth.api.call('GET', '/transfers', { headers }))).toMatchObject({ status: 200, ...known });
+  });
+
+  it('also where a right secret comes from outside of the networks', async () => {
+    const inside = await auth.client({ networks: ['10.0.0.0/8'] });
+    const { secrets } = await showClient(auth.database, inside.client_id);
+    expect(await lineOf(token(inside))).toMatchObject({
+      ...{ status: 403, client_id: inside.client_id, secret_id: secrets[0]?.id },
+    });
+  });
+
+  it('with what is claimed where the secret is wrong, if it has the form of an id, and never a secret', async () => {
+    const wrong = await lineOf(token({ ...client, client_secret: 'a-wrong-secret' }));
+    expect(wrong).toMatchObject({ status: 401, client_id: client.client_id });
+    expect(wrong?.secret_id).toBeUndefined();
+    const odd = await lineOf(token({ client_id: `${client.client_id}\n${'x'.repeat(4_000)}`, client_secret: 'x' }));
+    expect(odd).toMatchObject({ status: 401 });
+    expect(odd?.client_id).toBeUndefined();
+    const text = JSON.stringify(lines);
+    for (const hidden of ['a-wrong-secret', client.client_secret]) expect(text).not.toContain(hidden);
   });
 });
 

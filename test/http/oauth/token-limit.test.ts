@@ -1,0 +1,13 @@
+import { expect, it } from '@jest/globals';
+import { TokenLimit } from '../../../src/http/oauth/token-limit.js';
+
+it('a client gets 20 tokens a second, whatever another client gets', async () => {
+  const limit = new TokenLimit();
+  const outcomes = await Promise.allSettled(Array.from({ length: 25 }, () => limit.consume('eager')));
+  const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+  expect(refused).toHaveLength(5);
+  for (const reason of refused) {
+    expect(reason).toMatchObject({ code: 'temporarily_unavailable', status: 429, headers: { 'Retry-After': '1' } });
+  }
+  await limit.consume('other');
+});
