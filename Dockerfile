@@ -1,12 +1,15 @@
 # syntax=docker/dockerfile:1
-FROM node:20-bookworm-slim AS build
+# The same release that npm scripts run on (package.json, `node`). A digest fixes the bytes too: `docker buildx imagetools
+# inspect node:24.21.0-bookworm-slim` prints it, to be appended as `@sha256:…`. No digest is verified here, so none is given.
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN npm run prepare && npm prune --omit=dev --ignore-scripts
 
-FROM node:20-bookworm-slim
+FROM ${NODE_IMAGE}
 ENV NODE_ENV=production
 WORKDIR /app
 # Temporal's and Postgres's certificates are checked against these.

@@ -6,6 +6,7 @@ import { MasterKeys } from './database/encryption.js';
 import { pendingMigrations } from './database/migrate.js';
 import type { Readiness } from './http/dependencies.js';
 import { freePort } from './local/free-port.js';
+import { isSupportedNode, SUPPORTED_NODE } from './runtime.js';
 import { createLog, type Log } from './telemetry/log.js';
 import { createMetrics, type Metrics } from './telemetry/metrics.js';
 import { type StopTracing, startTracing } from './telemetry/start-tracing.js';
@@ -27,6 +28,12 @@ export async function layFoundations(env: NodeJS.ProcessEnv, role: string): Prom
   const config = loadConfig(await withPort(env));
   const log = createLog(config.logLevel, role);
   endWithReason(log);
+  if (!isSupportedNode(process.versions.node)) {
+    log.warn(
+      { node: process.versions.node, supported: SUPPORTED_NODE },
+      'this release of Node.js is not supported and may get no security fixes: run the service on Node.js 24',
+    );
+  }
   const stopTracing = await startTracing(config, role, log);
   const database = connectDatabase(config, log);
   const masterKeys = new MasterKeys(config.masterKey, config.masterKeyPrevious);

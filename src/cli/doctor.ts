@@ -3,6 +3,7 @@ import { type Config, ConfigError, loadConfig } from '../config.js';
 import { openDatabase } from '../database/database.js';
 import { pendingMigrations } from '../database/migrate.js';
 import { findStack } from '../local/find-stack.js';
+import { isSupportedNode, SUPPORTED_NODE } from '../runtime.js';
 import type { Finding } from '../temporal/examine.js';
 import { answers } from './command.js';
 import { oneLine } from './explain.js';
@@ -43,9 +44,21 @@ async function examine(): Promise<Finding[]> {
   const { temporalFindings } = await import('../temporal/examine.js');
   return [
     { check: 'configuration', ok: true, detail: `${config.environment}, ${config.baseUrl}` },
+    nodeFinding(process.versions.node),
     ...(await postgresFindings(config)),
     ...(await temporalFindings(config.temporal)),
   ];
+}
+
+function nodeFinding(version: string): Finding {
+  const ok = isSupportedNode(version);
+  return {
+    check: 'Node.js',
+    ok,
+    detail: ok
+      ? `version ${version}`
+      : `version ${version} is not supported (${SUPPORTED_NODE}); run the service on 24`,
+  };
 }
 
 async function postgresFindings(config: Config): Promise<Finding[]> {

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -77,3 +78,21 @@ test('a fault that nobody caught ends the process with a line in its log, which 
   expect(JSON.parse(line)).toMatchObject({ level: 60, role: 'api', err: { message: 'unexpected' } });
   expect(line).not.toContain('hush');
 });
+
+test('production on a release of Node.js that package.json does not name warns at start, and serves', async () => {
+  const node20 = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" })';
+  await firstLine(['api'], {
+    ...{ ENVIRONMENT: 'production', LOG_LEVEL: 'warn', MASTER_KEY: randomBytes(32).toString('base64') },
+    NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(node20)}`,
+  });
+  process.kill('SIGTERM');
+  expect(await said).toMatch(/"node":"20\.20\.2","supported":"[^"]+","msg":"this release of Node\.js is not supported/);
+}, 60_000);
+
+test('production on a release of Node.js that package.json names starts without that warning', async () => {
+  await firstLine(['api'], {
+    ...{ ENVIRONMENT: 'production', LOG_LEVEL: 'warn', MASTER_KEY: randomBytes(32).toString('base64') },
+  });
+  process.kill('SIGTERM');
+  expect(await said).not.toContain('Node.js');
+}, 60_000);

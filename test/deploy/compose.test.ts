@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { settings } from '../../src/config.js';
+import { isSupportedNode } from '../../src/runtime.js';
 import { type Document, isHealthPath, readCommands, readEnvFile, readYaml } from '../support/manifests.js';
 
 // What drifts apart when the service changes. That the file is a compose file at all, `npm run check:deploy` says.
@@ -64,4 +65,13 @@ test('the image starts the command line as nobody in particular, at the port tha
   expect(await readCommands()).toContain(JSON.parse(command)[0]);
   expect(dockerfile).toMatch(/^USER 1000:1000$/m);
   expect(dockerfile).toContain(`EXPOSE ${settings.PORT.byDefault}\n`);
+});
+
+test('the image, .nvmrc and npm scripts run on the same release line of Node.js, which package.json supports', () => {
+  const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const [, image] = /^ARG NODE_IMAGE=node:([\d.]+)-bookworm-slim$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
+  expect(image).toBe(devDependencies.node);
+  expect(readFileSync('Dockerfile', 'utf8').match(/^FROM (?!\$\{NODE_IMAGE\})/m)).toBeNull();
+  expect(readFileSync('.nvmrc', 'utf8').trim()).toBe(devDependencies.node.split('.')[0]);
+  expect(isSupportedNode(devDependencies.node)).toBe(true);
 });

@@ -1,0 +1,19 @@
+import { createRequire } from 'node:module';
+
+const { engines } = createRequire(import.meta.url)('transfer-service/package.json') as { engines: { node: string } };
+
+/** The releases of Node.js that the service supports, as package.json states them: `^22.19 || ^24`. */
+export const SUPPORTED_NODE = engines.node;
+
+/**
+ * Node.js ignores package.json's `engines` when it starts a program, and a release line that has ended gets no security fixes.
+ * @param version such as `24.21.0`
+ * @param supported caret ranges, joined by `||`
+ */
+export function isSupportedNode(version: string, supported = SUPPORTED_NODE): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return supported.split('||').some((range) => {
+    const [, lineOfRelease, atLeast = '0'] = /^\^(\d+)(?:\.(\d+))?$/.exec(range.trim()) ?? [];
+    return major === Number(lineOfRelease) && minor >= Number(atLeast);
+  });
+}
