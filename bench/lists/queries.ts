@@ -4,7 +4,8 @@ import { lowestIdAt } from '../../src/ids.js';
 import { listTransfers } from '../../src/transfers/read-transfers.js';
 import { isFailing } from '../../src/webhooks/disable-endpoint.js';
 import { listDeliveriesForOperator } from '../../src/webhooks/list-for-operator.js';
-import { listDeliveries } from '../../src/webhooks/read-deliveries.js';
+import { listAttempts, readLastAttempts } from '../../src/webhooks/read-attempts.js';
+import { getDeliveryWithAttempts, listDeliveries } from '../../src/webhooks/read-deliveries.js';
 import { getEvent, listEvents } from '../../src/webhooks/read-events.js';
 import { countRecoverable } from '../../src/webhooks/recover.js';
 import type { Filled } from './fill.js';
@@ -49,6 +50,17 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
   ask('events, transfer', (h) => listEvents(h, bigClient, { transferId, ...first }));
   ask('event', (h) => getEvent(h, bigClient, event?.id ?? ''));
   ask('deliveries of an event', (h) => listDeliveries(h, bigClient, { of: { eventId: event?.id ?? '' }, ...first }));
+  const deliveries = await listDeliveries(db, bigClient, {
+    of: { endpointId: busyEndpoint },
+    before: undefined,
+    take: 100,
+  });
+  const [delivery] = deliveries.filter(({ attemptCount }) => attemptCount > 0);
+  const deliveryId = delivery?.id ?? '';
+  ask('last attempts of a hundred deliveries', (h) => readLastAttempts(h, deliveries));
+  ask('delivery with its attempts', (h) => getDeliveryWithAttempts(h, bigClient, deliveryId));
+  ask('attempts of a delivery', (h) => listAttempts(h, deliveryId, { take: 21 }));
+  ask('attempts of a delivery, second page', (h) => listAttempts(h, deliveryId, { before: 2, take: 21 }));
   for (const [which, endpointId, client] of [
     ['failing endpoint', failingEndpoint, bigClient],
     ['busy endpoint', busyEndpoint, bigClient],

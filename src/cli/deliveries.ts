@@ -2,9 +2,14 @@ import type { Command } from 'commander';
 import { personHere } from '../audit/actor.js';
 import type { Handle } from '../database/database.js';
 import { DeliveryStatus } from '../database/generated/enums.js';
-import { presentDelivery } from '../http/presenters/delivery.js';
+import { presentDelivery, presentDeliveryWithAttempts } from '../http/presenters/delivery.js';
 import { listDeliveriesForOperator } from '../webhooks/list-for-operator.js';
-import { type DeliveryRecord, getDeliveryForOperator } from '../webhooks/read-deliveries.js';
+import {
+  type DeliveryRecord,
+  getDeliveryForOperator,
+  getDeliveryWithAttempts,
+  SHOWN_ATTEMPTS,
+} from '../webhooks/read-deliveries.js';
 import { eventIdsOfTransfer } from '../webhooks/read-events.js';
 import { idOf, oneOf, parseLimit, parseSince } from './arguments.js';
 import { answers } from './command.js';
@@ -40,7 +45,10 @@ export function addDeliveries(program: Command): void {
       .option('--limit <n>', 'at most so many', parseLimit, 50),
     async (options: ListOptions) => {
       const found = await withDatabase((database) => list(database, options));
-      return { json: found.map(present), text: deliveryTable(found) };
+      return {
+        json: found.map((delivery) => ({ ...presentDelivery(delivery), client_id: delivery.clientId })),
+        text: deliveryTable(found),
+      };
     },
   );
 
@@ -48,10 +56,11 @@ export function addDeliveries(program: Command): void {
     deliveries
       .command('show')
       .argument('<delivery_id>', '', idOf('delivery'))
-      .description('one delivery with all its attempts'),
+      .description(`one delivery with its latest ${SHOWN_ATTEMPTS} attempts`),
     async (id: string) => {
-      const delivery = await withDatabase((database) => getDeliveryForOperator(database, id));
-      return { json: present(delivery), text: deliveryDetails(delivery) };
+      const delivery = await withDatabase((database) => getDeliveryWithAttempts(database, null, id));
+      const json = { ...presentDeliveryWithAttempts(delivery), client_id: delivery.clientId };
+      return { json, text: deliveryDetails(delivery) };
     },
   );
 
@@ -77,8 +86,4 @@ async function list(db: Handle, options: ListOptions): Promise<DeliveryRecord[]>
   const ofTransfer = transfer === undefined ? undefined : await eventIdsOfTransfer(db, transfer);
   const eventIds = event === undefined ? ofTransfer : [event].filter((id) => ofTransfer?.includes(id) ?? true);
   return listDeliveriesForOperator(db, { status, clientId, endpointId, eventIds, since, take });
-}
-
-function present(delivery: DeliveryRecord) {
-  return { ...presentDelivery(delivery), client_id: delivery.clientId };
 }

@@ -1,4 +1,5 @@
-import type { DeliveryRecord } from '../webhooks/read-deliveries.js';
+import type { LastAttempt } from '../webhooks/read-attempts.js';
+import type { DeliveryRecord, DeliveryWithAttempts } from '../webhooks/read-deliveries.js';
 import type { Table } from './view/table.js';
 import type { View } from './view/view.js';
 
@@ -18,7 +19,7 @@ export function deliveryTable(deliveries: readonly DeliveryRecord[]): Table {
       { name: 'made' },
     ],
     rows: deliveries.map((delivery) => {
-      const last = delivery.attempts.at(-1);
+      const last = delivery.lastAttempt;
       return [
         delivery.id,
         delivery.status,
@@ -34,7 +35,7 @@ export function deliveryTable(deliveries: readonly DeliveryRecord[]): Table {
   };
 }
 
-export function deliveryDetails(delivery: DeliveryRecord): View {
+export function deliveryDetails(delivery: DeliveryWithAttempts): View {
   return [
     {
       fields: [
@@ -45,6 +46,7 @@ export function deliveryDetails(delivery: DeliveryRecord): View {
         ['endpoint', delivery.endpointId],
         ['url', delivery.endpoint.url],
         ['made', delivery.createdAt],
+        ['attempts', delivery.attemptCount],
         ['next attempt', delivery.nextAttemptAt],
         ['finished', delivery.finishedAt],
       ],
@@ -72,7 +74,7 @@ export function deliveryDetails(delivery: DeliveryRecord): View {
 }
 
 /** `503`, or what went wrong before there was an answer: `timeout`. A redirect and its like are both. */
-function answerTo({ responseStatus, error }: DeliveryRecord['attempts'][number]): string {
+function answerTo({ responseStatus, error }: Pick<LastAttempt, 'responseStatus'> & { error: string | null }): string {
   const parts = [responseStatus, error === 'status' ? null : error];
   return parts.filter((part) => part !== null).join(' ');
 }

@@ -2,11 +2,15 @@ import type { Context } from 'koa';
 import type { Refusal } from '../refusal.js';
 import { PROBLEMS, toProblem } from './problem.js';
 
-/** What a route answers; `body` is written as JSON. */
+/** No answer is larger (contract, Errors, limits, paging): each item has its own bounds, and a page ends early. */
+export const MAX_ANSWER_BYTES = 1_000_000;
+
+/** What a route answers; `body` is written as JSON, `json` is a body that is written already. */
 export interface Answer {
   status: number;
   headers?: Readonly<Record<string, string>>;
   body?: unknown;
+  json?: string;
 }
 
 /** An answer as it leaves, and as it is kept for an `Idempotency-Key`. */
@@ -16,13 +20,10 @@ export interface WrittenAnswer {
   text: string;
 }
 
-export function writeAnswer({ status, headers, body }: Answer): WrittenAnswer {
-  if (body === undefined) return { status, headers: { ...headers }, text: '' };
-  return {
-    status,
-    headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers },
-    text: JSON.stringify(body),
-  };
+export function writeAnswer({ status, headers, body, json }: Answer): WrittenAnswer {
+  const text = json ?? (body === undefined ? '' : JSON.stringify(body));
+  if (text === '') return { status, headers: { ...headers }, text };
+  return { status, headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers }, text };
 }
 
 /** RFC 6750 has no word for the wrong place; of those it has, this is the one of a 403. */

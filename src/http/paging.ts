@@ -1,65 +1,61 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Answer } from './answer.js';
+import { type Answer, MAX_ANSWER_BYTES } from './answer.js';
+import { type CursorKind, idCursor } from './cursor.js';
 import { mistake } from './schemas/text.js';
 
-const CHECK_BYTES = 4;
-
-/**
- * A cursor is the id that a page ended with, and a checksum, so that one that was changed on its way is refused rather
- * than read as another place. It is no secret: what it points into is always the caller's own.
- */
-export function writeCursor(id: string): string {
-  const bytes = Buffer.from(id.replaceAll('-', ''), 'hex');
-  return Buffer.concat([bytes, checksum(bytes)]).toString('base64url');
+/** The query parameters of a list whose pages have at most `most` items, and `usual` where nothing is asked for. */
+export function pagingBy<Key>(kind: CursorKind<Key>, { most, usual }: { most: number; usual: number }) {
+  return {
+    limit: z
+      .string()
+      .refine(
+        (value) => /^[1-9]\d{0,2}$/.test(value) && Number(value) <= most,
+        mistake('invalid_limit', `must be a whole number from 1 to ${most}`),
+      )
+      .transform(Number)
+      .default(usual)
+      .meta({
+        type: 'integer',
+        minimum: 1,
+        maximum: most,
+        default: usual,
+        description: 'Items on a page. A page ends earlier where it would be larger than 1 MB.',
+      }),
+    cursor: z
+      .string()
+      .transform((value, context) => {
+        const key = kind.read(value);
+        if (key !== undefined) return key;
+        context.addIssue({
+          code: 'custom',
+          params: { code: 'invalid_cursor' },
+          message: 'is no cursor of an earlier answer',
+        });
+        return z.NEVER;
+      })
+      .optional()
+      .meta({ description: '`next_cursor` of the page before.' }),
+  };
 }
 
-function readCursor(cursor: string): string | undefined {
-  const all = Buffer.from(cursor, 'base64url');
-  const bytes = all.subarray(0, 16);
-  if (all.toString('base64url') !== cursor || bytes.length !== 16 || !all.subarray(16).equals(checksum(bytes))) {
-    return undefined;
-  }
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-}
-
-function checksum(bytes: Uint8Array): Buffer {
-  return createHash('sha256').update('cursor').update(bytes).digest().subarray(0, CHECK_BYTES);
-}
-
-/** The query parameters of every list. */
-export const paging = {
-  limit: z
-    .string()
-    .refine(
-      (value) => /^[1-9]\d{0,2}$/.test(value) && Number(value) <= 100,
-      mistake('invalid_limit', 'must be a whole number from 1 to 100'),
-    )
-    .transform(Number)
-    .default(25)
-    .meta({ type: 'integer', minimum: 1, maximum: 100, default: 25, description: 'Items on a page.' }),
-  cursor: z
-    .string()
-    .transform((value, context) => {
-      const id = readCursor(value);
-      if (id !== undefined) return id;
-      context.addIssue({
-        code: 'custom',
-        params: { code: 'invalid_cursor' },
-        message: 'is no cursor of an earlier answer',
-      });
-      return z.NEVER;
-    })
-    .optional()
-    .meta({ description: '`next_cursor` of the page before.' }),
-};
+/** The query parameters of every list that is ordered by id. */
+export const paging = pagingBy(idCursor, { most: 100, usual: 25 });
 
 /** What a list verb is asked for: one item more than the page has, to see whether there are more. */
-export function pageOf({ limit, cursor }: { limit: number; cursor?: string | undefined }): {
-  before: string | undefined;
+export function pageOf<Key>({ limit, cursor }: { limit: number; cursor?: Key | undefined }): {
+  before: Key | undefined;
   take: number;
 } {
   return { before: cursor, take: limit + 1 };
+}
+
+/** Of the largest answer, what is left for a page's items: the rest is for the members around them. */
+const PAGE_BYTES = MAX_ANSWER_BYTES - 1_000;
+
+export interface PageRequest {
+  baseUrl: string;
+  path: string;
+  search: URLSearchParams;
 }
 
 /** The page's answer, of what the verb gave for `pageOf`, with the `Link` to the next one. */
@@ -67,23 +63,41 @@ export function answerPage<Row extends { id: string }, View>(
   rows: readonly Row[],
   limit: number,
   present: (row: Row) => View,
-  request: { baseUrl: string; path: string; search: URLSearchParams },
+  request: PageRequest,
 ): Answer {
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  const cursor = rows.length > limit && last !== undefined ? writeCursor(last.id) : null;
+  return answerPageBy(({ id }) => idCursor.write(id), rows, limit, present, request);
+}
+
+/**
+ * The same for any order. A page has `limit` items, or fewer where they would be larger than an answer may be; the cursor
+ * then leads on from the last item that is there. Each item is written once, so that the size costs nothing more.
+ */
+export function answerPageBy<Row, View>(
+  cursorAfter: (row: Row) => string,
+  rows: readonly Row[],
+  limit: number,
+  present: (row: Row) => View,
+  request: PageRequest,
+): Answer {
+  const items: string[] = [];
+  let bytes = 0;
+  for (const row of rows.slice(0, limit)) {
+    const item = JSON.stringify(present(row));
+    bytes += Buffer.byteLength(item) + 1;
+    if (bytes > PAGE_BYTES && items.length > 0) break;
+    items.push(item);
+  }
+  const last = rows[items.length - 1];
+  const cursor = rows.length > items.length && last !== undefined ? cursorAfter(last) : null;
   return {
     status: 200,
     ...(cursor !== null && { headers: { Link: nextLink(request, cursor) } }),
-    body: { data: page.map(present), has_more: cursor !== null, next_cursor: cursor },
+    json: `{"data":[${items.join()}],"has_more":${cursor !== null},"next_cursor":${JSON.stringify(cursor)}}`,
   };
 }
 
 /** RFC 8288, with the filters of this page; absolute, as clients know the API. */
-function nextLink(
-  { baseUrl, path, search }: { baseUrl: string; path: string; search: URLSearchParams },
-  cursor: string,
-) {
+function nextLink({ baseUrl, path, search }: PageRequest, cursor: string) {
   const next = new URLSearchParams(search);
   next.set('cursor', cursor);
   return `<${baseUrl}${path}?${next}>; rel="next"`;

@@ -3,7 +3,7 @@ import { recordDeed } from '../audit/record.js';
 import { ConfigError, type Environment, temporalAt } from '../config.js';
 import { atomically, type Handle } from '../database/database.js';
 import { lazyClient } from '../temporal/connection.js';
-import type { DeliveryRecord } from '../webhooks/read-deliveries.js';
+import type { DeliveryRow } from '../webhooks/read-deliveries.js';
 import { temporalSteering } from './steering.js';
 
 /** A retry from a process that is neither API nor worker: the operator's command. @throws Refusal, ConfigError */
@@ -11,7 +11,7 @@ export async function retryFromOutside(
   db: Handle,
   environment: Environment,
   actor: Actor,
-  { id, clientId, eventId, endpointId }: DeliveryRecord,
+  { id, clientId, eventId, endpointId }: DeliveryRow,
 ): Promise<void> {
   const { TEMPORAL_ADDRESS: address } = environment;
   if (!address) throw new ConfigError(['TEMPORAL_ADDRESS: is not set; give host:port, such as temporal.internal:7233']);

@@ -1,7 +1,7 @@
 import type { Handle } from '../database/database.js';
 import { DeliveryStatus } from '../database/generated/enums.js';
 import { lowestIdAt } from '../ids.js';
-import { type DeliveryRecord, RECORD } from './read-deliveries.js';
+import { type DeliveryRecord, type DeliveryRow, WITH_URL, withLastAttempts } from './read-deliveries.js';
 
 export interface OperatorFilters {
   status?: DeliveryStatus | undefined;
@@ -16,9 +16,13 @@ export interface OperatorFilters {
 
 /** The newest deliveries of all clients, of one, or to one endpoint: for the operator. */
 export async function listDeliveriesForOperator(db: Handle, filters: OperatorFilters): Promise<DeliveryRecord[]> {
+  return withLastAttempts(db, await rowsOf(db, filters));
+}
+
+async function rowsOf(db: Handle, filters: OperatorFilters): Promise<DeliveryRow[]> {
   const { eventIds, since = 0, take } = filters;
   const from = lowestIdAt(since);
-  const order = { orderBy: { id: 'desc' as const }, take, include: RECORD };
+  const order = { orderBy: { id: 'desc' as const }, take, include: WITH_URL };
   if (eventIds !== undefined) {
     // However many there are of the others: an event has few.
     const where = { ...given(filters), eventId: { in: [...eventIds] }, id: { gte: from } };

@@ -3,11 +3,24 @@ import type { Attempt, Delivery } from '../database/generated/client.js';
 import type { DeliveryStatus } from '../database/generated/enums.js';
 import { exactly } from '../ids.js';
 import { Refusal } from '../refusal.js';
+import { type LastAttempt, listAttempts, readLastAttempts } from './read-attempts.js';
 
-/** A delivery with its attempts, oldest first, and its endpoint's URL. */
-export type DeliveryRecord = Delivery & { attempts: Attempt[]; endpoint: { url: string } };
+/** A delivery's row and its endpoint's URL. */
+export type DeliveryRow = Delivery & { endpoint: { url: string } };
 
-export const RECORD = { attempts: { orderBy: { number: 'asc' } }, endpoint: { select: { url: true } } } as const;
+/** A delivery as lists and retries show it. */
+export type DeliveryRecord = DeliveryRow & { lastAttempt: LastAttempt | null };
+
+/** A delivery as its own page shows it. */
+export type DeliveryWithAttempts = DeliveryRow & {
+  /** The latest `SHOWN_ATTEMPTS`, oldest first. */
+  attempts: Attempt[];
+};
+
+/** Attempts that a delivery is shown with. Each may hold 4 KiB of what a receiver answered, 24 KiB as JSON. */
+export const SHOWN_ATTEMPTS = 20;
+
+export const WITH_URL = { endpoint: { select: { url: true } } } as const;
 
 export interface DeliveryFilters {
   /** Of one event, or to one endpoint; the caller has seen that it is the client's own. */
@@ -18,12 +31,12 @@ export interface DeliveryFilters {
 }
 
 /** Newest first. */
-export function listDeliveries(
+export async function listDeliveries(
   db: Handle,
   clientId: string,
   { of, status, before, take }: DeliveryFilters,
 ): Promise<DeliveryRecord[]> {
-  return db.prisma.delivery.findMany({
+  const rows = await db.prisma.delivery.findMany({
     where: {
       clientId,
       ...('endpointId' in of ? { endpointId: exactly(of.endpointId) } : of),
@@ -32,20 +45,45 @@ export function listDeliveries(
     },
     orderBy: [...('endpointId' in of ? [{ endpointId: 'asc' } as const] : []), { id: 'desc' }],
     take,
-    include: RECORD,
+    include: WITH_URL,
   });
+  return withLastAttempts(db, rows);
+}
+
+/** Adds the last attempt of each. */
+export async function withLastAttempts(db: Handle, rows: readonly DeliveryRow[]): Promise<DeliveryRecord[]> {
+  const lastAttempts = await readLastAttempts(db, rows);
+  return rows.map((row) => ({ ...row, lastAttempt: lastAttempts.get(row.id) ?? null }));
 }
 
 /** @throws Refusal not_found */
 export async function getDelivery(db: Handle, clientId: string, id: string): Promise<DeliveryRecord> {
-  const delivery = await db.prisma.delivery.findFirst({ where: { id, clientId }, include: RECORD });
-  if (!delivery) throw new Refusal('not_found', 'There is no such delivery.');
+  const row = await db.prisma.delivery.findFirst({ where: { id, clientId }, include: WITH_URL });
+  const [delivery] = await withLastAttempts(db, row ? [row] : []);
+  if (!delivery) throw notFound();
   return delivery;
 }
 
+/** @param clientId null: any client's, for the operator. @throws Refusal not_found */
+export async function getDeliveryWithAttempts(
+  db: Handle,
+  clientId: string | null,
+  id: string,
+): Promise<DeliveryWithAttempts> {
+  const where = { id, ...(clientId !== null && { clientId }) };
+  const row = await db.prisma.delivery.findFirst({ where, include: WITH_URL });
+  if (!row) throw notFound();
+  const newestFirst = await listAttempts(db, id, { take: SHOWN_ATTEMPTS });
+  return { ...row, attempts: newestFirst.reverse() };
+}
+
 /** Any client's delivery: for the operator. @throws Refusal not_found */
-export async function getDeliveryForOperator(db: Handle, id: string): Promise<DeliveryRecord> {
-  const delivery = await db.prisma.delivery.findUnique({ where: { id }, include: RECORD });
-  if (!delivery) throw new Refusal('not_found', 'There is no such delivery.');
+export async function getDeliveryForOperator(db: Handle, id: string): Promise<DeliveryRow> {
+  const delivery = await db.prisma.delivery.findUnique({ where: { id }, include: WITH_URL });
+  if (!delivery) throw notFound();
   return delivery;
+}
+
+function notFound(): Refusal {
+  return new Refusal('not_found', 'There is no such delivery.');
 }

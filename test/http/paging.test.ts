@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { MAX_ANSWER_BYTES } from '../../src/http/answer.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 import { moveMany } from '../support/history.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';
@@ -69,4 +70,29 @@ it.each(Object.entries(lists))('each of %s is seen once, newest first, while mor
     }),
     { numRuns: 8 },
   );
+});
+
+it('a page that would be larger than 1 MB ends early, and leads on to the rest', async () => {
+  const client = await api.client();
+  for (let i = 0; i < 40; i++) await client.call('POST', '/transfers', { json: transferRequest() });
+  // As the longest that a body can bring: 48 KiB of control characters, each six bytes of JSON.
+  await api.database.query(
+    `update transfers set metadata = jsonb_build_object('k', repeat(chr(1), 8192)) where client_id = $1`,
+    [client.id],
+  );
+  const seen: string[] = [];
+  const sizes: number[] = [];
+  for (let path = '/transfers?limit=100'; path !== ''; ) {
+    const { status, body, text, headers } = await client.call('GET', path);
+    expect(status).toBe(200);
+    expect(Buffer.byteLength(text)).toBeLessThan(MAX_ANSWER_BYTES);
+    sizes.push(body.data.length);
+    seen.push(...body.data.map(({ id }: { id: string }) => id));
+    const link = headers.get('link');
+    expect(link !== null).toBe(body.has_more);
+    path = body.has_more ? `/transfers?limit=100&cursor=${body.next_cursor}` : '';
+  }
+  expect(sizes).toEqual([20, 20]);
+  expect(new Set(seen).size).toBe(40);
+  expect(seen).toEqual([...seen].sort().reverse());
 });

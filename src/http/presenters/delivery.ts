@@ -1,8 +1,15 @@
 import { z } from 'zod';
+import type { Attempt } from '../../database/generated/client.js';
 import { DeliveryStatus } from '../../database/generated/enums.js';
-import { ATTEMPT_ERRORS } from '../../webhooks/attempt-error.js';
-import type { DeliveryRecord } from '../../webhooks/read-deliveries.js';
-import { TRIGGERS } from '../../webhooks/record.js';
+import { ATTEMPT_ERRORS, type AttemptError } from '../../webhooks/attempt-error.js';
+import type { LastAttempt } from '../../webhooks/read-attempts.js';
+import {
+  type DeliveryRecord,
+  type DeliveryRow,
+  type DeliveryWithAttempts,
+  SHOWN_ATTEMPTS,
+} from '../../webhooks/read-deliveries.js';
+import { TRIGGERS, type Trigger } from '../../webhooks/record.js';
 import { components } from '../openapi/components.js';
 import { time, uuid } from '../schemas/time.js';
 
@@ -11,80 +18,107 @@ export const deliveryStatus = z
   .meta({ description: '`failed`: the ladder is exhausted, or the receiver answered 410.', examples: ['succeeded'] })
   .register(components, { id: 'DeliveryStatus' });
 
-const attempt = z
+/** The fields of an attempt that lists show too. */
+const summary = {
+  number: z.int().positive(),
+  trigger: z.enum(TRIGGERS),
+  started_at: time,
+  duration_ms: z.int().nonnegative(),
+  response_status: z
+    .int()
+    .nullable()
+    .meta({ examples: [204] }),
+  error: z
+    .enum(ATTEMPT_ERRORS)
+    .nullable()
+    .meta({ description: 'Null for a success.', examples: [null] }),
+};
+
+const lastAttempt = z.object(summary).register(components, { id: 'LastAttempt' });
+
+export const attemptView = z
   .object({
-    number: z.int().positive(),
-    trigger: z.enum(TRIGGERS),
+    ...summary,
     url: z.string().meta({ examples: ['https://example.com/hooks'] }),
     t: z
       .string()
       .meta({ description: 'The timestamp that was signed, as sent.', examples: ['2026-11-21T10:00:00.123Z'] }),
-    started_at: time,
-    duration_ms: z.int().nonnegative(),
-    response_status: z
-      .int()
-      .nullable()
-      .meta({ examples: [204] }),
     response_body: z
       .string()
       .nullable()
       .meta({ description: 'The first 4 KiB, read as UTF-8; null if none came.', examples: [null] }),
-    error: z
-      .enum(ATTEMPT_ERRORS)
-      .nullable()
-      .meta({ description: 'Null for a success.', examples: [null] }),
   })
   .register(components, { id: 'Attempt' });
 
-export const deliveryView = z
-  .object({
-    id: uuid,
-    event_id: uuid,
-    webhookId: uuid,
-    url: z.string().meta({ description: "The endpoint's, as it is now.", examples: ['https://example.com/hooks'] }),
-    status: deliveryStatus,
-    reason: z
-      .string()
-      .nullable()
-      .meta({ description: 'Why it ended without a success.', examples: [null] }),
-    attempt_count: z.int().nonnegative(),
-    next_attempt_at: time.nullable().meta({
-      description: 'The planned time; null when ended; past while an attempt runs or the service is behind.',
-    }),
-    created_at: time,
-    finished_at: time.nullable(),
-    attempts: z.array(attempt).meta({ description: 'Oldest first.' }),
-  })
+const delivery = z.object({
+  id: uuid,
+  event_id: uuid,
+  webhookId: uuid,
+  url: z.string().meta({ description: "The endpoint's, as it is now.", examples: ['https://example.com/hooks'] }),
+  status: deliveryStatus,
+  reason: z
+    .string()
+    .nullable()
+    .meta({ description: 'Why it ended without a success.', examples: [null] }),
+  attempt_count: z.int().nonnegative(),
+  next_attempt_at: time.nullable().meta({
+    description: 'The planned time; null when ended; past while an attempt runs or the service is behind.',
+  }),
+  created_at: time,
+  finished_at: time.nullable(),
+});
+
+/** A delivery in lists, and as the answer of a retry. */
+export const deliveryView = delivery
+  .extend({ last_attempt: lastAttempt.nullable().meta({ description: 'Null before the first attempt.' }) })
   .register(components, { id: 'Delivery' });
 
-type View = z.output<typeof deliveryView>;
+export const deliveryWithAttemptsView = delivery
+  .extend({
+    attempts: z
+      .array(attemptView)
+      .max(SHOWN_ATTEMPTS)
+      .meta({
+        description: `The latest ${SHOWN_ATTEMPTS}, oldest first. \`/deliveries/{id}/attempts\` lists all.`,
+      }),
+  })
+  .register(components, { id: 'DeliveryWithAttempts' });
 
-export function presentDelivery(delivery: DeliveryRecord): View {
+export function presentDelivery(record: DeliveryRecord): z.output<typeof deliveryView> {
+  return { ...fieldsOf(record), last_attempt: record.lastAttempt && summaryOf(record.lastAttempt) };
+}
+
+export function presentDeliveryWithAttempts(record: DeliveryWithAttempts): z.output<typeof deliveryWithAttemptsView> {
+  return { ...fieldsOf(record), attempts: record.attempts.map(presentAttempt) };
+}
+
+export function presentAttempt(made: Attempt): z.output<typeof attemptView> {
+  const { trigger, error } = made as { trigger: Trigger; error: AttemptError | null };
+  return { ...summaryOf({ ...made, trigger, error }), url: made.url, t: made.t, response_body: made.responseBody };
+}
+
+function fieldsOf(row: DeliveryRow): z.output<typeof delivery> {
   return {
-    id: delivery.id,
-    event_id: delivery.eventId,
-    webhookId: delivery.endpointId,
-    url: delivery.endpoint.url,
-    status: delivery.status,
-    reason: delivery.reason,
-    attempt_count: delivery.attemptCount,
-    next_attempt_at: delivery.nextAttemptAt?.toISOString() ?? null,
-    created_at: delivery.createdAt.toISOString(),
-    finished_at: delivery.finishedAt?.toISOString() ?? null,
-    attempts: delivery.attempts.map(presentAttempt),
+    id: row.id,
+    event_id: row.eventId,
+    webhookId: row.endpointId,
+    url: row.endpoint.url,
+    status: row.status,
+    reason: row.reason,
+    attempt_count: row.attemptCount,
+    next_attempt_at: row.nextAttemptAt?.toISOString() ?? null,
+    created_at: row.createdAt.toISOString(),
+    finished_at: row.finishedAt?.toISOString() ?? null,
   };
 }
 
-function presentAttempt(made: DeliveryRecord['attempts'][number]): View['attempts'][number] {
+function summaryOf(made: LastAttempt): z.output<typeof lastAttempt> {
   return {
     number: made.number,
-    trigger: made.trigger as View['attempts'][number]['trigger'],
-    url: made.url,
-    t: made.t,
+    trigger: made.trigger,
     started_at: made.startedAt.toISOString(),
     duration_ms: made.durationMs,
     response_status: made.responseStatus,
-    response_body: made.responseBody,
-    error: made.error as View['attempts'][number]['error'],
+    error: made.error,
   };
 }

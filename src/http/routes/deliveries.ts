@@ -2,16 +2,33 @@ import { z } from 'zod';
 import { DeliveryStatus } from '../../database/generated/enums.js';
 import { Refusal } from '../../refusal.js';
 import { getEndpoint } from '../../webhooks/endpoints.js';
-import { getDelivery, listDeliveries } from '../../webhooks/read-deliveries.js';
+import { listAttempts } from '../../webhooks/read-attempts.js';
+import {
+  getDelivery,
+  getDeliveryWithAttempts,
+  listDeliveries,
+  SHOWN_ATTEMPTS,
+} from '../../webhooks/read-deliveries.js';
+import { numberCursor } from '../cursor.js';
 import type { AppDependencies } from '../dependencies.js';
-import { answerPage, pageOf, paging } from '../paging.js';
-import { deliveryView, presentDelivery } from '../presenters/delivery.js';
+import { answerPage, answerPageBy, pageOf, paging, pagingBy } from '../paging.js';
+import {
+  attemptView,
+  deliveryView,
+  deliveryWithAttemptsView,
+  presentAttempt,
+  presentDelivery,
+  presentDeliveryWithAttempts,
+} from '../presenters/delivery.js';
 import { pageView } from '../presenters/page.js';
 import { route } from '../route.js';
 import { recovered, recoverRequest } from '../schemas/recover.js';
 
 export const deliveries = pageView('DeliveryPage', deliveryView);
 export const deliveryFilters = z.strictObject({ status: z.enum(DeliveryStatus).optional(), ...paging });
+
+const attempts = pageView('AttemptPage', attemptView);
+const attemptFilters = z.strictObject(pagingBy(numberCursor, { most: SHOWN_ATTEMPTS, usual: SHOWN_ATTEMPTS }));
 
 /** `/deliveries`, and the deliveries of one endpoint (contract, Events and deliveries). */
 export function deliveryRoutes({ config, steering }: AppDependencies) {
@@ -40,9 +57,26 @@ export function deliveryRoutes({ config, steering }: AppDependencies) {
       tag,
       summary: 'Read a delivery',
       scope: 'webhooks:read',
-      answer: { status: 200, description: 'The delivery with its attempts.', schema: deliveryView },
+      answer: { status: 200, description: 'The delivery with its latest attempts.', schema: deliveryWithAttemptsView },
       async handle({ caller, params, db }) {
-        return { status: 200, body: presentDelivery(await getDelivery(db, caller.clientId, params.id)) };
+        const delivery = await getDeliveryWithAttempts(db, caller.clientId, params.id);
+        return { status: 200, body: presentDeliveryWithAttempts(delivery) };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/deliveries/{id}/attempts',
+      operationId: 'listAttempts',
+      tag,
+      summary: "List a delivery's attempts",
+      scope: 'webhooks:read',
+      query: attemptFilters,
+      answer: { status: 200, description: 'A page, newest first.', schema: attempts },
+      async handle({ caller, params, query, db, ...request }) {
+        const { id } = await getDelivery(db, caller.clientId, params.id);
+        const rows = await listAttempts(db, id, pageOf(query));
+        const cursorAfter = ({ number }: { number: number }) => numberCursor.write(number);
+        return answerPageBy(cursorAfter, rows, query.limit, presentAttempt, { ...request, baseUrl: config.baseUrl });
       },
     }),
     route({

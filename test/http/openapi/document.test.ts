@@ -105,6 +105,7 @@ describe('/openapi.json', () => {
     await take('GET', '/events/{id}', `/events/${history.eventId}`);
     await take('GET', '/events/{id}/deliveries', `/events/${history.eventId}/deliveries`);
     await take('GET', '/deliveries/{id}', delivery);
+    await take('GET', '/deliveries/{id}/attempts', `${delivery}/attempts?limit=1`);
     await take('POST', '/deliveries/{id}/retry', `${delivery}/retry`);
     await take('GET', '/healthz', '/healthz');
     await take('GET', '/readyz', '/readyz');
@@ -117,7 +118,7 @@ describe('/openapi.json', () => {
       if (schema) expectMatch(schema, reply.body, where);
       else expect([where, reply.text]).toEqual([where, '']);
     }
-    expect(new Set(real.map(([method, pattern]) => `${method} ${pattern}`)).size).toBe(18 + 2);
+    expect(new Set(real.map(([method, pattern]) => `${method} ${pattern}`)).size).toBe(19 + 2);
   });
 
   it('says nothing of /sandbox in production', async () => {

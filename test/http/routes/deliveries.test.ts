@@ -111,6 +111,20 @@ describe('deliveries', () => {
     });
   });
 
+  it('are listed with their last attempt and no response body', async () => {
+    const shown = (await client.call('GET', `/deliveries/${history.deliveryId}`)).body;
+    const { attempts, ...delivery } = shown;
+    const { url: _url, t: _t, response_body: _body, ...last } = attempts[1];
+    const listed = { ...delivery, last_attempt: last };
+    for (const path of [`/events/${history.eventId}`, `/webhook-endpoints/${history.webhookId}`]) {
+      const { body } = await client.call('GET', `${path}/deliveries?status=succeeded`);
+      expect(body.data).toEqual([listed]);
+    }
+    const pending = await client.call('GET', `/webhook-endpoints/${history.webhookId}/deliveries?status=pending`);
+    expect(pending.body.data[0].last_attempt).toBeNull();
+    expect((await client.call('POST', `/deliveries/${history.deliveryId}/retry`)).body).toEqual(listed);
+  });
+
   it('are listed by event and by endpoint, and filtered by status', async () => {
     const list = async (path: string) =>
       (await client.call('GET', path)).body.data.map((delivery: { id: string }) => delivery.id);

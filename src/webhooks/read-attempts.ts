@@ -1,0 +1,61 @@
+import type { Handle } from '../database/database.js';
+import type { Attempt } from '../database/generated/client.js';
+import type { AttemptError } from './attempt-error.js';
+import type { Trigger } from './record.js';
+
+/** What a list shows of a delivery's last attempt: no URL and no response body, so that a page stays small. */
+export interface LastAttempt {
+  number: number;
+  trigger: Trigger;
+  startedAt: Date;
+  durationMs: number;
+  responseStatus: number | null;
+  error: AttemptError | null;
+}
+
+interface LastAttemptRow {
+  deliveryId: string;
+  /** `startedAt` is ISO 8601 with an offset, as Postgres writes a timestamp into JSON. */
+  attempt: Omit<LastAttempt, 'startedAt'> & { startedAt: string };
+}
+
+/** The last attempt of each delivery, by its id. One statement, one index look-up a delivery, and no response body. */
+export async function readLastAttempts(
+  db: Handle,
+  deliveries: readonly { id: string; attemptCount: number }[],
+): Promise<ReadonlyMap<string, LastAttempt>> {
+  const attempted = deliveries.filter(({ attemptCount }) => attemptCount > 0);
+  if (attempted.length === 0) return new Map();
+  const rows = await db.query<LastAttemptRow>(LAST_ATTEMPTS, [
+    attempted.map(({ id }) => id),
+    attempted.map(({ attemptCount }) => attemptCount),
+  ]);
+  return new Map(
+    rows.map(({ deliveryId, attempt }) => [deliveryId, { ...attempt, startedAt: new Date(attempt.startedAt) }]),
+  );
+}
+
+/** None is later than the `attempt_count` that was read, so that the two agree while another attempt is recorded. */
+const LAST_ATTEMPTS = `
+select d.id::text as "deliveryId", a.attempt
+  from unnest($1::uuid[], $2::int[]) as d(id, attempt_count)
+ cross join lateral (
+   select json_build_object('number', number, 'trigger', trigger, 'startedAt', started_at, 'durationMs', duration_ms,
+                            'responseStatus', response_status, 'error', error) as attempt
+     from attempts where delivery_id = d.id and number <= d.attempt_count
+    order by number desc limit 1) a`;
+
+export interface AttemptRange {
+  /** Numbers below this one: where the page before ended. */
+  before?: number | undefined;
+  take: number;
+}
+
+/** A delivery's attempts, newest first. The caller has seen that the delivery is the client's own. */
+export function listAttempts(db: Handle, deliveryId: string, { before, take }: AttemptRange): Promise<Attempt[]> {
+  return db.prisma.attempt.findMany({
+    where: { deliveryId, ...(before !== undefined && { number: { lt: before } }) },
+    orderBy: { number: 'desc' },
+    take,
+  });
+}

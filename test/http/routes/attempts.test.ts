@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { MAX_ANSWER_BYTES } from '../../../src/http/answer.js';
+import { idCursor } from '../../../src/http/cursor.js';
+import { newId } from '../../../src/ids.js';
+import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { deliverTo, type History } from '../../support/history.js';
+
+const COUNT = 8_000;
+/** What becomes longest as JSON: 4 KiB of it are 24 KiB. */
+const BODY = '\u0001'.repeat(4_096);
+
+let api: TestApi;
+let client: TestClient;
+let history: History;
+
+beforeAll(async () => {
+  api = await startApi();
+  client = await api.client();
+  history = await deliverTo(api, client);
+  await api.database.query(
+    `insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status, response_body, error)
+     select $1::uuid, n, 'manual', $4, '2026-11-21T10:00:00.123Z', now(), 12, 500, $2, 'status'
+       from generate_series(3, $3::int) n`,
+    [history.deliveryId, BODY, COUNT, `https://example.com/${'é'.repeat(2_000)}`],
+  );
+  await api.database.prisma.delivery.update({ where: { id: history.deliveryId }, data: { attemptCount: COUNT } });
+}, 60_000);
+afterAll(() => api.close());
+
+const numbersOf = (attempts: { number: number }[]) => attempts.map(({ number }) => number);
+const from = (last: number, count: number) => Array.from({ length: count }, (_, i) => last - i);
+
+describe('a delivery with 8,000 attempts', () => {
+  it('is shown with the latest 20, oldest first, in less than 1 MB', async () => {
+    const { body, text } = await client.call('GET', `/deliveries/${history.deliveryId}`);
+    expect(body.attempt_count).toBe(COUNT);
+    expect(numbersOf(body.attempts)).toEqual(from(COUNT, 20).reverse());
+    expect(body.attempts[19].response_body).toBe(BODY);
+    expect(Buffer.byteLength(text)).toBeLessThan(MAX_ANSWER_BYTES);
+  });
+
+  it('is listed, and answered by a retry, without the bodies', async () => {
+    const paths = [`/events/${history.eventId}/deliveries`, `/webhook-endpoints/${history.webhookId}/deliveries`];
+    const answers = [
+      ...(await Promise.all(paths.map((path) => client.call('GET', path)))),
+      await client.call('POST', `/deliveries/${history.deliveryId}/retry`, { headers: { 'Idempotency-Key': newId() } }),
+    ];
+    for (const { text } of answers) {
+      expect(text).toContain(`"last_attempt":{"number":${COUNT},`);
+      expect(text.length).toBeLessThan(2_000);
+    }
+    const [kept] = await api.database.query<{ size: number }>('select length(body) as size from idempotency_keys', []);
+    expect(kept?.size).toBeLessThan(2_000);
+  });
+
+  it('lists all of them in pages of 20 or fewer, newest first', async () => {
+    const path = `/deliveries/${history.deliveryId}/attempts`;
+    const first = await client.call('GET', path);
+    expect(numbersOf(first.body.data)).toEqual(from(COUNT, 20));
+    expect(first.body).toMatchObject({ has_more: true, next_cursor: expect.any(String) });
+    expect(first.headers.get('link')).toBe(`<https://api.test${path}?cursor=${first.body.next_cursor}>; rel="next"`);
+    expect(Buffer.byteLength(first.text)).toBeLessThan(MAX_ANSWER_BYTES);
+    const next = await client.call('GET', `${path}?limit=2&cursor=${first.body.next_cursor}`);
+    expect(numbersOf(next.body.data)).toEqual(from(COUNT - 20, 2));
+    const { body } = await client.call('GET', `/deliveries/${history.deliveryId}`);
+    expect(first.body.data.reverse()).toEqual(body.attempts);
+  });
+
+  it.each([
+    ['limit=0', 'limit', 'invalid_limit'],
+    ['limit=21', 'limit', 'invalid_limit'],
+    ['cursor=AAAAAAAAAAA', 'cursor', 'invalid_cursor'],
+    [`cursor=${idCursor.write(newId())}`, 'cursor', 'invalid_cursor'],
+    ['status=failed', 'status', 'unknown_parameter'],
+  ])('refuses ?%s', async (query, parameter, code) => {
+    const { status, body } = await client.call('GET', `/deliveries/${history.deliveryId}/attempts?${query}`);
+    expect([status, body.errors]).toMatchObject([422, [{ parameter, code }]]);
+  });
+});
+
+it('the attempts of a short delivery are one page', async () => {
+  const { deliveryId } = await deliverTo(api, client);
+  const { body, headers } = await client.call('GET', `/deliveries/${deliveryId}/attempts`);
+  expect(body).toMatchObject({ data: [{ number: 2 }, { number: 1 }], has_more: false, next_cursor: null });
+  expect(headers.get('link')).toBeNull();
+});
+
+it("another client's attempts are not found", async () => {
+  const other = await api.client();
+  expect((await other.call('GET', `/deliveries/${history.deliveryId}/attempts`)).status).toBe(404);
+});
