@@ -1,10 +1,14 @@
+import { errors } from 'undici';
+
 /**
  * Why an attempt failed (contract, Events and deliveries):
  * - `dns`: the name was not resolved, in time or at all
  * - `refused`: no connection: refused, or no route to the address
  * - `tls`: no trusted TLS connection: unknown issuer, other host, expired, or no TLS at all
  * - `timeout`: not connected within 5 s, or no answer within 15 s
- * - `reset`: the connection broke, or carried no HTTP/1.1 answer
+ * - `reset`: the connection broke before the answer's head was complete
+ * - `protocol`: the answer is no HTTP, its head is larger than 16 KiB, or more than 8 informational (1xx) answers came
+ *   before it
  * - `blocked_address`: the guard forbids an address of the receiver
  * - `redirect`: a 3xx, which is never followed
  * - `status`: any other answer that is no 2xx
@@ -15,6 +19,7 @@ export const ATTEMPT_ERRORS = [
   'tls',
   'timeout',
   'reset',
+  'protocol',
   'blocked_address',
   'redirect',
   'status',
@@ -29,6 +34,13 @@ export class ConnectFailure extends Error {
   constructor(readonly reason: AttemptError) {
     super(reason);
   }
+}
+
+/** The answer exceeds a limit (response-meter.ts), or would change the protocol. */
+export class ProtocolFailure extends Error {
+  override readonly name = 'ProtocolFailure';
+  /** undici fails the request that runs and no other: with another code it would fail those that wait for a connection. */
+  readonly code = 'UND_ERR_SOCKET';
 }
 
 /**
@@ -57,6 +69,14 @@ const NO_CONNECTION = new Set([
   'EINVAL',
 ]);
 
+/** The last one is also what undici makes of a broken head that announces a length. */
+const NO_HTTP = [
+  ProtocolFailure,
+  errors.HTTPParserError,
+  errors.HeadersOverflowError,
+  errors.ResponseContentLengthMismatchError,
+];
+
 /** True where the error is our own: the attempt says nothing about the receiver. */
 export function isOwnFault(error: Error): boolean {
   return OWN_FAULTS.has(codeOf(error));
@@ -77,11 +97,12 @@ export function reasonOfTls(error: Error): AttemptError {
 }
 
 /**
- * What an error between the connection and the answer means. Whatever is no HTTP/1.1 is a `reset` too, as is a kept
- * connection that the receiver closes just as we write: nobody can tell whether it has read the request.
+ * What an error between the connection and the answer means. `reset` is also a kept connection that the receiver closes
+ * just as we write: nobody can tell whether it has read the request.
  */
 export function reasonOfExchange(error: Error): AttemptError {
   if (error instanceof ConnectFailure) return error.reason;
+  if (NO_HTTP.some((kind) => error instanceof kind)) return 'protocol';
   const code = codeOf(error);
   if (code === 'ETIMEDOUT') return 'timeout';
   return code.startsWith('ERR_SSL') ? 'tls' : 'reset';

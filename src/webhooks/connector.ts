@@ -2,6 +2,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import type { AddressGuard } from './address-guard.js';
 import { type AttemptError, ConnectFailure, isOwnFault, reasonOfTcp, reasonOfTls } from './attempt-error.js';
+import { limitResponses } from './limit-responses.js';
 import type { Resolve } from './resolver.js';
 
 export interface ConnectorOptions {
@@ -47,7 +48,9 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
       socket.destroy();
       throw new ConnectFailure('blocked_address');
     }
-    return secure ? shakeHands(socket, target, deadline) : socket;
+    const connection = secure ? await shakeHands(socket, target, deadline) : socket;
+    limitResponses(connection);
+    return connection;
   }
 
   function shakeHands(socket: Socket, target: buildConnector.Options, deadline: number): Promise<Socket> {

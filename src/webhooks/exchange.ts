@@ -17,13 +17,12 @@ export interface ExchangeLimits {
   bodyMs: number;
 }
 
-const MOST_READ_BYTES = 64 * 1024;
 const KEPT_BYTES = 4 * 1024;
 
 /**
  * One request and its answer. A 2xx is a success whatever its body does: that is read for the record only, then cut.
- * Answers of the kind 1xx are passed over, but for a 100 that nobody asked for, which undici ends as a `reset`. undici's own limits are per phase and start again with each chunk, so that a
- * receiver that drips would be waited for without end: the two here do not.
+ * undici's own time limits are per phase and start again with each chunk, so that they never end for a receiver that drips:
+ * the two here do not start again. How much is read is limited on the connection (limit-responses.ts).
  * @throws a fault of our own, or the reason of the signal that aborted
  */
 export function exchange(
@@ -45,7 +44,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #settled = false;
   #head: { status: number; durationMs: number } | undefined;
   #kept: Buffer[] = [];
-  #read = 0;
+  #keptBytes = 0;
 
   constructor(
     readonly limits: ExchangeLimits,
@@ -72,9 +71,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#read < KEPT_BYTES) this.#kept.push(Buffer.from(chunk.subarray(0, KEPT_BYTES - this.#read)));
-    this.#read += chunk.length;
-    if (this.#read > MOST_READ_BYTES) this.#cut();
+    if (this.#keptBytes === KEPT_BYTES) return;
+    const kept = Buffer.from(chunk.subarray(0, KEPT_BYTES - this.#keptBytes));
+    this.#kept.push(kept);
+    this.#keptBytes += kept.length;
   }
 
   onResponseEnd(): void {
@@ -103,7 +103,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     const head = this.#head;
     this.resolve({
       status: head?.status ?? null,
-      body: head && this.#read > 0 ? textOf(this.#kept) : null,
+      body: head && this.#keptBytes > 0 ? textOf(this.#kept) : null,
       error: head ? errorOfStatus(head.status) : error,
       durationMs: head?.durationMs ?? performance.now() - this.#startedAt,
     });

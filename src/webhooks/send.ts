@@ -6,6 +6,7 @@ import type { AttemptError } from './attempt-error.js';
 import { createConnector } from './connector.js';
 import { exchange } from './exchange.js';
 import { createResolver, type ResolverOptions } from './resolver.js';
+import { MAX_HEAD_BYTES } from './response-meter.js';
 import { signatureHeader } from './signature.js';
 
 export type { AttemptError } from './attempt-error.js';
@@ -86,6 +87,7 @@ export function createSender({ guard, resolver: resolverOptions, caCertificates,
       keepAliveTimeout: IDLE_MS,
       keepAliveMaxTimeout: IDLE_MS,
       clientTtl: CONNECTION_LIFE_MS,
+      maxHeaderSize: MAX_HEAD_BYTES,
     });
     agents.set(clientId, agent);
     return agent;

@@ -18,12 +18,16 @@ let temporal: Client;
 let receiver: RawReceiver;
 /** What the receiver answers. */
 let answer = 204;
+/** Sent before that answer. */
+let before = '';
 
 beforeAll(async () => {
   service = await startService(place.path);
   const { temporal_address: address, temporal_namespace: namespace } = service.sandbox;
   temporal = new Client({ connection: await Connection.connect({ address }), namespace });
-  receiver = await startRawReceiver((socket) => socket.write(`HTTP/1.1 ${answer} x\r\nContent-Length: 0\r\n\r\n`));
+  receiver = await startRawReceiver((socket) =>
+    socket.write(`${before}HTTP/1.1 ${answer} x\r\nContent-Length: 0\r\n\r\n`),
+  );
 }, 120_000);
 
 afterAll(async () => {
@@ -158,6 +162,21 @@ test('what fails waits on the ladder as a timer in Temporal, is woken by a retry
   await must(service.client('PUT', `/webhook-endpoints/${webhookId}`, { url: receiver.url, enabled: false }));
   const refused = await retry(deliveryId);
   expect([refused.status, refused.body.code]).toEqual([409, 'endpoint_not_active']);
+});
+
+test('an attempt that is answered by more than eight 1xx is recorded as protocol, and the retry after it succeeds', async () => {
+  answer = 204;
+  before = 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(9);
+  const { deliveryId } = await makeEvent();
+  const failed = await waitFor('the immediate retry to fail', async () => {
+    const delivery = await read(deliveryId);
+    return delivery.attempt_count === 2 && delivery;
+  });
+  const attempt = { error: 'protocol', response_status: null, response_body: null };
+  expect(failed.attempts).toMatchObject([attempt, attempt]);
+  before = '';
+  expect((await retry(deliveryId)).status).toBe(202);
+  await untilStatus(deliveryId, 'succeeded');
 });
 
 test('of two changes of one transfer at the same moment one wins, and one event is made', async () => {

@@ -1,6 +1,8 @@
+import { errors } from 'undici';
 import {
   ConnectFailure,
   isOwnFault,
+  ProtocolFailure,
   reasonOfExchange,
   reasonOfTcp,
   reasonOfTls,
@@ -32,13 +34,21 @@ test.each([
 
 test.each([
   ['UND_ERR_SOCKET', 'reset'],
-  ['HPE_INVALID_CONSTANT', 'reset'],
   ['EPIPE', 'reset'],
   ['ETIMEDOUT', 'timeout'],
   // TLS 1.3: a server that demands a certificate says so after the handshake.
   ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'tls'],
 ])('after it, %s is %s', (code, reason) => {
   expect(reasonOfExchange(withCode(code))).toBe(reason);
+});
+
+test.each([
+  new ProtocolFailure(),
+  new errors.HTTPParserError('Expected HTTP/'),
+  new errors.HeadersOverflowError(),
+  new errors.ResponseContentLengthMismatchError(),
+])('after it, %s is protocol', (error) => {
+  expect(reasonOfExchange(error)).toBe('protocol');
 });
 
 test('a failure to connect keeps its reason', () => {

@@ -1,0 +1,124 @@
+/** Of one head: status line, fields, the empty line that ends it, and empty lines before it. */
+export const MAX_HEAD_BYTES = 16 * 1024;
+/** Informational (1xx) answers before the answer itself. */
+export const MAX_INFORMATIONAL = 8;
+/** Of all that follows the head: content, chunk framing, chunk extensions and trailers. */
+export const MAX_BODY_BYTES = 64 * 1024;
+
+/** Bytes that the HTTP parser may see, and whether the answer exceeds a limit after them. */
+export interface Passed {
+  bytes: Buffer;
+  exceeded: boolean;
+}
+
+/**
+ * Where the answer stands:
+ * - `start`: too few bytes to tell which kind of head begins
+ * - `informational`: in a 1xx head, of which nothing passes
+ * - `head`: in the head of the answer itself
+ * - `body`: after that head, until the next answer begins
+ * - `switching`: in a 101, which is refused: it answers an `Upgrade`, and no request carries one
+ */
+type Part = 'start' | 'informational' | 'head' | 'body' | 'switching';
+
+const END_OF_HEAD = '\r\n\r\n';
+const NOTHING = Buffer.alloc(0);
+const CR = 0x0d;
+const LF = 0x0a;
+/** The first 12 bytes of an informational answer. */
+const INFORMATIONAL = /^HTTP\/1\.[01] 1\d\d$/;
+const STATUS_END = 'HTTP/1.1 100'.length;
+const BEGINNINGS = ['HTTP/1.1 1', 'HTTP/1.0 1'];
+
+/**
+ * Counts the bytes of one answer after the other, as they come from the connection, and takes the informational answers
+ * out: RFC 9110, section 15.2, lets a client ignore them, and undici ends a connection at a 100 that it did not ask for. The
+ * HTTP parser judges everything else; where it and the meter see the end of a head differently, the limits hold all the same.
+ */
+export class ResponseMeter {
+  #part: Part = 'start';
+  /** Bytes of this part so far. */
+  #count = 0;
+  #informational = 0;
+  /** Bytes that may begin an informational head, kept back until that is known. */
+  #held: Buffer = NOTHING;
+  /** The last bytes of a head so far: its end may begin in them. */
+  #tail: Buffer = NOTHING;
+
+  beginAnswer(): void {
+    this.#informational = 0;
+    this.#enter('start');
+  }
+
+  pass(chunk: Buffer): Passed {
+    for (let bytes = chunk; ; ) {
+      if (this.#part === 'body') return this.#passBody(bytes, 0);
+      if (this.#part === 'start') {
+        bytes = this.#begin(bytes);
+        if (this.#part === 'start') return within(NOTHING, this.#count <= MAX_HEAD_BYTES);
+        if (this.#part === 'switching') return within(NOTHING, false);
+      }
+      const passes = this.#part === 'head';
+      const end = this.#endOfHead(bytes);
+      if (end === undefined) {
+        const good = this.#count <= MAX_HEAD_BYTES;
+        return within(passes && good ? bytes : NOTHING, good);
+      }
+      if (passes) {
+        this.#enter('body');
+        return this.#passBody(bytes, end);
+      }
+      if (++this.#informational > MAX_INFORMATIONAL) return within(NOTHING, false);
+      this.#enter('start');
+      bytes = bytes.subarray(end);
+    }
+  }
+
+  #enter(part: Part): void {
+    this.#part = part;
+    this.#count = 0;
+    this.#held = NOTHING;
+    this.#tail = NOTHING;
+  }
+
+  /** Leaves `start` as soon as the kind of head is known. @returns the head's bytes so far */
+  #begin(bytes: Buffer): Buffer {
+    let from = 0;
+    while (this.#held.length === 0 && (bytes[from] === CR || bytes[from] === LF)) from++;
+    this.#count += from;
+    const rest = bytes.subarray(from);
+    const begun = this.#held.length === 0 ? rest : Buffer.concat([this.#held, rest]);
+    const line = begun.toString('latin1', 0, STATUS_END);
+    if (line.length < STATUS_END && mayBeInformational(line)) this.#held = Buffer.from(begun);
+    else this.#part = partOf(line);
+    return begun;
+  }
+
+  /** @returns how many of these bytes the head has; undefined: it goes on after them */
+  #endOfHead(bytes: Buffer): number | undefined {
+    const left = bytes.subarray(0, MAX_HEAD_BYTES - this.#count);
+    const joined = this.#tail.length === 0 ? left : Buffer.concat([this.#tail, left]);
+    const at = joined.indexOf(END_OF_HEAD);
+    if (at >= 0) return at + END_OF_HEAD.length - this.#tail.length;
+    this.#count += bytes.length;
+    this.#tail = Buffer.from(joined.subarray(1 - END_OF_HEAD.length));
+    return undefined;
+  }
+
+  #passBody(bytes: Buffer, from: number): Passed {
+    const left = MAX_BODY_BYTES - this.#count;
+    this.#count += bytes.length - from;
+    const good = this.#count <= MAX_BODY_BYTES;
+    return within(good ? bytes : bytes.subarray(0, from + Math.max(left, 0)), good);
+  }
+}
+
+function partOf(line: string): Part {
+  if (!INFORMATIONAL.test(line)) return 'head';
+  return line.endsWith('101') ? 'switching' : 'informational';
+}
+
+const mayBeInformational = (line: string) =>
+  BEGINNINGS.some((beginning) => line.startsWith(beginning) || beginning.startsWith(line));
+
+const within = (bytes: Buffer, good: boolean): Passed => ({ bytes, exceeded: !good });
