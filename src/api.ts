@@ -11,7 +11,8 @@ import { type Listening, listen } from './http/server.js';
 import type { Handover } from './outbox/handover.js';
 import { notifyHandover } from './outbox/notify.js';
 import { temporalSteering } from './outbox/steering.js';
-import { type Foundations, layFoundations, readinessOf, stopInOrder } from './process.js';
+import { type Foundations, layFoundations, stopInOrder } from './process.js';
+import { readinessOf } from './readiness.js';
 import { lazyClient } from './temporal/connection.js';
 
 /** Opens the HTTP API on what there is, and listens. */
@@ -22,7 +23,7 @@ export async function startApi(
   signalled: Promise<void>,
 ): Promise<Listening> {
   const { config } = foundations;
-  const readiness = readinessOf(foundations, temporal, false, signalled);
+  const readiness = readinessOf(foundations, temporal, signalled);
   const authority = openAuthority(foundations);
   const app = createApp({
     ...foundations,

@@ -1,16 +1,12 @@
-import type { Client } from '@temporalio/client';
 import { untilSignalled } from './cli/signals.js';
 import { type Config, loadConfig } from './config.js';
 import { type Database, openDatabase } from './database/database.js';
 import { MasterKeys } from './database/encryption.js';
-import { pendingMigrations } from './database/migrate.js';
-import type { Readiness } from './http/dependencies.js';
 import { freePort } from './local/free-port.js';
 import { isSupportedNode, SUPPORTED_NODE } from './runtime.js';
 import { createLog, type Log } from './telemetry/log.js';
 import { createMetrics, type Metrics } from './telemetry/metrics.js';
 import { type StopTracing, startTracing } from './telemetry/start-tracing.js';
-import { lazyClient, temporalState } from './temporal/connection.js';
 
 /** What every role of the service begins with. */
 export interface Foundations {
@@ -63,60 +59,6 @@ export function connectDatabase(config: Config, log: Log): Database {
     poolSize: config.databasePoolSize,
     onFault: (error) => log.warn({ err: error }, 'lost an idle connection to Postgres'),
   });
-}
-
-/**
- * Whether this process can serve, and is to: `signalled` makes it unready for good, at once, even for who asked before and
- * still waits; it has nobody to wait for then, and load balancers must turn away within SHUTDOWN_DELAY. Temporal's state is
- * told; it makes `needsTemporal` (a worker) alone unready.
- */
-export function readinessOf(
-  { config, database }: Pick<Foundations, 'config' | 'database'>,
-  temporal: () => Client | undefined,
-  needsTemporal: boolean,
-  signalled: Promise<void>,
-): () => Promise<Readiness> {
-  let ending = false;
-  const asking = new Set<() => void>();
-  void signalled.then(() => {
-    ending = true;
-    for (const answer of asking) answer();
-  });
-  /** What was seen last. */
-  let checks = { postgres: 'unknown', migrations: 'unknown', temporal: 'unknown' };
-  const look = async (): Promise<Readiness> => {
-    const [pending, temporalIs] = await Promise.all([
-      pendingMigrations(database).catch(() => undefined),
-      stateOfTemporal(temporal(), config.temporal),
-    ]);
-    checks = {
-      postgres: pending ? 'ok' : 'unreachable',
-      migrations: pending ? (pending.length === 0 ? 'applied' : `missing: ${pending.join(', ')}`) : 'unknown',
-      temporal: temporalIs,
-    };
-    return { ready: pending?.length === 0 && (temporalIs === 'ok' || !needsTemporal), checks };
-  };
-  return () =>
-    new Promise((resolve, reject) => {
-      const unready = () => resolve({ ready: false, checks });
-      if (ending) return unready();
-      asking.add(unready);
-      look()
-        .then(resolve, reject)
-        .finally(() => asking.delete(unready));
-    });
-}
-
-/** Of a worker that has no connection now, a look of its own says why. */
-async function stateOfTemporal(client: Client | undefined, temporal: Config['temporal']): Promise<string> {
-  if (client) return temporalState(client, temporal.namespace);
-  const probe = lazyClient(temporal);
-  try {
-    const state = await temporalState(probe, temporal.namespace);
-    return state === 'ok' ? 'connecting' : state;
-  } finally {
-    await probe.connection.close();
-  }
 }
 
 /** Ends the parts one after the other, what runs is finished first; a signal from now on ends the process at once. */

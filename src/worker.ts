@@ -2,7 +2,8 @@ import { announceReady } from './cli/announce.js';
 import { untilSignalled } from './cli/signals.js';
 import { listenForOperators } from './http/operations.js';
 import { createDeliveryEngine } from './outbox/delivery-engine.js';
-import { layFoundations, readinessOf, stopInOrder } from './process.js';
+import { layFoundations, stopInOrder } from './process.js';
+import { readinessOf } from './readiness.js';
 
 /**
  * The role `worker`: makes the deliveries. Every outbound request of the service leaves from here. Prints `ready` when it
@@ -15,7 +16,7 @@ export async function runWorker(env: NodeJS.ProcessEnv, announce = announceReady
   const engine = createDeliveryEngine(foundations);
   const rest = [() => engine.stop(), () => database.close(), stopTracing];
   try {
-    const readiness = readinessOf(foundations, () => engine.temporal.client?.client, true, signalled);
+    const readiness = readinessOf(foundations, () => engine.temporal.client?.client, signalled);
     const operations = await listenForOperators(foundations, readiness);
     // What is under way may take 20 s to end: until then the process answers that it lives.
     rest.splice(1, 0, () => operations.close());

@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { migrate } from '../../src/database/migrate.js';
 import type { Readiness } from '../../src/http/dependencies.js';
 import { listenForOperators, type Operations } from '../../src/http/operations.js';
-import { readinessOf } from '../../src/process.js';
+import { readinessOf } from '../../src/readiness.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { startApi, type TestApi } from '../support/api.js';
 
@@ -45,32 +45,25 @@ it('a process that is told to end is unready at once, even for who asked before 
     end = resolve;
   });
   const hanging = { ...database, query: () => new Promise<never>(() => {}) };
-  const readiness = readinessOf({ config, database: hanging }, () => undefined, false, signalled);
+  const readiness = readinessOf({ config, database: hanging }, () => undefined, signalled);
   const asked = readiness();
   end();
   const unready = { ready: false, checks: { postgres: 'unknown', migrations: 'unknown', temporal: 'unknown' } };
   expect([await asked, await readiness()]).toEqual([unready, unready]);
 });
 
-describe("Temporal's state makes only a worker unready", () => {
-  it.each([
-    ['a worker', true, 503],
-    ['an API', false, 200],
-  ])('%s', async (_, needsTemporal, status) => {
-    const { config, database } = api.dependencies;
-    const url = await listenOn(
-      0,
-      [],
-      readinessOf({ config, database }, () => undefined, needsTemporal, new Promise(() => {})),
-    );
-    const reply = await fetch(`${url}/readyz`);
-    const { checks } = (await reply.json()) as Readiness;
-    expect([reply.status, checks]).toEqual([
-      status,
-      { postgres: 'ok', migrations: 'applied', temporal: 'unreachable' },
-    ]);
-    expect((await fetch(`${url}/healthz`)).status).toBe(200);
-  });
+it("Temporal's state is in the body, and makes no process unready", async () => {
+  const { config, database } = api.dependencies;
+  const never = new Promise<void>(() => {});
+  const url = await listenOn(
+    0,
+    [],
+    readinessOf({ config, database }, () => undefined, never),
+  );
+  const reply = await fetch(`${url}/readyz`);
+  const { checks } = (await reply.json()) as Readiness;
+  expect([reply.status, checks]).toEqual([200, { postgres: 'ok', migrations: 'applied', temporal: 'unreachable' }]);
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
 });
 
 it('who is outside of METRICS_ALLOWED_NETWORKS is cut off, forwarded or not', async () => {
