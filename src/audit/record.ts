@@ -15,6 +15,7 @@ export type Action =
   // Written by the statement of src/transfers/change-status.ts itself.
   | 'transfers.set-status'
   | 'deliveries.retry'
+  | 'deliveries.reconcile'
   | 'keys.rotate'
   | 'keys.rotate-master';
 

@@ -13,6 +13,7 @@ import {
 import { eventIdsOfTransfer } from '../webhooks/read-events.js';
 import { idOf, oneOf, parseLimit, parseSince } from './arguments.js';
 import { answers } from './command.js';
+import { addRestore } from './deliveries-restore.js';
 import { deliveryDetails, deliveryTable } from './delivery-view.js';
 import { withDatabase } from './with-database.js';
 
@@ -79,6 +80,7 @@ export function addDeliveries(program: Command): void {
       return { json: { id, retried: true }, text: `delivery ${id} is attempted now` };
     },
   );
+  addRestore(deliveries);
 }
 
 async function list(db: Handle, options: ListOptions): Promise<DeliveryRecord[]> {

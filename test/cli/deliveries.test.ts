@@ -3,6 +3,7 @@ import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { onLinux, showOnTerminal } from '../support/terminal.js';
+import { waitFor } from '../support/wait-for.js';
 
 let db: TestDatabase;
 let temporal: TestTemporal;
@@ -30,6 +31,43 @@ async function json<T>(...args: string[]): Promise<T> {
 }
 
 describe('deliveries', () => {
+  it('starts the workflow of every pending delivery that has none, and with --replace those that run anew', async () => {
+    const events = [await commitEvent(db), await commitEvent(db, { endpoints: 2 })];
+    const eventIds = events.map(({ eventId }) => eventId);
+    const nextAttemptAt = new Date(Date.now() + 3_600_000);
+    await db.prisma.event.updateMany({ where: { id: { in: eventIds } }, data: { outbox: 'done' } });
+    await db.prisma.delivery.updateMany({
+      where: { eventId: { in: eventIds } },
+      data: { attemptCount: 2, nextAttemptAt, attemptingUntil: null },
+    });
+    const runIds = () =>
+      Promise.all(eventIds.map(async (id) => (await temporal.client.workflow.getHandle(id).describe()).runId));
+    expect(await json('deliveries', 'reconcile')).toEqual({ started: 2, running: 0, refused: [] });
+    const before = await runIds();
+    expect(await json('deliveries', 'reconcile')).toEqual({ started: 0, running: 2, refused: [] });
+    expect(await runIds()).toEqual(before);
+    expect(await json('deliveries', 'reconcile', '--replace')).toEqual({ started: 2, running: 0, refused: [] });
+    for (const runId of await runIds()) expect(before).not.toContain(runId);
+    expect(await json('audit', 'list', '--action', 'deliveries.reconcile')).toMatchObject([
+      { target: null, details: { replace: true } },
+      { details: { replace: false } },
+      { details: { replace: false } },
+    ]);
+
+    expect(await json('deliveries', 'lost', '--since', '1h')).toEqual([]);
+    await db.prisma.delivery.deleteMany({ where: { eventId: eventIds[0]! } });
+    await db.prisma.event.delete({ where: { id: eventIds[0]! } });
+    const lost = await waitFor('Temporal to list the workflow', async () => {
+      const found = await json<object[]>('deliveries', 'lost', '--since', '1h');
+      return found.length > 0 && found;
+    });
+    const { clientId: client_id, transferId: transfer_id } = events[0]!;
+    expect(lost).toMatchObject([{ event_id: eventIds[0], client_id, transfer_id, type: 'transfer.status_changed' }]);
+    for (const id of eventIds) await temporal.client.workflow.getHandle(id).terminate();
+    await db.prisma.delivery.deleteMany();
+    await db.prisma.event.deleteMany();
+  });
+
   it('lists them by status and client, shows one with its attempts, and retries it', async () => {
     const [waiting, failed] = [await commitEvent(db), await commitEvent(db)];
     const [waitingId, failedId] = [waiting.deliveries[0]!.deliveryId, failed.deliveries[0]!.deliveryId];

@@ -25,6 +25,8 @@ const COMMANDS = [
   ['deliveries', 'list'],
   ['deliveries', 'show'],
   ['deliveries', 'retry'],
+  ['deliveries', 'reconcile'],
+  ['deliveries', 'lost'],
   ['audit', 'list'],
   ['doctor'],
   ['verify'],

@@ -1,3 +1,6 @@
+import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
+import { tryAdvisoryLock } from '../../src/database/advisory-lock.js';
+import { type PendingKey, readPending } from '../../src/outbox/read-pending.js';
 import { Reconcile } from '../../src/outbox/reconcile.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -34,6 +37,27 @@ async function passedOn(overdueMinutes: number): Promise<string> {
   });
   return eventId;
 }
+/** So many events of one client, overdue by 11 minutes and more. */
+async function manyPassedOn(count: number): Promise<string[]> {
+  const first = await passedOn(11);
+  await db.query(COPIES, [first, count - 1]);
+  const rows = await db.prisma.event.findMany({ where: { outbox: 'done' }, select: { id: true } });
+  return rows.map(({ id }) => id);
+}
+const COPIES = `
+with made as (
+  insert into events (id, client_id, transfer_id, type, body, created_at, outbox)
+  select gen_random_uuid(), client_id, transfer_id, type, body, created_at, 'done'
+    from events, generate_series(1, $2::int) where id = $1::uuid returning id
+)
+insert into deliveries (id, event_id, endpoint_id, client_id, attempt_count, next_attempt_at)
+select gen_random_uuid(), made.id, d.endpoint_id, d.client_id, 2, d.next_attempt_at - (random() * interval '1 hour')
+  from made, deliveries d where d.event_id = $1::uuid`;
+
+async function removeAll(): Promise<void> {
+  await db.prisma.delivery.deleteMany();
+  await db.prisma.event.deleteMany();
+}
 const status = async (id: string) => (await temporal.client.workflow.getHandle(id).describe()).status.name;
 
 describe('reconcile', () => {
@@ -67,5 +91,69 @@ describe('reconcile', () => {
     await db.prisma.event.update({ where: { id: eventId }, data: { outbox: 'start' } });
     await reconcile().now();
     await expect(status(eventId)).rejects.toThrow(/not found/i);
+  });
+
+  it('goes on page by page until nothing is overdue', async () => {
+    await removeAll();
+    const ids = await manyPassedOn(450);
+    expect(await reconcile().now()).toBe(450);
+    expect(await Promise.all(ids.map(status))).toEqual(ids.map(() => 'RUNNING'));
+    expect(await reconcile().now()).toBe(0);
+  });
+
+  it('leaves the work to the worker that does it already', async () => {
+    await removeAll();
+    await manyPassedOn(30);
+    const lock = await tryAdvisoryLock(db.url, 'reconcile');
+    expect(await reconcile().now()).toBe(0);
+    await lock?.release();
+    const workers = await Promise.all([reconcile().now(), reconcile().now(), reconcile().now()]);
+    expect(workers.reduce((sum, started) => sum + started)).toBe(30);
+  });
+
+  it('ends a pass after 1000 workflows that run already, and goes on from there with the next', async () => {
+    await removeAll();
+    const ids = await manyPassedOn(1_250);
+    const one = reconcile();
+    await one.now();
+    // The last of all by its planned time: the first pass after this one does not come so far.
+    const last = await db.prisma.delivery.findFirstOrThrow({ orderBy: { nextAttemptAt: 'desc' } });
+    await temporal.client.workflow.getHandle(last.eventId).terminate('by hand');
+    expect(await one.now()).toBe(0);
+    expect(await one.now()).toBe(1);
+    expect(await status(last.eventId)).toBe('RUNNING');
+    expect(ids).toContain(last.eventId);
+  });
+
+  it('reads its pages by the index on the planned time, and nothing of what is not overdue', async () => {
+    await removeAll();
+    await manyPassedOn(3_000);
+    await db.query(`update deliveries set next_attempt_at = now() + interval '1 hour' where random() < 0.9`, []);
+    await db.pool.query('vacuum analyze deliveries, events');
+    const explained = openExplained(db.url.reveal());
+    try {
+      let after: PendingKey | null = null;
+      let pages = 0;
+      // More than five: from then on Postgres may choose a plan that serves any page.
+      do {
+        explained.plans();
+        const { next } = await readPending(explained, [], { overdueMinutes: 10, after, limit: 20 });
+        const nodes = explained.plans().filter((plan) => plan['Query Text'].includes('coalesce(now()'));
+        for (const node of nodes.flatMap(({ Plan }) => nodesOf(Plan))) {
+          expect([node['Node Type'], node['Relation Name'] ?? '', rowsOf(node)]).toEqual([
+            expect.not.stringMatching(/Seq Scan/),
+            expect.anything(),
+            expect.any(Number),
+          ]);
+          expect(rowsOf(node)).toBeLessThan(120);
+        }
+        expect(nodes).toHaveLength(1);
+        after = next;
+        pages++;
+      } while (after !== null);
+      expect(pages).toBeGreaterThan(8);
+    } finally {
+      await explained.close();
+    }
   });
 });

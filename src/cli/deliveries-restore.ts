@@ -1,0 +1,60 @@
+import type { Command } from 'commander';
+import { personHere } from '../audit/actor.js';
+import type { LostEvent } from '../outbox/lost-events.js';
+import { parseSince } from './arguments.js';
+import { answers } from './command.js';
+import type { Table } from './view/table.js';
+import { withDatabase } from './with-database.js';
+
+/** `deliveries reconcile` and `deliveries lost`: after the store of Postgres or of Temporal was restored or lost. */
+export function addRestore(deliveries: Command): void {
+  answers(
+    deliveries
+      .command('reconcile')
+      .description('start the workflow of every pending delivery that has none, at once')
+      .option('--replace', 'start those that run anew too, from the database: after Postgres was restored'),
+    async ({ replace = false }: { replace?: boolean }) => {
+      const { started, running, refused } = await withDatabase(async (database, environment) => {
+        const { reconcileFromOutside } = await import('../outbox/reconcile-from-outside.js');
+        return reconcileFromOutside(database, environment, personHere(), replace);
+      });
+      return {
+        json: { started, running, refused },
+        text: `${started} workflows started, ${running} ran already`,
+        failure: refused.length > 0 ? `Temporal refused the input of ${refused.join(', ')}` : undefined,
+      };
+    },
+  );
+
+  answers(
+    deliveries
+      .command('lost')
+      .description('events that Temporal knows and the database does not: lost when Postgres was restored')
+      .requiredOption(
+        '--since <time>',
+        'the moment that Postgres was restored to: 2h (ago), or 2026-11-21T10:00:00Z',
+        parseSince,
+      ),
+    async ({ since }: { since: number }) => {
+      const lost = await withDatabase(async (database, environment) => {
+        const { findLostEvents } = await import('../outbox/lost-events.js');
+        return findLostEvents(database, environment, since);
+      });
+      return { json: lost, text: table(lost) };
+    },
+  );
+}
+
+function table(lost: readonly LostEvent[]): Table {
+  return {
+    columns: [{ name: 'event' }, { name: 'client' }, { name: 'transfer' }, { name: 'type' }, { name: 'started' }],
+    rows: lost.map((event) => [
+      event.event_id,
+      event.client_id,
+      event.transfer_id,
+      event.type,
+      new Date(event.started_at),
+    ]),
+    none: 'no lost events',
+  };
+}
