@@ -11,7 +11,7 @@ import { secureHeaders } from './middleware/secure-headers.js';
 import { inSettingsWords } from './port-mistake.js';
 import { healthRouter } from './routes/health.js';
 import { metricsRouter } from './routes/metrics.js';
-import { listen } from './server.js';
+import { CONNECTION_LIMITS, listen } from './server.js';
 import type { State } from './state.js';
 
 export interface Operations {
@@ -19,6 +19,9 @@ export interface Operations {
   url: string | null;
   close(): Promise<void>;
 }
+
+/** Probes and a few Prometheus servers. */
+const MAX_CONNECTIONS = 100;
 
 /**
  * What the operator's own machines ask of a process, of whatever role: `/metrics`, `/healthz` and `/readyz` on METRICS_PORT,
@@ -43,6 +46,7 @@ export async function listenForOperators(
   app.use(unrouted(router));
   // Scrapers and probes come straight: nobody's X-Forwarded-For counts here.
   const at = { ...place, host, trustedProxies: [] };
-  const listening = await listen(app, at).catch(inSettingsWords('METRICS_PORT', at));
+  const limits = { ...CONNECTION_LIMITS, connections: MAX_CONNECTIONS };
+  const listening = await listen(app, at, limits).catch(inSettingsWords('METRICS_PORT', at));
   return { url: `http://localhost:${listening.port}`, close: () => listening.close() };
 }

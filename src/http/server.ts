@@ -12,14 +12,28 @@ export interface Listening {
   close(delay?: number): Promise<void>;
 }
 
+/** What connections may cost; times in ms. */
+export interface ConnectionLimits {
+  /** Connections at once; further ones are closed. An idle one takes about 20 KB, a process has 512 MiB in deploy/. */
+  connections: number;
+  /** Without a byte in either direction, also where a client does not read. Longer than any handler takes. */
+  silence: number;
+  /** From the end of an answer until the client has taken it: 1 MB at 17 KB/s, for one that reads byte by byte. */
+  answerTaken: number;
+}
+
+export const CONNECTION_LIMITS: ConnectionLimits = { connections: 5_000, silence: 60_000, answerTaken: 60_000 };
+
 /** @throws the system's error (`EADDRINUSE`, `EACCES`) where the port cannot be had */
 export async function listen<State, Ctx>(
   app: Koa<State, Ctx>,
   config: Pick<Config, 'host' | 'port' | 'allowedNetworks' | 'trustedProxies'>,
+  limits = CONNECTION_LIMITS,
 ): Promise<Listening> {
   const handle = app.callback();
   const server = createServer(
-    // A slow or silent client costs no more than this; idle connections outlive a proxy's usual 60 s.
+    // A client that sends slowly costs no more than this; idle connections outlive a proxy's usual 60 s. The number of
+    // requests on a connection is not limited: a proxy keeps few of them for all clients.
     {
       headersTimeout: 10_000,
       requestTimeout: 30_000,
@@ -33,9 +47,12 @@ export async function listen<State, Ctx>(
         refuse(response, 400, 'Bad Request', 'HTTP/1.1 asks for a Host header (RFC 9112, section 3.2).');
         return;
       }
+      endStalledAnswer(response, limits.answerTaken);
       void handle(request, response);
     },
   );
+  server.maxConnections = limits.connections;
+  server.timeout = limits.silence;
   server.on('clientError', answerUnreadable);
   server.on('checkExpectation', (_request, response: ServerResponse) => {
     refuse(response, 417, 'Expectation Failed', 'The only expectation that is met is 100-continue.');
@@ -49,6 +66,14 @@ export async function listen<State, Ctx>(
     port: (server.address() as AddressInfo).port,
     close: (delay = 0) => drain(delay),
   };
+}
+
+/** Cuts off a client that does not take its answer in time: what it has not read is kept in memory. */
+function endStalledAnswer(response: ServerResponse, limit: number): void {
+  response.once('prefinish', () => {
+    const timer = setTimeout(() => response.destroy(), limit);
+    response.once('close', () => clearTimeout(timer));
+  });
 }
 
 function bound(server: Server, { host, port }: Pick<Config, 'host' | 'port'>): Promise<void> {

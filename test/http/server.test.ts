@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import Koa from 'koa';
-import { type Listening, listen } from '../../src/http/server.js';
+import { CONNECTION_LIMITS, type Listening, listen } from '../../src/http/server.js';
 
 const config = { host: '127.0.0.1', port: 0, allowedNetworks: [], trustedProxies: [] };
 
@@ -114,5 +114,77 @@ describe('what never reaches the application', () => {
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(answer).toMatch(/content-type: application\/problem\+json/i);
     expect(JSON.parse(answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1))).toMatchObject({ status });
+  });
+});
+
+describe('a client that holds on to its connection', () => {
+  const ANSWER = 'x'.repeat(1_000_000);
+  /** The whole path between the two ends holds less than this: the kernel's buffers are some MB. */
+  const ANSWERS = 30;
+  let strict: Listening | undefined;
+  const sockets: Socket[] = [];
+  afterEach(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await strict?.close();
+    strict = undefined;
+  });
+
+  async function connectTo(limits: Partial<typeof CONNECTION_LIMITS>): Promise<Socket> {
+    const app = new Koa();
+    app.use(async (ctx) => {
+      if (ctx.path === '/never') await new Promise(() => {});
+      ctx.body = ANSWER;
+    });
+    strict ??= await listen(app, config, { ...CONNECTION_LIMITS, ...limits });
+    return another();
+  }
+
+  async function another(): Promise<Socket> {
+    const socket = connect(strict?.port ?? 0, '127.0.0.1');
+    socket.on('error', () => undefined);
+    sockets.push(socket);
+    await once(socket, 'connect');
+    return socket;
+  }
+
+  /** Asks for more than fits between the two, and reads nothing; resolves once this end learns that it was cut off. */
+  async function cutOff(socket: Socket): Promise<void> {
+    socket.pause();
+    const closed = new Promise<void>((resolve) => {
+      const timer = setInterval(() => socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'), 50);
+      socket.once('close', () => {
+        clearInterval(timer);
+        resolve();
+      });
+    });
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(ANSWERS));
+    await closed;
+  }
+
+  it('and never reads its answers is cut off', async () => {
+    await cutOff(await connectTo({ answerTaken: 200 }));
+  });
+
+  it('is cut off where no byte passes in either direction', async () => {
+    const socket = await connectTo({ silence: 200 });
+    socket.resume();
+    socket.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\n');
+    await once(socket, 'close');
+  });
+
+  it('is one of a limited number: a further one is closed, and takes its place when it has gone', async () => {
+    const first = await connectTo({ connections: 1 });
+    first.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    await once(first, 'data');
+    const second = (await another()).resume();
+    await once(second, 'close');
+    expect(first.destroyed).toBe(false);
+    first.destroy();
+    for (;;) {
+      const third = (await another()).resume();
+      third.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      const came = await Promise.race([once(third, 'data').then(() => true), once(third, 'close').then(() => false)]);
+      if (came) break;
+    }
   });
 });
