@@ -17,6 +17,7 @@ export type Action =
   | 'deliveries.retry'
   | 'deliveries.reconcile'
   | 'keys.rotate'
+  | 'keys.revoke'
   | 'keys.rotate-master';
 
 export interface Deed {

@@ -7,6 +7,8 @@ import type { StoredKey } from './keys.js';
 
 /** ms after which the keys are read again before one is used. */
 const REREAD_AFTER = 4_000;
+/** ms after which a key verifies no more without having been read again: a revoked one is refused within 5 s. */
+const TRUSTED_FOR = 5_000;
 /** ms from a key's making until it signs: longer than `REREAD_AFTER`, so that every process can verify with it by then. */
 const SIGNS_AFTER = 8_000;
 /** ms that a retired key verifies beyond the lifetime of its last token; covers `SIGNS_AFTER`. */
@@ -29,7 +31,7 @@ export interface KeyRingOptions {
   /** Of a token, ms. */
   lifetime: number;
   clock: Clock;
-  /** Told that the keys could not be read again; those known stay in use. */
+  /** Told that the keys could not be read again; those known stay in use for signing, and for 5 s for verifying. */
   onFault: (error: unknown) => void;
 }
 
@@ -55,10 +57,16 @@ export class KeyRing {
     return { kid: chosen.kid, key: this.#open(chosen) };
   }
 
-  /** Undefined where no key has that id, or its last token has expired. */
+  /**
+   * Undefined where no key has that id, or its last token has expired.
+   * @throws where the keys could not be read for 5 s: the key may have been revoked since
+   */
   async verificationKey(kid: string): Promise<KeyObject | undefined> {
     await this.#reread(REREAD_AFTER);
     if (!this.#find(kid)) await this.#reread(PAUSE);
+    if (this.#readAt === undefined || this.#options.clock.steady() - this.#readAt >= TRUSTED_FOR) {
+      throw new Error('the signing keys were read too long ago to verify a token');
+    }
     return this.#find(kid)?.publicKey;
   }
 

@@ -5,6 +5,7 @@ import type { Actor } from '../audit/actor.js';
 import { recordDeed } from '../audit/record.js';
 import type { Database, Handle } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
+import { Refusal } from '../refusal.js';
 import { Secret } from '../secret.js';
 import { within } from '../time-limit.js';
 
@@ -82,11 +83,39 @@ export async function rotateSigningKey(
   return { kid: key.kid };
 }
 
+/**
+ * Removes a signing key that was stolen: every process refuses its tokens within 5 s (src/auth/key-ring.ts). Where it is the
+ * newest key, a new one takes its place in the same transaction.
+ * @throws Refusal not_found
+ */
+export async function revokeSigningKey(
+  database: Database,
+  actor: Actor,
+  masterKeys: MasterKeys,
+  kid: string,
+): Promise<{ newKid: string | null }> {
+  const replacement = await makeSigningKey(masterKeys);
+  return database.transaction(async (handle) => {
+    await lockSigningKeys(handle);
+    const [revoked] = await handle.query<{ newest: boolean }>(
+      'delete from signing_keys where kid = $1::text returning retired_at is null as newest',
+      [kid],
+    );
+    if (!revoked) throw new Refusal('not_found', 'There is no such signing key.');
+    if (revoked.newest) await addSigningKey(handle, replacement);
+    const newKid = revoked.newest ? replacement.kid : null;
+    await recordDeed(handle, { actor, action: 'keys.revoke', target: kid, details: { new_kid: newKid } });
+    return { newKid };
+  });
+}
+
 /** RSA of 2048 bits (RFC 7518 §3.3); `kid` is the key's thumbprint (RFC 7638) and the envelope's associated data. */
 async function makeSigningKey(masterKeys: MasterKeys): Promise<NewKey> {
   const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
   const bare = await exportJWK(publicKey);
   const kid = await calculateJwkThumbprint(bare);
+  // `keys revoke` would take it for an option.
+  if (kid.startsWith('-')) return makeSigningKey(masterKeys);
   const pem = new Secret(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
   return {
     kid,

@@ -45,7 +45,7 @@ export function openAuthority(dependencies: AuthorityDependencies): Authority {
     masterKeys,
     lifetime: config.accessTokenLifetime,
     clock,
-    onFault: (error) => log.warn({ err: error }, 'the signing keys cannot be read again; those known stay in use'),
+    onFault: (error) => log.warn({ err: error }, 'the signing keys cannot be read again'),
   });
   const tokens = new Tokens({ keyRing, issuer: config.authUrl, audience: config.baseUrl, clock });
 

@@ -31,7 +31,7 @@ export interface TokensOptions {
 /** Makes and checks access tokens (RFC 9068): what they say, not whether their client still stands. */
 export class Tokens {
   readonly #options: TokensOptions;
-  readonly #verified = new LRUCache<string, TokenClaims>({ max: REMEMBERED });
+  readonly #verified = new LRUCache<string, { claims: TokenClaims; kid: string }>({ max: REMEMBERED });
 
   constructor(options: TokensOptions) {
     this.#options = options;
@@ -58,17 +58,21 @@ export class Tokens {
 
   /** @throws Refusal invalid_token */
   async verify(token: string): Promise<TokenClaims> {
-    const { clock } = this.#options;
+    const { keyRing, clock } = this.#options;
     const digest = createHash('sha256').update(token).digest('base64url');
     const known = this.#verified.get(digest);
-    if (known && known.expiresAt > seconds(clock.now())) return known;
-    const claims = await this.#check(token);
-    this.#verified.set(digest, claims);
-    return claims;
+    if (known && known.claims.expiresAt > seconds(clock.now())) {
+      // Its key may have been revoked since.
+      if (await keyRing.verificationKey(known.kid)) return known.claims;
+      throw notValid();
+    }
+    const checked = await this.#check(token);
+    this.#verified.set(digest, checked);
+    return checked.claims;
   }
 
   /** RFC 9068 §4 and RFC 8725 §3: algorithm, type, issuer and audience are ours to say, not the token's. */
-  async #check(token: string): Promise<TokenClaims> {
+  async #check(token: string): Promise<{ claims: TokenClaims; kid: string }> {
     const { keyRing, issuer, audience, clock } = this.#options;
     const keyOf = async ({ kid }: { kid?: string | undefined }): Promise<KeyObject> => {
       const key = kid === undefined ? undefined : await keyRing.verificationKey(kid);
@@ -76,7 +80,7 @@ export class Tokens {
       return key;
     };
     try {
-      const { payload } = await jwtVerify(token, keyOf, {
+      const { payload, protectedHeader } = await jwtVerify(token, keyOf, {
         algorithms: [SIGNING_ALGORITHM],
         typ: TYPE,
         issuer,
@@ -90,17 +94,22 @@ export class Tokens {
         !isId(clientId) ||
         typeof secretId !== 'string' ||
         typeof scope !== 'string' ||
-        !exp
+        !exp ||
+        !protectedHeader.kid
       ) {
         throw new errors.JWTInvalid('a claim has the wrong form');
       }
-      return { clientId, secretId, scopes: scope.split(' '), expiresAt: exp };
+      return { claims: { clientId, secretId, scopes: scope.split(' '), expiresAt: exp }, kid: protectedHeader.kid };
     } catch (error) {
       if (error instanceof errors.JWTExpired) throw new Refusal('invalid_token', 'The access token has expired.');
-      if (error instanceof errors.JOSEError) throw new Refusal('invalid_token', 'The access token is not valid.');
+      if (error instanceof errors.JOSEError) throw notValid();
       throw error;
     }
   }
+}
+
+function notValid(): Refusal {
+  return new Refusal('invalid_token', 'The access token is not valid.');
 }
 
 export function seconds(milliseconds: number): number {

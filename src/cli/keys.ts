@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { personHere } from '../audit/actor.js';
-import { rotateMasterKey, rotateSigningKey } from '../auth/keys.js';
+import { revokeSigningKey, rotateMasterKey, rotateSigningKey } from '../auth/keys.js';
 import { answers } from './command.js';
 import { masterKeysOf, withDatabase } from './with-database.js';
 
@@ -17,6 +17,20 @@ export function addKeys(program: Command): void {
         rotateSigningKey(database, personHere(), masterKeysOf(environment)),
       );
       return { json: { kid }, text: `new signing key ${kid}` };
+    },
+  );
+
+  answers(
+    keys
+      .command('revoke')
+      .description('end a token signing key that was stolen: its tokens are refused everywhere within 5 s')
+      .argument('<kid>', 'as in the header of its tokens and in /.well-known/jwks.json'),
+    async (kid: string) => {
+      const { newKid } = await withDatabase((database, environment) =>
+        revokeSigningKey(database, personHere(), masterKeysOf(environment), kid),
+      );
+      const replaced = newKid === null ? '' : `; the new signing key is ${newKid}`;
+      return { json: { kid, new_kid: newKid }, text: `revoked signing key ${kid}${replaced}` };
     },
   );
 

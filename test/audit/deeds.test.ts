@@ -7,7 +7,7 @@ import {
   revokeSecret,
   rotateSecret,
 } from '../../src/auth/clients.js';
-import { rotateMasterKey, rotateSigningKey } from '../../src/auth/keys.js';
+import { revokeSigningKey, rotateMasterKey, rotateSigningKey } from '../../src/auth/keys.js';
 import { readEnvironment } from '../../src/config.js';
 import { newId } from '../../src/ids.js';
 import { retryFromOutside } from '../../src/outbox/retry-from-outside.js';
@@ -62,7 +62,11 @@ describe('every deed of an operator leaves one entry', () => {
     const { kid: first } = await rotateSigningKey(db, OPERATOR, masterKeys);
     const { kid: second } = await rotateSigningKey(db, OPERATOR, masterKeys);
     await rotateMasterKey(db, OPERATOR, masterKeys);
-    expect(await entriesOf(second)).toEqual([by('keys.rotate', { retired: [first] })]);
+    const { newKid } = await revokeSigningKey(db, OPERATOR, masterKeys, second);
+    expect(await entriesOf(second)).toEqual([
+      by('keys.rotate', { retired: [first] }),
+      by('keys.revoke', { new_kid: newKid }),
+    ]);
     expect(await entriesOf(null)).toEqual([by('keys.rotate-master', { to: masterKeys.currentId })]);
   });
 });

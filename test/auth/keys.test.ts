@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
-import { readOrMakeSigningKeys, rotateSigningKey } from '../../src/auth/keys.js';
+import { readOrMakeSigningKeys, revokeSigningKey, rotateSigningKey } from '../../src/auth/keys.js';
 import { EnvelopeError, MasterKeys } from '../../src/database/encryption.js';
 import { Secret } from '../../src/secret.js';
 import { ADDRESS, LIFETIME, TestClock, testAuthority, verifiedClient } from '../support/authority.js';
@@ -89,5 +89,44 @@ describe('rotating the signing key', () => {
     ]);
     expect(await database.prisma.signingKey.count()).toBe(3);
     expect(await database.prisma.signingKey.count({ where: { retiredAt: null } })).toBe(1);
+  });
+});
+
+describe('revoking a signing key', () => {
+  it('ends its tokens in every process within 5 s, also remembered ones, and puts a new key in its place', async () => {
+    const clock = new TestClock();
+    const processes = [testAuthority(database, { clock }), testAuthority(database, { clock })];
+    const [one] = processes as [ReturnType<typeof testAuthority>];
+    const client = await verifiedClient(one, database);
+    const { accessToken } = await one.issue(client);
+    for (const each of processes) await each.authenticate(accessToken, ADDRESS);
+    const stolen = kidOf(accessToken) as string;
+    const { newKid } = await revokeSigningKey(database, OPERATOR, masterKeys, stolen);
+    clock.pass(4_999);
+    for (const each of processes) {
+      await expect(each.authenticate(accessToken, ADDRESS)).rejects.toMatchObject({ code: 'invalid_token' });
+      expect(await kids(each)).toEqual([newKid]);
+      const fresh = await each.issue(client);
+      expect(kidOf(fresh.accessToken)).toBe(newKid);
+      await expect(one.authenticate(fresh.accessToken, ADDRESS)).resolves.toBeDefined();
+    }
+    expect(await database.prisma.signingKey.findMany({ select: { kid: true, retiredAt: true } })).toEqual([
+      { kid: newKid, retiredAt: null },
+    ]);
+  });
+
+  it('leaves the newest key alone where an older one was stolen', async () => {
+    const [first] = await readOrMakeSigningKeys(database, masterKeys);
+    const { kid: newest } = await rotateSigningKey(database, OPERATOR, masterKeys);
+    expect(await revokeSigningKey(database, OPERATOR, masterKeys, first?.kid as string)).toEqual({ newKid: null });
+    expect(await database.prisma.signingKey.findMany({ select: { kid: true } })).toEqual([{ kid: newest }]);
+  });
+
+  it('of an unknown key is refused, and changes nothing', async () => {
+    await readOrMakeSigningKeys(database, masterKeys);
+    await expect(revokeSigningKey(database, OPERATOR, masterKeys, 'unknown')).rejects.toMatchObject({
+      code: 'not_found',
+    });
+    expect([await database.prisma.signingKey.count(), await database.prisma.auditEntry.count()]).toEqual([1, 0]);
   });
 });

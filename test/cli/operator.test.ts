@@ -166,6 +166,16 @@ describe('keys', () => {
     ]);
   });
 
+  test('revoke ends a signing key, names the new one, and fails for one that is not there', async () => {
+    const { kid } = await json<{ kid: string }>('keys', 'rotate');
+    const { new_kid } = await json('keys', 'revoke', kid);
+    expect(await database.prisma.signingKey.findMany({ where: { retiredAt: null }, select: { kid: true } })).toEqual([
+      { kid: new_kid },
+    ]);
+    const { code, stdout, stderr } = await runCli(['keys', 'revoke', kid, '--json'], env);
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: 'There is no such signing key.\n' });
+  });
+
   test('rotate-master re-encrypts once; a second time nothing is left', async () => {
     await json('keys', 'rotate');
     const before = env;
