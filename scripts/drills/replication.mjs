@@ -1,0 +1,102 @@
+#!/usr/bin/env node
+// What "acknowledged means replicated" costs: changes of status on a primary with a streaming standby, in turns without and
+// with `synchronous_standby_names`. `npm run build`, then `node scripts/drills/replication.mjs [seconds] [rounds]`.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePort } from '../../dist/src/local/free-port.js';
+import { startPostgres } from '../../dist/src/local/postgres.js';
+import { postgresUser } from '../../dist/src/local/postgres-place.js';
+import { postgresUrl } from '../../dist/src/local/postgres-url.js';
+import { Secret } from '../../dist/src/secret.js';
+import { changeStatus } from '../../dist/src/transfers/change-status.js';
+import { createTestDatabase } from '../../dist/test/support/database.js';
+import { makeClient, makeEndpoint, makeTransfer } from '../../dist/test/support/factories.js';
+import { atOnce } from '../../dist/test/support/load.js';
+import { makeLocalDir } from '../../dist/test/support/local-dir.js';
+
+const [seconds, rounds] = [Number(process.argv[2] ?? 8), Number(process.argv[3] ?? 3)];
+const CONNECTIONS = 16;
+const MODES = [
+  { name: 'asynchronous', standbys: '', commit: 'on' },
+  { name: 'remote_write', standbys: '*', commit: 'remote_write' },
+  { name: 'on (flushed)', standbys: '*', commit: 'on' },
+  { name: 'remote_apply', standbys: '*', commit: 'remote_apply' },
+];
+
+const places = [makeLocalDir(), makeLocalDir()];
+const [primaryDir, standbyDir] = places.map(({ path }) => path);
+const password = new Secret('drill');
+const ports = [await freePort(), await freePort()];
+const told = { password, onStart() {}, progress: (line) => console.error(line), signal: undefined };
+const plan = (index, settings = []) => ({ ...told, localDir: places[index].path, port: ports[index], settings });
+const running = [];
+try {
+  mkdirSync(primaryDir, { recursive: true });
+  await (await startPostgres(plan(0))).stop();
+  // The embedded programs have no pg_basebackup; a copy of a stopped primary is as good.
+  execFileSync('cp', ['-a', primaryDir, standbyDir]);
+  const signal = join(standbyDir, 'postgres/data/standby.signal');
+  writeFileSync(signal, '');
+  const user = postgresUser();
+  if (user) execFileSync('chown', [`${user.uid}:${user.gid}`, signal]);
+  running.push(await startPostgres(plan(0)));
+  const primary = new URL(postgresUrl(ports[0], password).reveal());
+  const source = `host=127.0.0.1 port=${ports[0]} user=${primary.username} password=${primary.password}`;
+  running.push(await startPostgres(plan(1, [`primary_conninfo=${source}`])));
+  process.env.TEST_DATABASE_URL = primary.href;
+  const db = await createTestDatabase({ poolSize: CONNECTIONS * 2 });
+  const clientId = await makeClient(db);
+  await makeEndpoint(db, clientId);
+  const results = MODES.map(() => []);
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, mode] of MODES.entries()) {
+      await db.pool.query(`alter system set synchronous_standby_names = '${mode.standbys}'`);
+      await db.pool.query(`alter system set synchronous_commit = '${mode.commit}'`);
+      await db.pool.query('select pg_reload_conf()');
+      results[index].push(await measure(db, clientId));
+      console.error(`round ${round + 1}, ${mode.name}: ${JSON.stringify(results[index].at(-1))}`);
+    }
+  }
+  const { rows } = await db.pool.query('select sync_state, state from pg_stat_replication');
+  console.error(JSON.stringify(rows));
+  const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
+  const base = median(results[0].map(({ rate }) => rate));
+  for (const [index, { name }] of MODES.entries()) {
+    const rate = median(results[index].map((one) => one.rate));
+    const p50 = median(results[index].map((one) => one.p50));
+    const p99 = median(results[index].map((one) => one.p99));
+    console.log(
+      `| ${name} | ${Math.round(rate)} | ${(rate / base).toFixed(2)} | ${p50.toFixed(1)} | ${p99.toFixed(1)} |`,
+    );
+  }
+  await db.drop();
+} finally {
+  for (const child of running.reverse()) await child.stop();
+  for (const place of places) await place.remove();
+}
+
+/** Changes fresh transfers for some seconds. Times in ms. */
+async function measure(db, clientId) {
+  const transfers = [];
+  await atOnce(CONNECTIONS, Array(seconds * 2_000).fill(0), async () => {
+    transfers.push((await makeTransfer(db, clientId)).id);
+  });
+  const handover = { claims: true, committed() {} };
+  const times = [];
+  const start = performance.now();
+  await Promise.all(
+    Array.from({ length: CONNECTIONS }, async () => {
+      while (performance.now() - start < seconds * 1_000) {
+        const transferId = transfers.pop();
+        if (!transferId) throw new Error('too few transfers were made');
+        const before = performance.now();
+        await changeStatus(db, handover, { transferId, to: 'PROCESSING', reason: null });
+        times.push(performance.now() - before);
+      }
+    }),
+  );
+  times.sort((a, b) => a - b);
+  const rate = (times.length * 1_000) / (performance.now() - start);
+  return { rate, p50: times[times.length >> 1], p99: times[Math.floor(times.length * 0.99)] };
+}

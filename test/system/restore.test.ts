@@ -1,0 +1,173 @@
+import { execFileSync } from 'node:child_process';
+import { realpathSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { must } from '../support/caller.js';
+import { runCli } from '../support/cli.js';
+import { readDelivered } from '../support/delivered.js';
+import { makeTransfers } from '../support/load.js';
+import { makeLocalDir } from '../support/local-dir.js';
+import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
+import { type ServiceProcess, startService } from '../support/service-process.js';
+import { SECRET } from '../support/transfers.js';
+import { waitFor } from '../support/wait-for.js';
+
+// The data folders of the embedded stack are copied while it is stopped, and put back later: one of the two stores goes back
+// in time, the other stays. One LOCAL_DIR all the way: what a test leaves, the next finds.
+
+const place = makeLocalDir();
+/** As many as a ladder may have, so that nothing is exhausted before the end. */
+const DELIVERY_RETRY_DELAYS = ['0s', ...Array<string>(49).fill('4s')].join(',');
+/** Transfers whose deliveries the receiver takes; it refuses the others with 503. */
+const well = new Set<string>();
+let service: ServiceProcess;
+let receiver: RawReceiver;
+let asking: string;
+
+beforeAll(async () => {
+  receiver = await startRawReceiver((socket, number) => {
+    const { transferId } = readDelivered(receiver.requests[number - 1] ?? '', SECRET);
+    socket.write(`HTTP/1.1 ${well.has(transferId) ? 204 : 503} x\r\ncontent-length: 0\r\n\r\n`);
+  });
+  await start();
+  await must(service.client('POST', '/webhook-endpoints', { url: receiver.url, secret: SECRET }));
+}, 400_000);
+
+afterAll(async () => {
+  await receiver?.close();
+  await service?.stop();
+  await place.remove();
+}, 60_000);
+
+const start = async () => {
+  service = await startService(place.path, { DELIVERY_RETRY_DELAYS });
+};
+
+interface Row {
+  id: string;
+  eventId: string;
+  status: string;
+  attempts: number;
+}
+
+/** The delivery of a transfer's event, as its row is. */
+async function rowOf(transferId: string): Promise<Row | undefined> {
+  const client = new pg.Client({ connectionString: service.sandbox.database_url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<Row>(
+      `select d.id, d.event_id as "eventId", d.status::text, d.attempt_count as attempts
+         from deliveries d join events v on v.id = d.event_id where v.transfer_id = $1`,
+      [transferId],
+    );
+    return rows[0];
+  } finally {
+    await client.end();
+  }
+}
+
+/** Changes a new transfer, whose delivery is refused until the transfer is `well`. */
+async function refuseOne(): Promise<string> {
+  const [id] = await makeTransfers(service.client, 1);
+  await must(service.client('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' }));
+  return id!;
+}
+
+const attempted = (transferId: string, times: number) =>
+  waitFor(`attempt ${times}`, async () => {
+    const row = await rowOf(transferId);
+    return row && row.attempts >= times && row;
+  });
+
+async function cli<T>(...args: string[]): Promise<T> {
+  const { code, stdout, stderr } = await runCli([...args, '--json'], { LOCAL_DIR: place.path });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(stdout) as T;
+}
+
+const folderOf = (part: 'postgres' | 'temporal') => realpathSync(join(place.path, part));
+const copyOf = (part: 'postgres' | 'temporal') => `${folderOf(part)}.copy`;
+
+/** With owners and modes: Postgres refuses a folder that is not its own. */
+function copy(from: string, to: string): void {
+  rmSync(to, { recursive: true, force: true });
+  execFileSync('cp', ['-a', from, to]);
+}
+
+test('Postgres restored under a newer Temporal: deliveries go on from their rows, and lost events are named', async () => {
+  asking = await refuseOne();
+  const delivered = await refuseOne();
+  await attempted(asking, 2);
+  await attempted(delivered, 2);
+  await service.stop();
+  for (const part of ['postgres', 'temporal'] as const) copy(folderOf(part), copyOf(part));
+
+  await start();
+  const restoredTo = new Date().toISOString();
+  const before = (await rowOf(asking))!.attempts;
+  const lost = await refuseOne();
+  well.add(delivered);
+  await waitFor('the delivery', async () => (await rowOf(delivered))?.status === 'succeeded');
+  const { eventId, id: lostId } = await attempted(lost, 2);
+  await attempted(asking, before + 3);
+  await service.stop();
+  copy(copyOf('postgres'), folderOf('postgres'));
+
+  const received = receiver.requests.length;
+  await start();
+  const started = performance.now();
+  const after = (await rowOf(asking))!.attempts;
+  // It asks for an attempt that the row is far from.
+  await attempted(asking, after + 2);
+  expect(performance.now() - started).toBeLessThan(30_000);
+  const lines = await waitFor('the log to name the lost event', () => {
+    const found = service.said.filter((line) => line.includes(eventId));
+    return found.length > 0 && found;
+  });
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { event_id: eventId, delivery_id: lostId, msg: expect.stringContaining('the delivery is gone') },
+  ]);
+  expect(await cli('deliveries', 'lost', '--since', restoredTo)).toMatchObject([
+    { event_id: eventId, transfer_id: lost },
+  ]);
+
+  // Its workflow has ended in the time that was lost: nobody asks, until somebody starts it again.
+  expect(await rowOf(delivered)).toMatchObject({ status: 'pending' });
+  const { started: count } = await cli<{ started: number }>('deliveries', 'reconcile');
+  expect(count).toBe(1);
+  await waitFor('the delivery again', async () => (await rowOf(delivered))?.status === 'succeeded');
+  const again = receiver.requests.slice(received).map((raw) => readDelivered(raw, SECRET).transferId);
+  expect(again.filter((id) => id === delivered)).toHaveLength(1);
+}, 400_000);
+
+test('Temporal restored under a newer Postgres: what was delivered is not sent again, the rest goes on', async () => {
+  const begun = await refuseOne();
+  const { attempts } = await attempted(begun, 3);
+  const before = (await rowOf(asking))!.attempts;
+  await service.stop();
+  copy(copyOf('temporal'), folderOf('temporal'));
+
+  const received = receiver.requests.length;
+  await start();
+  await attempted(asking, before + 2);
+  // Temporal does not know this one any more.
+  await cli('deliveries', 'reconcile');
+  await attempted(begun, attempts + 2);
+  const { status, attempts: numbered } = (await rowOf(asking))!;
+  expect(status).toBe('pending');
+  const arrived = receiver.requests.slice(received).map((raw) => readDelivered(raw, SECRET).transferId);
+  expect(arrived.every((id) => id === asking || id === begun)).toBe(true);
+  expect(arrived.filter((id) => id === asking).length).toBeGreaterThanOrEqual(numbered - before);
+  well.add(begun);
+  await waitFor('the delivery', async () => (await rowOf(begun))?.status === 'succeeded');
+}, 400_000);
+
+test('Temporal emptied under Postgres: reconcile starts what is pending, and it is delivered', async () => {
+  await service.stop();
+  rmSync(folderOf('temporal'), { recursive: true });
+  await start();
+  well.add(asking);
+  expect(await cli('deliveries', 'reconcile')).toEqual({ started: 1, running: 0, refused: [] });
+  await waitFor('the delivery', async () => (await rowOf(asking))?.status === 'succeeded');
+}, 400_000);
