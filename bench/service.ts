@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../src/local/free-port.js';
@@ -13,6 +14,8 @@ export interface ServiceOptions {
   /** A folder for V8's CPU profiles. */
   profile: string | undefined;
   env?: Readonly<Record<string, string>>;
+  /** Folder of another built version of this project, to be measured instead. */
+  folder?: string | undefined;
 }
 
 /** The service's own processes. */
@@ -39,7 +42,9 @@ export async function startService(stack: Stack, options: ServiceOptions): Promi
   const profiled = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : [];
   const collectible = ['--expose-gc', '--import', new URL('collect-garbage.js', import.meta.url).href];
   const processes = (options.roles ? ['api', 'worker'] : ['start']).map((role) => {
-    const cli = fileURLToPath(new URL('../src/cli.js', import.meta.url));
+    const cli = options.folder
+      ? join(options.folder, 'dist/src/cli.js')
+      : fileURLToPath(new URL('../src/cli.js', import.meta.url));
     const child = spawn(process.execPath, [...profiled, ...collectible, cli, role], {
       env,
       // Out of reach of Ctrl-C: the bench ends it.
@@ -80,7 +85,7 @@ async function end(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-async function getToken(baseUrl: string, client: Stack['operator']): Promise<string> {
+export async function getToken(baseUrl: string, client: Stack['operator']): Promise<string> {
   const response = await fetch(`${baseUrl}/oauth/token`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import pg from 'pg';
-import { createClient } from '../src/auth/clients.js';
+import { createClient, type NewClient } from '../src/auth/clients.js';
 import { openDatabase } from '../src/database/database.js';
 import { MasterKeys } from '../src/database/encryption.js';
 import { migrate } from '../src/database/migrate.js';
@@ -60,10 +60,12 @@ async function prepare(servers: Servers): Promise<Stack> {
   };
 }
 
-async function makeOperator(url: Secret): Promise<Stack['operator']> {
+const makeOperator = (url: Secret) => makeClient(url, { name: 'Operator', scopes: ['operator'] });
+
+/** A client of the service, with its credentials. */
+export async function makeClient(url: Secret, wanted: NewClient): Promise<Stack['operator']> {
   const database = openDatabase({ url, poolSize: 2 });
   try {
-    const wanted = { name: 'Operator', scopes: ['operator'] };
     const { client, clientSecret } = await createClient(database, 'cli:bench', wanted);
     return { client_id: client.id, client_secret: clientSecret.reveal() };
   } finally {

@@ -25,17 +25,27 @@ export async function makeTenants(
     [clients.map(({ id }) => id)],
   );
   const endpoints = clients.flatMap((client) => client.endpoints.map((id) => ({ id, clientId: client.id })));
+  await insertEndpoints(
+    { database, masterKeys },
+    endpoints.map((endpoint) => ({ ...endpoint, url: `${receiver}/${endpoint.id}` })),
+  );
+  return { clients, endpointsEach };
+}
+
+export async function insertEndpoints(
+  { database, masterKeys }: Pick<Stack, 'database' | 'masterKeys'>,
+  endpoints: readonly { id: string; clientId: string; url: string }[],
+): Promise<void> {
   await database.query(
     `insert into webhook_endpoints (id, client_id, url, secret_envelope)
      select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])`,
     [
       endpoints.map(({ id }) => id),
       endpoints.map(({ clientId }) => clientId),
-      endpoints.map(({ id }) => `${receiver}/${id}`),
+      endpoints.map(({ url }) => url),
       endpoints.map(({ id }) => masterKeys.seal(SECRET, id)),
     ],
   );
-  return { clients, endpointsEach };
 }
 
 /** Transfers in CREATED, spread over the clients in turn. */

@@ -1,0 +1,52 @@
+import { connect, type Socket } from 'node:net';
+import { answerQuestions } from '../questions.js';
+
+// A client that holds connections: it sends requests and reads no answer, sends half a head, or sends nothing.
+
+export interface HeldConnections {
+  baseUrl: string;
+  token: string;
+  /** Connections whose answers are not read. */
+  unread: number;
+  /** Connections with half a head, and as many with nothing. */
+  others: number;
+}
+
+export type HolderQuestion = { hold: HeldConnections } | { release: true };
+
+const REQUESTS_EACH = 40;
+const held = new Set<Socket>();
+let wanted: HeldConnections | undefined;
+
+function open(baseUrl: string, bytes: (host: string) => string): void {
+  const { host, hostname, port } = new URL(baseUrl);
+  const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(bytes(host)));
+  socket.pause();
+  socket.on('error', () => socket.destroy());
+  socket.on('close', () => {
+    held.delete(socket);
+    // Whom the service cuts off comes back.
+    setTimeout(() => wanted && open(baseUrl, bytes), 1_000).unref();
+  });
+  held.add(socket);
+}
+
+answerQuestions((question: HolderQuestion): { held: number } => {
+  const count = held.size;
+  if ('hold' in question) {
+    wanted = question.hold;
+    const { baseUrl, token, unread, others } = wanted;
+    const half = (host: string) => `GET /transfers HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n`;
+    for (let i = 0; i < unread; i++) {
+      open(baseUrl, (host) => `GET /openapi.json HTTP/1.1\r\nHost: ${host}\r\n\r\n`.repeat(REQUESTS_EACH));
+    }
+    for (let i = 0; i < others; i++) {
+      open(baseUrl, half);
+      open(baseUrl, () => '');
+    }
+  } else {
+    wanted = undefined;
+    for (const socket of held) socket.destroy();
+  }
+  return { held: count };
+});

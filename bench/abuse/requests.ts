@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto';
+import { Agent, request } from 'node:http';
+
+/** A request to the API. */
+export interface Asked {
+  method: 'GET' | 'POST';
+  path: string;
+  body?: string;
+  /** With an `Idempotency-Key` that is new each time. */
+  keyed?: boolean;
+}
+
+export interface Answered {
+  /** 0: none came within the time limit, or the connection broke. */
+  status: number;
+  /** Of the body. */
+  bytes: number;
+}
+
+export interface Target {
+  baseUrl: string;
+  token: string;
+  /** Keep connections and use them again. */
+  keepAlive: boolean;
+}
+
+/** What a client of the API waits for an answer, ms. */
+export const PATIENCE = 10_000;
+
+/** Asks the API, over as many connections as it takes. */
+export function asker({ baseUrl, token, keepAlive }: Target): (asked: Asked) => Promise<Answered> {
+  const agent = new Agent({ keepAlive, maxSockets: 100 });
+  return ({ method, path, body, keyed }) =>
+    new Promise((resolve) => {
+      let bytes = 0;
+      const headers = {
+        authorization: `Bearer ${token}`,
+        ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+        ...(keyed && { 'idempotency-key': randomUUID() }),
+      };
+      const asking = request(`${baseUrl}${path}`, { method, agent, headers }, (response) => {
+        response.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+        });
+        response.on('end', () => end(response.statusCode ?? 0));
+        response.on('error', () => end(0));
+      });
+      const timer = setTimeout(() => end(0), PATIENCE);
+      const end = (status: number) => {
+        clearTimeout(timer);
+        if (status === 0) asking.destroy();
+        resolve({ status, bytes });
+      };
+      asking.on('error', () => end(0));
+      asking.end(body);
+    });
+}

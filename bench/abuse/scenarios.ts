@@ -1,0 +1,147 @@
+import { freeze } from '../../test/support/freeze.js';
+import { startHelper } from '../helper.js';
+import { fillPast } from '../past.js';
+import type { Stack } from '../stack.js';
+import type { AttackLoad, AttackResult } from './attacker.js';
+import type { Trial } from './compare.js';
+import { beginFlood, victimOfDeliveries } from './deliveries.js';
+import type { HolderQuestion } from './holder.js';
+import type { Asked } from './requests.js';
+import { type AbuseSite, attack, makeTenant, type Tenant } from './site.js';
+import type { VictimLoad, VictimResult } from './victim.js';
+
+export type Scenario = (site: AbuseSite) => Promise<Trial>;
+
+/** Requests a second: below the limit of 100 for a client. */
+const ATTACK_RATE = 60;
+const VICTIM_RATE = 20;
+const NOBODY = 'http://127.0.0.1:1/';
+const NO_ANSWER: AttackResult = { answers: {}, largestBytes: 0 };
+
+/** A client whose attempts' bodies are as large as they may be reads its deliveries. */
+async function attempts(site: AbuseSite): Promise<Trial> {
+  const attacker = await makeTenant(site, NOBODY);
+  const deliveries = await fillDeliveries(site, attacker, 300);
+  await fillAttempts(site.stack, deliveries.slice(0, 1), 2_000);
+  await fillAttempts(site.stack, deliveries.slice(1, 101), 20);
+  const asked: Asked[] = [
+    { method: 'GET', path: `/deliveries/${deliveries[0]}` },
+    { method: 'GET', path: `/deliveries/${deliveries[0]}/attempts` },
+    { method: 'GET', path: `/webhook-endpoints/${attacker.endpointId}/deliveries?limit=100` },
+    ...deliveries.slice(0, 5).map((id): Asked => ({ method: 'POST', path: `/deliveries/${id}/retry`, keyed: true })),
+  ];
+  return trial(site, 'reads of huge attempts', { ...load(site, attacker, asked), rate: 10, atOnce: 4 });
+}
+
+/** Requests that are refused, and cost much. */
+async function requests(site: AbuseSite): Promise<Trial> {
+  const attacker = await makeTenant(site, NOBODY);
+  const fields = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [i.toString(36), 0]));
+  const transfer = { amount: { value: 1, currency: 'EUR' }, destination: { name: 'A', account: 'B' } };
+  const asked: Asked[] = [
+    { method: 'GET', path: `/transfers?${Array(1_850).fill('limit=').join('&')}` },
+    { method: 'POST', path: '/transfers', body: JSON.stringify({ ...transfer, metadata: fields(7_000) }) },
+    { method: 'POST', path: '/transfers', body: JSON.stringify(fields(7_300)) },
+  ];
+  return trial(site, 'refused requests', { ...load(site, attacker, asked), rate: ATTACK_RATE, atOnce: 60 });
+}
+
+/** Receivers whose answers never end. */
+async function receivers(site: AbuseSite): Promise<Trial> {
+  return {
+    name: 'receivers that flood',
+    victim: await victimOfDeliveries(site, VICTIM_RATE),
+    begin: () => beginFlood(site),
+  };
+}
+
+/** Keyed retries while Temporal accepts calls and answers none. */
+async function retries(site: AbuseSite): Promise<Trial> {
+  const attacker = await makeTenant(site, NOBODY);
+  const deliveries = await fillDeliveries(site, attacker, 600);
+  const asked = deliveries.map((id): Asked => ({ method: 'POST', path: `/deliveries/${id}/retry`, keyed: true }));
+  const name = 'keyed retries while Temporal hangs';
+  const { victim, begin } = await trial(site, name, { ...load(site, attacker, asked), rate: ATTACK_RATE, atOnce: 60 });
+  return {
+    name,
+    victim,
+    async begin() {
+      const thaw = freeze(site.stack.servers.parts.temporal ?? 0);
+      const end = await begin();
+      return async () => {
+        thaw();
+        return end();
+      };
+    },
+  };
+}
+
+/** Clients that hold their connections. */
+async function connections(site: AbuseSite): Promise<Trial> {
+  const attacker = await makeTenant(site, NOBODY);
+  const { baseUrl } = site.service;
+  return {
+    name: 'connections that are held',
+    // Who has a connection keeps it: the victim needs a new one each time.
+    victim: await victimOfRequests(site, false),
+    async begin() {
+      const holder = await startHelper('./abuse/holder.js');
+      const ask = (question: HolderQuestion) => holder.ask<{ held: number }>(question);
+      await ask({ hold: { baseUrl, token: attacker.token, unread: 50, others: 400 } });
+      return async () => {
+        const { held } = await ask({ release: true });
+        holder.end();
+        return { ...NO_ANSWER, answers: { held } };
+      };
+    },
+  };
+}
+
+export const SCENARIOS = { attempts, requests, receivers, retries, connections } satisfies Record<string, Scenario>;
+
+async function trial(site: AbuseSite, name: string, attackLoad: AttackLoad): Promise<Trial> {
+  return { name, victim: await victimOfRequests(site, true), begin: () => attack(attackLoad) };
+}
+
+const load = ({ service }: AbuseSite, { token }: Tenant, asked: Asked[]) => ({
+  target: { baseUrl: service.baseUrl, token, keepAlive: true },
+  asked,
+});
+
+async function victimOfRequests(site: AbuseSite, keepAlive: boolean): Promise<() => Promise<VictimResult>> {
+  const { token } = await makeTenant(site, NOBODY);
+  const wanted: VictimLoad = {
+    target: { baseUrl: site.service.baseUrl, token, keepAlive },
+    asked: { method: 'GET', path: '/transfers?limit=10' },
+    rate: VICTIM_RATE,
+    seconds: site.seconds,
+  };
+  return async () => {
+    const helper = await startHelper('./abuse/victim.js');
+    const result = await helper.ask<VictimResult>(wanted);
+    helper.end();
+    return result;
+  };
+}
+
+/** Deliveries that ended, with one attempt each. */
+async function fillDeliveries({ stack }: AbuseSite, { id, endpointId }: Tenant, count: number): Promise<string[]> {
+  const tenants = { clients: [{ id, endpoints: [endpointId] }], endpointsEach: 1 };
+  await fillPast(stack, tenants, count, () => undefined);
+  const { rows } = await stack.database.query<{ id: string }>(
+    'select id from deliveries where client_id = $1 order by id desc',
+    [id],
+  );
+  return rows.map((row) => row.id);
+}
+
+/** Each has so many attempts then, with bodies that JSON makes six times as large. */
+async function fillAttempts({ database }: Stack, deliveries: readonly string[], count: number): Promise<void> {
+  await database.query(
+    `insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status, response_body)
+     select id, number, 'manual', 'http://127.0.0.1/in', '2026-11-21T10:00:00.123Z', now(), 3, 204, repeat(e'\\x01', 4096)
+       from unnest($1::uuid[]) id, generate_series(2, $2::int) number`,
+    [deliveries, count],
+  );
+  await database.query('update deliveries set attempt_count = $2 where id = any($1::uuid[])', [deliveries, count]);
+}

@@ -1,0 +1,38 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { now } from '../clock.js';
+import { answerQuestions } from '../questions.js';
+import { type Asked, asker, type Target } from './requests.js';
+
+// A client that only wants its work done: asks at a steady rate, whether the answers come or not.
+
+export interface VictimLoad {
+  target: Target;
+  asked: Asked;
+  /** Requests a second. */
+  rate: number;
+  seconds: number;
+}
+
+export interface VictimResult {
+  /** ms from the time a request was due to the end of its answer; one that failed counts with the time that it took. */
+  delays: number[];
+  failed: number;
+}
+
+async function run({ target, asked, rate, seconds }: VictimLoad): Promise<VictimResult> {
+  const ask = asker(target);
+  const delays: number[] = [];
+  let failed = 0;
+  const startedAt = now();
+  const one = async (index: number): Promise<void> => {
+    const dueAt = startedAt + (index * 1_000) / rate;
+    await sleep(Math.max(0, dueAt - now()));
+    const { status } = await ask(asked);
+    delays.push(now() - dueAt);
+    if (status !== 200) failed++;
+  };
+  await Promise.all(Array.from({ length: rate * seconds }, (_, index) => one(index)));
+  return { delays, failed };
+}
+
+answerQuestions(run);
