@@ -4,9 +4,10 @@ import { failpoint } from '../src/failpoints.js';
 import { readRecoveredStarts } from '../src/outbox/read-starts.js';
 import { startDeliverEvent } from '../src/temporal/start-deliver-event.js';
 import { putBack } from '../src/webhooks/recover.js';
+import { countRunning, endRecover } from '../src/webhooks/recovers.js';
 import type { RecoverActivities } from '../workflows/recover-endpoint.js';
 
-/** A batch a second: beside them the fresh events of everybody go on. */
+/** Of all recovers of a client, a second: beside them the fresh events of everybody go on. */
 const BATCH = 20;
 
 export interface RecoverDependencies {
@@ -18,15 +19,18 @@ export interface RecoverDependencies {
 export function createRecoverActivities(dependencies: RecoverDependencies): RecoverActivities {
   const { database, temporal, retryDelays } = dependencies;
   return {
-    async recoverBatch({ clientId, webhookId, since, until, after }) {
+    async recoverBatch({ recoverId, clientId, webhookId, since, until, after }) {
       const connected = temporal();
       if (!connected) throw new Error('Temporal is away');
-      const ids = await putBack(database, { clientId, endpointId: webhookId, since, until }, after, BATCH);
+      const limit = Math.floor(BATCH / (await countRunning(database, clientId)));
+      const ids = await putBack(database, { clientId, endpointId: webhookId, since, until }, after, limit);
       failpoint('after-put-back');
       for (const start of await readRecoveredStarts(database, ids, retryDelays)) {
         await startDeliverEvent(connected.client, start, { eager: false, reuse: 'restart' });
       }
-      return { recovered: ids.length, after: ids.length < BATCH ? null : (ids.at(-1) ?? null) };
+      const isLast = ids.length < limit;
+      if (isLast && recoverId !== undefined) await endRecover(database, recoverId);
+      return { recovered: ids.length, after: isLast ? null : (ids.at(-1) ?? null) };
     },
   };
 }

@@ -4,6 +4,7 @@ import type { Handle } from '../src/database/database.js';
 import { failpoint } from '../src/failpoints.js';
 import { firstKept, removeExpiredEvents } from '../src/retention/expired-events.js';
 import { removeExpiredKeys } from '../src/retention/expired-keys.js';
+import { removeExpiredLimits } from '../src/retention/expired-limits.js';
 import type { Log } from '../src/telemetry/log.js';
 import type { RemoveExpiredActivities } from '../workflows/remove-expired.js';
 
@@ -39,10 +40,11 @@ export function createRemoveExpiredActivities(dependencies: RemoveExpiredDepende
         const batch = await removeExpiredEvents(database, { before, after, limit: BATCH });
         failpoint('after-removed');
         const removedKeys = await removeExpiredKeys(database, KEYS);
+        const removedLimits = await removeExpiredLimits(database, KEYS);
         removed += batch.removed;
         keys += removedKeys;
         after = batch.after ?? after;
-        more = batch.after !== null || removedKeys === KEYS;
+        more = batch.after !== null || removedKeys === KEYS || removedLimits >= KEYS;
         heartbeat(removed);
         await sleep(Math.max(REST, performance.now() - since));
       }

@@ -15,6 +15,11 @@ export type Failpoint =
   | 'before-mark'
   | 'after-mark'
   | 'after-signal'
+  | 'after-reserved'
+  | 'after-admitted'
+  | 'after-asked'
+  | 'before-kept'
+  | 'after-kept'
   | 'after-put-back'
   | 'after-removed';
 

@@ -26,6 +26,8 @@ export type RefusalCode =
   | 'endpoint_not_active'
   | 'disabled_by_operator'
   | 'recover_in_progress'
+  | 'retry_limit_reached'
+  | 'recover_limit_reached'
   | 'idempotency_key_reused'
   | 'idempotency_key_in_use'
   | 'internal_error'
@@ -37,13 +39,16 @@ export type RefusalCode =
  */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
+  /** Seconds after which it is worth asking again; undefined: not known. */
+  readonly retryAfter: number | undefined;
 
   constructor(
     readonly code: RefusalCode,
     detail: string,
     readonly mistakes: readonly Mistake[] = [],
-    options?: ErrorOptions,
+    { retryAfter, ...options }: ErrorOptions & { retryAfter?: number } = {},
   ) {
     super(detail, options);
+    this.retryAfter = retryAfter;
   }
 }

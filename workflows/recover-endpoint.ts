@@ -1,6 +1,8 @@
 import { proxyActivities, setCurrentDetails, sleep } from '@temporalio/workflow';
 
 export interface RecoverEndpointInput {
+  /** Its row in Postgres; undefined: it was started by a release that had none. */
+  recoverId?: string;
   clientId: string;
   webhookId: string;
   host: string;
@@ -11,7 +13,7 @@ export interface RecoverEndpointInput {
   count: number;
 }
 
-export interface RecoverBatchRequest extends Pick<RecoverEndpointInput, 'clientId' | 'webhookId' | 'since' | 'until'> {
+export interface RecoverBatchRequest extends Omit<RecoverEndpointInput, 'host' | 'count'> {
   /** The last delivery of the batch before. */
   after: string | null;
 }

@@ -29,8 +29,9 @@ export interface Deed {
   details?: Prisma.InputJsonObject;
 }
 
-/** Writes one entry. `tx` is the transaction of the deed, so that there are both or neither. */
-export async function recordDeed(tx: Handle, { actor, action, target, details = {} }: Deed): Promise<void> {
+/** Writes one entry. `tx` is the transaction of the deed, so that there are both or neither. @returns the entry's id */
+export async function recordDeed(tx: Handle, { actor, action, target, details = {} }: Deed): Promise<string> {
   const id = newId();
   await tx.prisma.auditEntry.create({ data: { id, at: new Date(timeOf(id)), actor, action, target, details } });
+  return id;
 }

@@ -4,12 +4,7 @@ import type { Handle } from '../database/database.js';
 import { DeliveryStatus } from '../database/generated/enums.js';
 import { presentDelivery, presentDeliveryWithAttempts } from '../http/presenters/delivery.js';
 import { listDeliveriesForOperator } from '../webhooks/list-for-operator.js';
-import {
-  type DeliveryRecord,
-  getDeliveryForOperator,
-  getDeliveryWithAttempts,
-  SHOWN_ATTEMPTS,
-} from '../webhooks/read-deliveries.js';
+import { type DeliveryRecord, getDeliveryWithAttempts, SHOWN_ATTEMPTS } from '../webhooks/read-deliveries.js';
 import { eventIdsOfTransfer } from '../webhooks/read-events.js';
 import { idOf, oneOf, parseLimit, parseSince } from './arguments.js';
 import { answers } from './command.js';
@@ -72,10 +67,9 @@ export function addDeliveries(program: Command): void {
       .description('make one attempt now, whether it sleeps or has ended'),
     async (id: string) => {
       await withDatabase(async (database, environment) => {
-        const delivery = await getDeliveryForOperator(database, id);
         // Loaded here: it is most of the start of a command, and only this one needs it.
         const { retryFromOutside } = await import('../outbox/retry-from-outside.js');
-        await retryFromOutside(database, environment, personHere(), delivery);
+        await retryFromOutside(database, environment, personHere(), id);
       });
       return { json: { id, retried: true }, text: `delivery ${id} is attempted now` };
     },

@@ -38,6 +38,7 @@ export function problemAnswer(refusal: Refusal, where: { baseUrl: string; path: 
       'Content-Type': 'application/problem+json',
       ...(status === 503 && { 'Retry-After': '2' }),
       ...(refusal.code === 'idempotency_key_in_use' && { 'Retry-After': '1' }),
+      ...(refusal.retryAfter !== undefined && { 'Retry-After': String(refusal.retryAfter) }),
       ...(refusal.code === 'network_not_allowed' && { 'WWW-Authenticate': WRONG_PLACE }),
     },
     body: toProblem(refusal, where),

@@ -3,6 +3,7 @@ import type { MasterKeys } from '../database/encryption.js';
 import { isId } from '../ids.js';
 import { Refusal } from '../refusal.js';
 import { problemAnswer, send, writeAnswer } from './answer.js';
+import { answerInSteps, answerUnkeyed, type TwoStepWork } from './answer-in-steps.js';
 import { readBody } from './body.js';
 import { answerOnce, hashRequest, readIdempotencyKey, unlessReused } from './idempotency.js';
 import type { Route } from './route.js';
@@ -24,15 +25,21 @@ export function dispatch(route: Route, { database, masterKeys, baseUrl }: Dispat
     const search = new URLSearchParams(ctx.querystring);
     const accept = () => route.accept({ caller, params, path: ctx.path, search, bytes });
     if (key === undefined) {
-      send(ctx, writeAnswer(await accept()(database)));
+      const work = accept();
+      send(ctx, isTwoStep(work) ? await answerUnkeyed(database, work) : writeAnswer(await work(database)));
       return;
     }
     const keyed = { clientId: caller.clientId, key, hashes: hashRequest(masterKeys, ctx.method, ctx.path, bytes) };
     const work = await unlessReused(database, keyed, accept);
     const refused = (refusal: Refusal) => problemAnswer(refusal, { baseUrl, path: ctx.path, requestId });
-    send(ctx, await answerOnce(database, keyed, work, refused));
+    const answered = isTwoStep(work)
+      ? answerInSteps(database, keyed, work, refused)
+      : answerOnce(database, keyed, work, refused);
+    send(ctx, await answered);
   };
 }
+
+const isTwoStep = (work: ReturnType<Route['accept']>): work is TwoStepWork => typeof work !== 'function';
 
 /** In lower case, as ids are written everywhere else (RFC 9562 §4 takes either). @throws Refusal not_found */
 function readIds(params: Record<string, string>): Record<string, string> {

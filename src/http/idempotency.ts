@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Database, Handle } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
+import type { IdempotencyKey } from '../database/generated/client.js';
 import { Refusal } from '../refusal.js';
 import { type Answer, type WrittenAnswer, writeAnswer } from './answer.js';
 
@@ -60,28 +61,35 @@ export function answerOnce(
   refused: (refusal: Refusal) => Answer,
 ): Promise<WrittenAnswer> {
   return database.transaction(async (tx) => {
-    const [lock] = await tx.query<{ taken: boolean }>(TRY_LOCK, [clientId, key]);
-    if (!lock?.taken) throw new Refusal('idempotency_key_in_use', 'The first request with this key is still running.');
-    const kept = await readKept(tx, { clientId, key, hashes });
-    if (kept) {
-      const headers = { ...(kept.headers as Record<string, string>), 'Idempotency-Replayed': 'true' };
-      return { status: kept.status, headers, text: kept.body };
-    }
+    const request = { clientId, key, hashes };
+    await lockKey(tx, request);
+    const kept = await readKept(tx, request);
+    if (kept) return replay(kept);
     const answer = writeAnswer(await work(tx).catch((error: unknown) => refused(keptRefusal(error))));
-    const row = {
-      requestHash: hashes[0],
-      status: answer.status,
-      headers: answer.headers,
-      body: answer.text,
-      createdAt: new Date(),
-    };
-    await tx.prisma.idempotencyKey.upsert({
-      where: { clientId_key: { clientId, key } },
-      create: { clientId, key, ...row },
-      update: row,
-    });
+    await keepAnswer(tx, request, answer);
     return answer;
   });
+}
+
+/** Keeps others with the same key out until `tx` ends. @throws Refusal idempotency_key_in_use */
+export async function lockKey(tx: Handle, { clientId, key }: KeyedRequest): Promise<void> {
+  const [lock] = await tx.query<{ taken: boolean }>(TRY_LOCK, [clientId, key]);
+  if (!lock?.taken) throw inUse();
+}
+
+export function inUse(): Refusal {
+  return new Refusal('idempotency_key_in_use', 'The first request with this key is still running.');
+}
+
+/** Keeps an answer, in place of what is there. */
+export async function keepAnswer(tx: Handle, { clientId, key, hashes }: KeyedRequest, answer: WrittenAnswer) {
+  const hash = Buffer.from(hashes[0]).toString('hex');
+  await tx.query(KEEP, [clientId, key, hash, answer.status, JSON.stringify(answer.headers), answer.text]);
+}
+
+/** A kept answer, as it leaves again. */
+export function replay({ status, headers, body }: Kept): WrittenAnswer {
+  return { status, headers: { ...(headers as Record<string, string>), 'Idempotency-Replayed': 'true' }, text: body };
 }
 
 /**
@@ -102,8 +110,10 @@ export async function unlessReused<Accepted>(
   }
 }
 
-/** The answer that is kept for a key. @throws Refusal idempotency_key_reused where it answered another request */
-async function readKept(db: Handle, { clientId, key, hashes }: KeyedRequest) {
+type Kept = Pick<IdempotencyKey, 'status' | 'headers' | 'body'>;
+
+/** The answer that is kept for a key, or its reservation. @throws Refusal idempotency_key_reused where it answered another request */
+export async function readKept(db: Handle, { clientId, key, hashes }: KeyedRequest) {
   const kept = await db.prisma.idempotencyKey.findFirst({
     where: { clientId, key, createdAt: { gt: new Date(Date.now() - 24 * 3_600_000) } },
   });
@@ -123,3 +133,10 @@ function keptRefusal(error: unknown): Refusal {
 }
 
 const TRY_LOCK = `select pg_try_advisory_xact_lock(hashtextextended('idempotency ' || $1::text || ' ' || $2::text, 0)) as taken`;
+
+const KEEP = `
+insert into idempotency_keys (client_id, key, request_hash, status, headers, body)
+values ($1::uuid, $2, decode($3, 'hex'), $4::int, $5::jsonb, $6)
+on conflict (client_id, key) do update set
+       request_hash = excluded.request_hash, status = excluded.status, headers = excluded.headers, body = excluded.body,
+       created_at = excluded.created_at, holder = null, plan = null, lease_until = null`;

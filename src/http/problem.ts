@@ -1,5 +1,7 @@
 import { isConflict, isUnreachable } from '../database/faults.js';
 import { type Mistake, Refusal, type RefusalCode } from '../refusal.js';
+import { RECOVERS_AN_HOUR } from '../webhooks/recovers.js';
+import { RETRIES_AN_HOUR } from '../webhooks/retry-limit.js';
 
 interface Kind {
   status: number;
@@ -27,7 +29,7 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
   recover_in_progress: kind(
     409,
     'Recover in progress',
-    'A recover of this endpoint is still under way; one at a time.',
+    'A recover of this endpoint is still under way, or two of other endpoints of this client are.',
   ),
   idempotency_key_in_use: kind(
     409,
@@ -62,6 +64,16 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
     'This key was used for another request in the last 24 hours.',
   ),
   rate_limited: kind(429, 'Too many requests', 'Wait for as long as `Retry-After` says.'),
+  retry_limit_reached: kind(
+    429,
+    'Retry limit reached',
+    `A delivery is retried by hand at most ${RETRIES_AN_HOUR} times in an hour; wait for as long as \`Retry-After\` says.`,
+  ),
+  recover_limit_reached: kind(
+    429,
+    'Recover limit reached',
+    `An endpoint is recovered at most ${RECOVERS_AN_HOUR} times in an hour; wait for as long as \`Retry-After\` says.`,
+  ),
   internal_error: kind(500, 'Internal error', 'A fault of the service; tell the operator the `request_id`.'),
   unavailable: kind(
     503,

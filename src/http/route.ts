@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Caller, Scope } from '../auth/caller.js';
-import type { Handle } from '../database/database.js';
+import type { Database, Handle } from '../database/database.js';
 import { Refusal, type RefusalCode } from '../refusal.js';
 import type { Answer } from './answer.js';
+import type { TwoStepWork } from './answer-in-steps.js';
 import { parseJson } from './json.js';
 import { bodyMistakes, queryMistakes } from './mistakes.js';
 
@@ -26,8 +27,8 @@ export interface Incoming<Path extends string, Query, Body> {
   db: Handle;
 }
 
-/** One operation of the API: what runs it and what documents it. */
-export interface Operation<Path extends string, Query extends z.ZodType, Body extends z.ZodType> {
+/** What documents an operation of the API, and checks its requests. */
+interface Declaration<Path extends string, Query extends z.ZodType, Body extends z.ZodType> {
   method: Method;
   /** As OpenAPI writes it: `/transfers/{id}`. */
   path: Path;
@@ -43,7 +44,20 @@ export interface Operation<Path extends string, Query extends z.ZodType, Body ex
   answer: { status: number; description: string; schema?: z.ZodType; headers?: Readonly<Record<string, string>> };
   /** Beyond those that every operation may meet. */
   refusals?: readonly RefusalCode[];
+}
+
+/** One operation of the API: what runs it and what documents it. */
+export interface Operation<Path extends string, Query extends z.ZodType, Body extends z.ZodType>
+  extends Declaration<Path, Query, Body> {
   handle(incoming: Incoming<Path, z.output<Query>, z.output<Body>>): Promise<Answer>;
+}
+
+/** An operation that asks Temporal: see TwoStepAction. */
+export interface TwoStepOperation<Path extends string, Query extends z.ZodType, Body extends z.ZodType, Plan>
+  extends Declaration<Path, Query, Body> {
+  /** @param earlier the plan of an earlier try of the same request; undefined: this is the first */
+  plan(incoming: Incoming<Path, z.output<Query>, z.output<Body>>, earlier: Plan | undefined): Promise<Plan>;
+  carryOut(database: Database, plan: Plan): Promise<Answer>;
 }
 
 /** What a request brings, unread. */
@@ -57,11 +71,11 @@ export interface Unread {
 }
 
 /** An operation with its types closed over. */
-export interface Route extends Omit<Operation<string, z.ZodType, z.ZodType>, 'handle' | 'query' | 'body'> {
+export interface Route extends Omit<Declaration<string, z.ZodType, z.ZodType>, 'query' | 'body'> {
   query: z.ZodType;
   body?: z.ZodType;
   /** Checks all of the request; what it returns does the work. @throws Refusal malformed_request | invalid_request | … */
-  accept(request: Unread): (db: Handle) => Promise<Answer>;
+  accept(request: Unread): ((db: Handle) => Promise<Answer>) | TwoStepWork;
 }
 
 const NOTHING = z.strictObject({});
@@ -72,19 +86,41 @@ export function route<
   Query extends z.ZodType = typeof NOTHING,
   Body extends z.ZodType = typeof NOTHING,
 >(operation: Operation<Path, Query, Body>): Route {
-  const { handle, query: querySchema, body: bodySchema, ...documented } = operation;
+  const { handle, ...declaration } = operation;
+  return checked(declaration, (incoming) => (db) => handle({ ...incoming, db }));
+}
+
+/** @param operation one that asks Temporal, declared once like any other */
+export function twoStepRoute<
+  const Path extends string,
+  Plan,
+  Query extends z.ZodType = typeof NOTHING,
+  Body extends z.ZodType = typeof NOTHING,
+>(operation: TwoStepOperation<Path, Query, Body, Plan>): Route {
+  const { plan, carryOut, ...declaration } = operation;
+  return checked(declaration, (incoming) => ({
+    // A kept plan is what `plan` of the same operation returned.
+    plan: (db, earlier) => plan({ ...incoming, db }, earlier as Plan | undefined),
+    carryOut: (database, planned) => carryOut(database, planned as Plan),
+  }));
+}
+
+function checked<const Path extends string, Query extends z.ZodType, Body extends z.ZodType>(
+  { query: querySchema, body: bodySchema, ...documented }: Declaration<Path, Query, Body>,
+  toWork: (incoming: Omit<Incoming<Path, z.output<Query>, z.output<Body>>, 'db'>) => ReturnType<Route['accept']>,
+): Route {
   const schemas = { query: querySchema ?? NOTHING, body: bodySchema ?? NOTHING };
   return {
     ...documented,
     query: schemas.query,
     ...(bodySchema && { body: bodySchema }),
     accept({ caller, params, path, search, bytes }) {
-      const readsBody = operation.method !== 'GET' && (bodySchema !== undefined || bytes.length > 0);
+      const readsBody = documented.method !== 'GET' && (bodySchema !== undefined || bytes.length > 0);
       const json = readsBody ? parseJson(bytes) : {};
       const query = readQuery(schemas.query, search) as z.output<Query>;
       const body = check(schemas.body, json) as z.output<Body>;
       const ids = params as Record<Parameters<Path>, string>;
-      return (db) => handle({ caller, params: ids, query, body, path, search, db });
+      return toWork({ caller, params: ids, query, body, path, search });
     },
   };
 }

@@ -122,6 +122,10 @@ async function killAsPlanned(service: Service, plan: readonly Kill[], say: (line
 /** Every receiver is well again: what was cancelled or exhausted must arrive too. */
 async function recoverAll(service: Service, since: string, faults: string[]): Promise<void> {
   await service.heal();
+  // The recovers at random may have used up the hour's.
+  await withDatabase(service.databaseUrl, (database) =>
+    database.query('delete from recovers where ended_at is not null'),
+  );
   for (const endpoint of service.endpoints) {
     await waitFor('the endpoint to be enabled', async () => (await setEnabled(endpoint, true)).status === 200);
     // Temporal tells a list later than it tells a start: one that runs may not be in what was counted.

@@ -10,6 +10,7 @@ import { Refusal } from '../../src/refusal.js';
 import { createLog } from '../../src/telemetry/log.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
+import { fakeSteering } from './steering.js';
 
 export interface Reply {
   status: number;
@@ -75,7 +76,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     masterKeys: new MasterKeys(config.masterKey),
     handover: { claims: false, committed: (event) => committed.push(event) },
     authority: tellingAuthority,
-    steering: { retry: async () => {}, recover: async () => 0 },
+    steering: fakeSteering(),
     metrics: createMetrics(),
     log: createLog('silent', 'test'),
     readiness: async () => ({ ready: true, checks: { postgres: 'ok', migrations: 'ok', temporal: 'ok' } }),

@@ -14,6 +14,8 @@ export async function makeItLongAgo(
     `update deliveries set attempting_until = now() - interval '1 second' where attempting_until is not null`,
     [],
   );
+  await database.query('update idempotency_keys set lease_until = now() where lease_until is not null', []);
+  await database.query('update recovers set starting_until = now() where ended_at is null', []);
   const running: string[] = [];
   for await (const { workflowId } of workflow.list({ query: "ExecutionStatus = 'Running'" })) running.push(workflowId);
   await atOnce(8, running, async (workflowId) => {

@@ -18,6 +18,7 @@ import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { masterKeys, outcome, refusedBy } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
+import { recoverNow, retryNow } from '../support/steering.js';
 import { followTime, startTimeSkipping } from '../support/time-skipping.js';
 import { waitFor } from '../support/wait-for.js';
 import { thisBuild } from '../support/workflow-builds.js';
@@ -124,7 +125,8 @@ const untilEnded = (workflowId: string) =>
 
 /** DELIVERY_RETRY_DELAYS as the steering process has it: another than what the workflows began with. */
 const steering = () => temporalSteering(() => env.client, [0, 1_000]);
-const retry = ({ clientId, deliveries }: CommittedEvent) => steering().retry(db, clientId, deliveries[0]!.deliveryId);
+const retry = ({ clientId, deliveries }: CommittedEvent) =>
+  retryNow(db, steering(), clientId, deliveries[0]!.deliveryId);
 
 /** The waits between the attempts are these; what is more is the time of the workflow's tasks, which nothing skips. */
 function expectWaits(event: CommittedEvent, waits: readonly number[]): void {
@@ -234,7 +236,7 @@ it('recover begins the ladder again, from its start, in a workflow of its own', 
   await env.sleep(A_LADDER);
   await untilEnded(event.eventId);
   const scope = { since: 0, until: Date.now() + HOUR };
-  expect(await steering().recover(db, event.clientId, endpointId, scope)).toBe(1);
+  expect(await recoverNow(db, steering(), event.clientId, endpointId, scope)).toBe(1);
   await untilAttempts(event, 9);
   await env.sleep(A_LADDER);
   await untilEnded(`recover-${deliveryId}-7`);

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { DeliveryStatus } from '../../database/generated/enums.js';
-import { Refusal } from '../../refusal.js';
 import { getEndpoint } from '../../webhooks/endpoints.js';
 import { listAttempts } from '../../webhooks/read-attempts.js';
 import {
@@ -9,6 +8,8 @@ import {
   listDeliveries,
   SHOWN_ATTEMPTS,
 } from '../../webhooks/read-deliveries.js';
+import type { PlannedRecover } from '../../webhooks/recovers.js';
+import type { PlannedRetry } from '../../webhooks/steering.js';
 import { numberCursor } from '../cursor.js';
 import type { AppDependencies } from '../dependencies.js';
 import { answerPage, answerPageBy, pageOf, paging, pagingBy } from '../paging.js';
@@ -21,7 +22,7 @@ import {
   presentDeliveryWithAttempts,
 } from '../presenters/delivery.js';
 import { pageView } from '../presenters/page.js';
-import { route } from '../route.js';
+import { route, twoStepRoute } from '../route.js';
 import { recovered, recoverRequest } from '../schemas/recover.js';
 
 export const deliveries = pageView('DeliveryPage', deliveryView);
@@ -79,42 +80,42 @@ export function deliveryRoutes({ config, steering }: AppDependencies) {
         return answerPageBy(cursorAfter, rows, query.limit, presentAttempt, { ...request, baseUrl: config.baseUrl });
       },
     }),
-    route({
+    twoStepRoute({
       method: 'POST',
       path: '/deliveries/{id}/retry',
       operationId: 'retryDelivery',
       tag,
       summary: 'Retry a delivery now',
       description:
-        'Wakes one that waits for its next attempt, which uses that attempt up; makes one new attempt at one that has ended.',
+        'Wakes one that waits for its next attempt, which uses that attempt up; makes one new attempt at one that has ended. At most 10 times an hour for a delivery.',
       scope: 'webhooks:write',
       answer: { status: 202, description: 'Under way; the delivery as it stands.', schema: deliveryView },
-      refusals: ['endpoint_not_active'],
-      async handle({ caller, params, db }) {
-        const { id } = await getDelivery(db, caller.clientId, params.id);
-        await steering.retry(db, caller.clientId, id);
-        return { status: 202, body: presentDelivery(await getDelivery(db, caller.clientId, id)) };
+      refusals: ['endpoint_not_active', 'retry_limit_reached'],
+      plan: ({ caller, params, db }, earlier: PlannedRetry | undefined) =>
+        steering.retry.plan(db, { clientId: caller.clientId, deliveryId: params.id }, earlier),
+      async carryOut(database, plan) {
+        await steering.retry.carryOut(database, plan);
+        return { status: 202, body: presentDelivery(await getDelivery(database, plan.clientId, plan.deliveryId)) };
       },
     }),
-    route({
+    twoStepRoute({
       method: 'POST',
       path: '/webhook-endpoints/{webhookId}/recover',
       operationId: 'recoverWebhookEndpoint',
       tag,
       summary: 'Deliver again what was missed',
       description:
-        'Every failed or cancelled delivery of events made in [since, until) starts again, at a bounded pace. One runs per endpoint.',
+        'Every failed or cancelled delivery of events made in [since, until) starts again, at a bounded pace. One runs for an endpoint and two for a client, ten an hour for an endpoint. Where there is nothing to recover, nothing starts.',
       scope: 'webhooks:write',
       body: recoverRequest,
       answer: { status: 202, description: 'Under way.', schema: recovered },
-      refusals: ['endpoint_not_active', 'recover_in_progress'],
-      async handle({ caller, params, body: { since, until = Date.now() }, db }) {
-        const endpoint = await getEndpoint(db, caller.clientId, params.webhookId);
-        if (!endpoint.enabled) throw new Refusal('endpoint_not_active', 'The webhook endpoint is disabled.');
-        return {
-          status: 202,
-          body: { count: await steering.recover(db, caller.clientId, endpoint.id, { since, until }) },
-        };
+      refusals: ['endpoint_not_active', 'recover_in_progress', 'recover_limit_reached'],
+      plan({ caller, params, body: { since, until = Date.now() }, db }, earlier: PlannedRecover | undefined) {
+        const { clientId } = caller;
+        return steering.recover.plan(db, { clientId, endpointId: params.webhookId, since, until }, earlier);
+      },
+      async carryOut(database, plan) {
+        return { status: 202, body: { count: await steering.recover.carryOut(database, plan) } };
       },
     }),
   ];

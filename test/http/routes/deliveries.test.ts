@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { newId } from '../../../src/ids.js';
 import { Refusal } from '../../../src/refusal.js';
 import { setEndpointEnabledByOperator } from '../../../src/webhooks/operate-endpoint.js';
-import type { Steering } from '../../../src/webhooks/steering.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { OPERATOR } from '../../support/factories.js';
 import { deliverTo, type History, moveMany } from '../../support/history.js';
+import { fakeSteering } from '../../support/steering.js';
 import { endpointRequest } from '../../support/transfers.js';
 
 let api: TestApi;
@@ -14,17 +14,13 @@ let history: History;
 let steered: unknown[];
 let refusal: Refusal | undefined;
 
-const steering: Steering = {
-  async retry(_db, ...asked) {
+const steering = fakeSteering({
+  count: 7,
+  refuse() {
     if (refusal) throw refusal;
-    steered.push(asked);
   },
-  async recover(_db, ...asked) {
-    if (refusal) throw refusal;
-    steered.push(asked);
-    return 7;
-  },
-};
+  carriedOut: (...asked) => steered.push(asked),
+});
 
 beforeAll(async () => {
   api = await startApi({ dependencies: { steering } });

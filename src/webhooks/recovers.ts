@@ -1,0 +1,130 @@
+import type { Handle } from '../database/database.js';
+import { Refusal } from '../refusal.js';
+import { getEndpoint } from './endpoints.js';
+import { countRecoverable } from './recover.js';
+
+/** Recovers of one endpoint in any hour (contract). */
+export const RECOVERS_AN_HOUR = 10;
+/** Recovers of one client that run at the same time (contract). */
+export const RECOVERS_AT_ONCE = 2;
+/** Longer than a process takes from the row of a recover to the answer of Temporal that its workflow has started. */
+const STARTING_SECONDS = 30;
+
+/** What is asked for. Events made in [since, until), ms since 1970; `recoverId` names the recover in Postgres and in Temporal. */
+export type PlannedRecover = {
+  recoverId: string;
+  clientId: string;
+  endpointId: string;
+  since: number;
+  until: number;
+};
+
+/** A recover that Postgres has not seen the end of. */
+export interface OpenRecover {
+  id: string;
+  endpointId: string;
+  /** Its process may be about to start the workflow, so that Temporal does not know it yet. */
+  starting: boolean;
+}
+
+export type Admission =
+  /** `count` deliveries start again. `earlier`: this recover was admitted before, and may have started. */
+  | { count: number; url: string; earlier: boolean; ended: boolean }
+  /** Those are in its way, if Temporal still runs them. */
+  | { inTheWay: readonly OpenRecover[] };
+
+/**
+ * Lets a recover begin, or says what is in its way. Requests of one client take their turn. Where nothing is to be
+ * recovered, nothing is written.
+ * @param running recovers that Temporal has just said to be running
+ * @throws Refusal not_found | endpoint_not_active | recover_in_progress | recover_limit_reached
+ */
+export async function admitRecover(
+  tx: Handle,
+  recover: PlannedRecover,
+  running: ReadonlySet<string>,
+): Promise<Admission> {
+  const { recoverId, clientId, endpointId } = recover;
+  await tx.query(LOCK, [clientId]);
+  const [own] = await tx.query<{ count: number; url: string; ended: boolean }>(OWN, [recoverId]);
+  if (own) return { ...own, earlier: true };
+  const { url } = await getActiveEndpoint(tx, clientId, endpointId);
+  const inTheWay = blocking(await tx.query<OpenRecover>(OPEN, [clientId]), endpointId);
+  if (inTheWay.length > 0) {
+    if (inTheWay.some(({ id, starting }) => !starting && !running.has(id))) return { inTheWay };
+    throw new Refusal(
+      'recover_in_progress',
+      inTheWay.some((open) => open.endpointId === endpointId)
+        ? 'A recover of this endpoint is running; wait until it ends.'
+        : `${RECOVERS_AT_ONCE} recovers of this client are running; wait until one ends.`,
+    );
+  }
+  const count = await countRecoverable(tx, recover);
+  if (count > 0) {
+    await checkHour(tx, endpointId);
+    await tx.query(BEGIN, [recoverId, clientId, endpointId, count, STARTING_SECONDS]);
+  }
+  return { count, url, earlier: false, ended: false };
+}
+
+/** @throws Refusal not_found | endpoint_not_active */
+export async function getActiveEndpoint(db: Handle, clientId: string, endpointId: string): Promise<{ url: string }> {
+  const endpoint = await getEndpoint(db, clientId, endpointId);
+  if (!endpoint.enabled) throw new Refusal('endpoint_not_active', 'The webhook endpoint is disabled.');
+  return endpoint;
+}
+
+/** One runs for an endpoint, and so many for a client. */
+function blocking(open: readonly OpenRecover[], endpointId: string): readonly OpenRecover[] {
+  const ofEndpoint = open.filter((one) => one.endpointId === endpointId);
+  if (ofEndpoint.length > 0) return ofEndpoint;
+  return open.length >= RECOVERS_AT_ONCE ? open : [];
+}
+
+async function checkHour(tx: Handle, endpointId: string): Promise<void> {
+  const [row] = await tx.query<{ count: number; wait: number }>(LAST_HOUR, [endpointId]);
+  if (!row || row.count < RECOVERS_AN_HOUR) return;
+  const retryAfter = Math.max(1, row.wait);
+  const detail = `This endpoint was recovered ${RECOVERS_AN_HOUR} times in the last hour; the next recover is possible in ${retryAfter} s.`;
+  throw new Refusal('recover_limit_reached', detail, [], { retryAfter });
+}
+
+/** How many recovers of a client run, at least 1: they share its pace. */
+export async function countRunning(db: Handle, clientId: string): Promise<number> {
+  const open = await db.query<OpenRecover>(OPEN, [clientId]);
+  return Math.min(Math.max(1, open.length), RECOVERS_AT_ONCE);
+}
+
+/** Its last delivery has started again, or Temporal says that its workflow has ended. */
+export async function endRecover(db: Handle, recoverId: string): Promise<void> {
+  await db.query('update recovers set ended_at = now() where id = $1::uuid and ended_at is null', [recoverId]);
+}
+
+/** Its workflow never started: it counts nowhere. */
+export async function forgetRecover(db: Handle, recoverId: string): Promise<void> {
+  await db.query('delete from recovers where id = $1::uuid and ended_at is null', [recoverId]);
+}
+
+/** Its process has asked Temporal and works on it no more: from now on Temporal says whether its workflow runs. */
+export async function leaveToTemporal(db: Handle, recoverId: string): Promise<void> {
+  await db.query('update recovers set starting_until = now() where id = $1::uuid', [recoverId]);
+}
+
+const LOCK = `select pg_advisory_xact_lock(hashtextextended('recovers of ' || $1::text, 0))::text`;
+
+const OWN = `
+select r.count, e.url, r.ended_at is not null as ended
+  from recovers r join webhook_endpoints e on e.id = r.endpoint_id where r.id = $1::uuid`;
+
+const OPEN = `
+select id, endpoint_id as "endpointId",
+       starting_until > now() and starting_until < now() + interval '${2 * STARTING_SECONDS} seconds' as starting
+  from recovers where client_id = $1::uuid and ended_at is null`;
+
+const LAST_HOUR = `
+select count(*)::int as count, coalesce(ceil(extract(epoch from min(at) + interval '1 hour' - now())), 0)::int as wait
+  from recovers where endpoint_id = $1::uuid and at > now() - interval '1 hour'`;
+
+const BEGIN = `
+insert into recovers (id, client_id, endpoint_id, count, starting_until)
+values ($1::uuid, $2::uuid, $3::uuid, $4::int, now() + $5::int * interval '1 second')`;

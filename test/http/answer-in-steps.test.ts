@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { temporalSteering } from '../../src/outbox/steering.js';
+import { Refusal } from '../../src/refusal.js';
+import { lazyClient } from '../../src/temporal/connection.js';
+import { startApi, type TestApi, type TestClient } from '../support/api.js';
+import { deliverTo, moveMany } from '../support/history.js';
+import { startSilentServer } from '../support/silent-server.js';
+import { fakeSteering } from '../support/steering.js';
+import { endpointRequest } from '../support/transfers.js';
+import { waitFor } from '../support/wait-for.js';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.close());
+
+let keys = 0;
+const newKey = () => ({ 'Idempotency-Key': `key-${keys++}` });
+
+/** An API on the same database whose retries do what `carryOut` says. */
+async function apiThat(carryOut: () => Promise<void>) {
+  const steering = fakeSteering();
+  steering.retry = { ...steering.retry, carryOut };
+  return startApi({ database: api.database, dependencies: { steering } });
+}
+/** Work that does not end before the test's end. */
+function neverAnswers() {
+  let ends = () => {};
+  const ended = new Promise<void>((resolve) => {
+    ends = resolve;
+  });
+  return { never: () => ended, ends: () => ends() };
+}
+const as = (other: TestApi, client: TestClient) => (path: string, headers: Record<string, string>) =>
+  other.call('POST', path, { headers: { Authorization: `Bearer ${client.token}`, ...headers } });
+
+const reservedBy = ({ id: clientId }: TestClient) =>
+  waitFor('the reservation', () => api.database.prisma.idempotencyKey.findFirst({ where: { clientId, status: 409 } }));
+
+/** As if the process that holds the key had died long ago. */
+const expireReservations = () =>
+  api.database.query(`update idempotency_keys set lease_until = now() where lease_until is not null`, []);
+
+describe('60 keyed retries while Temporal hangs', () => {
+  it('hold no connection to Postgres: another client is answered while all of them still wait', async () => {
+    const hanging = await startSilentServer();
+    const temporal = lazyClient({ address: hanging.address, namespace: 'default', tls: false, apiKey: undefined });
+    const steering = temporalSteering(() => temporal, [0]);
+    const own = await startApi({ dependencies: { steering } });
+    const [client, other] = [await own.client(), await own.client()];
+    await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
+    await moveMany(client, 60);
+    const deliveries = await own.database.prisma.delivery.findMany({ where: { clientId: client.id } });
+    let answered = 0;
+    const retries = deliveries.map(async ({ id }) => {
+      const reply = await client.call('POST', `/deliveries/${id}/retry`, { headers: newKey() });
+      answered++;
+      return reply.status;
+    });
+    await waitFor('all of them to wait for Temporal', async () => {
+      const [row] = await own.database.query<{ n: number }>(
+        'select count(*)::int as n from idempotency_keys where lease_until is not null',
+        [],
+      );
+      return row?.n === 60;
+    });
+    expect((await other.call('GET', '/webhook-endpoints')).status).toBe(200);
+    const [open] = await own.database.query<{ n: number }>(
+      `select count(*)::int as n from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
+      [],
+    );
+    expect([answered, own.database.pool.waitingCount, open?.n]).toEqual([0, 0, 0]);
+    expect(new Set(await Promise.all(retries))).toEqual(new Set([503]));
+    // What Temporal did not take counts in no limit.
+    expect(await own.database.query('select id::text from manual_retries', [])).toEqual([]);
+    hanging.close();
+    await temporal.connection.close();
+    await own.close();
+  });
+});
+
+describe('a keyed request whose process dies', () => {
+  it('keeps duplicates out while its lease lasts, and a repeat goes on with the same plan', async () => {
+    const client = await api.client();
+    const { deliveryId } = await deliverTo(api, client);
+    const path = `/deliveries/${deliveryId}/retry`;
+    const plans: unknown[] = [];
+    const { never, ends } = neverAnswers();
+    const dead = await apiThat(never);
+    const retryIds: string[] = [];
+    const steering = fakeSteering();
+    steering.retry = {
+      async plan(_tx, { clientId, deliveryId: id }, earlier) {
+        plans.push(earlier);
+        const retryId = earlier?.retryId ?? deliveryId;
+        return { retryId, clientId, deliveryId: id, number: (earlier?.number ?? 6) + 1 };
+      },
+      async carryOut(_db, plan) {
+        retryIds.push(plan.retryId);
+      },
+    };
+    const alive = await startApi({ database: api.database, dependencies: { steering } });
+    const headers = newKey();
+    const unanswered = as(dead, client)(path, headers);
+    await reservedBy(client);
+    const duplicate = await as(alive, client)(path, headers);
+    expect([duplicate.status, duplicate.body.code]).toEqual([409, 'idempotency_key_in_use']);
+    expect(duplicate.headers.get('retry-after')).toBe('1');
+    await expireReservations();
+    const other = await alive.call('POST', `/webhook-endpoints/${deliveryId}/recover`, {
+      json: { since: '2026-01-01T00:00:00Z' },
+      headers: { Authorization: `Bearer ${client.token}`, ...headers },
+    });
+    expect([other.status, other.body.code]).toEqual([422, 'idempotency_key_reused']);
+    const resumed = await as(alive, client)(path, headers);
+    expect([resumed.status, resumed.headers.get('idempotency-replayed')]).toEqual([202, null]);
+    expect(plans).toEqual([{ retryId: deliveryId, clientId: client.id, deliveryId, number: 1 }]);
+    expect(retryIds).toHaveLength(1);
+    const replayed = await as(alive, client)(path, headers);
+    expect([replayed.status, replayed.headers.get('idempotency-replayed'), replayed.text]).toEqual([
+      202,
+      'true',
+      resumed.text,
+    ]);
+    ends();
+    await unanswered;
+    await Promise.all([dead.close(), alive.close()]);
+  });
+
+  it('keeps its plan where Temporal gave no answer, and can be asked again at once', async () => {
+    const client = await api.client();
+    const { deliveryId } = await deliverTo(api, client);
+    let away = true;
+    const made: number[] = [];
+    const own = await apiThat(async () => {
+      if (away) throw new Refusal('unavailable', 'Temporal does not answer; ask again.');
+      made.push(1);
+    });
+    const headers = newKey();
+    const retry = () => as(own, client)(`/deliveries/${deliveryId}/retry`, headers);
+    expect((await retry()).status).toBe(503);
+    const [kept] = await api.database.query<{ plan: unknown }>(
+      'select plan from idempotency_keys where client_id = $1::uuid',
+      [client.id],
+    );
+    expect(kept?.plan).toMatchObject({ deliveryId, number: 1 });
+    away = false;
+    expect((await retry()).status).toBe(202);
+    expect((await retry()).headers.get('idempotency-replayed')).toBe('true');
+    expect(made).toHaveLength(1);
+    await own.close();
+  });
+
+  it('gives two runs of one plan one answer: that of the first to end', async () => {
+    const client = await api.client();
+    const { deliveryId } = await deliverTo(api, client);
+    const path = `/deliveries/${deliveryId}/retry`;
+    const { never, ends } = neverAnswers();
+    const slow = await apiThat(never);
+    const fast = await apiThat(async () => {});
+    const headers = newKey();
+    const first = as(slow, client)(path, headers);
+    await reservedBy(client);
+    await expireReservations();
+    const second = await as(fast, client)(path, headers);
+    await api.database.prisma.delivery.update({ where: { id: deliveryId }, data: { reason: 'changed since' } });
+    ends();
+    const { status, text, headers: said } = await first;
+    expect([status, text, said.get('idempotency-replayed')]).toEqual([202, second.text, 'true']);
+    await slow.close();
+    await fast.close();
+  });
+
+  it('reads as a request that is still running to the release before', async () => {
+    const client = await api.client();
+    const { deliveryId } = await deliverTo(api, client);
+    const { never, ends } = neverAnswers();
+    const slow = await apiThat(never);
+    const reply = as(slow, client)(`/deliveries/${deliveryId}/retry`, newKey());
+    const row = await reservedBy(client);
+    expect(row.headers).toMatchObject({ 'Content-Type': 'application/problem+json', 'Retry-After': '1' });
+    expect(JSON.parse(row.body)).toMatchObject({ code: 'idempotency_key_in_use', status: 409 });
+    ends();
+    await reply;
+    await slow.close();
+  });
+});
