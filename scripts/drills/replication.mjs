@@ -4,15 +4,15 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openDatabase } from '../../dist/src/database/database.js';
+import { migrate } from '../../dist/src/database/migrate.js';
+import { newId } from '../../dist/src/ids.js';
 import { freePort } from '../../dist/src/local/free-port.js';
 import { startPostgres } from '../../dist/src/local/postgres.js';
 import { postgresUser } from '../../dist/src/local/postgres-place.js';
 import { postgresUrl } from '../../dist/src/local/postgres-url.js';
 import { Secret } from '../../dist/src/secret.js';
 import { changeStatus } from '../../dist/src/transfers/change-status.js';
-import { createTestDatabase } from '../../dist/test/support/database.js';
-import { makeClient, makeEndpoint, makeTransfer } from '../../dist/test/support/factories.js';
-import { atOnce } from '../../dist/test/support/load.js';
 import { makeLocalDir } from '../../dist/test/support/local-dir.js';
 
 const [seconds, rounds] = [Number(process.argv[2] ?? 8), Number(process.argv[3] ?? 3)];
@@ -23,6 +23,19 @@ const MODES = [
   { name: 'on (flushed)', standbys: '*', commit: 'on' },
   { name: 'remote_apply', standbys: '*', commit: 'remote_apply' },
 ];
+
+const CLIENT = `insert into clients (id, name, scopes, networks) values ($1, 'drill', '{}', '{}')`;
+const ENDPOINT = `
+insert into webhook_endpoints (id, client_id, url, secret_envelope, updated_at)
+values ($1, $2, 'https://hooks.example.com/in', 'sealed', now())`;
+const TRANSFERS = `
+with made as (
+  insert into transfers (id, client_id, amount_value, amount_currency, destination_name, destination_account, updated_at)
+  select gen_random_uuid(), $1::uuid, 1250, 'EUR', 'Ada Lovelace', 'DE02120300000000202051', now()
+    from generate_series(1, $2::int) returning id
+)
+insert into transfer_status_history (transfer_id, position, status, at)
+select id, 0, 'CREATED', now() from made returning transfer_id::text as id`;
 
 const places = [makeLocalDir(), makeLocalDir()];
 const [primaryDir, standbyDir] = places.map(({ path }) => path);
@@ -44,10 +57,12 @@ try {
   const primary = new URL(postgresUrl(ports[0], password).reveal());
   const source = `host=127.0.0.1 port=${ports[0]} user=${primary.username} password=${primary.password}`;
   running.push(await startPostgres(plan(1, [`primary_conninfo=${source}`])));
-  process.env.TEST_DATABASE_URL = primary.href;
-  const db = await createTestDatabase({ poolSize: CONNECTIONS * 2 });
-  const clientId = await makeClient(db);
-  await makeEndpoint(db, clientId);
+  const url = postgresUrl(ports[0], password);
+  await migrate(url);
+  const db = openDatabase({ url, poolSize: CONNECTIONS * 2 });
+  const clientId = newId();
+  await db.pool.query(CLIENT, [clientId]);
+  await db.pool.query(ENDPOINT, [newId(), clientId]);
   const results = MODES.map(() => []);
   for (let round = 0; round < rounds; round++) {
     for (const [index, mode] of MODES.entries()) {
@@ -70,7 +85,7 @@ try {
       `| ${name} | ${Math.round(rate)} | ${(rate / base).toFixed(2)} | ${p50.toFixed(1)} | ${p99.toFixed(1)} |`,
     );
   }
-  await db.drop();
+  await db.close();
 } finally {
   for (const child of running.reverse()) await child.stop();
   for (const place of places) await place.remove();
@@ -78,10 +93,8 @@ try {
 
 /** Changes fresh transfers for some seconds. Times in ms. */
 async function measure(db, clientId) {
-  const transfers = [];
-  await atOnce(CONNECTIONS, Array(seconds * 2_000).fill(0), async () => {
-    transfers.push((await makeTransfer(db, clientId)).id);
-  });
+  const { rows } = await db.pool.query(TRANSFERS, [clientId, seconds * 3_000]);
+  const transfers = rows.map(({ id }) => id);
   const handover = { claims: true, committed() {} };
   const times = [];
   const start = performance.now();
