@@ -37,7 +37,7 @@ async function run({ baseUrl, token, transfers, connections, rate }: Load): Prom
   const work = async (): Promise<void> => {
     const connection = openConnection(hostname, Number(port));
     for (let index = next++; index < transfers.length; index = next++) {
-      if (rate > 0) await sleep(startedAt + (index * 1_000) / rate - now());
+      if (rate > 0) await sleep(Math.max(0, startedAt + (index * 1_000) / rate - now()));
       const id = transfers[index] ?? '';
       const askedAt = now();
       const status = await connection.ask(request(id));

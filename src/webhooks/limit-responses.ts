@@ -2,6 +2,9 @@ import type { Socket } from 'node:net';
 import { ProtocolFailure } from './attempt-error.js';
 import { ResponseMeter } from './response-meter.js';
 
+/** TLS 1.3 session tickets of a connection; servers send one or two. They come beside the answer, and cost more CPU. */
+const MAX_SESSION_TICKETS = 16;
+
 /**
  * Bounds what one answer makes this process read, on the connection itself. undici counts the names and values of a head's
  * fields, but no status line, no informational answer, no empty line and no chunk extension: a receiver that sends these
@@ -20,6 +23,11 @@ export function limitResponses(socket: Socket): void {
     socket.destroy(new ProtocolFailure());
     return null;
   }
+
+  let tickets = 0;
+  socket.on('session', () => {
+    if (++tickets > MAX_SESSION_TICKETS) end();
+  });
 
   socket.read = (size?: number): Buffer | null => {
     if (exceeded) return end();

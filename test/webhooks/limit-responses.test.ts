@@ -1,11 +1,13 @@
 import diagnostics from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Secret } from '../../src/secret.js';
 import { createAddressGuard } from '../../src/webhooks/address-guard.js';
+import { ProtocolFailure } from '../../src/webhooks/attempt-error.js';
+import { limitResponses } from '../../src/webhooks/limit-responses.js';
 import { MAX_BODY_BYTES, MAX_HEAD_BYTES, MAX_INFORMATIONAL } from '../../src/webhooks/response-meter.js';
 import { createSender, type Sender, type SendOutcome } from '../../src/webhooks/send.js';
 import { type Answering, type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
@@ -194,4 +196,16 @@ describe('a connection is not used again', () => {
     }
     expect([requests.length, connections()]).toEqual([3, 3]);
   });
+});
+
+test('a TLS connection on which session tickets flood is cut off', async () => {
+  // Stands for a TLS socket: Node's own server sends two tickets and no more.
+  const socket = new Socket();
+  const failed = once(socket, 'error');
+  limitResponses(socket);
+  for (let i = 0; i < 16; i++) socket.emit('session', Buffer.alloc(0));
+  expect(socket.destroyed).toBe(false);
+  socket.emit('session', Buffer.alloc(0));
+  expect(socket.destroyed).toBe(true);
+  expect(await failed).toEqual([new ProtocolFailure()]);
 });
