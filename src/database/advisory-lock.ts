@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Secret } from '../secret.js';
+import { SERVICE_SETTINGS, withServerSettings } from './server-settings.js';
 
 export interface AdvisoryLock {
   /** False once the connection is lost, and the lock with it. */
@@ -12,7 +13,8 @@ export interface AdvisoryLock {
  * also when the process dies. Undefined where another process holds it.
  */
 export async function tryAdvisoryLock(url: Secret, name: string): Promise<AdvisoryLock | undefined> {
-  const client = new pg.Client({ connectionString: url.reveal(), keepAlive: true, connectionTimeoutMillis: 5_000 });
+  const connectionString = withServerSettings(url, SERVICE_SETTINGS).reveal();
+  const client = new pg.Client({ connectionString, keepAlive: true, connectionTimeoutMillis: 5_000 });
   let held = false;
   const lose = () => {
     held = false;

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { failpoint } from '../failpoints.js';
 import type { Secret } from '../secret.js';
 import { type Prisma, PrismaClient } from './generated/client.js';
+import { SERVICE_SETTINGS, withServerSettings } from './server-settings.js';
 
 /**
  * What a domain verb is given: Prisma's models and raw statements on one connection or transaction, and a place for
@@ -90,7 +91,7 @@ const HOT_SETTINGS = ['set plan_cache_mode = force_generic_plan', 'set enable_se
 
 function openPool(options: DatabaseOptions, max: number, settings?: string): pg.Pool {
   const pool = new pg.Pool({
-    connectionString: options.url.reveal(),
+    connectionString: withServerSettings(options.url, SERVICE_SETTINGS).reveal(),
     max,
     connectionTimeoutMillis: 5_000,
     // A server that hangs must not hold requests without end; no statement of ours takes a tenth of this.

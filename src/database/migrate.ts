@@ -7,6 +7,7 @@ import pg from 'pg';
 import type { Secret } from '../secret.js';
 import type { Handle } from './database.js';
 import { withSchemaEngine } from './schema-engine.js';
+import { MIGRATE_SETTINGS, withServerSettings } from './server-settings.js';
 
 /** Ours alone: Prisma's own engine takes 72707369 while it works. */
 const ADVISORY_LOCK = 7_220_019_421;
@@ -18,15 +19,30 @@ export const NO_FILTERS = { externalTables: [], externalEnums: [] };
  * @returns the names of those applied now, oldest first
  */
 export async function migrate(url: Secret): Promise<{ applied: string[] }> {
-  return withTurn(url, async () => {
+  const address = withServerSettings(url, MIGRATE_SETTINGS);
+  return withTurn(address, async (client) => {
     const folder = prismaFolder();
     const schema = await readFile(join(folder, 'schema.prisma'), 'utf8');
     const migrationsList = await readMigrations(folder);
-    return withSchemaEngine(url, schema, async (engine) => {
+    return withSchemaEngine(address, schema, async (engine) => {
       const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters: NO_FILTERS });
       return { applied: appliedMigrationNames };
+    }).catch(async (error: unknown) => {
+      await forgetLockTimeout(client).catch(() => undefined);
+      throw error;
     });
   });
+}
+
+/**
+ * A migration that got no lock in time was rolled back whole, since its file is one implicit transaction. Prisma records it as
+ * failed, and would apply none after it until somebody had resolved that by hand.
+ */
+async function forgetLockTimeout(client: pg.Client): Promise<void> {
+  await client.query(
+    `update _prisma_migrations set rolled_back_at = now()
+     where finished_at is null and rolled_back_at is null and logs like '%canceling statement due to lock timeout%'`,
+  );
 }
 
 /** The migrations of this release that the database lacks, oldest first; none: ready to serve. */
@@ -49,7 +65,7 @@ export async function pendingMigrations(database: Pick<Handle, 'query'>): Promis
  * Holds the advisory lock on a connection of its own. It asks again and again instead of waiting inside Postgres: a
  * waiting statement holds a snapshot, which would block a `create index concurrently` of the one who migrates.
  */
-async function withTurn<T>(url: Secret, work: () => Promise<T>): Promise<T> {
+async function withTurn<T>(url: Secret, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url.reveal(), connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined);
   await client.connect();
@@ -57,7 +73,7 @@ async function withTurn<T>(url: Secret, work: () => Promise<T>): Promise<T> {
     const tryLock = async () =>
       (await client.query<{ got: boolean }>('select pg_try_advisory_lock($1) as got', [ADVISORY_LOCK])).rows[0]?.got;
     while (!(await tryLock())) await sleep(100);
-    return await work();
+    return await work(client);
   } finally {
     await client.end();
   }

@@ -27,7 +27,7 @@ export async function withSchemaEngine<T>(
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   try {
-    const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg(pool));
+    const adapter = bindMigrationAwareSqlAdapterFactory(new WholeScripts(pool));
     const engine = await SchemaEngine.new({ datamodels: [['schema.prisma', schema]] }, () => {}, adapter);
     try {
       return await work(engine);
@@ -36,6 +36,20 @@ export async function withSchemaEngine<T>(
     }
   } finally {
     await pool.end();
+  }
+}
+
+/**
+ * Runs a migration's file in one go, which Postgres takes for one transaction: all of it is done, or nothing. The adapter
+ * itself cuts it at each semicolon.
+ */
+class WholeScripts extends PrismaPg {
+  override async connect() {
+    const adapter = await super.connect();
+    adapter.executeScript = async (script) => {
+      await adapter.executeRaw({ sql: script, args: [], argTypes: [] });
+    };
+    return adapter;
   }
 }
 

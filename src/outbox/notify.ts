@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Database } from '../database/database.js';
+import { SERVICE_SETTINGS, withServerSettings } from '../database/server-settings.js';
 import type { Secret } from '../secret.js';
 import type { Log } from '../telemetry/log.js';
 import type { Handover } from './handover.js';
@@ -35,6 +36,7 @@ export function notifyHandover(database: Database, log?: Log): Handover & { flus
 
 /** Calls `onNotify` at each notification, and after each reconnection, since some may have been missed. */
 export function listenForEvents(url: Secret, onNotify: () => void, log: Log): { stop(): Promise<void> } {
+  const connectionString = withServerSettings(url, SERVICE_SETTINGS).reveal();
   let stopped = false;
   let client: pg.Client | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -42,7 +44,7 @@ export function listenForEvents(url: Secret, onNotify: () => void, log: Log): { 
     if (!stopped) timer = setTimeout(connect, RECONNECT);
   };
   const connect = async () => {
-    const connection = new pg.Client({ connectionString: url.reveal(), keepAlive: true });
+    const connection = new pg.Client({ connectionString, keepAlive: true });
     client = connection;
     connection.on('notification', onNotify);
     connection.on('error', (error) => log.warn({ err: error }, 'lost the connection that listens for events'));
