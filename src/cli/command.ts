@@ -1,5 +1,6 @@
 import { Command, type CommanderError } from 'commander';
 import { explain } from './explain.js';
+import { harmless } from './view/harmless.js';
 import { screenHere } from './view/screen.js';
 import { render, type View } from './view/view.js';
 
@@ -48,7 +49,7 @@ export async function run(program: Command, args: readonly string[]): Promise<nu
     return SUCCESS;
   } catch (error) {
     if (isCommanderError(error)) return misused(error);
-    for (const line of explain(error)) process.stderr.write(`${line}\n`);
+    for (const line of explain(error)) process.stderr.write(`${harmless(line)}\n`);
     return FAILURE;
   }
 }

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type Arrival, startReceiver } from '../local/receiver.js';
 import { readSecretFile } from './secret-file.js';
 import { untilSignalled } from './signals.js';
+import { harmless, harmlessJson } from './view/harmless.js';
 
 interface Options {
   port: number;
@@ -25,7 +26,7 @@ export function addListen(program: Command): void {
         port,
         secret: await readSecretFile(secretFile),
         failFirst: fail,
-        onArrival: (arrival) => print(json ? JSON.stringify(present(arrival)) : describe(arrival)),
+        onArrival: (arrival) => print(json ? harmlessJson(present(arrival)) : describe(arrival)),
       });
       print(json ? JSON.stringify({ listening: receiver.url }) : `listening on ${receiver.url}`);
       await untilSignalled();
@@ -33,15 +34,22 @@ export function addListen(program: Command): void {
     });
 }
 
+/** Anybody may send anything here, before a signature is looked at: longer texts are cut. In characters. */
+const LONGEST_SHOWN = 200;
+/** Larger `data` is left out, in characters of JSON; that of an event has about 80. */
+const LONGEST_DATA = 4_096;
+
+const cut = (text: string | null) => text?.slice(0, LONGEST_SHOWN) ?? null;
+
 function present(arrival: Arrival) {
   return {
     received_at: arrival.at.toISOString(),
-    id: arrival.eventId,
-    type: arrival.type,
-    data: arrival.data,
+    id: cut(arrival.eventId),
+    type: cut(arrival.type),
+    data: JSON.stringify(arrival.data).length <= LONGEST_DATA ? arrival.data : null,
     verified: arrival.verified,
     signature: arrival.signature,
-    header: arrival.header,
+    header: cut(arrival.header),
     seen_before: arrival.seenBefore,
     answered: arrival.answered,
   };
@@ -50,10 +58,13 @@ function present(arrival: Arrival) {
 /** `12:00:01.123  transfer.status_changed SENT  event 0195…  signature verified  → 204` */
 function describe(arrival: Arrival): string {
   const { status } = (arrival.data ?? {}) as { status?: unknown };
-  const what = arrival.type ? `${arrival.type}${typeof status === 'string' ? ` ${status}` : ''}` : 'no event';
-  const verdict = arrival.verified ? 'signature verified' : `BAD SIGNATURE: ${arrival.signature}`;
+  const shown = (text: string) => harmless(text, LONGEST_SHOWN);
+  const what = arrival.type
+    ? `${shown(arrival.type)}${typeof status === 'string' ? ` ${shown(status)}` : ''}`
+    : 'no event';
+  const verdict = arrival.verified ? 'signature verified' : `BAD SIGNATURE: ${shown(arrival.signature)}`;
   const again = arrival.seenBefore ? '  seen before' : '';
-  return `${arrival.at.toISOString().slice(11, 23)}  ${what}  event ${arrival.eventId ?? '-'}  ${verdict}${again}  → ${arrival.answered}`;
+  return `${arrival.at.toISOString().slice(11, 23)}  ${what}  event ${shown(arrival.eventId ?? '-')}  ${verdict}${again}  → ${arrival.answered}`;
 }
 
 function parseCount(max: number) {

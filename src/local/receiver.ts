@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
+import getRawBody from 'raw-body';
 import { SignatureError, verify } from '../webhooks/verify.js';
 
 /** A delivery as it arrived, and what became of it. */
@@ -31,6 +31,9 @@ export interface ReceiverOptions {
   onArrival(arrival: Arrival): void;
 }
 
+/** A delivery has less than 1 KiB; what anybody else sends must not fill the memory. */
+const MAX_BODY_BYTES = 64 * 1024;
+
 /** A receiver as spec §5 and §6 describe one: verifies over the raw body, de-duplicates on the event id, answers at once. */
 export async function startReceiver(options: ReceiverOptions): Promise<{ url: string; close(): Promise<void> }> {
   const seen = new Set<string>();
@@ -40,7 +43,12 @@ export async function startReceiver(options: ReceiverOptions): Promise<{ url: st
       response.writeHead(405, { allow: 'POST' }).end();
       return;
     }
-    const arrival = judge(request, await buffer(request), options.secret);
+    const body = await getRawBody(request, { limit: MAX_BODY_BYTES }).catch(() => undefined);
+    if (!body) {
+      response.writeHead(413, { connection: 'close' }).end();
+      return;
+    }
+    const arrival = judge(request, body, options.secret);
     if (toFail > 0) {
       toFail--;
       arrival.answered = 500;

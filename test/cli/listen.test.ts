@@ -63,3 +63,26 @@ test('--fail answers 500 to the first ones; --json prints a document a line', as
   expect(await deliver(url)).toBe(204);
   expect(JSON.parse(await next())).toMatchObject({ id: 'e-1', verified: true, seen_before: false, answered: 204 });
 });
+
+const ATTACK = '\u001b]0;owned\u0007\u009b2J\r\n\u202eevil\u2066\u200f';
+const STEERING = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+
+test.each([
+  ['text', []],
+  ['JSON', ['--json']],
+])('prints what anybody has sent as harmless %s, and not all of it', async (_, options) => {
+  const { url, next } = await listen(...options);
+  const text = `${ATTACK}${'x'.repeat(5_000)}`;
+  const body = JSON.stringify({ id: text, type: text, data: { status: text } });
+  expect((await fetch(url, { method: 'POST', body, headers: { 'service-signature': 'x'.repeat(5_000) } })).status).toBe(
+    401,
+  );
+  const line = await next();
+  expect(line).toContain('evil');
+  expect(line).not.toMatch(STEERING);
+  expect(line.length).toBeLessThan(1_500);
+  const huge = await fetch(url, { method: 'POST', body: 'x'.repeat(70_000) }).catch(() => undefined);
+  expect([413, undefined]).toContain(huge?.status);
+  expect(await deliver(url)).toBe(204);
+  expect(await next()).toContain('e-1');
+});

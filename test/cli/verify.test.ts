@@ -77,3 +77,14 @@ test('a file that is not there is named', async () => {
   ]);
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^ENOENT[^\n]*none[^\n]*\n$/) });
 });
+
+test('what is wrong is said without the control characters of what was given', async () => {
+  const attack = '\u001b]0;owned\u0007\u202e';
+  const none = ['verify', '--secret-file', secretFile, '--header', header(), '--body', `${attack}none`];
+  const odd = ['verify', '--secret-file', secretFile, '--header', `t=${attack},v0=${attack}`, '--body', bodyFile];
+  for (const args of [none, odd]) {
+    const { code, stdout, stderr } = await runCli(args);
+    expect(code).toBe(1);
+    expect(`${stdout}${stderr.trimEnd()}`).not.toMatch(/[\p{Cc}\u202e]/u);
+  }
+});
