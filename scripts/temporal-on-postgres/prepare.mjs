@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { freePort } from '../../dist/src/local/free-port.js';
+import { serverConfiguration } from './configuration.mjs';
 
 const [postgresUrl = '', ...args] = process.argv.slice(2);
 const text = { type: 'string' };
@@ -25,8 +25,9 @@ const suffix = createHash('sha256').update(state).digest('hex').slice(0, 12);
 
 if (!existsSync(join(folder, 'server.yaml'))) {
   mkdirSync(folder, { recursive: true });
-  const stores = { 'postgres-default': 'temporal', 'postgres-visibility': 'temporal_visibility' };
-  for (const name of Object.values(stores)) await copyDatabase(name, `${name}_${suffix}`);
+  const databases = { main: `temporal_${suffix}`, visibility: `temporal_visibility_${suffix}` };
+  await copyDatabase('temporal', databases.main);
+  await copyDatabase('temporal_visibility', databases.visibility);
   const dynamic = join(folder, 'dynamic.yaml');
   writeFileSync(
     dynamic,
@@ -36,7 +37,10 @@ if (!existsSync(join(folder, 'server.yaml'))) {
       'system.forceSearchAttributesCacheRefreshOnRead': [{ value: true }],
     }),
   );
-  writeFileSync(join(folder, 'server.yaml'), JSON.stringify(await configuration(stores, dynamic)));
+  writeFileSync(
+    join(folder, 'server.yaml'),
+    JSON.stringify(await serverConfiguration({ port, postgresUrl, databases, dynamic })),
+  );
 }
 // The dev server makes the namespace that it is told to.
 const register = fileURLToPath(new URL('./register.mjs', import.meta.url));
@@ -45,42 +49,6 @@ spawn(process.execPath, [register, `127.0.0.1:${port}`, values.namespace], {
   stdio: 'ignore',
 }).unref();
 process.stdout.write(folder);
-
-async function configuration(stores, dynamic) {
-  const { hostname, port: postgresPort, username, password } = new URL(postgresUrl);
-  const sql = (name) => ({
-    ...{ pluginName: 'postgres12', connectProtocol: 'tcp', connectAddr: `${hostname}:${postgresPort}` },
-    ...{ databaseName: `${name}_${suffix}`, user: username, password, maxConns: 20, maxIdleConns: 20 },
-  });
-  const service = async (grpcPort) => ({
-    rpc: { grpcPort, membershipPort: await freePort(), bindOnLocalHost: true },
-  });
-  return {
-    log: { stdout: true, level: 'error' },
-    persistence: {
-      ...{ defaultStore: 'postgres-default', visibilityStore: 'postgres-visibility', numHistoryShards: 4 },
-      datastores: Object.fromEntries(Object.entries(stores).map(([store, name]) => [store, { sql: sql(name) }])),
-    },
-    global: { membership: { maxJoinDuration: '30s', broadcastAddress: '127.0.0.1' } },
-    services: {
-      frontend: await service(port),
-      history: await service(await freePort()),
-      matching: await service(await freePort()),
-      worker: await service(await freePort()),
-    },
-    clusterMetadata: {
-      ...{ enableGlobalNamespace: false, failoverVersionIncrement: 10 },
-      ...{ masterClusterName: 'active', currentClusterName: 'active' },
-      clusterInformation: {
-        active: {
-          ...{ enabled: true, initialFailoverVersion: 1 },
-          ...{ rpcName: 'frontend', rpcAddress: `127.0.0.1:${port}` },
-        },
-      },
-    },
-    dynamicConfigClient: { filepath: dynamic, pollInterval: '60s' },
-  };
-}
 
 async function copyDatabase(from, to) {
   await onDatabase('postgres', `create database ${to} template ${from}`).catch((error) => {

@@ -3,33 +3,38 @@ import { cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** The server that the dev server of src/local/temporal-binary.ts has in it, and docker-compose.yml. */
-const VERSION = '1.29.1';
+/**
+ * The minor release that docker-compose.yml runs. The patch release may be an older one: a later one can need a newer Go, or a
+ * module that no proxy has.
+ */
+export const SERVER_VERSION = '1.31.2';
 const MODULE = 'go.temporal.io/server';
 
 /**
  * Temporal's server, the tool for its schema, and the schema: built with Go once, which takes some minutes, and kept in the cache.
- * @returns `{ server, sql, schema }`: two programs and a folder
+ * @returns `{ server, tools, schema }`: a program, the folder that has temporal-sql-tool, and the folder of the schema
  */
-export async function findPrograms(cacheDir, progress) {
-  const kept = join(cacheDir, `temporal-server-${VERSION}`);
+export async function findPrograms(cacheDir, progress, version = SERVER_VERSION) {
+  const kept = join(cacheDir, `temporal-on-postgres-${version}`);
   if (!existsSync(kept)) {
     const draft = `${kept}.${process.pid}`;
     mkdirSync(draft, { recursive: true });
     try {
-      progress(`building Temporal's server ${VERSION} with Go, once: about three minutes`);
-      await build(draft);
+      progress(`building Temporal's server ${version} with Go, once: about three minutes`);
+      await build(draft, version);
       renameSync(draft, kept);
     } finally {
       rmSync(draft, { recursive: true, force: true });
     }
   }
-  return { server: join(kept, 'server'), sql: join(kept, 'sql'), schema: join(kept, 'schema') };
+  return { server: join(kept, 'server'), tools: kept, schema: join(kept, 'schema') };
 }
 
-async function build(folder) {
+async function build(folder, version) {
   const go = (args) => promisify(execFile)('go', args, { env: { ...process.env, GOBIN: folder }, cwd: folder });
-  await go(['install', `${MODULE}/cmd/server@v${VERSION}`, `${MODULE}/cmd/tools/sql@v${VERSION}`]);
-  const { stdout } = await go(['mod', 'download', '-json', `${MODULE}@v${VERSION}`]);
+  await go(['install', `${MODULE}/cmd/server@v${version}`, `${MODULE}/cmd/tools/sql@v${version}`]);
+  // The name that Temporal's images give it.
+  renameSync(join(folder, 'sql'), join(folder, 'temporal-sql-tool'));
+  const { stdout } = await go(['mod', 'download', '-json', `${MODULE}@v${version}`]);
   cpSync(join(JSON.parse(stdout).Dir, 'schema/postgresql/v12'), join(folder, 'schema'), { recursive: true });
 }

@@ -1,14 +1,12 @@
-import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import pg from 'pg';
 import { freePort } from '../../dist/src/local/free-port.js';
 import { startPostgres } from '../../dist/src/local/postgres.js';
 import { postgresUrl } from '../../dist/src/local/postgres-url.js';
 import { Secret } from '../../dist/src/secret.js';
 import { findPrograms } from './programs.mjs';
+import { applySchema } from './schema.mjs';
 
 const PREPARE = fileURLToPath(new URL('./prepare.mjs', import.meta.url));
 const PASSWORD = 'temporal';
@@ -20,7 +18,7 @@ const PASSWORD = 'temporal';
  * @returns `{ bin, stop }`
  */
 export async function startTemporalOnPostgres({ folder, cacheDir, progress }) {
-  const { server, sql, schema } = await findPrograms(cacheDir, progress);
+  const programs = await findPrograms(cacheDir, progress);
   const port = await freePort();
   const password = new Secret(PASSWORD);
   const postgres = await startPostgres({
@@ -28,17 +26,7 @@ export async function startTemporalOnPostgres({ folder, cacheDir, progress }) {
     ...{ onStart: () => {}, progress, signal: undefined },
   });
   const url = postgresUrl(port, password, 'postgres').reveal();
-  const { username: user } = new URL(url);
-  for (const [name, versions] of [
-    ['temporal', 'temporal'],
-    ['temporal_visibility', 'visibility'],
-  ]) {
-    await createDatabase(url, name);
-    const at = ['--plugin', 'postgres12', '--ep', '127.0.0.1', '--port', port, '--user', user, '--password', PASSWORD];
-    const run = (...args) => promisify(execFile)(sql, [...at, '--db', name, ...args].map(String));
-    await run('setup-schema', '--version', '0.0');
-    await run('update-schema', '--schema-dir', join(schema, versions, 'versioned'));
-  }
+  await applySchema(programs, url);
   const bin = join(folder, 'bin');
   mkdirSync(bin);
   writeFileSync(
@@ -46,15 +34,9 @@ export async function startTemporalOnPostgres({ folder, cacheDir, progress }) {
     `#!/bin/sh
 set -e
 config=$('${process.execPath}' '${PREPARE}' '${url}' "$@")
-exec '${server}' --root / --config "$config" --env server --allow-no-auth start
+exec '${programs.server}' --root / --config "$config" --env server --allow-no-auth start
 `,
     { mode: 0o755 },
   );
   return { bin, stop: () => postgres.stop() };
-}
-
-async function createDatabase(url, name) {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query(`create database ${name}`).finally(() => client.end());
 }

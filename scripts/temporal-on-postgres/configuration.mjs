@@ -1,0 +1,47 @@
+import { freePort } from '../../dist/src/local/free-port.js';
+
+/** As docker-compose.yml has it. The first start on a new store fixes it for good. */
+export const HISTORY_SHARDS = 512;
+
+/**
+ * The server's configuration: all of its services in one process, its two stores on Postgres.
+ * @param databases `{ main, visibility }`, their names
+ * @param dynamic the path of the dynamic configuration
+ */
+export async function serverConfiguration({ port, postgresUrl, databases, dynamic, shards = HISTORY_SHARDS }) {
+  const { hostname, port: postgresPort, username, password } = new URL(postgresUrl);
+  const store = (databaseName) => ({
+    sql: {
+      ...{ pluginName: 'postgres12', connectProtocol: 'tcp', connectAddr: `${hostname}:${postgresPort}` },
+      ...{ databaseName, user: username, password, maxConns: 20, maxIdleConns: 20 },
+    },
+  });
+  const service = async (grpcPort) => ({
+    rpc: { grpcPort, membershipPort: await freePort(), bindOnLocalHost: true },
+  });
+  return {
+    log: { stdout: true, level: 'error' },
+    persistence: {
+      ...{ defaultStore: 'main', visibilityStore: 'visibility', numHistoryShards: shards },
+      datastores: { main: store(databases.main), visibility: store(databases.visibility) },
+    },
+    global: { membership: { maxJoinDuration: '30s', broadcastAddress: '127.0.0.1' } },
+    services: {
+      frontend: await service(port),
+      history: await service(await freePort()),
+      matching: await service(await freePort()),
+      worker: await service(await freePort()),
+    },
+    clusterMetadata: {
+      ...{ enableGlobalNamespace: false, failoverVersionIncrement: 10 },
+      ...{ masterClusterName: 'active', currentClusterName: 'active' },
+      clusterInformation: {
+        active: {
+          ...{ enabled: true, initialFailoverVersion: 1 },
+          ...{ rpcName: 'frontend', rpcAddress: `127.0.0.1:${port}` },
+        },
+      },
+    },
+    dynamicConfigClient: { filepath: dynamic, pollInterval: '60s' },
+  };
+}

@@ -1,0 +1,86 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { type Document, readYaml } from '../support/manifests.js';
+
+// Temporal as docker-compose.yml runs it. What its server does with these settings, `npm run test:production` shows.
+
+const [{ services }] = readYaml('docker-compose.yml');
+const imageOf = (name: string): string[] => services[name].image.split(':');
+const readConstant = (path: string, pattern: RegExp): string => pattern.exec(readFileSync(path, 'utf8'))?.[1] ?? '';
+
+test('the server is temporalio/server, and its schema and command line come from admin-tools of the same release', () => {
+  const [image, release] = imageOf('temporal');
+  expect(image).toBe('temporalio/server');
+  expect(imageOf('temporal-schema')).toEqual(['temporalio/admin-tools', release]);
+  expect(imageOf('temporal-admin')).toEqual(['temporalio/admin-tools', release]);
+  const tested = readConstant('scripts/temporal-on-postgres/programs.mjs', /SERVER_VERSION = '([\d.]+)'/);
+  const minor = (version = '') => version.split('.').slice(0, 2);
+  expect(minor(tested)).toEqual(minor(release));
+});
+
+test('the server starts after its schema is upgraded, and the rest after the server serves', () => {
+  const waitsFor = (name: string): Document => services[name].depends_on;
+  expect(waitsFor('temporal-schema').postgres.condition).toBe('service_healthy');
+  expect(waitsFor('temporal')['temporal-schema'].condition).toBe('service_completed_successfully');
+  for (const name of ['temporal-ui', 'migrate']) {
+    expect(waitsFor(name)['temporal-admin'].condition).toBe('service_healthy');
+  }
+});
+
+test("the health check is a program of admin-tools, run without a shell and not in the server's image", () => {
+  expect(services.temporal.healthcheck).toBeUndefined();
+  const { healthcheck, environment } = services['temporal-admin'];
+  expect(healthcheck.test).toEqual(['CMD', 'temporal', 'operator', 'cluster', 'health']);
+  expect(environment.TEMPORAL_ADDRESS).toBe('temporal:7233');
+});
+
+test('a new store gets 512 history shards, which can never be changed, here and in the tests on Postgres', () => {
+  expect(services.temporal.environment.NUM_HISTORY_SHARDS).toBe('512');
+  const path = 'scripts/temporal-on-postgres/configuration.mjs';
+  expect(readConstant(path, /HISTORY_SHARDS = (\d+);/)).toBe('512');
+});
+
+test('tasks are dispatched fairly across clients from the first start', () => {
+  const [mount = ''] = services.temporal.volumes;
+  const [file, target] = mount.split(':');
+  expect(services.temporal.environment.DYNAMIC_CONFIG_FILE_PATH).toBe(target);
+  expect(readYaml(file)).toEqual([{ 'matching.enableFairness': [{ value: true }] }]);
+});
+
+test('the UI changes nothing, and all that has no login is reached from this machine alone', () => {
+  expect(services['temporal-ui'].environment.TEMPORAL_DISABLE_WRITE_ACTIONS).toBe('true');
+  const open = Object.entries<Document>(services).filter(([, { ports = [] }]) =>
+    ports.some((port: string) => !port.startsWith('127.0.0.1:')),
+  );
+  expect(open.map(([name]) => name)).toEqual(['proxy']);
+});
+
+test('the schema script creates, sets up and upgrades both stores, and stops at the first failure', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'temporal-schema-'));
+  try {
+    const tool = join(folder, 'temporal-sql-tool');
+    const run = (script: string) => {
+      writeFileSync(tool, `#!/bin/sh\necho "$*"\n${script}\n`);
+      chmodSync(tool, 0o755);
+      const env = { ...process.env, PATH: `${folder}${delimiter}${process.env.PATH}` };
+      return execFileSync('sh', ['deploy/temporal-schema.sh'], { env, encoding: 'utf8' }).trim().split('\n');
+    };
+    const schema = '/etc/temporal/schema/postgresql/v12';
+    expect(run('')).toEqual([
+      '--db temporal create',
+      '--db temporal setup-schema --version 0.0',
+      `--db temporal update-schema --schema-dir ${schema}/temporal/versioned`,
+      '--db temporal_visibility create',
+      '--db temporal_visibility setup-schema --version 0.0',
+      `--db temporal_visibility update-schema --schema-dir ${schema}/visibility/versioned`,
+    ]);
+    expect(() => run('[ "$3" != setup-schema ]')).toThrow(
+      expect.objectContaining({ stdout: expect.stringMatching(/^.*create\n.*setup-schema --version 0\.0\n$/) }),
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
