@@ -1,13 +1,15 @@
 #!/usr/bin/env node
 // Upgrades Temporal's server under deliveries that sleep on the ladder, one minor release after the other, the service running:
 // for each release, the server stops, the schema is upgraded, the next server starts, and every sleeping delivery must make its
-// next attempt. The first server has 4 history shards, as `auto-setup` made them; the later ones are told 512.
+// next attempt. The first server has 4 history shards, as `auto-setup` made them; the later ones are told 512 and keep 4. At last
+// Temporal gets a new store, which has 512, and `deliveries reconcile` starts the workflows there.
 // After `npm run build`: node scripts/drills/temporal-upgrade.mjs [VERSION…]. Needs Go; builds each server once.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { freePort } from '../../dist/src/local/free-port.js';
 import { startPostgres } from '../../dist/src/local/postgres.js';
 import { postgresUrl } from '../../dist/src/local/postgres-url.js';
@@ -65,9 +67,10 @@ const env = {
 };
 env.PORT = String(await freePort());
 env.BASE_URL = `http://localhost:${env.PORT}`;
-const migrated = await runCli(['migrate'], env);
-if (migrated.code !== 0) throw new Error(migrated.stderr);
-const credentials = JSON.parse((await runCli(['clients', 'create', '--json', '--name', 'upgrade'], env)).stdout);
+await succeed(runCli(['migrate'], env));
+const credentials = JSON.parse(
+  (await succeed(runCli(['clients', 'create', '--json', '--name', 'upgrade'], env))).stdout,
+);
 const service = startRole('start', env);
 await service.ready;
 const client = await caller({ auth_url: env.BASE_URL, base_url: env.BASE_URL }, credentials);
@@ -80,6 +83,38 @@ const change = async () => changeAll(client, await makeTransfers(client, CHANGES
 const asleep = (all) => all.every((one) => Date.parse(one.next_attempt_at) > Date.now() + 2_000);
 const attempts = (all) => new Map(all.map((one) => [one.id, one.attempt_count]));
 
+/** Stops the server under sleeping deliveries, starts another, and waits until each of them has made its next attempt. */
+async function underSleep(what, startNext) {
+  const sleeping = async () => {
+    const all = await deliveries();
+    return asleep(all) && all;
+  };
+  const before = attempts(await waitFor('all are asleep', sleeping, PATIENCE));
+  const since = Date.now();
+  await server.stop();
+  server = await startNext();
+  const away = Math.round((Date.now() - since) / 1_000);
+  say(`${what}: ${JSON.stringify(await describeCluster(temporalPort, superUrl))}, away for ${away} s`);
+  const wentOn = async () => {
+    const now = attempts(await deliveries());
+    return [...before].every(([id, count]) => now.get(id) > count);
+  };
+  await waitFor('every sleeping delivery has made its next attempt', wentOn, PATIENCE);
+  say(`${what}: ${before.size} deliveries slept, ${before.size} made their next attempt`);
+}
+
+async function rename(from, to) {
+  const client = new pg.Client({ connectionString: superUrl });
+  await client.connect();
+  await client.query(`alter database ${from} rename to ${to}`).finally(() => client.end());
+}
+
+async function succeed(run) {
+  const { code, stdout, stderr } = await run;
+  if (code !== 0) throw new Error(stderr);
+  return { stdout };
+}
+
 await change();
 await waitFor(
   'all made two attempts',
@@ -88,32 +123,19 @@ await waitFor(
 );
 say(`${versions[0]}: ${JSON.stringify(await describeCluster(temporalPort, superUrl))}`);
 for (let next = 1; next < versions.length; next++) {
-  const sleeping = await waitFor(
-    'all are asleep',
-    async () => {
-      const all = await deliveries();
-      return asleep(all) && all;
-    },
-    PATIENCE,
-  );
-  const before = attempts(sleeping);
-  const since = Date.now();
-  await server.stop();
-  // Made while Temporal is away: the express lane makes its first attempt.
-  if (next === versions.length - 1) await change();
-  server = await start(next, HISTORY_SHARDS);
-  const away = Math.round((Date.now() - since) / 1_000);
-  say(`${versions[next]}: ${JSON.stringify(await describeCluster(temporalPort, superUrl))}, away for ${away} s`);
-  await waitFor(
-    'every sleeping delivery has gone on',
-    async () => {
-      const now = attempts(await deliveries());
-      return [...before].every(([id, count]) => now.get(id) > count);
-    },
-    PATIENCE,
-  );
-  say(`${versions[next]}: ${before.size} deliveries slept, ${before.size} went on`);
+  await underSleep(versions[next], async () => {
+    // Made while Temporal is away: the express lane makes its first attempt.
+    if (next === 1) await change();
+    return start(next, HISTORY_SHARDS);
+  });
 }
+await underSleep('a new store', async () => {
+  for (const name of ['temporal', 'temporal_visibility']) await rename(name, `${name}_old`);
+  const fresh = await start(versions.length - 1, HISTORY_SHARDS);
+  await succeed(runCli(['migrate'], env));
+  say(`reconcile: ${(await succeed(runCli(['deliveries', 'reconcile'], env))).stdout.trim()}`);
+  return fresh;
+});
 healthy = true;
 await waitFor(
   'all are delivered',

@@ -8,7 +8,9 @@ import { type Document, readYaml } from '../support/manifests.js';
 // Temporal as docker-compose.yml runs it. What its server does with these settings, `npm run test:production` shows.
 
 const [{ services }] = readYaml('docker-compose.yml');
-const imageOf = (name: string): string[] => services[name].image.split(':');
+/** Name and release of an image, `${TEMPORAL_VERSION:-…}` resolved to its default. */
+const imageOf = (name: string): string[] =>
+  services[name].image.replace(/\$\{TEMPORAL_VERSION:-(.*)\}/, '$1').split(':');
 const readConstant = (path: string, pattern: RegExp): string => pattern.exec(readFileSync(path, 'utf8'))?.[1] ?? '';
 
 test('the server is temporalio/server, and its schema and command line come from admin-tools of the same release', () => {
