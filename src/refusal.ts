@@ -10,6 +10,7 @@ export interface Mistake {
 export type RefusalCode =
   | 'malformed_request'
   | 'invalid_request'
+  | 'too_many_parameters'
   | 'unauthorized'
   | 'invalid_token'
   | 'insufficient_scope'
@@ -41,14 +42,17 @@ export class Refusal extends Error {
   override readonly name = 'Refusal';
   /** Seconds after which it is worth asking again; undefined: not known. */
   readonly retryAfter: number | undefined;
+  /** The request was larger than any that is right: it uses up more of the client's rate limit. */
+  readonly oversized: boolean;
 
   constructor(
     readonly code: RefusalCode,
     detail: string,
     readonly mistakes: readonly Mistake[] = [],
-    { retryAfter, ...options }: ErrorOptions & { retryAfter?: number } = {},
+    { retryAfter, oversized = false, ...options }: ErrorOptions & { retryAfter?: number; oversized?: boolean } = {},
   ) {
     super(detail, options);
     this.retryAfter = retryAfter;
+    this.oversized = oversized;
   }
 }

@@ -6,6 +6,7 @@ import { problemAnswer, send, writeAnswer } from './answer.js';
 import { answerInSteps, answerUnkeyed, type TwoStepWork } from './answer-in-steps.js';
 import { readBody } from './body.js';
 import { answerOnce, hashRequest, readIdempotencyKey, unlessReused } from './idempotency.js';
+import { limitParameters } from './limits.js';
 import type { Route } from './route.js';
 import type { AppContext } from './state.js';
 
@@ -19,6 +20,7 @@ export interface DispatchDependencies {
 export function dispatch(route: Route, { database, masterKeys, baseUrl }: DispatchDependencies) {
   return async (ctx: AppContext & { params: Record<string, string> }): Promise<void> => {
     const { caller, requestId } = ctx.state;
+    limitParameters(ctx.querystring);
     const key = route.method === 'POST' ? readIdempotencyKey(ctx.req.headersDistinct['idempotency-key']) : undefined;
     const bytes = route.method === 'GET' ? new Uint8Array() : await readBody(ctx);
     const params = readIds(ctx.params);

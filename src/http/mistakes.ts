@@ -1,8 +1,14 @@
 import type { z } from 'zod';
 import type { Mistake } from '../refusal.js';
 
-/** A body full of unknown fields gets no answer longer than itself. */
-const MOST = 50;
+/** Entries that `errors` of a problem may have (contract, Errors, limits, paging). */
+export const MAX_MISTAKES = 50;
+
+/** Characters of a name that is quoted in `errors`: a name may be as long as a body. */
+const MAX_NAME_LENGTH = 128;
+
+/** What is said of a field that a request does not take. */
+export const UNKNOWN_FIELD = { code: 'unknown_field', detail: 'is no field of this request' };
 
 type Issue = z.core.$ZodIssue;
 
@@ -12,17 +18,18 @@ export function bodyMistakes(error: z.ZodError): Mistake[] {
     .flatMap((issue) =>
       namesOf(issue).map((path) => ({ pointer: pointerTo(path), code: codeOf(issue), detail: detailOf(issue) })),
     )
-    .slice(0, MOST);
+    .slice(0, MAX_MISTAKES);
 }
 
 /** What zod found wrong in the query. */
 export function queryMistakes(error: z.ZodError): Mistake[] {
-  return error.issues.flatMap((issue) => {
+  const mistakes = error.issues.flatMap((issue) => {
     const unknown = issue.code === 'unrecognized_keys';
     const code = unknown ? 'unknown_parameter' : codeOf(issue);
     const detail = unknown ? 'is no parameter of this request' : detailOf(issue);
-    return namesOf(issue).map((path) => ({ parameter: String(path[0] ?? ''), code, detail }));
+    return namesOf(issue).map((path) => ({ parameter: shortened(path[0] ?? ''), code, detail }));
   });
+  return mistakes.slice(0, MAX_MISTAKES);
 }
 
 /** The path of an issue; one path for each name where the names themselves are unknown. */
@@ -30,15 +37,22 @@ function namesOf(issue: Issue): PropertyKey[][] {
   return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
 }
 
-function pointerTo(path: readonly PropertyKey[]): string {
-  return path.map((name) => `/${String(name).replace(/~/g, '~0').replace(/\//g, '~1')}`).join('');
+/** RFC 6901; a name that is too long to be quoted ends in `…`. */
+export function pointerTo(path: readonly PropertyKey[]): string {
+  return path.map((name) => `/${shortened(name).replace(/~/g, '~0').replace(/\//g, '~1')}`).join('');
+}
+
+/** A name as `errors` quotes it. */
+export function shortened(name: PropertyKey): string {
+  const text = String(name);
+  return text.length > MAX_NAME_LENGTH ? `${text.slice(0, MAX_NAME_LENGTH).replace(/[\ud800-\udbff]$/, '')}…` : text;
 }
 
 function codeOf(issue: Issue): string {
   if ('input' in issue && issue.input === undefined) return 'required';
   switch (issue.code) {
     case 'unrecognized_keys':
-      return 'unknown_field';
+      return UNKNOWN_FIELD.code;
     case 'invalid_type':
       return 'invalid_type';
     case 'invalid_key':
@@ -53,8 +67,8 @@ function codeOf(issue: Issue): string {
 /** Never quotes the value: it may be a secret. */
 function detailOf(issue: Issue): string {
   switch (codeOf(issue)) {
-    case 'unknown_field':
-      return 'is no field of this request';
+    case UNKNOWN_FIELD.code:
+      return UNKNOWN_FIELD.detail;
     case 'required':
       return 'is required';
     case 'invalid_type':

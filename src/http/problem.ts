@@ -47,6 +47,11 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
     'Invalid request',
     '`errors` says what is wrong: `pointer` into the body, or `parameter` of the query.',
   ),
+  too_many_parameters: kind(
+    422,
+    'Too many parameters',
+    'A query may have at most 20 parameters, repeated ones counted each.',
+  ),
   secret_immutable: kind(
     422,
     'Secret immutable',
@@ -63,7 +68,11 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
     'Idempotency key reused',
     'This key was used for another request in the last 24 hours.',
   ),
-  rate_limited: kind(429, 'Too many requests', 'Wait for as long as `Retry-After` says.'),
+  rate_limited: kind(
+    429,
+    'Too many requests',
+    'Wait for as long as `Retry-After` says. A request that is refused for its size counts as five.',
+  ),
   retry_limit_reached: kind(
     429,
     'Retry limit reached',

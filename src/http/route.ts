@@ -4,8 +4,9 @@ import type { Database, Handle } from '../database/database.js';
 import { Refusal, type RefusalCode } from '../refusal.js';
 import type { Answer } from './answer.js';
 import type { TwoStepWork } from './answer-in-steps.js';
-import { parseJson } from './json.js';
-import { bodyMistakes, queryMistakes } from './mistakes.js';
+import { parseBody } from './json.js';
+import { refuseExcess } from './limits.js';
+import { bodyMistakes, queryMistakes, shortened } from './mistakes.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -116,9 +117,10 @@ function checked<const Path extends string, Query extends z.ZodType, Body extend
     ...(bodySchema && { body: bodySchema }),
     accept({ caller, params, path, search, bytes }) {
       const readsBody = documented.method !== 'GET' && (bodySchema !== undefined || bytes.length > 0);
-      const json = readsBody ? parseJson(bytes) : {};
+      const read = readsBody ? parseBody(bytes) : { value: {} };
+      if ('excess' in read) refuseExcess(schemas.body, read.excess);
       const query = readQuery(schemas.query, search) as z.output<Query>;
-      const body = check(schemas.body, json) as z.output<Body>;
+      const body = check(schemas.body, read.value) as z.output<Body>;
       const ids = params as Record<Parameters<Path>, string>;
       return toWork({ caller, params: ids, query, body, path, search });
     },
@@ -138,7 +140,11 @@ function readQuery(schema: z.ZodType, search: URLSearchParams): unknown {
   const repeated = [...new Set(search.keys())].filter((name) => search.getAll(name).length > 1);
   const result = schema.safeParse(Object.fromEntries(search), { reportInput: true });
   const mistakes = [
-    ...repeated.map((parameter) => ({ parameter, code: 'repeated_parameter', detail: 'may be given once' })),
+    ...repeated.map((parameter) => ({
+      parameter: shortened(parameter),
+      code: 'repeated_parameter',
+      detail: 'may be given once',
+    })),
     ...(result.success ? [] : queryMistakes(result.error)),
   ];
   if (mistakes.length > 0) throw new Refusal('invalid_request', 'The query is not right; see errors.', mistakes);

@@ -19,7 +19,9 @@ const NAME =
  */
 export function findUrlMistake(text: string, rules: EndpointUrlRules): Mistake | undefined {
   const mistake = (code: string, detail: string) => ({ pointer: '/url', code, detail });
-  if ([...text].length > MAX_LENGTH) return mistake('too_long', `may have at most ${MAX_LENGTH} characters`);
+  // A code point is two UTF-16 units at most: what is far too long is not counted.
+  if (text.length > 2 * MAX_LENGTH || [...text].length > MAX_LENGTH)
+    return mistake('too_long', `may have at most ${MAX_LENGTH} characters`);
   if (/[\s\\\p{Cc}\p{Cs}]/u.test(text)) {
     return mistake('invalid_url', 'may hold no blanks, backslashes or control characters');
   }

@@ -69,7 +69,8 @@ export function openApiDocument(
 const DESCRIPTION = `Moves transfers, and tells your system of every change of status by a signed webhook.
 
 Identifiers are UUIDs, times are ISO 8601 in UTC with \`Z\` (but for an event's \`created_at\`, which has no zone designator and is UTC), bodies are JSON in UTF-8.
-Lists come newest first in pages; \`Link: rel="next"\` and \`next_cursor\` lead on. Unknown fields and parameters are refused.
+Lists come newest first in pages; \`Link: rel="next"\` and \`next_cursor\` lead on. Unknown fields and parameters are refused. No answer is larger than 1 MB: a page ends early, with \`has_more\`.
+A query has at most 20 parameters, a body 64 KiB, 100 members and 16 levels. What is refused for its size counts as five requests.
 Every POST takes an \`Idempotency-Key\`: repeated within 24 hours with the same body it gets the first answer again, with \`Idempotency-Replayed: true\`.
 Characters are counted as Unicode code points.`;
 
@@ -105,7 +106,7 @@ const IdempotencyKey = {
 const HEADERS = {
   'X-Request-Id': header("The request's id: yours, or one that was made."),
   'RateLimit-Policy': header('Requests a second that a client may make (draft-ietf-httpapi-ratelimit-headers-11).'),
-  RateLimit: header('What is left of them.'),
+  RateLimit: header('What is left of them; a request that is refused for its size counts as five.'),
   'Retry-After': header('Seconds to wait before asking again.'),
   'WWW-Authenticate': header('What is missing (RFC 6750).'),
   Link: header('`rel="next"`: the next page, where there is one.'),

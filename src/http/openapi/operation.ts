@@ -92,6 +92,7 @@ export function refusalsOf(route: Route): RefusalCode[] {
     ...(route.path.includes('{') ? (['not_found'] as const) : []),
     ...(reads ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
     'invalid_request',
+    'too_many_parameters',
     ...(route.method === 'POST' ? (['idempotency_key_in_use', 'idempotency_key_reused'] as const) : []),
     ...(route.refusals ?? []),
     ...(route.scope === 'operator' ? [] : (['rate_limited'] as const)),

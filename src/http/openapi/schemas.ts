@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_MISTAKES } from '../mistakes.js';
 import { PROBLEMS } from '../problem.js';
 import { uuid } from '../schemas/time.js';
 import { components } from './components.js';
@@ -29,8 +30,12 @@ export const problemView = z
           detail: z.string().meta({ examples: ['is required'] }),
         }),
       )
+      .max(MAX_MISTAKES)
       .optional()
-      .meta({ examples: [[{ pointer: '/url', code: 'required', detail: 'is required' }]] }),
+      .meta({
+        description: `At most ${MAX_MISTAKES}; a name that is longer than 128 characters is cut.`,
+        examples: [[{ pointer: '/url', code: 'required', detail: 'is required' }]],
+      }),
   })
   .register(components, { id: 'Problem' });
 

@@ -17,6 +17,11 @@ export function text({ min = 0, max }: { min?: number; max: number }) {
       (value) => value.length >= min,
       mistake('too_short', `must have at least ${min} character${min === 1 ? '' : 's'}`),
     )
-    .refine((value) => [...value].length <= max, mistake('too_long', `may have at most ${max} characters`))
+    .refine((value) => hasAtMost(value, max), mistake('too_long', `may have at most ${max} characters`))
     .meta({ ...(min > 0 && { minLength: min }), maxLength: max });
+}
+
+/** Whether a text has at most `max` code points. One of more than twice as many UTF-16 units has not, and is not counted. */
+export function hasAtMost(text: string, max: number): boolean {
+  return text.length <= 2 * max && [...text].length <= max;
 }

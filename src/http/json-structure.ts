@@ -1,0 +1,82 @@
+/** Members and array items that a body may have in all; the largest request that is right has 28 members. */
+export const MAX_MEMBERS = 100;
+
+/** Levels of objects and arrays in a body; the deepest request that is right has 2. */
+export const MAX_DEPTH = 16;
+
+/** Where a text has more than it may have. */
+export interface Excess {
+  of: 'members' | 'depth';
+  /** The names of the outermost object that were read before; null where it is an array. */
+  names: readonly string[] | null;
+  /** The one of them whose value has the excess; undefined where it is the outermost object or array itself. */
+  within: string | undefined;
+}
+
+export interface JsonStructure {
+  /** A member name appears twice in one object. */
+  repeated: boolean;
+  /** The first excess; the rest of the text is not looked at. */
+  excess?: Excess;
+}
+
+/**
+ * Looks at names and brackets alone, each character once, and stops at the first excess: a text of 7,000 members costs no
+ * more than one of `maxMembers`. A text that is no JSON gives no error here, only some answer.
+ */
+export function examineStructure(text: string, maxMembers: number): JsonStructure {
+  /** The names of each object that is open; null for an array. */
+  const open: (Set<string> | null)[] = [];
+  let members = 0;
+  let nameIsNext = false;
+  let outermost: string | undefined;
+  const excess = (of: Excess['of']): JsonStructure => ({
+    repeated: false,
+    excess: { of, names: open[0] ? [...open[0]] : null, within: open.length > 1 ? outermost : undefined },
+  });
+  for (let i = 0; i < text.length; i++) {
+    const character = text[i];
+    if (character === '"') {
+      const end = endOfString(text, i);
+      if (nameIsNext) {
+        const name = nameOf(text.slice(i, end));
+        const names = open.at(-1);
+        if (names?.has(name)) return { repeated: true };
+        names?.add(name);
+        if (open.length === 1) outermost = name;
+        if (++members > maxMembers) return excess('members');
+        nameIsNext = false;
+      }
+      i = end - 1;
+    } else if (character === '{' || character === '[') {
+      if (open.length === MAX_DEPTH) return excess('depth');
+      nameIsNext = character === '{';
+      open.push(nameIsNext ? new Set() : null);
+    } else if (character === '}' || character === ']') {
+      open.pop();
+      nameIsNext = false;
+    } else if (character === ',') {
+      const within = open.at(-1);
+      nameIsNext = within instanceof Set;
+      if (within === null && ++members > maxMembers) return excess('members');
+    }
+  }
+  return { repeated: false };
+}
+
+/** @returns the index after the closing quote of the string that begins at `start`; beyond the end where there is none */
+function endOfString(text: string, start: number): number {
+  let i = start + 1;
+  while (i < text.length && text[i] !== '"') i += text[i] === '\\' ? 2 : 1;
+  return i + 1;
+}
+
+/** A name whose escapes are no JSON stands for itself: reading the whole text will say so. */
+function nameOf(quoted: string): string {
+  if (!quoted.includes('\\')) return quoted.slice(1, -1);
+  try {
+    return JSON.parse(quoted) as string;
+  } catch {
+    return quoted;
+  }
+}

@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { MAX_MEMBERS } from '../../src/http/json-structure.js';
+import { newId } from '../../src/ids.js';
+import { startApi, type TestApi, type TestClient } from '../support/api.js';
+import { endpointRequest, transferRequest } from '../support/transfers.js';
+
+let api: TestApi;
+let client: TestClient;
+
+beforeAll(async () => {
+  api = await startApi();
+  client = await api.client();
+});
+afterAll(() => api.close());
+
+const times = (count: number, one: (i: number) => string) => Array.from({ length: count }, (_, i) => one(i));
+const members = (count: number) => times(count, (i) => `"${i.toString(36)}":1`).join();
+const transfer = (more: string) => {
+  const { amount, destination } = transferRequest();
+  return `{"amount":${JSON.stringify(amount)},"destination":${JSON.stringify(destination)},${more}}`;
+};
+
+describe('a query', () => {
+  it.each([
+    ['21 names', times(21, (i) => `a${i}=1`).join('&')],
+    ['one name 21 times', times(21, () => 'limit=1').join('&')],
+    ['names without values', times(21, (i) => `a${i}`).join('&')],
+    [
+      '13 KB of names, each twice',
+      times(1_700, (i) => `n${i}&n${i}`)
+        .join('&')
+        .slice(0, 13_000),
+    ],
+    ['a wrong limit among 21', ['limit=0', ...times(20, (i) => `a${i}`)].join('&')],
+  ])('of %s is refused before anything else of it is looked at', async (_, query) => {
+    for (const path of [
+      '/transfers',
+      '/events',
+      '/webhook-endpoints',
+      `/deliveries/${newId()}/attempts`,
+      '/deliveries/x',
+    ]) {
+      const { status, body, text } = await client.call('GET', `${path}?${query}`);
+      expect([path, status, body.code, body.errors]).toEqual([path, 422, 'too_many_parameters', undefined]);
+      expect(text.length).toBeLessThan(1_000);
+    }
+  });
+
+  it('is counted after authentication, scope and rate limit', async () => {
+    const query = times(21, (i) => `a${i}`).join('&');
+    expect((await api.call('GET', `/transfers?${query}`)).status).toBe(401);
+    const reader = await api.client(['webhooks:read']);
+    expect((await reader.call('GET', `/transfers?${query}`)).status).toBe(403);
+  });
+
+  it('may have 20 parameters, and separators with nothing between them', async () => {
+    const twenty = times(20, (i) => `a${i}`).join('&');
+    const { status, body } = await client.call('GET', `/transfers?&&${twenty}${'&'.repeat(5_000)}`);
+    expect([status, body.code, body.errors.length]).toEqual([422, 'invalid_request', 20]);
+    const seen = await client.call('GET', `/transfers?${'&'.repeat(5_000)}limit=1`);
+    expect(seen.status).toBe(200);
+  });
+
+  it('is counted for every method', async () => {
+    const query = times(21, (i) => `a${i}`).join('&');
+    for (const [method, path] of [
+      ['POST', '/transfers'],
+      ['PUT', `/webhook-endpoints/${newId()}`],
+      ['DELETE', `/webhook-endpoints/${newId()}`],
+    ] as const) {
+      const { status, body } = await client.call(method, `${path}?${query}`);
+      expect([status, body.code]).toEqual([422, 'too_many_parameters']);
+    }
+  });
+
+  it('has a long name cut in errors', async () => {
+    const { body } = await client.call('GET', `/transfers?${'n'.repeat(10_000)}=1`);
+    expect(body.errors).toEqual([
+      { parameter: `${'n'.repeat(128)}…`, code: 'unknown_parameter', detail: expect.any(String) },
+    ]);
+  });
+});
+
+describe('a body', () => {
+  const post = (raw: string, path = '/transfers') => client.call('POST', path, { raw });
+  const tooMany = (pointer: string) => [{ pointer, code: 'too_many', detail: expect.any(String) }];
+
+  it('of 7,000 wrong metadata values is refused by their count', async () => {
+    const { status, body } = await post(transfer(`"metadata":{${members(6_700)}}`));
+    expect([status, body.code, body.errors]).toEqual([422, 'invalid_request', tooMany('/metadata')]);
+  });
+
+  it('of 7,300 unknown fields has 50 of them in errors', async () => {
+    const { status, body } = await post(`{${members(7_200)}}`);
+    expect([status, body.code, body.errors.length]).toEqual([422, 'invalid_request', 50]);
+    for (const { code } of body.errors) expect(code).toBe('unknown_field');
+    expect(body.errors[49]).toMatchObject({ pointer: expect.stringMatching(/^\/\w+$/) });
+  });
+
+  it.each([
+    ['names in another object', transfer(`"x":{${members(MAX_MEMBERS)}}`), '/x', 'unknown_field'],
+    ['items of an array', `[${'1,'.repeat(30_000)}1]`, '', 'invalid_type'],
+    ['items of arrays in an array', `[${'[],'.repeat(20_000)}1]`, '', 'invalid_type'],
+    ['arrays in arrays', `${'['.repeat(32_000)}${']'.repeat(32_000)}`, '', 'invalid_type'],
+    ['objects in objects', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, '/a', 'too_deep'],
+  ])('of too many %s is refused', async (_, raw, pointer, code) => {
+    const { status, body } = await post(raw);
+    expect([status, body.code]).toEqual([422, 'invalid_request']);
+    expect(body.errors).toEqual([{ pointer, code, detail: expect.any(String) }]);
+  });
+
+  it('that is no JSON is malformed, and one that is too large besides is counted first', async () => {
+    expect((await post(`{${members(50)}`)).body.code).toBe('malformed_request');
+    expect((await post('no JSON, '.repeat(7_000))).body.code).toBe('malformed_request');
+    expect((await post(`{${members(7_200)}`)).body.code).toBe('invalid_request');
+  });
+
+  it('of few members has each of its mistakes in errors, 50 at most', async () => {
+    const { body } = await post(`{${members(60)}}`);
+    expect(body.errors).toHaveLength(50);
+    const some = await post(transfer(`"metadata":{${members(30)}}`));
+    expect(some.body.errors[0]).toMatchObject({ pointer: '/metadata/0', code: 'invalid_type' });
+  });
+
+  it('has a long name cut in errors, and no half of a character', async () => {
+    const name = `${'n'.repeat(127)}😀`.repeat(200);
+    const { body, text } = await post(transfer(`"${name}":1`));
+    expect(body.errors).toEqual([
+      { pointer: `/${'n'.repeat(127)}…`, code: 'unknown_field', detail: expect.any(String) },
+    ]);
+    expect(text.length).toBeLessThan(1_000);
+  });
+
+  it('may repeat no name, however it is written', async () => {
+    const { status, body } = await post(transfer('"\\u0061mount":{"value":2,"currency":"EUR"}'));
+    expect([status, body.code]).toEqual([400, 'malformed_request']);
+  });
+
+  it('with too many fields ignores none of them where a PUT ignores some', async () => {
+    const { body: endpoint } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
+    const raw = `{"url":"https://example.com/hooks","created_at":{${members(200)}}}`;
+    const { status, body } = await client.call('PUT', `/webhook-endpoints/${endpoint.webhookId}`, { raw });
+    expect([status, body.errors]).toEqual([422, tooMany('/created_at')]);
+  });
+});
+
+describe('the rate limit', () => {
+  const left = (headers: Headers) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
+
+  it('counts a request that is refused for its size as five, and says so in RateLimit', async () => {
+    const limited = await startApi({ env: { RATE_LIMIT: '1000' }, database: api.database });
+    try {
+      const query = times(21, (i) => `a${i}`).join('&');
+      const large = { raw: `{${members(7_200)}}` };
+      for (const call of [
+        (own: TestClient) => own.call('GET', `/transfers?${query}`),
+        (own: TestClient) => own.call('POST', '/transfers', large),
+        (own: TestClient) => own.call('POST', '/transfers', { raw: ' '.repeat(70_000) }),
+      ]) {
+        const { headers } = await call(await limited.client());
+        expect([left(headers), headers.get('ratelimit-policy')]).toEqual([995, '"default";q=1000;w=1']);
+      }
+      const wrong = await (await limited.client()).call('GET', '/transfers?limit=0');
+      expect(left(wrong.headers)).toBe(999);
+    } finally {
+      await limited.close();
+    }
+  });
+
+  it('refuses what comes after too many of them', async () => {
+    const limited = await startApi({ env: { RATE_LIMIT: '10' }, database: api.database });
+    try {
+      const own = await limited.client();
+      const query = times(21, (i) => `a${i}`).join('&');
+      const replies = await Promise.all(times(8, () => '').map(() => own.call('GET', `/transfers?${query}`)));
+      const statuses = replies.map(({ status }) => status);
+      expect(statuses).toContain(429);
+      expect(Math.min(...replies.map(({ headers }) => left(headers)))).toBe(0);
+    } finally {
+      await limited.close();
+    }
+  });
+});
