@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createRecoverActivities } from '../../../activities/recover.js';
+import { newId } from '../../../src/ids.js';
+import { temporalSteering } from '../../../src/outbox/steering.js';
+import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { deliverTo } from '../../support/history.js';
+import { createTestNamespace, type TestTemporal } from '../../support/temporal.js';
+import { endpointRequest } from '../../support/transfers.js';
+
+// Two processes of the API, on one database and one Temporal, which no worker serves: what is asked for stays asked for.
+
+let temporal: TestTemporal;
+let api: TestApi;
+let second: TestApi;
+let reachable = true;
+
+beforeAll(async () => {
+  temporal = await createTestNamespace();
+  const steering = () => temporalSteering(() => (reachable ? temporal.client : undefined), [0, 300_000]);
+  api = await startApi({ dependencies: { steering: steering() } });
+  second = await startApi({ database: api.database, dependencies: { steering: steering() } });
+}, 120_000);
+afterAll(async () => {
+  await second.close();
+  await api.close();
+  await temporal.close();
+});
+
+const withTemporalAway = async <T>(work: () => Promise<T>): Promise<T> => {
+  reachable = false;
+  try {
+    return await work();
+  } finally {
+    reachable = true;
+  }
+};
+const query = <Row>(text: string, values: unknown[] = []) => api.database.query<Row>(text, values);
+/** The same client at the second process. */
+const atSecond = (client: TestClient, path: string) =>
+  second.call('POST', path, { headers: { Authorization: `Bearer ${client.token}` } });
+
+describe('retries by hand of one delivery', () => {
+  const set = (id: string, data: object) => api.database.prisma.delivery.update({ where: { id }, data });
+
+  it('are ten in any hour over two processes at once; the next is refused until the first is an hour old', async () => {
+    const client = await api.client();
+    const { deliveryId } = await deliverTo(api, client);
+    const path = `/deliveries/${deliveryId}/retry`;
+    const replies = await Promise.all(
+      Array.from({ length: 24 }, (_, i) => (i % 2 ? client.call('POST', path) : atSecond(client, path))),
+    );
+    const refused = replies.filter(({ status }) => status !== 202);
+    expect([replies.length - refused.length, refused.length]).toEqual([10, 14]);
+    for (const { status, body, headers } of refused) {
+      expect([status, body.code]).toEqual([429, 'retry_limit_reached']);
+      const wait = Number(headers.get('retry-after'));
+      expect(wait > 3_500 && wait <= 3_600).toBe(true);
+    }
+    await query(
+      `update manual_retries set at = at - interval '59 minutes 50 seconds'
+        where id = (select id from manual_retries where delivery_id = $1::uuid limit 1)`,
+      [deliveryId],
+    );
+    const soon = Number((await client.call('POST', path)).headers.get('retry-after'));
+    expect(soon > 0 && soon <= 10).toBe(true);
+    await query(
+      `update manual_retries set at = at - interval '10 seconds'
+        where id = (select id from manual_retries where delivery_id = $1::uuid order by at limit 1)`,
+      [deliveryId],
+    );
+    expect((await client.call('POST', path)).status).toBe(202);
+    expect((await client.call('POST', path)).status).toBe(429);
+  });
+
+  it('do not count for a replayed key, while an attempt is in flight, and where Temporal is away', async () => {
+    const client = await api.client();
+    const { deliveryId } = await deliverTo(api, client);
+    const path = `/deliveries/${deliveryId}/retry`;
+    const counted = async () =>
+      (await query('select id::text from manual_retries where delivery_id = $1::uuid', [deliveryId])).length;
+    const headers = { 'Idempotency-Key': newId() };
+    for (let i = 0; i < 3; i++) expect((await client.call('POST', path, { headers })).status).toBe(202);
+    expect(await counted()).toBe(1);
+    await set(deliveryId, { attemptingUntil: new Date(Date.now() + 30_000) });
+    expect((await client.call('POST', path)).status).toBe(202);
+    await set(deliveryId, { attemptingUntil: null });
+    await withTemporalAway(async () => {
+      const away = await client.call('POST', path);
+      expect([away.status, away.body.code]).toEqual([503, 'unavailable']);
+    });
+    expect(await counted()).toBe(1);
+  });
+
+  it('are refused for the endpoint and the delivery first, and a key that was refused is free', async () => {
+    const client = await api.client();
+    const { deliveryId, webhookId } = await deliverTo(api, client);
+    const path = `/deliveries/${deliveryId}/retry`;
+    for (let i = 0; i < 10; i++) await client.call('POST', path);
+    const headers = { 'Idempotency-Key': newId() };
+    expect((await client.call('POST', path, { headers })).body.code).toBe('retry_limit_reached');
+    await query('delete from manual_retries where delivery_id = $1::uuid', [deliveryId]);
+    expect((await client.call('POST', path, { headers })).status).toBe(202);
+    for (let i = 0; i < 9; i++) await client.call('POST', path);
+    await api.database.prisma.endpoint.update({ where: { id: webhookId }, data: { enabled: false } });
+    expect((await client.call('POST', path)).body.code).toBe('endpoint_not_active');
+    const stranger = await api.client();
+    expect((await stranger.call('POST', path)).status).toBe(404);
+  });
+});
+
+describe('recovers', () => {
+  const since = '2026-01-01T00:00:00Z';
+  const recover = (client: TestClient, webhookId: string, headers = {}) =>
+    client.call('POST', `/webhook-endpoints/${webhookId}/recover`, { json: { since }, headers });
+  const said = ({ status, body }: Awaited<ReturnType<typeof recover>>) => [status, body.code ?? body.count];
+  const handleOf = (webhookId: string) => temporal.client.workflow.getHandle(`recover-${webhookId}`);
+  const fail = (deliveryId: string) =>
+    api.database.prisma.delivery.update({
+      where: { id: deliveryId },
+      data: { status: 'failed', owner: null, attemptCount: 7, nextAttemptAt: null },
+    });
+  /** An endpoint with one failed delivery. */
+  async function failing(client: TestClient) {
+    const history = await deliverTo(api, client);
+    await api.database.prisma.delivery.updateMany({
+      where: { endpointId: history.webhookId, status: 'pending' },
+      data: { status: 'succeeded' },
+    });
+    await fail(history.deliveryId);
+    return history;
+  }
+  /** What the worker does, to the end. */
+  async function carryOut(webhookId: string) {
+    const handle = handleOf(webhookId);
+    const { events } = await handle.fetchHistory();
+    const [payload] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+    const { host: _, count: __, ...input } = JSON.parse(Buffer.from(payload?.data ?? []).toString());
+    const dependencies = { database: api.database, temporal: () => ({ client: temporal.client }), retryDelays: [0] };
+    await createRecoverActivities(dependencies).recoverBatch({ ...input, after: null });
+    await handle.terminate('as if it ended');
+  }
+
+  it('start nothing where there is nothing to recover, and the next call is not refused', async () => {
+    const client = await api.client();
+    const { body } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
+    for (let i = 0; i < 12; i++) expect(said(await recover(client, body.webhookId))).toEqual([202, 0]);
+    await expect(handleOf(body.webhookId).describe()).rejects.toThrow(/not found/i);
+    const { deliveryId, webhookId } = await failing(client);
+    expect(said(await recover(client, webhookId))).toEqual([202, 1]);
+    await carryOut(webhookId);
+    expect(await api.database.prisma.delivery.findUnique({ where: { id: deliveryId } })).toMatchObject({
+      status: 'pending',
+    });
+    expect(said(await recover(client, webhookId))).toEqual([202, 0]);
+  });
+
+  it('run one for an endpoint and two for a client, whichever process is asked', async () => {
+    const client = await api.client();
+    const endpoints = [await failing(client), await failing(client), await failing(client)];
+    const [one, two, three] = endpoints.map(({ webhookId }) => webhookId) as [string, string, string];
+    const at = (webhookId: string) =>
+      second.call('POST', `/webhook-endpoints/${webhookId}/recover`, {
+        json: { since },
+        headers: { Authorization: `Bearer ${client.token}` },
+      });
+    const race = await Promise.all([recover(client, one), at(one), recover(client, one), at(one)]);
+    expect(race.map(({ status }) => status).sort()).toEqual([202, 409, 409, 409]);
+    expect(said(await at(two))).toEqual([202, 1]);
+    expect(said(await recover(client, three))).toEqual([409, 'recover_in_progress']);
+    // One that an operator ended blocks nothing.
+    await handleOf(one).terminate('by hand');
+    expect(said(await recover(client, three))).toEqual([202, 1]);
+  });
+
+  it('are ten an hour for an endpoint', async () => {
+    const client = await api.client();
+    const { webhookId, deliveryId } = await failing(client);
+    for (let i = 0; i < 10; i++) {
+      expect(said(await recover(client, webhookId))).toEqual([202, 1]);
+      await carryOut(webhookId);
+      await fail(deliveryId);
+    }
+    const refused = await recover(client, webhookId);
+    expect(said(refused)).toEqual([429, 'recover_limit_reached']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_500);
+    await api.database.prisma.endpoint.update({ where: { id: webhookId }, data: { enabled: false } });
+    expect(said(await recover(client, webhookId))).toEqual([409, 'endpoint_not_active']);
+  });
+
+  it('that got 503 count for nothing when Temporal is back, and their key goes on with the same recover', async () => {
+    const client = await api.client();
+    const { webhookId } = await failing(client);
+    const headers = { 'Idempotency-Key': newId() };
+    await withTemporalAway(async () => expect((await recover(client, webhookId, headers)).status).toBe(503));
+    expect(said(await recover(client, webhookId))).toEqual([202, 1]);
+    expect(said(await recover(client, webhookId, headers))).toEqual([409, 'recover_in_progress']);
+    await carryOut(webhookId);
+    expect(said(await recover(client, webhookId, headers))).toEqual([202, 0]);
+  });
+});
