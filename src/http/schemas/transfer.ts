@@ -16,6 +16,8 @@ const currency = z
   .meta({ description: 'ISO 4217', pattern: '^[A-Z]{3}$', examples: ['EUR'] });
 
 const MAX_PAIRS = 20;
+/** Of all pairs as compact JSON in UTF-8. */
+const MAX_METADATA_BYTES = 4_096;
 const REFUSED_NAME = { params: { code: 'invalid_name' }, message: 'may not be the name of a pair' };
 
 const metadata = z
@@ -32,10 +34,18 @@ const metadata = z
       .refine(
         (pairs) => Object.keys(pairs).length <= MAX_PAIRS,
         mistake('too_many', `may have at most ${MAX_PAIRS} pairs`),
+      )
+      .refine(
+        (pairs) => Buffer.byteLength(JSON.stringify(pairs)) <= MAX_METADATA_BYTES,
+        mistake('too_large', `may have at most ${MAX_METADATA_BYTES} bytes as compact JSON`),
       ),
   )
   .default({})
-  .meta({ description: 'Pairs of strings of your own.', maxProperties: MAX_PAIRS, examples: [{ order: '4711' }] });
+  .meta({
+    description: `Pairs of strings of your own; at most ${MAX_METADATA_BYTES} bytes in all, as compact JSON in UTF-8.`,
+    maxProperties: MAX_PAIRS,
+    examples: [{ order: '4711' }],
+  });
 
 export const newTransfer = z
   .strictObject({

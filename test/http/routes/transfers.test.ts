@@ -127,6 +127,17 @@ describe('POST /transfers', () => {
     expect([status, body.errors[0]]).toMatchObject([422, { pointer: '/amount/value', code }]);
   });
 
+  it('takes metadata of 4096 bytes as compact JSON, and no more', async () => {
+    // {"a":"…","b":"…", …} in which each é is two bytes.
+    const text = (length: number) => 'é'.repeat(length);
+    const eight = Object.fromEntries([...'abcdefgh'].map((name) => [name, text(250)]));
+    const left = 4_096 - Buffer.byteLength(JSON.stringify({ ...eight, i: '' }));
+    await create({ metadata: { ...eight, i: 'x'.repeat(left) } });
+    const json = transferRequest({ metadata: { ...eight, i: 'x'.repeat(left + 1) } });
+    const { status, body } = await client.call('POST', '/transfers', { json });
+    expect([status, body.errors]).toMatchObject([422, [{ pointer: '/metadata', code: 'too_large' }]]);
+  });
+
   it('takes 20 pairs, and no prototype for one', async () => {
     await create({ metadata: pairs(20) });
     const raw = JSON.stringify(transferRequest()).replace('"order"', '"__proto__"');
