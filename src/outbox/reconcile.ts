@@ -5,17 +5,23 @@ import { isUnreachable } from '../database/faults.js';
 import type { Secret } from '../secret.js';
 import type { Log } from '../telemetry/log.js';
 import { type PendingKey, readPending } from './read-pending.js';
+import type { WorkflowStart } from './read-starts.js';
 import { startPending } from './start-pending.js';
 import type { WorkflowStarterOptions } from './workflow-starter.js';
 
 const INTERVAL = 60_000;
 /** A delivery this far behind its plan has no workflow, or one that cannot get on, minutes. */
 const OVERDUE_MINUTES = 10;
-const PAGE = 200;
+const PAGE = 50;
 /** A pass in which so many workflows in a row ran already ends: they are late for another reason, and asking costs Temporal. */
 const MOST_RUNNING = 1_000;
 /** How long a page waits for first attempts that pile up, at most, and how often it looks, ms. */
 const BUSY = { longest: 1_000, tick: 50 };
+/**
+ * The next page is started when no more than `left` attempts of the last one wait in Temporal: what waits there is ahead of
+ * the retries of fresh events. A receiver that does not answer holds up the pages for no more than `longest`, ms.
+ */
+const WAITING = { left: 10, longest: 2_500, tick: 100 };
 
 export interface ReconcileOptions {
   db: Handle;
@@ -98,6 +104,7 @@ export class Reconcile {
     count.started += started.length;
     count.running = started.length > 0 ? 0 : count.running + running;
     this.#after = next;
+    if (next !== null) await this.#untilAttempted(starts.filter(({ workflowId }) => started.includes(workflowId)));
     return next !== null;
   }
 
@@ -106,9 +113,24 @@ export class Reconcile {
     return readPending(db, retryDelays, { overdueMinutes: OVERDUE_MINUTES, after, limit });
   }
 
+  /** By the rows, since any worker may make the attempts. */
+  async #untilAttempted(starts: readonly WorkflowStart[]): Promise<void> {
+    const ids = starts.flatMap(({ input }) => input.deliveries.map(({ deliveryId }) => deliveryId));
+    for (let waited = 0; waited < WAITING.longest && !this.#stopped; waited += WAITING.tick) {
+      const [row] = await this.options.db.query<{ count: number }>(NOT_ATTEMPTED, [ids, OVERDUE_MINUTES]);
+      if (!row || row.count <= WAITING.left) return;
+      await sleep(WAITING.tick);
+    }
+  }
+
   async #giveWay(): Promise<void> {
     for (let waited = 0; this.options.busy() && waited < BUSY.longest && !this.#stopped; waited += BUSY.tick) {
       await sleep(BUSY.tick);
     }
   }
 }
+
+const NOT_ATTEMPTED = `
+select count(*)::int as count from deliveries
+ where id = any($1::uuid[]) and status = 'pending' and attempting_until is null
+   and next_attempt_at < now() - $2::int * interval '1 minute'`;
