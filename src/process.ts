@@ -1,3 +1,4 @@
+import { cautionsOf } from './cautions.js';
 import { untilSignalled } from './cli/signals.js';
 import { type Config, loadConfig } from './config.js';
 import { type Database, openDatabase } from './database/database.js';
@@ -24,6 +25,7 @@ export async function layFoundations(env: NodeJS.ProcessEnv, role: string): Prom
   const config = loadConfig(await withPort(env));
   const log = createLog(config.logLevel, role);
   endWithReason(log);
+  for (const caution of cautionsOf(config)) log.warn(caution);
   if (!isSupportedNode(process.versions.node)) {
     log.warn(
       { node: process.versions.node, supported: SUPPORTED_NODE },

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { cautionsOf } from '../cautions.js';
 import { type Config, ConfigError, loadConfig } from '../config.js';
 import { openDatabase } from '../database/database.js';
 import { pendingMigrations } from '../database/migrate.js';
@@ -24,7 +25,11 @@ export function addDoctor(program: Command): void {
         json: { ok: wrong === 0, checks: findings },
         text: {
           columns: [{ name: 'result' }, { name: 'check' }, { name: 'detail', wraps: true }],
-          rows: findings.map(({ check, ok, detail }) => [ok ? 'ok' : 'FAIL', check, detail]),
+          rows: findings.map(({ check, ok, warning, detail }) => [
+            ok ? (warning ? 'warn' : 'ok') : 'FAIL',
+            check,
+            detail,
+          ]),
           none: '',
         },
         failure: wrong === 0 ? undefined : `${wrong} of ${findings.length} checks failed`,
@@ -45,6 +50,7 @@ async function examine(): Promise<Finding[]> {
   return [
     { check: 'configuration', ok: true, detail: `${config.environment}, ${config.baseUrl}` },
     nodeFinding(process.versions.node),
+    ...cautionsOf(config).map((detail) => ({ check: 'security', ok: true, warning: true as const, detail })),
     ...(await postgresFindings(config)),
     ...(await temporalFindings(config.temporal)),
   ];

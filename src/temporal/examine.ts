@@ -10,6 +10,8 @@ export interface Finding {
   check: string;
   ok: boolean;
   detail: string;
+  /** Fine for the service, and not as it should be. */
+  warning?: true;
 }
 
 const MEND = 'run transfer-service migrate';
