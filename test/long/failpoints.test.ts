@@ -198,12 +198,89 @@ test('after-signal: a retry that was signalled but not answered is made, once', 
   expect(arrivalsOf(transfer)).toHaveLength(3);
 });
 
+test.each<[Failpoint]>([['after-reserved'], ['after-signal'], ['before-kept'], ['after-kept']])(
+  '%s of a retry with an Idempotency-Key: asked again, the same key makes one attempt and has one answer',
+  async (at) => {
+    const transfer = await makeSleeping();
+    const { id } = await readDelivery(transfer);
+    const retry = () => client('POST', `/deliveries/${id}/retry`, undefined, { 'Idempotency-Key': transfer });
+    expect(await dieAndBegin([at, 1], retry)).toBeUndefined();
+    const again = await onceTemporalIsReached(retry);
+    expect(again.status).toBe(202);
+    await untilDelivered(transfer);
+    const replayed = await retry();
+    expect([replayed.headers.get('idempotency-replayed'), replayed.body]).toEqual(['true', again.body]);
+    await expectTriggers(transfer, ['schedule', 'schedule', 'manual']);
+    expect(arrivalsOf(transfer)).toHaveLength(3);
+    expect(await count('manual_retries', `delivery_id = '${id}'`)).toBe(1);
+  },
+);
+
+test.each<[Failpoint]>([['after-reserved'], ['after-asked'], ['before-kept']])(
+  '%s of a retry of an ended delivery with an Idempotency-Key: asked again, the same key makes one attempt',
+  async (at) => {
+    const transfer = await makeTransfer();
+    answers = [];
+    await must(change(transfer));
+    const { id } = await untilDelivered(transfer);
+    const retry = () => client('POST', `/deliveries/${id}/retry`, undefined, { 'Idempotency-Key': transfer });
+    expect(await dieAndBegin([at, 1], retry)).toBeUndefined();
+    expect((await onceTemporalIsReached(retry)).status).toBe(202);
+    await waitFor('the attempt', async () => (await readDelivery(transfer)).attempt_count === 2);
+    expect((await retry()).headers.get('idempotency-replayed')).toBe('true');
+    await expectTriggers(transfer, ['schedule', 'manual']);
+    expect(arrivalsOf(transfer)).toHaveLength(2);
+  },
+);
+
+test.each<[Failpoint]>([['after-reserved'], ['after-admitted'], ['after-asked'], ['before-kept']])(
+  '%s of a recover with an Idempotency-Key: asked again, the same key recovers once and answers as many',
+  async (at) => {
+    const transfer = await makeSleeping();
+    const { id } = await readDelivery(transfer);
+    await setEnabled(false);
+    await setEnabled(true);
+    const before = await count('recovers', 'true');
+    const since = new Date(Date.now() - 3_600_000).toISOString();
+    const recover = () =>
+      client('POST', `/webhook-endpoints/${webhookId}/recover`, { since }, { 'Idempotency-Key': transfer });
+    expect(await dieAndBegin([at, 1], recover)).toBeUndefined();
+    expect(await onceTemporalIsReached(recover)).toMatchObject({ status: 202, body: { count: 1 } });
+    await untilDelivered(transfer);
+    expect(arrivalsOf(transfer)).toHaveLength(3);
+    const replayed = await recover();
+    expect([replayed.headers.get('idempotency-replayed'), replayed.body.count]).toEqual(['true', 1]);
+    expect(await count('recovers', 'true')).toBe(before + 1);
+    await temporal.client.workflow
+      .getHandle(arrivalsOf(transfer)[0]!.event)
+      .signal('retryNow', { deliveryId: id, number: 3 });
+  },
+);
+
+/** A service that has just begun answers 503 until it has its connection to Temporal. */
+const onceTemporalIsReached = (ask: () => ReturnType<Caller>) =>
+  waitFor('an answer of a service that reaches Temporal', async () => {
+    const answered = await ask();
+    return answered.status !== 503 && answered;
+  });
+
+async function expectTriggers(transfer: string, triggers: string[]): Promise<void> {
+  const { attempts } = await readDelivery(transfer);
+  expect(attempts.map(({ trigger }: { trigger: string }) => trigger)).toEqual(triggers);
+}
+
+const setEnabled = (enabled: boolean) =>
+  must(client('PUT', `/webhook-endpoints/${webhookId}`, { url: `${receiver.url}/in`, enabled }));
+
+async function count(table: string, where: string): Promise<number> {
+  const [row] = await database.query<{ n: number }>(`select count(*)::int as n from ${table} where ${where}`, []);
+  return row?.n ?? 0;
+}
+
 test('after-put-back: a recovery goes on where it died, and delivers once', async () => {
   const transfer = await makeSleeping();
-  const put = (enabled: boolean) =>
-    must(client('PUT', `/webhook-endpoints/${webhookId}`, { url: `${receiver.url}/in`, enabled }));
-  await put(false);
-  await put(true);
+  await setEnabled(false);
+  await setEnabled(true);
   expect(await readDelivery(transfer)).toMatchObject({ status: 'cancelled' });
   const since = new Date(Date.now() - 3_600_000).toISOString();
   const answered = await dieAndBegin(['after-put-back', 1], () =>
