@@ -1,8 +1,8 @@
 import { SpanKind } from '@opentelemetry/api';
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
-import type { FairQueue } from '../src/outbox/fair-queue.js';
-import { LEASE } from '../src/outbox/lease.js';
-import { Pace } from '../src/outbox/pace.js';
+import type { FairQueue } from '../src/express-lane/attempt-slots.js';
+import { Pace } from '../src/express-lane/retry-pacer.js';
+import { LEASE } from '../src/lease.js';
 import { currentTraceparent, inSpan } from '../src/telemetry/traces.js';
 import {
   type AttemptRequest,

@@ -1,10 +1,10 @@
 import type { Client } from '@temporalio/client';
 import type { Handle } from '../src/database/database.js';
 import { failpoint } from '../src/failpoints.js';
-import { readRecoveredStarts } from '../src/outbox/read-starts.js';
-import { startDeliverEvent } from '../src/temporal/start-deliver-event.js';
 import { putBack } from '../src/webhooks/recover.js';
 import { countRunning, endRecover } from '../src/webhooks/recovers.js';
+import { readRecoveredStarts } from '../src/workflow-starts/read-starts.js';
+import { startDeliverEvent } from '../src/workflow-starts/start-deliver-event.js';
 import type { RecoverActivities } from '../workflows/recover-endpoint.js';
 
 /** Of all recovers of a client, a second: beside them the fresh events of everybody go on. */

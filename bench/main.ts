@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { untilSignalled } from '../src/cli/signals.js';
+import { untilSignalled } from '../src/process/signals.js';
 import { type Bench, startBench } from './bench.js';
 import { during, stopAll } from './ending.js';
 import { estimateSeconds } from './estimate.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../src/local/free-port.js';
+import { freePort } from '../src/free-port.js';
 import type { Parts } from './processes.js';
 import type { Stack } from './stack.js';
 

@@ -1,19 +1,19 @@
 import type { Client } from '@temporalio/client';
 import { openAuthority } from './auth/open-authority.js';
-import { announceReady } from './cli/announce.js';
-import { untilSignalled } from './cli/signals.js';
 import { ConfigError } from './config.js';
 import { EnvelopeError } from './database/encryption.js';
 import { createApp } from './http/app.js';
 import { listenForOperators } from './http/operations.js';
-import { inSettingsWords } from './http/port-mistake.js';
+import { inSettingsWords } from './http/port-error.js';
 import { type Listening, listen } from './http/server.js';
 import type { Handover } from './outbox/handover.js';
 import { notifyHandover } from './outbox/notify.js';
-import { temporalSteering } from './outbox/steering.js';
-import { type Foundations, layFoundations, stopInOrder } from './process.js';
-import { readinessOf } from './readiness.js';
+import { announceReady } from './process/announcements.js';
+import { type Foundations, layFoundations, stopInOrder } from './process/bootstrap.js';
+import { readinessOf } from './process/readiness.js';
+import { untilSignalled } from './process/signals.js';
 import { lazyClient } from './temporal/connection.js';
+import { temporalSteering } from './workflow-starts/retry-and-recover.js';
 
 /** Opens the HTTP API on what there is, and listens. */
 export async function startApi(

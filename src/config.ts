@@ -1,8 +1,8 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { isNetwork } from './auth/networks.js';
 import { formatDuration, parseDuration } from './duration.js';
+import { isNetwork } from './networks.js';
 import { Secret } from './secret.js';
 
 const port = z.coerce

@@ -1,15 +1,15 @@
 import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { startApi } from './api.js';
-import { type Announce, announceReady } from './cli/announce.js';
-import { explain } from './cli/explain.js';
-import { untilSignalled } from './cli/signals.js';
 import { isConfigured } from './config.js';
 import { migrate } from './database/migrate.js';
 import { writeSandboxClient } from './local/sandbox-client.js';
 import { type Stack, startStack } from './local/stack.js';
-import { createDeliveryEngine } from './outbox/delivery-engine.js';
-import { connectDatabase, layFoundations, stopInOrder } from './process.js';
+import { type Announce, announceReady } from './process/announcements.js';
+import { connectDatabase, layFoundations, stopInOrder } from './process/bootstrap.js';
+import { createDeliveryEngine } from './process/delivery-engine.js';
+import { explain } from './process/explain.js';
+import { untilSignalled } from './process/signals.js';
 import { migrateTemporal } from './temporal/namespace.js';
 
 const tell = (line: string) => process.stderr.write(`${line}\n`);

@@ -1,9 +1,9 @@
-import { announceReady } from './cli/announce.js';
-import { untilSignalled } from './cli/signals.js';
 import { listenForOperators } from './http/operations.js';
-import { createDeliveryEngine } from './outbox/delivery-engine.js';
-import { layFoundations, stopInOrder } from './process.js';
-import { readinessOf } from './readiness.js';
+import { announceReady } from './process/announcements.js';
+import { layFoundations, stopInOrder } from './process/bootstrap.js';
+import { createDeliveryEngine } from './process/delivery-engine.js';
+import { readinessOf } from './process/readiness.js';
+import { untilSignalled } from './process/signals.js';
 
 /**
  * The role `worker`: makes the deliveries. Every outbound request of the service leaves from here. Prints `ready` when it

@@ -9,7 +9,7 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import { formatDuration } from '../src/duration.js';
-import { delayAfter } from '../src/webhooks/ladder.js';
+import { delayAfter } from '../src/ladder.js';
 import type { DeliverActivities } from './deliver-event.activities.js';
 import { type DeliverEventInput, type DeliveryProgress, stateOf } from './deliver-event.input.js';
 import { detailsOf, failureOf } from './details.js';

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { untilSignalled } from '../../src/cli/signals.js';
+import { untilSignalled } from '../../src/process/signals.js';
 import { during, stopAll } from '../ending.js';
 import { describeMachine } from '../machine.js';
 import { type Report, toMarkdown } from '../report.js';

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { Pool } from 'undici';
 import { newId } from '../../src/ids.js';
 import { transferStatusChanged } from '../../src/webhooks/event-body.js';
-import { signatureHeader } from '../../src/webhooks/signature.js';
+import { signatureHeader } from '../../src/webhooks/sender/signature.js';
 import { now } from '../clock.js';
 import { answerQuestions } from '../questions.js';
 import { SECRET } from '../tenants.js';

@@ -16,7 +16,7 @@ export interface WorkflowsPlan {
   count: number;
 }
 
-/** As src/outbox/workflow-starter.ts and src/temporal/worker.ts have it. */
+/** As src/workflow-starts/workflow-starter.ts and src/temporal/worker.ts have it. */
 const STARTS_AT_ONCE = 16;
 const CACHED = 300;
 const TASK_QUEUE = 'bench-bare';

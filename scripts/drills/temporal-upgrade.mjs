@@ -10,7 +10,7 @@ import { createServer } from 'node:http';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { freePort } from '../../dist/src/local/free-port.js';
+import { freePort } from '../../dist/src/free-port.js';
 import { startPostgres } from '../../dist/src/local/postgres.js';
 import { postgresUrl } from '../../dist/src/local/postgres-url.js';
 import { Secret } from '../../dist/src/secret.js';

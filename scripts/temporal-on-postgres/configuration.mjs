@@ -1,4 +1,4 @@
-import { freePort } from '../../dist/src/local/free-port.js';
+import { freePort } from '../../dist/src/free-port.js';
 
 /** As docker-compose.yml has it. The first start on a new store fixes it for good. */
 export const HISTORY_SHARDS = 512;

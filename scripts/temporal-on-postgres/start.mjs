@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../../dist/src/local/free-port.js';
+import { freePort } from '../../dist/src/free-port.js';
 import { startPostgres } from '../../dist/src/local/postgres.js';
 import { postgresUrl } from '../../dist/src/local/postgres-url.js';
 import { Secret } from '../../dist/src/secret.js';

@@ -1,5 +1,5 @@
 import type { Handle } from '../database/database.js';
-import { Networks } from './networks.js';
+import { Networks } from '../networks.js';
 
 /** What decides whether a client, and a token of it, is let in. */
 export interface ClientRecord {

@@ -4,8 +4,8 @@ import { atomically, type Handle } from '../database/database.js';
 import { isId, newId } from '../ids.js';
 import { Refusal } from '../refusal.js';
 import { CLIENT_SCOPES, SCOPES } from './caller.js';
-import { mistakesInName, mistakesInNetworks, mistakesInScopes, refuse } from './client-mistakes.js';
 import { makeClientSecret, type NewClientSecret } from './client-secrets.js';
+import { mistakesInName, mistakesInNetworks, mistakesInScopes, refuse } from './client-validation.js';
 
 export { revokeSecret, rotateSecret } from './client-secrets.js';
 

@@ -10,7 +10,7 @@ import {
   rotateSecret,
   showClient,
 } from '../auth/clients.js';
-import { isNetwork } from '../auth/networks.js';
+import { isNetwork } from '../networks.js';
 import { parseTime } from './arguments.js';
 import { clientDetails, clientTable, presentClient, presentSecret, secretTable } from './client-view.js';
 import { answers } from './command.js';

@@ -1,5 +1,5 @@
 import { Command, type CommanderError } from 'commander';
-import { explain } from './explain.js';
+import { explain } from '../process/explain.js';
 import { harmless } from './view/harmless.js';
 import { screenHere } from './view/screen.js';
 import { render, type View } from './view/view.js';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { personHere } from '../audit/actor.js';
-import type { LostEvent } from '../outbox/lost-events.js';
+import type { LostEvent } from '../workflow-starts/lost-events.js';
 import { parseSince } from './arguments.js';
 import { answers } from './command.js';
 import type { Table } from './view/table.js';
@@ -15,7 +15,7 @@ export function addRestore(deliveries: Command): void {
       .option('--replace', 'start those that run anew too, from the database: after Postgres was restored'),
     async ({ replace = false }: { replace?: boolean }) => {
       const { started, running, refused } = await withDatabase(async (database, environment) => {
-        const { reconcileFromOutside } = await import('../outbox/reconcile-from-outside.js');
+        const { reconcileFromOutside } = await import('../workflow-starts/reconcile-from-outside.js');
         return reconcileFromOutside(database, environment, personHere(), replace);
       });
       return {
@@ -37,7 +37,7 @@ export function addRestore(deliveries: Command): void {
       ),
     async ({ since }: { since: number }) => {
       const lost = await withDatabase(async (database, environment) => {
-        const { findLostEvents } = await import('../outbox/lost-events.js');
+        const { findLostEvents } = await import('../workflow-starts/lost-events.js');
         return findLostEvents(database, environment, since);
       });
       return { json: lost, text: table(lost) };

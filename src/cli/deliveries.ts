@@ -68,7 +68,7 @@ export function addDeliveries(program: Command): void {
     async (id: string) => {
       await withDatabase(async (database, environment) => {
         // Loaded here: it is most of the start of a command, and only this one needs it.
-        const { retryFromOutside } = await import('../outbox/retry-from-outside.js');
+        const { retryFromOutside } = await import('../workflow-starts/retry-from-outside.js');
         await retryFromOutside(database, environment, personHere(), id);
       });
       return { json: { id, retried: true }, text: `delivery ${id} is attempted now` };

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import { cautionsOf } from '../cautions.js';
 import { type Config, ConfigError, loadConfig } from '../config.js';
 import { openDatabase } from '../database/database.js';
 import { pendingMigrations } from '../database/migrate.js';
 import { findStack } from '../local/find-stack.js';
-import { isSupportedNode, SUPPORTED_NODE } from '../runtime.js';
+import { cautionsOf } from '../process/cautions.js';
+import { oneLine } from '../process/explain.js';
+import { isSupportedNode, SUPPORTED_NODE } from '../process/runtime.js';
 import type { Finding } from '../temporal/examine.js';
 import { answers } from './command.js';
-import { oneLine } from './explain.js';
 
 /** Further apart than this, leases and timers disagree about what is due, s. */
 const CLOCKS_APART = 60;

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Arrival, startReceiver } from '../local/receiver.js';
+import { untilSignalled } from '../process/signals.js';
 import { readSecretFile } from './secret-file.js';
-import { untilSignalled } from './signals.js';
 import { harmless, harmlessJson } from './view/harmless.js';
 
 interface Options {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Announce, announceJson, announceReady } from './announce.js';
+import { type Announce, announceJson, announceReady } from '../process/announcements.js';
 
 /** `start`, `api`, `worker`: the service, until it is told to end. */
 export function addServe(program: Command): void {

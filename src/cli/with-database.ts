@@ -3,7 +3,7 @@ import { type Database, openDatabase } from '../database/database.js';
 import { MasterKeys } from '../database/encryption.js';
 import { isUnreachable } from '../database/faults.js';
 import { findStack } from '../local/find-stack.js';
-import { oneLine } from './explain.js';
+import { oneLine } from '../process/explain.js';
 
 /** The settings of the database to work on: the one named, or the embedded stack's. @throws ConfigError, Error in one line */
 export function environmentInReach(): Environment & { DATABASE_URL: NonNullable<Environment['DATABASE_URL']> } {

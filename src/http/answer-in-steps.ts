@@ -2,8 +2,8 @@ import type { Database, Handle } from '../database/database.js';
 import { failpoint } from '../failpoints.js';
 import { newId } from '../ids.js';
 import { Refusal } from '../refusal.js';
-import { type Answer, type WrittenAnswer, writeAnswer } from './answer.js';
 import { inUse, type KeyedRequest, keepAnswer, lockKey, readKept, replay } from './idempotency.js';
+import { type Answer, type WrittenAnswer, writeAnswer } from './response.js';
 
 /** Work whose effect is not in Postgres. A plan is JSON and identifies the effect: carried out again, it makes no second one. */
 export interface TwoStepWork {

@@ -5,7 +5,7 @@ import type { MasterKeys } from '../database/encryption.js';
 import type { Handover } from '../outbox/handover.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
-import type { Steering } from '../webhooks/steering.js';
+import type { Steering } from '../webhooks/delivery-actions.js';
 
 /** Whether this process can serve, and how its dependencies stand: one word each, such as `ok` or `unreachable`. */
 export interface Readiness {

@@ -2,11 +2,11 @@ import type { Database } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
 import { isId } from '../ids.js';
 import { Refusal } from '../refusal.js';
-import { problemAnswer, send, writeAnswer } from './answer.js';
 import { answerInSteps, answerUnkeyed, type TwoStepWork } from './answer-in-steps.js';
 import { readBody } from './body.js';
 import { answerOnce, hashRequest, readIdempotencyKey, unlessReused } from './idempotency.js';
 import { limitParameters } from './limits.js';
+import { problemAnswer, send, writeAnswer } from './response.js';
 import type { Route } from './route.js';
 import type { AppContext } from './state.js';
 

@@ -3,7 +3,7 @@ import type { Database, Handle } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
 import type { IdempotencyKey } from '../database/generated/client.js';
 import { Refusal } from '../refusal.js';
-import { type Answer, type WrittenAnswer, writeAnswer } from './answer.js';
+import { type Answer, type WrittenAnswer, writeAnswer } from './response.js';
 
 const MAX_LENGTH = 255;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Mistake, Refusal } from '../refusal.js';
 import { type Excess, MAX_DEPTH, MAX_MEMBERS } from './json-structure.js';
-import { MAX_MISTAKES, pointerTo, UNKNOWN_FIELD } from './mistakes.js';
+import { MAX_MISTAKES, pointerTo, UNKNOWN_FIELD } from './validation-errors.js';
 
 /** Parameters that a query may have (contract, Errors, limits, paging), repeated ones counted each. */
 export const MAX_PARAMETERS = 20;

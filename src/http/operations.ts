@@ -8,7 +8,7 @@ import { unrouted } from './middleware/known-path.js';
 import { problems } from './middleware/problems.js';
 import { requestId } from './middleware/request-id.js';
 import { secureHeaders } from './middleware/secure-headers.js';
-import { inSettingsWords } from './port-mistake.js';
+import { inSettingsWords } from './port-error.js';
 import { healthRouter } from './routes/health.js';
 import { metricsRouter } from './routes/metrics.js';
 import { CONNECTION_LIMITS, listen } from './server.js';

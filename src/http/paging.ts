@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type Answer, MAX_ANSWER_BYTES } from './answer.js';
 import { type CursorKind, idCursor } from './cursor.js';
+import { type Answer, MAX_ANSWER_BYTES } from './response.js';
 import { mistake } from './schemas/text.js';
 
 /** The query parameters of a list whose pages have at most `most` items, and `usual` where nothing is asked for. */

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { Caller, Scope } from '../auth/caller.js';
 import type { Database, Handle } from '../database/database.js';
 import { Refusal, type RefusalCode } from '../refusal.js';
-import type { Answer } from './answer.js';
 import type { TwoStepWork } from './answer-in-steps.js';
 import { parseBody } from './json.js';
 import { refuseExcess } from './limits.js';
-import { bodyMistakes, queryMistakes, shortened } from './mistakes.js';
+import type { Answer } from './response.js';
+import { bodyMistakes, queryMistakes, shortened } from './validation-errors.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 

@@ -1,8 +1,8 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type Koa from 'koa';
-import { guardSocket } from '../auth/networks.js';
 import type { Config } from '../config.js';
+import { guardSocket } from '../networks.js';
 import { drainOf } from './drain.js';
 
 export interface Listening {

@@ -1,5 +1,5 @@
-import { explain } from '../cli/explain.js';
-import { untilSignalled } from '../cli/signals.js';
+import { explain } from '../process/explain.js';
+import { untilSignalled } from '../process/signals.js';
 import { type Stop, tellStory } from './demo-story.js';
 
 // `npm run demo`: shows the service at work. It stays up after, to be looked at; `npm run demo -- --once` ends.

@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync } from 'node:fs';
 import { ConfigError, type Environment, readEnvironment } from '../config.js';
+import { placePort } from '../free-port.js';
 import type { Child } from './child.js';
-import { placePort } from './free-port.js';
 import { releaseLock, takeLock } from './lock.js';
 import { startPostgres } from './postgres.js';
 import { makeSecrets, readSecrets } from './secrets.js';

@@ -1,7 +1,7 @@
 import type { Handle } from '../database/database.js';
 import type { OutboxState } from '../database/generated/enums.js';
+import { isFree, LEASE } from '../lease.js';
 import type { CommittedEvent, FreshDelivery } from './handover.js';
-import { isFree, LEASE } from './lease.js';
 
 /** An event row that this process has leased. */
 export interface LeasedEvent {

@@ -1,6 +1,6 @@
 import { Counter, Histogram, Registry } from 'prom-client';
-import { ATTEMPT_ERRORS, type AttemptError } from '../webhooks/attempt-error.js';
 import { TRIGGERS, type Trigger } from '../webhooks/record.js';
+import { ATTEMPT_ERRORS, type AttemptError } from '../webhooks/sender/attempt-error.js';
 
 /** What the service counts as it goes. No label holds an id, a host or anything else a client can make up. */
 export interface Metrics {

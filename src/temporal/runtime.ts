@@ -1,5 +1,5 @@
 import { Runtime } from '@temporalio/worker';
-import { freePort } from '../local/free-port.js';
+import { freePort } from '../free-port.js';
 import type { Log } from '../telemetry/log.js';
 
 let installed: Promise<void> | undefined;

@@ -1,8 +1,8 @@
 import type { Action } from '../audit/record.js';
 import type { Handle } from '../database/database.js';
 import type { TransferStatus } from '../database/generated/enums.js';
+import { LEASE } from '../lease.js';
 import type { FreshDelivery } from '../outbox/handover.js';
-import { LEASE } from '../outbox/lease.js';
 import { TRANSFER_STATUS_CHANGED } from '../webhooks/event-body.js';
 import type { StatusChangeRequest } from './change-status.js';
 

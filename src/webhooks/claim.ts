@@ -1,6 +1,6 @@
 import type { Handle } from '../database/database.js';
 import type { DeliveryStatus } from '../database/generated/enums.js';
-import { isFree, LEASE } from '../outbox/lease.js';
+import { isFree, LEASE } from '../lease.js';
 import type { DisabledReason } from './disable-endpoint.js';
 
 /** Which attempt is to be made, and by whom. */

@@ -1,14 +1,14 @@
 import type { Database } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
 import { failpoint } from '../failpoints.js';
-import type { Recorder } from '../outbox/recorder.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { ClaimedAttempt } from './claim.js';
 import { disableEndpoint, isFailing } from './disable-endpoint.js';
 import { observeAttempt } from './observe-attempt.js';
 import type { MadeAttempt, RecordedAttempt, Settlement, Trigger } from './record.js';
-import type { Sender, SendOutcome } from './send.js';
+import type { Recorder } from './recorder.js';
+import type { Sender, SendOutcome } from './sender/send.js';
 
 export interface AttemptDependencies {
   database: Database;

@@ -5,7 +5,7 @@ import type { Metrics } from '../telemetry/metrics.js';
 import { currentTraceId, inSpan } from '../telemetry/traces.js';
 import type { ClaimedAttempt } from './claim.js';
 import type { AttemptPlan } from './make-attempt.js';
-import type { SendOutcome } from './send.js';
+import type { SendOutcome } from './sender/send.js';
 
 export interface AttemptObservers {
   metrics: Pick<Metrics, 'attemptMade'>;

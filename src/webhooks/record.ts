@@ -1,6 +1,6 @@
 import type { Handle } from '../database/database.js';
 import type { DeliveryStatus, OutboxState } from '../database/generated/enums.js';
-import type { SendOutcome } from './send.js';
+import type { SendOutcome } from './sender/send.js';
 
 /** What asks for an attempt: its ladder, a retry by hand, or the ladder that a recover begins again. */
 export const TRIGGERS = ['schedule', 'manual', 'recover'] as const;

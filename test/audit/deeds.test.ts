@@ -10,8 +10,8 @@ import {
 import { revokeSigningKey, rotateMasterKey, rotateSigningKey } from '../../src/auth/keys.js';
 import { readEnvironment } from '../../src/config.js';
 import { newId } from '../../src/ids.js';
-import { retryFromOutside } from '../../src/outbox/retry-from-outside.js';
 import { setEndpointEnabledByOperator } from '../../src/webhooks/operate-endpoint.js';
+import { retryFromOutside } from '../../src/workflow-starts/retry-from-outside.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, masterKeys, OPERATOR } from '../support/factories.js';

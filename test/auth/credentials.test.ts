@@ -9,7 +9,7 @@ const timingSafeEqual = jest.fn(crypto.timingSafeEqual);
 jest.unstable_mockModule('node:crypto', () => ({ ...crypto, createHash, timingSafeEqual }));
 const { makeClientSecret } = await import('../../src/auth/client-secrets.js');
 const { checkCredentials } = await import('../../src/auth/credentials.js');
-const { Networks } = await import('../../src/auth/networks.js');
+const { Networks } = await import('../../src/networks.js');
 
 const now = Date.now();
 const [older, newer] = [makeClientSecret(), makeClientSecret()];

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { settings } from '../../src/config.js';
-import { isSupportedNode } from '../../src/runtime.js';
+import { isSupportedNode } from '../../src/process/runtime.js';
 import { type Document, isHealthPath, readCommands, readEnvFile, readYaml } from '../support/manifests.js';
 
 // What drifts apart when the service changes. That the file is a compose file at all, `npm run check:deploy` says.

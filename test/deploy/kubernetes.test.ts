@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { Networks } from '../../src/auth/networks.js';
 import { loadConfig, settings } from '../../src/config.js';
+import { Networks } from '../../src/networks.js';
 import {
   type Document,
   isHealthPath,

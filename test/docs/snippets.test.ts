@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { transformFileSync } from '@swc/core';
 import { Secret } from '../../src/secret.js';
-import { signatureHeader } from '../../src/webhooks/signature.js';
+import { signatureHeader } from '../../src/webhooks/sender/signature.js';
 import { verify } from '../../src/webhooks/verify.js';
 
 // Every snippet of the integrators' guide is taken out of it as a file, and run where its runtime is.

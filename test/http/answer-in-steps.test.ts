@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { temporalSteering } from '../../src/outbox/steering.js';
 import { Refusal } from '../../src/refusal.js';
 import { lazyClient } from '../../src/temporal/connection.js';
+import { temporalSteering } from '../../src/workflow-starts/retry-and-recover.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
+import { fakeSteering } from '../support/delivery-actions.js';
 import { deliverTo, moveMany } from '../support/history.js';
 import { startSilentServer } from '../support/silent-server.js';
-import { fakeSteering } from '../support/steering.js';
 import { endpointRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 

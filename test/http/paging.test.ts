@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { MAX_ANSWER_BYTES } from '../../src/http/answer.js';
+import { MAX_ANSWER_BYTES } from '../../src/http/response.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 import { moveMany } from '../support/history.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';

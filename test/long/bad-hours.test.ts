@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
-import { freePort } from '../../src/local/free-port.js';
+import { freePort } from '../../src/free-port.js';
 import { readState } from '../../src/local/stack-state.js';
 import { type Answered, type Caller, caller, must } from '../support/caller.js';
 import { runCli } from '../support/cli.js';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import type { Failpoint } from '../../src/failpoints.js';
-import { freePort } from '../../src/local/free-port.js';
+import { freePort } from '../../src/free-port.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { judgeRecord } from '../crash/judge-record.js';
 import { judgeWorkflows, runningWorkflows } from '../crash/judge-workflows.js';

@@ -10,7 +10,7 @@ import { Refusal } from '../../src/refusal.js';
 import { createLog } from '../../src/telemetry/log.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
-import { fakeSteering } from './steering.js';
+import { fakeSteering } from './delivery-actions.js';
 
 export interface Reply {
   status: number;

@@ -5,7 +5,7 @@ import type { Endpoint, Transfer } from '../../src/database/generated/client.js'
 import type { TransferStatus } from '../../src/database/generated/enums.js';
 import { newId } from '../../src/ids.js';
 import { Secret } from '../../src/secret.js';
-import type { Sender, SendOutcome } from '../../src/webhooks/send.js';
+import type { Sender, SendOutcome } from '../../src/webhooks/sender/send.js';
 
 export const masterKeys = new MasterKeys(new Secret<Uint8Array>(randomBytes(32)));
 /** Who does what an operator does in a test. */

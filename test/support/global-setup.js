@@ -43,7 +43,7 @@ function build() {
 async function startPostgresIn(told) {
   const { startPostgres } = await import('../../dist/src/local/postgres.js');
   const { postgresUrl } = await import('../../dist/src/local/postgres-url.js');
-  const { freePort } = await import('../../dist/src/local/free-port.js');
+  const { freePort } = await import('../../dist/src/free-port.js');
   const { Secret } = await import('../../dist/src/secret.js');
   const port = await freePort();
   const password = new Secret('test');
@@ -56,7 +56,7 @@ async function startPostgresIn(told) {
 async function startTemporalIn(told, cacheDir) {
   const { startTemporal } = await import('../../dist/src/local/temporal.js');
   const { findTemporal } = await import('../../dist/src/local/temporal-binary.js');
-  const { freePort } = await import('../../dist/src/local/free-port.js');
+  const { freePort } = await import('../../dist/src/free-port.js');
   const command = await findTemporal({ ...told, cacheDir, path: process.env.PATH });
   const port = await freePort();
   const child = await startTemporal({ ...told, command, port, uiPort: await freePort(), namespace: 'default' });

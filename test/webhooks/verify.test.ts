@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Secret } from '../../src/secret.js';
-import { signatureHeader } from '../../src/webhooks/signature.js';
+import { signatureHeader } from '../../src/webhooks/sender/signature.js';
 import { SignatureError, type SignatureErrorCode, type Verifiable, verify } from '../../src/webhooks/verify.js';
 
 const secret = 'whsec_0123456789abcdef';

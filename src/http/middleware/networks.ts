@@ -1,5 +1,5 @@
-import { clientAddress, Networks } from '../../auth/networks.js';
 import type { Config } from '../../config.js';
+import { clientAddress, Networks } from '../../networks.js';
 import { Refusal } from '../../refusal.js';
 import type { AppMiddleware } from '../state.js';
 

@@ -1,7 +1,7 @@
 import { Refusal } from '../../refusal.js';
 import type { Log } from '../../telemetry/log.js';
-import { problemAnswer, send, writeAnswer } from '../answer.js';
 import { PROBLEMS, refusalOf } from '../problem.js';
+import { problemAnswer, send, writeAnswer } from '../response.js';
 import type { AppMiddleware } from '../state.js';
 
 /**

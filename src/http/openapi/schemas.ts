@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { MAX_MISTAKES } from '../mistakes.js';
 import { PROBLEMS } from '../problem.js';
 import { uuid } from '../schemas/time.js';
+import { MAX_MISTAKES } from '../validation-errors.js';
 import { components } from './components.js';
 import type { JsonSchema } from './example.js';
 

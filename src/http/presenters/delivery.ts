@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Attempt } from '../../database/generated/client.js';
 import { DeliveryStatus } from '../../database/generated/enums.js';
-import { ATTEMPT_ERRORS, type AttemptError } from '../../webhooks/attempt-error.js';
 import type { LastAttempt } from '../../webhooks/read-attempts.js';
 import {
   type DeliveryRecord,
@@ -10,6 +9,7 @@ import {
   SHOWN_ATTEMPTS,
 } from '../../webhooks/read-deliveries.js';
 import { TRIGGERS, type Trigger } from '../../webhooks/record.js';
+import { ATTEMPT_ERRORS, type AttemptError } from '../../webhooks/sender/attempt-error.js';
 import { components } from '../openapi/components.js';
 import { time, uuid } from '../schemas/time.js';
 

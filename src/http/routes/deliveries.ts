@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DeliveryStatus } from '../../database/generated/enums.js';
+import type { PlannedRetry } from '../../webhooks/delivery-actions.js';
 import { getEndpoint } from '../../webhooks/endpoints.js';
 import { listAttempts } from '../../webhooks/read-attempts.js';
 import {
@@ -9,7 +10,6 @@ import {
   SHOWN_ATTEMPTS,
 } from '../../webhooks/read-deliveries.js';
 import type { PlannedRecover } from '../../webhooks/recovers.js';
-import type { PlannedRetry } from '../../webhooks/steering.js';
 import { numberCursor } from '../cursor.js';
 import type { AppDependencies } from '../dependencies.js';
 import { answerPage, answerPageBy, pageOf, paging, pagingBy } from '../paging.js';

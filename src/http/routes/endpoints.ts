@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { Secret } from '../../secret.js';
-import { createAddressGuard } from '../../webhooks/address-guard.js';
 import {
   deleteEndpoint,
   type EndpointRules,
@@ -9,6 +8,7 @@ import {
   registerEndpoint,
   updateEndpoint,
 } from '../../webhooks/endpoints.js';
+import { createAddressGuard } from '../../webhooks/sender/address-guard.js';
 import type { AppDependencies } from '../dependencies.js';
 import { answerPage, pageOf, paging } from '../paging.js';
 import { endpointView, presentEndpoint } from '../presenters/endpoint.js';

@@ -1,7 +1,7 @@
 import Router from '@koa/router';
 import { Refusal } from '../../refusal.js';
-import { problemAnswer, send, writeAnswer } from '../answer.js';
 import type { Readiness } from '../dependencies.js';
+import { problemAnswer, send, writeAnswer } from '../response.js';
 import type { State } from '../state.js';
 
 export interface HealthDependencies {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { MAX_ANSWER_BYTES } from '../../../src/http/answer.js';
 import { idCursor } from '../../../src/http/cursor.js';
+import { MAX_ANSWER_BYTES } from '../../../src/http/response.js';
 import { newId } from '../../../src/ids.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { deliverTo, type History } from '../../support/history.js';

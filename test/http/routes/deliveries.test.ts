@@ -3,9 +3,9 @@ import { newId } from '../../../src/ids.js';
 import { Refusal } from '../../../src/refusal.js';
 import { setEndpointEnabledByOperator } from '../../../src/webhooks/operate-endpoint.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { fakeSteering } from '../../support/delivery-actions.js';
 import { OPERATOR } from '../../support/factories.js';
 import { deliverTo, type History, moveMany } from '../../support/history.js';
-import { fakeSteering } from '../../support/steering.js';
 import { endpointRequest } from '../../support/transfers.js';
 
 let api: TestApi;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createRecoverActivities } from '../../../activities/recover.js';
 import { newId } from '../../../src/ids.js';
-import { temporalSteering } from '../../../src/outbox/steering.js';
+import { temporalSteering } from '../../../src/workflow-starts/retry-and-recover.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { deliverTo } from '../../support/history.js';
 import { createTestNamespace, type TestTemporal } from '../../support/temporal.js';

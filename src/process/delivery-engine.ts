@@ -1,0 +1,146 @@
+import { createActivities } from '../../activities/deliver.js';
+import { createRecoverActivities } from '../../activities/recover.js';
+import { createRemoveExpiredActivities } from '../../activities/remove-expired.js';
+import type { Config } from '../config.js';
+import type { Database } from '../database/database.js';
+import type { MasterKeys } from '../database/encryption.js';
+import { FairQueue, type Limits } from '../express-lane/attempt-slots.js';
+import { ExpressLane } from '../express-lane/express-lane.js';
+import type { LaneJob } from '../express-lane/lane-event.js';
+import { Sweep } from '../express-lane/sweep.js';
+import { readBacklog } from '../outbox/backlog.js';
+import type { Handover } from '../outbox/handover.js';
+import { listenForEvents } from '../outbox/notify.js';
+import { measureBacklog, measureInHand } from '../telemetry/gauges.js';
+import type { Log } from '../telemetry/log.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import { readSdkMetrics } from '../temporal/runtime.js';
+import { TemporalWorker } from '../temporal/worker.js';
+import type { AttemptDependencies } from '../webhooks/make-attempt.js';
+import { Recorder } from '../webhooks/recorder.js';
+import { createAddressGuard } from '../webhooks/sender/address-guard.js';
+import { createSender } from '../webhooks/sender/send.js';
+import { readOwnerStart } from '../workflow-starts/read-pending.js';
+import { Reconcile } from '../workflow-starts/reconcile.js';
+import { startPending } from '../workflow-starts/start-pending.js';
+import type { ReadyEvent } from '../workflow-starts/start-queue.js';
+import { WorkflowStarter } from '../workflow-starts/workflow-starter.js';
+
+/** Attempts at once in one process: an endpoint that comes back is not flooded, no client takes all (design, The one path). */
+const LIMITS: Limits = { perEndpoint: 10, perClient: 60, total: 150 };
+/** First attempts that wait in memory: seconds' worth, since what waits longer is left to others anyway. */
+const CAPACITY = 10_000;
+
+export interface DeliveryEngine {
+  /** Hands committed events of this process to its own lane. */
+  handover: Handover;
+  temporal: TemporalWorker;
+  /** Begins to take events and tasks. */
+  start(): void;
+  /** Ends in order: no new work, what runs is finished and recorded, the rest goes back to the table. */
+  stop(): Promise<void>;
+}
+
+/** All that delivers, which is what a worker process is: lane, sweep, starter, reconcile, and the Temporal worker. */
+export function createDeliveryEngine(dependencies: {
+  config: Config;
+  database: Database;
+  masterKeys: MasterKeys;
+  metrics: Metrics;
+  log: Log;
+}): DeliveryEngine {
+  const { config, database, masterKeys, metrics, log } = dependencies;
+  const { retryDelays, workflows } = config;
+  const sender = createSender({ guard: createAddressGuard(config.receivers) });
+  const recorder = new Recorder(database, log);
+  const places = new FairQueue<LaneJob>(LIMITS);
+  const attempts: AttemptDependencies = {
+    database,
+    masterKeys,
+    sender,
+    recorder,
+    disableAfter: config.disableAfter,
+    metrics,
+    log,
+  };
+  measureInHand(metrics.registry, { places, recorder });
+  measureBacklog(metrics.registry, () => readBacklog(database), config.retention);
+  const onReady = (event: ReadyEvent, urgent: boolean) => starter.ready(event, urgent);
+  const lane = new ExpressLane({
+    db: database,
+    places,
+    attempts,
+    retryDelays,
+    workflows,
+    capacity: CAPACITY,
+    onReady,
+    onRoom: () => sweep.now(),
+    log,
+  });
+  const temporal = new TemporalWorker({
+    temporal: config.temporal,
+    activities: {
+      ...createActivities({
+        ...attempts,
+        places,
+        onPlaceFree: () => lane.pump(),
+        onArrival: (clientId) => starter.came(clientId),
+        startOwner: async (deliveryId) => {
+          const start = await readOwnerStart(database, retryDelays, deliveryId);
+          const connected = temporal.client;
+          if (!connected) throw new Error('Temporal is away');
+          if (start) await startPending(connected.client, [start], 'restart');
+        },
+      }),
+      ...createRecoverActivities({ database, temporal: () => temporal.client, retryDelays }),
+      ...createRemoveExpiredActivities({ database, retention: config.retention, log }),
+    },
+    onConnected: () => starter.nudge(),
+    measured: config.metrics !== undefined,
+    log,
+  });
+  metrics.append(readSdkMetrics);
+  const client = () => temporal.client;
+  const starter = new WorkflowStarter({
+    db: database,
+    temporal: client,
+    retryDelays,
+    workflows,
+    busy: () => lane.busy,
+    hasPlace: (clientId) => places.hasPlaceFor(clientId),
+    log,
+  });
+  const sweep = new Sweep({ db: database, lane, recorder, onReady, log });
+  const reconcile = new Reconcile({
+    db: database,
+    databaseUrl: config.databaseUrl,
+    temporal: client,
+    retryDelays,
+    busy: () => lane.busy,
+    log,
+  });
+  let listener: { stop(): Promise<void> } | undefined;
+
+  return {
+    handover: lane,
+    temporal,
+    start() {
+      temporal.start();
+      starter.start();
+      sweep.start();
+      reconcile.start();
+      const onNotify = () => {
+        sweep.now();
+        starter.nudge();
+      };
+      listener = listenForEvents(config.databaseUrl, onNotify, log);
+    },
+    async stop() {
+      await Promise.all([listener?.stop(), reconcile.stop(), sweep.stop()]);
+      await Promise.all([temporal.stop(), lane.stop()]);
+      await starter.stop();
+      await recorder.drain();
+      await sender.close();
+    },
+  };
+}

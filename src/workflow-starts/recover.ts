@@ -1,0 +1,114 @@
+import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
+import { ClientId, WebhookIds } from '../../workflows/search-attributes.js';
+import type { Database, Handle } from '../database/database.js';
+import { failpoint } from '../failpoints.js';
+import { newId } from '../ids.js';
+import { Refusal } from '../refusal.js';
+import type { AskTemporal } from '../temporal/ask-temporal.js';
+import type { Steering } from '../webhooks/delivery-actions.js';
+import { hostOf } from '../webhooks/endpoint-url.js';
+import {
+  admitRecover,
+  endRecover,
+  forgetRecover,
+  getActiveEndpoint,
+  leaveToTemporal,
+  type OpenRecover,
+  type PlannedRecover,
+} from '../webhooks/recovers.js';
+
+/**
+ * A recover of an endpoint. A row in Postgres admits it and a workflow carries it out. Both bear its id, so that a repeat
+ * after a crash starts the same one and never a second.
+ */
+export function recoverAction(ask: AskTemporal): Steering['recover'] {
+  return {
+    async plan(tx, { clientId, endpointId, since, until }, earlier) {
+      if (earlier) return earlier;
+      await getActiveEndpoint(tx, clientId, endpointId);
+      return { recoverId: newId(), clientId, endpointId, since, until };
+    },
+    async carryOut(db, plan) {
+      const { count, url, earlier, ended } = await admit(db, ask, plan);
+      if (count === 0 || ended) return count;
+      failpoint('after-admitted');
+      const isUnderWay = await ask(
+        plan.clientId,
+        async (temporal) =>
+          (earlier && (await startedAs(temporal, plan.endpointId)) === plan.recoverId) ||
+          (await start(temporal, plan, url, count)),
+      ).finally(() => leaveToTemporal(db, plan.recoverId).catch(() => undefined));
+      failpoint('after-asked');
+      if (isUnderWay) return count;
+      await forgetRecover(db, plan.recoverId);
+      throw new Refusal('recover_in_progress', 'A recover of this endpoint is running; wait until it ends.');
+    },
+  };
+}
+
+/** Looks in Temporal for what Postgres has in its way: a workflow that was terminated, or never started, blocks nothing. */
+async function admit(db: Database, ask: AskTemporal, plan: PlannedRecover) {
+  const running = new Set<string>();
+  for (;;) {
+    const admission = await db.transaction((tx) => admitRecover(tx, plan, running));
+    if (!('inTheWay' in admission)) return admission;
+    for (const open of admission.inTheWay) {
+      const state = open.starting ? 'running' : await ask(plan.clientId, (temporal) => stateOf(temporal, open));
+      if (state === 'running') running.add(open.id);
+      else await settle(db, open.id, state);
+    }
+  }
+}
+
+function settle(db: Handle, recoverId: string, state: 'ended' | 'never started'): Promise<void> {
+  return state === 'ended' ? endRecover(db, recoverId) : forgetRecover(db, recoverId);
+}
+
+const workflowIdOf = (endpointId: string) => `recover-${endpointId}`;
+
+async function stateOf(temporal: Client, { id, endpointId }: OpenRecover) {
+  try {
+    const { memo, status } = await temporal.workflow.getHandle(workflowIdOf(endpointId)).describe();
+    if (memo?.recoverId !== id) return 'never started';
+    return status.name === 'RUNNING' ? 'running' : 'ended';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return 'never started';
+    throw error;
+  }
+}
+
+/** The recover that the endpoint's latest workflow carries out, or carried out. */
+async function startedAs(temporal: Client, endpointId: string): Promise<unknown> {
+  try {
+    return (await temporal.workflow.getHandle(workflowIdOf(endpointId)).describe()).memo?.recoverId;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/** @returns false where another recover of the endpoint runs, of which Postgres does not know (the release before) */
+async function start(temporal: Client, plan: PlannedRecover, url: string, count: number): Promise<boolean> {
+  const { recoverId, clientId, endpointId, since, until } = plan;
+  const host = hostOf(url);
+  try {
+    await temporal.workflow.start('recoverEndpoint', {
+      workflowId: workflowIdOf(endpointId),
+      taskQueue: TASK_QUEUE,
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      args: [{ recoverId, clientId, webhookId: endpointId, host, since, until, count }],
+      memo: { recoverId },
+      priority: { fairnessKey: clientId },
+      staticSummary: `recover ${count} deliveries → ${host}`,
+      typedSearchAttributes: [
+        { key: ClientId, value: clientId },
+        { key: WebhookIds, value: [endpointId] },
+      ],
+    });
+    return true;
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    return (await startedAs(temporal, endpointId)) === recoverId;
+  }
+}

@@ -1,0 +1,140 @@
+import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
+import { ClientId, DeliveryState, EventType, TransferId, WebhookIds } from '../../workflows/search-attributes.js';
+import type { Handle } from '../database/database.js';
+import { failpoint } from '../failpoints.js';
+import { newId } from '../ids.js';
+import { isFree } from '../lease.js';
+import type { LeasedEvent } from '../outbox/events.js';
+import { Refusal } from '../refusal.js';
+import type { AskTemporal } from '../temporal/ask-temporal.js';
+import type { Steering } from '../webhooks/delivery-actions.js';
+import { hostOf } from '../webhooks/endpoint-url.js';
+import { countRetry, uncountRetry } from '../webhooks/retry-limit.js';
+import { readRecoveredStarts, readStarts } from './read-starts.js';
+import { deliverEventOptions } from './start-deliver-event.js';
+
+interface Target extends LeasedEvent {
+  deliveryId: string;
+  webhookId: string;
+  url: string;
+  owner: string | null;
+  status: string;
+  attemptCount: number;
+  inFlight: boolean;
+  endpointActive: boolean;
+  /** Whether the attempt that an earlier try asked for was made because somebody asked for it. */
+  askedForMade: boolean;
+}
+
+/**
+ * A retry by hand. Its effect is identified by the delivery and the number of the attempt: however often attempt N is
+ * asked for, the claim lets it be made once.
+ */
+export function retryAction(ask: AskTemporal, retryDelays: readonly number[]): Steering['retry'] {
+  return {
+    async plan(tx, { clientId, deliveryId }, earlier) {
+      const target = await readTarget(tx, { clientId, deliveryId, number: earlier?.number ?? null });
+      if (!target) throw new Refusal('not_found', 'There is no such delivery.');
+      if (earlier && target.askedForMade) return earlier;
+      if (!target.endpointActive) {
+        throw new Refusal('endpoint_not_active', 'The endpoint of this delivery is disabled or deleted.');
+      }
+      const retryId = earlier?.retryId ?? newId();
+      if (target.inFlight) return { retryId, clientId, deliveryId, number: null };
+      await countRetry(tx, deliveryId, retryId);
+      return { retryId, clientId, deliveryId, number: target.attemptCount + 1 };
+    },
+    async carryOut(db, plan) {
+      if (plan.number === null) return;
+      const target = await readTarget(db, plan);
+      // The attempt has been made, or is in flight.
+      if (!target || target.inFlight || target.attemptCount >= plan.number) return;
+      try {
+        await (target.status === 'pending' ? wake(db, ask, retryDelays, target) : attemptOnce(ask, target));
+      } catch (error) {
+        // What Temporal did not take does not count. A count that stays here is lost to the client for an hour, no more.
+        await uncountRetry(db, plan.deliveryId, plan.retryId).catch(() => undefined);
+        throw error;
+      }
+    },
+  };
+}
+
+async function readTarget(
+  db: Handle,
+  { clientId, deliveryId, number }: { clientId: string; deliveryId: string; number: number | null },
+): Promise<Target | undefined> {
+  const [target] = await db.query<Target>(TARGET, [deliveryId, clientId, number]);
+  return target;
+}
+
+/** signalWithStart, so that it works where the workflow trails or is lost, and while no worker runs. */
+async function wake(db: Handle, ask: AskTemporal, retryDelays: readonly number[], target: Target): Promise<void> {
+  const [start] =
+    target.owner === null
+      ? await readStarts(db, [target], retryDelays)
+      : await readRecoveredStarts(db, [target.deliveryId], retryDelays);
+  if (!start) return;
+  await ask(target.clientId, (temporal) =>
+    temporal.workflow.signalWithStart('deliverEvent', {
+      ...deliverEventOptions(start),
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+      signal: 'retryNow',
+      signalArgs: [{ deliveryId: target.deliveryId, number: target.attemptCount + 1 }],
+    }),
+  );
+  failpoint('after-signal');
+  // The plan has changed: it is now, also while no worker is there to see the signal.
+  await db.query(PLAN_NOW, [target.deliveryId, target.attemptCount]);
+}
+
+/** A delivery that has ended gets one more attempt, in a workflow of its own that an operator sees. */
+async function attemptOnce(ask: AskTemporal, target: Target): Promise<void> {
+  await ask(target.clientId, async (temporal) => {
+    try {
+      await startRetry(temporal, target);
+    } catch (error) {
+      // Asked for twice at the same moment: one attempt.
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    }
+  });
+  failpoint('after-asked');
+}
+
+async function startRetry(temporal: Client, target: Target): Promise<void> {
+  const { eventId, deliveryId, clientId, webhookId, owner } = target;
+  const number = target.attemptCount + 1;
+  const host = hostOf(target.url);
+  await temporal.workflow.start('retryDelivery', {
+    workflowId: `retry-${deliveryId}-${number}`,
+    taskQueue: TASK_QUEUE,
+    // One that ended without its attempt (the endpoint was disabled just then) may be asked for again; the claim keeps it at one.
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    args: [{ eventId, deliveryId, clientId, webhookId, host, number, owner }],
+    priority: { fairnessKey: clientId },
+    staticSummary: `retry by hand → ${host}, attempt ${number}`,
+    typedSearchAttributes: [
+      { key: ClientId, value: clientId },
+      { key: TransferId, value: target.transferId },
+      { key: EventType, value: target.type },
+      { key: WebhookIds, value: [webhookId] },
+      { key: DeliveryState, value: 'retrying' },
+    ],
+  });
+}
+
+const PLAN_NOW = `
+update deliveries set next_attempt_at = now()
+ where id = $1::uuid and status = 'pending' and attempt_count = $2::int and next_attempt_at > now()`;
+
+const TARGET = `
+select d.id as "deliveryId", d.endpoint_id as "webhookId", e.url, d.owner, d.status::text, d.attempt_count as "attemptCount",
+       not ${isFree('d.attempting_until')} as "inFlight",
+       e.enabled and e.deleted_at is null as "endpointActive",
+       exists (select from attempts a where a.delivery_id = d.id and a.number = $3::int and a.trigger = 'manual') as "askedForMade",
+       v.id as "eventId", v.client_id as "clientId", v.transfer_id as "transferId", v.type, v.body, v.traceparent
+  from deliveries d
+  join webhook_endpoints e on e.id = d.endpoint_id
+  join events v on v.id = d.event_id
+ where d.id = $1::uuid and d.client_id = $2::uuid`;

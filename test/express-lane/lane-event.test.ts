@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals';
+import { LaneEvent } from '../../src/express-lane/lane-event.js';
+import type { CommittedEvent } from '../../src/outbox/handover.js';
+
+const event = (deliveries: number) => {
+  const committed = {
+    eventId: 'e',
+    deliveries: Array.from({ length: deliveries }, (_, i) => ({ deliveryId: `d${i}` })),
+  };
+  return committed as unknown as CommittedEvent;
+};
+const open = (workflows: 'every-event' | 'retries-only', deliveries = 2) =>
+  new LaneEvent(event(deliveries), 0, workflows);
+
+describe('LaneEvent', () => {
+  it.each([
+    ['every-event', 'start', 0],
+    ['retries-only', 'done', undefined],
+  ] as const)('delivered everywhere, with %s: goes to %s', (workflows, outbox, attemptsLeft) => {
+    const lane = open(workflows);
+    lane.made(true);
+    expect([lane.isOver, lane.settlement]).toEqual([false, undefined]);
+    lane.made(true);
+    expect([lane.isOver, lane.settlement, lane.attemptsLeft]).toEqual([
+      true,
+      { eventId: 'e', outbox, held: false },
+      attemptsLeft,
+    ]);
+  });
+
+  it.each(['every-event', 'retries-only'] as const)(
+    'what failed or was left is its workflow’s at once (%s)',
+    (workflows) => {
+      const lane = open(workflows, 3);
+      lane.made(true);
+      lane.made(false);
+      lane.leave();
+      expect([lane.settlement, lane.attemptsLeft]).toEqual([{ eventId: 'e', outbox: 'start', held: true }, 2]);
+    },
+  );
+
+  it('of which one delivery was given back is nobody’s, whatever came of the others', () => {
+    const lane = open('every-event');
+    lane.giveBack();
+    lane.made(false);
+    expect([lane.settlement, lane.attemptsLeft]).toEqual([{ eventId: 'e', outbox: 'attempt', held: false }, undefined]);
+  });
+});

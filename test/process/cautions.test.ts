@@ -1,0 +1,33 @@
+import { randomBytes } from 'node:crypto';
+import { expect, it } from '@jest/globals';
+import { loadConfig } from '../../src/config.js';
+import { cautionsOf } from '../../src/process/cautions.js';
+
+const SAFE = {
+  ENVIRONMENT: 'production',
+  DATABASE_URL: 'postgresql://app:hunter2@db.internal/app?sslmode=verify-full',
+  TEMPORAL_ADDRESS: 'temporal.internal:7233',
+  TEMPORAL_TLS: 'true',
+  ALLOWED_NETWORKS: '203.0.113.0/24',
+  BASE_URL: 'https://api.example.com',
+  MASTER_KEY: randomBytes(32).toString('base64'),
+};
+const named = (env: Record<string, string>) =>
+  cautionsOf(loadConfig({ ...SAFE, ...env })).map((line) => line.split(':')[0]);
+
+it.each<[string, Record<string, string>, string[]]>([
+  ['nothing where all is encrypted', {}, []],
+  ['a remote Postgres in plaintext', { DATABASE_URL: 'postgresql://app:hunter2@db.internal/app' }, ['DATABASE_URL']],
+  ['sslmode=disable', { DATABASE_URL: 'postgresql://app@db.internal/app?sslmode=disable' }, ['DATABASE_URL']],
+  [
+    'no loopback',
+    { DATABASE_URL: 'postgresql://app@127.0.0.1/app', TEMPORAL_TLS: 'false', TEMPORAL_ADDRESS: '[::1]:7233' },
+    [],
+  ],
+  ['no Unix socket', { DATABASE_URL: 'postgresql://app@socket/app?host=/var/run/postgresql' }, []],
+  ['a remote Temporal in plaintext', { TEMPORAL_TLS: 'false' }, ['TEMPORAL_TLS']],
+  ['an empty ALLOWED_NETWORKS', { ALLOWED_NETWORKS: '' }, ['ALLOWED_NETWORKS']],
+  ['nothing in the sandbox', { ENVIRONMENT: 'sandbox', ALLOWED_NETWORKS: '', TEMPORAL_TLS: 'false' }, []],
+])('production is warned of %s', (_, env, expected) => {
+  expect(named(env)).toEqual(expected);
+});

@@ -1,0 +1,87 @@
+import { expect, it } from '@jest/globals';
+import { createReadiness } from '../../src/process/readiness.js';
+
+/** Postgres as a test sets it: what is missing, or undefined while it is away. */
+function dependencies(state: { pending?: string[] | undefined; temporal?: string }) {
+  const asked = { postgres: 0, temporal: 0 };
+  let answer = () => {};
+  const gate = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const probes = {
+    pendingMigrations: async () => {
+      asked.postgres++;
+      await gate;
+      if (!state.pending) throw new Error('connect ECONNREFUSED');
+      return state.pending;
+    },
+    temporal: async () => {
+      asked.temporal++;
+      await gate;
+      return state.temporal ?? 'ok';
+    },
+  };
+  return { probes, asked, answer };
+}
+
+const never = new Promise<void>(() => {});
+
+/** A process that looks afresh each time, at a time that the test sets. */
+function processOn(state: { pending?: string[] | undefined; temporal?: string }) {
+  const { probes, answer } = dependencies(state);
+  answer();
+  let time = 0;
+  // Each reading is older than what is shared, as far as this test's looks go.
+  const readiness = createReadiness(probes, never, () => time, { keep: 0, limit: 2_000 });
+  return {
+    ready: async (at: number) => {
+      time = at;
+      return (await readiness()).ready;
+    },
+    readiness,
+  };
+}
+
+it('callers at once, and all within a second, share one look at Postgres and Temporal', async () => {
+  const { probes, asked, answer } = dependencies({ pending: [] });
+  const readiness = createReadiness(probes, never);
+  const first = Array.from({ length: 50 }, () => readiness());
+  answer();
+  await Promise.all(first);
+  await Promise.all(Array.from({ length: 50 }, () => readiness()));
+  // A slow machine may take longer than the second for which a look is kept.
+  expect(asked.postgres).toBeLessThanOrEqual(2);
+  expect(asked.temporal).toBeLessThanOrEqual(2);
+});
+
+it('stays ready for 30 s of an outage of Postgres, turns unready then, and ready when it is back', async () => {
+  const state: { pending?: string[] | undefined } = { pending: [] };
+  const { ready, readiness } = processOn(state);
+  expect(await ready(0)).toBe(true);
+  state.pending = undefined;
+  expect([await ready(1_000), await ready(30_999)]).toEqual([true, true]);
+  expect((await readiness()).checks).toMatchObject({ postgres: 'unreachable', migrations: 'unknown' });
+  expect(await ready(31_000)).toBe(false);
+  state.pending = [];
+  expect(await ready(40_000)).toBe(true);
+  state.pending = undefined;
+  expect([await ready(50_000), await ready(79_999), await ready(80_000)]).toEqual([true, true, false]);
+});
+
+it('is unready while migrations are missing, and until Postgres has said that none is', async () => {
+  const state: { pending?: string[] | undefined } = { pending: undefined };
+  const { ready, readiness } = processOn(state);
+  expect(await ready(0)).toBe(false);
+  state.pending = ['20261121000000_init'];
+  expect(await ready(1_000)).toBe(false);
+  expect((await readiness()).checks.migrations).toBe('missing: 20261121000000_init');
+  state.pending = undefined;
+  expect(await ready(2_000)).toBe(false);
+  state.pending = [];
+  expect(await ready(3_000)).toBe(true);
+});
+
+it('is ready whatever Temporal does, and reports it', async () => {
+  const { readiness } = processOn({ pending: [], temporal: 'no namespace x' });
+  expect(await readiness()).toMatchObject({ ready: true, checks: { temporal: 'no namespace x' } });
+});

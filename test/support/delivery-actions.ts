@@ -1,0 +1,56 @@
+import type { Database } from '../../src/database/database.js';
+import type { RecoverRange, Steering, TwoStepAction } from '../../src/webhooks/delivery-actions.js';
+import { getActiveEndpoint } from '../../src/webhooks/recovers.js';
+
+/** Both steps of an action, as a request without a key takes them. */
+export async function takeSteps<Request, Plan, Result>(
+  db: Database,
+  action: TwoStepAction<Request, Plan, Result>,
+  request: Request,
+): Promise<Result> {
+  const plan = await db.transaction((tx) => action.plan(tx, request, undefined));
+  return action.carryOut(db, plan);
+}
+
+export const retryNow = (db: Database, steering: Steering, clientId: string, deliveryId: string) =>
+  takeSteps(db, steering.retry, { clientId, deliveryId });
+
+export const recoverNow = (
+  db: Database,
+  steering: Steering,
+  clientId: string,
+  endpointId: string,
+  range: RecoverRange,
+) => takeSteps(db, steering.recover, { clientId, endpointId, ...range });
+
+/** Tells what was carried out, in place of Temporal: `refuse` may throw. */
+export function fakeSteering({
+  count = 0,
+  refuse = () => {},
+  carriedOut = () => {},
+}: {
+  count?: number;
+  refuse?: () => void;
+  carriedOut?: (...asked: unknown[]) => void;
+} = {}): Steering {
+  return {
+    retry: {
+      plan: async (_tx, { clientId, deliveryId }) => ({ retryId: deliveryId, clientId, deliveryId, number: 1 }),
+      async carryOut(_db, { clientId, deliveryId }) {
+        refuse();
+        carriedOut(clientId, deliveryId);
+      },
+    },
+    recover: {
+      async plan(tx, request) {
+        await getActiveEndpoint(tx, request.clientId, request.endpointId);
+        return { recoverId: request.endpointId, ...request };
+      },
+      async carryOut(_db, { clientId, endpointId, since, until }) {
+        refuse();
+        carriedOut(clientId, endpointId, { since, until });
+        return count;
+      },
+    },
+  };
+}

@@ -1,0 +1,169 @@
+import { createSocket, type RemoteInfo } from 'node:dgram';
+import { ConnectFailure } from '../../../src/webhooks/sender/attempt-error.js';
+import { type Answer, askNameServers, createResolver, type LookUp } from '../../../src/webhooks/sender/resolver.js';
+import { waitFor } from '../../support/wait-for.js';
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+});
+
+function resolver(lookUp: LookUp) {
+  const made = createResolver({ lookUp, hostsFile: '/nonexistent' });
+  cleanUps.push(made.close);
+  return made;
+}
+
+/** Look-ups that are answered by hand. */
+function byHand() {
+  const asked: { name: string; answer: (answers: Answer[]) => void }[] = [];
+  const lookUp: LookUp = (name) => new Promise((answer) => asked.push({ name, answer }));
+  return { asked, lookUp };
+}
+
+const one = (address: string, ttl = 60): Answer[] => [{ address, ttl }];
+
+test('localhost and what is under it are this machine, without asking (RFC 6761)', async () => {
+  const { asked, lookUp } = byHand();
+  const resolve = resolver(lookUp).forClient();
+  for (const name of ['localhost', 'LOCALHOST', 'localhost.', 'a.b.localhost']) {
+    expect(await resolve(name)).toEqual(['127.0.0.1', '::1']);
+  }
+  expect(asked).toEqual([]);
+});
+
+test('an answer is kept for its time to live, in whatever spelling the name comes, for every client', async () => {
+  let asked = 0;
+  const { forClient } = resolver(async () => one(`192.0.2.${++asked}`));
+  expect(await forClient()('Receiver.test')).toEqual(['192.0.2.1']);
+  expect(await forClient()('receiver.TEST.')).toEqual(['192.0.2.1']);
+  expect(asked).toBe(1);
+});
+
+test('an answer that holds for no time is not kept, nor is a failure', async () => {
+  let asked = 0;
+  const answers: Answer[][] = [[], one('192.0.2.1', 0), one('192.0.2.2')];
+  const resolve = resolver(async () => answers[asked++] ?? []).forClient();
+  await expect(resolve('receiver.test')).rejects.toEqual(new ConnectFailure('dns'));
+  expect(await resolve('receiver.test')).toEqual(['192.0.2.1']);
+  expect(await resolve('receiver.test')).toEqual(['192.0.2.2']);
+});
+
+test('one name is asked once however many wait for it; ten names at most at once; other clients do not wait', async () => {
+  const { asked, lookUp } = byHand();
+  const { forClient } = resolver(lookUp);
+  const greedy = forClient();
+  const names = Array.from({ length: 25 }, (_, i) => `r${i}.test`);
+  const all = Promise.all([...names, ...names].map((name) => greedy(name)));
+  await waitFor('ten look-ups', () => asked.length === 10);
+  const other = forClient()('other.test');
+  await waitFor("the other client's look-up", () => asked.length === 11);
+  asked[10]!.answer(one('192.0.2.200'));
+  expect(await other).toEqual(['192.0.2.200']);
+  for (let i = 0; i < 26; i++) {
+    await waitFor('the next look-up', () => asked[i] !== undefined);
+    asked[i]!.answer(one('192.0.2.1'));
+  }
+  expect(await all).toHaveLength(50);
+  expect(asked).toHaveLength(26);
+});
+
+test('closing ends the look-ups under way', async () => {
+  const closing = createResolver({
+    lookUp: (_, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    hostsFile: '/nonexistent',
+  });
+  const asked = closing.forClient()('receiver.test');
+  await new Promise(setImmediate);
+  closing.close();
+  await expect(asked).rejects.toEqual(new ConnectFailure('dns'));
+});
+
+describe('asking name servers', () => {
+  const A = 1;
+  const AAAA = 28;
+  type Zone = (name: string, type: number) => { code: number; ttl?: number; data?: number[][] } | undefined;
+
+  /** A name server on UDP that answers from `zone`; where that gives nothing, never. Speaks RFC 1035, §4.1, no more. */
+  async function nameServer(zone: Zone) {
+    const socket = createSocket('udp4');
+    let asked = 0;
+    socket.on('message', (query: Buffer, from: RemoteInfo) => {
+      asked++;
+      const labels: string[] = [];
+      let at = 12;
+      for (let length = query[at]!; length > 0; length = query[at]!) {
+        labels.push(query.toString('latin1', at + 1, at + 1 + length));
+        at += 1 + length;
+      }
+      const type = query.readUInt16BE(at + 1);
+      const answer = zone(labels.join('.'), type);
+      if (!answer) return;
+      const { code, ttl = 60, data = [] } = answer;
+      const head = Buffer.from(query.subarray(0, 12));
+      head.writeUInt16BE(0x8180 | code, 2);
+      head.writeUInt16BE(data.length, 6);
+      head.writeUInt32BE(0, 8);
+      const records = data.map((bytes) => {
+        const record = Buffer.alloc(12);
+        record.writeUInt16BE(0xc00c, 0);
+        record.writeUInt16BE(type, 2);
+        record.writeUInt16BE(1, 4);
+        record.writeUInt32BE(ttl, 6);
+        record.writeUInt16BE(bytes.length, 10);
+        return Buffer.concat([record, Buffer.from(bytes)]);
+      });
+      socket.send(Buffer.concat([head, query.subarray(12, at + 5), ...records]), from.port, from.address);
+    });
+    await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+    cleanUps.push(() => socket.close());
+    return { lookUp: askNameServers([`127.0.0.1:${socket.address().port}`]), asked: () => asked };
+  }
+
+  const never = new AbortController().signal;
+  const six = [0x20, 0x01, 0x0d, 0xb8, ...Array(11).fill(0), 1];
+
+  test('gives A and AAAA records, IPv4 first, with the time they hold', async () => {
+    const { lookUp } = await nameServer((_, type) => ({
+      code: 0,
+      ttl: type === A ? 7 : 9,
+      data:
+        type === A
+          ? [
+              [192, 0, 2, 1],
+              [192, 0, 2, 2],
+            ]
+          : [six],
+    }));
+    expect(await lookUp('receiver.test', never)).toMatchObject([
+      { address: '192.0.2.1', ttl: 7 },
+      { address: '192.0.2.2', ttl: 7 },
+      { address: '2001:db8::1', ttl: 9 },
+    ]);
+  });
+
+  test.each([
+    ['has no record', A, { code: 0 }],
+    ['fails', AAAA, { code: 2 }],
+  ])('one family is enough where the other %s', async (_, failing, answer) => {
+    const { lookUp } = await nameServer((_, type) =>
+      type === failing ? answer : { code: 0, data: [type === A ? [192, 0, 2, 1] : six] },
+    );
+    expect(await lookUp('receiver.test', never)).toHaveLength(1);
+  });
+
+  test('a name that does not exist has no address', async () => {
+    const { lookUp } = await nameServer(() => ({ code: 3 }));
+    expect(await lookUp('receiver.test', never)).toEqual([]);
+  });
+
+  test('a name server that never answers is given up when the signal aborts', async () => {
+    const { lookUp, asked } = await nameServer(() => undefined);
+    const stop = new AbortController();
+    const answer = lookUp('receiver.test', stop.signal);
+    await waitFor('the query', () => asked() > 0);
+    stop.abort();
+    expect(await answer).toEqual([]);
+    await expect(lookUp('receiver.test', stop.signal)).rejects.toThrow();
+  });
+});

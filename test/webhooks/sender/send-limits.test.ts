@@ -1,0 +1,74 @@
+import type { Socket } from 'node:net';
+import { jest } from '@jest/globals';
+import { Secret } from '../../../src/secret.js';
+import { createAddressGuard } from '../../../src/webhooks/sender/address-guard.js';
+import type { LookUp } from '../../../src/webhooks/sender/resolver.js';
+import { createSender, type SendOutcome } from '../../../src/webhooks/sender/send.js';
+import { startRawReceiver } from '../../support/raw-receiver.js';
+
+// The contract's limits themselves: real sockets under a clock that the test moves.
+beforeEach(() =>
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date'] }),
+);
+afterEach(() => jest.useRealTimers());
+
+const realTimeout = globalThis.setTimeout;
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const settle = () => new Promise((resolve) => realTimeout(resolve, 100));
+
+/** Sends one to a receiver that writes `answer`, and tells what came of it so far. */
+async function begin(answer: string, lookUp?: LookUp) {
+  let asked: Socket | undefined;
+  const receiver = await startRawReceiver((socket) => {
+    asked = socket;
+    socket.write(answer);
+  });
+  const sender = createSender({
+    guard: createAddressGuard({ allowPrivate: true, blocked: [] }),
+    ...(lookUp && { resolver: { lookUp } }),
+  });
+  let outcome: SendOutcome | undefined;
+  const url = lookUp ? 'http://receiver.test/' : receiver.url;
+  const sent = sender
+    .send({ url, body: '{}', secret: new Secret('s'.repeat(16)), clientId: 'client' })
+    .then((value) => {
+      outcome = value;
+    });
+  while (!lookUp && !asked) await turn();
+  return {
+    outcome: () => outcome,
+    async after(ms: number) {
+      // What the receiver wrote has arrived before the clock moves.
+      await settle();
+      jest.advanceTimersByTime(ms);
+      await settle();
+      return outcome;
+    },
+    async end() {
+      await receiver.close();
+      await sent;
+      await sender.close();
+    },
+  };
+}
+
+test('an answer has 15 s', async () => {
+  const attempt = await begin('');
+  expect(await attempt.after(14_999)).toBeUndefined();
+  expect(await attempt.after(1)).toMatchObject({ error: 'timeout' });
+  await attempt.end();
+});
+
+test('a connection has 5 s, its look-up included', async () => {
+  const attempt = await begin('', () => new Promise(() => {}));
+  expect(await attempt.after(4_999)).toBeUndefined();
+  expect(await attempt.after(1)).toMatchObject({ error: 'dns' });
+  await attempt.end();
+});
+
+test('a body has 1 s after the head', async () => {
+  const attempt = await begin('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc');
+  expect(await attempt.after(999)).toBeUndefined();
+  expect(await attempt.after(1)).toMatchObject({ error: null, responseBody: 'abc' });
+  await attempt.end();
+});
