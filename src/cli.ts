@@ -20,7 +20,11 @@ const program = createProgram('transfer-service')
   )
   .version(version);
 const groups = [
-  addServe,
+  addServe({
+    start: async () => (await import('./main.js')).runService,
+    api: async () => (await import('./api.js')).runApi,
+    worker: async () => (await import('./worker.js')).runWorker,
+  }),
   addMigrate,
   addClients,
   addTransfers,

@@ -2,11 +2,11 @@ import { LRUCache } from 'lru-cache';
 import type { Handle } from '../database/database.js';
 import { delayAfter } from '../ladder.js';
 import { LEASE } from '../lease.js';
+import type { DueEvent } from '../outbox/due-event.js';
 import { isEndpointActive, releaseClaims, releaseEvents } from '../outbox/events.js';
 import type { CommittedEvent, Handover } from '../outbox/handover.js';
 import type { Log } from '../telemetry/log.js';
 import { type AttemptDependencies, makeAttempt } from '../webhooks/make-attempt.js';
-import type { ReadyEvent } from '../workflow-starts/start-queue.js';
 import type { FairQueue } from './attempt-slots.js';
 import { LaneRoom } from './lane-capacity.js';
 import { LaneEvent, type LaneJob } from './lane-event.js';
@@ -34,7 +34,7 @@ export interface LaneOptions {
   /** First attempts that may wait in memory; what is more waits in the table. */
   capacity: number;
   /** Told of events that are ready for their workflow: `urgent` ones have something left to do. */
-  onReady: (event: ReadyEvent, urgent: boolean) => void;
+  onReady: (event: DueEvent, urgent: boolean) => void;
   /** Told when there is room again after events had to wait in the table. */
   onRoom: () => void;
   log: Log;

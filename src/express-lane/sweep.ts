@@ -1,10 +1,10 @@
 import type { Handle } from '../database/database.js';
 import { isUnreachable } from '../database/faults.js';
 import { failpoint } from '../failpoints.js';
+import type { DueEvent } from '../outbox/due-event.js';
 import { claimFirstAttempts, leaseEvents } from '../outbox/events.js';
 import type { Log } from '../telemetry/log.js';
 import type { Recorder } from '../webhooks/recorder.js';
-import type { ReadyEvent } from '../workflow-starts/start-queue.js';
 import type { ExpressLane } from './express-lane.js';
 
 const INTERVAL = 1_000;
@@ -14,7 +14,7 @@ export interface SweepOptions {
   db: Handle;
   lane: ExpressLane;
   recorder: Recorder;
-  onReady: (event: ReadyEvent, urgent: boolean) => void;
+  onReady: (event: DueEvent, urgent: boolean) => void;
   log: Log;
 }
 

@@ -1,8 +1,8 @@
 import Koa from 'koa';
 import type { Config } from '../config.js';
-import { measureProcess } from '../telemetry/gauges.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
+import { measureProcess } from '../telemetry/process-gauges.js';
 import type { Readiness } from './dependencies.js';
 import { unrouted } from './middleware/known-path.js';
 import { problems } from './middleware/problems.js';

@@ -6,12 +6,14 @@ import type { Database } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
 import { FairQueue, type Limits } from '../express-lane/attempt-slots.js';
 import { ExpressLane } from '../express-lane/express-lane.js';
+import { measureInHand } from '../express-lane/gauges.js';
 import type { LaneJob } from '../express-lane/lane-event.js';
 import { Sweep } from '../express-lane/sweep.js';
 import { readBacklog } from '../outbox/backlog.js';
+import { measureBacklog } from '../outbox/backlog-gauges.js';
+import type { DueEvent } from '../outbox/due-event.js';
 import type { Handover } from '../outbox/handover.js';
 import { listenForEvents } from '../outbox/notify.js';
-import { measureBacklog, measureInHand } from '../telemetry/gauges.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { readSdkMetrics } from '../temporal/runtime.js';
@@ -23,7 +25,6 @@ import { createSender } from '../webhooks/sender/send.js';
 import { readOwnerStart } from '../workflow-starts/read-pending.js';
 import { Reconcile } from '../workflow-starts/reconcile.js';
 import { startPending } from '../workflow-starts/start-pending.js';
-import type { ReadyEvent } from '../workflow-starts/start-queue.js';
 import { WorkflowStarter } from '../workflow-starts/workflow-starter.js';
 
 /** Attempts at once in one process: an endpoint that comes back is not flooded, no client takes all (design, The one path). */
@@ -65,7 +66,7 @@ export function createDeliveryEngine(dependencies: {
   };
   measureInHand(metrics.registry, { places, recorder });
   measureBacklog(metrics.registry, () => readBacklog(database), config.retention);
-  const onReady = (event: ReadyEvent, urgent: boolean) => starter.ready(event, urgent);
+  const onReady = (event: DueEvent, urgent: boolean) => starter.ready(event, urgent);
   const lane = new ExpressLane({
     db: database,
     places,

@@ -1,16 +1,11 @@
-/** An event whose workflow is to be started, and the attempts that it will make at once. */
-export interface ReadyEvent {
-  eventId: string;
-  clientId: string;
-  attempts: number;
-}
+import type { DueEvent } from '../outbox/due-event.js';
 
 /**
  * Starts that wait in memory, served in turn across clients. None has more waiting than there is room left, so that a
  * mass failure of one neither delays the others' first retries nor keeps them out.
  */
 export class StartQueue {
-  readonly #lines = new Map<string, ReadyEvent[]>();
+  readonly #lines = new Map<string, DueEvent[]>();
   #size = 0;
 
   constructor(private readonly capacity: number) {}
@@ -25,7 +20,7 @@ export class StartQueue {
   }
 
   /** False where there is no room for it. */
-  push(event: ReadyEvent): boolean {
+  push(event: DueEvent): boolean {
     const line = this.#lines.get(event.clientId) ?? [];
     if (line.length >= this.capacity - this.#size) return false;
     line.push(event);
@@ -38,8 +33,8 @@ export class StartQueue {
    * Up to `limit` of them, of those clients whose next `mayGo` lets go: one of each in turn, and who was served last comes
    * last next time.
    */
-  take(limit: number, mayGo: (event: ReadyEvent) => boolean): ReadyEvent[] {
-    const taken: ReadyEvent[] = [];
+  take(limit: number, mayGo: (event: DueEvent) => boolean): DueEvent[] {
+    const taken: DueEvent[] = [];
     for (let refused = 0; taken.length < limit && refused < this.#lines.size; ) {
       const [first] = this.#lines;
       const [event] = first?.[1] ?? [];

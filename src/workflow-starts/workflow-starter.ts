@@ -2,13 +2,14 @@ import type { Client } from '@temporalio/client';
 import type { Handle } from '../database/database.js';
 import { isUnreachable } from '../database/faults.js';
 import { failpoint } from '../failpoints.js';
+import type { DueEvent } from '../outbox/due-event.js';
 import { leaseEvents, markDone, releaseEvents, renewLeases } from '../outbox/events.js';
 import type { Log } from '../telemetry/log.js';
 import { MOST, RoundSize } from './batch-size.js';
 import { StartWindow } from './in-flight-limit.js';
 import { Pause } from './pause.js';
 import { readStarts, type WorkflowStart } from './read-starts.js';
-import { type ReadyEvent, StartQueue } from './start-queue.js';
+import { StartQueue } from './start-queue.js';
 import { attemptsDue, isRefusedInput, startWorkflows } from './start-workflows.js';
 
 /** Fewer, so that the next who comes waits for less. */
@@ -63,7 +64,7 @@ export class WorkflowStarter {
   }
 
   /** An event is ready: an `urgent` one is leased to this process, another is in the table. */
-  ready(event: ReadyEvent, urgent: boolean): void {
+  ready(event: DueEvent, urgent: boolean): void {
     if (urgent) this.#hold(event);
     else if (this.#tableMayHaveMore) return;
     else this.#tableMayHaveMore = true;
@@ -126,7 +127,7 @@ export class WorkflowStarter {
     this.#tableMayHaveMore = false;
     const size = this.#size.next(busy(), performance.now());
     const leased = await leaseEvents(db, 'start', size, this.#urgent.crowded(MOST));
-    const entered: ReadyEvent[] = [];
+    const entered: DueEvent[] = [];
     const starts = (await readStarts(db, leased, retryDelays)).filter((start) => {
       const event = { ...start.event, attempts: attemptsDue(start) };
       if (!this.#enters(event)) return this.#hold(event);
@@ -145,7 +146,7 @@ export class WorkflowStarter {
   }
 
   /** Whether Temporal may have it now, which is counted. */
-  #enters({ clientId, attempts }: ReadyEvent): boolean {
+  #enters({ clientId, attempts }: DueEvent): boolean {
     const now = performance.now();
     if (attempts > 0 && !this.#window.hasRoom(clientId, attempts, now)) return false;
     this.#window.started(clientId, attempts, now);
@@ -153,7 +154,7 @@ export class WorkflowStarter {
   }
 
   /** Keeps it in memory until it may enter; what has no room there comes again from the table. */
-  #hold(event: ReadyEvent): false {
+  #hold(event: DueEvent): false {
     if (!this.#urgent.push(event)) this.#overflow.push(event.eventId);
     return false;
   }
@@ -164,7 +165,7 @@ export class WorkflowStarter {
 
   async #startAll(
     connected: { client: Client; eager: boolean },
-    entered: readonly ReadyEvent[],
+    entered: readonly DueEvent[],
     starts: readonly WorkflowStart[],
   ): Promise<void> {
     const { db, workflows, log } = this.options;
@@ -199,4 +200,4 @@ export class WorkflowStarter {
   }
 }
 
-const idsOf = (events: readonly ReadyEvent[]): string[] => events.map(({ eventId }) => eventId);
+const idsOf = (events: readonly DueEvent[]): string[] => events.map(({ eventId }) => eventId);

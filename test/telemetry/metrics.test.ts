@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { measureBacklog, measureProcess } from '../../src/telemetry/gauges.js';
+import { measureBacklog } from '../../src/outbox/backlog-gauges.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
+import { measureProcess } from '../../src/telemetry/process-gauges.js';
 import { startApi } from '../support/api.js';
 
 const linesOf = (text: string, name: string) => text.split('\n').filter((line) => line.startsWith(name));
