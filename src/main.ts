@@ -3,8 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { startApi } from './api.js';
 import { isConfigured } from './config.js';
 import { migrate } from './database/migrate.js';
-import { writeSandboxClient } from './local/sandbox-client.js';
-import { type Stack, startStack } from './local/stack.js';
+import type { Stack } from './local/stack.js';
 import { type Announce, announceReady } from './process/announcements.js';
 import { connectDatabase, layFoundations, stopInOrder } from './process/bootstrap.js';
 import { createDeliveryEngine } from './process/delivery-engine.js';
@@ -26,6 +25,7 @@ export async function runService(env: NodeJS.ProcessEnv, announce = announceRead
   }
   const calledOff = new AbortController();
   void signalled.then(() => calledOff.abort(new Error('called off')));
+  const { startStack } = await import('./local/stack.js');
   const stack = await startStack(env, tell, calledOff.signal);
   try {
     await serve(stack.env, signalled, announce, stack);
@@ -43,6 +43,7 @@ async function serve(
   const foundations = await layFoundations(env, 'service');
   const { config, database, log, stopTracing } = foundations;
   if (stack) {
+    const { writeSandboxClient } = await import('./local/sandbox-client.js');
     const [, { path, made }] = await Promise.all([
       migrateTemporal(config.temporal),
       migrate(config.databaseUrl).then(() => writeSandboxClient(database, stack)),

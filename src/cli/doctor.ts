@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import { type Config, ConfigError, loadConfig } from '../config.js';
 import { openDatabase } from '../database/database.js';
 import { pendingMigrations } from '../database/migrate.js';
-import { findStack } from '../local/find-stack.js';
 import { cautionsOf } from '../process/cautions.js';
 import { oneLine } from '../process/explain.js';
 import { isSupportedNode, SUPPORTED_NODE } from '../process/runtime.js';
 import type { Finding } from '../temporal/examine.js';
 import { answers } from './command.js';
+import { findEnvironment } from './with-database.js';
 
 /** Further apart than this, leases and timers disagree about what is due, s. */
 const CLOCKS_APART = 60;
@@ -41,7 +41,7 @@ export function addDoctor(program: Command): void {
 async function examine(): Promise<Finding[]> {
   let config: Config;
   try {
-    config = loadConfig(findStack(process.env));
+    config = loadConfig(await findEnvironment(process.env));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return error.lines.map((detail) => ({ check: 'configuration', ok: false, detail }));

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Arrival, startReceiver } from '../local/receiver.js';
+import type { Arrival } from '../local/receiver.js';
 import { untilSignalled } from '../process/signals.js';
 import { readSecretFile } from './secret-file.js';
 import { harmless, harmlessJson } from './view/harmless.js';
@@ -22,6 +22,7 @@ export function addListen(program: Command): void {
     .option('--json', 'print JSON, a line for the address and one for each delivery')
     .action(async ({ port, secretFile, fail, json }: Options) => {
       const print = (line: string) => process.stdout.write(`${line}\n`);
+      const { startReceiver } = await import('../local/receiver.js');
       const receiver = await startReceiver({
         port,
         secret: await readSecretFile(secretFile),

@@ -11,7 +11,7 @@ export function addMigrate(program: Command): void {
       .command('migrate')
       .description('apply the migrations and prepare the Temporal namespace; safe to run twice at once'),
     async () => {
-      const environment = environmentInReach();
+      const environment = await environmentInReach();
       const { applied } = await reachingPostgres(() => migrate(environment.DATABASE_URL));
       const { TEMPORAL_ADDRESS: address } = environment;
       // Loaded here: it is most of the start of a command, and only this one needs it.

@@ -1,13 +1,24 @@
-import { ConfigError, type Environment, readEnvironment } from '../config.js';
+import { ConfigError, type Environment, isConfigured, readEnvironment } from '../config.js';
 import { type Database, openDatabase } from '../database/database.js';
 import { MasterKeys } from '../database/encryption.js';
 import { isUnreachable } from '../database/faults.js';
-import { findStack } from '../local/find-stack.js';
 import { oneLine } from '../process/explain.js';
 
-/** The settings of the database to work on: the one named, or the embedded stack's. @throws ConfigError, Error in one line */
-export function environmentInReach(): Environment & { DATABASE_URL: NonNullable<Environment['DATABASE_URL']> } {
-  const environment = readEnvironment(findStack(process.env));
+type ReachableEnvironment = Environment & { DATABASE_URL: NonNullable<Environment['DATABASE_URL']> };
+
+/**
+ * The variables that name the database to work on: as given, or those of the embedded stack that runs under LOCAL_DIR.
+ * @throws Error in one line where none runs
+ */
+export async function findEnvironment(env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
+  if (isConfigured(env)) return env;
+  const { findStack } = await import('../local/find-stack.js');
+  return findStack(env);
+}
+
+/** The settings of the database to work on. @throws ConfigError, Error in one line */
+export async function environmentInReach(): Promise<ReachableEnvironment> {
+  const environment = readEnvironment(await findEnvironment(process.env));
   const { DATABASE_URL } = environment;
   if (!DATABASE_URL) {
     throw new ConfigError(['DATABASE_URL: is not set; give postgresql://user:password@host:5432/database']);
@@ -17,7 +28,7 @@ export function environmentInReach(): Environment & { DATABASE_URL: NonNullable<
 
 /** Lends a connection for one command. */
 export async function withDatabase<T>(work: (database: Database, environment: Environment) => Promise<T>): Promise<T> {
-  const environment = environmentInReach();
+  const environment = await environmentInReach();
   const database = openDatabase({ url: environment.DATABASE_URL, poolSize: 2 });
   try {
     return await reachingPostgres(() => work(database, environment));

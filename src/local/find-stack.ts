@@ -1,17 +1,15 @@
 import { realpathSync } from 'node:fs';
-import { isConfigured, readEnvironment } from '../config.js';
+import { readEnvironment } from '../config.js';
 import { lockHolder } from './lock.js';
 import { readSecrets } from './secrets.js';
 import { masterKeyIdOf, stackEnvironment } from './stack-environment.js';
 import { readState } from './stack-state.js';
 
 /**
- * The environment for a command: as given where it names a database, otherwise the one of the embedded stack that runs
- * under LOCAL_DIR.
+ * The environment of the embedded stack that runs under LOCAL_DIR, for a command that names no database.
  * @throws Error in one line where none runs
  */
 export function findStack(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  if (isConfigured(env)) return env;
   const { LOCAL_DIR, MASTER_KEY } = readEnvironment(env);
   const localDir = resolve(LOCAL_DIR);
   const state = localDir && lockHolder(localDir) && readState(localDir);

@@ -4,10 +4,12 @@ import { defaultResource, detectResources, envDetector, resourceFromAttributes }
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { within } from '../time-limit.js';
 import type { Log } from './log.js';
-import type { StopTracing } from './start-tracing.js';
 
 /** What is left is worth a process's end being late by so much, ms. */
 const FLUSH = 5_000;
+
+/** Sends the spans that wait, and ends tracing. */
+export type StopTracing = () => Promise<void>;
 
 /**
  * OpenTelemetry's SDK, as its own environment variables say (`OTEL_…`: endpoint, headers, sampler, resource). Once in a

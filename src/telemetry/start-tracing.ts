@@ -1,8 +1,6 @@
 import type { Config } from '../config.js';
 import type { Log } from './log.js';
-
-/** Ends what `startTracing` has begun: what waits is sent. */
-export type StopTracing = () => Promise<void>;
+import type { StopTracing } from './open-telemetry.js';
 
 /** Sends spans to where OTEL_EXPORTER_OTLP_ENDPOINT says; where it says nothing, OpenTelemetry's SDK is not even loaded. */
 export async function startTracing(

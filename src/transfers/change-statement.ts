@@ -1,10 +1,22 @@
+import type { Actor } from '../audit/actor.js';
 import type { Action } from '../audit/record.js';
 import type { Handle } from '../database/database.js';
 import type { TransferStatus } from '../database/generated/enums.js';
 import { LEASE } from '../lease.js';
 import type { FreshDelivery } from '../outbox/handover.js';
 import { TRANSFER_STATUS_CHANGED } from '../webhooks/event-body.js';
-import type { StatusChangeRequest } from './change-status.js';
+
+export interface StatusChangeRequest {
+  transferId: string;
+  /** Whose transfer it must be; left out: anybody's (the operator). */
+  clientId?: string;
+  /** Where the operator does it, who that is: for the audit. */
+  actor?: Actor;
+  to: TransferStatus;
+  reason: string | null;
+  /** Narrows the statuses it may be changed from, as a client's `/cancel` does. */
+  from?: readonly TransferStatus[];
+}
 
 /** A change of status, and the event that it makes. */
 export interface Change {

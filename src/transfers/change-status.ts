@@ -1,4 +1,3 @@
-import type { Actor } from '../audit/actor.js';
 import { Batcher } from '../database/batcher.js';
 import type { Database, Handle } from '../database/database.js';
 import type { Transfer } from '../database/generated/client.js';
@@ -9,20 +8,14 @@ import type { Handover } from '../outbox/handover.js';
 import { Refusal } from '../refusal.js';
 import { currentTraceparent } from '../telemetry/traces.js';
 import { TRANSFER_STATUS_CHANGED, transferStatusChanged } from '../webhooks/event-body.js';
-import { type Change, type ChangedRow, changeAll, type TransferRow } from './change-statement.js';
+import {
+  type Change,
+  type ChangedRow,
+  changeAll,
+  type StatusChangeRequest,
+  type TransferRow,
+} from './change-statement.js';
 import { nextStatuses, previousStatuses } from './states.js';
-
-export interface StatusChangeRequest {
-  transferId: string;
-  /** Whose transfer it must be; left out: anybody's (the operator). */
-  clientId?: string;
-  /** Where the operator does it, who that is: for the audit. */
-  actor?: Actor;
-  to: TransferStatus;
-  reason: string | null;
-  /** Narrows the statuses it may be changed from, as a client's `/cancel` does. */
-  from?: readonly TransferStatus[];
-}
 
 /**
  * Changes the status and makes the event with its deliveries, all in one statement: compare and set on the status that

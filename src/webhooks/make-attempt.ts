@@ -6,7 +6,7 @@ import type { Metrics } from '../telemetry/metrics.js';
 import type { ClaimedAttempt } from './claim.js';
 import { disableEndpoint, isFailing } from './disable-endpoint.js';
 import { observeAttempt } from './observe-attempt.js';
-import type { MadeAttempt, RecordedAttempt, Settlement, Trigger } from './record.js';
+import type { AttemptPlan, MadeAttempt, RecordedAttempt, Settlement } from './record.js';
 import type { Recorder } from './recorder.js';
 import type { Sender, SendOutcome } from './sender/send.js';
 
@@ -19,14 +19,6 @@ export interface AttemptDependencies {
   disableAfter: number;
   metrics: Pick<Metrics, 'attemptMade' | 'endpointDisabled'>;
   log: Log;
-}
-
-export interface AttemptPlan {
-  number: number;
-  trigger: Trigger;
-  /** ms to wait after a failure; null: the ladder ends here. */
-  nextDelay: number | null;
-  single: boolean;
 }
 
 export interface AttemptResult {

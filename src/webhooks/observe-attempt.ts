@@ -4,7 +4,7 @@ import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { currentTraceId, inSpan } from '../telemetry/traces.js';
 import type { ClaimedAttempt } from './claim.js';
-import type { AttemptPlan } from './make-attempt.js';
+import type { AttemptPlan } from './record.js';
 import type { SendOutcome } from './sender/send.js';
 
 export interface AttemptObservers {

@@ -7,17 +7,21 @@ export const TRIGGERS = ['schedule', 'manual', 'recover'] as const;
 
 export type Trigger = (typeof TRIGGERS)[number];
 
-/** An attempt that was made, and what follows from it. */
-export interface MadeAttempt {
-  deliveryId: string;
+/** An attempt that is to be made, and what follows when it fails. */
+export interface AttemptPlan {
   number: number;
   trigger: Trigger;
-  url: string;
-  outcome: SendOutcome;
   /** ms to wait after a failure; null: the ladder ends here. */
   nextDelay: number | null;
-  /** A success ends even a delivery that has ended otherwise; a failure leaves that as it is. */
+  /** A success ends even a delivery that has ended otherwise; a failure leaves its status as it is. */
   single: boolean;
+}
+
+/** An attempt that was made. */
+export interface MadeAttempt extends AttemptPlan {
+  deliveryId: string;
+  url: string;
+  outcome: SendOutcome;
 }
 
 /** How the delivery stands after the record. */

@@ -1,0 +1,36 @@
+/**
+ * The order of the rooms, the highest first: a file imports from its own room and from rooms below it. Each entry is a
+ * folder, or a group of files where it has `files`. A folder inside another room is named before that room.
+ */
+export const ROOMS = [
+  { name: 'entry files', files: ['src/main.ts', 'src/api.ts', 'src/worker.ts', 'src/cli.ts'] },
+  { name: 'src/cli' },
+  { name: 'src/local' },
+  { name: 'src/console' },
+  { name: 'src/http' },
+  { name: 'src/process' },
+  { name: 'activities' },
+  { name: 'src/workflow-starts' },
+  { name: 'src/express-lane' },
+  { name: 'src/transfers' },
+  { name: 'src/outbox' },
+  { name: 'src/webhooks' },
+  { name: 'src/webhooks/sender' },
+  { name: 'src/temporal' },
+  { name: 'workflows' },
+  { name: 'src/auth' },
+  { name: 'src/audit' },
+  { name: 'src/retention' },
+  { name: 'src/telemetry' },
+  { name: 'src/database' },
+  { name: 'src', ownFilesOnly: true },
+];
+
+/** Rooms that production does not load: who may import them, and only with `import()` (a type import loads nothing). */
+export const LOADED_ON_DEMAND = [{ room: 'src/local', importers: ['src/main.ts', 'src/cli'] }];
+
+/** Folders whose files the graph holds. */
+export const FOLDERS = ['src', 'activities', 'workflows'];
+
+/** Made by a generator, and part of the room that it stands in. */
+export const GENERATED = 'src/database/generated';

@@ -1,0 +1,69 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+
+const folders: string[] = [];
+
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+/** Runs the check on a checkout that has these files. */
+function check(files: Readonly<Record<string, string>>) {
+  const root = mkdtempSync(join(tmpdir(), 'rooms-'));
+  folders.push(root);
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/check-rooms.mjs', root], { encoding: 'utf8' });
+  return { status, faults: stderr.trim().split('\n').filter(Boolean) };
+}
+
+const ENDPOINTS = { 'src/webhooks/endpoints.ts': 'export type Endpoint = string;' };
+
+test('passes where every import runs down', () => {
+  const files = { ...ENDPOINTS, 'src/http/routes.ts': "import type { Endpoint } from '../webhooks/endpoints.js';" };
+  expect(check(files)).toEqual({ status: 0, faults: [] });
+});
+
+test.each([
+  ['an import', "import { route } from '../http/routes.js';"],
+  ['a type import', "import type { Route } from '../http/routes.js';"],
+  ['a re-export', "export * from '../http/routes.js';"],
+  ['a dynamic import', "export const load = () => import('../http/routes.js');"],
+  ['a type that names a module', "export type Route = import('../http/routes.js').Route;"],
+])('fails for %s that runs up', (_, text) => {
+  const { status, faults } = check({ 'src/http/routes.ts': 'export type Route = string;', 'src/webhooks/a.ts': text });
+  expect(faults).toEqual(['src/webhooks/a.ts imports src/http/routes.ts, but src/webhooks stands below src/http']);
+  expect(status).toBe(1);
+});
+
+test('fails for a circle inside of a room that type imports close', () => {
+  const { status, faults } = check({
+    'src/webhooks/a.ts': "import type { B } from './b.js';",
+    'src/webhooks/b.ts': "import type { A } from './a.js';",
+  });
+  expect(faults).toEqual(['a circle of imports: src/webhooks/a.ts → src/webhooks/b.ts → src/webhooks/a.ts']);
+  expect(status).toBe(1);
+});
+
+test('fails where an entry file loads the embedded stack statically, and where another room loads it at all', () => {
+  const { faults } = check({
+    'src/local/stack.ts': 'export const start = 1;',
+    'src/main.ts': "import { start } from './local/stack.js';",
+    'src/api.ts': "export const load = () => import('./local/stack.js');",
+  });
+  expect(faults.sort()).toEqual([
+    'src/api.ts imports src/local/stack.ts, but only src/main.ts and src/cli may load src/local',
+    'src/main.ts imports src/local/stack.ts statically; load src/local with import()',
+  ]);
+});
+
+test('fails for a file that stands in no room', () => {
+  const { status, faults } = check({ 'src/helpers/a.ts': '' });
+  expect(faults).toEqual(['src/helpers/a.ts stands in no room; add its folder to scripts/check-rooms/rooms.mjs']);
+  expect(status).toBe(1);
+});
