@@ -53,3 +53,6 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export function isId(text: string): boolean {
   return UUID.test(text);
 }
+
+/** For the documents. */
+export const EXAMPLE_ID = '019abe01-7a10-7c44-9d02-3f1f6f0c8a11';

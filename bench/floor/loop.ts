@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { Pool } from 'undici';
 import { newId } from '../../src/ids.js';
-import { transferStatusChanged } from '../../src/webhooks/event-body.js';
+import { eventBody } from '../../src/webhooks/event-catalogue.js';
 import { signatureHeader } from '../../src/webhooks/sender/signature.js';
 import { now } from '../clock.js';
 import { answerQuestions } from '../questions.js';
@@ -51,7 +51,12 @@ async function run({ databaseUrl, origin, endpointId, transfers, width }: LoopPl
       const createdAt = Date.now();
       const id = newId(createdAt);
       const t = new Date(createdAt).toISOString();
-      const body = transferStatusChanged({ id, transferId, status: 'PROCESSING', createdAt });
+      const body = eventBody({
+        id,
+        type: 'transfer.status_changed',
+        data: { id: transferId, status: 'PROCESSING' },
+        createdAt,
+      });
       const values = [transferId, id, t, body, newId(createdAt), endpointId];
       await database.query({ name: 'change', text: CHANGE, values });
       const headers = {

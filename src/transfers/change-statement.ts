@@ -2,9 +2,8 @@ import type { Actor } from '../audit/actor.js';
 import type { Action } from '../audit/record.js';
 import type { Handle } from '../database/database.js';
 import type { TransferStatus } from '../database/generated/enums.js';
-import { LEASE } from '../lease.js';
+import { appendEvents, appendValues } from '../outbox/append.js';
 import type { FreshDelivery } from '../outbox/handover.js';
-import { TRANSFER_STATUS_CHANGED } from '../webhooks/event-body.js';
 
 export interface StatusChangeRequest {
   transferId: string;
@@ -50,6 +49,7 @@ export interface TransferRow {
   updated_at: string;
 }
 
+export const EVENT_TYPE = 'transfer.status_changed';
 const SET_STATUS: Action = 'transfers.set-status';
 /** Each change's row, in the order given; undefined where there is no such transfer. */
 export async function changeAll(
@@ -68,9 +68,7 @@ export async function changeAll(
     changes.map(({ body }) => body),
     changes.map(({ request }) => request.actor ?? null),
     changes.map(({ traceparent }) => traceparent),
-    TRANSFER_STATUS_CHANGED,
-    claims,
-    LEASE.seconds,
+    ...appendValues(EVENT_TYPE, claims),
     SET_STATUS,
   ]);
   const byEvent = new Map(rows.map((row) => [row.eventId, row]));
@@ -79,8 +77,8 @@ export async function changeAll(
 
 /**
  * `seen` is read once and kept (materialized), so that an update that waited for another's commit compares the new row
- * with the old status and changes nothing. Of several changes of one transfer in `input` an update takes one alone. A delivery's id is a UUID version 7 with the event's time,
- * and an audit entry has the id of the event that the change made.
+ * with the old status and changes nothing. Of several changes of one transfer in `input` an update takes one alone. An audit
+ * entry has the id of the event that the change made.
  */
 const CHANGE_STATUS = `
 with input as (
@@ -95,40 +93,18 @@ with input as (
   update transfers t set status = s.status, updated_at = s.at
     from seen s
    where t.id = s.transfer_id and t.status = s.seen and s.seen = any(s.allowed::transfer_status[])
-  returning s.event_id, s.at, s.reason, s.body, s.actor, s.traceparent, s.seen, t.id, t.client_id, t.status, row_to_json(t) as transfer
+  returning s.event_id, s.at, s.reason, s.body, s.actor, s.traceparent, s.seen, t.id as transfer_id, t.client_id, t.status, row_to_json(t) as transfer
 ), history as (
   insert into transfer_status_history (transfer_id, position, status, at, reason)
-  select c.id, (select max(h.position) + 1 from transfer_status_history h where h.transfer_id = c.id), c.status, c.at, c.reason
+  select c.transfer_id, (select max(h.position) + 1 from transfer_status_history h where h.transfer_id = c.transfer_id), c.status, c.at, c.reason
     from changed c
 ), audit as (
   insert into audit_entries (id, at, actor, action, target, details)
-  select c.event_id, c.at, c.actor, $14::text, c.id,
+  select c.event_id, c.at, c.actor, $14::text, c.transfer_id,
          json_strip_nulls(json_build_object('client_id', c.client_id, 'from', c.seen, 'to', c.status, 'reason', c.reason))
     from changed c where c.actor is not null
-), receivers as (
-  select e.id, e.client_id, e.url, e.secret_envelope
-    from webhook_endpoints e
-   where e.client_id in (select client_id from changed) and e.enabled and e.deleted_at is null
-), event as (
-  insert into events (id, client_id, transfer_id, type, body, created_at, traceparent, outbox, lease_until)
-  select c.event_id, c.client_id, c.id, $11::text, c.body, c.at, c.traceparent,
-         case when exists (select from receivers r where r.client_id = c.client_id) then 'attempt' else 'start' end::outbox_state,
-         case when $12::boolean and exists (select from receivers r where r.client_id = c.client_id)
-              then now() + $13::int * interval '1 second' else now() end
-    from changed c
-), delivery as (
-  insert into deliveries (id, event_id, endpoint_id, client_id, next_attempt_at, attempting_until, created_at)
-  select (substr(c.event_id::text, 1, 13) || '-7' || substr(gen_random_uuid()::text, 16))::uuid, c.event_id, r.id, c.client_id,
-         c.at, case when $12::boolean then now() + $13::int * interval '1 second' end, c.at
-    from changed c join receivers r on r.client_id = c.client_id
-  returning id, event_id, endpoint_id
-), handed as (
-  select d.event_id, json_agg(json_build_object(
-           'deliveryId', d.id, 'endpointId', d.endpoint_id, 'url', r.url, 'secretEnvelope', r.secret_envelope)) as deliveries
-    from delivery d join receivers r on r.id = d.endpoint_id
-   group by d.event_id
-)
-select s.event_id as "eventId", s.seen::text as seen, c.transfer as changed, coalesce(h.deliveries, '[]') as deliveries
+), ${appendEvents('changed', ['$11', '$12', '$13'])}
+select s.event_id as "eventId", s.seen::text as seen, c.transfer as changed, coalesce(a.deliveries, '[]') as deliveries
   from seen s
   left join changed c on c.event_id = s.event_id
-  left join handed h on h.event_id = s.event_id`;
+  left join appended a on a.event_id = s.event_id`;

@@ -2,16 +2,17 @@ import { Batcher } from '../database/batcher.js';
 import type { Database, Handle } from '../database/database.js';
 import type { Transfer } from '../database/generated/client.js';
 import type { TransferStatus } from '../database/generated/enums.js';
-import { failpoint } from '../failpoints.js';
 import { newId } from '../ids.js';
+import { handOverAfterCommit } from '../outbox/append.js';
 import type { Handover } from '../outbox/handover.js';
 import { Refusal } from '../refusal.js';
 import { currentTraceparent } from '../telemetry/traces.js';
-import { TRANSFER_STATUS_CHANGED, transferStatusChanged } from '../webhooks/event-body.js';
+import { eventBody } from '../webhooks/event-catalogue.js';
 import {
   type Change,
   type ChangedRow,
   changeAll,
+  EVENT_TYPE,
   type StatusChangeRequest,
   type TransferRow,
 } from './change-statement.js';
@@ -37,24 +38,21 @@ export async function changeStatus(
     allowed: previousStatuses(status).filter((from) => request.from?.includes(from) ?? true),
     eventId,
     at: new Date(createdAt).toISOString(),
-    body: transferStatusChanged({ id: eventId, transferId, status, createdAt }),
+    body: eventBody({ id: eventId, type: EVENT_TYPE, data: { id: transferId, status }, createdAt }),
     traceparent: currentTraceparent(),
   };
   const row = 'pool' in db ? await batcherOf(db, handover.claims).run(change) : await changeAlone(db, handover, change);
   if (!row) throw new Refusal('not_found', 'There is no such transfer.');
   if (!row.changed) throw refused(row.seen, status, change.allowed);
   const { changed, deliveries } = row;
-  db.afterCommit(() => {
-    failpoint('after-commit');
-    handover.committed({
-      eventId,
-      clientId: changed.client_id,
-      transferId,
-      type: TRANSFER_STATUS_CHANGED,
-      body: change.body,
-      traceparent: change.traceparent,
-      deliveries,
-    });
+  handOverAfterCommit(db, handover, {
+    eventId,
+    clientId: changed.client_id,
+    transferId,
+    type: EVENT_TYPE,
+    body: change.body,
+    traceparent: change.traceparent,
+    deliveries,
   });
   return toTransfer(changed);
 }

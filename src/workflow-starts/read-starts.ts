@@ -2,6 +2,7 @@ import type { DeliverEventInput } from '../../workflows/deliver-event.input.js';
 import type { Handle } from '../database/database.js';
 import type { LeasedEvent } from '../outbox/events.js';
 import { hostOf } from '../webhooks/endpoint-url.js';
+import { eventTitle } from '../webhooks/event-catalogue.js';
 
 /** What a workflow of an event's deliveries is started with. */
 export interface WorkflowStart {
@@ -44,7 +45,7 @@ export async function readRecoveredStarts(
 
 function toInput(event: LeasedEvent, deliveries: Delivery[], ladder: readonly number[]): DeliverEventInput {
   const { eventId, clientId, type, body } = event;
-  return { eventId, clientId, title: `${type} ${statusIn(body)}`, deliveries, ladder };
+  return { eventId, clientId, title: eventTitle(type, body), deliveries, ladder };
 }
 
 /** Field by field: a workflow's history has nothing that is not named here. */
@@ -84,8 +85,3 @@ select ${DELIVERY}, v.client_id as "clientId", v.transfer_id as "transferId", v.
   join events v on v.id = d.event_id
  where d.id = any($1::uuid[]) and d.owner is not null and d.status = 'pending'
  order by d.id`;
-
-/** The status that an event carries; the body is the only place that keeps it. */
-function statusIn(body: string): string {
-  return (JSON.parse(body) as { data: { status: string } }).data.status;
-}

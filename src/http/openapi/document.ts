@@ -2,7 +2,7 @@ import { SCOPES, type Scope } from '../../auth/caller.js';
 import { Refusal, type RefusalCode } from '../../refusal.js';
 import { PROBLEMS, toProblem } from '../problem.js';
 import type { Route } from '../route.js';
-import { deliveryWebhook } from './delivery-webhook.js';
+import { deliveryWebhooks } from './delivery-webhook.js';
 import type { JsonSchema } from './example.js';
 import { openPaths } from './open-paths.js';
 import { describeOperation, refusalsOf } from './operation.js';
@@ -23,12 +23,14 @@ export interface Described {
   environment: 'sandbox' | 'production';
   baseUrl: string;
   authUrl: string;
+  /** The ladder, ms. */
+  retryDelays: readonly number[];
 }
 
 /** The OpenAPI 3.1 document, made from the very schemas that requests are checked with. */
 export function openApiDocument(
   routes: readonly Route[],
-  { environment, baseUrl, authUrl }: Described,
+  { environment, baseUrl, authUrl, retryDelays }: Described,
 ): OpenApiDocument {
   const schemas = componentSchemas();
   const paths: OpenApiDocument['paths'] = { ...tokenPaths(authUrl), ...openPaths };
@@ -47,7 +49,7 @@ export function openApiDocument(
     servers: [{ url: baseUrl, description: environment }],
     tags: TAGS.filter(({ name }) => name !== 'Sandbox' || environment === 'sandbox'),
     paths,
-    webhooks: deliveryWebhook,
+    webhooks: deliveryWebhooks(retryDelays),
     components: {
       schemas,
       parameters: { IdempotencyKey },

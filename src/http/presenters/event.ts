@@ -1,19 +1,21 @@
 import { z } from 'zod';
-import { TRANSFER_STATUSES } from '../../transfers/states.js';
-import { EVENT_VERSION, TRANSFER_STATUS_CHANGED } from '../../webhooks/event-body.js';
+import { EVENT_CATALOGUE, EVENT_TYPES, EVENT_VERSION } from '../../webhooks/event-catalogue.js';
 import type { EventRecord } from '../../webhooks/read-events.js';
 import { components } from '../openapi/components.js';
 import { uuid } from '../schemas/time.js';
+
+/** One schema for the data of every type of event. */
+function anyOf<Schema extends z.ZodType>(schemas: readonly Schema[]) {
+  const [only] = schemas;
+  return only && schemas.length === 1 ? only : z.union(schemas);
+}
 
 /** What is delivered (spec §2, Webhook event). */
 const delivered = z.object({
   id: uuid.meta({ description: 'Process an event once: de-duplicate on this.' }),
   version: z.string().meta({ description: 'Version of the event format.', format: 'date', examples: [EVENT_VERSION] }),
-  type: z.string().meta({ examples: [TRANSFER_STATUS_CHANGED] }),
-  data: z.object({
-    id: uuid.meta({ description: "The transfer's." }),
-    status: z.enum(TRANSFER_STATUSES).meta({ description: 'The new status.', examples: ['SENT'] }),
-  }),
+  type: z.string().meta({ examples: EVENT_TYPES }),
+  data: anyOf(EVENT_TYPES.map((type) => EVENT_CATALOGUE[type].data)),
   created_at: z.string().meta({
     description: 'UTC, with fractional seconds and no zone designator.',
     pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}$',

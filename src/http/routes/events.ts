@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isId } from '../../ids.js';
-import { TRANSFER_STATUS_CHANGED } from '../../webhooks/event-body.js';
+import { EVENT_TYPES } from '../../webhooks/event-catalogue.js';
 import { listDeliveries } from '../../webhooks/read-deliveries.js';
 import { getEvent, listEvents } from '../../webhooks/read-events.js';
 import type { AppDependencies } from '../dependencies.js';
@@ -16,7 +16,7 @@ import { deliveries, deliveryFilters } from './deliveries.js';
 const events = pageView('EventPage', eventView);
 
 const filters = z.strictObject({
-  type: z.enum([TRANSFER_STATUS_CHANGED]).optional(),
+  type: z.enum(EVENT_TYPES).optional(),
   transfer_id: z.string().refine(isId, mistake('invalid_id', 'must be a UUID')).optional().meta({ format: 'uuid' }),
   ...madeWithin,
   ...paging,

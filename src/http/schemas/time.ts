@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EXAMPLE_ID } from '../../ids.js';
 import { mistake } from './text.js';
 
 /** `abort`: nothing is asked of a time that is none, such as whether it is later than another. */
@@ -39,4 +40,4 @@ export const time = z.string().meta({
 });
 
 /** A UUID in an answer. */
-export const uuid = z.string().meta({ format: 'uuid', examples: ['019abe01-7a10-7c44-9d02-3f1f6f0c8a11'] });
+export const uuid = z.string().meta({ format: 'uuid', examples: [EXAMPLE_ID] });

@@ -1,0 +1,68 @@
+import type { Handle } from '../database/database.js';
+import { failpoint } from '../failpoints.js';
+import { LEASE } from '../lease.js';
+import type { EventType } from '../webhooks/event-catalogue.js';
+import type { FreshDelivery, Handover } from './handover.js';
+
+/** An event that a producer's statement appends. */
+export interface NewEvent {
+  eventId: string;
+  type: string;
+  /** The bytes to send and sign, as text. */
+  body: string;
+  /** Of the request that makes it; null: not traced. */
+  traceparent: string | null;
+}
+
+/** Placeholders of the producer's statement, such as `$11`, for the values that `appendValues` gives in this order. */
+export type AppendPlaceholders = readonly [type: string, claims: string, leaseSeconds: string];
+
+/** @param claims whether the insert claims the events for the lane of this process (`Handover.claims`) */
+export function appendValues(type: EventType, claims: boolean): [string, boolean, number] {
+  return [type, claims, LEASE.seconds];
+}
+
+/**
+ * The door for every event: the CTEs that insert the events with a delivery for each enabled endpoint of their client, in
+ * the producer's own statement. The insert is also the claim of the first attempts where the lane of this process takes
+ * them (design, The one path). A delivery's id is a UUID version 7 with the event's time.
+ * @param source the producer's relation, one row for each event: event_id, client_id, transfer_id, at, body, traceparent
+ * @returns CTEs, of which `appended` has a row for each event that has deliveries: event_id, deliveries (JSON)
+ */
+export function appendEvents(source: string, [type, claims, leaseSeconds]: AppendPlaceholders): string {
+  return `receivers as (
+  select e.id, e.client_id, e.url, e.secret_envelope
+    from webhook_endpoints e
+   where e.client_id in (select client_id from ${source}) and e.enabled and e.deleted_at is null
+), event as (
+  insert into events (id, client_id, transfer_id, type, body, created_at, traceparent, outbox, lease_until)
+  select c.event_id, c.client_id, c.transfer_id, ${type}::text, c.body, c.at, c.traceparent,
+         case when exists (select from receivers r where r.client_id = c.client_id) then 'attempt' else 'start' end::outbox_state,
+         case when ${claims}::boolean and exists (select from receivers r where r.client_id = c.client_id)
+              then now() + ${leaseSeconds}::int * interval '1 second' else now() end
+    from ${source} c
+), delivery as (
+  insert into deliveries (id, event_id, endpoint_id, client_id, next_attempt_at, attempting_until, created_at)
+  select (substr(c.event_id::text, 1, 13) || '-7' || substr(gen_random_uuid()::text, 16))::uuid, c.event_id, r.id, c.client_id,
+         c.at, case when ${claims}::boolean then now() + ${leaseSeconds}::int * interval '1 second' end, c.at
+    from ${source} c join receivers r on r.client_id = c.client_id
+  returning id, event_id, endpoint_id
+), appended as (
+  select d.event_id, json_agg(json_build_object(
+           'deliveryId', d.id, 'endpointId', d.endpoint_id, 'url', r.url, 'secretEnvelope', r.secret_envelope)) as deliveries
+    from delivery d join receivers r on r.id = d.endpoint_id
+   group by d.event_id
+)`;
+}
+
+/** Hands an appended event over once its transaction has committed. @param deliveries as `appended` has them */
+export function handOverAfterCommit(
+  db: Pick<Handle, 'afterCommit'>,
+  handover: Handover,
+  event: NewEvent & { clientId: string; transferId: string; deliveries: readonly FreshDelivery[] },
+): void {
+  db.afterCommit(() => {
+    failpoint('after-commit');
+    handover.committed(event);
+  });
+}

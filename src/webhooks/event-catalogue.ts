@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { TransferStatus } from '../database/generated/enums.js';
+import { EXAMPLE_ID } from '../ids.js';
+
+/** Version of the event format (spec §9). */
+export const EVENT_VERSION = '2026-11-21';
+
+/** One type of event. */
+interface EventDefinition<Data extends z.ZodType> {
+  /** The member `data` of its body (spec §2, Webhook event); members are sent in this order. */
+  data: Data;
+  /** When it is sent, as the end of the sentence "Sent to your endpoint when …". */
+  when: string;
+  /** What an operator reads after the type, in the title of its workflow. */
+  title(data: z.output<Data>): string;
+}
+
+/** `title` then takes the data of a stored body, which this service made by the same schema. */
+function define<Data extends z.ZodType>({ title, ...definition }: EventDefinition<Data>) {
+  return { ...definition, title: (data: unknown) => title(data as z.output<Data>) };
+}
+
+/**
+ * Every type of event (spec §6). `GET /events`, the OpenAPI document and the titles of workflows are made from this list;
+ * a producer appends events through `outbox/append.ts`.
+ */
+export const EVENT_CATALOGUE = {
+  'transfer.status_changed': define({
+    data: z.object({
+      id: z.string().meta({ format: 'uuid', description: "The transfer's.", examples: [EXAMPLE_ID] }),
+      status: z.enum(TransferStatus).meta({ description: 'The new status.', examples: ['SENT'] }),
+    }),
+    when: 'the status of a transfer changes',
+    title: ({ status }) => status,
+  }),
+};
+
+export type EventType = keyof typeof EVENT_CATALOGUE;
+export type EventData<Type extends EventType> = z.output<(typeof EVENT_CATALOGUE)[Type]['data']>;
+
+export const EVENT_TYPES = Object.keys(EVENT_CATALOGUE) as [EventType, ...EventType[]];
+
+/**
+ * The JSON text of an event (spec §2, members in that order). Made once: these are the bytes that every attempt signs and
+ * sends.
+ * @param event.createdAt ms since 1970; written in UTC with three fraction digits and no zone designator, as the spec shows
+ */
+export function eventBody<Type extends EventType>(event: {
+  id: string;
+  type: Type;
+  data: EventData<Type>;
+  createdAt: number;
+}): string {
+  return JSON.stringify({
+    id: event.id,
+    version: EVENT_VERSION,
+    type: event.type,
+    data: event.data,
+    created_at: new Date(event.createdAt).toISOString().slice(0, -1),
+  });
+}
+
+/** The title of an event's workflow, such as `transfer.status_changed SENT`; the type alone where a later release made it. */
+export function eventTitle(type: string, body: string): string {
+  if (!isEventType(type)) return type;
+  const { data } = JSON.parse(body) as { data: unknown };
+  return `${type} ${EVENT_CATALOGUE[type].title(data)}`;
+}
+
+function isEventType(type: string): type is EventType {
+  return Object.hasOwn(EVENT_CATALOGUE, type);
+}
