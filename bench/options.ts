@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { WORKFLOW_MODES } from '../src/config.js';
 import type { ServiceOptions } from './service.js';
 
 export const SCENARIOS = ['throughput', 'floor', 'latency', 'sleeping', 'growth', 'backlog'] as const;
@@ -59,7 +60,7 @@ export function readOptions(args: readonly string[]): Options | string {
   if (few === undefined || many === undefined) throw new Error('--past: give two numbers, such as 10000,1000000');
   return {
     only: new Set(values.only.split(',').map((name) => oneOf('only', name, SCENARIOS))),
-    modes: values.modes.split(',').map((name) => oneOf('modes', name, ['retries-only', 'every-event'] as const)),
+    modes: values.modes.split(',').map((name) => oneOf('modes', name, WORKFLOW_MODES)),
     events: count('events', values.events),
     rounds: count('rounds', values.rounds),
     connections: count('connections', values.connections),

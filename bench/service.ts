@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import type { WorkflowMode } from '../src/config.js';
 import { freePort } from '../src/free-port.js';
 import type { Parts } from './processes.js';
 import type { Stack } from './stack.js';
 
 export interface ServiceOptions {
-  workflows: 'every-event' | 'retries-only';
+  workflows: WorkflowMode;
   /** API and worker as processes of their own. */
   roles: boolean;
   /** A folder for V8's CPU profiles. */

@@ -129,6 +129,10 @@ const postgresUrl = z
   .refine((text) => URL.canParse(text), 'give a URL such as postgresql://user:password@host:5432/database')
   .transform((text) => new Secret(text));
 
+/** Which events get a workflow: every one, or those with something left to do after their first attempts. */
+export const WORKFLOW_MODES = ['every-event', 'retries-only'] as const;
+export type WorkflowMode = (typeof WORKFLOW_MODES)[number];
+
 /** Every environment variable: its form, its default (as text) and what it means. The README's table is made from this. */
 export const settings = {
   ENVIRONMENT: setting(
@@ -176,7 +180,7 @@ export const settings = {
     'An endpoint with no success for this long, over at least two exhausted deliveries, is disabled; 0 = never.',
   ),
   WORKFLOWS: setting(
-    z.enum(['every-event', 'retries-only'], { error: 'give every-event or retries-only' }),
+    z.enum(WORKFLOW_MODES, { error: `give ${WORKFLOW_MODES.join(' or ')}` }),
     'every-event',
     'Whether an event whose first attempts delivered everywhere gets a workflow too.',
   ),
@@ -304,7 +308,7 @@ export interface Config {
   retryDelays: readonly number[];
   /** ms; 0 = never */
   disableAfter: number;
-  workflows: 'every-event' | 'retries-only';
+  workflows: WorkflowMode;
   receivers: { allowPrivate: boolean; blocked: readonly string[] };
   allowedNetworks: readonly string[];
   trustedProxies: readonly string[];

@@ -1,4 +1,4 @@
-import type { Trigger } from '../src/webhooks/record.js';
+import type { Trigger } from '../src/attempts.js';
 import type { DeliveryProgress } from './deliver-event.input.js';
 
 /** One attempt that a workflow asks for: ids and numbers only, so that nothing secret is in its history. */

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { WorkflowMode } from '../config.js';
 import type { Handle } from '../database/database.js';
 import { delayAfter } from '../ladder.js';
 import { LEASE } from '../lease.js';
@@ -30,7 +31,7 @@ export interface LaneOptions {
   places: FairQueue<LaneJob>;
   attempts: AttemptDependencies;
   retryDelays: readonly number[];
-  workflows: 'every-event' | 'retries-only';
+  workflows: WorkflowMode;
   /** First attempts that may wait in memory; what is more waits in the table. */
   capacity: number;
   /** Told of events that are ready for their workflow: `urgent` ones have something left to do. */

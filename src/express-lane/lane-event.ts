@@ -1,3 +1,4 @@
+import type { WorkflowMode } from '../config.js';
 import type { CommittedEvent, FreshDelivery } from '../outbox/handover.js';
 import type { Settlement } from '../webhooks/record.js';
 
@@ -20,7 +21,7 @@ export class LaneEvent {
     readonly event: CommittedEvent,
     /** ms */
     readonly claimedAt: number,
-    private readonly workflows: 'every-event' | 'retries-only',
+    private readonly workflows: WorkflowMode,
   ) {
     this.#open = event.deliveries.length;
     this.jobs = event.deliveries.map((delivery) => ({ event: this, delivery }));

@@ -18,7 +18,8 @@ import { tokenErrors, tokenRouter } from './routes/token.js';
 import { wellKnownRouter } from './routes/well-known.js';
 import type { State } from './state.js';
 
-export type { AppDependencies, Readiness } from './dependencies.js';
+export type { Readiness } from '../process/readiness.js';
+export type { AppDependencies } from './dependencies.js';
 
 /** The API as a Koa application (contract, but for what is on the wire to receivers). */
 export function createApp(dependencies: AppDependencies): Koa<State> {

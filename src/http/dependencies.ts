@@ -3,15 +3,10 @@ import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
 import type { Handover } from '../outbox/handover.js';
+import type { Readiness } from '../process/readiness.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { Steering } from '../webhooks/delivery-actions.js';
-
-/** Whether this process can serve, and how its dependencies stand: one word each, such as `ok` or `unreachable`. */
-export interface Readiness {
-  ready: boolean;
-  checks: { postgres: string; migrations: string; temporal: string };
-}
 
 /** What the API works with; whoever starts a process hands it in. */
 export interface AppDependencies {

@@ -1,9 +1,9 @@
 import Koa from 'koa';
 import type { Config } from '../config.js';
+import type { Readiness } from '../process/readiness.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { measureProcess } from '../telemetry/process-gauges.js';
-import type { Readiness } from './dependencies.js';
 import { unrouted } from './middleware/known-path.js';
 import { problems } from './middleware/problems.js';
 import { requestId } from './middleware/request-id.js';

@@ -2,9 +2,14 @@ import type { Client } from '@temporalio/client';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
 import { pendingMigrations } from '../database/migrate.js';
-import type { Readiness } from '../http/dependencies.js';
 import { shareReading } from '../shared-reading.js';
 import { lazyClient, temporalState } from '../temporal/connection.js';
+
+/** Whether this process can serve, and how its dependencies stand: one word each, such as `ok` or `unreachable`. */
+export interface Readiness {
+  ready: boolean;
+  checks: { postgres: string; migrations: string; temporal: string };
+}
 
 /** Everybody who asks within a second shares one look; a look ends before a probe gives up (3 s in deploy/). In ms. */
 const LOOK = { keep: 1_000, limit: 2_000 };

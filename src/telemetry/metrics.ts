@@ -1,13 +1,13 @@
 import { Counter, Histogram, Registry } from 'prom-client';
-import { TRIGGERS, type Trigger } from '../webhooks/record.js';
-import { ATTEMPT_ERRORS, type AttemptError } from '../webhooks/sender/attempt-error.js';
+import { ATTEMPT_ERRORS, type AttemptError, TRIGGERS, type Trigger } from '../attempts.js';
+import { DISABLED_BY_SERVICE, type DisabledByService } from '../disabled-reasons.js';
 
 /** What the service counts as it goes. No label holds an id, a host or anything else a client can make up. */
 export interface Metrics {
   registry: Registry;
   attemptMade(attempt: CountedAttempt): void;
   /** The service itself has disabled an endpoint. */
-  endpointDisabled(reason: 'gone' | 'failing'): void;
+  endpointDisabled(reason: DisabledByService): void;
   requestAnswered(request: CountedRequest): void;
   /** Adds the text of a registry that is not ours to every scrape. */
   append(read: () => Promise<string>): void;
@@ -77,7 +77,7 @@ export function createMetrics(): Metrics {
   });
   // A series that begins with its first failure shows no increase for it: those of attempts begin at 0.
   for (const outcome of OUTCOMES) for (const trigger of TRIGGERS) attempts.inc({ outcome, trigger }, 0);
-  for (const reason of ['gone', 'failing']) disabled.inc({ reason }, 0);
+  for (const reason of DISABLED_BY_SERVICE) disabled.inc({ reason }, 0);
   const others: (() => Promise<string>)[] = [];
   return {
     registry,

@@ -1,7 +1,7 @@
 import type { Handle } from '../database/database.js';
 import type { DeliveryStatus } from '../database/generated/enums.js';
+import type { DisabledReason } from '../disabled-reasons.js';
 import { isFree, LEASE } from '../lease.js';
-import type { DisabledReason } from './disable-endpoint.js';
 
 /** Which attempt is to be made, and by whom. */
 export interface AttemptRequest {

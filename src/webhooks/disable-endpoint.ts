@@ -1,6 +1,6 @@
 import type { Handle } from '../database/database.js';
+import type { DisabledReason } from '../disabled-reasons.js';
 
-export type DisabledReason = 'owner' | 'operator' | 'gone' | 'failing';
 export type CancelReason = 'endpoint_disabled' | 'endpoint_deleted' | 'endpoint_gone';
 
 /** Why the deliveries of an endpoint end that was disabled so; null: it is open again by now. */

@@ -1,7 +1,6 @@
+import type { AttemptError, Trigger } from '../attempts.js';
 import type { Handle } from '../database/database.js';
 import type { Attempt } from '../database/generated/client.js';
-import type { Trigger } from './record.js';
-import type { AttemptError } from './sender/attempt-error.js';
 
 /** What a list shows of a delivery's last attempt: no URL and no response body, so that a page stays small. */
 export interface LastAttempt {

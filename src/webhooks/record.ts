@@ -1,11 +1,7 @@
+import type { Trigger } from '../attempts.js';
 import type { Handle } from '../database/database.js';
 import type { DeliveryStatus, OutboxState } from '../database/generated/enums.js';
 import type { SendOutcome } from './sender/send.js';
-
-/** What asks for an attempt: its ladder, a retry by hand, or the ladder that a recover begins again. */
-export const TRIGGERS = ['schedule', 'manual', 'recover'] as const;
-
-export type Trigger = (typeof TRIGGERS)[number];
 
 /** An attempt that is to be made, and what follows when it fails. */
 export interface AttemptPlan {

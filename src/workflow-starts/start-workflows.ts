@@ -1,5 +1,6 @@
 import { type Client, isGrpcServiceError, ServiceError } from '@temporalio/client';
 import pLimit from 'p-limit';
+import type { WorkflowMode } from '../config.js';
 import { failpoint } from '../failpoints.js';
 import type { WorkflowStart } from './read-starts.js';
 import { startDeliverEvent } from './start-deliver-event.js';
@@ -33,7 +34,7 @@ export function isRefusedInput(fault: unknown): boolean {
 export async function startWorkflows(
   { client, eager }: { client: Client; eager: boolean },
   starts: readonly WorkflowStart[],
-  workflows: 'every-event' | 'retries-only',
+  workflows: WorkflowMode,
 ): Promise<{ done: string[]; begun: Set<string>; failed: string[]; fault: unknown }> {
   const limit = pLimit(CONCURRENCY);
   const done: string[] = [];

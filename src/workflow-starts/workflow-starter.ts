@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import type { WorkflowMode } from '../config.js';
 import type { Handle } from '../database/database.js';
 import { isUnreachable } from '../database/faults.js';
 import { failpoint } from '../failpoints.js';
@@ -30,7 +31,7 @@ export interface WorkflowStarterOptions {
   /** Undefined while Temporal is away. */
   temporal: () => { client: Client; eager: boolean } | undefined;
   retryDelays: readonly number[];
-  workflows: 'every-event' | 'retries-only';
+  workflows: WorkflowMode;
   /** Whether deliveries are under way, which go first. */
   busy: () => boolean;
   /** Whether an attempt of this client would find a place. */

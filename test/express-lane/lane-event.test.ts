@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { WorkflowMode } from '../../src/config.js';
 import { LaneEvent } from '../../src/express-lane/lane-event.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
 
@@ -9,8 +10,7 @@ const event = (deliveries: number) => {
   };
   return committed as unknown as CommittedEvent;
 };
-const open = (workflows: 'every-event' | 'retries-only', deliveries = 2) =>
-  new LaneEvent(event(deliveries), 0, workflows);
+const open = (workflows: WorkflowMode, deliveries = 2) => new LaneEvent(event(deliveries), 0, workflows);
 
 describe('LaneEvent', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { migrate } from '../../src/database/migrate.js';
-import type { Readiness } from '../../src/http/dependencies.js';
 import { listenForOperators, type Operations } from '../../src/http/operations.js';
+import type { Readiness } from '../../src/process/readiness.js';
 import { readinessOf } from '../../src/process/readiness.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { startApi, type TestApi } from '../support/api.js';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ATTEMPT_ERRORS, type AttemptError, TRIGGERS, type Trigger } from '../../attempts.js';
 import type { Attempt } from '../../database/generated/client.js';
 import { DeliveryStatus } from '../../database/generated/enums.js';
 import type { LastAttempt } from '../../webhooks/read-attempts.js';
@@ -8,8 +9,6 @@ import {
   type DeliveryWithAttempts,
   SHOWN_ATTEMPTS,
 } from '../../webhooks/read-deliveries.js';
-import { TRIGGERS, type Trigger } from '../../webhooks/record.js';
-import { ATTEMPT_ERRORS, type AttemptError } from '../../webhooks/sender/attempt-error.js';
 import { components } from '../openapi/components.js';
 import { time, uuid } from '../schemas/time.js';
 

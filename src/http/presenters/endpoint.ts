@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DISABLED_REASONS } from '../../disabled-reasons.js';
 import type { PublicEndpoint } from '../../webhooks/endpoints.js';
 import { components } from '../openapi/components.js';
 import { time, uuid } from '../schemas/time.js';
@@ -14,7 +15,7 @@ export const endpointView = z
       .meta({ examples: ['Orders, live'] }),
     enabled: z.boolean(),
     disabled_reason: z
-      .enum(['owner', 'operator', 'gone', 'failing'])
+      .enum(DISABLED_REASONS)
       .nullable()
       .meta({
         description:

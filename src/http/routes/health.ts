@@ -1,6 +1,6 @@
 import Router from '@koa/router';
+import type { Readiness } from '../../process/readiness.js';
 import { Refusal } from '../../refusal.js';
-import type { Readiness } from '../dependencies.js';
 import { problemAnswer, send, writeAnswer } from '../response.js';
 import type { State } from '../state.js';
 

@@ -1,31 +1,5 @@
 import { errors } from 'undici';
-
-/**
- * Why an attempt failed (contract, Events and deliveries):
- * - `dns`: the name was not resolved, in time or at all
- * - `refused`: no connection: refused, or no route to the address
- * - `tls`: no trusted TLS connection: unknown issuer, other host, expired, or no TLS at all
- * - `timeout`: not connected within 5 s, or no answer within 15 s
- * - `reset`: the connection broke before the answer's head was complete
- * - `protocol`: the answer is no HTTP, its head is larger than 16 KiB, or more than 8 informational (1xx) answers came
- *   before it
- * - `blocked_address`: the guard forbids an address of the receiver
- * - `redirect`: a 3xx, which is never followed
- * - `status`: any other answer that is no 2xx
- */
-export const ATTEMPT_ERRORS = [
-  'dns',
-  'refused',
-  'tls',
-  'timeout',
-  'reset',
-  'protocol',
-  'blocked_address',
-  'redirect',
-  'status',
-] as const;
-
-export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
+import type { AttemptError } from '../../attempts.js';
 
 /** Why there was no connection. Carries no address and no URL: it may be logged. */
 export class ConnectFailure extends Error {

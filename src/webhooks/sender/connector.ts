@@ -1,7 +1,8 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
+import type { AttemptError } from '../../attempts.js';
 import type { AddressGuard } from './address-guard.js';
-import { type AttemptError, ConnectFailure, isOwnFault, reasonOfTcp, reasonOfTls } from './attempt-error.js';
+import { ConnectFailure, isOwnFault, reasonOfTcp, reasonOfTls } from './attempt-error.js';
 import { limitResponses } from './limit-responses.js';
 import type { Resolve } from './resolver.js';
 

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
-import { type AttemptError, isOwnFault, reasonOfExchange } from './attempt-error.js';
+import type { AttemptError } from '../../attempts.js';
+import { isOwnFault, reasonOfExchange } from './attempt-error.js';
 
 /** What a receiver answered, or why it did not. */
 export interface Answer {

@@ -1,15 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import { Agent } from 'undici';
+import type { AttemptError } from '../../attempts.js';
 import type { Secret } from '../../secret.js';
 import type { AddressGuard } from './address-guard.js';
-import type { AttemptError } from './attempt-error.js';
 import { createConnector } from './connector.js';
 import { exchange } from './exchange.js';
 import { createResolver, type ResolverOptions } from './resolver.js';
 import { MAX_HEAD_BYTES } from './response-meter.js';
 import { signatureHeader } from './signature.js';
-
-export type { AttemptError } from './attempt-error.js';
 
 /** One attempt to be made. */
 export interface Outgoing {
