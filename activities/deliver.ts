@@ -1,16 +1,16 @@
 import { SpanKind } from '@opentelemetry/api';
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
-import type { FairQueue } from '../src/express-lane/attempt-slots.js';
-import { Pace } from '../src/express-lane/retry-pacer.js';
+import type { AttemptSlots } from '../src/express-lane/attempt-slots.js';
+import { RetryPacer } from '../src/express-lane/retry-pacer.js';
 import { LEASE } from '../src/lease.js';
 import { currentTraceparent, inSpan } from '../src/telemetry/traces.js';
 import {
   type AttemptRequest,
   type ClaimedAttempt,
   claimAttempt,
+  type DeliveryState,
   type RecordedOutcome,
-  readStanding,
-  type Standing,
+  readDeliveryState,
 } from '../src/webhooks/claim.js';
 import { cancelPending, cancelReasonOf } from '../src/webhooks/disable-endpoint.js';
 import { type AttemptDependencies, makeAttempt } from '../src/webhooks/make-attempt.js';
@@ -19,9 +19,9 @@ import type { DeliverActivities, DeliverOutcome, DeliverRequest } from '../workf
 
 export interface ActivityDependencies extends AttemptDependencies {
   /** The places for attempts, shared with the express lane of the same process. */
-  places: Pick<FairQueue<unknown>, 'tryPlace' | 'done'>;
+  slots: Pick<AttemptSlots<unknown>, 'tryAcquire' | 'release'>;
   /** Called when an attempt gave its place back. */
-  onPlaceFree: () => void;
+  onSlotFree: () => void;
   /** Called when an attempt of this client comes from Temporal for the first time. */
   onArrival: (clientId: string) => void;
   /** Starts the workflow that the delivery's row names, where it does not run. */
@@ -34,8 +34,8 @@ const NO_PLACE_PER_SECOND = 10;
 
 /** The activities of the task queue `webhook-deliveries`, made of what they depend on. */
 export function createActivities(dependencies: ActivityDependencies): DeliverActivities {
-  const { database, places } = dependencies;
-  const pace = new Pace(NO_PLACE_PER_SECOND);
+  const { database, slots } = dependencies;
+  const pace = new RetryPacer(NO_PLACE_PER_SECOND);
   return {
     /**
      * Claims and makes one attempt. An attempt that is recorded already is not made again. What the receiver did is the
@@ -45,7 +45,7 @@ export function createActivities(dependencies: ActivityDependencies): DeliverAct
       const { clientId, webhookId } = request;
       const { attempt } = activityInfo();
       if (attempt === 1) dependencies.onArrival(clientId);
-      if (!places.tryPlace(clientId, webhookId)) throw noPlace(attempt, pace.next(clientId, Date.now()));
+      if (!slots.tryAcquire(clientId, webhookId)) throw noSlot(attempt, pace.next(clientId, Date.now()));
       try {
         const claimed = await claimAttempt(database, request);
         if (!claimed) return await withoutClaim(dependencies, request);
@@ -61,8 +61,8 @@ export function createActivities(dependencies: ActivityDependencies): DeliverAct
           wait: recorded.status === 'pending' ? request.nextDelay : null,
         };
       } finally {
-        places.done(clientId, webhookId);
-        dependencies.onPlaceFree();
+        slots.release(clientId, webhookId);
+        dependencies.onSlotFree();
       }
     },
   };
@@ -82,33 +82,33 @@ function spanOf({ traceparent }: ClaimedAttempt) {
 /** Why the attempt could not be claimed, as an outcome; throws where it can be later. */
 async function withoutClaim(dependencies: ActivityDependencies, request: DeliverRequest): Promise<DeliverOutcome> {
   const { database, log } = dependencies;
-  const standing = await readStanding(database, request);
-  if (!standing) {
+  const state = await readDeliveryState(database, request);
+  if (!state) {
     log.warn(
       namesOf(request),
       'the delivery is gone: Postgres was set back and lost its event, or retention removed it',
     );
     return ended('cancelled', 'removed', request, null);
   }
-  if (standing.recorded) {
+  if (state.recorded) {
     return {
-      ...ended(standing.status, standing.reason, request, inAWord(standing.recorded)),
-      attemptCount: standing.attemptCount,
-      wait: standing.status === 'pending' ? standing.untilNext : null,
+      ...ended(state.status, state.reason, request, inAWord(state.recorded)),
+      attemptCount: state.attemptCount,
+      wait: state.status === 'pending' ? state.untilNext : null,
     };
   }
-  if (standing.owner !== request.owner) return takenOver(dependencies, request, standing);
-  if (standing.status !== 'pending' && !request.single) return ended(standing.status, standing.reason, request, null);
-  if (!standing.endpointActive) return cancelled(database, request, standing);
-  const singleAtPending = request.single && standing.status === 'pending';
-  if (singleAtPending || standing.attemptCount !== request.number - 1) {
-    return setBack(dependencies, request, standing, singleAtPending);
+  if (state.owner !== request.owner) return takenOver(dependencies, request, state);
+  if (state.status !== 'pending' && !request.single) return ended(state.status, state.reason, request, null);
+  if (!state.endpointActive) return cancelled(database, request, state);
+  const singleAtPending = request.single && state.status === 'pending';
+  if (singleAtPending || state.attemptCount !== request.number - 1) {
+    return setBack(dependencies, request, state, singleAtPending);
   }
   throw ApplicationFailure.create({
     type: 'AttemptUnderWay',
     category: 'BENIGN',
     message: 'another process makes this attempt',
-    nextRetryDelay: Math.min(standing.claimedFor, LEASE.seconds * 1_000) + 100,
+    nextRetryDelay: Math.min(state.claimedFor, LEASE.seconds * 1_000) + 100,
   });
 }
 
@@ -119,7 +119,7 @@ async function withoutClaim(dependencies: ActivityDependencies, request: Deliver
 async function takenOver(
   { log, startOwner }: ActivityDependencies,
   request: DeliverRequest,
-  { owner, status }: Standing,
+  { owner, status }: DeliveryState,
 ): Promise<DeliverOutcome> {
   if (isEarlierOwner(owner, request.owner)) {
     log.warn(
@@ -139,7 +139,7 @@ async function takenOver(
 async function setBack(
   { log, startOwner }: ActivityDependencies,
   request: DeliverRequest,
-  { status, reason, attemptCount, latest, untilNext, claimedFor }: Standing,
+  { status, reason, attemptCount, latest, untilNext, claimedFor }: DeliveryState,
   singleAtPending: boolean,
 ): Promise<DeliverOutcome> {
   log.warn(
@@ -165,10 +165,10 @@ function namesOf({ eventId, deliveryId, clientId, webhookId, number }: DeliverRe
 async function cancelled(
   database: ActivityDependencies['database'],
   request: AttemptRequest & DeliverRequest,
-  standing: Standing,
+  state: DeliveryState,
 ): Promise<DeliverOutcome> {
-  if (standing.status !== 'pending') return ended(standing.status, standing.reason, request, null);
-  const reason = standing.endpointDeleted ? 'endpoint_deleted' : cancelReasonOf(standing.disabledReason);
+  if (state.status !== 'pending') return ended(state.status, state.reason, request, null);
+  const reason = state.endpointDeleted ? 'endpoint_deleted' : cancelReasonOf(state.disabledReason);
   await cancelPending(database, request.webhookId, reason);
   return ended('cancelled', reason, request, null);
 }
@@ -188,7 +188,7 @@ function inAWord({ responseStatus, error }: RecordedOutcome): string {
 }
 
 /** It never waits in a slot: next try after 1 s, growing to 60 s, with jitter; in a crowd when its `turn` comes, ms. */
-function noPlace(attempt: number, turn: number): ApplicationFailure {
+function noSlot(attempt: number, turn: number): ApplicationFailure {
   const delay = Math.min(NO_PLACE_LONGEST, 1_000 * 2 ** Math.min(attempt - 1, 6));
   return ApplicationFailure.create({
     type: 'NoPlace',

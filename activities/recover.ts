@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Handle } from '../src/database/database.js';
 import { failpoint } from '../src/failpoints.js';
-import { putBack } from '../src/webhooks/recover.js';
+import { resetForRecovery } from '../src/webhooks/recover.js';
 import { countRunning, endRecover } from '../src/webhooks/recovers.js';
 import { readRecoveredStarts } from '../src/workflow-starts/read-starts.js';
 import { startDeliverEvent } from '../src/workflow-starts/start-deliver-event.js';
@@ -23,7 +23,7 @@ export function createRecoverActivities(dependencies: RecoverDependencies): Reco
       const connected = temporal();
       if (!connected) throw new Error('Temporal is away');
       const limit = Math.floor(BATCH / (await countRunning(database, clientId)));
-      const ids = await putBack(database, { clientId, endpointId: webhookId, since, until }, after, limit);
+      const ids = await resetForRecovery(database, { clientId, endpointId: webhookId, since, until }, after, limit);
       failpoint('after-put-back');
       for (const start of await readRecoveredStarts(database, ids, retryDelays)) {
         await startDeliverEvent(connected.client, start, { eager: false, reuse: 'restart' });

@@ -9,35 +9,35 @@ import { type Listening, listen } from './http/server.js';
 import type { Handover } from './outbox/handover.js';
 import { notifyHandover } from './outbox/notify.js';
 import { announceReady } from './process/announcements.js';
-import { type Foundations, layFoundations, stopInOrder } from './process/bootstrap.js';
+import { bootstrap, type RoleContext, stopInOrder } from './process/bootstrap.js';
 import { readinessOf } from './process/readiness.js';
 import { untilSignalled } from './process/signals.js';
 import { lazyClient } from './temporal/connection.js';
-import { temporalSteering } from './workflow-starts/retry-and-recover.js';
+import { createDeliveryActions } from './workflow-starts/retry-and-recover.js';
 
 /** Opens the HTTP API on what there is, and listens. */
 export async function startApi(
-  foundations: Foundations,
+  context: RoleContext,
   handover: Handover,
   temporal: () => Client | undefined,
   signalled: Promise<void>,
 ): Promise<Listening> {
-  const { config } = foundations;
-  const readiness = readinessOf(foundations, temporal, signalled);
-  const authority = openAuthority(foundations);
+  const { config } = context;
+  const readiness = readinessOf(context, temporal, signalled);
+  const authority = openAuthority(context);
   const app = createApp({
-    ...foundations,
+    ...context,
     handover,
     authority,
-    steering: temporalSteering(temporal, config.retryDelays),
+    deliveryActions: createDeliveryActions(temporal, config.retryDelays),
     readiness,
   });
   await authority.prepare().catch((error: unknown) => {
     if (error instanceof EnvelopeError) throw new ConfigError([`MASTER_KEY: a signing key ${error.message}`]);
     // Postgres may be away at the start; keys are read when they are needed.
-    foundations.log.warn({ err: error }, 'the signing keys could not be read yet');
+    context.log.warn({ err: error }, 'the signing keys could not be read yet');
   });
-  const operations = await listenForOperators(foundations, readiness);
+  const operations = await listenForOperators(context, readiness);
   const listening = await listen(app, config).catch(inSettingsWords('PORT', config));
   return {
     port: listening.port,
@@ -52,13 +52,13 @@ export async function startApi(
 /** The role `api`: accepts changes and leaves deliveries to workers. Prints `ready <base_url>` when it serves. */
 export async function runApi(env: NodeJS.ProcessEnv, announce = announceReady): Promise<void> {
   const signalled = untilSignalled();
-  const foundations = await layFoundations(env, 'api');
-  const { config, database, log, stopTracing } = foundations;
+  const context = await bootstrap(env, 'api');
+  const { config, database, log, stopTracing } = context;
   const client = lazyClient(config.temporal);
   const handover = notifyHandover(database, log);
   const rest = [() => handover.flush(), () => client.connection.close(), () => database.close(), stopTracing];
   try {
-    const api = await startApi(foundations, handover, () => client, signalled);
+    const api = await startApi(context, handover, () => client, signalled);
     rest.unshift(() => api.close());
     announce(config.baseUrl);
     await signalled;

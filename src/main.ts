@@ -5,7 +5,7 @@ import { isConfigured } from './config.js';
 import { migrate } from './database/migrate.js';
 import type { Stack } from './local/stack.js';
 import { type Announce, announceReady } from './process/announcements.js';
-import { connectDatabase, layFoundations, stopInOrder } from './process/bootstrap.js';
+import { bootstrap, connectDatabase, stopInOrder } from './process/bootstrap.js';
 import { createDeliveryEngine } from './process/delivery-engine.js';
 import { explain } from './process/explain.js';
 import { untilSignalled } from './process/signals.js';
@@ -40,8 +40,8 @@ async function serve(
   announce: Announce,
   stack?: Stack,
 ): Promise<void> {
-  const foundations = await layFoundations(env, 'service');
-  const { config, database, log, stopTracing } = foundations;
+  const context = await bootstrap(env, 'service');
+  const { config, database, log, stopTracing } = context;
   if (stack) {
     const { writeSandboxClient } = await import('./local/sandbox-client.js');
     const [, { path, made }] = await Promise.all([
@@ -52,10 +52,10 @@ async function serve(
   }
   // Connections of its own: a mass failure of receivers must not keep requests waiting for one.
   const engineDatabase = connectDatabase(config, log);
-  const engine = createDeliveryEngine({ ...foundations, database: engineDatabase });
+  const engine = createDeliveryEngine({ ...context, database: engineDatabase });
   const rest = [() => engine.stop(), () => engineDatabase.close(), () => database.close(), stopTracing];
   try {
-    const api = await startApi(foundations, engine.handover, () => engine.temporal.client?.client, signalled);
+    const api = await startApi(context, engine.handover, () => engine.temporal.client?.client, signalled);
     rest.unshift(() => api.close());
     engine.start();
     announce(config.baseUrl);

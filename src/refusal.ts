@@ -1,5 +1,5 @@
 /** One thing that is wrong in a request: `pointer` (RFC 6901) into the body, or `parameter` of the query. */
-export interface Mistake {
+export interface ValidationError {
   pointer?: string;
   parameter?: string;
   code: string;
@@ -48,7 +48,7 @@ export class Refusal extends Error {
   constructor(
     readonly code: RefusalCode,
     detail: string,
-    readonly mistakes: readonly Mistake[] = [],
+    readonly errors: readonly ValidationError[] = [],
     { retryAfter, oversized = false, ...options }: ErrorOptions & { retryAfter?: number; oversized?: boolean } = {},
   ) {
     super(detail, options);

@@ -1,6 +1,6 @@
 import { listenForOperators } from './http/operations.js';
 import { announceReady } from './process/announcements.js';
-import { layFoundations, stopInOrder } from './process/bootstrap.js';
+import { bootstrap, stopInOrder } from './process/bootstrap.js';
 import { createDeliveryEngine } from './process/delivery-engine.js';
 import { readinessOf } from './process/readiness.js';
 import { untilSignalled } from './process/signals.js';
@@ -11,13 +11,13 @@ import { untilSignalled } from './process/signals.js';
  */
 export async function runWorker(env: NodeJS.ProcessEnv, announce = announceReady): Promise<void> {
   const signalled = untilSignalled();
-  const foundations = await layFoundations(env, 'worker');
-  const { database, log, stopTracing } = foundations;
-  const engine = createDeliveryEngine(foundations);
+  const context = await bootstrap(env, 'worker');
+  const { database, log, stopTracing } = context;
+  const engine = createDeliveryEngine(context);
   const rest = [() => engine.stop(), () => database.close(), stopTracing];
   try {
-    const readiness = readinessOf(foundations, () => engine.temporal.client?.client, signalled);
-    const operations = await listenForOperators(foundations, readiness);
+    const readiness = readinessOf(context, () => engine.temporal.client?.client, signalled);
+    const operations = await listenForOperators(context, readiness);
     // What is under way may take 20 s to end: until then the process answers that it lives.
     rest.splice(1, 0, () => operations.close());
     engine.start();

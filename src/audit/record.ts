@@ -20,7 +20,7 @@ export type Action =
   | 'keys.revoke'
   | 'keys.rotate-master';
 
-export interface Deed {
+export interface AuditRecord {
   actor: Actor;
   action: Action;
   /** The id of what it was done to; null: everything. */
@@ -30,7 +30,7 @@ export interface Deed {
 }
 
 /** Writes one entry. `tx` is the transaction of the deed, so that there are both or neither. @returns the entry's id */
-export async function recordDeed(tx: Handle, { actor, action, target, details = {} }: Deed): Promise<string> {
+export async function recordAudit(tx: Handle, { actor, action, target, details = {} }: AuditRecord): Promise<string> {
   const id = newId();
   await tx.prisma.auditEntry.create({ data: { id, at: new Date(timeOf(id)), actor, action, target, details } });
   return id;

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Actor } from '../audit/actor.js';
-import { recordDeed } from '../audit/record.js';
+import { recordAudit } from '../audit/record.js';
 import { atomically, type Handle } from '../database/database.js';
 import { formatDuration } from '../duration.js';
 import { isId, newId } from '../ids.js';
@@ -56,7 +56,7 @@ export async function rotateSecret(
       ...(expireOldIn !== undefined && { expire_old: formatDuration(expireOldIn) }),
       ...(revoked.length > 0 && { revoked }),
     };
-    await recordDeed(tx, { actor, action: 'clients.rotate-secret', target: clientId, details });
+    await recordAudit(tx, { actor, action: 'clients.rotate-secret', target: clientId, details });
     return added;
   });
 }
@@ -77,7 +77,7 @@ export async function revokeSecret(db: Handle, actor: Actor, clientId: string, s
     if (secret.revoked) return;
     await tx.query('update client_secrets set revoked_at = now() where id = $1::uuid', [secretId]);
     const details = { secret_id: secretId };
-    await recordDeed(tx, { actor, action: 'clients.revoke-secret', target: clientId, details });
+    await recordAudit(tx, { actor, action: 'clients.revoke-secret', target: clientId, details });
   });
 }
 

@@ -1,13 +1,13 @@
 import { isNetwork } from '../networks.js';
-import { type Mistake, Refusal } from '../refusal.js';
+import { Refusal, type ValidationError } from '../refusal.js';
 import { SCOPES } from './caller.js';
 
-export function mistakesInName(name: string): Mistake[] {
+export function errorsInName(name: string): ValidationError[] {
   const good = name.trim() !== '' && name.length <= 255 && !name.includes('\0') && !/\p{Surrogate}/u.test(name);
   return good ? [] : [{ pointer: '/name', code: 'invalid', detail: 'The name must be 1 to 255 characters.' }];
 }
 
-export function mistakesInScopes(scopes: readonly string[]): Mistake[] {
+export function errorsInScopes(scopes: readonly string[]): ValidationError[] {
   return scopes
     .filter((scope) => !(SCOPES as readonly string[]).includes(scope))
     .map((scope) => ({
@@ -17,7 +17,7 @@ export function mistakesInScopes(scopes: readonly string[]): Mistake[] {
     }));
 }
 
-export function mistakesInNetworks(networks: readonly string[]): Mistake[] {
+export function errorsInNetworks(networks: readonly string[]): ValidationError[] {
   return networks
     .filter((network) => !isNetwork(network))
     .map((network) => ({
@@ -28,8 +28,12 @@ export function mistakesInNetworks(networks: readonly string[]): Mistake[] {
 }
 
 /** @throws Refusal invalid_request, where there are any */
-export function refuse(mistakes: readonly Mistake[]): void {
-  if (mistakes.length > 0) {
-    throw new Refusal('invalid_request', mistakes.map((mistake) => mistake.detail).join(' '), mistakes);
+export function refuse(validationErrors: readonly ValidationError[]): void {
+  if (validationErrors.length > 0) {
+    throw new Refusal(
+      'invalid_request',
+      validationErrors.map((validationError) => validationError.detail).join(' '),
+      validationErrors,
+    );
   }
 }

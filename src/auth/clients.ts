@@ -1,11 +1,11 @@
 import type { Actor } from '../audit/actor.js';
-import { recordDeed } from '../audit/record.js';
+import { recordAudit } from '../audit/record.js';
 import { atomically, type Handle } from '../database/database.js';
 import { isId, newId } from '../ids.js';
 import { Refusal } from '../refusal.js';
 import { CLIENT_SCOPES, SCOPES } from './caller.js';
 import { makeClientSecret, type NewClientSecret } from './client-secrets.js';
-import { mistakesInName, mistakesInNetworks, mistakesInScopes, refuse } from './client-validation.js';
+import { errorsInName, errorsInNetworks, errorsInScopes, refuse } from './client-validation.js';
 
 export { revokeSecret, rotateSecret } from './client-secrets.js';
 
@@ -49,7 +49,7 @@ export async function createClient(
 ): Promise<{ client: Client } & NewClientSecret> {
   const scopes = wanted.scopes?.length ? wanted.scopes : CLIENT_SCOPES;
   const networks = wanted.networks ?? [];
-  refuse([...mistakesInName(wanted.name), ...mistakesInScopes(scopes), ...mistakesInNetworks(networks)]);
+  refuse([...errorsInName(wanted.name), ...errorsInScopes(scopes), ...errorsInNetworks(networks)]);
   const { secretId, clientSecret, hash } = makeClientSecret();
   return atomically(db, async (tx) => {
     const client = await tx.prisma.client.create({
@@ -64,7 +64,7 @@ export async function createClient(
     });
     const { id: target, name, scopes: granted, networks: from } = client;
     const details = { name, scopes: granted, networks: from, secret_id: secretId };
-    await recordDeed(tx, { actor, action: 'clients.create', target, details });
+    await recordAudit(tx, { actor, action: 'clients.create', target, details });
     return { client, clientSecret, secretId };
   });
 }
@@ -99,7 +99,7 @@ export function revokeClient(db: Handle, actor: Actor, clientId: string): Promis
   return atomically(db, async (tx) => {
     const before = await lockClient(tx, clientId);
     if (before.revokedAt) return before;
-    await recordDeed(tx, { actor, action: 'clients.revoke', target: clientId });
+    await recordAudit(tx, { actor, action: 'clients.revoke', target: clientId });
     return updateClient(tx, clientId, { revokedAt: new Date() });
   });
 }
@@ -114,13 +114,13 @@ export async function allowNetworks(
   clientId: string,
   networks: readonly string[],
 ): Promise<Client> {
-  refuse(mistakesInNetworks(networks));
+  refuse(errorsInNetworks(networks));
   return atomically(db, async (tx) => {
     const before = await lockClient(tx, clientId);
     const { networks: from } = before;
     const to = [...new Set(networks)];
     if (to.join() === from.join()) return before;
-    await recordDeed(tx, { actor, action: 'clients.allow', target: clientId, details: { from, to } });
+    await recordAudit(tx, { actor, action: 'clients.allow', target: clientId, details: { from, to } });
     return updateClient(tx, clientId, { networks: to });
   });
 }

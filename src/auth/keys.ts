@@ -2,7 +2,7 @@ import { generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
 import type { Actor } from '../audit/actor.js';
-import { recordDeed } from '../audit/record.js';
+import { recordAudit } from '../audit/record.js';
 import type { Database, Handle } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
 import { Refusal } from '../refusal.js';
@@ -78,7 +78,7 @@ export async function rotateSigningKey(
     );
     await addSigningKey(handle, key);
     const details = { retired: retired.map(({ kid }) => kid) };
-    await recordDeed(handle, { actor, action: 'keys.rotate', target: key.kid, details });
+    await recordAudit(handle, { actor, action: 'keys.rotate', target: key.kid, details });
   });
   return { kid: key.kid };
 }
@@ -104,7 +104,7 @@ export async function revokeSigningKey(
     if (!revoked) throw new Refusal('not_found', 'There is no such signing key.');
     if (revoked.newest) await addSigningKey(handle, replacement);
     const newKid = revoked.newest ? replacement.kid : null;
-    await recordDeed(handle, { actor, action: 'keys.revoke', target: kid, details: { new_kid: newKid } });
+    await recordAudit(handle, { actor, action: 'keys.revoke', target: kid, details: { new_kid: newKid } });
     return { newKid };
   });
 }

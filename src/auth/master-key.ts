@@ -1,5 +1,5 @@
 import type { Actor } from '../audit/actor.js';
-import { recordDeed } from '../audit/record.js';
+import { recordAudit } from '../audit/record.js';
 import type { Handle } from '../database/database.js';
 import { EnvelopeError, type MasterKeys } from '../database/encryption.js';
 
@@ -31,7 +31,7 @@ type Replace = (row: SealedRow, envelope: string) => Promise<boolean>;
  * The audit has each run, since it commits row by row: before the first, so that one that was killed is there too.
  */
 export async function rotateMasterKey(db: Handle, actor: Actor, masterKeys: MasterKeys): Promise<MasterKeyRotation> {
-  await recordDeed(db, { actor, action: 'keys.rotate-master', target: null, details: { to: masterKeys.currentId } });
+  await recordAudit(db, { actor, action: 'keys.rotate-master', target: null, details: { to: masterKeys.currentId } });
   const endpoints = await sealAgain(masterKeys, endpointSecrets(db), replaceEndpointSecret(db));
   const signingKeys = await sealAgain(masterKeys, signingKeyRows(db), replaceSigningKey(db));
   return {

@@ -5,7 +5,7 @@ import { screenHere } from './view/screen.js';
 import { render, type View } from './view/view.js';
 
 /** What a command has to say: `json` for programs (`--json`), `text` for people. */
-export interface Answer {
+export interface CommandResult {
   json: unknown;
   text: View;
   /** Where the answer is that something is wrong: said in one line, and the command fails. */
@@ -21,7 +21,10 @@ const WRONG_USE = 2;
  * Gives `command` what every command has: `--json`, and its answer printed. `work` is called as commander calls an action:
  * with the arguments, then the options.
  */
-export function answers<Args extends unknown[]>(command: Command, work: (...args: Args) => Promise<Answer>): Command {
+export function answers<Args extends unknown[]>(
+  command: Command,
+  work: (...args: Args) => Promise<CommandResult>,
+): Command {
   return command.option('--json', 'print one JSON document and nothing else').action(async (...args: unknown[]) => {
     const answer = await work(...(args as Args));
     const { json } = command.opts<{ json?: true }>();

@@ -30,7 +30,7 @@ interface ClientLine<Job> {
  * Waiting jobs, served in turn across clients and, within a client, across its endpoints, with a bound on what is under
  * way for each: a client's flood, or its dead receiver, takes nobody else's place. Plain data, no timers.
  */
-export class FairQueue<Job> {
+export class AttemptSlots<Job> {
   readonly #clients = new Map<string, ClientLine<Job>>();
   readonly #ready: ClientLine<Job>[] = [];
   #active = 0;
@@ -50,7 +50,7 @@ export class FairQueue<Job> {
     return this.#clients.get(clientId)?.waiting ?? 0;
   }
 
-  push(clientId: string, endpointId: string, job: Job, now: number): void {
+  enqueue(clientId: string, endpointId: string, job: Job, now: number): void {
     const endpoint = this.#endpoint(clientId, endpointId);
     endpoint.jobs.push({ job, since: now });
     endpoint.client.waiting++;
@@ -59,7 +59,7 @@ export class FairQueue<Job> {
   }
 
   /** The next job that has a place, which counts as under way until `done`; undefined where none has. */
-  take(): Job | undefined {
+  next(): Job | undefined {
     for (let turns = this.#ready.length; turns > 0; turns--) {
       const client = this.#ready.shift();
       if (!client) break;
@@ -84,12 +84,12 @@ export class FairQueue<Job> {
   }
 
   /** Whether this client would find a place, its endpoints' own bounds aside. */
-  hasPlaceFor(clientId: string): boolean {
+  hasSlotFor(clientId: string): boolean {
     return this.#hasPlace(this.#clients.get(clientId) ?? { active: 0 });
   }
 
   /** Takes a place for a job that never waited here; false where there is none. */
-  tryPlace(clientId: string, endpointId: string): boolean {
+  tryAcquire(clientId: string, endpointId: string): boolean {
     const endpoint = this.#endpoint(clientId, endpointId);
     const place = endpoint.active < this.limits.perEndpoint && this.#hasPlace(endpoint.client);
     if (place) {
@@ -103,7 +103,7 @@ export class FairQueue<Job> {
   }
 
   /** Gives the place of a job back. */
-  done(clientId: string, endpointId: string): void {
+  release(clientId: string, endpointId: string): void {
     const endpoint = this.#endpoint(clientId, endpointId);
     endpoint.active--;
     endpoint.client.active--;
@@ -122,8 +122,8 @@ export class FairQueue<Job> {
     const expired: { job: Job; stuck: boolean }[] = [];
     for (const client of this.#clients.values()) {
       for (const endpoint of client.endpoints.values()) {
-        const crowded = endpoint.active >= this.limits.perEndpoint || (client.active > 0 && !this.#hasPlace(client));
-        const stuck = crowded && endpoint.progress < slow;
+        const saturated = endpoint.active >= this.limits.perEndpoint || (client.active > 0 && !this.#hasPlace(client));
+        const stuck = saturated && endpoint.progress < slow;
         const limit = stuck ? Math.max(before.stuck, before.others) : before.others;
         while (endpoint.jobs[0] && endpoint.jobs[0].since < limit) {
           const waiting = endpoint.jobs.shift();

@@ -8,8 +8,8 @@ import { isEndpointActive, releaseClaims, releaseEvents } from '../outbox/events
 import type { CommittedEvent, Handover } from '../outbox/handover.js';
 import type { Log } from '../telemetry/log.js';
 import { type AttemptDependencies, makeAttempt } from '../webhooks/make-attempt.js';
-import type { FairQueue } from './attempt-slots.js';
-import { LaneRoom } from './lane-capacity.js';
+import type { AttemptSlots } from './attempt-slots.js';
+import { LaneCapacity } from './lane-capacity.js';
 import { LaneEvent, type LaneJob } from './lane-event.js';
 
 /** What waits longer than this for a receiver that gets on slowly is left to the workflow, ms. */
@@ -28,16 +28,16 @@ const UNRECORDED = 500;
 
 export interface LaneOptions {
   db: Handle;
-  places: FairQueue<LaneJob>;
+  slots: AttemptSlots<LaneJob>;
   attempts: AttemptDependencies;
   retryDelays: readonly number[];
   workflows: WorkflowMode;
   /** First attempts that may wait in memory; what is more waits in the table. */
   capacity: number;
   /** Told of events that are ready for their workflow: `urgent` ones have something left to do. */
-  onReady: (event: DueEvent, urgent: boolean) => void;
+  onDue: (event: DueEvent, urgent: boolean) => void;
   /** Told when there is room again after events had to wait in the table. */
-  onRoom: () => void;
+  onCapacity: () => void;
   log: Log;
 }
 
@@ -47,33 +47,33 @@ export class ExpressLane implements Handover {
   readonly #running = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
-  readonly #room: LaneRoom;
+  readonly #capacity: LaneCapacity;
   readonly #active: LRUCache<string, boolean>;
 
   constructor(private readonly options: LaneOptions) {
-    this.#room = new LaneRoom(options.places, options.capacity);
+    this.#capacity = new LaneCapacity(options.slots, options.capacity);
     const fetchMethod = (endpointId: string) => isEndpointActive(options.db, endpointId);
     this.#active = new LRUCache({ max: 10_000, ttl: STALE_AFTER, fetchMethod });
     this.#timer = setInterval(() => this.#expire(), TICK);
   }
 
   /** How many more first attempts it takes into memory. */
-  get room(): number {
-    return this.#stopped ? 0 : this.#room.left;
+  get capacityLeft(): number {
+    return this.#stopped ? 0 : this.#capacity.free;
   }
 
   /** Clients for whom nothing is to be taken from the table now. */
-  get crowded(): string[] {
-    return this.#room.crowded;
+  get saturated(): string[] {
+    return this.#capacity.saturated;
   }
 
   /** Whether first attempts pile up: what can wait gives way. */
   get busy(): boolean {
-    return this.options.places.waiting > PILE;
+    return this.options.slots.waiting > PILE;
   }
 
   committed(event: CommittedEvent): void {
-    if (event.deliveries.length === 0) this.options.onReady({ ...event, attempts: 0 }, false);
+    if (event.deliveries.length === 0) this.options.onDue({ ...event, attempts: 0 }, false);
     else this.accept(event);
   }
 
@@ -81,11 +81,11 @@ export class ExpressLane implements Handover {
   accept(event: CommittedEvent): boolean {
     const now = performance.now();
     const { jobs } = new LaneEvent(event, now, this.options.workflows);
-    if (this.#stopped || !this.#room.admits(event.clientId, jobs.length)) {
-      this.#background(this.#giveBack(jobs));
+    if (this.#stopped || !this.#capacity.admits(event.clientId, jobs.length)) {
+      this.#background(this.#returnToQueue(jobs));
       return false;
     }
-    for (const job of jobs) this.options.places.push(event.clientId, job.delivery.endpointId, job, now);
+    for (const job of jobs) this.options.slots.enqueue(event.clientId, job.delivery.endpointId, job, now);
     this.pump();
     return true;
   }
@@ -93,42 +93,39 @@ export class ExpressLane implements Handover {
   /** Starts what has a place; to be called too when a place was given back elsewhere. */
   pump(): void {
     while (!this.#stopped && this.options.attempts.recorder.waiting < UNRECORDED) {
-      const job = this.options.places.take();
+      const job = this.options.slots.next();
       if (!job) break;
       this.#background(this.#run(job));
     }
-    if (this.#room.isBack) this.options.onRoom();
+    if (this.#capacity.hasRecovered) this.options.onCapacity();
   }
 
   /** Ends: nothing new begins, what runs is recorded, what waits goes back to the table. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
-    const waiting = this.options.places.expire(
-      { stuck: Number.POSITIVE_INFINITY, others: Number.POSITIVE_INFINITY },
-      0,
-    );
-    this.#background(this.#giveBack(waiting.map(({ job }) => job)));
+    const waiting = this.options.slots.expire({ stuck: Number.POSITIVE_INFINITY, others: Number.POSITIVE_INFINITY }, 0);
+    this.#background(this.#returnToQueue(waiting.map(({ job }) => job)));
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
   async #run(job: LaneJob): Promise<void> {
     const { event, delivery } = job;
-    const { places, attempts, log } = this.options;
+    const { slots, attempts, log } = this.options;
     const { clientId, eventId, body, traceparent } = event.event;
     let sent = false;
     let last = false;
-    const freePlace = () => {
-      places.done(clientId, delivery.endpointId);
+    const releaseSlot = () => {
+      slots.release(clientId, delivery.endpointId);
       this.pump();
     };
     try {
       if (performance.now() - event.claimedAt > GIVEN_BACK_AFTER) {
-        await this.#giveBack([job]);
+        await this.#returnToQueue([job]);
         return;
       }
       if (!(await this.#isWanted(job))) {
-        await this.#leave([job]);
+        await this.#handOver([job]);
         return;
       }
       const plan = {
@@ -141,7 +138,7 @@ export class ExpressLane implements Handover {
       await makeAttempt(attempts, claimed, plan, (outcome) => {
         // The receiver has answered: the next may go while this one is recorded.
         sent = true;
-        freePlace();
+        releaseSlot();
         event.made(outcome.error === null);
         last = event.isOver;
         return event.settlement;
@@ -153,9 +150,9 @@ export class ExpressLane implements Handover {
         'first attempt failed on our side',
       );
       // Sent but not recorded: the lease runs out and the sweep takes the event again. Not sent: the workflow tries.
-      if (!sent) this.#background(this.#leave([job]));
+      if (!sent) this.#background(this.#handOver([job]));
     } finally {
-      if (!sent) freePlace();
+      if (!sent) releaseSlot();
     }
   }
 
@@ -167,33 +164,33 @@ export class ExpressLane implements Handover {
 
   #ready({ event, attemptsLeft }: LaneEvent): void {
     if (attemptsLeft === undefined) return;
-    this.options.onReady({ ...event, attempts: attemptsLeft }, attemptsLeft > 0);
+    this.options.onDue({ ...event, attempts: attemptsLeft }, attemptsLeft > 0);
   }
 
   #expire(): void {
     this.pump();
     const now = performance.now();
     const before = { stuck: now - LEFT_AFTER, others: now - GIVEN_BACK_AFTER };
-    const expired = this.options.places.expire(before, (SLOW * TICK) / 1_000);
-    this.#background(this.#leave(expired.filter(({ stuck }) => stuck).map(({ job }) => job)));
-    this.#background(this.#giveBack(expired.filter(({ stuck }) => !stuck).map(({ job }) => job)));
+    const expired = this.options.slots.expire(before, (SLOW * TICK) / 1_000);
+    this.#background(this.#handOver(expired.filter(({ stuck }) => stuck).map(({ job }) => job)));
+    this.#background(this.#returnToQueue(expired.filter(({ stuck }) => !stuck).map(({ job }) => job)));
   }
 
   /** To the workflow, whose activities wait their turn without holding a place here. One statement, however many. */
-  async #leave(jobs: readonly LaneJob[]): Promise<void> {
+  async #handOver(jobs: readonly LaneJob[]): Promise<void> {
     if (jobs.length === 0) return;
     await this.#releaseClaims(jobs);
     for (const { event } of jobs) {
-      event.leave();
+      event.handOver();
       this.#background(this.#settle(event));
     }
   }
 
   /** To the table, from where the sweep of any worker takes it again. */
-  async #giveBack(jobs: readonly LaneJob[]): Promise<void> {
+  async #returnToQueue(jobs: readonly LaneJob[]): Promise<void> {
     if (jobs.length === 0) return;
     await this.#releaseClaims(jobs);
-    for (const { event } of jobs) event.giveBack();
+    for (const { event } of jobs) event.returnToQueue();
     const over = jobs.filter(({ event }) => event.isOver).map(({ event }) => event.event.eventId);
     if (over.length > 0) await releaseEvents(this.options.db, [...new Set(over)]);
   }

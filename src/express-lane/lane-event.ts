@@ -15,7 +15,7 @@ export class LaneEvent {
   #open: number;
   /** Deliveries that need another attempt, which is the workflow's. */
   #left = 0;
-  #givenBack = false;
+  #returned = false;
 
   constructor(
     readonly event: CommittedEvent,
@@ -34,14 +34,14 @@ export class LaneEvent {
   }
 
   /** A first attempt is not made here: it is the workflow's. */
-  leave(): void {
+  handOver(): void {
     this.made(false);
   }
 
   /** A first attempt is not made here: whoever takes the event next makes it. */
-  giveBack(): void {
+  returnToQueue(): void {
     this.#open--;
-    this.#givenBack = true;
+    this.#returned = true;
   }
 
   get isOver(): boolean {
@@ -52,14 +52,14 @@ export class LaneEvent {
   get settlement(): Settlement | undefined {
     if (!this.isOver) return undefined;
     const { eventId } = this.event;
-    if (this.#givenBack) return { eventId, outbox: 'attempt', held: false };
+    if (this.#returned) return { eventId, outbox: 'attempt', held: false };
     if (!this.#hasWorkflow) return { eventId, outbox: 'done', held: false };
     return { eventId, outbox: 'start', held: this.#left > 0 };
   }
 
   /** How many attempts its workflow is to make at once; undefined where none is to be started from here. */
   get attemptsLeft(): number | undefined {
-    return this.#givenBack || !this.#hasWorkflow ? undefined : this.#left;
+    return this.#returned || !this.#hasWorkflow ? undefined : this.#left;
   }
 
   get #hasWorkflow(): boolean {

@@ -3,7 +3,7 @@
  * thousands who wait for one slow receiver the way back grows with their number, and asking costs Temporal no more than
  * with a hundred (the generic cell rate algorithm, one cell each).
  */
-export class Pace {
+export class RetryPacer {
   /** Until when a client's turns are given out, ms. */
   readonly #givenOut = new Map<string, number>();
 

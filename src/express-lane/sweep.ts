@@ -14,7 +14,7 @@ export interface SweepOptions {
   db: Handle;
   lane: ExpressLane;
   recorder: Recorder;
-  onReady: (event: DueEvent, urgent: boolean) => void;
+  onDue: (event: DueEvent, urgent: boolean) => void;
   log: Log;
 }
 
@@ -66,10 +66,10 @@ export class Sweep {
 
   /** One batch. Whether there may be more that the lane has room for. */
   async #take(): Promise<boolean> {
-    const { db, lane, recorder, onReady } = this.options;
-    const limit = Math.min(BATCH, lane.room);
+    const { db, lane, recorder, onDue } = this.options;
+    const limit = Math.min(BATCH, lane.capacityLeft);
     if (limit === 0) return false;
-    const leased = await leaseEvents(db, 'attempt', limit, lane.crowded);
+    const leased = await leaseEvents(db, 'attempt', limit, lane.saturated);
     if (leased.length === 0) return false;
     failpoint('after-lease');
     let taken = true;
@@ -79,7 +79,7 @@ export class Sweep {
       } else {
         // Every first attempt was recorded before a crash: what is left is the workflow's.
         await recorder.record(undefined, { eventId: event.eventId, outbox: 'start', held: true });
-        onReady({ ...event, attempts: 1 }, true);
+        onDue({ ...event, attempts: 1 }, true);
       }
     }
     return taken;

@@ -3,12 +3,12 @@ import { failpoint } from '../failpoints.js';
 import { newId } from '../ids.js';
 import { Refusal } from '../refusal.js';
 import { inUse, type KeyedRequest, keepAnswer, lockKey, readKept, replay } from './idempotency.js';
-import { type Answer, type WrittenAnswer, writeAnswer } from './response.js';
+import { type HttpResponse, type WrittenResponse, writeResponse } from './response.js';
 
 /** Work whose effect is not in Postgres. A plan is JSON and identifies the effect: carried out again, it makes no second one. */
 export interface TwoStepWork {
   plan(tx: Handle, earlier: unknown): Promise<unknown>;
-  carryOut(database: Database, plan: unknown): Promise<Answer>;
+  carryOut(database: Database, plan: unknown): Promise<HttpResponse>;
 }
 
 /**
@@ -18,9 +18,9 @@ export interface TwoStepWork {
 const LEASE_SECONDS = 10;
 
 /** Does two-step work for a request without a key. */
-export async function answerUnkeyed(database: Database, work: TwoStepWork): Promise<WrittenAnswer> {
+export async function answerUnkeyed(database: Database, work: TwoStepWork): Promise<WrittenResponse> {
   const plan = await database.transaction((tx) => work.plan(tx, undefined));
-  return writeAnswer(await work.carryOut(database, plan));
+  return writeResponse(await work.carryOut(database, plan));
 }
 
 /**
@@ -36,14 +36,14 @@ export async function answerInSteps(
   database: Database,
   request: KeyedRequest,
   work: TwoStepWork,
-  refused: (refusal: Refusal) => Answer,
-): Promise<WrittenAnswer> {
+  refused: (refusal: Refusal) => HttpResponse,
+): Promise<WrittenResponse> {
   const holder = newId();
   const begun = await database.transaction((tx) => reserve(tx, { request, holder }, work, refused));
   if ('answer' in begun) return begun.answer;
   failpoint('after-reserved');
   try {
-    const answer = writeAnswer(await work.carryOut(database, begun.plan));
+    const answer = writeResponse(await work.carryOut(database, begun.plan));
     failpoint('before-kept');
     return await database.transaction((tx) => keepFirst(tx, request, answer));
   } catch (error) {
@@ -63,8 +63,8 @@ async function reserve(
   tx: Handle,
   { request, holder }: Held,
   work: TwoStepWork,
-  refused: (refusal: Refusal) => Answer,
-): Promise<{ plan: unknown } | { answer: WrittenAnswer }> {
+  refused: (refusal: Refusal) => HttpResponse,
+): Promise<{ plan: unknown } | { answer: WrittenResponse }> {
   await lockKey(tx, request);
   const kept = await readKept(tx, request);
   const { clientId, key, hashes } = request;
@@ -73,7 +73,7 @@ async function reserve(
   if (reserved?.held) throw inUse();
   const plan = await work.plan(tx, reserved?.plan);
   // The release before this one takes the row for an answer: it answers as if the first request ran.
-  const { status, headers, text } = writeAnswer(refused(inUse()));
+  const { status, headers, text } = writeResponse(refused(inUse()));
   const hash = Buffer.from(hashes[0]).toString('hex');
   const answer = [hash, status, JSON.stringify(headers), text];
   const lease = [holder, JSON.stringify(plan), LEASE_SECONDS, reserved !== undefined];
@@ -82,7 +82,7 @@ async function reserve(
 }
 
 /** Keeps the answer, unless another run of the same plan was first: then that answer counts. */
-async function keepFirst(tx: Handle, request: KeyedRequest, answer: WrittenAnswer): Promise<WrittenAnswer> {
+async function keepFirst(tx: Handle, request: KeyedRequest, answer: WrittenResponse): Promise<WrittenResponse> {
   const { clientId, key } = request;
   const [reserved] = await tx.query(RESERVED_LOCKED, [clientId, key]);
   const kept = reserved ? undefined : await readKept(tx, request);

@@ -6,7 +6,7 @@ import type { Handover } from '../outbox/handover.js';
 import type { Readiness } from '../process/readiness.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
-import type { Steering } from '../webhooks/delivery-actions.js';
+import type { DeliveryActions } from '../webhooks/delivery-actions.js';
 
 /** What the API works with; whoever starts a process hands it in. */
 export interface AppDependencies {
@@ -15,7 +15,7 @@ export interface AppDependencies {
   masterKeys: MasterKeys;
   handover: Handover;
   authority: Authority;
-  steering: Steering;
+  deliveryActions: DeliveryActions;
   metrics: Pick<Metrics, 'requestAnswered'>;
   log: Log;
   readiness: () => Promise<Readiness>;

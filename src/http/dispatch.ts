@@ -6,7 +6,7 @@ import { answerInSteps, answerUnkeyed, type TwoStepWork } from './answer-in-step
 import { readBody } from './body.js';
 import { answerOnce, hashRequest, readIdempotencyKey, unlessReused } from './idempotency.js';
 import { limitParameters } from './limits.js';
-import { problemAnswer, send, writeAnswer } from './response.js';
+import { problemResponse, send, writeResponse } from './response.js';
 import type { Route } from './route.js';
 import type { AppContext } from './state.js';
 
@@ -28,12 +28,12 @@ export function dispatch(route: Route, { database, masterKeys, baseUrl }: Dispat
     const accept = () => route.accept({ caller, params, path: ctx.path, search, bytes });
     if (key === undefined) {
       const work = accept();
-      send(ctx, isTwoStep(work) ? await answerUnkeyed(database, work) : writeAnswer(await work(database)));
+      send(ctx, isTwoStep(work) ? await answerUnkeyed(database, work) : writeResponse(await work(database)));
       return;
     }
     const keyed = { clientId: caller.clientId, key, hashes: hashRequest(masterKeys, ctx.method, ctx.path, bytes) };
     const work = await unlessReused(database, keyed, accept);
-    const refused = (refusal: Refusal) => problemAnswer(refusal, { baseUrl, path: ctx.path, requestId });
+    const refused = (refusal: Refusal) => problemResponse(refusal, { baseUrl, path: ctx.path, requestId });
     const answered = isTwoStep(work)
       ? answerInSteps(database, keyed, work, refused)
       : answerOnce(database, keyed, work, refused);

@@ -3,7 +3,7 @@ import type { Database, Handle } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
 import type { IdempotencyKey } from '../database/generated/client.js';
 import { Refusal } from '../refusal.js';
-import { type Answer, type WrittenAnswer, writeAnswer } from './response.js';
+import { type HttpResponse, type WrittenResponse, writeResponse } from './response.js';
 
 const MAX_LENGTH = 255;
 
@@ -57,15 +57,15 @@ export interface KeyedRequest {
 export function answerOnce(
   database: Database,
   { clientId, key, hashes }: KeyedRequest,
-  work: (db: Handle) => Promise<Answer>,
-  refused: (refusal: Refusal) => Answer,
-): Promise<WrittenAnswer> {
+  work: (db: Handle) => Promise<HttpResponse>,
+  refused: (refusal: Refusal) => HttpResponse,
+): Promise<WrittenResponse> {
   return database.transaction(async (tx) => {
     const request = { clientId, key, hashes };
     await lockKey(tx, request);
     const kept = await readKept(tx, request);
     if (kept) return replay(kept);
-    const answer = writeAnswer(await work(tx).catch((error: unknown) => refused(keptRefusal(error))));
+    const answer = writeResponse(await work(tx).catch((error: unknown) => refused(keptRefusal(error))));
     await keepAnswer(tx, request, answer);
     return answer;
   });
@@ -82,13 +82,13 @@ export function inUse(): Refusal {
 }
 
 /** Keeps an answer, in place of what is there. */
-export async function keepAnswer(tx: Handle, { clientId, key, hashes }: KeyedRequest, answer: WrittenAnswer) {
+export async function keepAnswer(tx: Handle, { clientId, key, hashes }: KeyedRequest, answer: WrittenResponse) {
   const hash = Buffer.from(hashes[0]).toString('hex');
   await tx.query(KEEP, [clientId, key, hash, answer.status, JSON.stringify(answer.headers), answer.text]);
 }
 
 /** A kept answer, as it leaves again. */
-export function replay({ status, headers, body }: Kept): WrittenAnswer {
+export function replay({ status, headers, body }: Kept): WrittenResponse {
   return { status, headers: { ...(headers as Record<string, string>), 'Idempotency-Replayed': 'true' }, text: body };
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Mistake, Refusal } from '../refusal.js';
+import { Refusal, type ValidationError } from '../refusal.js';
 import { type Excess, MAX_DEPTH, MAX_MEMBERS } from './json-structure.js';
 import { MAX_MISTAKES, pointerTo, UNKNOWN_FIELD } from './validation-errors.js';
 
@@ -35,7 +35,7 @@ export function refuseExcess(schema: z.ZodType, excess: Excess): never {
   });
 }
 
-function mistakesOf(schema: z.ZodType, { of, names, within }: Excess): Mistake[] {
+function mistakesOf(schema: z.ZodType, { of, names, within }: Excess): ValidationError[] {
   if (names === null) return [{ pointer: '', code: 'invalid_type', detail: 'must be an object' }];
   const pointer = pointerTo(within === undefined ? [] : [within]);
   if (of === 'depth') {

@@ -29,10 +29,10 @@ const MAX_CONNECTIONS = 100;
  * @throws ConfigError where the port cannot be had
  */
 export async function listenForOperators(
-  foundations: { config: Pick<Config, 'baseUrl' | 'host' | 'metrics'>; log: Log; metrics: Metrics },
+  context: { config: Pick<Config, 'baseUrl' | 'host' | 'metrics'>; log: Log; metrics: Metrics },
   readiness: () => Promise<Readiness>,
 ): Promise<Operations> {
-  const { config, log, metrics } = foundations;
+  const { config, log, metrics } = context;
   const { baseUrl, host, metrics: place } = config;
   if (!place) return { url: null, close: async () => {} };
   const app = new Koa<State>();

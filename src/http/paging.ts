@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type CursorKind, idCursor } from './cursor.js';
-import { type Answer, MAX_ANSWER_BYTES } from './response.js';
-import { mistake } from './schemas/text.js';
+import { type HttpResponse, MAX_ANSWER_BYTES } from './response.js';
+import { validationError } from './schemas/text.js';
 
 /** The query parameters of a list whose pages have at most `most` items, and `usual` where nothing is asked for. */
 export function pagingBy<Key>(kind: CursorKind<Key>, { most, usual }: { most: number; usual: number }) {
@@ -10,7 +10,7 @@ export function pagingBy<Key>(kind: CursorKind<Key>, { most, usual }: { most: nu
       .string()
       .refine(
         (value) => /^[1-9]\d{0,2}$/.test(value) && Number(value) <= most,
-        mistake('invalid_limit', `must be a whole number from 1 to ${most}`),
+        validationError('invalid_limit', `must be a whole number from 1 to ${most}`),
       )
       .transform(Number)
       .default(usual)
@@ -59,12 +59,12 @@ export interface PageRequest {
 }
 
 /** The page's answer, of what the verb gave for `pageOf`, with the `Link` to the next one. */
-export function answerPage<Row extends { id: string }, View>(
+export function respondWithPage<Row extends { id: string }, View>(
   rows: readonly Row[],
   limit: number,
   present: (row: Row) => View,
   request: PageRequest,
-): Answer {
+): HttpResponse {
   return answerPageBy(({ id }) => idCursor.write(id), rows, limit, present, request);
 }
 
@@ -78,7 +78,7 @@ export function answerPageBy<Row, View>(
   limit: number,
   present: (row: Row) => View,
   request: PageRequest,
-): Answer {
+): HttpResponse {
   const items: string[] = [];
   let bytes = 0;
   for (const row of rows.slice(0, limit)) {

@@ -1,5 +1,5 @@
 import { isConflict, isUnreachable } from '../database/faults.js';
-import { type Mistake, Refusal, type RefusalCode } from '../refusal.js';
+import { Refusal, type RefusalCode, type ValidationError } from '../refusal.js';
 import { RECOVERS_AN_HOUR } from '../webhooks/recovers.js';
 import { RETRIES_AN_HOUR } from '../webhooks/retry-limit.js';
 
@@ -104,7 +104,7 @@ export interface Problem {
   instance: string;
   code: RefusalCode;
   request_id: string;
-  errors?: readonly Mistake[];
+  errors?: readonly ValidationError[];
 }
 
 /** @param where the API's address as clients know it, the path asked for, and the request's id */
@@ -119,7 +119,7 @@ export function toProblem(refusal: Refusal, where: { baseUrl: string; path: stri
     instance: where.path.replace(/%(?![0-9a-f]{2})/gi, '%25'),
     code: refusal.code,
     request_id: where.requestId,
-    ...(refusal.mistakes.length > 0 && { errors: refusal.mistakes }),
+    ...(refusal.errors.length > 0 && { errors: refusal.errors }),
   };
 }
 

@@ -6,7 +6,7 @@ import { PROBLEMS, toProblem } from './problem.js';
 export const MAX_ANSWER_BYTES = 1_000_000;
 
 /** What a route answers; `body` is written as JSON, `json` is a body that is written already. */
-export interface Answer {
+export interface HttpResponse {
   status: number;
   headers?: Readonly<Record<string, string>>;
   body?: unknown;
@@ -14,13 +14,13 @@ export interface Answer {
 }
 
 /** An answer as it leaves, and as it is kept for an `Idempotency-Key`. */
-export interface WrittenAnswer {
+export interface WrittenResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
   text: string;
 }
 
-export function writeAnswer({ status, headers, body, json }: Answer): WrittenAnswer {
+export function writeResponse({ status, headers, body, json }: HttpResponse): WrittenResponse {
   const text = json ?? (body === undefined ? '' : JSON.stringify(body));
   if (text === '') return { status, headers: { ...headers }, text };
   return { status, headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers }, text };
@@ -30,7 +30,10 @@ export function writeAnswer({ status, headers, body, json }: Answer): WrittenAns
 const WRONG_PLACE = 'Bearer realm="transfer-service", error="insufficient_scope"';
 
 /** A refusal as RFC 9457 problem details. */
-export function problemAnswer(refusal: Refusal, where: { baseUrl: string; path: string; requestId: string }): Answer {
+export function problemResponse(
+  refusal: Refusal,
+  where: { baseUrl: string; path: string; requestId: string },
+): HttpResponse {
   const { status } = PROBLEMS[refusal.code];
   return {
     status,
@@ -45,7 +48,7 @@ export function problemAnswer(refusal: Refusal, where: { baseUrl: string; path: 
   };
 }
 
-export function send(ctx: Context, { status, headers, text }: WrittenAnswer): void {
+export function send(ctx: Context, { status, headers, text }: WrittenResponse): void {
   ctx.body = text === '' ? null : text;
   // Koa makes 200 or 204 of a body that is set: the status comes after.
   ctx.status = status;

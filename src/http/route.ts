@@ -5,8 +5,8 @@ import { Refusal, type RefusalCode } from '../refusal.js';
 import type { TwoStepWork } from './answer-in-steps.js';
 import { parseBody } from './json.js';
 import { refuseExcess } from './limits.js';
-import type { Answer } from './response.js';
-import { bodyMistakes, queryMistakes, shortened } from './validation-errors.js';
+import type { HttpResponse } from './response.js';
+import { bodyErrors, queryErrors, shortened } from './validation-errors.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -50,7 +50,7 @@ interface Declaration<Path extends string, Query extends z.ZodType, Body extends
 /** One operation of the API: what runs it and what documents it. */
 export interface Operation<Path extends string, Query extends z.ZodType, Body extends z.ZodType>
   extends Declaration<Path, Query, Body> {
-  handle(incoming: Incoming<Path, z.output<Query>, z.output<Body>>): Promise<Answer>;
+  handle(incoming: Incoming<Path, z.output<Query>, z.output<Body>>): Promise<HttpResponse>;
 }
 
 /** An operation that asks Temporal: see TwoStepAction. */
@@ -58,7 +58,7 @@ export interface TwoStepOperation<Path extends string, Query extends z.ZodType, 
   extends Declaration<Path, Query, Body> {
   /** @param earlier the plan of an earlier try of the same request; undefined: this is the first */
   plan(incoming: Incoming<Path, z.output<Query>, z.output<Body>>, earlier: Plan | undefined): Promise<Plan>;
-  carryOut(database: Database, plan: Plan): Promise<Answer>;
+  carryOut(database: Database, plan: Plan): Promise<HttpResponse>;
 }
 
 /** What a request brings, unread. */
@@ -76,7 +76,7 @@ export interface Route extends Omit<Declaration<string, z.ZodType, z.ZodType>, '
   query: z.ZodType;
   body?: z.ZodType;
   /** Checks all of the request; what it returns does the work. @throws Refusal malformed_request | invalid_request | … */
-  accept(request: Unread): ((db: Handle) => Promise<Answer>) | TwoStepWork;
+  accept(request: Unread): ((db: Handle) => Promise<HttpResponse>) | TwoStepWork;
 }
 
 const NOTHING = z.strictObject({});
@@ -130,23 +130,28 @@ function checked<const Path extends string, Query extends z.ZodType, Body extend
 function check(schema: z.ZodType, json: unknown): unknown {
   const result = schema.safeParse(json, { reportInput: true });
   if (result.success) return result.data;
-  const mistakes = bodyMistakes(result.error);
+  const validationErrors = bodyErrors(result.error);
   // One mistake may be so telling that it names the whole problem.
-  const telling = mistakes.find(({ code }) => code === 'secret_immutable');
-  throw new Refusal(telling ? 'secret_immutable' : 'invalid_request', 'The body is not right; see errors.', mistakes);
+  const telling = validationErrors.find(({ code }) => code === 'secret_immutable');
+  throw new Refusal(
+    telling ? 'secret_immutable' : 'invalid_request',
+    'The body is not right; see errors.',
+    validationErrors,
+  );
 }
 
 function readQuery(schema: z.ZodType, search: URLSearchParams): unknown {
   const repeated = [...new Set(search.keys())].filter((name) => search.getAll(name).length > 1);
   const result = schema.safeParse(Object.fromEntries(search), { reportInput: true });
-  const mistakes = [
+  const validationErrors = [
     ...repeated.map((parameter) => ({
       parameter: shortened(parameter),
       code: 'repeated_parameter',
       detail: 'may be given once',
     })),
-    ...(result.success ? [] : queryMistakes(result.error)),
+    ...(result.success ? [] : queryErrors(result.error)),
   ];
-  if (mistakes.length > 0) throw new Refusal('invalid_request', 'The query is not right; see errors.', mistakes);
+  if (validationErrors.length > 0)
+    throw new Refusal('invalid_request', 'The query is not right; see errors.', validationErrors);
   return result.data;
 }

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Mistake } from '../refusal.js';
+import type { ValidationError } from '../refusal.js';
 
 /** Entries that `errors` of a problem may have (contract, Errors, limits, paging). */
 export const MAX_MISTAKES = 50;
@@ -13,7 +13,7 @@ export const UNKNOWN_FIELD = { code: 'unknown_field', detail: 'is no field of th
 type Issue = z.core.$ZodIssue;
 
 /** What zod found wrong in a body (with `reportInput`, to tell what is missing), as RFC 6901 pointers and stable codes. */
-export function bodyMistakes(error: z.ZodError): Mistake[] {
+export function bodyErrors(error: z.ZodError): ValidationError[] {
   return error.issues
     .flatMap((issue) =>
       namesOf(issue).map((path) => ({ pointer: pointerTo(path), code: codeOf(issue), detail: detailOf(issue) })),
@@ -22,14 +22,14 @@ export function bodyMistakes(error: z.ZodError): Mistake[] {
 }
 
 /** What zod found wrong in the query. */
-export function queryMistakes(error: z.ZodError): Mistake[] {
-  const mistakes = error.issues.flatMap((issue) => {
+export function queryErrors(error: z.ZodError): ValidationError[] {
+  const validationErrors = error.issues.flatMap((issue) => {
     const unknown = issue.code === 'unrecognized_keys';
     const code = unknown ? 'unknown_parameter' : codeOf(issue);
     const detail = unknown ? 'is no parameter of this request' : detailOf(issue);
     return namesOf(issue).map((path) => ({ parameter: shortened(path[0] ?? ''), code, detail }));
   });
-  return mistakes.slice(0, MAX_MISTAKES);
+  return validationErrors.slice(0, MAX_MISTAKES);
 }
 
 /** The path of an issue; one path for each name where the names themselves are unknown. */

@@ -20,15 +20,15 @@ const SHARE = 50;
 /**
  * Leases up to `limit` events in `state` that nobody works on: in turn across clients, oldest first of each. Clients are
  * found by a loose index scan, so that a client's backlog of a million costs the others nothing.
- * @param crowded clients whose events are left where they are, since there is no room for them here
+ * @param saturated clients whose events are left where they are, since there is no room for them here
  */
 export function leaseEvents(
   db: Handle,
   state: Exclude<OutboxState, 'done'>,
   limit: number,
-  crowded: readonly string[],
+  saturated: readonly string[],
 ): Promise<LeasedEvent[]> {
-  return db.query<LeasedEvent>(LEASE_EVENTS, [state, limit, SHARE, LEASE.seconds, crowded]);
+  return db.query<LeasedEvent>(LEASE_EVENTS, [state, limit, SHARE, LEASE.seconds, saturated]);
 }
 
 const RETURNING = `

@@ -11,7 +11,7 @@ import { isSupportedNode, SUPPORTED_NODE } from './runtime.js';
 import { untilSignalled } from './signals.js';
 
 /** What every role of the service begins with. */
-export interface Foundations {
+export interface RoleContext {
   config: Config;
   log: Log;
   database: Database;
@@ -22,7 +22,7 @@ export interface Foundations {
 }
 
 /** @throws ConfigError */
-export async function layFoundations(env: NodeJS.ProcessEnv, role: string): Promise<Foundations> {
+export async function bootstrap(env: NodeJS.ProcessEnv, role: string): Promise<RoleContext> {
   const config = loadConfig(await withPort(env));
   const log = createLog(config.logLevel, role);
   endWithReason(log);

@@ -4,7 +4,7 @@ import { createRemoveExpiredActivities } from '../../activities/remove-expired.j
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
-import { FairQueue, type Limits } from '../express-lane/attempt-slots.js';
+import { AttemptSlots, type Limits } from '../express-lane/attempt-slots.js';
 import { ExpressLane } from '../express-lane/express-lane.js';
 import { measureInHand } from '../express-lane/gauges.js';
 import type { LaneJob } from '../express-lane/lane-event.js';
@@ -54,7 +54,7 @@ export function createDeliveryEngine(dependencies: {
   const { retryDelays, workflows } = config;
   const sender = createSender({ guard: createAddressGuard(config.receivers) });
   const recorder = new Recorder(database, log);
-  const places = new FairQueue<LaneJob>(LIMITS);
+  const slots = new AttemptSlots<LaneJob>(LIMITS);
   const attempts: AttemptDependencies = {
     database,
     masterKeys,
@@ -64,18 +64,18 @@ export function createDeliveryEngine(dependencies: {
     metrics,
     log,
   };
-  measureInHand(metrics.registry, { places, recorder });
+  measureInHand(metrics.registry, { slots, recorder });
   measureBacklog(metrics.registry, () => readBacklog(database), config.retention);
-  const onReady = (event: DueEvent, urgent: boolean) => starter.ready(event, urgent);
+  const onDue = (event: DueEvent, urgent: boolean) => starter.due(event, urgent);
   const lane = new ExpressLane({
     db: database,
-    places,
+    slots,
     attempts,
     retryDelays,
     workflows,
     capacity: CAPACITY,
-    onReady,
-    onRoom: () => sweep.now(),
+    onDue,
+    onCapacity: () => sweep.now(),
     log,
   });
   const temporal = new TemporalWorker({
@@ -83,9 +83,9 @@ export function createDeliveryEngine(dependencies: {
     activities: {
       ...createActivities({
         ...attempts,
-        places,
-        onPlaceFree: () => lane.pump(),
-        onArrival: (clientId) => starter.came(clientId),
+        slots,
+        onSlotFree: () => lane.pump(),
+        onArrival: (clientId) => starter.arrived(clientId),
         startOwner: async (deliveryId) => {
           const start = await readOwnerStart(database, retryDelays, deliveryId);
           const connected = temporal.client;
@@ -108,10 +108,10 @@ export function createDeliveryEngine(dependencies: {
     retryDelays,
     workflows,
     busy: () => lane.busy,
-    hasPlace: (clientId) => places.hasPlaceFor(clientId),
+    hasSlot: (clientId) => slots.hasSlotFor(clientId),
     log,
   });
-  const sweep = new Sweep({ db: database, lane, recorder, onReady, log });
+  const sweep = new Sweep({ db: database, lane, recorder, onDue, log });
   const reconcile = new Reconcile({
     db: database,
     databaseUrl: config.databaseUrl,

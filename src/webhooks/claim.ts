@@ -58,7 +58,7 @@ returning d.id as "deliveryId", d.event_id as "eventId", d.client_id as "clientI
           $2::int - d.ladder_start as rung`;
 
 /** How a delivery stands, for an attempt that could not be claimed. Times in ms. */
-export interface Standing {
+export interface DeliveryState {
   status: DeliveryStatus;
   reason: string | null;
   owner: string | null;
@@ -82,8 +82,8 @@ export interface RecordedOutcome {
 }
 
 /** Undefined where the delivery is gone (lost in a restore of Postgres, or removed by retention). */
-export async function readStanding(db: Handle, request: AttemptRequest): Promise<Standing | undefined> {
-  const [row] = await db.query<Standing>(STANDING, [request.deliveryId, request.number]);
+export async function readDeliveryState(db: Handle, request: AttemptRequest): Promise<DeliveryState | undefined> {
+  const [row] = await db.query<DeliveryState>(STANDING, [request.deliveryId, request.number]);
   return row;
 }
 

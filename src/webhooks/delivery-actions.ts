@@ -25,7 +25,7 @@ export interface TwoStepAction<Request, Plan, Result> {
 export type PlannedRetry = { retryId: string; clientId: string; deliveryId: string; number: number | null };
 
 /** What a client may ask of deliveries under way or over (contract, Events and deliveries). */
-export interface Steering {
+export interface DeliveryActions {
   /**
    * Makes one attempt now: wakes a delivery that sleeps, makes a single new attempt at one that has ended; nothing more
    * where one is in flight.

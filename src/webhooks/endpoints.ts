@@ -5,7 +5,7 @@ import { newId, timeOf } from '../ids.js';
 import { Refusal } from '../refusal.js';
 import type { Secret } from '../secret.js';
 import { cancelPending, disableEndpoint } from './disable-endpoint.js';
-import { type EndpointUrlRules, findUrlMistake } from './endpoint-url.js';
+import { type EndpointUrlRules, findUrlError } from './endpoint-url.js';
 
 /** What an environment asks of endpoints. */
 export interface EndpointRules extends EndpointUrlRules {
@@ -153,8 +153,8 @@ function notFound(): Refusal {
 }
 
 function refuseBadUrl(url: string, rules: EndpointUrlRules): void {
-  const mistake = findUrlMistake(url, rules);
-  if (!mistake) return;
-  const code = mistake.code === 'blocked_address' ? 'blocked_address' : 'invalid_request';
-  throw new Refusal(code, `The url ${mistake.detail}.`, [mistake]);
+  const validationError = findUrlError(url, rules);
+  if (!validationError) return;
+  const code = validationError.code === 'blocked_address' ? 'blocked_address' : 'invalid_request';
+  throw new Refusal(code, `The url ${validationError.detail}.`, [validationError]);
 }

@@ -1,5 +1,5 @@
 import type { Actor } from '../audit/actor.js';
-import { recordDeed } from '../audit/record.js';
+import { recordAudit } from '../audit/record.js';
 import { atomically, type Handle } from '../database/database.js';
 import { disableEndpoint } from './disable-endpoint.js';
 import { enabledNow, lockEndpoint, type PublicEndpoint, WITHOUT_SECRET } from './endpoints.js';
@@ -22,7 +22,7 @@ export function setEndpointEnabledByOperator(
     if (!enabled) await disableEndpoint(tx, id, 'operator');
     const data = enabled ? enabledNow() : { disabledReason: 'operator' };
     const endpoint = await tx.prisma.endpoint.update({ where: { id }, data, omit: WITHOUT_SECRET });
-    await recordDeed(tx, {
+    await recordAudit(tx, {
       actor,
       action: enabled ? 'endpoints.enable' : 'endpoints.disable',
       target: id,

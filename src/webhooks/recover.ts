@@ -46,7 +46,7 @@ function rankOf(owner: string | null): readonly [number, number] | undefined {
  * was cancelled before its first attempt, and is put back again, has another owner (`…-<ms>`): the workflow of the first
  * may be ending still, and would be taken for the one that is to be started.
  */
-export async function putBack(
+export async function resetForRecovery(
   db: Handle,
   scope: RecoverScope,
   after: string | null,
@@ -54,11 +54,11 @@ export async function putBack(
 ): Promise<readonly string[]> {
   const { clientId, endpointId, since, until } = scope;
   const range = [lowestIdAt(since), lowestIdAt(until), after];
-  const rows = await db.query<{ id: string }>(PUT_BACK, [endpointId, clientId, ...range, limit]);
+  const rows = await db.query<{ id: string }>(RESET_FOR_RECOVERY, [endpointId, clientId, ...range, limit]);
   return rows.map(({ id }) => id);
 }
 
-const PUT_BACK = `
+const RESET_FOR_RECOVERY = `
 with candidates as (
   select d.id from deliveries d
     join webhook_endpoints e on e.id = d.endpoint_id and e.enabled and e.deleted_at is null

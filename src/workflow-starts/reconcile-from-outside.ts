@@ -1,5 +1,5 @@
 import type { Actor } from '../audit/actor.js';
-import { recordDeed } from '../audit/record.js';
+import { recordAudit } from '../audit/record.js';
 import type { Environment } from '../config.js';
 import { atomically, type Handle } from '../database/database.js';
 import { type PendingKey, readPending } from './read-pending.js';
@@ -32,7 +32,7 @@ export function reconcileFromOutside(
   return withTemporal(environment, async (client) => {
     const result: Reconciled = { started: 0, running: 0, refused: [] };
     await atomically(db, (tx) =>
-      recordDeed(tx, { actor, action: 'deliveries.reconcile', target: null, details: { replace } }),
+      recordAudit(tx, { actor, action: 'deliveries.reconcile', target: null, details: { replace } }),
     );
     const seen = new Set<string>();
     let after: PendingKey | null = null;

@@ -6,7 +6,7 @@ import { failpoint } from '../failpoints.js';
 import { newId } from '../ids.js';
 import { Refusal } from '../refusal.js';
 import type { AskTemporal } from '../temporal/ask-temporal.js';
-import type { Steering } from '../webhooks/delivery-actions.js';
+import type { DeliveryActions } from '../webhooks/delivery-actions.js';
 import { hostOf } from '../webhooks/endpoint-url.js';
 import {
   admitRecover,
@@ -22,7 +22,7 @@ import {
  * A recover of an endpoint. A row in Postgres admits it and a workflow carries it out. Both bear its id, so that a repeat
  * after a crash starts the same one and never a second.
  */
-export function recoverAction(ask: AskTemporal): Steering['recover'] {
+export function recoverAction(ask: AskTemporal): DeliveryActions['recover'] {
   return {
     async plan(tx, { clientId, endpointId, since, until }, earlier) {
       if (earlier) return earlier;

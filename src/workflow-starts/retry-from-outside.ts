@@ -1,9 +1,9 @@
 import type { Actor } from '../audit/actor.js';
-import { recordDeed } from '../audit/record.js';
+import { recordAudit } from '../audit/record.js';
 import type { Environment } from '../config.js';
 import type { Database } from '../database/database.js';
 import { getDeliveryForOperator } from '../webhooks/read-deliveries.js';
-import { temporalSteering } from './retry-and-recover.js';
+import { createDeliveryActions } from './retry-and-recover.js';
 import { withTemporal } from './temporal-from-outside.js';
 
 /** The connection closes after the call, so that the SDK ends the call by itself, ms. */
@@ -18,13 +18,13 @@ export async function retryFromOutside(
 ): Promise<void> {
   const { clientId, eventId, endpointId } = await getDeliveryForOperator(database, id);
   await withTemporal(environment, async (client) => {
-    const { retry } = temporalSteering(() => client, environment.DELIVERY_RETRY_DELAYS, SDK_ENDS);
+    const { retry } = createDeliveryActions(() => client, environment.DELIVERY_RETRY_DELAYS, SDK_ENDS);
     // Before Temporal is asked: where the entry cannot be written nothing is done.
     const { plan, entry } = await database.transaction(async (tx) => {
       const details = { client_id: clientId, event_id: eventId, webhookId: endpointId };
       return {
         plan: await retry.plan(tx, { clientId, deliveryId: id }, undefined),
-        entry: await recordDeed(tx, { actor, action: 'deliveries.retry', target: id, details }),
+        entry: await recordAudit(tx, { actor, action: 'deliveries.retry', target: id, details }),
       };
     });
     await retry.carryOut(database, plan).catch(async (error: unknown) => {

@@ -8,7 +8,7 @@ import { isFree } from '../lease.js';
 import type { LeasedEvent } from '../outbox/events.js';
 import { Refusal } from '../refusal.js';
 import type { AskTemporal } from '../temporal/ask-temporal.js';
-import type { Steering } from '../webhooks/delivery-actions.js';
+import type { DeliveryActions } from '../webhooks/delivery-actions.js';
 import { hostOf } from '../webhooks/endpoint-url.js';
 import { countRetry, uncountRetry } from '../webhooks/retry-limit.js';
 import { readRecoveredStarts, readStarts } from './read-starts.js';
@@ -31,7 +31,7 @@ interface Target extends LeasedEvent {
  * A retry by hand. Its effect is identified by the delivery and the number of the attempt: however often attempt N is
  * asked for, the claim lets it be made once.
  */
-export function retryAction(ask: AskTemporal, retryDelays: readonly number[]): Steering['retry'] {
+export function retryAction(ask: AskTemporal, retryDelays: readonly number[]): DeliveryActions['retry'] {
   return {
     async plan(tx, { clientId, deliveryId }, earlier) {
       const target = await readTarget(tx, { clientId, deliveryId, number: earlier?.number ?? null });

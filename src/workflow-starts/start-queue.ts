@@ -15,7 +15,7 @@ export class StartQueue {
   }
 
   /** The clients of whom so many wait. */
-  crowded(many: number): string[] {
+  saturated(many: number): string[] {
     return [...this.#lines].filter(([, line]) => line.length >= many).map(([clientId]) => clientId);
   }
 

@@ -6,8 +6,8 @@ import { failpoint } from '../failpoints.js';
 import type { DueEvent } from '../outbox/due-event.js';
 import { leaseEvents, markDone, releaseEvents, renewLeases } from '../outbox/events.js';
 import type { Log } from '../telemetry/log.js';
-import { MOST, RoundSize } from './batch-size.js';
-import { StartWindow } from './in-flight-limit.js';
+import { BatchSize, MAX_BATCH } from './batch-size.js';
+import { InFlightLimit } from './in-flight-limit.js';
 import { Pause } from './pause.js';
 import { readStarts, type WorkflowStart } from './read-starts.js';
 import { StartQueue } from './start-queue.js';
@@ -22,7 +22,7 @@ const POLL = 1_000;
 const AGAIN = 1;
 const RETRY_DELAY = AGAIN * 1_000;
 /** Attempts of one client that wait in Temporal at once: the dev server makes some fifty a second. */
-const WINDOW = { size: 10, forgotten: 10_000, crowded: 2_000 };
+const WINDOW = { size: 10, forgotten: 10_000, saturated: 2_000 };
 /** What finds no room in memory either comes again after so long, s. */
 const PUT_OFF = 5;
 
@@ -35,7 +35,7 @@ export interface WorkflowStarterOptions {
   /** Whether deliveries are under way, which go first. */
   busy: () => boolean;
   /** Whether an attempt of this client would find a place. */
-  hasPlace: (clientId: string) => boolean;
+  hasSlot: (clientId: string) => boolean;
   log: Log;
 }
 
@@ -45,9 +45,9 @@ export interface WorkflowStarterOptions {
  */
 export class WorkflowStarter {
   readonly #urgent = new StartQueue(URGENT_CAPACITY);
-  readonly #window: StartWindow;
+  readonly #window: InFlightLimit;
   readonly #pause = new Pause();
-  readonly #size = new RoundSize();
+  readonly #size = new BatchSize();
   /** Leased to this process, with no room in memory. */
   #overflow: string[] = [];
   /** Something has come since the round began. */
@@ -57,7 +57,7 @@ export class WorkflowStarter {
   #tableMayHaveMore = true;
 
   constructor(private readonly options: WorkflowStarterOptions) {
-    this.#window = new StartWindow({ ...WINDOW, hasPlace: options.hasPlace });
+    this.#window = new InFlightLimit({ ...WINDOW, hasSlot: options.hasSlot });
   }
 
   start(): void {
@@ -65,7 +65,7 @@ export class WorkflowStarter {
   }
 
   /** An event is ready: an `urgent` one is leased to this process, another is in the table. */
-  ready(event: DueEvent, urgent: boolean): void {
+  due(event: DueEvent, urgent: boolean): void {
     if (urgent) this.#hold(event);
     else if (this.#tableMayHaveMore) return;
     else this.#tableMayHaveMore = true;
@@ -73,8 +73,8 @@ export class WorkflowStarter {
   }
 
   /** An activity of this client has come: that attempt waits in Temporal no more. */
-  came(clientId: string): void {
-    if (this.#window.came(clientId)) this.#look();
+  arrived(clientId: string): void {
+    if (this.#window.arrived(clientId)) this.#look();
   }
 
   /** Looks into the table at once. */
@@ -127,7 +127,7 @@ export class WorkflowStarter {
     }
     this.#tableMayHaveMore = false;
     const size = this.#size.next(busy(), performance.now());
-    const leased = await leaseEvents(db, 'start', size, this.#urgent.crowded(MOST));
+    const leased = await leaseEvents(db, 'start', size, this.#urgent.saturated(MAX_BATCH));
     const entered: DueEvent[] = [];
     const starts = (await readStarts(db, leased, retryDelays)).filter((start) => {
       const event = { ...start.event, attempts: attemptsDue(start) };
@@ -137,7 +137,7 @@ export class WorkflowStarter {
     if (starts.length === 0) {
       if (leased.length === 0) this.#size.rested();
       // All of them must wait: a larger round finds others. What became ready meanwhile is not forgotten.
-      const more = leased.length > 0 && size < MOST;
+      const more = leased.length > 0 && size < MAX_BATCH;
       this.#tableMayHaveMore ||= more;
       return more;
     }
@@ -149,7 +149,7 @@ export class WorkflowStarter {
   /** Whether Temporal may have it now, which is counted. */
   #enters({ clientId, attempts }: DueEvent): boolean {
     const now = performance.now();
-    if (attempts > 0 && !this.#window.hasRoom(clientId, attempts, now)) return false;
+    if (attempts > 0 && !this.#window.admits(clientId, attempts, now)) return false;
     this.#window.started(clientId, attempts, now);
     return true;
   }
@@ -175,7 +175,7 @@ export class WorkflowStarter {
     // What another worker has started, or what sleeps first: no attempt of it comes soon, and room would be kept in vain.
     for (const { eventId, clientId, attempts } of entered) {
       const coming = begun.has(eventId) ? (due.get(eventId) ?? 0) : 0;
-      for (let i = coming; i < attempts; i++) this.#window.came(clientId);
+      for (let i = coming; i < attempts; i++) this.#window.arrived(clientId);
     }
     failpoint('before-mark');
     await markDone(db, done);

@@ -2,7 +2,7 @@ import '../support/quiet-temporal.js';
 import { ApplicationFailure } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createActivities } from '../../activities/deliver.js';
-import { FairQueue } from '../../src/express-lane/attempt-slots.js';
+import { AttemptSlots } from '../../src/express-lane/attempt-slots.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
 import type { Log } from '../../src/telemetry/log.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
@@ -22,13 +22,13 @@ afterAll(() => db.drop());
 
 interface Options {
   disableAfter?: number;
-  places?: FairQueue<unknown>;
+  slots?: AttemptSlots<unknown>;
   startOwner?: (deliveryId: string) => Promise<void>;
   log?: Log;
 }
 
 function activities(sender: Sender, options: Options = {}) {
-  const { places = new FairQueue({ perEndpoint: 10, perClient: 10, total: 10 }), disableAfter = 0 } = options;
+  const { slots = new AttemptSlots({ perEndpoint: 10, perClient: 10, total: 10 }), disableAfter = 0 } = options;
   const recorder = new Recorder(db, silentLog);
   return createActivities({
     database: db,
@@ -38,8 +38,8 @@ function activities(sender: Sender, options: Options = {}) {
     disableAfter,
     metrics: createMetrics(),
     log: options.log ?? silentLog,
-    places,
-    onPlaceFree: () => undefined,
+    slots,
+    onSlotFree: () => undefined,
     onArrival: () => undefined,
     startOwner: options.startOwner ?? (async () => undefined),
   });
@@ -171,19 +171,19 @@ describe('the activity deliver', () => {
 
   it('throws, and sends nothing, where there is no place: it never waits in a slot', async () => {
     const event = await free();
-    const places = new FairQueue<unknown>({ perEndpoint: 1, perClient: 9, total: 9 });
-    places.tryPlace(event.clientId, event.deliveries[0]!.endpointId);
+    const slots = new AttemptSlots<unknown>({ perEndpoint: 1, perClient: 9, total: 9 });
+    slots.tryAcquire(event.clientId, event.deliveries[0]!.endpointId);
     const sender = fakeSender();
-    const failure = await deliver(sender, request(event), { places }).catch((error: ApplicationFailure) => error);
+    const failure = await deliver(sender, request(event), { slots }).catch((error: ApplicationFailure) => error);
     expect(failure).toMatchObject({ type: 'NoPlace', nonRetryable: false });
     expect(sender.sent).toEqual([]);
   });
 
   it('lets a crowd that finds no place come back in turn, and not all at once', async () => {
     const event = await free();
-    const places = new FairQueue<unknown>({ perEndpoint: 1, perClient: 9, total: 9 });
-    places.tryPlace(event.clientId, event.deliveries[0]!.endpointId);
-    const { deliver: refuse } = activities(fakeSender(), { places });
+    const slots = new AttemptSlots<unknown>({ perEndpoint: 1, perClient: 9, total: 9 });
+    slots.tryAcquire(event.clientId, event.deliveries[0]!.endpointId);
+    const { deliver: refuse } = activities(fakeSender(), { slots });
     const delays: number[] = [];
     for (let i = 0; i < 500; i++) {
       const failure = await new MockActivityEnvironment().run(refuse, request(event)).catch((error: unknown) => error);
@@ -195,10 +195,10 @@ describe('the activity deliver', () => {
 
   it('gives its place back when it fails', async () => {
     const event = await free();
-    const places = new FairQueue<unknown>({ perEndpoint: 1, perClient: 1, total: 1 });
+    const slots = new AttemptSlots<unknown>({ perEndpoint: 1, perClient: 1, total: 1 });
     const broken = fakeSender(() => Promise.reject(new Error('our own fault')));
-    await expect(deliver(broken, request(event), { places })).rejects.toThrow('our own fault');
-    expect(places.active).toBe(0);
+    await expect(deliver(broken, request(event), { slots })).rejects.toThrow('our own fault');
+    expect(slots.active).toBe(0);
   });
 
   it('makes one attempt by hand at a delivery that has ended', async () => {

@@ -1,5 +1,5 @@
 import { listEntries } from '../../src/audit/read-entries.js';
-import { recordDeed } from '../../src/audit/record.js';
+import { recordAudit } from '../../src/audit/record.js';
 import { timeOf } from '../../src/ids.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { OPERATOR } from '../support/factories.js';
@@ -11,9 +11,9 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 it('lists the newest first, narrowed, and page by page', async () => {
-  await recordDeed(db, { actor: OPERATOR, action: 'clients.revoke', target: 'a' });
-  await recordDeed(db, { actor: 'client:system', action: 'transfers.set-status', target: 'a' });
-  await recordDeed(db, { actor: OPERATOR, action: 'clients.revoke-secret', target: 'b' });
+  await recordAudit(db, { actor: OPERATOR, action: 'clients.revoke', target: 'a' });
+  await recordAudit(db, { actor: 'client:system', action: 'transfers.set-status', target: 'a' });
+  await recordAudit(db, { actor: OPERATOR, action: 'clients.revoke-secret', target: 'b' });
   const [newest, middle, oldest] = await listEntries(db, { take: 9 });
   const ids = async (filters: Partial<Parameters<typeof listEntries>[1]>) =>
     (await listEntries(db, { take: 9, ...filters })).map(({ id }) => id);

@@ -55,7 +55,7 @@ describe('a new client', () => {
   ])('with %s is refused', async (_, wanted, pointer) => {
     await expect(createClient(database, OPERATOR, wanted)).rejects.toMatchObject({
       code: 'invalid_request',
-      mistakes: [expect.objectContaining({ pointer })],
+      validationErrors: [expect.objectContaining({ pointer })],
     });
   });
 });

@@ -34,7 +34,7 @@ async function main(): Promise<void> {
     patient: true,
     say,
   });
-  const { faults, kills, numbers, answers, steering } = result;
+  const { faults, kills, numbers, answers, deliveryActions } = result;
   const table = (title: string, rows: Record<string, number>) => {
     console.log(`\n${title}`);
     for (const [name, count] of Object.entries(rows)) console.log(`  ${name.padEnd(32)} ${String(count).padStart(7)}`);
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   table(`${total} kills`, kills);
   table('what was made of it', numbers);
   table('answers to changes (0: none)', answers);
-  table('answers to retries, disables, enables and recovers', steering);
+  table('answers to retries, disables, enables and recovers', deliveryActions);
   console.log(`\nlost or untrue: ${faults.length}`);
   for (const fault of faults.slice(0, 50)) console.log(`  ${fault}`);
   if (values.json) writeFileSync(values.json, `${JSON.stringify({ ...result, total }, null, 2)}\n`);

@@ -34,7 +34,7 @@ export interface CrashResult {
   kills: Record<string, number>;
   numbers: Record<string, number>;
   answers: Record<string, number>;
-  steering: Record<string, number>;
+  deliveryActions: Record<string, number>;
 }
 
 /** Long enough that a receiver which fails a few times never exhausts it, short enough to wait for. */
@@ -49,9 +49,9 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
   try {
     const since = new Date().toISOString();
     const load = startLoad(service.clients, random, rate);
-    const steering = startSteering(service.endpoints, random, since);
+    const deliveryActions = startSteering(service.endpoints, random, since);
     const kills = await killAsPlanned(service, plan, say);
-    await Promise.all([load.stop(), steering.stop()]);
+    await Promise.all([load.stop(), deliveryActions.stop()]);
     say(`${load.asked.length} changes asked for; waiting for quiet`);
     if (!patient) await hurry(service);
 
@@ -76,7 +76,7 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
       if (status !== 'succeeded') faults.push(`not delivered in the end (${status}): ${id}`);
     }
     for (const role of service.roles) faults.push(...role.failures);
-    for (const [answer, count] of Object.entries({ ...load.answers, ...steering.answers })) {
+    for (const [answer, count] of Object.entries({ ...load.answers, ...deliveryActions.answers })) {
       if (/\b500$/.test(answer)) faults.push(`answered ${answer}, ${count} times`);
     }
     return {
@@ -97,7 +97,7 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
         'recovered after (s)': quiet.again,
       },
       answers: load.answers,
-      steering: steering.answers,
+      deliveryActions: deliveryActions.answers,
     };
   } finally {
     await service.stop();

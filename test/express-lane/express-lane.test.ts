@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { FairQueue } from '../../src/express-lane/attempt-slots.js';
+import { AttemptSlots } from '../../src/express-lane/attempt-slots.js';
 import { ExpressLane, type LaneOptions } from '../../src/express-lane/express-lane.js';
 import type { LaneJob } from '../../src/express-lane/lane-event.js';
 import { Sweep } from '../../src/express-lane/sweep.js';
@@ -26,24 +26,24 @@ afterAll(() => db.drop());
 
 function openLane(
   sender: Sender,
-  options: Partial<LaneOptions> & { limits?: ConstructorParameters<typeof FairQueue>[0] } = {},
+  options: Partial<LaneOptions> & { limits?: ConstructorParameters<typeof AttemptSlots>[0] } = {},
 ) {
   const ready: { eventId: string; urgent: boolean }[] = [];
   const recorder = new Recorder(db, silentLog);
-  const onReady = ({ eventId }: { eventId: string }, urgent: boolean) => ready.push({ eventId, urgent });
+  const onDue = ({ eventId }: { eventId: string }, urgent: boolean) => ready.push({ eventId, urgent });
   const lane = new ExpressLane({
     db,
-    places: new FairQueue<LaneJob>(options.limits ?? { perEndpoint: 10, perClient: 20, total: 50 }),
+    slots: new AttemptSlots<LaneJob>(options.limits ?? { perEndpoint: 10, perClient: 20, total: 50 }),
     attempts: { database: db, masterKeys, sender, recorder, disableAfter: 0, metrics: createMetrics(), log: silentLog },
     retryDelays: [0, 300_000],
     workflows: 'every-event',
     capacity: 1_000,
-    onReady,
-    onRoom: () => undefined,
+    onDue,
+    onCapacity: () => undefined,
     log: silentLog,
     ...options,
   });
-  const sweep = new Sweep({ db, lane, recorder, onReady, log: silentLog });
+  const sweep = new Sweep({ db, lane, recorder, onDue, log: silentLog });
   lanes.push(sweep, lane);
   return { lane, sweep, ready };
 }
@@ -204,7 +204,7 @@ describe('the express lane', () => {
     await expireLeases(db);
     sweep.now();
     const waits = () => db.prisma.event.findMany({ where: { outbox: 'attempt', leaseUntil: { lte: new Date() } } });
-    await waitFor('the lane to be full', async () => lane.crowded.includes(clientId) && (await waits()).length === 3);
+    await waitFor('the lane to be full', async () => lane.saturated.includes(clientId) && (await waits()).length === 3);
     const before = await waits();
     await commitEvent(db, { claims: false });
     sweep.now();

@@ -34,14 +34,14 @@ describe('LaneEvent', () => {
       const lane = open(workflows, 3);
       lane.made(true);
       lane.made(false);
-      lane.leave();
+      lane.handOver();
       expect([lane.settlement, lane.attemptsLeft]).toEqual([{ eventId: 'e', outbox: 'start', held: true }, 2]);
     },
   );
 
   it('of which one delivery was given back is nobody’s, whatever came of the others', () => {
     const lane = open('every-event');
-    lane.giveBack();
+    lane.returnToQueue();
     lane.made(false);
     expect([lane.settlement, lane.attemptsLeft]).toEqual([{ eventId: 'e', outbox: 'attempt', held: false }, undefined]);
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Refusal } from '../../src/refusal.js';
 import { lazyClient } from '../../src/temporal/connection.js';
-import { temporalSteering } from '../../src/workflow-starts/retry-and-recover.js';
+import { createDeliveryActions } from '../../src/workflow-starts/retry-and-recover.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 import { fakeSteering } from '../support/delivery-actions.js';
 import { deliverTo, moveMany } from '../support/history.js';
@@ -20,9 +20,9 @@ const newKey = () => ({ 'Idempotency-Key': `key-${keys++}` });
 
 /** An API on the same database whose retries do what `carryOut` says. */
 async function apiThat(carryOut: () => Promise<void>) {
-  const steering = fakeSteering();
-  steering.retry = { ...steering.retry, carryOut };
-  return startApi({ database: api.database, dependencies: { steering } });
+  const deliveryActions = fakeSteering();
+  deliveryActions.retry = { ...deliveryActions.retry, carryOut };
+  return startApi({ database: api.database, dependencies: { deliveryActions } });
 }
 /** Work that does not end before the test's end. */
 function neverAnswers() {
@@ -46,8 +46,8 @@ describe('60 keyed retries while Temporal hangs', () => {
   it('hold no connection to Postgres: another client is answered while all of them still wait', async () => {
     const hanging = await startSilentServer();
     const temporal = lazyClient({ address: hanging.address, namespace: 'default', tls: false, apiKey: undefined });
-    const steering = temporalSteering(() => temporal, [0]);
-    const own = await startApi({ dependencies: { steering } });
+    const deliveryActions = createDeliveryActions(() => temporal, [0]);
+    const own = await startApi({ dependencies: { deliveryActions } });
     const [client, other] = [await own.client(), await own.client()];
     await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
     await moveMany(client, 60);
@@ -89,8 +89,8 @@ describe('a keyed request whose process dies', () => {
     const { never, ends } = neverAnswers();
     const dead = await apiThat(never);
     const retryIds: string[] = [];
-    const steering = fakeSteering();
-    steering.retry = {
+    const deliveryActions = fakeSteering();
+    deliveryActions.retry = {
       async plan(_tx, { clientId, deliveryId: id }, earlier) {
         plans.push(earlier);
         const retryId = earlier?.retryId ?? deliveryId;
@@ -100,7 +100,7 @@ describe('a keyed request whose process dies', () => {
         retryIds.push(plan.retryId);
       },
     };
-    const alive = await startApi({ database: api.database, dependencies: { steering } });
+    const alive = await startApi({ database: api.database, dependencies: { deliveryActions } });
     const headers = newKey();
     const unanswered = as(dead, client)(path, headers);
     await reservedBy(client);

@@ -79,6 +79,6 @@ it('a port in use is a line that names METRICS_PORT', async () => {
 
 it('without METRICS_PORT nothing listens', async () => {
   const { config, log } = api.dependencies;
-  const foundations = { config: { ...config, metrics: undefined }, log, metrics: createMetrics() };
-  expect((await listenForOperators(foundations, isReady)).url).toBeNull();
+  const context = { config: { ...config, metrics: undefined }, log, metrics: createMetrics() };
+  expect((await listenForOperators(context, isReady)).url).toBeNull();
 });

@@ -183,8 +183,11 @@ describe('a client that holds on to its connection', () => {
     for (;;) {
       const third = (await another()).resume();
       third.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-      const came = await Promise.race([once(third, 'data').then(() => true), once(third, 'close').then(() => false)]);
-      if (came) break;
+      const arrived = await Promise.race([
+        once(third, 'data').then(() => true),
+        once(third, 'close').then(() => false),
+      ]);
+      if (arrived) break;
     }
   });
 });

@@ -22,7 +22,7 @@ import { makeLocalDir } from '../support/local-dir.js';
 import { type StackProcess, startStackProcess } from '../support/stack-process.js';
 import { waitFor } from '../support/wait-for.js';
 
-const places: ReturnType<typeof makeLocalDir>[] = [];
+const slots: ReturnType<typeof makeLocalDir>[] = [];
 const started: StackProcess[] = [];
 
 afterEach(async () => {
@@ -31,12 +31,12 @@ afterEach(async () => {
       .splice(0)
       .map((stack) => stack.process.exitCode === null && stack.process.signalCode === null && stack.stop()),
   );
-  for (const place of places.splice(0)) await place.remove();
+  for (const place of slots.splice(0)) await place.remove();
 });
 
 function localDir(): string {
   const place = makeLocalDir();
-  places.push(place);
+  slots.push(place);
   return place.path;
 }
 

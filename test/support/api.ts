@@ -76,7 +76,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     masterKeys: new MasterKeys(config.masterKey),
     handover: { claims: false, committed: (event) => committed.push(event) },
     authority: tellingAuthority,
-    steering: fakeSteering(),
+    deliveryActions: fakeSteering(),
     metrics: createMetrics(),
     log: createLog('silent', 'test'),
     readiness: async () => ({ ready: true, checks: { postgres: 'ok', migrations: 'ok', temporal: 'ok' } }),

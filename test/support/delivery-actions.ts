@@ -1,5 +1,5 @@
 import type { Database } from '../../src/database/database.js';
-import type { RecoverRange, Steering, TwoStepAction } from '../../src/webhooks/delivery-actions.js';
+import type { DeliveryActions, RecoverRange, TwoStepAction } from '../../src/webhooks/delivery-actions.js';
 import { getActiveEndpoint } from '../../src/webhooks/recovers.js';
 
 /** Both steps of an action, as a request without a key takes them. */
@@ -12,16 +12,16 @@ export async function takeSteps<Request, Plan, Result>(
   return action.carryOut(db, plan);
 }
 
-export const retryNow = (db: Database, steering: Steering, clientId: string, deliveryId: string) =>
-  takeSteps(db, steering.retry, { clientId, deliveryId });
+export const retryNow = (db: Database, deliveryActions: DeliveryActions, clientId: string, deliveryId: string) =>
+  takeSteps(db, deliveryActions.retry, { clientId, deliveryId });
 
 export const recoverNow = (
   db: Database,
-  steering: Steering,
+  deliveryActions: DeliveryActions,
   clientId: string,
   endpointId: string,
   range: RecoverRange,
-) => takeSteps(db, steering.recover, { clientId, endpointId, ...range });
+) => takeSteps(db, deliveryActions.recover, { clientId, endpointId, ...range });
 
 /** Tells what was carried out, in place of Temporal: `refuse` may throw. */
 export function fakeSteering({
@@ -32,7 +32,7 @@ export function fakeSteering({
   count?: number;
   refuse?: () => void;
   carriedOut?: (...asked: unknown[]) => void;
-} = {}): Steering {
+} = {}): DeliveryActions {
   return {
     retry: {
       plan: async (_tx, { clientId, deliveryId }) => ({ retryId: deliveryId, clientId, deliveryId, number: 1 }),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { findUrlMistake } from '../../src/webhooks/endpoint-url.js';
+import { findUrlError } from '../../src/webhooks/endpoint-url.js';
 
 const blocksLiteral = (hostname: string) => hostname === '10.0.0.1' || hostname === '[::1]';
 const sandbox = { httpsOnly: false, blocksLiteral };
@@ -59,8 +59,8 @@ describe('the URL of an endpoint', () => {
     ['https://167772161/', 'blocked_address'],
     ['https://[::1]:8443/', 'blocked_address'],
   ])('%j is refused: %s', (url, code) => {
-    expect(findUrlMistake(url, sandbox)).toMatchObject({ pointer: '/url', code });
-    expect(findUrlMistake(url, production)?.pointer).toBe('/url');
+    expect(findUrlError(url, sandbox)).toMatchObject({ pointer: '/url', code });
+    expect(findUrlError(url, production)?.pointer).toBe('/url');
   });
 
   it.each([
@@ -76,11 +76,11 @@ describe('the URL of an endpoint', () => {
     'https://xn--mnchen-3ya.example/',
     `https://example.com/${'a'.repeat(2028)}`,
   ])('%s is taken', (url) => {
-    expect(findUrlMistake(url, production)).toBeUndefined();
+    expect(findUrlError(url, production)).toBeUndefined();
   });
 
   it('may be http: in the sandbox alone', () => {
-    expect(findUrlMistake('http://example.com/', sandbox)).toBeUndefined();
-    expect(findUrlMistake('http://example.com/', production)).toMatchObject({ code: 'invalid_scheme' });
+    expect(findUrlError('http://example.com/', sandbox)).toBeUndefined();
+    expect(findUrlError('http://example.com/', production)).toMatchObject({ code: 'invalid_scheme' });
   });
 });

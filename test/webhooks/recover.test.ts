@@ -1,7 +1,7 @@
 import { createRecoverActivities } from '../../activities/recover.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
 import { cancelPending } from '../../src/webhooks/disable-endpoint.js';
-import { countRecoverable, putBack } from '../../src/webhooks/recover.js';
+import { countRecoverable, resetForRecovery } from '../../src/webhooks/recover.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient } from '../support/factories.js';
@@ -39,7 +39,7 @@ describe('recovering deliveries', () => {
   it('counts and puts back what failed or was cancelled, and leaves the rest', async () => {
     const { scope, ids } = await endpointWith('succeeded', 'failed', 'cancelled', 'pending');
     expect(await countRecoverable(db, scope)).toBe(2);
-    expect(await putBack(db, scope, null, 10)).toEqual([ids[1], ids[2]]);
+    expect(await resetForRecovery(db, scope, null, 10)).toEqual([ids[1], ids[2]]);
     expect(await read(ids[1]!)).toMatchObject({
       status: 'pending',
       reason: null,
@@ -58,7 +58,7 @@ describe('recovering deliveries', () => {
     const [id] = ids;
     const owners: unknown[] = [];
     for (let time = 0; time < 3; time++) {
-      await putBack(db, scope, null, 10);
+      await resetForRecovery(db, scope, null, 10);
       owners.push((await read(id!)).owner);
       await cancelPending(db, scope.endpointId, 'endpoint_disabled');
     }
@@ -72,25 +72,25 @@ describe('recovering deliveries', () => {
     const times = await Promise.all(ids.map(async (id) => (await read(id)).createdAt.getTime()));
     const some = { ...scope, since: times[1]!, until: times[2]! };
     const expected = ids.filter((_, i) => times[i]! >= some.since && times[i]! < some.until);
-    expect(await putBack(db, some, null, 10)).toEqual(expected);
+    expect(await resetForRecovery(db, some, null, 10)).toEqual(expected);
   });
 
   it("touches neither another endpoint's deliveries nor another client's", async () => {
     const { scope } = await endpointWith('failed');
     const other = await endpointWith('failed');
-    expect(await putBack(db, { ...scope, clientId: other.scope.clientId }, null, 10)).toEqual([]);
-    expect(await putBack(db, { ...scope, endpointId: other.scope.endpointId }, null, 10)).toEqual([]);
+    expect(await resetForRecovery(db, { ...scope, clientId: other.scope.clientId }, null, 10)).toEqual([]);
+    expect(await resetForRecovery(db, { ...scope, endpointId: other.scope.endpointId }, null, 10)).toEqual([]);
   });
 
   it('puts nothing back for an endpoint that has been disabled', async () => {
     const { scope } = await endpointWith('failed');
     await db.prisma.endpoint.update({ where: { id: scope.endpointId }, data: { enabled: false } });
-    expect(await putBack(db, scope, null, 10)).toEqual([]);
+    expect(await resetForRecovery(db, scope, null, 10)).toEqual([]);
   });
 
   it('starts a workflow for each, once, also when the activity died between putting back and starting', async () => {
     const { scope, ids } = await endpointWith('failed', 'cancelled');
-    await putBack(db, scope, null, 10);
+    await resetForRecovery(db, scope, null, 10);
     const { recoverBatch } = createRecoverActivities({
       database: db,
       temporal: () => ({ client: temporal.client }),
@@ -113,7 +113,7 @@ describe('recovering deliveries', () => {
     const { scope, ids } = await endpointWith('failed', 'failed', 'failed', 'cancelled', 'failed');
     const seen: string[] = [];
     for (let after: string | null = null; ; ) {
-      const batch: readonly string[] = await putBack(db, scope, after, 2);
+      const batch: readonly string[] = await resetForRecovery(db, scope, after, 2);
       seen.push(...batch);
       after = batch.at(-1) ?? null;
       if (batch.length < 2) break;

@@ -1,5 +1,5 @@
 import type { CommittedEvent } from '../../src/outbox/handover.js';
-import { temporalSteering } from '../../src/workflow-starts/retry-and-recover.js';
+import { createDeliveryActions } from '../../src/workflow-starts/retry-and-recover.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { recoverNow, retryNow } from '../support/delivery-actions.js';
@@ -16,7 +16,7 @@ afterAll(async () => {
   await db.drop();
 });
 
-const steering = () => temporalSteering(() => temporal.client, [0, 300_000]);
+const deliveryActions = () => createDeliveryActions(() => temporal.client, [0, 300_000]);
 
 async function sleeping(data: object = {}): Promise<CommittedEvent & { deliveryId: string }> {
   const event = await commitEvent(db);
@@ -36,8 +36,8 @@ async function signals(workflowId: string): Promise<unknown[]> {
 describe('retry', () => {
   it('wakes a sleeping delivery for its next attempt, and starts its workflow where that trails behind', async () => {
     const { clientId, eventId, deliveryId } = await sleeping();
-    await retryNow(db, steering(), clientId, deliveryId);
-    await retryNow(db, steering(), clientId, deliveryId);
+    await retryNow(db, deliveryActions(), clientId, deliveryId);
+    await retryNow(db, deliveryActions(), clientId, deliveryId);
     expect(await signals(eventId)).toEqual([
       { deliveryId, number: 3 },
       { deliveryId, number: 3 },
@@ -49,23 +49,23 @@ describe('retry', () => {
     const nextAttemptAt = async () =>
       (await db.prisma.delivery.findUniqueOrThrow({ where: { id: deliveryId } })).nextAttemptAt?.getTime();
     expect(await nextAttemptAt()).toBeGreaterThan(Date.now());
-    await retryNow(db, steering(), clientId, deliveryId);
+    await retryNow(db, deliveryActions(), clientId, deliveryId);
     expect(await nextAttemptAt()).toBeLessThanOrEqual(Date.now());
   });
 
   it('makes one attempt, in a workflow of its own, at a delivery that has ended, however often it is asked at once', async () => {
     const { clientId, deliveryId } = await sleeping({ status: 'failed', attemptCount: 7, nextAttemptAt: null });
-    await Promise.all([1, 2, 3].map(() => retryNow(db, steering(), clientId, deliveryId)));
+    await Promise.all([1, 2, 3].map(() => retryNow(db, deliveryActions(), clientId, deliveryId)));
     const description = await temporal.client.workflow.getHandle(`retry-${deliveryId}-8`).describe();
     expect(description).toMatchObject({ type: 'retryDelivery', status: { name: 'RUNNING' } });
   });
 
   it('makes the attempt that was asked for before, where that workflow ended without it', async () => {
     const { clientId, deliveryId } = await sleeping({ status: 'failed', attemptCount: 7, nextAttemptAt: null });
-    await retryNow(db, steering(), clientId, deliveryId);
+    await retryNow(db, deliveryActions(), clientId, deliveryId);
     const handle = temporal.client.workflow.getHandle(`retry-${deliveryId}-8`);
     await handle.terminate('the endpoint was disabled just then');
-    await retryNow(db, steering(), clientId, deliveryId);
+    await retryNow(db, deliveryActions(), clientId, deliveryId);
     expect(await handle.describe()).toMatchObject({ status: { name: 'RUNNING' } });
   });
 
@@ -73,14 +73,14 @@ describe('retry', () => {
     const { clientId, eventId, deliveryId } = await sleeping({ ladderStart: 1 });
     const owner = `recover-${deliveryId}-1`;
     await db.prisma.delivery.update({ where: { id: deliveryId }, data: { owner } });
-    await retryNow(db, steering(), clientId, deliveryId);
+    await retryNow(db, deliveryActions(), clientId, deliveryId);
     expect(await signals(owner)).toEqual([{ deliveryId, number: 3 }]);
     await expect(temporal.client.workflow.getHandle(eventId).describe()).rejects.toThrow(/not found/i);
   });
 
   it('does nothing more while an attempt is in flight', async () => {
     const { clientId, eventId, deliveryId } = await sleeping({ attemptingUntil: new Date(Date.now() + 30_000) });
-    await retryNow(db, steering(), clientId, deliveryId);
+    await retryNow(db, deliveryActions(), clientId, deliveryId);
     await expect(temporal.client.workflow.getHandle(eventId).describe()).rejects.toThrow(/not found/i);
   });
 
@@ -90,19 +90,21 @@ describe('retry', () => {
   ])('is refused where the endpoint is %s', async (_, data) => {
     const { clientId, deliveryId, deliveries } = await sleeping();
     await db.prisma.endpoint.update({ where: { id: deliveries[0]!.endpointId }, data });
-    await expect(retryNow(db, steering(), clientId, deliveryId)).rejects.toMatchObject({ code: 'endpoint_not_active' });
+    await expect(retryNow(db, deliveryActions(), clientId, deliveryId)).rejects.toMatchObject({
+      code: 'endpoint_not_active',
+    });
   });
 
   it("does not find another client's delivery", async () => {
     const { deliveryId } = await sleeping();
-    await expect(retryNow(db, steering(), await makeClient(db), deliveryId)).rejects.toMatchObject({
+    await expect(retryNow(db, deliveryActions(), await makeClient(db), deliveryId)).rejects.toMatchObject({
       code: 'not_found',
     });
   });
 
   it('says that it is unavailable while Temporal is away', async () => {
     const { clientId, deliveryId } = await sleeping();
-    const away = temporalSteering(() => undefined, [0]);
+    const away = createDeliveryActions(() => undefined, [0]);
     await expect(retryNow(db, away, clientId, deliveryId)).rejects.toMatchObject({ code: 'unavailable' });
   });
 });
@@ -113,25 +115,25 @@ describe('recover', () => {
   it('answers how many there are and runs once at a time for each endpoint', async () => {
     const { clientId, deliveries } = await sleeping({ status: 'failed', attemptCount: 7, nextAttemptAt: null });
     const { endpointId } = deliveries[0]!;
-    expect(await recoverNow(db, steering(), clientId, endpointId, range)).toBe(1);
-    const again = recoverNow(db, steering(), clientId, endpointId, range);
+    expect(await recoverNow(db, deliveryActions(), clientId, endpointId, range)).toBe(1);
+    const again = recoverNow(db, deliveryActions(), clientId, endpointId, range);
     await expect(again).rejects.toMatchObject({ code: 'recover_in_progress' });
     const handle = temporal.client.workflow.getHandle(`recover-${endpointId}`);
     expect(await (await handle.describe()).staticSummary()).toBe('recover 1 deliveries → hooks.example.com');
     await handle.terminate();
-    expect(await recoverNow(db, steering(), clientId, endpointId, range)).toBe(1);
+    expect(await recoverNow(db, deliveryActions(), clientId, endpointId, range)).toBe(1);
   });
 
   it('is refused for a disabled endpoint, a deleted one, and that of another client', async () => {
     const { clientId, deliveries } = await sleeping();
     const { endpointId } = deliveries[0]!;
-    const other = recoverNow(db, steering(), await makeClient(db), endpointId, range);
+    const other = recoverNow(db, deliveryActions(), await makeClient(db), endpointId, range);
     await expect(other).rejects.toMatchObject({ code: 'not_found' });
     await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
-    const disabled = recoverNow(db, steering(), clientId, endpointId, range);
+    const disabled = recoverNow(db, deliveryActions(), clientId, endpointId, range);
     await expect(disabled).rejects.toMatchObject({ code: 'endpoint_not_active' });
     await db.prisma.endpoint.update({ where: { id: endpointId }, data: { deletedAt: new Date() } });
-    const deleted = recoverNow(db, steering(), clientId, endpointId, range);
+    const deleted = recoverNow(db, deliveryActions(), clientId, endpointId, range);
     await expect(deleted).rejects.toMatchObject({ code: 'not_found' });
   });
 });

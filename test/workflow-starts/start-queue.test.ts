@@ -24,7 +24,7 @@ describe('StartQueue', () => {
     const queue = new StartQueue(100);
     fill(queue, 'a', 4);
     fill(queue, 'b', 3);
-    expect([queue.crowded(4), queue.crowded(5)]).toEqual([['a'], []]);
+    expect([queue.saturated(4), queue.saturated(5)]).toEqual([['a'], []]);
   });
 
   it('leaves room for others, however many one client has', () => {

@@ -35,7 +35,7 @@ function openStarter(options: Partial<WorkflowStarterOptions> = {}): WorkflowSta
     retryDelays: [0, 300_000],
     workflows: 'every-event',
     busy: () => false,
-    hasPlace: () => true,
+    hasSlot: () => true,
     log: silentLog,
     ...options,
   });
@@ -119,7 +119,7 @@ describe('WorkflowStarter', () => {
     } as unknown as Client;
     const starter = openStarter({ temporal: () => connected });
     starter.start();
-    starter.ready({ ...events[0]!, attempts: 1 }, true);
+    starter.due({ ...events[0]!, attempts: 1 }, true);
     expect(await db.prisma.event.count({ where: { outbox: 'start' } })).toBe(4);
     connected = { client: recording, eager: false };
     starter.nudge();
@@ -172,8 +172,7 @@ describe('WorkflowStarter', () => {
       query: {
         value: async (text: string, values: unknown[]) => {
           if (values[0] !== 'start') return db.query(text, values);
-          if (looks.push(rest.mock.calls.length) === 1)
-            starter.ready({ eventId: '', clientId: '', attempts: 0 }, false);
+          if (looks.push(rest.mock.calls.length) === 1) starter.due({ eventId: '', clientId: '', attempts: 0 }, false);
           return [];
         },
       },
@@ -196,7 +195,7 @@ describe('WorkflowStarter', () => {
     const begun = performance.now();
     starter.start();
     await waitFor('a few', () => {
-      for (const event of events) starter.ready({ ...event, attempts: 0 }, false);
+      for (const event of events) starter.due({ ...event, attempts: 0 }, false);
       return started.length >= 4;
     });
     expect(started.length).toBeLessThanOrEqual(2 * (1 + (performance.now() - begun) / 250));
@@ -209,7 +208,7 @@ describe('WorkflowStarter', () => {
     const started: string[] = [];
     const begin = async (_: string, options: { workflowId: string; args: { clientId: string }[] }) => {
       started.push(options.workflowId);
-      if (arriving) starter.came(options.args[0]!.clientId);
+      if (arriving) starter.arrived(options.args[0]!.clientId);
     };
     let arriving = true;
     const client = { workflow: { start: begin } } as unknown as Client;
@@ -242,7 +241,7 @@ describe('WorkflowStarter', () => {
       data: { leaseUntil },
     });
     const { starter, started } = withoutTemporal();
-    for (const event of all) starter.ready({ ...event, attempts: 1 }, true);
+    for (const event of all) starter.due({ ...event, attempts: 1 }, true);
     starter.start();
     await Promise.all(all.map(done));
     // In the first round, with 31 of the others.
@@ -257,7 +256,7 @@ describe('WorkflowStarter', () => {
     await db.query(`update events set outbox = 'done' where client_id = $1::uuid`, [clientId]);
     const last = await attempted('pending', clientId);
     const starter = openStarter();
-    for (const event of [...elsewhere, last]) starter.ready({ ...event, attempts: 1 }, true);
+    for (const event of [...elsewhere, last]) starter.due({ ...event, attempts: 1 }, true);
     starter.start();
     await Promise.all([done(first), done(last)]);
   });
@@ -272,7 +271,7 @@ describe('WorkflowStarter', () => {
       clientId,
     ]);
     const starter = openStarter();
-    for (const event of events) starter.ready({ ...event, attempts: 1 }, true);
+    for (const event of events) starter.due({ ...event, attempts: 1 }, true);
     starter.start();
     await Promise.all(events.map(done));
   });
@@ -289,7 +288,7 @@ describe('WorkflowStarter', () => {
     await done(late);
     expect(started).toHaveLength(12);
     const { clientId } = flood[0]!;
-    for (let i = 0; i < 5; i++) starter.came(clientId);
+    for (let i = 0; i < 5; i++) starter.arrived(clientId);
     await waitFor('five more', () => started.length === 17);
   });
 });

@@ -3,7 +3,7 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/deliver.js';
 import { createRecoverActivities } from '../../activities/recover.js';
-import { FairQueue } from '../../src/express-lane/attempt-slots.js';
+import { AttemptSlots } from '../../src/express-lane/attempt-slots.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { disableEndpoint } from '../../src/webhooks/disable-endpoint.js';
@@ -11,7 +11,7 @@ import { updateEndpoint } from '../../src/webhooks/endpoints.js';
 import { Recorder } from '../../src/webhooks/recorder.js';
 import type { SendOutcome } from '../../src/webhooks/sender/send.js';
 import { readStarts } from '../../src/workflow-starts/read-starts.js';
-import { temporalSteering } from '../../src/workflow-starts/retry-and-recover.js';
+import { createDeliveryActions } from '../../src/workflow-starts/retry-and-recover.js';
 import { startDeliverEvent } from '../../src/workflow-starts/start-deliver-event.js';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { commitEvent } from '../support/committed-event.js';
@@ -52,8 +52,8 @@ beforeAll(async () => {
     disableAfter: 5 * DAY,
     metrics: createMetrics(),
     log: silentLog,
-    places: new FairQueue({ perEndpoint: 10, perClient: 60, total: 150 }),
-    onPlaceFree: () => undefined,
+    slots: new AttemptSlots({ perEndpoint: 10, perClient: 60, total: 150 }),
+    onSlotFree: () => undefined,
     onArrival: () => undefined,
     startOwner: async () => undefined,
   });
@@ -124,9 +124,9 @@ const untilEnded = (workflowId: string) =>
   });
 
 /** DELIVERY_RETRY_DELAYS as the steering process has it: another than what the workflows began with. */
-const steering = () => temporalSteering(() => env.client, [0, 1_000]);
+const deliveryActions = () => createDeliveryActions(() => env.client, [0, 1_000]);
 const retry = ({ clientId, deliveries }: CommittedEvent) =>
-  retryNow(db, steering(), clientId, deliveries[0]!.deliveryId);
+  retryNow(db, deliveryActions(), clientId, deliveries[0]!.deliveryId);
 
 /** The waits between the attempts are these; what is more is the time of the workflow's tasks, which nothing skips. */
 function expectWaits(event: CommittedEvent, waits: readonly number[]): void {
@@ -236,7 +236,7 @@ it('recover begins the ladder again, from its start, in a workflow of its own', 
   await env.sleep(A_LADDER);
   await untilEnded(event.eventId);
   const scope = { since: 0, until: Date.now() + HOUR };
-  expect(await recoverNow(db, steering(), event.clientId, endpointId, scope)).toBe(1);
+  expect(await recoverNow(db, deliveryActions(), event.clientId, endpointId, scope)).toBe(1);
   await untilAttempts(event, 9);
   await env.sleep(A_LADDER);
   await untilEnded(`recover-${deliveryId}-7`);

@@ -1,7 +1,7 @@
 import { Refusal } from '../../refusal.js';
 import type { Log } from '../../telemetry/log.js';
 import { PROBLEMS, refusalOf } from '../problem.js';
-import { problemAnswer, send, writeAnswer } from '../response.js';
+import { problemResponse, send, writeResponse } from '../response.js';
 import type { AppMiddleware } from '../state.js';
 
 /**
@@ -19,7 +19,7 @@ export function problems({ baseUrl, log }: { baseUrl: string; log: Log }): AppMi
         log[level]({ err: error, request_id: ctx.state.requestId }, refusal.code);
       }
       const where = { baseUrl, path: ctx.path, requestId: ctx.state.requestId };
-      send(ctx, writeAnswer(problemAnswer(refusal, where)));
+      send(ctx, writeResponse(problemResponse(refusal, where)));
     }
   };
 }

@@ -12,7 +12,7 @@ import {
 import type { PlannedRecover } from '../../webhooks/recovers.js';
 import { numberCursor } from '../cursor.js';
 import type { AppDependencies } from '../dependencies.js';
-import { answerPage, answerPageBy, pageOf, paging, pagingBy } from '../paging.js';
+import { answerPageBy, pageOf, paging, pagingBy, respondWithPage } from '../paging.js';
 import {
   attemptView,
   deliveryView,
@@ -32,7 +32,7 @@ const attempts = pageView('AttemptPage', attemptView);
 const attemptFilters = z.strictObject(pagingBy(numberCursor, { most: SHOWN_ATTEMPTS, usual: SHOWN_ATTEMPTS }));
 
 /** `/deliveries`, and the deliveries of one endpoint (contract, Events and deliveries). */
-export function deliveryRoutes({ config, steering }: AppDependencies) {
+export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
   const tag = 'Events and deliveries';
   return [
     route({
@@ -48,7 +48,7 @@ export function deliveryRoutes({ config, steering }: AppDependencies) {
         const { id: endpointId } = await getEndpoint(db, caller.clientId, params.webhookId);
         const of = { endpointId };
         const rows = await listDeliveries(db, caller.clientId, { of, status: query.status, ...pageOf(query) });
-        return answerPage(rows, query.limit, presentDelivery, { ...request, baseUrl: config.baseUrl });
+        return respondWithPage(rows, query.limit, presentDelivery, { ...request, baseUrl: config.baseUrl });
       },
     }),
     route({
@@ -92,9 +92,9 @@ export function deliveryRoutes({ config, steering }: AppDependencies) {
       answer: { status: 202, description: 'Under way; the delivery as it stands.', schema: deliveryView },
       refusals: ['endpoint_not_active', 'retry_limit_reached'],
       plan: ({ caller, params, db }, earlier: PlannedRetry | undefined) =>
-        steering.retry.plan(db, { clientId: caller.clientId, deliveryId: params.id }, earlier),
+        deliveryActions.retry.plan(db, { clientId: caller.clientId, deliveryId: params.id }, earlier),
       async carryOut(database, plan) {
-        await steering.retry.carryOut(database, plan);
+        await deliveryActions.retry.carryOut(database, plan);
         return { status: 202, body: presentDelivery(await getDelivery(database, plan.clientId, plan.deliveryId)) };
       },
     }),
@@ -112,10 +112,10 @@ export function deliveryRoutes({ config, steering }: AppDependencies) {
       refusals: ['endpoint_not_active', 'recover_in_progress', 'recover_limit_reached'],
       plan({ caller, params, body: { since, until = Date.now() }, db }, earlier: PlannedRecover | undefined) {
         const { clientId } = caller;
-        return steering.recover.plan(db, { clientId, endpointId: params.webhookId, since, until }, earlier);
+        return deliveryActions.recover.plan(db, { clientId, endpointId: params.webhookId, since, until }, earlier);
       },
       async carryOut(database, plan) {
-        return { status: 202, body: { count: await steering.recover.carryOut(database, plan) } };
+        return { status: 202, body: { count: await deliveryActions.recover.carryOut(database, plan) } };
       },
     }),
   ];

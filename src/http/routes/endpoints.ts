@@ -10,7 +10,7 @@ import {
 } from '../../webhooks/endpoints.js';
 import { createAddressGuard } from '../../webhooks/sender/address-guard.js';
 import type { AppDependencies } from '../dependencies.js';
-import { answerPage, pageOf, paging } from '../paging.js';
+import { pageOf, paging, respondWithPage } from '../paging.js';
 import { endpointView, presentEndpoint } from '../presenters/endpoint.js';
 import { pageView } from '../presenters/page.js';
 import { route } from '../route.js';
@@ -66,7 +66,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       answer: { status: 200, description: 'A page, newest first.', schema: endpoints },
       async handle({ caller, query, db, ...request }) {
         const rows = await listEndpoints(db, caller.clientId, pageOf(query));
-        return answerPage(rows, query.limit, presentEndpoint, { ...request, baseUrl: config.baseUrl });
+        return respondWithPage(rows, query.limit, presentEndpoint, { ...request, baseUrl: config.baseUrl });
       },
     }),
     route({

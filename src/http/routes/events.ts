@@ -4,12 +4,12 @@ import { EVENT_TYPES } from '../../webhooks/event-catalogue.js';
 import { listDeliveries } from '../../webhooks/read-deliveries.js';
 import { getEvent, listEvents } from '../../webhooks/read-events.js';
 import type { AppDependencies } from '../dependencies.js';
-import { answerPage, pageOf, paging } from '../paging.js';
+import { pageOf, paging, respondWithPage } from '../paging.js';
 import { presentDelivery } from '../presenters/delivery.js';
 import { eventView, presentEvent } from '../presenters/event.js';
 import { pageView } from '../presenters/page.js';
 import { route } from '../route.js';
-import { mistake } from '../schemas/text.js';
+import { validationError } from '../schemas/text.js';
 import { madeWithin } from '../schemas/time.js';
 import { deliveries, deliveryFilters } from './deliveries.js';
 
@@ -17,7 +17,11 @@ const events = pageView('EventPage', eventView);
 
 const filters = z.strictObject({
   type: z.enum(EVENT_TYPES).optional(),
-  transfer_id: z.string().refine(isId, mistake('invalid_id', 'must be a UUID')).optional().meta({ format: 'uuid' }),
+  transfer_id: z
+    .string()
+    .refine(isId, validationError('invalid_id', 'must be a UUID'))
+    .optional()
+    .meta({ format: 'uuid' }),
   ...madeWithin,
   ...paging,
 });
@@ -44,7 +48,7 @@ export function eventRoutes({ config }: AppDependencies) {
           createdBefore: created_before,
           ...pageOf(query),
         });
-        return answerPage(rows, query.limit, presentEvent, { ...request, baseUrl: config.baseUrl });
+        return respondWithPage(rows, query.limit, presentEvent, { ...request, baseUrl: config.baseUrl });
       },
     }),
     route({
@@ -72,7 +76,7 @@ export function eventRoutes({ config }: AppDependencies) {
         const { id: eventId } = await getEvent(db, caller.clientId, params.id);
         const of = { eventId };
         const rows = await listDeliveries(db, caller.clientId, { of, status: query.status, ...pageOf(query) });
-        return answerPage(rows, query.limit, presentDelivery, { ...request, baseUrl: config.baseUrl });
+        return respondWithPage(rows, query.limit, presentDelivery, { ...request, baseUrl: config.baseUrl });
       },
     }),
   ];

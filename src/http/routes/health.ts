@@ -1,7 +1,7 @@
 import Router from '@koa/router';
 import type { Readiness } from '../../process/readiness.js';
 import { Refusal } from '../../refusal.js';
-import { problemAnswer, send, writeAnswer } from '../response.js';
+import { problemResponse, send, writeResponse } from '../response.js';
 import type { State } from '../state.js';
 
 export interface HealthDependencies {
@@ -22,8 +22,8 @@ export function healthRouter({ baseUrl, readiness }: HealthDependencies): Router
       return;
     }
     const where = { baseUrl, path: ctx.path, requestId: ctx.state.requestId };
-    const { body, ...answer } = problemAnswer(new Refusal('unavailable', 'This process is not ready.'), where);
-    send(ctx, writeAnswer({ ...answer, body: { ...(body as object), checks } }));
+    const { body, ...answer } = problemResponse(new Refusal('unavailable', 'This process is not ready.'), where);
+    send(ctx, writeResponse({ ...answer, body: { ...(body as object), checks } }));
   });
   return router;
 }

@@ -4,7 +4,7 @@ import { createTransfer } from '../../transfers/create-transfer.js';
 import { getTransfer, listTransfers } from '../../transfers/read-transfers.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import type { AppDependencies } from '../dependencies.js';
-import { answerPage, pageOf, paging } from '../paging.js';
+import { pageOf, paging, respondWithPage } from '../paging.js';
 import { pageView } from '../presenters/page.js';
 import {
   presentTransfer,
@@ -64,7 +64,7 @@ export function transferRoutes({ config, handover }: AppDependencies) {
           createdBefore: created_before,
           ...pageOf(query),
         });
-        return answerPage(rows, query.limit, presentTransfer, { ...request, baseUrl: config.baseUrl });
+        return respondWithPage(rows, query.limit, presentTransfer, { ...request, baseUrl: config.baseUrl });
       },
     }),
     route({

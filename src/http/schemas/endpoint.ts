@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { components } from '../openapi/components.js';
-import { mistake, text } from './text.js';
+import { text, validationError } from './text.js';
 
 const url = z.string().meta({
   description:
@@ -17,10 +17,13 @@ const description = text({ max: 255 })
 /** The HMAC key: its bytes. Printable ASCII, not trimmed, and not blanks alone, which anybody would try first. */
 const secret = z
   .string()
-  .refine((value) => /^[\x20-\x7e]*$/.test(value), mistake('invalid_secret', 'must be printable ASCII (0x20 to 0x7E)'))
-  .refine((value) => value.length >= 16, mistake('too_short', 'must have at least 16 characters'))
-  .refine((value) => value.length <= 256, mistake('too_long', 'may have at most 256 characters'))
-  .refine((value) => !/^ {16,}$/.test(value), mistake('invalid_secret', 'must not consist of blanks alone'))
+  .refine(
+    (value) => /^[\x20-\x7e]*$/.test(value),
+    validationError('invalid_secret', 'must be printable ASCII (0x20 to 0x7E)'),
+  )
+  .refine((value) => value.length >= 16, validationError('too_short', 'must have at least 16 characters'))
+  .refine((value) => value.length <= 256, validationError('too_long', 'may have at most 256 characters'))
+  .refine((value) => !/^ {16,}$/.test(value), validationError('invalid_secret', 'must not consist of blanks alone'))
   .meta({
     description: 'Signs the deliveries. It is never returned and never changes.',
     pattern: '^(?! *$)[ -~]{16,256}$',
@@ -44,7 +47,10 @@ export const endpointUpdate = z
     enabled: z.boolean().optional().meta({ description: 'Left out: stays as it is.' }),
     secret: z
       .unknown()
-      .refine((value) => value === undefined, mistake('secret_immutable', 'never changes: register a new endpoint'))
+      .refine(
+        (value) => value === undefined,
+        validationError('secret_immutable', 'never changes: register a new endpoint'),
+      )
       .optional()
       .meta({ not: {}, description: 'Refused: register a new endpoint with another secret and switch over.' }),
     webhookId: ignored,

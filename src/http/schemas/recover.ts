@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { components } from '../openapi/components.js';
-import { mistake } from './text.js';
+import { validationError } from './text.js';
 import { when } from './time.js';
 
 export const recoverRequest = z
@@ -10,7 +10,7 @@ export const recoverRequest = z
   })
   .refine(({ since, until }) => until === undefined || since < until, {
     path: ['until'],
-    ...mistake('invalid_range', 'must be later than since'),
+    ...validationError('invalid_range', 'must be later than since'),
   })
   .register(components, { id: 'RecoverRequest' });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** A custom issue with a stable code for the answer's `errors`. */
-export function mistake(code: string, message: string) {
+export function validationError(code: string, message: string) {
   return { error: message, params: { code } };
 }
 
@@ -12,12 +12,15 @@ export function mistake(code: string, message: string) {
 export function text({ min = 0, max }: { min?: number; max: number }) {
   return z
     .string()
-    .refine((value) => !/[\0\p{Cs}]/u.test(value), mistake('invalid_text', 'may hold no U+0000 and no lone surrogate'))
+    .refine(
+      (value) => !/[\0\p{Cs}]/u.test(value),
+      validationError('invalid_text', 'may hold no U+0000 and no lone surrogate'),
+    )
     .refine(
       (value) => value.length >= min,
-      mistake('too_short', `must have at least ${min} character${min === 1 ? '' : 's'}`),
+      validationError('too_short', `must have at least ${min} character${min === 1 ? '' : 's'}`),
     )
-    .refine((value) => hasAtMost(value, max), mistake('too_long', `may have at most ${max} characters`))
+    .refine((value) => hasAtMost(value, max), validationError('too_long', `may have at most ${max} characters`))
     .meta({ ...(min > 0 && { minLength: min }), maxLength: max });
 }
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { EXAMPLE_ID } from '../../ids.js';
-import { mistake } from './text.js';
+import { validationError } from './text.js';
 
 /** `abort`: nothing is asked of a time that is none, such as whether it is later than another. */
 const WHEN = {
-  ...mistake('invalid_time', 'must be an ISO 8601 time with a zone, such as 2026-11-21T10:00:00Z'),
+  ...validationError('invalid_time', 'must be an ISO 8601 time with a zone, such as 2026-11-21T10:00:00Z'),
   abort: true,
 };
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CURRENCIES } from '../../transfers/currencies.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import { components } from '../openapi/components.js';
-import { mistake, text } from './text.js';
+import { text, validationError } from './text.js';
 
 /** A number with no fraction by value: `1e3` and `1000.0` are 1000 (JSON has one kind of number, RFC 8259 §6). At most 2^53−1, which `int` sees to. */
 const value = z
@@ -12,7 +12,10 @@ const value = z
 
 const currency = z
   .string()
-  .refine((code) => CURRENCIES.has(code), mistake('invalid_currency', 'must be an active ISO 4217 code in upper case'))
+  .refine(
+    (code) => CURRENCIES.has(code),
+    validationError('invalid_currency', 'must be an active ISO 4217 code in upper case'),
+  )
   .meta({ description: 'ISO 4217', pattern: '^[A-Z]{3}$', examples: ['EUR'] });
 
 const MAX_PAIRS = 20;
@@ -33,11 +36,11 @@ const metadata = z
       .record(text({ max: 40 }), text({ max: 500 }))
       .refine(
         (pairs) => Object.keys(pairs).length <= MAX_PAIRS,
-        mistake('too_many', `may have at most ${MAX_PAIRS} pairs`),
+        validationError('too_many', `may have at most ${MAX_PAIRS} pairs`),
       )
       .refine(
         (pairs) => Buffer.byteLength(JSON.stringify(pairs)) <= MAX_METADATA_BYTES,
-        mistake('too_large', `may have at most ${MAX_METADATA_BYTES} bytes as compact JSON`),
+        validationError('too_large', `may have at most ${MAX_METADATA_BYTES} bytes as compact JSON`),
       ),
   )
   .default({})

@@ -3,7 +3,7 @@ import type { AttemptError } from '../../attempts.js';
 import { isOwnFault, reasonOfExchange } from './attempt-error.js';
 
 /** What a receiver answered, or why it did not. */
-export interface Answer {
+export interface ReceiverResponse {
   status: number | null;
   body: string | null;
   error: AttemptError | null;
@@ -31,7 +31,7 @@ export function exchange(
   request: Dispatcher.DispatchOptions,
   limits: ExchangeLimits,
   signal: AbortSignal | undefined,
-): Promise<Answer> {
+): Promise<ReceiverResponse> {
   return new Promise((resolve, reject) => {
     const handler = new Exchange(limits, signal, resolve, reject);
     if (!signal?.aborted) dispatcher.dispatch({ ...request, headersTimeout: 0, bodyTimeout: 0 }, handler);
@@ -50,7 +50,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   constructor(
     readonly limits: ExchangeLimits,
     readonly signal: AbortSignal | undefined,
-    readonly resolve: (answer: Answer) => void,
+    readonly resolve: (answer: ReceiverResponse) => void,
     readonly reject: (reason: unknown) => void,
   ) {
     this.#timer = setTimeout(() => this.#cut('timeout'), limits.answerMs);

@@ -5,13 +5,13 @@ import { ConnectFailure } from './attempt-error.js';
 import { createHostsFile } from './hosts-file.js';
 
 /** An address that a name server gave, and for how long it holds, in seconds. */
-export interface Answer {
+export interface ResolvedAddress {
   address: string;
   ttl: number;
 }
 
 /** Asks for the addresses of a name; rejects when the signal aborts. */
-export type LookUp = (name: string, signal: AbortSignal) => Promise<readonly Answer[]>;
+export type LookUp = (name: string, signal: AbortSignal) => Promise<readonly ResolvedAddress[]>;
 
 /** The addresses of a name, in the order to try them. @throws ConnectFailure `dns` */
 export type Resolve = (name: string) => Promise<readonly string[]>;

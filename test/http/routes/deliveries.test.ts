@@ -14,7 +14,7 @@ let history: History;
 let steered: unknown[];
 let refusal: Refusal | undefined;
 
-const steering = fakeSteering({
+const deliveryActions = fakeSteering({
   count: 7,
   refuse() {
     if (refusal) throw refusal;
@@ -23,7 +23,7 @@ const steering = fakeSteering({
 });
 
 beforeAll(async () => {
-  api = await startApi({ dependencies: { steering } });
+  api = await startApi({ dependencies: { deliveryActions } });
   client = await api.client();
   history = await deliverTo(api, client);
 });

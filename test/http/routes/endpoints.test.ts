@@ -188,11 +188,11 @@ describe('PUT /webhook-endpoints/{webhookId}', () => {
     ],
     ['enabled null', { url: 'https://example.com', enabled: null }, 'invalid_request', '/enabled', 'invalid_type'],
     ['a field that is not', { url: 'https://example.com', name: 'x' }, 'invalid_request', '/name', 'unknown_field'],
-  ])('refuses %s', async (_, json, code, pointer, mistake) => {
+  ])('refuses %s', async (_, json, code, pointer, validationError) => {
     const { webhookId } = await register();
     const { status, body, text } = await put(webhookId, json);
     expect([status, body.code]).toEqual([422, code]);
-    expect(body.errors).toEqual([{ pointer, code: mistake, detail: expect.any(String) }]);
+    expect(body.errors).toEqual([{ pointer, code: validationError, detail: expect.any(String) }]);
     expect(text).not.toContain(SECRET);
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createRecoverActivities } from '../../../activities/recover.js';
 import { newId } from '../../../src/ids.js';
-import { temporalSteering } from '../../../src/workflow-starts/retry-and-recover.js';
+import { createDeliveryActions } from '../../../src/workflow-starts/retry-and-recover.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { deliverTo } from '../../support/history.js';
 import { createTestNamespace, type TestTemporal } from '../../support/temporal.js';
@@ -16,9 +16,9 @@ let reachable = true;
 
 beforeAll(async () => {
   temporal = await createTestNamespace();
-  const steering = () => temporalSteering(() => (reachable ? temporal.client : undefined), [0, 300_000]);
-  api = await startApi({ dependencies: { steering: steering() } });
-  second = await startApi({ database: api.database, dependencies: { steering: steering() } });
+  const deliveryActions = () => createDeliveryActions(() => (reachable ? temporal.client : undefined), [0, 300_000]);
+  api = await startApi({ dependencies: { deliveryActions: deliveryActions() } });
+  second = await startApi({ database: api.database, dependencies: { deliveryActions: deliveryActions() } });
 }, 120_000);
 afterAll(async () => {
   await second.close();

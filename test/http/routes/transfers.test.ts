@@ -147,7 +147,7 @@ describe('POST /transfers', () => {
 
   it('names every mistake at once', async () => {
     const { body } = await client.call('POST', '/transfers', { json: { amount: {}, x: 1, y: 2 } });
-    expect(body.errors.map((mistake: { pointer: string }) => mistake.pointer).sort()).toEqual([
+    expect(body.errors.map((validationError: { pointer: string }) => validationError.pointer).sort()).toEqual([
       '/amount/currency',
       '/amount/value',
       '/destination',

@@ -1,6 +1,11 @@
 import { createSocket, type RemoteInfo } from 'node:dgram';
 import { ConnectFailure } from '../../../src/webhooks/sender/attempt-error.js';
-import { type Answer, askNameServers, createResolver, type LookUp } from '../../../src/webhooks/sender/resolver.js';
+import {
+  askNameServers,
+  createResolver,
+  type LookUp,
+  type ResolvedAddress,
+} from '../../../src/webhooks/sender/resolver.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const cleanUps: (() => unknown)[] = [];
@@ -16,12 +21,12 @@ function resolver(lookUp: LookUp) {
 
 /** Look-ups that are answered by hand. */
 function byHand() {
-  const asked: { name: string; answer: (answers: Answer[]) => void }[] = [];
+  const asked: { name: string; answer: (answers: ResolvedAddress[]) => void }[] = [];
   const lookUp: LookUp = (name) => new Promise((answer) => asked.push({ name, answer }));
   return { asked, lookUp };
 }
 
-const one = (address: string, ttl = 60): Answer[] => [{ address, ttl }];
+const one = (address: string, ttl = 60): ResolvedAddress[] => [{ address, ttl }];
 
 test('localhost and what is under it are this machine, without asking (RFC 6761)', async () => {
   const { asked, lookUp } = byHand();
@@ -42,7 +47,7 @@ test('an answer is kept for its time to live, in whatever spelling the name come
 
 test('an answer that holds for no time is not kept, nor is a failure', async () => {
   let asked = 0;
-  const answers: Answer[][] = [[], one('192.0.2.1', 0), one('192.0.2.2')];
+  const answers: ResolvedAddress[][] = [[], one('192.0.2.1', 0), one('192.0.2.2')];
   const resolve = resolver(async () => answers[asked++] ?? []).forClient();
   await expect(resolve('receiver.test')).rejects.toEqual(new ConnectFailure('dns'));
   expect(await resolve('receiver.test')).toEqual(['192.0.2.1']);
