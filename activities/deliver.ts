@@ -15,15 +15,14 @@ import {
 import { cancelPending, cancelReasonOf } from '../src/webhooks/disable-endpoint.js';
 import { type AttemptDependencies, makeAttempt } from '../src/webhooks/make-attempt.js';
 import { isEarlierOwner } from '../src/webhooks/recover.js';
+import type { InFlightLimit } from '../src/workflow-starts/in-flight-limit.js';
 import type { DeliverActivities, DeliverOutcome, DeliverRequest } from '../workflows/deliver-event.activities.js';
 
 export interface ActivityDependencies extends AttemptDependencies {
-  /** The places for attempts, shared with the express lane of the same process. */
+  /** The slots for attempts, shared with the express lane of the same process. */
   slots: Pick<AttemptSlots<unknown>, 'tryAcquire' | 'release'>;
-  /** Called when an attempt gave its place back. */
-  onSlotFree: () => void;
-  /** Called when an attempt of this client comes from Temporal for the first time. */
-  onArrival: (clientId: string) => void;
+  /** Shared with the workflow starter: an attempt that has arrived is in flight no more. */
+  inFlight: Pick<InFlightLimit, 'arrived'>;
   /** Starts the workflow that the delivery's row names, where it does not run. */
   startOwner: (deliveryId: string) => Promise<void>;
 }
@@ -44,7 +43,7 @@ export function createActivities(dependencies: ActivityDependencies): DeliverAct
     async deliver(request) {
       const { clientId, webhookId } = request;
       const { attempt } = activityInfo();
-      if (attempt === 1) dependencies.onArrival(clientId);
+      if (attempt === 1) dependencies.inFlight.arrived(clientId);
       if (!slots.tryAcquire(clientId, webhookId)) throw noSlot(attempt, pace.next(clientId, Date.now()));
       try {
         const claimed = await claimAttempt(database, request);
@@ -62,7 +61,6 @@ export function createActivities(dependencies: ActivityDependencies): DeliverAct
         };
       } finally {
         slots.release(clientId, webhookId);
-        dependencies.onSlotFree();
       }
     },
   };

@@ -1,3 +1,6 @@
+/** Jobs that wait in a burst, and hardly ever under a steady load. */
+const PILE = 20;
+
 export interface Limits {
   /** Jobs under way at once: for one endpoint, for one client, in all. Besides, no client has more than are still free. */
   perEndpoint: number;
@@ -35,6 +38,7 @@ export class AttemptSlots<Job> {
   readonly #ready: ClientLine<Job>[] = [];
   #active = 0;
   #waiting = 0;
+  #onRelease: () => void = () => {};
 
   constructor(private readonly limits: Limits) {}
 
@@ -44,6 +48,16 @@ export class AttemptSlots<Job> {
 
   get waiting(): number {
     return this.#waiting;
+  }
+
+  /** Whether first attempts pile up: work that can wait gives way. */
+  get busy(): boolean {
+    return this.#waiting > PILE;
+  }
+
+  /** The listener is called after each `release`. */
+  onRelease(listener: () => void): void {
+    this.#onRelease = listener;
   }
 
   waitingOf(clientId: string): number {
@@ -112,6 +126,7 @@ export class AttemptSlots<Job> {
     this.#enqueue(endpoint);
     this.#enqueueClient(endpoint.client);
     this.#forgetIfIdle(endpoint);
+    this.#onRelease();
   }
 
   /**

@@ -19,8 +19,6 @@ const SLOW = 20;
 /** What waits for the whole lane longer goes back to the table, while its lease still holds, ms. */
 const GIVEN_BACK_AFTER = LEASE.seconds * 1_000 - LEASE.leastLeft;
 const TICK = 500;
-/** First attempts that wait in a burst, and hardly ever under a steady load. */
-const PILE = 20;
 /** What has waited longer asks first whether its endpoint is still to be sent to; each endpoint once in that time, ms. */
 const STALE_AFTER = 1_000;
 /** Attempts made but not recorded yet: at more, the database is what is slow, and a crash would repeat them all. */
@@ -36,8 +34,6 @@ export interface LaneOptions {
   capacity: number;
   /** Told of events that are ready for their workflow: `urgent` ones have something left to do. */
   onDue: (event: DueEvent, urgent: boolean) => void;
-  /** Told when there is room again after events had to wait in the table. */
-  onCapacity: () => void;
   log: Log;
 }
 
@@ -49,12 +45,19 @@ export class ExpressLane implements Handover {
   #stopped = false;
   readonly #capacity: LaneCapacity;
   readonly #active: LRUCache<string, boolean>;
+  #onCapacity: () => void = () => {};
 
   constructor(private readonly options: LaneOptions) {
     this.#capacity = new LaneCapacity(options.slots, options.capacity);
     const fetchMethod = (endpointId: string) => isEndpointActive(options.db, endpointId);
     this.#active = new LRUCache({ max: 10_000, ttl: STALE_AFTER, fetchMethod });
     this.#timer = setInterval(() => this.#expire(), TICK);
+    options.slots.onRelease(() => this.pump());
+  }
+
+  /** The listener is called when the lane has capacity again after events had to wait in the table. */
+  onCapacity(listener: () => void): void {
+    this.#onCapacity = listener;
   }
 
   /** How many more first attempts it takes into memory. */
@@ -65,11 +68,6 @@ export class ExpressLane implements Handover {
   /** Clients for whom nothing is to be taken from the table now. */
   get saturated(): string[] {
     return this.#capacity.saturated;
-  }
-
-  /** Whether first attempts pile up: what can wait gives way. */
-  get busy(): boolean {
-    return this.options.slots.waiting > PILE;
   }
 
   committed(event: CommittedEvent): void {
@@ -90,14 +88,14 @@ export class ExpressLane implements Handover {
     return true;
   }
 
-  /** Starts what has a place; to be called too when a place was given back elsewhere. */
+  /** Starts the jobs that have a slot. */
   pump(): void {
     while (!this.#stopped && this.options.attempts.recorder.waiting < UNRECORDED) {
       const job = this.options.slots.next();
       if (!job) break;
       this.#background(this.#run(job));
     }
-    if (this.#capacity.hasRecovered) this.options.onCapacity();
+    if (this.#capacity.hasRecovered) this.#onCapacity();
   }
 
   /** Ends: nothing new begins, what runs is recorded, what waits goes back to the table. */
@@ -115,10 +113,7 @@ export class ExpressLane implements Handover {
     const { clientId, eventId, body, traceparent } = event.event;
     let sent = false;
     let last = false;
-    const releaseSlot = () => {
-      slots.release(clientId, delivery.endpointId);
-      this.pump();
-    };
+    const releaseSlot = () => slots.release(clientId, delivery.endpointId);
     try {
       if (performance.now() - event.claimedAt > GIVEN_BACK_AFTER) {
         await this.#returnToQueue([job]);

@@ -3,6 +3,7 @@ import { isUnreachable } from '../database/faults.js';
 import { failpoint } from '../failpoints.js';
 import type { DueEvent } from '../outbox/due-event.js';
 import { claimFirstAttempts, leaseEvents } from '../outbox/events.js';
+import { Periodic } from '../periodic.js';
 import type { Log } from '../telemetry/log.js';
 import type { Recorder } from '../webhooks/recorder.js';
 import type { ExpressLane } from './express-lane.js';
@@ -23,45 +24,34 @@ export interface SweepOptions {
  * run out since their worker died. Every second, and at once when told.
  */
 export class Sweep {
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
-  #again = false;
-  #stopped = false;
+  readonly #periodic: Periodic;
 
-  constructor(private readonly options: SweepOptions) {}
+  constructor(private readonly options: SweepOptions) {
+    this.#periodic = new Periodic({
+      interval: INTERVAL,
+      run: async () => {
+        while ((await this.#take()) && !this.#periodic.stopped);
+      },
+      onFault: (error) => {
+        const level = isUnreachable(error) ? 'warn' : 'error';
+        options.log[level]({ err: error }, 'sweep failed; tried again in a second');
+      },
+    });
+    options.lane.onCapacity(() => this.now());
+  }
 
   start(): void {
+    this.#periodic.start();
     this.now();
-    this.#timer = setInterval(() => this.now(), INTERVAL);
   }
 
-  /** Sweeps at once; while one runs, once more after it. */
+  /** Sweeps at once; while a sweep runs, once more after it. */
   now(): void {
-    if (this.#stopped) return;
-    this.#again = true;
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-    });
+    this.#periodic.request();
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearInterval(this.#timer);
-    await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    while (this.#again && !this.#stopped) {
-      this.#again = false;
-      try {
-        this.#again = (await this.#take()) || this.#again;
-      } catch (error) {
-        this.options.log[isUnreachable(error) ? 'warn' : 'error'](
-          { err: error },
-          'sweep failed; tried again in a second',
-        );
-      }
-    }
+  stop(): Promise<void> {
+    return this.#periodic.stop();
   }
 
   /** One batch. Whether there may be more that the lane has room for. */

@@ -22,6 +22,7 @@ import type { AttemptDependencies } from '../webhooks/make-attempt.js';
 import { Recorder } from '../webhooks/recorder.js';
 import { createAddressGuard } from '../webhooks/sender/address-guard.js';
 import { createSender } from '../webhooks/sender/send.js';
+import { IN_FLIGHT_BOUNDS, InFlightLimit } from '../workflow-starts/in-flight-limit.js';
 import { readOwnerStart } from '../workflow-starts/read-pending.js';
 import { Reconcile } from '../workflow-starts/reconcile.js';
 import { startPending } from '../workflow-starts/start-pending.js';
@@ -55,6 +56,7 @@ export function createDeliveryEngine(dependencies: {
   const sender = createSender({ guard: createAddressGuard(config.receivers) });
   const recorder = new Recorder(database, log);
   const slots = new AttemptSlots<LaneJob>(LIMITS);
+  const inFlight = new InFlightLimit({ ...IN_FLIGHT_BOUNDS, hasSlot: (clientId) => slots.hasSlotFor(clientId) });
   const attempts: AttemptDependencies = {
     database,
     masterKeys,
@@ -66,26 +68,13 @@ export function createDeliveryEngine(dependencies: {
   };
   measureInHand(metrics.registry, { slots, recorder });
   measureBacklog(metrics.registry, () => readBacklog(database), config.retention);
-  const onDue = (event: DueEvent, urgent: boolean) => starter.due(event, urgent);
-  const lane = new ExpressLane({
-    db: database,
-    slots,
-    attempts,
-    retryDelays,
-    workflows,
-    capacity: CAPACITY,
-    onDue,
-    onCapacity: () => sweep.now(),
-    log,
-  });
   const temporal = new TemporalWorker({
     temporal: config.temporal,
     activities: {
       ...createActivities({
         ...attempts,
         slots,
-        onSlotFree: () => lane.pump(),
-        onArrival: (clientId) => starter.arrived(clientId),
+        inFlight,
         startOwner: async (deliveryId) => {
           const start = await readOwnerStart(database, retryDelays, deliveryId);
           const connected = temporal.client;
@@ -96,7 +85,6 @@ export function createDeliveryEngine(dependencies: {
       ...createRecoverActivities({ database, temporal: () => temporal.client, retryDelays }),
       ...createRemoveExpiredActivities({ database, retention: config.retention, log }),
     },
-    onConnected: () => starter.nudge(),
     measured: config.metrics !== undefined,
     log,
   });
@@ -107,8 +95,20 @@ export function createDeliveryEngine(dependencies: {
     temporal: client,
     retryDelays,
     workflows,
-    busy: () => lane.busy,
-    hasSlot: (clientId) => slots.hasSlotFor(clientId),
+    busy: () => slots.busy,
+    inFlight,
+    log,
+  });
+  temporal.onConnected(() => starter.nudge());
+  const onDue = (event: DueEvent, urgent: boolean) => starter.due(event, urgent);
+  const lane = new ExpressLane({
+    db: database,
+    slots,
+    attempts,
+    retryDelays,
+    workflows,
+    capacity: CAPACITY,
+    onDue,
     log,
   });
   const sweep = new Sweep({ db: database, lane, recorder, onDue, log });
@@ -117,7 +117,7 @@ export function createDeliveryEngine(dependencies: {
     databaseUrl: config.databaseUrl,
     temporal: client,
     retryDelays,
-    busy: () => lane.busy,
+    busy: () => slots.busy,
     log,
   });
   let listener: { stop(): Promise<void> } | undefined;

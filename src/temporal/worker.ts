@@ -20,8 +20,6 @@ const GRACE = '20s';
 export interface TemporalWorkerOptions {
   temporal: Config['temporal'];
   activities: object;
-  /** Told when a connection stands: work may have waited for it. */
-  onConnected: () => void;
   /** Whether the SDK counts, for `readSdkMetrics`. */
   measured: boolean;
   log: Log;
@@ -36,12 +34,18 @@ export class TemporalWorker {
   #worker: Worker | undefined;
   #loop: Promise<void> | undefined;
   readonly #stop = new AbortController();
+  #onConnected: () => void = () => {};
 
   constructor(private readonly options: TemporalWorkerOptions) {}
 
   /** A client whose starts run their first task in this process; undefined while Temporal is away. */
   get client(): { client: Client; eager: boolean } | undefined {
     return this.#connected;
+  }
+
+  /** The listener is called when a connection stands: work may have waited for it. */
+  onConnected(listener: () => void): void {
+    this.#onConnected = listener;
   }
 
   start(): void {
@@ -103,7 +107,7 @@ export class TemporalWorker {
     this.#worker = worker;
     this.#connected = { client: new Client({ connection, namespace }), eager: true };
     this.options.log.info({ address: this.options.temporal.address, namespace }, 'connected to Temporal');
-    this.options.onConnected();
+    this.#onConnected();
     await worker.run();
   }
 }

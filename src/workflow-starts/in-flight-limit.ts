@@ -1,60 +1,68 @@
 export interface InFlightLimitOptions {
-  /** At so many attempts of a client in Temporal its next start waits. */
+  /** A client's next start waits while so many of its attempts are in flight. */
   size: number;
-  /** After so long one no longer counts, ms: another worker had it, or it came to nothing. */
-  forgotten: number;
-  /** Whether an attempt of this client would find a place. */
+  /** An attempt counts for no longer than this, ms: another worker had it, or it was never made. */
+  forgottenAfter: number;
+  /** Whether an attempt of this client would find a slot. */
   hasSlot: (clientId: string) => boolean;
-  /** How long its next start waits where it would not, ms. */
-  saturated: number;
+  /** A client without a slot gets one start in so long, ms. */
+  saturatedPause: number;
 }
 
 /**
- * How many attempts of one client wait in Temporal: those of workflows that were started, until an activity has come for
- * each. Only so many at once, and few where they would find no place, so that a mass failure waits here, where clients
- * have turns, and not in Temporal, where it would be ahead of everybody's next retry.
+ * How many attempts of one client are in flight in Temporal: those of workflows that were started, until an activity has
+ * arrived for each. The bound keeps a mass failure waiting here, where clients take turns, and not in Temporal, where it
+ * would stand ahead of every other client's next retry.
  */
 export class InFlightLimit {
-  /** When each was started, the oldest first. */
-  readonly #waiting = new Map<string, number[]>();
-
-  /** When a client without a place was let through. */
-  readonly #crowded = new Map<string, number>();
+  /** When each attempt in flight was started, the oldest first. */
+  readonly #inFlight = new Map<string, number[]>();
+  /** When a client without a slot last had a start. */
+  readonly #saturated = new Map<string, number>();
+  #listener: () => void = () => {};
 
   constructor(private readonly options: InFlightLimitOptions) {}
 
-  /** One that brings more than there is room for goes when none waits. */
-  admits(clientId: string, attempts: number, now: number): boolean {
-    const waiting = this.#waiting.get(clientId) ?? [];
-    while (waiting[0] !== undefined && now - waiting[0] > this.options.forgotten) waiting.shift();
-    if (waiting.length === 0) this.#waiting.delete(clientId);
-    const fits = waiting.length === 0 || waiting.length + attempts <= this.options.size;
-    return fits && !this.#isCrowded(clientId, now);
+  /** The listener is called when an arrival makes capacity for a client. */
+  onCapacity(listener: () => void): void {
+    this.#listener = listener;
   }
 
-  #isCrowded(clientId: string, now: number): boolean {
+  /**
+   * Whether Temporal may have so many more attempts of this client now; a yes counts them. An event with more attempts
+   * than the limit is admitted when none is in flight, and one without attempts always.
+   */
+  admit(clientId: string, attempts: number, now: number): boolean {
+    if (attempts === 0) return true;
+    const inFlight = this.#inFlight.get(clientId) ?? [];
+    while (inFlight[0] !== undefined && now - inFlight[0] > this.options.forgottenAfter) inFlight.shift();
+    if (inFlight.length === 0) this.#inFlight.delete(clientId);
+    const fits = inFlight.length === 0 || inFlight.length + attempts <= this.options.size;
+    if (!fits || this.#isSaturated(clientId, now)) return false;
+    for (let i = 0; i < attempts; i++) inFlight.push(now);
+    this.#inFlight.set(clientId, inFlight);
+    return true;
+  }
+
+  #isSaturated(clientId: string, now: number): boolean {
     if (this.options.hasSlot(clientId)) {
-      this.#crowded.delete(clientId);
+      this.#saturated.delete(clientId);
       return false;
     }
-    if (now - (this.#crowded.get(clientId) ?? Number.NEGATIVE_INFINITY) < this.options.saturated) return true;
-    this.#crowded.set(clientId, now);
+    if (now - (this.#saturated.get(clientId) ?? Number.NEGATIVE_INFINITY) < this.options.saturatedPause) return true;
+    this.#saturated.set(clientId, now);
     return false;
   }
 
-  started(clientId: string, attempts: number, now: number): void {
-    if (attempts === 0) return;
-    const waiting = this.#waiting.get(clientId) ?? [];
-    for (let i = 0; i < attempts; i++) waiting.push(now);
-    this.#waiting.set(clientId, waiting);
-  }
-
-  /** One has come. Whether that makes room. */
-  arrived(clientId: string): boolean {
-    const waiting = this.#waiting.get(clientId);
-    if (!waiting) return false;
-    waiting.shift();
-    if (waiting.length === 0) this.#waiting.delete(clientId);
-    return waiting.length < this.options.size;
+  /** An activity of this client has arrived: its attempt is in flight no more. */
+  arrived(clientId: string): void {
+    const inFlight = this.#inFlight.get(clientId);
+    if (!inFlight) return;
+    inFlight.shift();
+    if (inFlight.length === 0) this.#inFlight.delete(clientId);
+    if (inFlight.length < this.options.size) this.#listener();
   }
 }
+
+/** Bounds of one worker process: the dev server makes some fifty attempts a second. */
+export const IN_FLIGHT_BOUNDS = { size: 10, forgottenAfter: 10_000, saturatedPause: 2_000 };

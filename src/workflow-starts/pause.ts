@@ -1,35 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The pauses of a loop, one at a time: news ends one that waits for it, the loop's end any. */
+/** The pauses of a loop, one at a time. */
 export class Pause {
   #ended = false;
-  #now: { timer: AbortController; waitsForNews: boolean } | undefined;
+  #current: { timer: AbortController; wakes: boolean } | undefined;
 
-  /** Waits so long, ms, or until `wake`. One that comes while nobody waits is not kept: its cause is there to be seen. */
-  untilNews(milliseconds: number): Promise<void> {
+  /** Lasts so long, ms, or until `wake`. A `wake` that comes while nothing pauses is not kept: the loop sees its cause. */
+  untilWoken(milliseconds: number): Promise<void> {
     return this.#wait(milliseconds, true);
   }
 
-  /** Waits so long, ms, whatever comes. */
+  /** Lasts so long, ms, through every `wake`. */
   full(milliseconds: number): Promise<void> {
     return this.#wait(milliseconds, false);
   }
 
   wake(): void {
-    if (this.#now?.waitsForNews) this.#now.timer.abort();
+    if (this.#current?.wakes) this.#current.timer.abort();
   }
 
-  /** Ends the pause under way, and there is none after. */
+  /** Ends the current pause, and every later one before it begins. */
   end(): void {
     this.#ended = true;
-    this.#now?.timer.abort();
+    this.#current?.timer.abort();
   }
 
-  async #wait(milliseconds: number, waitsForNews: boolean): Promise<void> {
+  async #wait(milliseconds: number, wakes: boolean): Promise<void> {
     if (this.#ended) return;
     const timer = new AbortController();
-    this.#now = { timer, waitsForNews };
+    this.#current = { timer, wakes };
     await sleep(milliseconds, undefined, { signal: timer.signal }).catch(() => undefined);
-    this.#now = undefined;
+    this.#current = undefined;
   }
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { tryAdvisoryLock } from '../database/advisory-lock.js';
 import type { Handle } from '../database/database.js';
 import { isUnreachable } from '../database/faults.js';
+import { Periodic } from '../periodic.js';
 import type { Secret } from '../secret.js';
 import type { Log } from '../telemetry/log.js';
 import { type PendingKey, readPending } from './read-pending.js';
@@ -40,26 +41,26 @@ export interface ReconcileOptions {
  * starts workflows; one worker at a time makes it. The claim makes a second workflow harmless.
  */
 export class Reconcile {
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<number> | undefined;
-  #stopped = false;
+  readonly #periodic: Periodic;
   /** Where a pass ended that found only running workflows: the next one goes on from there. */
   #after: PendingKey | null = null;
 
-  constructor(private readonly options: ReconcileOptions) {}
-
-  start(): void {
-    this.#timer = setInterval(() => {
-      this.#running ??= this.now().finally(() => {
-        this.#running = undefined;
-      });
-    }, INTERVAL);
+  constructor(private readonly options: ReconcileOptions) {
+    this.#periodic = new Periodic({
+      interval: INTERVAL,
+      run: async () => {
+        await this.now();
+      },
+      onFault: (error) => options.log.error({ err: error }, 'reconcile failed; tried again in a minute'),
+    });
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearInterval(this.#timer);
-    await this.#running;
+  start(): void {
+    this.#periodic.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#periodic.stop();
   }
 
   /** One pass; answers how many workflows it started. */
@@ -72,7 +73,7 @@ export class Reconcile {
       const lock = await tryAdvisoryLock(databaseUrl, 'reconcile');
       if (!lock) return 0;
       try {
-        while (lock.held && !this.#stopped && count.running < MOST_RUNNING && (await this.#startPage(count)));
+        while (lock.held && !this.#periodic.stopped && count.running < MOST_RUNNING && (await this.#startPage(count)));
       } finally {
         await lock.release();
       }
@@ -83,7 +84,7 @@ export class Reconcile {
       log.warn({ workflows: count.started }, 'overdue deliveries had no running workflow: started again');
     }
     // A pass that began in the middle has not seen what was before it.
-    if (from !== null && this.#after === null && count.running < MOST_RUNNING && !this.#stopped) {
+    if (from !== null && this.#after === null && count.running < MOST_RUNNING && !this.#periodic.stopped) {
       return count.started + (await this.now());
     }
     return count.started;
@@ -124,7 +125,7 @@ export class Reconcile {
   }
 
   async #giveWay(): Promise<void> {
-    for (let waited = 0; this.options.busy() && waited < BUSY.longest && !this.#stopped; waited += BUSY.tick) {
+    for (let waited = 0; this.options.busy() && waited < BUSY.longest && !this.#periodic.stopped; waited += BUSY.tick) {
       await sleep(BUSY.tick);
     }
   }

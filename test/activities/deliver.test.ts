@@ -39,8 +39,7 @@ function activities(sender: Sender, options: Options = {}) {
     metrics: createMetrics(),
     log: options.log ?? silentLog,
     slots,
-    onSlotFree: () => undefined,
-    onArrival: () => undefined,
+    inFlight: { arrived: () => undefined },
     startOwner: options.startOwner ?? (async () => undefined),
   });
 }

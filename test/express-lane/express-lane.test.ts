@@ -39,7 +39,6 @@ function openLane(
     workflows: 'every-event',
     capacity: 1_000,
     onDue,
-    onCapacity: () => undefined,
     log: silentLog,
     ...options,
   });

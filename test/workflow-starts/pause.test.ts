@@ -3,30 +3,30 @@ import { Pause } from '../../src/workflow-starts/pause.js';
 const HOUR = 3_600_000;
 
 describe('Pause', () => {
-  it('ends with the news it waits for, though there is time left', async () => {
+  it('ends when it is woken, before its time has passed', async () => {
     const pause = new Pause();
-    const waiting = pause.untilNews(HOUR);
+    const waiting = pause.untilWoken(HOUR);
     pause.wake();
     await expect(waiting).resolves.toBeUndefined();
   });
 
-  it('keeps no news that came while nobody waited, and cuts no full pause', async () => {
+  it('keeps no wake-up that came while nothing paused, and a wake-up does not end a full pause', async () => {
     const pause = new Pause();
     pause.wake();
     const begun = performance.now();
-    await pause.untilNews(20);
+    await pause.untilWoken(20);
     const full = pause.full(20);
     pause.wake();
     await full;
     expect(performance.now() - begun).toBeGreaterThan(35);
   });
 
-  it('ends with the loop, and waits no more', async () => {
+  it('ends when the loop ends, and never pauses again', async () => {
     const pause = new Pause();
     const waiting = pause.full(HOUR);
     pause.end();
     await waiting;
     await pause.full(HOUR);
-    await expect(pause.untilNews(HOUR)).resolves.toBeUndefined();
+    await expect(pause.untilWoken(HOUR)).resolves.toBeUndefined();
   });
 });

@@ -2,6 +2,7 @@ import { jest } from '@jest/globals';
 import { type Client, ServiceError } from '@temporalio/client';
 import type { Handle } from '../../src/database/database.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
+import { IN_FLIGHT_BOUNDS, InFlightLimit } from '../../src/workflow-starts/in-flight-limit.js';
 import { Pause } from '../../src/workflow-starts/pause.js';
 import { WorkflowStarter, type WorkflowStarterOptions } from '../../src/workflow-starts/workflow-starter.js';
 import { DeliveryState, WebhookIds } from '../../workflows/search-attributes.js';
@@ -15,6 +16,8 @@ import { waitFor } from '../support/wait-for.js';
 let db: TestDatabase;
 let temporal: TestTemporal;
 const starters: WorkflowStarter[] = [];
+/** Of the starter that was opened last. */
+let inFlight: InFlightLimit;
 
 beforeAll(async () => {
   [db, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
@@ -29,13 +32,14 @@ afterAll(async () => {
 });
 
 function openStarter(options: Partial<WorkflowStarterOptions> = {}): WorkflowStarter {
+  inFlight = new InFlightLimit({ ...IN_FLIGHT_BOUNDS, hasSlot: () => true });
   const starter = new WorkflowStarter({
     db,
     temporal: () => ({ client: temporal.client, eager: false }),
     retryDelays: [0, 300_000],
     workflows: 'every-event',
     busy: () => false,
-    hasSlot: () => true,
+    inFlight,
     log: silentLog,
     ...options,
   });
@@ -129,7 +133,7 @@ describe('WorkflowStarter', () => {
     expect(new Set(started).size).toBe(4);
   });
 
-  it('gives an event back that could not be started, and tries again', async () => {
+  it('returns an event that could not be started to the queue, and tries again', async () => {
     const event = await attempted('pending');
     let calls = 0;
     const flaky = {
@@ -145,7 +149,7 @@ describe('WorkflowStarter', () => {
     expect(calls).toBe(2);
   });
 
-  it('holds up nobody for one that cannot be started, alone in its round or not', async () => {
+  it('holds up no event for one that cannot be started, alone in its batch or not', async () => {
     const whole = jest.spyOn(Pause.prototype, 'full');
     const poison = await attempted('pending');
     const others = [await attempted('pending'), await attempted('pending')];
@@ -165,26 +169,27 @@ describe('WorkflowStarter', () => {
     whole.mockRestore();
   });
 
-  it('forgets nothing that becomes ready while it looks and finds nothing', async () => {
-    const rest = jest.spyOn(Pause.prototype, 'untilNews');
-    const looks: number[] = [];
+  it('forgets no event that becomes due while it reads the table and finds nothing', async () => {
+    // Without the interval, only the notification can lead to another look.
+    const interval = jest.spyOn(globalThis, 'setInterval').mockReturnValue(setTimeout(() => undefined, 0));
+    let looks = 0;
     const looking: Handle = Object.create(db, {
       query: {
         value: async (text: string, values: unknown[]) => {
           if (values[0] !== 'start') return db.query(text, values);
-          if (looks.push(rest.mock.calls.length) === 1) starter.due({ eventId: '', clientId: '', attempts: 0 }, false);
+          looks++;
+          if (looks === 1) starter.due({ eventId: '', clientId: '', attempts: 0 }, false);
           return [];
         },
       },
     });
     const starter = openStarter({ db: looking });
     starter.start();
-    await waitFor('another look', () => looks.length === 2);
-    expect(looks).toEqual([0, 0]);
-    rest.mockRestore();
+    interval.mockRestore();
+    await waitFor('another look', () => looks === 2);
   });
 
-  it('gives way to a busy lane, however much becomes ready meanwhile: two in a quarter of a second', async () => {
+  it('gives way to a busy lane, however many events become due meanwhile: two in a quarter of a second', async () => {
     const events: CommittedEvent[] = [];
     for (let i = 0; i < 30; i++) events.push(await attempted('succeeded'));
     const started: string[] = [];
@@ -203,12 +208,12 @@ describe('WorkflowStarter', () => {
     await Promise.all(events.map(done));
   });
 
-  /** A client that starts nothing, and a starter that is told of each start's activity as if it had come. */
+  /** A client that starts nothing, and a starter whose attempts arrive at once. */
   function withoutTemporal() {
     const started: string[] = [];
     const begin = async (_: string, options: { workflowId: string; args: { clientId: string }[] }) => {
       started.push(options.workflowId);
-      if (arriving) starter.arrived(options.args[0]!.clientId);
+      if (arriving) inFlight.arrived(options.args[0]!.clientId);
     };
     let arriving = true;
     const client = { workflow: { start: begin } } as unknown as Client;
@@ -244,11 +249,11 @@ describe('WorkflowStarter', () => {
     for (const event of all) starter.due({ ...event, attempts: 1 }, true);
     starter.start();
     await Promise.all(all.map(done));
-    // In the first round, with 31 of the others.
+    // In the first batch, with 31 of the others.
     expect(started.indexOf(quiet.eventId)).toBeLessThan(32);
   });
 
-  it('keeps no room in Temporal for what another worker has started', async () => {
+  it('counts no attempt in flight of a workflow that another worker has started', async () => {
     const clientId = await makeClient(db);
     const first = await attempted('pending');
     const elsewhere = [await commitEvent(db, { clientId })];
@@ -261,7 +266,7 @@ describe('WorkflowStarter', () => {
     await Promise.all([done(first), done(last)]);
   });
 
-  it('keeps no room in Temporal for what sleeps first, such as where the first retry is hours away', async () => {
+  it('counts no attempt in flight of a workflow that sleeps first, such as where the first retry is hours away', async () => {
     const clientId = await makeClient(db);
     // With the endpoint of all the others.
     await commitEvent(db, { clientId });
@@ -288,7 +293,7 @@ describe('WorkflowStarter', () => {
     await done(late);
     expect(started).toHaveLength(12);
     const { clientId } = flood[0]!;
-    for (let i = 0; i < 5; i++) starter.arrived(clientId);
+    for (let i = 0; i < 5; i++) inFlight.arrived(clientId);
     await waitFor('five more', () => started.length === 17);
   });
 });

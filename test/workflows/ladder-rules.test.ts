@@ -53,8 +53,7 @@ beforeAll(async () => {
     metrics: createMetrics(),
     log: silentLog,
     slots: new AttemptSlots({ perEndpoint: 10, perClient: 60, total: 150 }),
-    onSlotFree: () => undefined,
-    onArrival: () => undefined,
+    inFlight: { arrived: () => undefined },
     startOwner: async () => undefined,
   });
   worker = await Worker.create({

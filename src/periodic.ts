@@ -1,0 +1,58 @@
+export interface PeriodicOptions {
+  /** ms between two runs. */
+  interval: number;
+  run: () => Promise<void>;
+  /** Called at each interval; a plain request by default. */
+  onInterval?: () => void;
+  /** Takes what `run` throws; the next run waits for it. */
+  onFault: (error: unknown) => Promise<void> | void;
+}
+
+/**
+ * Work that repeats in one process: at an interval, and at once on request. Two runs never overlap; a request that comes
+ * during a run leads to one more run after it, so that no request is lost.
+ */
+export class Periodic {
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #requested = false;
+  #stopped = false;
+
+  constructor(private readonly options: PeriodicOptions) {}
+
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** The first run comes after one interval, or on request. */
+  start(): void {
+    const { interval, onInterval = () => this.request() } = this.options;
+    this.#timer = setInterval(onInterval, interval);
+  }
+
+  request(): void {
+    if (this.#stopped) return;
+    this.#requested = true;
+    this.#running ??= this.#runWhileRequested().finally(() => {
+      this.#running = undefined;
+    });
+  }
+
+  /** Starts nothing more, and waits for the run that is under way. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    await this.#running;
+  }
+
+  async #runWhileRequested(): Promise<void> {
+    while (this.#requested && !this.#stopped) {
+      this.#requested = false;
+      try {
+        await this.options.run();
+      } catch (error) {
+        await this.options.onFault(error);
+      }
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import type { Handle } from '../database/database.js';
+import type { DueEvent } from '../outbox/due-event.js';
+import { releaseEvents, renewLeases } from '../outbox/events.js';
+import { readStarts } from './read-starts.js';
+import type { StartBatch } from './start-batch.js';
+import { StartQueue } from './start-queue.js';
+
+/** Starts in one batch. A small batch, so that the event that arrives next waits for less. */
+const BATCH = 32;
+/** Events kept in memory. Those beyond it wait in the table. */
+const CAPACITY = 2_000;
+/** An event that finds no capacity in memory comes again from the table after so long, s. */
+const POSTPONED = 5;
+
+export interface DueInMemoryOptions {
+  db: Handle;
+  retryDelays: readonly number[];
+  /** Whether Temporal may have the event now; a yes counts against the limit. */
+  admit: (event: DueEvent) => boolean;
+}
+
+/**
+ * The first source of the starter: due events that are leased to this process and kept in memory, in turn across clients.
+ * Events with something left to do come here, and those of the table that the in-flight limit holds back.
+ */
+export class DueInMemory {
+  readonly #queue = new StartQueue(CAPACITY);
+  /** Leased to this process, with no capacity in memory: they go back to the table before the next batch. */
+  #overflow: string[] = [];
+
+  constructor(private readonly options: DueInMemoryOptions) {}
+
+  /** Keeps an event until Temporal may have it. */
+  keep(event: DueEvent): void {
+    if (!this.#queue.push(event)) this.#overflow.push(event.eventId);
+  }
+
+  /** Clients of whom so many events wait here. */
+  saturated(many: number): string[] {
+    return this.#queue.saturated(many);
+  }
+
+  /** The next batch; undefined where no event waits that Temporal may have now. */
+  async take(): Promise<StartBatch | undefined> {
+    const { db, retryDelays, admit } = this.options;
+    if (this.#overflow.length > 0) await releaseEvents(db, this.#overflow.splice(0), POSTPONED);
+    const admitted = this.#queue.take(BATCH, admit);
+    if (admitted.length === 0) return undefined;
+    const leased = await renewLeases(db, idsOf(admitted));
+    return { admitted, starts: await readStarts(db, leased, retryDelays) };
+  }
+
+  /** Returns every event to the table, so that another worker starts its workflow before the lease runs out. */
+  async release(): Promise<void> {
+    const kept = [...idsOf(this.#queue.take(this.#queue.size, () => true)), ...this.#overflow.splice(0)];
+    if (kept.length > 0) await releaseEvents(this.options.db, kept);
+  }
+}
+
+const idsOf = (events: readonly DueEvent[]): string[] => events.map(({ eventId }) => eventId);

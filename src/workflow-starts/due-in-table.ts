@@ -1,0 +1,67 @@
+import type { Handle } from '../database/database.js';
+import type { DueEvent } from '../outbox/due-event.js';
+import { leaseEvents } from '../outbox/events.js';
+import { BatchSize, MAX_BATCH } from './batch-size.js';
+import { readStarts } from './read-starts.js';
+import type { StartBatch } from './start-batch.js';
+import { attemptsDue } from './start-workflows.js';
+
+export interface DueInTableOptions {
+  db: Handle;
+  retryDelays: readonly number[];
+  /** Whether first attempts pile up, which go first. */
+  busy: () => boolean;
+  /** Whether Temporal may have the event now; a yes counts against the limit. */
+  admit: (event: DueEvent) => boolean;
+  /** Takes an event that is leased to this process now and that Temporal may not have yet. */
+  keep: (event: DueEvent) => void;
+  /** Clients whose events stay in the table. */
+  saturated: (many: number) => readonly string[];
+}
+
+/**
+ * The second source of the starter: due events in the table that no process has leased, oldest first of each client. It
+ * remembers whether the table may have more, so that an empty table is not asked again and again.
+ */
+export class DueInTable {
+  readonly #size = new BatchSize();
+  #mayHaveMore = true;
+
+  constructor(private readonly options: DueInTableOptions) {}
+
+  get mayHaveMore(): boolean {
+    return this.#mayHaveMore;
+  }
+
+  /** The table has a new due event, or one that was returned to it. */
+  expectMore(): void {
+    this.#mayHaveMore = true;
+  }
+
+  /** How long the next batch gives way to first attempts, ms. */
+  get wait(): number {
+    return this.#size.wait(this.options.busy(), performance.now());
+  }
+
+  /** The next batch; one without starts where all events must wait; undefined where there is nothing to do. */
+  async take(): Promise<StartBatch | undefined> {
+    const { db, retryDelays, busy, admit, keep, saturated } = this.options;
+    // Before the table is read: an event that becomes due meanwhile sets it again.
+    this.#mayHaveMore = false;
+    const size = this.#size.next(busy(), performance.now());
+    const leased = await leaseEvents(db, 'start', size, [...saturated(MAX_BATCH)]);
+    const admitted: DueEvent[] = [];
+    const starts = (await readStarts(db, leased, retryDelays)).filter((start) => {
+      const event = { ...start.event, attempts: attemptsDue(start) };
+      if (admit(event)) return admitted.push(event);
+      keep(event);
+      return false;
+    });
+    if (leased.length === 0) this.#size.rested();
+    // Where all of a batch must wait, only a larger one can find others.
+    const foundAll = starts.length === 0 && (leased.length === 0 || size === MAX_BATCH);
+    if (foundAll) return undefined;
+    this.#mayHaveMore = true;
+    return { admitted, starts };
+  }
+}
