@@ -117,7 +117,7 @@ export class Reconcile {
   /** By the rows, since any worker may make the attempts. */
   async #untilAttempted(starts: readonly WorkflowStart[]): Promise<void> {
     const ids = starts.flatMap(({ input }) => input.deliveries.map(({ deliveryId }) => deliveryId));
-    for (let waited = 0; waited < WAITING.longest && !this.#stopped; waited += WAITING.tick) {
+    for (let waited = 0; waited < WAITING.longest && !this.#periodic.stopped; waited += WAITING.tick) {
       const [row] = await this.options.db.query<{ count: number }>(NOT_ATTEMPTED, [ids, OVERDUE_MINUTES]);
       if (!row || row.count <= WAITING.left) return;
       await sleep(WAITING.tick);
