@@ -51,7 +51,7 @@ const networks = z.string().transform((text, context) => {
     if (!isNetwork(cidr)) {
       context.addIssue({
         code: 'custom',
-        message: `${cidr} is no network; give CIDRs such as 10.0.0.0/8,2001:db8::/32`,
+        message: `${cidr} is not a network; give CIDRs such as 10.0.0.0/8,2001:db8::/32`,
       });
       return z.NEVER;
     }

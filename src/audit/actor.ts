@@ -1,9 +1,9 @@
 import { hostname, userInfo } from 'node:os';
 
-/** Who acts as the operator: a person at a command line, or a system with the scope `operator`. */
+/** The operator that acts: a person at a command line, or a client with the scope `operator`. */
 export type Actor = `cli:${string}` | `client:${string}`;
 
-/** The person at this command line; who called it, where that was by `sudo`. */
+/** The person at this command line; under `sudo`, the user who ran `sudo`. */
 export function personHere(env: NodeJS.ProcessEnv = process.env): Actor {
   return `cli:${env.SUDO_USER || userName()}@${hostname()}`;
 }
@@ -12,7 +12,7 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    // A container's user may have a number alone.
+    // A user in a container may have a number but no name.
     return String(process.getuid?.() ?? 'unknown');
   }
 }

@@ -5,7 +5,7 @@ import { type IdRange, idsWithin } from '../ids.js';
 export interface EntryFilters extends IdRange {
   target?: string | undefined;
   actor?: string | undefined;
-  /** How the action begins: `clients` or `clients.revoke`. */
+  /** A prefix of the action, such as `clients` or `clients.revoke`. */
   action?: string | undefined;
   take: number;
 }

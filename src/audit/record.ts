@@ -3,7 +3,7 @@ import type { Prisma } from '../database/generated/client.js';
 import { newId, timeOf } from '../ids.js';
 import type { Actor } from './actor.js';
 
-/** What an operator can do, and the audit keeps: resource and verb. */
+/** The actions of an operator that the audit records, each as resource and verb. */
 export type Action =
   | 'clients.create'
   | 'clients.rotate-secret'
@@ -12,7 +12,7 @@ export type Action =
   | 'clients.allow'
   | 'endpoints.disable'
   | 'endpoints.enable'
-  // Written by the statement of src/transfers/change-status.ts itself.
+  // The statement of src/transfers/change-status.ts writes this entry itself.
   | 'transfers.set-status'
   | 'deliveries.retry'
   | 'deliveries.reconcile'
@@ -23,13 +23,16 @@ export type Action =
 export interface AuditRecord {
   actor: Actor;
   action: Action;
-  /** The id of what it was done to; null: everything. */
+  /** The id of the changed resource; null: all resources. */
   target: string | null;
-  /** What is needed to understand it; never a secret, nor the hash of one. */
+  /** The facts that explain the action. They never contain a secret or its hash. */
   details?: Prisma.InputJsonObject;
 }
 
-/** Writes one entry. `tx` is the transaction of the deed, so that there are both or neither. @returns the entry's id */
+/**
+ * Writes one entry. `tx` is the transaction of the action, so that both commit or neither does.
+ * @returns the entry's id
+ */
 export async function recordAudit(tx: Handle, { actor, action, target, details = {} }: AuditRecord): Promise<string> {
   const id = newId();
   await tx.prisma.auditEntry.create({ data: { id, at: new Date(timeOf(id)), actor, action, target, details } });

@@ -3,13 +3,13 @@ import { Refusal } from '../refusal.js';
 import type { Secret } from '../secret.js';
 import type { Caller } from './caller.js';
 
-/** A client that has shown a secret of its own. */
+/** A client that has authenticated with one of its secrets. */
 export interface VerifiedClient {
   clientId: string;
   secretId: string;
-  /** Every scope that it may be granted. */
+  /** Every scope that the client may be granted. */
   scopes: readonly string[];
-  /** When that secret ends, ms since 1970: no token of it outlives it. Null: never. */
+  /** When that secret expires, ms since 1970; null: never. A token expires no later than its secret. */
   secretExpiresAt: number | null;
 }
 
@@ -21,35 +21,42 @@ export interface IssuedToken {
   scope: string;
 }
 
-/** The right secret, or a token of it, from an address outside of the client's networks. */
+/** The secret or the token is valid, but the request comes from an address outside of the client's networks. */
 export class OutsideOfNetworks extends Refusal {
   constructor(readonly secretId: string) {
     super('network_not_allowed', "The request comes from outside of the client's networks.");
   }
 }
 
-/** Who may do what: tokens and the standing of clients, as one environment knows them. */
+/** Decides which client may do what: issues and verifies the access tokens of one environment. */
 export interface Authority {
   /** `iss` of the tokens (AUTH_URL). */
   readonly issuer: string;
   /** `aud` of the tokens (BASE_URL). */
   readonly audience: string;
-  /** Makes the first signing key where there is none, and opens the keys: call it at start. @throws EnvelopeError where MASTER_KEY is another */
+  /**
+   * Makes the first signing key if there is none, and decrypts the keys. Call it at start.
+   * @throws EnvelopeError if the keys are sealed with another MASTER_KEY
+   */
   prepare(): Promise<void>;
   /**
-   * Undefined where client or secret is unknown, malformed, revoked or expired: one answer, and one amount of work.
+   * Undefined if the client or the secret is unknown, malformed, revoked or expired. All these cases take the same
+   * work, so that the response time reveals nothing.
    * @throws OutsideOfNetworks; Refusal unavailable
    */
   verifyClient(clientId: string, secret: Secret, address: string): Promise<VerifiedClient | undefined>;
-  /** An RFC 9068 access token. `scopes` must be among the client's; all of them where left out. @throws Refusal unavailable */
+  /**
+   * Issues an RFC 9068 access token. `scopes` must be among the client's scopes and defaults to all of them.
+   * @throws Refusal unavailable
+   */
   issue(client: VerifiedClient, scopes?: readonly string[]): Promise<IssuedToken>;
   /**
-   * Who a bearer token speaks for, judged on what its client may do now (at most 5 s old).
+   * The caller that a bearer token identifies. The client's scopes and networks are at most 5 s old.
    * @throws OutsideOfNetworks; Refusal invalid_token | unavailable
    */
   authenticate(bearer: string, address: string): Promise<Caller>;
-  /** The public keys that tokens may be verified with (RFC 7517). */
+  /** The public keys that verify the tokens (RFC 7517). */
   jwks(): Promise<{ keys: JWK[] }>;
-  /** Nothing is held open so far; whoever opened it closes it all the same. */
+  /** Must be called at the end, although the current implementation holds nothing open. */
   close(): Promise<void>;
 }

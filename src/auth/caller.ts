@@ -1,9 +1,9 @@
-/** Scopes (contract, Scopes). A client has the first four by default; `operator` opens `/operator/…` only. */
+/** Scopes (contract, Scopes). A client has the first four by default. `operator` gives access to `/operator/…` only. */
 export const CLIENT_SCOPES = ['transfers:read', 'transfers:write', 'webhooks:read', 'webhooks:write'] as const;
 export const SCOPES = [...CLIENT_SCOPES, 'operator'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Who makes a request, as its access token says. */
+/** The client that makes a request, as its access token identifies it. */
 export interface Caller {
   clientId: string;
   secretId: string;

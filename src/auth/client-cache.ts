@@ -3,13 +3,16 @@ import { within } from '../time-limit.js';
 import type { ClientRecord } from './client-record.js';
 import type { Clock } from './clock.js';
 
-/** ms; with `LOOK_UP_LIMIT`, what is revoked is refused within 5 s (contract, Scopes). */
+/** ms; together with `LOOK_UP_LIMIT` it refuses a revoked client or secret within 5 s (contract, Scopes). */
 const MAX_AGE = 3_000;
-/** ms until a look-up that hangs has failed. */
+/** ms after which a look-up that hangs fails. */
 const LOOK_UP_LIMIT = 1_500;
 const MAX_CLIENTS = 10_000;
 
-/** The records of clients, at most 3 s old counted from when the look-up began; one look-up at a time for each client. */
+/**
+ * Caches the records of clients. A record is at most 3 s old, counted from the start of its look-up. Each client has at
+ * most one look-up under way.
+ */
 export class ClientCache {
   readonly #records: LRUCache<string, ClientRecord>;
 
@@ -29,12 +32,12 @@ export class ClientCache {
     });
   }
 
-  /** Rejects where the record cannot be read and the cached one is too old. */
+  /** Rejects if the record cannot be read and the cached record is too old. */
   get(clientId: string): Promise<ClientRecord | undefined> {
     return this.#records.fetch(clientId);
   }
 
-  /** As `get`, past the cache: for a token whose secret was made since. */
+  /** Like `get`, but bypasses the cache: for a token whose secret is newer than the cached record. */
   refresh(clientId: string): Promise<ClientRecord | undefined> {
     return this.#records.fetch(clientId, { forceRefresh: true });
   }

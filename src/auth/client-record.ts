@@ -1,13 +1,13 @@
 import type { Handle } from '../database/database.js';
 import { Networks } from '../networks.js';
 
-/** What decides whether a client, and a token of it, is let in. */
+/** The facts that decide whether a client and its tokens are accepted. */
 export interface ClientRecord {
   id: string;
   revoked: boolean;
   scopes: readonly string[];
   networks: Networks;
-  /** Newest first, ended ones too; one made since this was read is missing. */
+  /** Newest first, including expired and revoked secrets. A secret that is made after the read is missing. */
   secrets: readonly SecretRecord[];
 }
 
@@ -35,7 +35,7 @@ const STATEMENT = `
      ) order by s.created_at desc, s.id desc), '[]') from client_secrets s where s.client_id = c.id) as secrets
   from clients c where c.id = $1::uuid`;
 
-/** Reads a client in one statement, the same for one that is not there. `clientId` must be a UUID. */
+/** Reads a client in one statement, also if the client does not exist. `clientId` must be a UUID. */
 export async function readClientRecord(db: Handle, clientId: string): Promise<ClientRecord | undefined> {
   const [row] = await db.query<Row>(STATEMENT, [clientId]);
   return (
@@ -54,7 +54,7 @@ export async function readClientRecord(db: Handle, clientId: string): Promise<Cl
   );
 }
 
-/** Whether the secret, or a token that was got with it, still counts at `now` (ms since 1970). */
+/** Whether the secret, and each token issued for it, is valid at `now` (ms since 1970). */
 export function isAlive(secret: SecretRecord, now: number): boolean {
   return !secret.revoked && (secret.expiresAt === null || secret.expiresAt > now);
 }

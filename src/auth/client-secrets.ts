@@ -7,32 +7,33 @@ import { isId, newId } from '../ids.js';
 import { Refusal } from '../refusal.js';
 import { Secret } from '../secret.js';
 
-/** How many secrets of a client work at one time, so that one can be replaced with no outage. */
+/** Secrets of a client that are active at one time. With two, a client replaces a secret without an outage. */
 export const MAX_ACTIVE_SECRETS = 2;
 
 const SECRET_BYTES = 32;
 
-/** A secret as it is handed out, this once. */
+/** A secret at the only time at which it is readable. */
 export interface NewClientSecret {
   secretId: string;
   clientSecret: Secret;
 }
 
-/** 32 random bytes in base64url (43 characters), with the hash that is kept of it. */
+/** 32 random bytes in base64url (43 characters), with the hash that is stored. */
 export function makeClientSecret(): NewClientSecret & { hash: Buffer<ArrayBuffer> } {
   const clientSecret = new Secret(randomBytes(SECRET_BYTES).toString('base64url'));
   return { secretId: newId(), clientSecret, hash: hashClientSecret(clientSecret) };
 }
 
-/** SHA-256 of the text's UTF-8 bytes. No slow hash: 256 random bits are not guessed, however fast one may try. */
+/** SHA-256 of the text's UTF-8 bytes. A slow hash is not needed: 256 random bits cannot be guessed at any speed. */
 export function hashClientSecret(secret: Secret): Buffer<ArrayBuffer> {
   return Buffer.from(createHash('sha256').update(secret.reveal(), 'utf8').digest());
 }
 
 /**
- * Gives the client a further secret. The ones before stay, unless `expireOldIn` (ms) says when they end; of more than
- * two the oldest are revoked at once. Racing rotations wait for each other on the client's row.
- * @throws Refusal not_found; invalid_request where the client is revoked
+ * Gives the client a further secret. The existing secrets stay active, unless `expireOldIn` (ms) makes them expire. If
+ * there are more than two active secrets, the oldest are revoked at once. Concurrent rotations wait for each other on
+ * the client's row.
+ * @throws Refusal not_found; invalid_request if the client is revoked
  */
 export async function rotateSecret(
   db: Handle,
@@ -62,7 +63,7 @@ export async function rotateSecret(
 }
 
 /**
- * Ends a secret at once, and within 5 s every token that was got with it. Again: no change.
+ * Revokes a secret at once, and within 5 s every token issued for it. A second call changes nothing.
  * @throws Refusal not_found
  */
 export async function revokeSecret(db: Handle, actor: Actor, clientId: string, secretId: string): Promise<void> {
@@ -90,7 +91,7 @@ async function expireSecrets(db: Handle, clientId: string, milliseconds: number)
   );
 }
 
-/** Leaves room for one more among the active. @returns the ids of those that had to go */
+/** Revokes the oldest active secrets, so that one more may be added. @returns the ids of the revoked secrets */
 async function retireOldestSecrets(db: Handle, clientId: string): Promise<string[]> {
   const retired = await db.query<{ id: string }>(
     `update client_secrets set revoked_at = clock_timestamp()
@@ -104,7 +105,10 @@ async function retireOldestSecrets(db: Handle, clientId: string): Promise<string
   return retired.map(({ id }) => id);
 }
 
-/** `clock_timestamp()`, not the transaction's start: a transaction that waited for the row is the later one. */
+/**
+ * `created_at` is `clock_timestamp()`, not the transaction's start: of two racing transactions, the one that waited for
+ * the row adds the newer secret.
+ */
 async function addSecret(db: Handle, clientId: string): Promise<NewClientSecret> {
   const { secretId, clientSecret, hash } = makeClientSecret();
   await db.query(

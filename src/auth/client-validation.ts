@@ -13,7 +13,7 @@ export function errorsInScopes(scopes: readonly string[]): ValidationError[] {
     .map((scope) => ({
       pointer: '/scopes',
       code: 'unknown_scope',
-      detail: `${scope} is no scope; the scopes are ${SCOPES.join(', ')}.`,
+      detail: `${scope} is not a scope; the scopes are ${SCOPES.join(', ')}.`,
     }));
 }
 
@@ -23,11 +23,11 @@ export function errorsInNetworks(networks: readonly string[]): ValidationError[]
     .map((network) => ({
       pointer: '/networks',
       code: 'invalid_network',
-      detail: `${network} is no network; give a CIDR such as 203.0.113.0/24 or 2001:db8::/32.`,
+      detail: `${network} is not a network; give a CIDR such as 203.0.113.0/24 or 2001:db8::/32.`,
     }));
 }
 
-/** @throws Refusal invalid_request, where there are any */
+/** @throws Refusal invalid_request if there is at least one validation error */
 export function refuse(validationErrors: readonly ValidationError[]): void {
   if (validationErrors.length > 0) {
     throw new Refusal(

@@ -9,18 +9,18 @@ import { errorsInName, errorsInNetworks, errorsInScopes, refuse } from './client
 
 export { revokeSecret, rotateSecret } from './client-secrets.js';
 
-/** A client as the operator sees it. `id` is its client_id. Never holds a secret or its hash. */
+/** A client as the operator sees it, without secrets and their hashes. `id` is the `client_id`. */
 export interface Client {
   id: string;
   name: string;
   scopes: string[];
-  /** CIDRs it may call from; none: anywhere. */
+  /** CIDRs that the client may call from; empty: any address. */
   networks: string[];
   createdAt: Date;
   revokedAt: Date | null;
 }
 
-/** Oldest first; it works while it is neither revoked nor expired. */
+/** A secret is active while it is neither revoked nor expired. */
 export interface ClientSecretInfo {
   id: string;
   createdAt: Date;
@@ -29,9 +29,9 @@ export interface ClientSecretInfo {
 }
 
 export interface NewClient {
-  /** 1 to 255 characters, for people. */
+  /** A name for people, 1 to 255 characters. */
   name: string;
-  /** The four client scopes where left out. */
+  /** Default: the four client scopes. */
   scopes?: readonly string[] | undefined;
   networks?: readonly string[] | undefined;
 }
@@ -39,8 +39,8 @@ export interface NewClient {
 const columns = { id: true, name: true, scopes: true, networks: true, createdAt: true, revokedAt: true } as const;
 
 /**
- * Makes a client with its first secret, which is readable this once.
- * @throws Refusal invalid_request, with every mistake in name, scopes and networks
+ * Makes a client with its first secret. The secret is readable only in this result.
+ * @throws Refusal invalid_request, with every validation error in name, scopes and networks
  */
 export async function createClient(
   db: Handle,
@@ -69,12 +69,12 @@ export async function createClient(
   });
 }
 
-/** Every client, revoked ones too, oldest first. */
+/** Every client, including revoked clients, oldest first. */
 export function listClients(db: Handle): Promise<Client[]> {
   return db.prisma.client.findMany({ select: columns, orderBy: { id: 'asc' } });
 }
 
-/** @throws Refusal not_found */
+/** The client with its secrets, oldest secret first. @throws Refusal not_found */
 export async function showClient(db: Handle, clientId: string): Promise<Client & { secrets: ClientSecretInfo[] }> {
   if (!isId(clientId)) throw noClient();
   const client = await db.prisma.client.findUnique({
@@ -92,7 +92,7 @@ export async function showClient(db: Handle, clientId: string): Promise<Client &
 }
 
 /**
- * Ends a client for good, and within 5 s every token of it. Again: no change.
+ * Revokes a client permanently, and within 5 s every token of it. A second call changes nothing.
  * @throws Refusal not_found
  */
 export function revokeClient(db: Handle, actor: Actor, clientId: string): Promise<Client> {
@@ -105,7 +105,8 @@ export function revokeClient(db: Handle, actor: Actor, clientId: string): Promis
 }
 
 /**
- * Replaces the list of networks that the client may call from (none: anywhere); counts within 5 s for live tokens too.
+ * Replaces the list of networks that the client may call from (empty: any address). The list applies to live tokens
+ * within 5 s.
  * @throws Refusal not_found | invalid_request
  */
 export async function allowNetworks(
@@ -125,7 +126,11 @@ export async function allowNetworks(
   });
 }
 
-/** Changes of one client wait for each other, so that what the audit says was there before, was. @throws Refusal not_found */
+/**
+ * Locks the client's row. Concurrent changes of a client wait for each other, so that the audit entry has the true
+ * previous value.
+ * @throws Refusal not_found
+ */
 async function lockClient(tx: Handle, clientId: string): Promise<Client> {
   if (!isId(clientId)) throw noClient();
   await tx.query('select id from clients where id = $1::uuid for no key update', [clientId]);

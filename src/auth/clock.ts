@@ -1,8 +1,8 @@
-/** The two clocks of the auth code, so that a test can set them. */
+/** The two clocks of the auth code. A test sets them. */
 export interface Clock {
-  /** The wall clock, ms since 1970: what tokens carry. */
+  /** The wall clock, ms since 1970, for the times in tokens. */
   now(): number;
-  /** ms since any point, never set back: ages of what is cached. */
+  /** A monotonic clock, ms since any point, for the ages of cached records. */
   steady(): number;
 }
 

@@ -5,37 +5,42 @@ import type { Secret } from '../secret.js';
 import type { Clock } from './clock.js';
 import type { StoredKey } from './keys.js';
 
-/** ms after which the keys are read again before one is used. */
+/** ms after which the keys are read again before the next use. */
 const REREAD_AFTER = 4_000;
-/** ms after which a key verifies no more without having been read again: a revoked one is refused within 5 s. */
+/** ms after which keys that could not be read again stop verifying, so that a revoked key is refused within 5 s. */
 const TRUSTED_FOR = 5_000;
-/** ms from a key's making until it signs: longer than `REREAD_AFTER`, so that every process can verify with it by then. */
+/**
+ * ms between making a key and signing with it: longer than `REREAD_AFTER`, so that every process knows the key then.
+ */
 const SIGNS_AFTER = 8_000;
-/** ms that a retired key verifies beyond the lifetime of its last token; covers `SIGNS_AFTER`. */
+/** ms that a retired key keeps verifying after its last token has expired. Longer than `SIGNS_AFTER`. */
 const RETIREMENT_MARGIN = 60_000;
-/** ms between reads for the sake of a kid that nobody knows (a stranger can make those up), and after a failed one. */
-const PAUSE = 1_000;
+/**
+ * Least ms between two reads for an unknown kid, and after a failed read. An unknown kid may be forged, so it must not
+ * cause a read each time.
+ */
+const READ_INTERVAL = 1_000;
 
 interface RingKey {
   kid: string;
   publicJwk: JWK;
   publicKey: KeyObject;
   privateKeyEnvelope: string;
-  /** `Clock.steady()` when it was made. */
+  /** `Clock.steady()` at the time at which the key was made. */
   madeAt: number;
 }
 
 export interface KeyRingOptions {
   read: () => Promise<StoredKey[]>;
   masterKeys: MasterKeys;
-  /** Of a token, ms. */
+  /** Lifetime of a token, ms. */
   lifetime: number;
   clock: Clock;
-  /** Told that the keys could not be read again; those known stay in use for signing, and for 5 s for verifying. */
+  /** Called if the keys cannot be read again. The known keys go on signing, and go on verifying for 5 s. */
   onFault: (error: unknown) => void;
 }
 
-/** The signing keys as this process knows them, at most `REREAD_AFTER` old whenever one is used. */
+/** The signing keys that this process knows. They are at most `REREAD_AFTER` old at each use. */
 export class KeyRing {
   readonly #options: KeyRingOptions;
   readonly #privateKeys = new Map<string, KeyObject>();
@@ -48,7 +53,7 @@ export class KeyRing {
     this.#options = options;
   }
 
-  /** The newest key that every process knows by now, the oldest where none is that old. @throws EnvelopeError */
+  /** The newest key that every process knows; if all keys are too new, the oldest. @throws EnvelopeError */
   async signingKey(): Promise<{ kid: string; key: KeyObject }> {
     await this.#reread(REREAD_AFTER);
     const now = this.#options.clock.steady();
@@ -58,21 +63,21 @@ export class KeyRing {
   }
 
   /**
-   * Undefined where no key has that id, or its last token has expired.
-   * @throws where the keys could not be read for 5 s: the key may have been revoked since
+   * Undefined if no key has that id, or if the last token of the key has expired.
+   * @throws Error if the keys could not be read for 5 s, since the key may be revoked by now
    */
   async verificationKey(kid: string): Promise<KeyObject | undefined> {
     await this.#reread(REREAD_AFTER);
-    if (!this.#find(kid)) await this.#reread(PAUSE);
+    if (!this.#find(kid)) await this.#reread(READ_INTERVAL);
     if (this.#readAt === undefined || this.#options.clock.steady() - this.#readAt >= TRUSTED_FOR) {
       throw new Error('the signing keys were read too long ago to verify a token');
     }
     return this.#find(kid)?.publicKey;
   }
 
-  /** What `/.well-known/jwks.json` publishes: a key that another process may sign with is never missing. */
+  /** The keys for `/.well-known/jwks.json`, including every key that another process may sign with. */
   async publicKeys(): Promise<JWK[]> {
-    await this.#reread(PAUSE);
+    await this.#reread(READ_INTERVAL);
     return this.#keys.map((key) => key.publicJwk);
   }
 
@@ -80,12 +85,12 @@ export class KeyRing {
     return this.#keys.find((key) => key.kid === kid);
   }
 
-  /** Reads the keys where they were read longer than `maxAge` (ms) ago; all who ask meanwhile wait for that one read. */
+  /** Reads the keys again if the last read is older than `maxAge` (ms). Concurrent calls share one read. */
   async #reread(maxAge: number): Promise<void> {
     const { clock, onFault } = this.#options;
     const isRecent = (at: number | undefined, limit: number) => at !== undefined && clock.steady() - at < limit;
     if (isRecent(this.#readAt, maxAge)) return;
-    if (this.#keys.length > 0 && isRecent(this.#failedAt, PAUSE)) return;
+    if (this.#keys.length > 0 && isRecent(this.#failedAt, READ_INTERVAL)) return;
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
     });
@@ -113,7 +118,7 @@ export class KeyRing {
     this.#readAt = begun;
   }
 
-  /** Opened once for each process: `keys rotate-master` changes the envelope, not the key. */
+  /** Decrypts each key once per process: `keys rotate-master` changes the envelope, not the key. */
   #open(key: RingKey): KeyObject {
     const known = this.#privateKeys.get(key.kid);
     if (known) return known;

@@ -13,17 +13,17 @@ export { rotateMasterKey } from './master-key.js';
 
 export const SIGNING_ALGORITHM = 'RS256';
 
-/** ms until reading has failed: nobody who holds a good token waits longer for a database that hangs. */
+/** ms after which a read fails. A request with a valid token waits no longer than this for a database that hangs. */
 const READ_LIMIT = 1_500;
-/** Serialises everybody who makes a signing key (a number of this service's own). */
+/** Serialises the processes that make a signing key. The number is used for nothing else. */
 const ADVISORY_LOCK = 7_415_001;
 
-/** A signing key as it is stored. Ages by Postgres's clock, so that processes agree on them. */
+/** A signing key as it is stored. The ages come from Postgres's clock, so that all processes agree on them. */
 export interface StoredKey {
   kid: string;
   publicJwk: JWK;
   privateKeyEnvelope: string;
-  /** ms since it was made. */
+  /** ms since the key was made. */
   age: number;
   /** ms since a newer key was made; null for the newest. */
   retiredFor: number | null;
@@ -48,7 +48,9 @@ async function readSigningKeys(db: Handle): Promise<StoredKey[]> {
   return rows.map((row) => row.key);
 }
 
-/** As `readSigningKeys`; makes the first one where there is none. Of processes that start at once, one does. */
+/**
+ * Every signing key, newest first. Makes the first key if there is none; of concurrent processes, only one makes it.
+ */
 export async function readOrMakeSigningKeys(database: Database, masterKeys: MasterKeys): Promise<StoredKey[]> {
   const keys = await within(READ_LIMIT, readSigningKeys(database));
   if (keys.length > 0) return keys;
@@ -61,8 +63,8 @@ export async function readOrMakeSigningKeys(database: Database, masterKeys: Mast
 }
 
 /**
- * Makes a new signing key. Every process signs with it within 15 s, once all of them have had the time to read it
- * (src/auth/key-ring.ts); the one before verifies until the last token that it signed has expired.
+ * Makes a new signing key. Every process signs with it within 15 s, after all processes have had the time to read it
+ * (src/auth/key-ring.ts). The previous key verifies until the last token that it signed has expired.
  */
 export async function rotateSigningKey(
   database: Database,
@@ -84,8 +86,8 @@ export async function rotateSigningKey(
 }
 
 /**
- * Removes a signing key that was stolen: every process refuses its tokens within 5 s (src/auth/key-ring.ts). Where it is the
- * newest key, a new one takes its place in the same transaction.
+ * Removes a stolen signing key. Every process refuses the key's tokens within 5 s (src/auth/key-ring.ts). If it is the
+ * newest key, the same transaction adds a new key.
  * @throws Refusal not_found
  */
 export async function revokeSigningKey(
@@ -109,12 +111,12 @@ export async function revokeSigningKey(
   });
 }
 
-/** RSA of 2048 bits (RFC 7518 §3.3); `kid` is the key's thumbprint (RFC 7638) and the envelope's associated data. */
+/** An RSA key of 2048 bits (RFC 7518 §3.3). `kid` is its thumbprint (RFC 7638) and the envelope's associated data. */
 async function makeSigningKey(masterKeys: MasterKeys): Promise<NewKey> {
   const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
   const bare = await exportJWK(publicKey);
   const kid = await calculateJwkThumbprint(bare);
-  // `keys revoke` would take it for an option.
+  // `keys revoke` would parse a kid with a leading dash as an option.
   if (kid.startsWith('-')) return makeSigningKey(masterKeys);
   const pem = new Secret(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
   return {
@@ -128,7 +130,9 @@ async function lockSigningKeys(db: Handle): Promise<void> {
   await db.query('select pg_advisory_xact_lock($1::int)::text', [ADVISORY_LOCK]);
 }
 
-/** `clock_timestamp()`: one that waited for the lock is the newer one. */
+/**
+ * `created_at` is `clock_timestamp()`: of two racing transactions, the one that waited for the lock adds the newer key.
+ */
 async function addSigningKey(db: Handle, key: NewKey): Promise<void> {
   await db.query(
     `insert into signing_keys (kid, public_jwk, private_key_envelope, created_at)

@@ -7,11 +7,11 @@ const BATCH = 200;
 const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
 
 export interface MasterKeyRotation {
-  /** Endpoint secrets sealed anew in this run. */
+  /** Endpoint secrets that this run sealed again. */
   endpoints: number;
-  /** Signing keys sealed anew in this run. */
+  /** Signing keys that this run sealed again. */
   signingKeys: number;
-  /** Rows left as they are, since neither MASTER_KEY nor MASTER_KEY_PREVIOUS opens them: `webhook endpoint <id>`. */
+  /** Unchanged rows that neither MASTER_KEY nor MASTER_KEY_PREVIOUS opens, as `webhook endpoint <id>`. */
   unreadable: string[];
 }
 
@@ -21,14 +21,15 @@ interface SealedRow {
   envelope: string;
 }
 
-/** Puts another envelope in the place of the one that was read; false where the row has changed meanwhile. */
+/** Replaces the envelope that was read; false if the row has changed since the read. */
 type Replace = (row: SealedRow, envelope: string) => Promise<boolean>;
 
 /**
- * Seals every endpoint secret and signing key with MASTER_KEY that is still sealed with MASTER_KEY_PREVIOUS. Safe to run
- * again, twice at once, and beside registrations and deletions: a row is changed only where it still holds what was
- * read. MASTER_KEY_PREVIOUS can go once every process seals with MASTER_KEY and a run has found nothing left.
- * The audit has each run, since it commits row by row: before the first, so that one that was killed is there too.
+ * Seals with MASTER_KEY every endpoint secret and signing key that is still sealed with MASTER_KEY_PREVIOUS. It is safe
+ * to run it again, to run it twice at the same time, and to run it during registrations and deletions: a row is changed
+ * only if it still holds the envelope that was read. MASTER_KEY_PREVIOUS may be removed when every process seals with
+ * MASTER_KEY and a run finds no row to seal. The rotation commits row by row, so the audit entry is written before the
+ * first row: the audit also has a run that is killed.
  */
 export async function rotateMasterKey(db: Handle, actor: Actor, masterKeys: MasterKeys): Promise<MasterKeyRotation> {
   await recordAudit(db, { actor, action: 'keys.rotate-master', target: null, details: { to: masterKeys.currentId } });
@@ -65,7 +66,7 @@ function resealed(masterKeys: MasterKeys, row: SealedRow): string | undefined {
   }
 }
 
-/** In batches, by id: what is registered meanwhile has a higher one and is met at the end. */
+/** Reads in batches ordered by id. An endpoint that is registered meanwhile has a higher id and is read last. */
 async function* endpointSecrets(db: Handle): AsyncGenerator<SealedRow> {
   let last = LOWEST_ID;
   for (;;) {
@@ -81,7 +82,7 @@ async function* endpointSecrets(db: Handle): AsyncGenerator<SealedRow> {
   }
 }
 
-/** By hand, for Prisma would set `updated_at`, which clients see. */
+/** A raw statement, since Prisma would set `updated_at`, which clients see. */
 function replaceEndpointSecret(db: Handle): Replace {
   return async (row, envelope) => {
     const changed = await db.query(

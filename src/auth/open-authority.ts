@@ -13,7 +13,7 @@ import { KeyRing } from './key-ring.js';
 import { readOrMakeSigningKeys } from './keys.js';
 import { seconds, Tokens } from './tokens.js';
 
-/** ms until a token request stops waiting for a database that hangs. */
+/** ms after which a token request stops waiting for a database that hangs. */
 const READ_LIMIT = 5_000;
 
 export interface AuthorityDependencies {
@@ -24,18 +24,20 @@ export interface AuthorityDependencies {
   clock?: Clock;
 }
 
-/** Opens the environment's authority. Reads nothing until it is used: the API starts while Postgres is away. */
+/**
+ * Opens the environment's authority. It reads nothing before its first use, so that the API starts without Postgres.
+ */
 export function openAuthority(dependencies: AuthorityDependencies): Authority {
   const { config, database, masterKeys, log, clock = systemClock } = dependencies;
 
-  /** A store that fails is a dependency that is down; what was wrong with it is in the log. */
+  /** Turns a failed read into `unavailable`. The cause is in the log. */
   const orUnavailable = async <T>(reading: Promise<T>): Promise<T> => {
     try {
       return await reading;
     } catch (error) {
       if (error instanceof Refusal) throw error;
       log.warn({ err: error }, 'the store of clients and keys cannot be read');
-      throw new Refusal('unavailable', 'Access cannot be checked right now; nothing was done.');
+      throw new Refusal('unavailable', 'Access cannot be checked now. The request had no effect.');
     }
   };
   const read = (clientId: string) => orUnavailable(within(READ_LIMIT, readClientRecord(database, clientId)));
@@ -49,8 +51,8 @@ export function openAuthority(dependencies: AuthorityDependencies): Authority {
   });
   const tokens = new Tokens({ keyRing, issuer: config.authUrl, audience: config.baseUrl, clock });
 
-  /** A secret that is missing in what is cached may have been made since. */
-  const standing = async (clientId: string, secretId: string): Promise<ClientRecord | undefined> => {
+  /** The client's record. A secret that is missing in the cached record may be newer than the record. */
+  const recordWith = async (clientId: string, secretId: string): Promise<ClientRecord | undefined> => {
     const cached = await clients.get(clientId);
     return hasSecret(cached, secretId) ? cached : clients.refresh(clientId);
   };
@@ -82,7 +84,7 @@ export function openAuthority(dependencies: AuthorityDependencies): Authority {
 
     async authenticate(bearer, address) {
       const claims = await orUnavailable(tokens.verify(bearer));
-      const client = await orUnavailable(standing(claims.clientId, claims.secretId));
+      const client = await orUnavailable(recordWith(claims.clientId, claims.secretId));
       const secret = client?.secrets.find(({ id }) => id === claims.secretId);
       if (!client || client.revoked || !secret || !isAlive(secret, clock.now())) {
         throw new Refusal('invalid_token', 'The access token has been revoked.');

@@ -9,10 +9,10 @@ import { SIGNING_ALGORITHM } from './keys.js';
 
 /** RFC 9068 §2.1 */
 const TYPE = 'at+jwt';
-/** Verified tokens that are remembered; checking a signature again costs about 0.1 ms. */
+/** Verified tokens in the cache. Checking a signature again takes about 0.1 ms. */
 const REMEMBERED = 10_000;
 
-/** What a verified token says. */
+/** The claims of a verified token. */
 export interface TokenClaims {
   clientId: string;
   secretId: string;
@@ -28,7 +28,7 @@ export interface TokensOptions {
   clock: Clock;
 }
 
-/** Makes and checks access tokens (RFC 9068): what they say, not whether their client still stands. */
+/** Signs and verifies access tokens (RFC 9068). It does not check whether the client or its secret is revoked. */
 export class Tokens {
   readonly #options: TokensOptions;
   readonly #verified = new LRUCache<string, { claims: TokenClaims; kid: string }>({ max: REMEMBERED });
@@ -37,7 +37,7 @@ export class Tokens {
     this.#options = options;
   }
 
-  /** Claims as RFC 9068 §2.2, and `secret_id`: which of the client's secrets the token was got with. */
+  /** The claims are those of RFC 9068 §2.2 and `secret_id`: the client's secret that the token was issued for. */
   async sign(claims: TokenClaims): Promise<string> {
     const { keyRing, issuer, audience, clock } = this.#options;
     const { kid, key } = await keyRing.signingKey();
@@ -62,7 +62,7 @@ export class Tokens {
     const digest = createHash('sha256').update(token).digest('base64url');
     const known = this.#verified.get(digest);
     if (known && known.claims.expiresAt > seconds(clock.now())) {
-      // Its key may have been revoked since.
+      // The token's key may have been revoked after the first verification.
       if (await keyRing.verificationKey(known.kid)) return known.claims;
       throw notValid();
     }
@@ -71,7 +71,7 @@ export class Tokens {
     return checked.claims;
   }
 
-  /** RFC 9068 §4 and RFC 8725 §3: algorithm, type, issuer and audience are ours to say, not the token's. */
+  /** RFC 9068 §4 and RFC 8725 §3: this service decides algorithm, type, issuer and audience, not the token. */
   async #check(token: string): Promise<{ claims: TokenClaims; kid: string }> {
     const { keyRing, issuer, audience, clock } = this.#options;
     const keyOf = async ({ kid }: { kid?: string | undefined }): Promise<KeyObject> => {

@@ -9,8 +9,8 @@ export interface AdvisoryLock {
 }
 
 /**
- * Takes a lock that one process of the environment holds at a time, on a connection of its own: the lock ends with it,
- * also when the process dies. Undefined where another process holds it.
+ * Takes a lock that one process of the environment holds at a time. The lock has its own connection and ends with that
+ * connection, also if the process dies. Undefined if another process holds the lock.
  */
 export async function tryAdvisoryLock(url: Secret, name: string): Promise<AdvisoryLock | undefined> {
   const connectionString = withServerSettings(url, SERVICE_SETTINGS).reveal();

@@ -2,15 +2,15 @@ import { setImmediate } from 'node:timers/promises';
 import { isConflict, isRefusedData } from './faults.js';
 
 export interface BatcherOptions<Item, Result> {
-  /** One statement for all of them, all or nothing; answers in the order of the items. */
+  /** Runs one statement for all items, all or nothing. The results are in the order of the items. */
   run: (items: readonly Item[]) => Promise<readonly Result[]>;
-  /** Items of one batch at most. */
+  /** Most items in a batch. */
   size: number;
-  /** Batches under way at most. */
+  /** Most batches under way. */
   concurrency: number;
 }
 
-/** Results handed out in one turn of the event loop. */
+/** Results that are resolved in one turn of the event loop. */
 const SLICE = 4;
 
 interface Waiting<Item, Result> {
@@ -20,8 +20,8 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Group commit: what arrives while statements run shares the next one, so that a round trip, a commit and a flush of the
- * log are paid once for many; alone, an item is run at once.
+ * Group commit: items that arrive while statements run share the next statement, and so share a round trip, a commit
+ * and a flush of the log. A single item runs at once.
  */
 export class Batcher<Item, Result> {
   readonly #waiting: Waiting<Item, Result>[] = [];
@@ -35,7 +35,7 @@ export class Batcher<Item, Result> {
       this.#waiting.push({ item, resolve, reject });
       if (this.#scheduled) return;
       this.#scheduled = true;
-      // Whatever this turn of the event loop brings goes together.
+      // Items of the same turn of the event loop share a batch.
       void setImmediate().then(() => {
         this.#scheduled = false;
         this.#next();
@@ -56,11 +56,11 @@ export class Batcher<Item, Result> {
   async #runBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
       const results = await this.options.run(batch.map(({ item }) => item));
-      // The next batch does not wait for what each of these does with its result.
-      void handOut(batch, results);
+      // The next batch does not wait for the callers that use these results.
+      void resolveAll(batch, results);
     } catch (error) {
-      // Rolled back for certain: each alone, so that one's fault is not the others'. After anything else it may have been
-      // committed, and asking again would answer a change that was made with a refusal.
+      // These errors mean that the batch was rolled back: each item runs alone, so that one bad item does not fail the
+      // others. After any other error the batch may be committed, and a second run would refuse a change that was made.
       if (batch.length > 1 && (isRefusedData(error) || isConflict(error))) {
         for (const waiting of batch) await this.#runBatch([waiting]);
       } else {
@@ -70,8 +70,8 @@ export class Batcher<Item, Result> {
   }
 }
 
-/** What each does next (answers, sends) would otherwise keep this process from its sockets for all of them together. */
-async function handOut<Item, Result>(
+/** Yields to the event loop between slices: the work that follows each result would otherwise block the sockets. */
+async function resolveAll<Item, Result>(
   batch: readonly Waiting<Item, Result>[],
   results: readonly Result[],
 ): Promise<void> {

@@ -6,23 +6,26 @@ import { type Prisma, PrismaClient } from './generated/client.js';
 import { SERVICE_SETTINGS, withServerSettings } from './server-settings.js';
 
 /**
- * What a domain verb is given: Prisma's models and raw statements on one connection or transaction, and a place for
- * what must wait for the commit.
+ * The database handle of a domain verb: Prisma's models and raw statements on one connection or transaction, and
+ * callbacks that run after the commit.
  */
 export interface Handle {
   prisma: Prisma.TransactionClient;
-  /** Runs one statement with `$1…` parameters. Select only text, int4, boolean, uuid and json: every driver path reads those alike. */
+  /**
+   * Runs one statement with `$1…` parameters. Select only text, int4, boolean, uuid and json: every driver path reads
+   * these types alike.
+   */
   query<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;
-  /** The same for the few statements of every event (change, record, claim): planned once, whatever the parameters. */
+  /** Like `query`, for the few statements that every event runs (change, record, claim). Postgres plans them once. */
   hot<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;
-  /** Runs `callback` once what was written is durable: now, outside of a transaction. Never runs after a rollback. */
+  /** Runs `callback` after the commit, or at once outside of a transaction. After a rollback it never runs. */
   afterCommit(callback: () => void): void;
 }
 
 export interface Database extends Handle {
   prisma: PrismaClient;
   pool: pg.Pool;
-  /** One transaction (read committed); an error thrown inside rolls back. */
+  /** Runs `work` in a transaction (read committed). An error inside rolls the transaction back. */
   transaction<T>(work: (handle: Handle) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -30,15 +33,16 @@ export interface Database extends Handle {
 export interface DatabaseOptions {
   url: Secret;
   poolSize: number;
-  /** Told of a fault on an idle connection; the pool replaces it. */
+  /** Called with a fault of an idle connection. The pool replaces the connection. */
   onFault?: (error: Error) => void;
 }
 
-/** Of the connections, one in so many is for the hot statements: they are few and short. */
+/** One in this many connections serves the hot statements, which are few and short. */
 const HOT_SHARE = 4;
 
 /**
- * Opens the pool that Prisma and the raw statements share, and a small one for the hot statements. Connects on first use.
+ * Opens the pool that Prisma and the raw statements share, and a small pool for the hot statements. Both connect on
+ * first use.
  */
 export function openDatabase(options: DatabaseOptions): Database {
   const hotSize = Math.max(1, Math.round(options.poolSize / HOT_SHARE));
@@ -84,8 +88,8 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 /**
- * Planning a hot statement takes as long as running it for a few events, and with the rows of a fresh table unknown yet
- * it may choose to scan one that a burst is just filling.
+ * Planning a hot statement takes as long as running it for a few events. Without statistics of a fresh table, the
+ * planner may also choose to scan a table that a burst is filling.
  */
 const HOT_SETTINGS = ['set plan_cache_mode = force_generic_plan', 'set enable_seqscan = off'].join('; ');
 
@@ -94,29 +98,32 @@ function openPool(options: DatabaseOptions, max: number, settings?: string): pg.
     connectionString: withServerSettings(options.url, SERVICE_SETTINGS).reveal(),
     max,
     connectionTimeoutMillis: 5_000,
-    // A server that hangs must not hold requests without end; no statement of ours takes a tenth of this.
+    // A server that hangs must not block requests without end. No statement of the service takes a tenth of this.
     query_timeout: 20_000,
     keepAlive: true,
     ...(settings !== undefined && { onConnect: (client: pg.ClientBase) => client.query(settings) }),
   });
   pool.on('error', (error) => options.onFault?.(error));
-  // One that breaks as it is handed over, before its holder listens: he learns of it by his next statement.
+  // A connection may break during checkout, before its user listens. The user's next statement then fails.
   pool.on('connect', (client) => client.on('error', () => undefined));
-  // One whose ROLLBACK got no answer is still in that transaction, and nobody's next statement may be part of it.
+  // A connection whose ROLLBACK got no response is still in that transaction. The next statement must not join it.
   pool.on('release', (_error, client) => {
     if (client.getTransactionStatus() !== 'I') void client.end();
   });
   return pool;
 }
 
-/** Runs `work` in a transaction: the one that `db` is already, or one of its own. */
+/** Runs `work` in the transaction of `db`, or in a new one if `db` is no transaction. */
 export function atomically<T>(db: Handle, work: (handle: Handle) => Promise<T>): Promise<T> {
   return 'transaction' in db ? (db as Database).transaction(work) : work(db);
 }
 
 const names = new Map<string, string>();
 
-/** One name for each text, so that a connection plans a statement once (the statements are constants: the map stays small). */
+/**
+ * One name for each text, so that a connection plans a statement once. The map stays small, since the statements are
+ * constants.
+ */
 function statementName(text: string): string {
   let name = names.get(text);
   if (name === undefined) {

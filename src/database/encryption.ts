@@ -5,15 +5,20 @@ import { Secret } from '../secret.js';
 const VERSION = 'v1';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** Opening costs a twentieth of an attempt, and busy endpoints come again at once: so many stay open, for so long, ms. */
+/**
+ * Opened envelopes in the cache, and for how long (ms): opening takes a twentieth of an attempt, and busy endpoints
+ * repeat.
+ */
 const OPENED = { max: 1_000, ttl: 60_000 };
 
-/** An envelope that cannot be opened: another key, another row, or damage. Says which key it names, never what is in it. */
+/**
+ * An envelope that does not open: another key, another row, or damage. The message names the key, never the content.
+ */
 export class EnvelopeError extends Error {
   override readonly name = 'EnvelopeError';
 }
 
-/** The first 8 hexadecimal digits of the key's SHA-256: tells keys apart and gives nothing away. */
+/** The first 8 hexadecimal digits of the key's SHA-256. They distinguish keys and reveal nothing. */
 export function keyId(key: Secret<Uint8Array>): string {
   return createHash('sha256').update(key.reveal()).digest('hex').slice(0, 8);
 }
@@ -25,10 +30,10 @@ export function keyId(key: Secret<Uint8Array>): string {
 export class MasterKeys {
   readonly #current: { id: string; key: Secret<Uint8Array> };
   readonly #keys: Map<string, Secret<Uint8Array>>;
-  /** By row and envelope: one that was changed, or belongs to another row, is none of these. */
+  /** By row and envelope, so that a changed envelope or one of another row is never found. */
   readonly #opened = new LRUCache<string, Secret>(OPENED);
 
-  /** `previous` opens what was sealed before a rotation; everything new is sealed with `current`. */
+  /** `current` seals every new envelope. `previous` opens the envelopes from before a rotation. */
   constructor(current: Secret<Uint8Array>, previous?: Secret<Uint8Array>) {
     this.#current = { id: keyId(current), key: current };
     this.#keys = new Map([[this.#current.id, current]]);
@@ -59,7 +64,7 @@ export class MasterKeys {
 
   #decrypt(envelope: string, rowId: string): Secret {
     const [version, id, text] = envelope.split(':');
-    if (version !== VERSION || !id || !text) throw new EnvelopeError('is no v1 envelope');
+    if (version !== VERSION || !id || !text) throw new EnvelopeError('is not a v1 envelope');
     const key = this.#keys.get(id);
     if (!key) {
       throw new EnvelopeError(`was sealed with the master key ${id}; MASTER_KEY is ${this.#current.id}`);
@@ -80,8 +85,8 @@ export class MasterKeys {
   }
 
   /**
-   * Keyed digests of something that may hold a secret (HMAC-SHA256, RFC 2104, under a key derived by RFC 5869 for `purpose`
-   * alone): first the one to store, then those that were stored before a rotation.
+   * Keyed digests of a value that may hold a secret: HMAC-SHA256 (RFC 2104) under a key that is derived for `purpose`
+   * (RFC 5869). The first digest is the one to store. The others match digests that were stored before a rotation.
    */
   digests(purpose: string, parts: readonly (string | Uint8Array)[]): [Buffer<ArrayBuffer>, ...Buffer<ArrayBuffer>[]] {
     const digest = (key: Secret<Uint8Array>) => {
@@ -93,7 +98,7 @@ export class MasterKeys {
     return [digest(this.#current.key), ...previous.map(([, key]) => digest(key))];
   }
 
-  /** True where the envelope is sealed with the current key already. */
+  /** Whether the envelope is sealed with the current key. */
   isCurrent(envelope: string): boolean {
     return envelope.startsWith(`${VERSION}:${this.#current.id}:`);
   }

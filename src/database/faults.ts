@@ -1,8 +1,8 @@
-/** SQLSTATE of an error of `pg`, or of Prisma's driver adapter, which keeps it in the error's cause or meta. */
+/** The SQLSTATE of an error of `pg` or of Prisma's driver adapter, which keeps it in the error's cause or meta. */
 function sqlState(error: unknown): string | undefined {
   for (let fault = error; fault instanceof Object; fault = (fault as { cause?: unknown }).cause) {
     const { code, originalCode, meta } = fault as { code?: unknown; originalCode?: unknown; meta?: unknown };
-    // First what is inside: a raw statement's error has Prisma's own P2010 around the state.
+    // The nested error comes first: Prisma wraps a raw statement's SQLSTATE in its own P2010.
     const nested = sqlState((meta as { driverAdapterError?: unknown } | undefined)?.driverAdapterError);
     if (nested !== undefined) return nested;
     for (const candidate of [originalCode, code]) {
@@ -12,12 +12,12 @@ function sqlState(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Data that Postgres refuses (classes 22 and 23): trying again gives the same. */
+/** Postgres refuses the data (classes 22 and 23). A retry has the same result. */
 export function isRefusedData(error: unknown): boolean {
   return /^(22|23)/.test(sqlState(error) ?? '');
 }
 
-/** Two transactions in each other's way, of which Postgres ended this one (class 40): nothing of it is left, and it may be tried again. */
+/** Two transactions conflicted and Postgres rolled this one back (class 40). It may be retried. */
 export function isConflict(error: unknown): boolean {
   return /^(40|P2034)/.test(sqlState(error) ?? '');
 }
@@ -26,8 +26,8 @@ const PRISMA_UNREACHABLE = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024',
 const SOCKET_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT']);
 
 /**
- * Postgres cannot be used for now: not reached, connection lost, shutting down, out of connections or space, read-only
- * (classes 08, 53, 57, 25006), or no connection of the pool free in time.
+ * Postgres is temporarily unusable: unreachable, connection lost, shutting down, out of connections or space, read-only
+ * (classes 08, 53, 57, 58, 25006), or no free connection in the pool in time.
  */
 export function isUnreachable(error: unknown): boolean {
   const state = sqlState(error);

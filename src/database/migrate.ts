@@ -9,14 +9,14 @@ import type { Handle } from './database.js';
 import { withSchemaEngine } from './schema-engine.js';
 import { MIGRATE_SETTINGS, withServerSettings } from './server-settings.js';
 
-/** Ours alone: Prisma's own engine takes 72707369 while it works. */
+/** The number is used for nothing else. Prisma's own engine takes 72707369 while it works. */
 const ADVISORY_LOCK = 7_220_019_421;
 export const NO_FILTERS = { externalTables: [], externalEnums: [] };
 
 /**
- * Applies the migrations that have not been, with no download, and keeps `_prisma_migrations` as `prisma migrate deploy`
- * does, so that either may follow the other. Processes that migrate at once take turns.
- * @returns the names of those applied now, oldest first
+ * Applies the pending migrations without a download. It keeps `_prisma_migrations` as `prisma migrate deploy` does, so
+ * that either may follow the other. Concurrent processes take turns.
+ * @returns the names of the migrations that this call applied, oldest first
  */
 export async function migrate(url: Secret): Promise<{ applied: string[] }> {
   const address = withServerSettings(url, MIGRATE_SETTINGS);
@@ -35,8 +35,9 @@ export async function migrate(url: Secret): Promise<{ applied: string[] }> {
 }
 
 /**
- * A migration that got no lock in time was rolled back whole, since its file is one implicit transaction. Prisma records it as
- * failed, and would apply none after it until somebody had resolved that by hand.
+ * A migration whose lock times out is rolled back as a whole, since its file is one implicit transaction. Prisma
+ * records the migration as failed and would apply no further migration until an operator resolves the failure. This
+ * marks the migration as rolled back instead.
  */
 async function forgetLockTimeout(client: pg.Client): Promise<void> {
   await client.query(
@@ -45,7 +46,7 @@ async function forgetLockTimeout(client: pg.Client): Promise<void> {
   );
 }
 
-/** The migrations of this release that the database lacks, oldest first; none: ready to serve. */
+/** The migrations of this release that the database lacks, oldest first. If there are none, the database is ready. */
 export async function pendingMigrations(database: Pick<Handle, 'query'>): Promise<string[]> {
   const names = await migrationNames(prismaFolder());
   const [table] = await database.query<{ exists: boolean }>(
@@ -62,8 +63,8 @@ export async function pendingMigrations(database: Pick<Handle, 'query'>): Promis
 }
 
 /**
- * Holds the advisory lock on a connection of its own. It asks again and again instead of waiting inside Postgres: a
- * waiting statement holds a snapshot, which would block a `create index concurrently` of the one who migrates.
+ * Holds the advisory lock on its own connection during `work`. It polls instead of waiting inside Postgres: a waiting
+ * statement holds a snapshot, which would block a `create index concurrently` of the process that migrates.
  */
 async function withTurn<T>(url: Secret, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url.reveal(), connectionTimeoutMillis: 5_000 });
@@ -79,7 +80,7 @@ async function withTurn<T>(url: Secret, work: (client: pg.Client) => Promise<T>)
   }
 }
 
-/** The folder `prisma/` of this package: two floors up from `src/`, three from `dist/src/`. */
+/** The folder `prisma/` of this package, searched upwards from this file in `src/` or in `dist/src/`. */
 export function prismaFolder(): string {
   for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
     const candidate = join(folder, 'prisma');
@@ -96,7 +97,7 @@ async function migrationNames(folder: string): Promise<string[]> {
     .sort();
 }
 
-/** The migrations as the schema engine takes them. */
+/** The migrations in the form that the schema engine takes. */
 export async function readMigrations(folder: string): Promise<MigrationList> {
   const baseDir = join(folder, 'migrations');
   const names = await migrationNames(folder);

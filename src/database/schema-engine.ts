@@ -7,14 +7,14 @@ import type { SchemaEngine } from '@prisma/schema-engine-wasm';
 import pg from 'pg';
 import type { Secret } from '../secret.js';
 
-/** Of the global, what is used here: TypeScript keeps it among the browser's types. */
+/** The part of the global that this file uses. TypeScript declares it only with the browser's types. */
 declare const WebAssembly: {
   instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: Record<string, unknown> } }>;
 };
 
 /**
- * Lends Prisma's schema engine as WebAssembly from the package registry: what `prisma migrate` runs as a binary that it
- * downloads, and that cannot be had everywhere. `schema`: the text of prisma/schema.prisma.
+ * Runs `work` with Prisma's schema engine as WebAssembly from the package registry. `prisma migrate` downloads the same
+ * engine as a binary, which is not available everywhere. `schema` is the text of prisma/schema.prisma.
  */
 export async function withSchemaEngine<T>(
   url: Secret,
@@ -22,7 +22,7 @@ export async function withSchemaEngine<T>(
   work: (engine: SchemaEngine) => Promise<T>,
 ): Promise<T> {
   const { SchemaEngine } = await loadEngine();
-  // The engine takes a lock on its session and leaves it to the end of the connection to give it back: a pool that ends here.
+  // The engine releases its session lock only at the end of its connection, so this pool ends here.
   const pool = new pg.Pool({ connectionString: url.reveal(), max: 1, connectionTimeoutMillis: 5_000 });
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
@@ -40,8 +40,8 @@ export async function withSchemaEngine<T>(
 }
 
 /**
- * Runs a migration's file in one go, which Postgres takes for one transaction: all of it is done, or nothing. The adapter
- * itself cuts it at each semicolon.
+ * Runs a migration's file as one statement, which Postgres runs as one transaction, all or nothing. The adapter itself
+ * would split the file at each semicolon.
  */
 class WholeScripts extends PrismaPg {
   override async connect() {
@@ -60,12 +60,14 @@ function loadEngine(): ReturnType<typeof instantiate> {
   return loaded;
 }
 
-/** The package's own entry imports the .wasm as a module, which Node cannot do; so it is bound by hand. */
+/**
+ * The package's own entry imports the .wasm as a module, which Node does not support. This binds the module instead.
+ */
 async function instantiate() {
   const bindings = await import('@prisma/schema-engine-wasm/schema_engine_bg');
   const folder = join(createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm'), '..');
   const imports: Record<string, unknown> = { ...bindings };
-  // Its 10 s limit on taking a lock is never cleared: it must not keep a process alive that has finished.
+  // The engine never clears its timer of 10 s for taking a lock. The timer must not keep a finished process alive.
   const timer = Object.keys(imports).find((name) => name.startsWith('__wbg_setTimeout'));
   if (timer) imports[timer] = (callback: () => void, delay: number) => setTimeout(callback, delay >>> 0).unref();
   const wasm = await readFile(join(folder, 'schema_engine_bg.wasm'));

@@ -1,9 +1,9 @@
 import { Secret } from '../secret.js';
 
-/** Settings of Postgres that a connection begins with, by their own names. */
+/** Postgres settings at the start of a connection, by their Postgres names. */
 export type ServerSettings = Readonly<Record<string, string>>;
 
-/** A machine that vanished is noticed after a minute of silence, and its locks are free. */
+/** Postgres detects a vanished machine after a minute of silence and releases its locks. */
 const TCP = {
   tcp_keepalives_idle: '30s',
   tcp_keepalives_interval: '10s',
@@ -12,10 +12,11 @@ const TCP = {
 };
 
 /**
- * Of every connection of the service and of its commands. Postgres itself ends what a vanished or hung process has left:
- * - a statement after 25 s: the process has given it up after 20 s (`query_timeout`), and the longest legitimate ones
- *   (a batch of retention, `doctor`, the gauges) take less than a second.
- * - a transaction in which nothing happens after 30 s: Prisma ends each of ours after 15 s.
+ * Settings of every connection of the service and of its commands. Postgres itself ends the work of a vanished or hung
+ * process:
+ * - a statement after 25 s. The process stops waiting after 20 s (`query_timeout`), and the longest legitimate
+ *   statements (a batch of retention, `doctor`, the gauges) take less than a second.
+ * - an idle transaction after 30 s. Prisma ends each transaction of the service after 15 s.
  */
 export const SERVICE_SETTINGS: ServerSettings = {
   statement_timeout: '25s',
@@ -24,8 +25,8 @@ export const SERVICE_SETTINGS: ServerSettings = {
 };
 
 /**
- * Of `migrate`: building an index takes as long as it takes. A change of a table that waits for its lock makes everybody
- * behind it wait, so it gives up after 5 s; `migrate` may be run again.
+ * Settings of `migrate`. Statements have no time limit, since building an index may take long. A change of a table that
+ * waits for its lock blocks every later statement on that table, so it fails after 5 s. `migrate` may be run again.
  */
 export const MIGRATE_SETTINGS: ServerSettings = {
   statement_timeout: '0',
@@ -34,12 +35,12 @@ export const MIGRATE_SETTINGS: ServerSettings = {
   ...TCP,
 };
 
-/** The address with `settings` among its startup options; an `options` of the operator's own comes last, and so wins. */
+/** Adds `settings` to the URL's startup options. The operator's own `options` come last and take precedence. */
 export function withServerSettings(url: Secret, settings: ServerSettings): Secret {
   const address = new URL(url.reveal());
   const own = address.searchParams.get('options');
   const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
-  // As a query component: `pg` does not take a plus for a space everywhere.
+  // `encodeURIComponent`, since `pg` does not decode a plus as a space everywhere.
   const others = [...address.searchParams].filter(([name]) => name !== 'options');
   const all = [...others, ['options', [...options, ...(own ? [own] : [])].join(' ')]];
   address.search = all.map((pair) => pair.map((part) => encodeURIComponent(part ?? '')).join('=')).join('&');

@@ -1,25 +1,28 @@
 import type { Handle } from '../database/database.js';
 import { lowestIdAt } from '../ids.js';
 
-/** What one batch did. */
+/** The result of one batch. */
 export interface RemovedBatch {
-  /** Events that went, with their deliveries and attempts. */
+  /** Events that were removed, with their deliveries and attempts. */
   removed: number;
-  /** The last event looked at, where the next batch goes on; null: there are no older ones left. */
+  /**
+   * The id of the last event that the batch read, after which the next batch starts; null: no expired event follows.
+   */
   after: string | null;
 }
 
-/** The least event id that is kept. By Postgres's clock, so that a machine with a wrong one removes nothing early. */
+/** The least event id that is kept, by Postgres's clock. A machine whose clock is wrong removes nothing early. */
 export async function firstKept(db: Handle, retention: number): Promise<string> {
   const [row] = await db.query<{ now: string }>(`select (extract(epoch from now()) * 1000)::bigint::text as now`, []);
   return lowestIdAt(Number(row?.now ?? 0) - retention);
 }
 
 /**
- * Removes the next few events below the id `before` with their deliveries and attempts, oldest first, in one statement: all
- * of an event or nothing. An event stays while its workflow is still to be started, a delivery of it is pending, or an
- * attempt at one is under way. Waits for nobody's lock: what somebody holds is left for the next run.
- * @param after the last event of the batch before: what had to stay, and what was removed just now, is not read again
+ * Removes up to `limit` events below the id `before` with their deliveries and attempts, oldest first. One statement
+ * removes an event as a whole or not at all. An event stays while it is due for a workflow start, while a delivery of
+ * it is pending, or while an attempt at a delivery is under way. The statement waits for no lock: a locked row stays
+ * for the next run.
+ * @param after the last event of the previous batch, so that no event is read twice in a run
  */
 export async function removeExpiredEvents(
   db: Handle,

@@ -1,6 +1,9 @@
 import type { Handle } from '../database/database.js';
 
-/** Removes up to `limit` answers kept under an Idempotency-Key for longer than the contract's 24 h; answers how many. */
+/**
+ * Removes up to `limit` responses stored under an Idempotency-Key for more than the contract's 24 h.
+ * @returns the number of removed responses
+ */
 export async function removeExpiredKeys(db: Handle, limit: number): Promise<number> {
   const [row] = await db.query<{ removed: number }>(REMOVE, [limit]);
   return row?.removed ?? 0;

@@ -1,8 +1,9 @@
 import type { Handle } from '../database/database.js';
 
 /**
- * Removes up to `limit` rows each of retries by hand and of ended recovers that count in no limit any more; answers how
- * many. A recover stays for a day, as long as an `Idempotency-Key` that may name it.
+ * Removes up to `limit` manual retries and up to `limit` ended recovers that no limit counts any more. A recover stays
+ * for a day, as long as an `Idempotency-Key` that may refer to it.
+ * @returns the number of removed rows
  */
 export async function removeExpiredLimits(db: Handle, limit: number): Promise<number> {
   const [row] = await db.query<{ removed: number }>(REMOVE, [limit]);
