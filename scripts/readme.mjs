@@ -9,7 +9,9 @@ delete process.env.XDG_CACHE_HOME;
 const { settings } = await import('../dist/src/config.js');
 const { PROBLEMS } = await import('../dist/src/http/problem.js');
 const { createMetrics } = await import('../dist/src/telemetry/metrics.js');
-const { measureBacklog, measureInHand, measureProcess } = await import('../dist/src/telemetry/gauges.js');
+const { measureInHand } = await import('../dist/src/express-lane/gauges.js');
+const { measureBacklog } = await import('../dist/src/outbox/backlog-gauges.js');
+const { measureProcess } = await import('../dist/src/telemetry/process-gauges.js');
 
 // Registered as a process does it, and never read.
 const { registry } = createMetrics();

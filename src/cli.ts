@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { createRequire } from 'node:module';
 import { addAudit } from './cli/audit.js';
 import { addClients } from './cli/clients.js';
 import { createProgram, run } from './cli/command.js';
@@ -12,13 +11,13 @@ import { addMigrate } from './cli/migrate.js';
 import { addServe } from './cli/serve.js';
 import { addTransfers } from './cli/transfers.js';
 import { addVerify } from './cli/verify.js';
+import { VERSION } from './version.js';
 
-const { version } = createRequire(import.meta.url)('transfer-service/package.json') as { version: string };
 const program = createProgram('transfer-service')
   .description(
     'The operator’s commands. They work on the database and Temporal that the environment names, or on the embedded stack that runs under LOCAL_DIR.',
   )
-  .version(version);
+  .version(VERSION);
 const groups = [
   addServe({
     start: async () => (await import('./main.js')).runService,

@@ -186,6 +186,11 @@ export const settings = {
   ),
   ALLOW_PRIVATE_RECEIVERS: setting(flag, 'false', 'Deliver to private addresses; sandbox only (embedded stack: true).'),
   BLOCKED_RECEIVERS: setting(networks, '', "Further CIDRs never delivered to: the operator's own public addresses."),
+  EGRESS_ADDRESSES: setting(
+    networks,
+    '',
+    'CIDRs from which deliveries leave, for receivers that admit known addresses alone; `GET /meta` shows them.',
+  ),
   ALLOWED_NETWORKS: setting(networks, '', 'CIDRs that may connect at all; empty: any.'),
   TRUSTED_PROXIES: setting(networks, '', 'CIDRs whose `X-Forwarded-For` counts.'),
   RATE_LIMIT: setting(count(1, 1_000_000), '100', 'Requests a second, for each client and process.'),
@@ -310,6 +315,8 @@ export interface Config {
   disableAfter: number;
   workflows: WorkflowMode;
   receivers: { allowPrivate: boolean; blocked: readonly string[] };
+  /** CIDRs from which deliveries leave. */
+  egressAddresses: readonly string[];
   allowedNetworks: readonly string[];
   trustedProxies: readonly string[];
   /** Requests a second. */
@@ -364,6 +371,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     disableAfter: read.DISABLE_AFTER,
     workflows: read.WORKFLOWS,
     receivers: { allowPrivate: read.ALLOW_PRIVATE_RECEIVERS, blocked: read.BLOCKED_RECEIVERS },
+    egressAddresses: read.EGRESS_ADDRESSES,
     allowedNetworks: read.ALLOWED_NETWORKS,
     trustedProxies: read.TRUSTED_PROXIES,
     rateLimit: read.RATE_LIMIT,

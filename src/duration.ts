@@ -7,12 +7,13 @@ export function parseDuration(text: string): number | undefined {
   return Number(match[1]) * UNITS[match[2] as keyof typeof UNITS];
 }
 
-/** Writes milliseconds in the shortest exact unit: 1800000 → `30m`. */
-export function formatDuration(milliseconds: number): string {
+/** Writes milliseconds in the largest exact unit, no larger than `largest`: 1800000 → `30m`. */
+export function formatDuration(milliseconds: number, largest: keyof typeof UNITS = 'd'): string {
   if (milliseconds === 0) return '0s';
   const units = Object.entries(UNITS).reverse();
   for (const [unit, size] of units) {
-    if (milliseconds >= size && milliseconds % size === 0) return `${milliseconds / size}${unit}`;
+    if (size <= UNITS[largest] && milliseconds >= size && milliseconds % size === 0)
+      return `${milliseconds / size}${unit}`;
   }
   return `${milliseconds}ms`;
 }

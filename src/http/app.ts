@@ -14,6 +14,7 @@ import { traceRequest } from './middleware/trace.js';
 import { docsRouter } from './routes/docs.js';
 import { healthRouter } from './routes/health.js';
 import { apiRoutes } from './routes/index.js';
+import { metaRouter } from './routes/meta.js';
 import { tokenErrors, tokenRouter } from './routes/token.js';
 import { wellKnownRouter } from './routes/well-known.js';
 import type { State } from './state.js';
@@ -61,6 +62,7 @@ function createRouter(dependencies: AppDependencies): Router<State> {
     tokenRouter(dependencies),
     wellKnownRouter(dependencies),
     healthRouter({ baseUrl: config.baseUrl, readiness: dependencies.readiness }),
+    metaRouter(config),
     docsRouter(dependencies, routes),
   ]) {
     router.use(other.routes());

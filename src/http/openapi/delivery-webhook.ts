@@ -1,4 +1,4 @@
-import { formatDuration } from '../../duration.js';
+import { formatLadder } from '../../ladder.js';
 import { EVENT_CATALOGUE, EVENT_TYPES, type EventType } from '../../webhooks/event-catalogue.js';
 
 /** What the service sends to a registered URL (spec §4, Delivery), by event type. @param retryDelays the ladder, ms */
@@ -31,7 +31,7 @@ function deliveryOf(type: EventType, retryDelays: readonly number[]) {
 
 /** `at once, then after 5m, 30m, 2h, 6h, 24h` */
 function ladderInWords(retryDelays: readonly number[]): string {
-  const rungs = retryDelays.map((delay) => (delay === 0 ? 'at once' : `after ${formatDuration(delay)}`));
+  const rungs = formatLadder(retryDelays).map((delay) => (delay === '0s' ? 'at once' : `after ${delay}`));
   return rungs.length === 0 ? 'never' : rungs.join(', ');
 }
 

@@ -26,6 +26,11 @@ export const openPaths: Record<string, Record<string, Json>> = {
     }),
     { '503': { ...problem('`unavailable`, with `checks`.') } },
   ),
+  '/meta': open(
+    'getMeta',
+    'What this environment is',
+    answer('The same for every caller.', 'application/json', { $ref: '#/components/schemas/Meta' }),
+  ),
   '/openapi.json': open('getOpenApi', 'This document', answer('OpenAPI 3.1.', 'application/json', { type: 'object' })),
   '/docs': open('getDocs', 'This document, for reading', answer('A page.', 'text/html', { type: 'string' })),
 };
