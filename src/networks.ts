@@ -1,4 +1,4 @@
-import type { Server } from 'node:net';
+import { isIPv6, type Server, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 
@@ -83,6 +83,39 @@ export function guardSocket(
   server.prependListener('connection', (socket) => {
     const address = socket.remoteAddress ?? UNKNOWN_ADDRESS;
     if (!allowed.allows(address) && !proxies.contains(address)) socket.destroy();
+  });
+}
+
+/**
+ * What limits by address count as one: an IPv4 address, or a /64 of IPv6, which one host has to itself.
+ * @param address as `clientAddress` gives it
+ */
+export function hostNetwork(address: string): string {
+  return isIPv6(address) ? ipaddr.IPv6.networkAddressFromCIDR(`${address.split('%')[0]}/64`).toString() : address;
+}
+
+/**
+ * Closes a connection that is one more than `most` from the same address. A trusted proxy is exempt: it connects for all
+ * of its clients.
+ */
+export function limitSocketsPerAddress(server: Server, most: number, trustedProxies: readonly string[]): void {
+  const proxies = new Networks(trustedProxies);
+  const counts = new Map<string, number>();
+  server.prependListener('connection', (socket: Socket) => {
+    const address = plainAddress(socket.remoteAddress ?? UNKNOWN_ADDRESS);
+    if (proxies.contains(address)) return;
+    const host = hostNetwork(address);
+    const count = (counts.get(host) ?? 0) + 1;
+    if (count > most) {
+      socket.destroy();
+      return;
+    }
+    counts.set(host, count);
+    socket.once('close', () => {
+      const left = (counts.get(host) ?? 1) - 1;
+      if (left > 0) counts.set(host, left);
+      else counts.delete(host);
+    });
   });
 }
 

@@ -15,12 +15,16 @@ export interface HeldConnections {
 export type HolderQuestion = { hold: HeldConnections } | { release: true };
 
 const REQUESTS_EACH = 40;
+/** Not the victim's: the service limits connections and open documents by address. */
+const HOLDER_ADDRESS = '127.0.0.2';
 const held = new Set<Socket>();
 let wanted: HeldConnections | undefined;
 
 function open(baseUrl: string, bytes: (host: string) => string): void {
   const { host, hostname, port } = new URL(baseUrl);
-  const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(bytes(host)));
+  const socket = connect({ host: hostname, port: Number(port), localAddress: HOLDER_ADDRESS }, () =>
+    socket.write(bytes(host)),
+  );
   socket.pause();
   socket.on('error', () => socket.destroy());
   socket.on('close', () => {

@@ -4,6 +4,7 @@ import type { AppDependencies } from './dependencies.js';
 import { dispatch } from './dispatch.js';
 import { accessLog } from './middleware/access-log.js';
 import { authenticate, requireScope } from './middleware/authenticate.js';
+import { documentLimit } from './middleware/document-limit.js';
 import { decodablePath, unrouted } from './middleware/known-path.js';
 import { networks } from './middleware/networks.js';
 import { problems } from './middleware/problems.js';
@@ -50,6 +51,7 @@ function createRouter(dependencies: AppDependencies): Router<State> {
   const router = new Router<State>({ strict: true, sensitive: true });
   const who = authenticate(authority);
   const limit = rateLimit(config.rateLimit);
+  const documents = documentLimit();
   for (const route of routes) {
     const path = route.path.replace(/{(\w+)}/g, ':$1');
     router.register(
@@ -60,10 +62,10 @@ function createRouter(dependencies: AppDependencies): Router<State> {
   }
   for (const other of [
     tokenRouter(dependencies),
-    wellKnownRouter(dependencies),
+    wellKnownRouter(dependencies, documents),
     healthRouter({ baseUrl: config.baseUrl, readiness: dependencies.readiness }),
-    metaRouter(config),
-    docsRouter(dependencies, routes),
+    metaRouter(config, documents),
+    docsRouter(dependencies, routes, documents),
   ]) {
     router.use(other.routes());
   }

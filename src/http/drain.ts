@@ -15,27 +15,30 @@ export type Drain = (delay: number) => Promise<void>;
  * balancers have turned away (/readyz) and let go of theirs.
  */
 export function drainOf(server: Server): Drain {
-  const answering = new Set<ServerResponse>();
-  const connections = new Set<Socket>();
+  /** With the responses that are not complete. One of a pipelined request never closes where the connection ends first. */
+  const connections = new Map<Socket, Set<ServerResponse>>();
   let ending = false;
   server.on('connection', (socket) => {
-    connections.add(socket);
+    connections.set(socket, new Set());
     socket.once('close', () => connections.delete(socket));
   });
-  server.prependListener('request', (_request, response) => {
+  server.prependListener('request', ({ socket }, response) => {
     if (ending) response.setHeader('Connection', 'close');
-    answering.add(response);
-    response.once('close', () => answering.delete(response));
+    const answering = connections.get(socket);
+    answering?.add(response);
+    response.once('close', () => answering?.delete(response));
   });
   return async (delay) => {
     ending = true;
-    for (const response of answering) if (!response.headersSent) response.setHeader('Connection', 'close');
+    for (const response of [...connections.values()].flatMap((answering) => [...answering])) {
+      if (!response.headersSent) response.setHeader('Connection', 'close');
+    }
     await sleep(delay, undefined, { ref: false });
-    await closed(server, connections);
+    await closed(server, [...connections.keys()]);
   };
 }
 
-function closed(server: Server, connections: ReadonlySet<Socket>): Promise<void> {
+function closed(server: Server, connections: readonly Socket[]): Promise<void> {
   return new Promise((resolve) => {
     const deadline = setTimeout(() => server.closeAllConnections(), GRACE);
     server.close(() => {

@@ -2,8 +2,9 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type Koa from 'koa';
 import type { Config } from '../config.js';
-import { guardSocket } from '../networks.js';
+import { guardSocket, limitSocketsPerAddress } from '../networks.js';
 import { drainOf } from './drain.js';
+import { inTurn } from './pipelining.js';
 
 export interface Listening {
   /** The port that was bound: the one asked for, or a free one where that was 0. */
@@ -16,13 +17,23 @@ export interface Listening {
 export interface ConnectionLimits {
   /** Connections at once; further ones are closed. An idle one takes about 20 KB, a process has 512 MiB in deploy/. */
   connections: number;
+  /** Connections at once from one address (IPv6: one /64) that is no trusted proxy. */
+  connectionsPerAddress: number;
+  /** Requests of one connection that may wait for the one before them; a further one closes the connection. */
+  pipelined: number;
   /** Without a byte in either direction, also where a client does not read. Longer than any handler takes. */
   silence: number;
   /** From the end of an answer until the client has taken it: 1 MB at 17 KB/s, for one that reads byte by byte. */
   answerTaken: number;
 }
 
-export const CONNECTION_LIMITS: ConnectionLimits = { connections: 5_000, silence: 60_000, answerTaken: 60_000 };
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  connections: 5_000,
+  connectionsPerAddress: 500,
+  pipelined: 100,
+  silence: 60_000,
+  answerTaken: 60_000,
+};
 
 /** @throws the system's error (`EADDRINUSE`, `EACCES`) where the port cannot be had */
 export async function listen<State, Ctx>(
@@ -42,14 +53,14 @@ export async function listen<State, Ctx>(
       // Node's own refusal is no problem+json.
       requireHostHeader: false,
     },
-    (request, response) => {
+    inTurn((request, response) => {
       if (request.httpVersion === '1.1' && request.headers.host === undefined) {
         refuse(response, 400, 'Bad Request', 'HTTP/1.1 asks for a Host header (RFC 9112, section 3.2).');
         return;
       }
       endStalledAnswer(response, limits.answerTaken);
       void handle(request, response);
-    },
+    }, limits.pipelined),
   );
   server.maxConnections = limits.connections;
   server.timeout = limits.silence;
@@ -58,6 +69,7 @@ export async function listen<State, Ctx>(
     refuse(response, 417, 'Expectation Failed', 'The only expectation that is met is 100-continue.');
   });
   const drain = drainOf(server);
+  limitSocketsPerAddress(server, limits.connectionsPerAddress, config.trustedProxies);
   guardSocket(server, config.allowedNetworks, config.trustedProxies);
   await bound(server, config);
   // Such as no more file descriptors for an accepted connection: that costs this connection, not the process.

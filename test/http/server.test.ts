@@ -139,8 +139,8 @@ describe('a client that holds on to its connection', () => {
     return another();
   }
 
-  async function another(): Promise<Socket> {
-    const socket = connect(strict?.port ?? 0, '127.0.0.1');
+  async function another(localAddress = '127.0.0.1'): Promise<Socket> {
+    const socket = connect({ port: strict?.port ?? 0, host: '127.0.0.1', localAddress });
     socket.on('error', () => undefined);
     sockets.push(socket);
     await once(socket, 'connect');
@@ -170,6 +170,64 @@ describe('a client that holds on to its connection', () => {
     socket.resume();
     socket.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\n');
     await once(socket, 'close');
+  });
+
+  it('has one request in progress at a time, and gets every response in order', async () => {
+    const app = new Koa();
+    let atOnce = 0;
+    let most = 0;
+    app.use(async (ctx) => {
+      most = Math.max(most, ++atOnce);
+      await new Promise((resolve) => setImmediate(resolve));
+      atOnce--;
+      ctx.body = `path ${ctx.path};`;
+    });
+    strict = await listen(app, config);
+    const socket = await another();
+    const paths = Array.from({ length: 20 }, (_, index) => `/${index}`);
+    let text = '';
+    socket.on('data', (data) => {
+      text += data;
+    });
+    socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''));
+    while (!text.includes('path /19;')) await once(socket, 'data');
+    expect(text.match(/(?<=path )\/\d+(?=;)/g)).toEqual(paths);
+    expect(most).toBe(1);
+  });
+
+  it('is closed when it sends more requests than may wait for their turn', async () => {
+    const socket = await connectTo({ pipelined: 10 });
+    socket.resume();
+    const request = 'GET /never HTTP/1.1\r\nHost: a\r\n\r\n';
+    socket.write(request.repeat(11));
+    // The server still serves: all of them may wait.
+    (await another()).destroy();
+    expect(socket.destroyed).toBe(false);
+    socket.write(request);
+    await once(socket, 'close');
+  });
+
+  it('is one of a limited number from its address; a trusted proxy may have more', async () => {
+    const accepted = async (socket: Socket) => {
+      socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      return Promise.race([once(socket, 'data').then(() => true), once(socket, 'close').then(() => false)]);
+    };
+    const first = await connectTo({ connectionsPerAddress: 1 });
+    expect(await accepted(first)).toBe(true);
+    expect(await accepted((await another()).resume())).toBe(false);
+    expect(await accepted(await another('127.0.0.2'))).toBe(true);
+    first.destroy();
+    while (!(await accepted(await another())));
+    const limits = { ...CONNECTION_LIMITS, connectionsPerAddress: 1 };
+    await strict?.close();
+    strict = await listen(
+      new Koa().use((ctx) => {
+        ctx.body = 'done';
+      }),
+      { ...config, trustedProxies: ['127.0.0.1/32'] },
+      limits,
+    );
+    for (let index = 0; index < 3; index++) expect(await accepted(await another())).toBe(true);
   });
 
   it('is one of a limited number: a further one is closed, and takes its place when it has gone', async () => {

@@ -1,6 +1,5 @@
-import { isIPv6 } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { hostNetwork } from '../../networks.js';
 import { TemporarilyUnavailable } from './errors.js';
 
 const LIMIT = 100;
@@ -15,20 +14,15 @@ export class FailedAuthentications {
 
   /** @throws TemporarilyUnavailable where the address has failed too often */
   async check(address: string): Promise<void> {
-    const failed = await this.#limiter.get(network(address));
+    const failed = await this.#limiter.get(hostNetwork(address));
     if (failed && failed.consumedPoints >= LIMIT) throw tooMany(failed.msBeforeNext);
   }
 
   /** Counts one more. @throws TemporarilyUnavailable where that is too many: those that came at once are counted too */
   async count(address: string): Promise<void> {
-    const failed = await this.#limiter.penalty(network(address));
+    const failed = await this.#limiter.penalty(hostNetwork(address));
     if (failed.consumedPoints > LIMIT) throw tooMany(failed.msBeforeNext);
   }
-}
-
-/** One host has a whole /64 of IPv6 to itself, and more addresses in it than anybody could count. */
-function network(address: string): string {
-  return isIPv6(address) ? ipaddr.IPv6.networkAddressFromCIDR(`${address.split('%')[0]}/64`).toString() : address;
 }
 
 function tooMany(msBeforeNext: number): TemporarilyUnavailable {

@@ -1,3 +1,5 @@
+import { DOCUMENTS_PER_SECOND } from '../middleware/document-limit.js';
+
 type Json = Record<string, unknown>;
 
 const ready = (checks: object) => ({
@@ -12,6 +14,16 @@ const CHECKS = {
     properties: { postgres: word, migrations: word, temporal: word },
     required: ['postgres', 'migrations', 'temporal'],
   },
+};
+
+const LIMITED = {
+  '429': problem(
+    `\`rate_limited\`: an address may read ${DOCUMENTS_PER_SECOND} documents a second; see \`Retry-After\`.`,
+  ),
+};
+const UNCHANGED = {
+  '304': { description: 'The document still has the ETag that `If-None-Match` names.' },
+  ...LIMITED,
 };
 
 /** What needs no token: health and this documentation. */
@@ -30,9 +42,15 @@ export const openPaths: Record<string, Record<string, Json>> = {
     'getMeta',
     'What this environment is',
     answer('The same for every caller.', 'application/json', { $ref: '#/components/schemas/Meta' }),
+    LIMITED,
   ),
-  '/openapi.json': open('getOpenApi', 'This document', answer('OpenAPI 3.1.', 'application/json', { type: 'object' })),
-  '/docs': open('getDocs', 'This document, for reading', answer('A page.', 'text/html', { type: 'string' })),
+  '/openapi.json': open(
+    'getOpenApi',
+    'This document',
+    answer('OpenAPI 3.1.', 'application/json', { type: 'object' }),
+    UNCHANGED,
+  ),
+  '/docs': open('getDocs', 'This document, for reading', answer('A page.', 'text/html', { type: 'string' }), UNCHANGED),
 };
 
 function open(operationId: string, summary: string, success: Json, others: Json = {}): Record<string, Json> {

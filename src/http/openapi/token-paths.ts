@@ -1,3 +1,5 @@
+import { DOCUMENTS_PER_SECOND } from '../middleware/document-limit.js';
+
 type Json = Record<string, unknown>;
 
 /** The token endpoint and its discovery (contract, Tokens), which speak OAuth and not this API's own language. */
@@ -14,7 +16,7 @@ export function tokenPaths(authUrl: string): Record<string, Record<string, Json>
       summary,
       responses: {
         '200': answer('The metadata.', METADATA, { issuer: authUrl, token_endpoint: `${authUrl}/oauth/token` }),
-        ...OUTSIDE,
+        ...REFUSED,
       },
     },
   });
@@ -59,7 +61,7 @@ export function tokenPaths(authUrl: string): Record<string, Record<string, Json>
         operationId: 'getJwks',
         ...shared,
         summary: 'The keys that tokens are signed with (RFC 7517)',
-        responses: { '200': answer('A JWK set.', KEYS, { keys: [] }), ...OUTSIDE },
+        responses: { '200': answer('A JWK set.', KEYS, { keys: [] }), ...REFUSED },
       },
     },
     '/.well-known/oauth-authorization-server': metadata(
@@ -124,10 +126,14 @@ const ERROR = {
   required: ['error'],
 };
 
-/** Outside of ALLOWED_NETWORKS everything is refused, in the API's own way. */
-const OUTSIDE = {
+/** Outside of ALLOWED_NETWORKS, and over the limit of an address, the document is refused in the API's own form. */
+const REFUSED = {
   '403': {
     description: '`network_not_allowed`',
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+  },
+  '429': {
+    description: `\`rate_limited\`: an address may read ${DOCUMENTS_PER_SECOND} documents a second; see \`Retry-After\`.`,
     content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
   },
 };

@@ -3,27 +3,19 @@ import type { AppDependencies } from '../dependencies.js';
 import { openApiDocument } from '../openapi/document.js';
 import { docsPage, docsPolicy } from '../openapi/page.js';
 import type { Route } from '../route.js';
-import type { State } from '../state.js';
+import type { AppMiddleware, State } from '../state.js';
+import { staticDocument } from '../static-document.js';
 
-/** `/openapi.json`, and `/docs`: the same for reading, whole in itself (no script, nothing fetched from anywhere). */
-export function docsRouter({ config }: AppDependencies, routes: readonly Route[]): Router<State> {
+/** `/openapi.json`, and `/docs`: the same document for reading. The page has no script and fetches nothing. */
+export function docsRouter({ config }: AppDependencies, routes: readonly Route[], limit: AppMiddleware): Router<State> {
   const document = openApiDocument(routes, config);
-  const json = JSON.stringify(document);
-  const page = docsPage(document);
   const router = new Router<State>({ strict: true, sensitive: true });
-  router.get('/openapi.json', (ctx) => {
-    ctx.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=300' });
-    ctx.type = 'application/json';
-    ctx.body = json;
+  const json = staticDocument('application/json', JSON.stringify(document), { 'Access-Control-Allow-Origin': '*' });
+  const page = staticDocument('text/html', docsPage(document), {
+    'Content-Security-Policy': docsPolicy,
+    'Referrer-Policy': 'no-referrer',
   });
-  router.get('/docs', (ctx) => {
-    ctx.set({
-      'Content-Security-Policy': docsPolicy,
-      'Cache-Control': 'public, max-age=300',
-      'Referrer-Policy': 'no-referrer',
-    });
-    ctx.type = 'text/html';
-    ctx.body = page;
-  });
+  router.get('/openapi.json', limit, json);
+  router.get('/docs', limit, page);
   return router;
 }

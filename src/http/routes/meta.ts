@@ -1,13 +1,13 @@
 import Router from '@koa/router';
 import type { Config } from '../../config.js';
 import { presentMeta } from '../presenters/meta.js';
-import type { State } from '../state.js';
+import type { AppMiddleware, State } from '../state.js';
 
 /** `/meta`: open to all, since it holds nothing of any client. */
-export function metaRouter(config: Config): Router<State> {
+export function metaRouter(config: Config, limit: AppMiddleware): Router<State> {
   const meta = presentMeta(config);
   const router = new Router<State>({ strict: true, sensitive: true });
-  router.get('/meta', (ctx) => {
+  router.get('/meta', limit, (ctx) => {
     ctx.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=300' });
     ctx.body = meta;
   });

@@ -2,23 +2,26 @@ import Router from '@koa/router';
 import type { Authority } from '../../auth/authority.js';
 import { SCOPES } from '../../auth/caller.js';
 import { authPaths, issuerPath } from '../oauth/auth-paths.js';
-import type { State } from '../state.js';
+import type { AppMiddleware, State } from '../state.js';
 
 /** Seconds: shorter than the time between a signing key's making and its first signature. */
 const KEYS_MAX_AGE = 5;
 const METADATA_MAX_AGE = 300;
 
 /** The public keys (RFC 7517) and the authorization server's metadata (RFC 8414). */
-export function wellKnownRouter({ authority }: { authority: Pick<Authority, 'issuer' | 'jwks'> }): Router<State> {
+export function wellKnownRouter(
+  { authority }: { authority: Pick<Authority, 'issuer' | 'jwks'> },
+  limit: AppMiddleware,
+): Router<State> {
   const { issuer } = authority;
   const router = new Router<State>({ strict: true });
-  router.get(authPaths(issuer, '/.well-known/jwks.json'), async (ctx) => {
+  router.get(authPaths(issuer, '/.well-known/jwks.json'), limit, async (ctx) => {
     const keys = await authority.jwks();
     ctx.set('Cache-Control', `public, max-age=${KEYS_MAX_AGE}`);
     ctx.body = keys;
   });
   const metadata = metadataOf(issuer);
-  router.get(metadataPaths(issuer), (ctx) => {
+  router.get(metadataPaths(issuer), limit, (ctx) => {
     ctx.set('Cache-Control', `public, max-age=${METADATA_MAX_AGE}`);
     ctx.body = metadata;
   });

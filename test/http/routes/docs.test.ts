@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { DOCUMENTS_PER_SECOND } from '../../../src/http/middleware/document-limit.js';
+import { type Reply, startApi, type TestApi } from '../../support/api.js';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi({ env: { TRUSTED_PROXIES: '127.0.0.0/8' } });
+});
+afterAll(() => api.close());
+
+let addresses = 0;
+const from = (address: string) => ({ headers: { 'X-Forwarded-For': address } });
+const anybody = () => from(`203.0.113.${++addresses}`);
+
+/** Reads documents, half as many again as an address may read in a second, until one is refused or 10 batches are read. */
+async function untilRefused(path: string, address: (index: number) => string): Promise<Reply | undefined> {
+  for (let batch = 0; batch < 10; batch++) {
+    const replies = await Promise.all(
+      Array.from({ length: DOCUMENTS_PER_SECOND * 1.5 }, (_, index) => api.call('GET', path, from(address(index)))),
+    );
+    const refused = replies.find(({ status }) => status === 429);
+    if (refused) return refused;
+  }
+  return undefined;
+}
+
+it.each(['/openapi.json', '/docs'])('answers 304 to the ETag of %s', async (path) => {
+  const first = await api.call('GET', path, anybody());
+  const etag = first.headers.get('etag') ?? '';
+  expect([first.status, etag]).toEqual([200, expect.stringMatching(/^"[\w-]{43}"$/)]);
+  expect(Number(first.headers.get('content-length'))).toBe(Buffer.byteLength(first.text));
+  const conditional = (tag: string) =>
+    api.call('GET', path, { headers: { ...anybody().headers, 'If-None-Match': tag } });
+  const again = await conditional(etag);
+  expect([again.status, again.text.length, again.headers.get('etag')]).toEqual([304, 0, etag]);
+  expect(again.headers.get('cache-control')).toBe('public, max-age=300');
+  expect((await conditional('"other"')).status).toBe(200);
+  const head = await api.call('HEAD', path, anybody());
+  expect([head.status, head.text, head.headers.get('content-length')]).toEqual([
+    200,
+    '',
+    first.headers.get('content-length'),
+  ]);
+});
+
+it.each(['/openapi.json', '/docs', '/meta', '/.well-known/jwks.json', '/.well-known/oauth-authorization-server'])(
+  'limits %s by address',
+  async (path) => {
+    const host = anybody().headers['X-Forwarded-For'];
+    const refused = await untilRefused(path, () => host);
+    expect([refused?.status, refused?.body.code]).toEqual([429, 'rate_limited']);
+    expect(refused?.headers.get('content-type')).toBe('application/problem+json');
+    expect(refused?.headers.get('retry-after')).toBe('1');
+    expect((await api.call('GET', path, anybody())).status).toBe(200);
+  },
+);
+
+it('counts a /64 of IPv6 as one address', async () => {
+  const refused = await untilRefused('/openapi.json', (index) => `2001:db8:1:2::${index.toString(16)}`);
+  expect(refused?.status).toBe(429);
+  const { status } = await api.call('GET', '/openapi.json', from('2001:db8:1:3::1'));
+  expect(status).toBe(200);
+});
+
+it('does not limit health checks', async () => {
+  const host = anybody().headers['X-Forwarded-For'];
+  expect(await untilRefused('/healthz', () => host)).toBeUndefined();
+});
