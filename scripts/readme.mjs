@@ -15,7 +15,7 @@ const { measureProcess } = await import('../dist/src/telemetry/process-gauges.js
 
 // Registered as a process does it, and never read.
 const { registry } = createMetrics();
-measureInHand(registry, {});
+measureInHand(registry, { slots: {}, recorder: {} });
 measureBacklog(registry, () => {}, 0);
 measureProcess(registry, () => {});
 const ownMetrics = registry.getMetricsAsArray().filter(({ name }) => !/^(nodejs|process)_/.test(name));
