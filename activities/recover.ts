@@ -7,7 +7,7 @@ import { readRecoveredStarts } from '../src/workflow-starts/read-starts.js';
 import { startDeliverEvent } from '../src/workflow-starts/start-deliver-event.js';
 import type { RecoverActivities } from '../workflows/recover-endpoint.js';
 
-/** Of all recovers of a client, a second: beside them the fresh events of everybody go on. */
+/** Deliveries a second over all recovers of one client, so that fresh events of all clients continue to be delivered. */
 const BATCH = 20;
 
 export interface RecoverDependencies {
@@ -21,7 +21,7 @@ export function createRecoverActivities(dependencies: RecoverDependencies): Reco
   return {
     async recoverBatch({ recoverId, clientId, webhookId, since, until, after }) {
       const connected = temporal();
-      if (!connected) throw new Error('Temporal is away');
+      if (!connected) throw new Error('Temporal is unavailable');
       const limit = Math.floor(BATCH / (await countRunning(database, clientId)));
       const ids = await resetForRecovery(database, { clientId, endpointId: webhookId, since, until }, after, limit);
       failpoint('after-put-back');

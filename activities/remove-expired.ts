@@ -8,12 +8,13 @@ import { removeExpiredLimits } from '../src/retention/expired-limits.js';
 import type { Log } from '../src/telemetry/log.js';
 import type { RemoveExpiredActivities } from '../workflows/remove-expired.js';
 
-/** Events of one statement: it holds its locks for some ten milliseconds. */
+/** Events removed by one statement: it holds its locks for some ten milliseconds. */
 const BATCH = 200;
+/** Idempotency keys removed by one statement; the same number of rows of the hourly limits. */
 const KEYS = 1_000;
-/** How long one activity goes on, ms: short enough to end in a shutdown's grace, long enough that histories stay short. */
+/** How long one activity runs, ms: short enough to end in a shutdown's grace, long enough that histories stay short. */
 const TURN = 15_000;
-/** Least rest after a batch, ms. */
+/** Shortest rest after a batch, ms. */
 const REST = 20;
 
 export interface RemoveExpiredDependencies {
@@ -23,7 +24,7 @@ export interface RemoveExpiredDependencies {
   log: Log;
 }
 
-/** Removes in small batches, each followed by a rest as long as it took: at most half of one connection's time. */
+/** Removes rows in small batches. A rest as long as the batch follows each, so that removal takes at most half of one connection's time. */
 export function createRemoveExpiredActivities(dependencies: RemoveExpiredDependencies): RemoveExpiredActivities {
   const { database, retention, log } = dependencies;
   return {
@@ -48,7 +49,8 @@ export function createRemoveExpiredActivities(dependencies: RemoveExpiredDepende
         heartbeat(removed);
         await sleep(Math.max(REST, performance.now() - since));
       }
-      if (removed + keys > 0) log.info({ events: removed, idempotency_keys: keys }, 'removed what was older than kept');
+      if (removed + keys > 0)
+        log.info({ events: removed, idempotency_keys: keys }, 'removed rows older than the retention');
       return { removed, after: more ? after : null };
     },
   };

@@ -1,7 +1,7 @@
 import type { Trigger } from '../src/attempts.js';
 import type { DeliveryProgress } from './deliver-event.input.js';
 
-/** One attempt that a workflow asks for: ids and numbers only, so that nothing secret is in its history. */
+/** One attempt that a workflow requests. It has only ids and numbers, so that the workflow's history holds no secret. */
 export interface DeliverRequest {
   /** For the log; not in the histories of 0.1.0. */
   eventId?: string;
@@ -16,7 +16,7 @@ export interface DeliverRequest {
   single: boolean;
 }
 
-/** How the delivery stands after it. `wait`: ms until the next attempt; null: none follows. */
+/** The delivery's state after the attempt. `wait`: ms until the next attempt; null: none follows. */
 export interface DeliverOutcome extends Pick<DeliveryProgress, 'status' | 'reason' | 'attemptCount' | 'lastOutcome'> {
   wait: number | null;
 }

@@ -2,7 +2,7 @@ import type { DeliveryStateValue } from './search-attributes.js';
 
 export const TASK_QUEUE = 'webhook-deliveries';
 
-/** How a delivery stands: as its row says, with the last attempt in a word (`204`, `503`, `timeout`). */
+/** A delivery's state from its row. `lastOutcome` is the last attempt's outcome in short (`204`, `503`, `timeout`). */
 export interface DeliveryProgress {
   deliveryId: string;
   webhookId: string;
@@ -24,14 +24,14 @@ export interface DeliverEventInput {
   deliveries: (DeliveryProgress & {
     /** `attemptCount` when its ladder was started. */
     ladderStart: number;
-    /** As the deliveries' rows name it: null where this is the event's own workflow. */
+    /** The owner in the delivery's row; null: the event's own workflow. */
     owner: string | null;
   })[];
   /** Delays of the retries, ms: kept for as long as this workflow runs. */
   ladder: readonly number[];
 }
 
-/** The state of a whole event, of how its deliveries stand. */
+/** The state of a whole event, derived from the states of its deliveries. */
 export function stateOf(deliveries: readonly Pick<DeliveryProgress, 'status'>[]): DeliveryStateValue {
   if (deliveries.some(({ status }) => status === 'pending')) return 'retrying';
   if (deliveries.some(({ status }) => status === 'failed')) return 'exhausted';

@@ -2,7 +2,7 @@ import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from 
 
 export interface RemoveExpiredActivities {
   /**
-   * Removes batch after batch for some seconds, from the event `after` on. `after` null in the answer: all of it is done.
+   * Removes batches for some seconds, starting behind the event `after`. `after` null in the result: nothing is left.
    */
   removeExpiredFor(request: RemoveExpiredRequest): Promise<RemoveExpiredProgress>;
 }
@@ -22,7 +22,7 @@ const { removeExpiredFor } = proxyActivities<RemoveExpiredActivities>({
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '5m' },
 });
 
-/** Removes what is older than the retention. Run by the Schedule `retention`. Answers how many events went. */
+/** Removes rows older than the retention. The Schedule `retention` runs it. @returns the number of removed events */
 export async function removeExpired(before: RemoveExpiredProgress = { removed: 0, after: null }): Promise<number> {
   let { removed, after } = before;
   for (;;) {

@@ -16,13 +16,13 @@ export interface RetryDeliveryInput {
   webhookId: string;
   host: string;
   number: number;
-  /** As the delivery's row names it. */
+  /** The owner in the delivery's row. */
   owner: string | null;
 }
 
 /**
- * One more attempt, by hand, at a delivery that has ended. Where its row was set back (Postgres was restored), the attempt
- * has the number that follows the row's.
+ * Makes one more attempt, by hand, at a delivery that has ended. If Postgres was restored, and the row has fewer attempts
+ * than expected, the attempt has the number that follows the row's.
  */
 export async function retryDelivery(input: RetryDeliveryInput): Promise<DeliverOutcome> {
   let outcome = await attempt(input);

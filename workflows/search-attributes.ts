@@ -1,6 +1,6 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 
-/** What an operator filters by in Temporal's UI. `migrate` registers them. */
+/** Search attributes that an operator filters by in Temporal's UI. `migrate` registers them. */
 export const ClientId = defineSearchAttributeKey('ClientId', 'KEYWORD');
 export const TransferId = defineSearchAttributeKey('TransferId', 'KEYWORD');
 export const EventType = defineSearchAttributeKey('EventType', 'KEYWORD');
@@ -9,5 +9,5 @@ export const DeliveryState = defineSearchAttributeKey('DeliveryState', 'KEYWORD'
 
 export const SEARCH_ATTRIBUTES = [ClientId, TransferId, EventType, WebhookIds, DeliveryState];
 
-/** How an event stands as a whole. Set at the start, and once more at the end where it has changed. */
+/** The state of a whole event. It is set at the start, and once more at the end if it has changed. */
 export type DeliveryStateValue = 'delivered' | 'retrying' | 'exhausted' | 'cancelled';

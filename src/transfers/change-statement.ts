@@ -7,13 +7,13 @@ import type { FreshDelivery } from '../outbox/handover.js';
 
 export interface StatusChangeRequest {
   transferId: string;
-  /** Whose transfer it must be; left out: anybody's (the operator). */
+  /** The client that must own the transfer; absent: any client (the operator). */
   clientId?: string;
-  /** Where the operator does it, who that is: for the audit. */
+  /** The operator that requests the change, for the audit entry; absent: a client requests it. */
   actor?: Actor;
   to: TransferStatus;
   reason: string | null;
-  /** Narrows the statuses it may be changed from, as a client's `/cancel` does. */
+  /** Narrows the statuses from which the change is allowed, as a client's `/cancel` does. */
   from?: readonly TransferStatus[];
 }
 
@@ -27,7 +27,7 @@ export interface Change {
   traceparent: string | null;
 }
 
-/** What the statement saw and did; `changed` is null where the status that it saw did not allow the change. */
+/** The result for one change. `changed` is null if the status that the statement saw did not allow the change. */
 export interface ChangedRow {
   eventId: string;
   seen: TransferStatus;
@@ -51,7 +51,12 @@ export interface TransferRow {
 
 export const EVENT_TYPE = 'transfer.status_changed';
 const SET_STATUS: Action = 'transfers.set-status';
-/** Each change's row, in the order given; undefined where there is no such transfer. */
+
+/**
+ * Makes the changes in one statement.
+ * @param claims whether the statement also claims the first attempts for this process
+ * @returns a row for each change, in the given order; undefined if the transfer does not exist
+ */
 export async function changeAll(
   db: Handle,
   claims: boolean,
@@ -76,9 +81,9 @@ export async function changeAll(
 }
 
 /**
- * `seen` is read once and kept (materialized), so that an update that waited for another's commit compares the new row
- * with the old status and changes nothing. Of several changes of one transfer in `input` an update takes one alone. An audit
- * entry has the id of the event that the change made.
+ * `seen` is read once and kept (materialized), so that an update that waited for another commit compares the new row with
+ * the old status and changes nothing. If `input` has several changes of one transfer, the update applies only one of
+ * them. An audit entry has the id of the event that the change made.
  */
 const CHANGE_STATUS = `
 with input as (

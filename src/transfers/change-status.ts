@@ -19,10 +19,10 @@ import {
 import { nextStatuses, previousStatuses } from './states.js';
 
 /**
- * Changes the status and makes the event with its deliveries, all in one statement: compare and set on the status that
- * the statement's own snapshot saw, so that of two changes at the same moment one wins and the other is refused.
- * The insert of a delivery is also the claim of its first attempt where `handover` takes it (design, The one path).
- * Outside of a transaction, changes that arrive together are committed together.
+ * Changes the status and makes the event with its deliveries, all in one statement. The statement compares and sets the
+ * status that its own snapshot saw, so that of two concurrent changes one wins and the other is refused.
+ * The insert of a delivery also claims its first attempt if `handover` takes events (design, The one path).
+ * Outside of a transaction, concurrent changes are committed in one batch.
  * @throws Refusal `not_found` | `invalid_transition`
  */
 export async function changeStatus(
@@ -85,7 +85,7 @@ async function changeAlone(db: Handle, handover: Handover, change: Change): Prom
 function refused(seen: TransferStatus, to: TransferStatus, allowed: readonly TransferStatus[]): Refusal {
   const next = nextStatuses(seen);
   if (allowed.includes(seen)) {
-    return new Refusal('invalid_transition', `The transfer was ${seen} and has just been changed by another request.`);
+    return new Refusal('invalid_transition', `The transfer was ${seen}, and another request has just changed it.`);
   }
   return new Refusal(
     'invalid_transition',

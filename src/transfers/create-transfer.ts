@@ -15,7 +15,10 @@ export interface NewTransfer {
   metadata: Record<string, string>;
 }
 
-/** Creates a transfer with the first line of its history. That is no change of status and makes no event (contract, Transfers). */
+/**
+ * Creates a transfer with the first entry of its history. Creation is not a change of status and makes no event
+ * (contract, Transfers).
+ */
 export function createTransfer(db: Handle, transfer: NewTransfer): Promise<Transfer> {
   const id = newId();
   const now = new Date(timeOf(id));

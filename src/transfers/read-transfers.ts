@@ -10,7 +10,7 @@ export interface TransferFilters extends IdRange {
   take: number;
 }
 
-/** Newest first. */
+/** Lists a client's transfers, newest first. */
 export function listTransfers(
   db: Handle,
   clientId: string,
@@ -28,7 +28,7 @@ export function listTransfers(
   });
 }
 
-/** With its history, oldest first. @throws Refusal not_found */
+/** Reads a transfer with its history, oldest entry first. @throws Refusal not_found */
 export async function getTransfer(
   db: Handle,
   clientId: string,

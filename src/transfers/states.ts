@@ -1,6 +1,6 @@
 import type { TransferStatus } from '../database/generated/enums.js';
 
-/** The state machine (contract, Transfers): from each status, where it may go. */
+/** The state machine (contract, Transfers): the statuses that may follow each status. */
 const NEXT = {
   CREATED: ['PROCESSING', 'CANCELLED', 'FAILED'],
   PROCESSING: ['SENT', 'CANCELLED', 'FAILED'],
@@ -13,7 +13,7 @@ const NEXT = {
 
 export const TRANSFER_STATUSES = Object.keys(NEXT) as TransferStatus[];
 
-/** The statuses that a transfer in `from` may go to; none: `from` is final. */
+/** The statuses that may follow `from`; none: `from` is final. */
 export function nextStatuses(from: TransferStatus): readonly TransferStatus[] {
   return NEXT[from];
 }
@@ -22,7 +22,7 @@ export function canChange(from: TransferStatus, to: TransferStatus): boolean {
   return nextStatuses(from).includes(to);
 }
 
-/** The statuses from which `to` can be reached in one change. */
+/** The statuses from which one change leads to `to`. */
 export function previousStatuses(to: TransferStatus): TransferStatus[] {
   return TRANSFER_STATUSES.filter((from) => canChange(from, to));
 }

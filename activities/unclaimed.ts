@@ -1,0 +1,119 @@
+import { ApplicationFailure, activityInfo } from '@temporalio/activity';
+import type { Database } from '../src/database/database.js';
+import { LEASE } from '../src/lease.js';
+import type { Log } from '../src/telemetry/log.js';
+import { type DeliveryState, type RecordedOutcome, readDeliveryState } from '../src/webhooks/claim.js';
+import { cancelPending, cancelReasonOf } from '../src/webhooks/disable-endpoint.js';
+import { isEarlierOwner } from '../src/webhooks/recover.js';
+import type { DeliverOutcome, DeliverRequest } from '../workflows/deliver-event.activities.js';
+
+export interface UnclaimedDependencies {
+  database: Database;
+  log: Log;
+  /** Starts the workflow that the delivery's row names, unless it runs already. */
+  startOwner: (deliveryId: string) => Promise<void>;
+}
+
+/**
+ * Reads why an attempt could not be claimed, and returns it as the attempt's outcome.
+ * @throws ApplicationFailure `AttemptUnderWay` while another process makes the attempt, so that Temporal tries again
+ */
+export async function outcomeWithoutClaim(
+  dependencies: UnclaimedDependencies,
+  request: DeliverRequest,
+): Promise<DeliverOutcome> {
+  const { database, log } = dependencies;
+  const state = await readDeliveryState(database, request);
+  if (!state) {
+    log.warn(
+      logFieldsOf(request),
+      'the delivery is gone: Postgres was restored to a point before its event, or retention removed it',
+    );
+    return notMade('cancelled', 'removed', request);
+  }
+  if (state.recorded) {
+    const { status, reason, attemptCount, untilNext } = state;
+    const wait = status === 'pending' ? untilNext : null;
+    return { status, reason, attemptCount, lastOutcome: shortOutcome(state.recorded), wait };
+  }
+  if (state.owner !== request.owner) return takenOver(dependencies, request, state);
+  if (state.status !== 'pending' && !request.single) return notMade(state.status, state.reason, request);
+  if (!state.endpointActive) return cancelled(database, request, state);
+  const singleAtPending = request.single && state.status === 'pending';
+  if (singleAtPending || state.attemptCount !== request.number - 1) {
+    return setBack(dependencies, request, state, singleAtPending);
+  }
+  throw ApplicationFailure.create({
+    type: 'AttemptUnderWay',
+    category: 'BENIGN',
+    message: 'another process makes this attempt',
+    nextRetryDelay: Math.min(state.claimedFor, LEASE.seconds * 1_000) + 100,
+  });
+}
+
+/**
+ * Another workflow owns the delivery, so this workflow makes no attempt. If the row names an owner from before this
+ * workflow, Postgres was restored to a point before a recovery. That earlier owner may have ended long ago, so it is
+ * started here if the delivery is pending.
+ */
+async function takenOver(
+  { log, startOwner }: UnclaimedDependencies,
+  request: DeliverRequest,
+  { owner, status }: DeliveryState,
+): Promise<DeliverOutcome> {
+  if (isEarlierOwner(owner, request.owner)) {
+    log.warn(
+      { ...logFieldsOf(request), status, owner },
+      'the delivery was set back to before its recovery: Postgres was restored',
+    );
+    if (status === 'pending') await startOwner(request.deliveryId);
+  }
+  return notMade('cancelled', `taken over by ${owner ?? "the event's own workflow"}`, request);
+}
+
+/**
+ * The row and the workflow disagree about the number of attempts: Postgres was set back (restored, or failed over without
+ * its last commits). The row decides: the outcome is the row's state, and the workflow continues from it. If a retry by
+ * hand finds the delivery pending again, the workflow of its ladder has ended, so it is started here.
+ */
+async function setBack(
+  { log, startOwner }: UnclaimedDependencies,
+  request: DeliverRequest,
+  { status, reason, attemptCount, latest, untilNext, claimedFor }: DeliveryState,
+  singleAtPending: boolean,
+): Promise<DeliverOutcome> {
+  log.warn(
+    { ...logFieldsOf(request), status, attempt_count: attemptCount },
+    'the delivery was set back: Postgres was restored',
+  );
+  if (singleAtPending) await startOwner(request.deliveryId);
+  const wait = status === 'pending' && !request.single ? Math.max(untilNext ?? 0, claimedFor) : null;
+  return { status, reason, attemptCount, lastOutcome: latest && shortOutcome(latest), wait };
+}
+
+/** The endpoint was disabled or deleted while this delivery was inserted, so that the cancellation missed the delivery. */
+async function cancelled(database: Database, request: DeliverRequest, state: DeliveryState): Promise<DeliverOutcome> {
+  if (state.status !== 'pending') return notMade(state.status, state.reason, request);
+  const reason = state.endpointDeleted ? 'endpoint_deleted' : cancelReasonOf(state.disabledReason);
+  await cancelPending(database, request.webhookId, reason);
+  return notMade('cancelled', reason, request);
+}
+
+function notMade(status: DeliverOutcome['status'], reason: string | null, { number }: DeliverRequest): DeliverOutcome {
+  return { status, reason, attemptCount: number - 1, lastOutcome: null, wait: null };
+}
+
+/** The log fields that identify the requested attempt. */
+function logFieldsOf({ eventId, deliveryId, clientId, webhookId, number }: DeliverRequest) {
+  const workflowId = activityInfo().workflowExecution?.workflowId;
+  return {
+    ...(eventId !== undefined && { event_id: eventId }),
+    ...{ delivery_id: deliveryId, webhook_id: webhookId, client_id: clientId },
+    ...{ attempt: number, workflow_id: workflowId },
+  };
+}
+
+/** An attempt's outcome as the console shows it: `204`, `503`, `timeout`. */
+export function shortOutcome({ responseStatus, error }: RecordedOutcome): string {
+  return responseStatus === null ? (error ?? 'unknown') : String(responseStatus);
+}
