@@ -19,8 +19,8 @@ export interface ActivityDependencies extends AttemptDependencies, UnclaimedDepe
 /** Longest delay before an activity without a slot asks again, ms. */
 const LONGEST_SLOT_RETRY = 60_000;
 /**
- * Retries a second, over all clients, of activities that wait for a slot. A thousand of them may wait for a dead receiver;
- * the limit keeps their retries to a part of the fifty a second that the dev server carries.
+ * Retries a second, over all clients, of activities that wait for a slot. A thousand of them may wait for a dead
+ * receiver; the limit keeps their retries to a part of the fifty a second that the dev server carries.
  */
 const SLOT_RETRIES_PER_SECOND = 10;
 
@@ -30,8 +30,8 @@ export function createActivities(dependencies: ActivityDependencies): DeliverAct
   const pacer = new RetryPacer(SLOT_RETRIES_PER_SECOND);
   return {
     /**
-     * Claims and makes one attempt. An attempt that is already recorded is not made again. The receiver's response is the
-     * result. A throw is a fault of this service, or means that the attempt must wait; Temporal then tries again.
+     * Claims and makes one attempt. An attempt that is already recorded is not made again. The receiver's response is
+     * the result. A throw is a fault of this service, or means that the attempt must wait; Temporal then tries again.
      */
     async deliver(request) {
       const { clientId, webhookId } = request;
@@ -60,8 +60,8 @@ export function createActivities(dependencies: ActivityDependencies): DeliverAct
 }
 
 /**
- * The span continues the trace of the request that made the event. The event's row keeps that trace, so that it survives
- * the loss of a workflow or of Temporal's store.
+ * The span continues the trace of the request that made the event. The event's row keeps that trace, so that it
+ * survives the loss of a workflow or of Temporal's store.
  */
 function spanOf({ traceparent }: ClaimedAttempt) {
   const { workflowExecution, attempt } = activityInfo();

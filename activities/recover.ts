@@ -7,7 +7,9 @@ import { readRecoveredStarts } from '../src/workflow-starts/read-starts.js';
 import { startDeliverEvent } from '../src/workflow-starts/start-deliver-event.js';
 import type { RecoverActivities } from '../workflows/recover-endpoint.js';
 
-/** Deliveries a second over all recovers of one client, so that fresh events of all clients continue to be delivered. */
+/**
+ * Deliveries a second over all recovers of one client, so that fresh events of all clients continue to be delivered.
+ */
 const BATCH = 20;
 
 export interface RecoverDependencies {

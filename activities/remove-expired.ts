@@ -24,7 +24,10 @@ export interface RemoveExpiredDependencies {
   log: Log;
 }
 
-/** Removes rows in small batches. A rest as long as the batch follows each, so that removal takes at most half of one connection's time. */
+/**
+ * Removes rows in small batches. A rest as long as the batch follows each, so that removal takes at most half of one
+ * connection's time.
+ */
 export function createRemoveExpiredActivities(dependencies: RemoveExpiredDependencies): RemoveExpiredActivities {
   const { database, retention, log } = dependencies;
   return {

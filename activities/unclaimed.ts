@@ -72,9 +72,9 @@ async function takenOver(
 }
 
 /**
- * The row and the workflow disagree about the number of attempts: Postgres was set back (restored, or failed over without
- * its last commits). The row decides: the outcome is the row's state, and the workflow continues from it. If a retry by
- * hand finds the delivery pending again, the workflow of its ladder has ended, so it is started here.
+ * The row and the workflow disagree about the number of attempts: Postgres was set back (restored, or failed over
+ * without its last commits). The row decides: the outcome is the row's state, and the workflow continues from it. If a
+ * retry by hand finds the delivery pending again, the workflow of its ladder has ended, so it is started here.
  */
 async function setBack(
   { log, startOwner }: UnclaimedDependencies,
@@ -91,7 +91,9 @@ async function setBack(
   return { status, reason, attemptCount, lastOutcome: latest && shortOutcome(latest), wait };
 }
 
-/** The endpoint was disabled or deleted while this delivery was inserted, so that the cancellation missed the delivery. */
+/**
+ * The endpoint was disabled or deleted while this delivery was inserted, so that the cancellation missed the delivery.
+ */
 async function cancelled(database: Database, request: DeliverRequest, state: DeliveryState): Promise<DeliverOutcome> {
   if (state.status !== 'pending') return notMade(state.status, state.reason, request);
   const reason = state.endpointDeleted ? 'endpoint_deleted' : cancelReasonOf(state.disabledReason);

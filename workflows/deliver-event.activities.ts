@@ -1,7 +1,9 @@
 import type { Trigger } from '../src/attempts.js';
 import type { DeliveryProgress } from './deliver-event.input.js';
 
-/** One attempt that a workflow requests. It has only ids and numbers, so that the workflow's history holds no secret. */
+/**
+ * One attempt that a workflow requests. It has only ids and numbers, so that the workflow's history holds no secret.
+ */
 export interface DeliverRequest {
   /** For the log; not in the histories of 0.1.0. */
   eventId?: string;

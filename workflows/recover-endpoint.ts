@@ -19,7 +19,9 @@ export interface RecoverBatchRequest extends Omit<RecoverEndpointInput, 'host' |
 }
 
 export interface RecoverActivities {
-  /** Resets the next deliveries to the start of their ladders and starts their workflows. `after` null: the last batch. */
+  /**
+   * Resets the next deliveries to the start of their ladders and starts their workflows. `after` null: the last batch.
+   */
   recoverBatch(request: RecoverBatchRequest): Promise<{ recovered: number; after: string | null }>;
 }
 

@@ -21,8 +21,8 @@ export interface RetryDeliveryInput {
 }
 
 /**
- * Makes one more attempt, by hand, at a delivery that has ended. If Postgres was restored, and the row has fewer attempts
- * than expected, the attempt has the number that follows the row's.
+ * Makes one more attempt, by hand, at a delivery that has ended. If Postgres was restored, and the row has fewer
+ * attempts than expected, the attempt has the number that follows the row's.
  */
 export async function retryDelivery(input: RetryDeliveryInput): Promise<DeliverOutcome> {
   let outcome = await attempt(input);

@@ -81,9 +81,9 @@ export async function changeAll(
 }
 
 /**
- * `seen` is read once and kept (materialized), so that an update that waited for another commit compares the new row with
- * the old status and changes nothing. If `input` has several changes of one transfer, the update applies only one of
- * them. An audit entry has the id of the event that the change made.
+ * `seen` is read once and kept (materialized), so that an update that waited for another commit compares the new row
+ * with the old status and changes nothing. If `input` has several changes of one transfer, the update applies only one
+ * of them. An audit entry has the id of the event that the change made.
  */
 const CHANGE_STATUS = `
 with input as (

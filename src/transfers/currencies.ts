@@ -1,6 +1,6 @@
 /**
- * The active codes of ISO 4217, list one (as of 2026: with XCG, SLE, ZWG; without ANG, BGN, CUC, HRK, SLL, ZWL). XTS (for
- * testing) and XXX (no currency) are excluded, because they cannot be paid in.
+ * The active codes of ISO 4217, list one (as of 2026: with XCG, SLE, ZWG; without ANG, BGN, CUC, HRK, SLL, ZWL). XTS
+ * (for testing) and XXX (no currency) are excluded, because they cannot be paid in.
  */
 export const CURRENCIES: ReadonlySet<string> = new Set(
   `AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW

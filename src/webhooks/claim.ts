@@ -3,18 +3,18 @@ import type { DeliveryStatus } from '../database/generated/enums.js';
 import type { DisabledReason } from '../disabled-reasons.js';
 import { isFree, LEASE } from '../lease.js';
 
-/** Which attempt is to be made, and by whom. */
+/** The attempt to claim, and the workflow that requests it. */
 export interface AttemptRequest {
   deliveryId: string;
   /** 1 for the first. */
   number: number;
-  /** The workflow that may make it; null: the event's own. */
+  /** The requesting workflow, which must own the delivery; null: the event's own workflow. */
   owner: string | null;
-  /** A single attempt at a delivery that has ended (a retry by hand); never at one whose ladder goes on. */
+  /** True for a single attempt at a delivery that has ended (a retry by hand). It fails while the ladder runs. */
   single: boolean;
 }
 
-/** What a claimed attempt needs. */
+/** The data that a claimed attempt needs. */
 export interface ClaimedAttempt {
   deliveryId: string;
   eventId: string;
@@ -23,15 +23,15 @@ export interface ClaimedAttempt {
   url: string;
   secretEnvelope: string;
   body: string;
-  /** Of the request that made the event; null: not traced. */
+  /** The trace of the request that made the event; null: not traced. */
   traceparent: string | null;
-  /** Which attempt of its ladder this is, 1 for the first. */
+  /** The number of this attempt in its ladder, 1 for the first. */
   rung: number;
 }
 
 /**
- * Claims one attempt: nobody else makes it while the claim lasts. Undefined where it may not be made (now):
- * `readStanding` says why.
+ * Claims one attempt. No other process makes it while the claim lasts.
+ * @returns undefined if the attempt may not be made now; `readDeliveryState` gives the reason
  */
 export async function claimAttempt(db: Handle, request: AttemptRequest): Promise<ClaimedAttempt | undefined> {
   const [row] = await db.query<ClaimedAttempt>(CLAIM, [
@@ -57,22 +57,22 @@ returning d.id as "deliveryId", d.event_id as "eventId", d.client_id as "clientI
           e.url, e.secret_envelope as "secretEnvelope", v.body, v.traceparent,
           $2::int - d.ladder_start as rung`;
 
-/** How a delivery stands, for an attempt that could not be claimed. Times in ms. */
+/** A delivery's state, read for an attempt that could not be claimed. Times are in ms. */
 export interface DeliveryState {
   status: DeliveryStatus;
   reason: string | null;
   owner: string | null;
   attemptCount: number;
-  /** What is left of another's claim; 0: none. */
+  /** Time left of another process's claim; 0: no claim. */
   claimedFor: number;
-  /** Until the planned time of the next attempt; null: none planned. */
+  /** Time until the planned next attempt; null: none is planned. */
   untilNext: number | null;
   endpointActive: boolean;
   endpointDeleted: boolean;
   disabledReason: DisabledReason | null;
-  /** The outcome of the attempt asked for, where it is recorded already. */
+  /** The outcome of the requested attempt; null: not recorded. */
   recorded: RecordedOutcome | null;
-  /** The outcome of the last attempt that is recorded; null: none is. */
+  /** The outcome of the last recorded attempt; null: no attempt is recorded. */
   latest: RecordedOutcome | null;
 }
 
@@ -81,13 +81,13 @@ export interface RecordedOutcome {
   error: string | null;
 }
 
-/** Undefined where the delivery is gone (lost in a restore of Postgres, or removed by retention). */
+/** @returns undefined if the delivery is gone (lost in a restore of Postgres, or removed by retention) */
 export async function readDeliveryState(db: Handle, request: AttemptRequest): Promise<DeliveryState | undefined> {
-  const [row] = await db.query<DeliveryState>(STANDING, [request.deliveryId, request.number]);
+  const [row] = await db.query<DeliveryState>(READ_STATE, [request.deliveryId, request.number]);
   return row;
 }
 
-const STANDING = `
+const READ_STATE = `
 select d.status::text, d.reason, d.owner, d.attempt_count as "attemptCount",
        case when ${isFree('d.attempting_until')} then 0
             else ceil(extract(epoch from d.attempting_until - now()) * 1000)::int end as "claimedFor",

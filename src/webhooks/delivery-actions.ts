@@ -1,40 +1,40 @@
 import type { Database, Handle } from '../database/database.js';
 import type { PlannedRecover } from './recovers.js';
 
-/** The deliveries of events made in [since, until), ms since 1970. */
+/** The time range [since, until) in which the events were made, ms since 1970. */
 export interface RecoverRange {
   since: number;
   until: number;
 }
 
 /**
- * An action whose effect Temporal makes, in two steps, so that no transaction is open while Temporal is asked. A plan is
- * JSON: it is kept under the `Idempotency-Key` of its request.
+ * An action whose effect Temporal makes. It has two steps, so that no transaction is open during the call to Temporal.
+ * A plan is JSON: it is stored under the `Idempotency-Key` of its request.
  */
 export interface TwoStepAction<Request, Plan, Result> {
   /**
-   * Checks the request and decides what identifies its effect. `tx` commits the plan with what it counts.
-   * @param earlier what an earlier try of the same request planned; its effect may have been made
+   * Checks the request and decides the ids of its effect. `tx` commits the plan together with its entry in the limits.
+   * @param earlier the plan of an earlier try of the same request; its effect may exist already
    */
   plan(tx: Handle, request: Request, earlier: Plan | undefined): Promise<Plan>;
-  /** Makes the effect of a plan: once, however often and wherever it is called. No transaction is open. */
+  /** Makes the effect of a plan, once, even if several processes call it several times. No transaction is open. */
   carryOut(db: Database, plan: Plan): Promise<Result>;
 }
 
-/** Attempt `number` is asked for; null: an attempt is in flight, so nothing more is done. */
+/** The plan of a retry. `number`: the requested attempt; null: an attempt is in flight, so the plan has no effect. */
 export type PlannedRetry = { retryId: string; clientId: string; deliveryId: string; number: number | null };
 
-/** What a client may ask of deliveries under way or over (contract, Events and deliveries). */
+/** The actions of a client on its pending and ended deliveries (contract, Events and deliveries). */
 export interface DeliveryActions {
   /**
-   * Makes one attempt now: wakes a delivery that sleeps, makes a single new attempt at one that has ended; nothing more
-   * where one is in flight.
+   * Makes one attempt now. A delivery that waits for its next attempt is woken; a delivery that has ended gets a single
+   * new attempt. If an attempt is in flight, the retry has no effect.
    * @throws Refusal not_found | endpoint_not_active | retry_limit_reached; unavailable (Temporal down), rate_limited
    */
   retry: TwoStepAction<{ clientId: string; deliveryId: string }, PlannedRetry, void>;
   /**
-   * Starts every failed or cancelled delivery of the range again from its ladder's start, durable, at a bounded pace.
-   * Its result is how many; 0 starts nothing.
+   * Starts the ladder of every failed or cancelled delivery of the range again, durably and at a bounded rate. The
+   * result is the number of these deliveries; with 0 no recover starts.
    * @throws Refusal not_found | endpoint_not_active; recover_in_progress | recover_limit_reached | unavailable |
    * rate_limited
    */

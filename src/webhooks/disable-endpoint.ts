@@ -3,14 +3,14 @@ import type { DisabledReason } from '../disabled-reasons.js';
 
 export type CancelReason = 'endpoint_disabled' | 'endpoint_deleted' | 'endpoint_gone';
 
-/** Why the deliveries of an endpoint end that was disabled so; null: it is open again by now. */
+/** The reason for cancelling the deliveries of a disabled endpoint. `reason` null: the endpoint is enabled again. */
 export function cancelReasonOf(reason: DisabledReason | null): CancelReason {
   return reason === 'gone' ? 'endpoint_gone' : 'endpoint_disabled';
 }
 
 /**
- * Ends the endpoint's pending deliveries as `cancelled`. Their workflows see it at their next claim.
- * @param except a delivery whose end is another
+ * Ends the endpoint's pending deliveries as `cancelled`. Their workflows notice it at their next claim.
+ * @param except a delivery that is not cancelled, because it ends otherwise
  */
 export async function cancelPending(
   db: Handle,
@@ -21,7 +21,10 @@ export async function cancelPending(
   await db.query(CANCEL_PENDING, [endpointId, reason, except]);
 }
 
-/** Locked in the order of their ids, as the recorder does: a cancellation and a batch of records never wait for each other. */
+/**
+ * Locks the deliveries in the order of their ids, as the recorder does, so that a cancellation and a batch of records
+ * never deadlock.
+ */
 const CANCEL_PENDING = `
 with pending as materialized (
   select id from deliveries where endpoint_id = $1::uuid and status = 'pending' and id is distinct from $3::uuid
@@ -31,9 +34,9 @@ update deliveries d set status = 'cancelled', reason = $2::text, next_attempt_at
   from pending p where d.id = p.id`;
 
 /**
- * Disables an endpoint and cancels what is pending for it; to be called in a transaction. False where it was disabled or
- * deleted already: then nothing changes, and the reason given first stays.
- * @param except a delivery of it whose end is another
+ * Disables an endpoint and cancels its pending deliveries. Call it in a transaction.
+ * @param except a delivery of the endpoint that is not cancelled, because it ends otherwise
+ * @returns false if the endpoint was already disabled or deleted; then nothing changes, and the first reason stays
  */
 export async function disableEndpoint(
   db: Handle,
@@ -51,8 +54,10 @@ export async function disableEndpoint(
 }
 
 /**
- * Whether an endpoint whose delivery has just been exhausted counts as failing: no success for `disableAfter` ms since it
- * was enabled, with failures all that time, over at least two exhausted deliveries (contract, Delivery on the wire).
+ * Whether an endpoint whose delivery has just been exhausted is failing: since it was enabled, it has had no success
+ * for `disableAfter` ms and failures during all that time, over at least two exhausted deliveries (contract, Delivery
+ * on the wire).
+ * @param disableAfter ms; 0: never
  */
 export async function isFailing(db: Handle, endpointId: string, disableAfter: number): Promise<boolean> {
   if (disableAfter === 0) return false;
@@ -60,17 +65,20 @@ export async function isFailing(db: Handle, endpointId: string, disableAfter: nu
   return row?.failing ?? false;
 }
 
-/** How many of the newest successes are looked at first: the last one is nearly always among them. */
-const LOOKED_AT = 100;
+/** Number of the newest successes that are read first. The latest success is nearly always among them. */
+const NEWEST_SUCCESSES = 100;
 
-/** An endpoint that still succeeds is known by its newest deliveries; only one that may be failing is worth a look at all. */
+/**
+ * The newest successes exclude an endpoint that still succeeds, so that all its deliveries are read only if it may be
+ * failing.
+ */
 const IS_FAILING = `
 with suspect as materialized (
   select e.id, e.enabled_at from webhook_endpoints e
    where e.id = $1::uuid and e.enabled_at <= now() - $2::bigint * interval '1 millisecond'
      and not exists (
        select from (select finished_at from deliveries where endpoint_id = e.id and status = 'succeeded'
-                     order by id desc limit ${LOOKED_AT}) newest
+                     order by id desc limit ${NEWEST_SUCCESSES}) newest
         where newest.finished_at > now() - $2::bigint * interval '1 millisecond')
 ), since as (
   select greatest(e.enabled_at, (

@@ -1,29 +1,30 @@
 import type { ValidationError } from '../refusal.js';
 
 export interface EndpointUrlRules {
-  /** Production: `https:` alone (spec §8). */
+  /** True in production: only `https:` is allowed (spec §8). */
   httpsOnly: boolean;
-  /** Whether a literal address is one that nothing is delivered to; a name is not judged here. */
+  /** Whether the hostname is a literal address that is blocked. A DNS name is checked only when a delivery connects. */
   blocksLiteral(hostname: string): boolean;
 }
 
 const MAX_LENGTH = 2048;
 
-/** RFC 1123 §2.1 labels, with the underscore that some internal names have. */
+/** RFC 1123 §2.1 labels, and underscores, which some internal names have. */
 const NAME =
   /^(?=.{1,253}\.?$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?$/i;
 
 /**
- * What is wrong with the URL of a webhook endpoint (contract, Webhook endpoints); undefined where nothing is. It is kept
- * as given, so whatever the URL parser would quietly repair (blanks, backslashes, missing slashes) is refused.
+ * Validates the URL of a webhook endpoint (contract, Webhook endpoints). The URL is stored as given, so a URL that the
+ * parser would silently repair (blanks, backslashes, missing slashes) is refused.
+ * @returns undefined if the URL is valid
  */
 export function findUrlError(text: string, rules: EndpointUrlRules): ValidationError | undefined {
   const validationError = (code: string, detail: string) => ({ pointer: '/url', code, detail });
-  // A code point is two UTF-16 units at most: what is far too long is not counted.
+  // A code point has at most two UTF-16 units, so that a far too long text is refused without counting its code points.
   if (text.length > 2 * MAX_LENGTH || [...text].length > MAX_LENGTH)
     return validationError('too_long', `may have at most ${MAX_LENGTH} characters`);
   if (/[\s\\\p{Cc}\p{Cs}]/u.test(text)) {
-    return validationError('invalid_url', 'may hold no blanks, backslashes or control characters');
+    return validationError('invalid_url', 'must not contain blanks, backslashes or control characters');
   }
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase();
   if (scheme !== undefined && scheme !== 'https' && (rules.httpsOnly || scheme !== 'http')) {
@@ -35,19 +36,20 @@ export function findUrlError(text: string, rules: EndpointUrlRules): ValidationE
   if (!/^https?:\/\/[^/?#]/i.test(text) || !URL.canParse(text)) {
     return validationError('invalid_url', 'must be an absolute URL, such as https://example.com/hooks');
   }
-  if (text.includes('#')) return validationError('fragment', 'may have no fragment');
+  if (text.includes('#')) return validationError('fragment', 'must not have a fragment');
   const url = new URL(text);
-  if (/^[^/]*\/\/[^/?#]*@/.test(text)) return validationError('credentials', 'may hold no user name or password');
-  if (url.port === '0') return validationError('invalid_url', 'names port 0, which nothing listens on');
+  if (/^[^/]*\/\/[^/?#]*@/.test(text))
+    return validationError('credentials', 'must not contain a user name or password');
+  if (url.port === '0') return validationError('invalid_url', 'has port 0, on which no server can listen');
   if (!url.hostname.startsWith('[') && !NAME.test(url.hostname)) {
     return validationError('invalid_url', 'has a host that is neither a name nor an address');
   }
   if (rules.blocksLiteral(url.hostname))
-    return validationError('blocked_address', 'is an address that nothing is delivered to');
+    return validationError('blocked_address', 'is an address that deliveries are not sent to');
   return undefined;
 }
 
-/** Host and port of a receiver's URL, all of it that logs and workflow histories show. */
+/** Host and port of a receiver's URL. Logs and workflow histories show no other part of the URL. */
 export function hostOf(url: string): string {
   return new URL(url).host;
 }

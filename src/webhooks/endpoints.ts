@@ -7,13 +7,13 @@ import type { Secret } from '../secret.js';
 import { cancelPending, disableEndpoint } from './disable-endpoint.js';
 import { type EndpointUrlRules, findUrlError } from './endpoint-url.js';
 
-/** What an environment asks of endpoints. */
+/** An environment's rules for endpoints. */
 export interface EndpointRules extends EndpointUrlRules {
   /** Endpoints a client may have. */
   maxEndpoints: number;
 }
 
-/** An endpoint without its secret, which no verb gives out. */
+/** An endpoint without its secret. No function here returns the secret. */
 export type PublicEndpoint = Omit<Endpoint, 'secretEnvelope'>;
 
 export const WITHOUT_SECRET = { secretEnvelope: true } as const;
@@ -21,7 +21,7 @@ export const WITHOUT_SECRET = { secretEnvelope: true } as const;
 export interface NewEndpoint {
   clientId: string;
   url: string;
-  /** The HMAC key: its bytes. */
+  /** The HMAC key is the bytes of the secret. */
   secret: Secret;
   description: string | null;
   enabled: boolean;
@@ -41,7 +41,7 @@ export async function registerEndpoint(
   const id = newId();
   const now = new Date(timeOf(id));
   return atomically(db, async (tx) => {
-    // One registration of a client at a time, so that two together cannot pass the limit.
+    // A client's registrations run one at a time, so that two concurrent ones cannot exceed the limit.
     await tx.query(`select pg_advisory_xact_lock(hashtextextended('endpoints of ' || $1::text, 0))::text`, [clientId]);
     const count = await tx.prisma.endpoint.count({ where: { clientId, deletedAt: null } });
     if (count >= rules.maxEndpoints) {
@@ -65,7 +65,7 @@ export async function registerEndpoint(
   });
 }
 
-/** Newest first, those with an id below `before`. */
+/** Lists a client's endpoints with an id below `before`, newest first. */
 export function listEndpoints(
   db: Handle,
   clientId: string,
@@ -94,12 +94,12 @@ export interface EndpointUpdate {
   id: string;
   url: string;
   description: string | null;
-  /** Undefined: stays as it is. */
+  /** Undefined: unchanged. */
   enabled: boolean | undefined;
 }
 
 /**
- * Replaces url and description. Disabling cancels what is pending; enabling starts the count towards `failing` afresh.
+ * Replaces url and description. Disabling cancels pending deliveries; enabling restarts the count towards `failing`.
  * @throws Refusal invalid_request | blocked_address | not_found | disabled_by_operator
  */
 export function updateEndpoint(db: Handle, rules: EndpointRules, update: EndpointUpdate): Promise<PublicEndpoint> {
@@ -109,7 +109,10 @@ export function updateEndpoint(db: Handle, rules: EndpointRules, update: Endpoin
     const endpoint = await lockEndpoint(tx, id, clientId);
     const enables = enabled === true && !endpoint.enabled;
     if (enables && endpoint.disabledReason === 'operator') {
-      throw new Refusal('disabled_by_operator', 'The operator has disabled this endpoint and alone can enable it.');
+      throw new Refusal(
+        'disabled_by_operator',
+        'The operator disabled this endpoint, and only the operator can enable it.',
+      );
     }
     if (enabled === false) await disableEndpoint(tx, id, 'owner');
     return tx.prisma.endpoint.update({
@@ -120,7 +123,7 @@ export function updateEndpoint(db: Handle, rules: EndpointRules, update: Endpoin
   });
 }
 
-/** Deletes an endpoint, its secret for good, and cancels what is pending. @throws Refusal not_found */
+/** Deletes an endpoint, erases its secret and cancels its pending deliveries. @throws Refusal not_found */
 export function deleteEndpoint(db: Handle, clientId: string, id: string): Promise<void> {
   return atomically(db, async (tx) => {
     await lockEndpoint(tx, id, clientId);
@@ -129,7 +132,7 @@ export function deleteEndpoint(db: Handle, clientId: string, id: string): Promis
   });
 }
 
-/** What enabling sets. */
+/** The columns that enabling an endpoint sets. */
 export const enabledNow = () => ({ enabled: true, disabledReason: null, enabledAt: new Date() });
 
 interface Locked {
@@ -137,7 +140,10 @@ interface Locked {
   disabledReason: string | null;
 }
 
-/** Changes of one endpoint wait for each other; deliveries made meanwhile do not. @throws Refusal not_found */
+/**
+ * Locks an endpoint's row: changes of the endpoint wait for it, inserts of its deliveries do not.
+ * @throws Refusal not_found
+ */
 export async function lockEndpoint(tx: Handle, id: string, clientId?: string): Promise<Locked> {
   const [endpoint] = await tx.query<Locked>(
     `select enabled, disabled_reason as "disabledReason" from webhook_endpoints

@@ -5,24 +5,24 @@ import { EXAMPLE_ID } from '../ids.js';
 /** Version of the event format (spec §9). */
 export const EVENT_VERSION = '2026-11-21';
 
-/** One type of event. */
+/** The definition of one event type. */
 interface EventDefinition<Data extends z.ZodType> {
-  /** The member `data` of its body (spec §2, Webhook event); members are sent in this order. */
+  /** The schema of the body's member `data` (spec §2, Webhook event). Its members are sent in this order. */
   data: Data;
-  /** When it is sent, as the end of the sentence "Sent to your endpoint when …". */
+  /** The end of the sentence "Sent to your endpoint when …". */
   when: string;
-  /** What an operator reads after the type, in the title of its workflow. */
+  /** The text after the type in the title of the event's workflow, for operators. */
   title(data: z.output<Data>): string;
 }
 
-/** `title` then takes the data of a stored body, which this service made by the same schema. */
+/** Lets `title` take the data of a stored body: this service made that body by the same schema. */
 function define<Data extends z.ZodType>({ title, ...definition }: EventDefinition<Data>) {
   return { ...definition, title: (data: unknown) => title(data as z.output<Data>) };
 }
 
 /**
- * Every type of event (spec §6). `GET /events`, the OpenAPI document and the titles of workflows are made from this list;
- * a producer appends events through `outbox/append.ts`.
+ * All event types (spec §6). `GET /events`, the OpenAPI document and the titles of workflows are made from this list. A
+ * producer appends events through `outbox/append.ts`.
  */
 export const EVENT_CATALOGUE = {
   'transfer.status_changed': define({
@@ -41,9 +41,10 @@ export type EventData<Type extends EventType> = z.output<(typeof EVENT_CATALOGUE
 export const EVENT_TYPES = Object.keys(EVENT_CATALOGUE) as [EventType, ...EventType[]];
 
 /**
- * The JSON text of an event (spec §2, members in that order). Made once: these are the bytes that every attempt signs and
- * sends.
- * @param event.createdAt ms since 1970; written in UTC with three fraction digits and no zone designator, as the spec shows
+ * The JSON text of an event, with the members in the order of spec §2. It is made once: every attempt signs and sends
+ * exactly these bytes.
+ * @param event.createdAt ms since 1970; written in UTC with three fraction digits and no zone designator, as the spec
+ * shows
  */
 export function eventBody<Type extends EventType>(event: {
   id: string;
@@ -60,7 +61,10 @@ export function eventBody<Type extends EventType>(event: {
   });
 }
 
-/** The title of an event's workflow, such as `transfer.status_changed SENT`; the type alone where a later release made it. */
+/**
+ * The title of an event's workflow, such as `transfer.status_changed SENT`. A type that only a later release knows is
+ * the title itself.
+ */
 export function eventTitle(type: string, body: string): string {
   if (!isEventType(type)) return type;
   const { data } = JSON.parse(body) as { data: unknown };

@@ -7,14 +7,14 @@ export interface OperatorFilters {
   status?: DeliveryStatus | undefined;
   clientId?: string | undefined;
   endpointId?: string | undefined;
-  /** Of these events; undefined: of all. */
+  /** Only deliveries of these events; undefined: of all events. */
   eventIds?: readonly string[] | undefined;
-  /** Made at or after this, ms since 1970. */
+  /** Only deliveries made at or after this time, ms since 1970. */
   since?: number | undefined;
   take: number;
 }
 
-/** The newest deliveries of all clients, of one, or to one endpoint: for the operator. */
+/** Lists the newest deliveries of all clients, of one client or of one endpoint, for the operator. */
 export async function listDeliveriesForOperator(db: Handle, filters: OperatorFilters): Promise<DeliveryRecord[]> {
   return withLastAttempts(db, await rowsOf(db, filters));
 }
@@ -24,7 +24,7 @@ async function rowsOf(db: Handle, filters: OperatorFilters): Promise<DeliveryRow
   const from = lowestIdAt(since);
   const order = { orderBy: { id: 'desc' as const }, take, include: WITH_URL };
   if (eventIds !== undefined) {
-    // However many there are of the others: an event has few.
+    // An event has few deliveries, so that no other filter makes this slow.
     const where = { ...given(filters), eventId: { in: [...eventIds] }, id: { gte: from } };
     return db.prisma.delivery.findMany({ where, ...order });
   }
@@ -40,7 +40,7 @@ function given({ status, clientId, endpointId }: OperatorFilters) {
   };
 }
 
-/** Undefined where nothing but the time is asked for, which is the order of the ids itself. */
+/** @returns undefined if the time is the only filter: the order of the ids is the order of time */
 async function newestOf(db: Handle, filters: OperatorFilters, from: string): Promise<string[] | undefined> {
   const { status, clientId = null, endpointId = null, take } = filters;
   const ofAll = clientId === null && endpointId === null;
@@ -58,15 +58,18 @@ async function newestOf(db: Handle, filters: OperatorFilters, from: string): Pro
   return rows.map(({ id }) => id);
 }
 
-/** By their own partial index; a range and a sort by the status, so that it is taken (see `exactly`). */
+/**
+ * Uses the partial index on failed and cancelled deliveries. The range and the sort by the status make Postgres choose
+ * it (see `exactly`).
+ */
 const NEWEST_ENDED = `
 select id from deliveries
  where status in ('failed', 'cancelled') and status >= $1::delivery_status and status <= $1::delivery_status and id >= $2::uuid
  order by status, id desc limit $3::int`;
 
 /**
- * By the index on (endpoint, status, id), whatever the filter: the newest N of all are among those of the N endpoints
- * whose own newest are the newest. So it costs a look at each endpoint, and never a walk past a million of other rows.
+ * Uses the index on (endpoint, status, id) for every filter. The newest N deliveries belong to the N endpoints with the
+ * newest own deliveries. The statement therefore reads one row of each endpoint, and never scans a million other rows.
  */
 const NEWEST = `
 with newest as (

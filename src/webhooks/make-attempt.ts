@@ -15,7 +15,7 @@ export interface AttemptDependencies {
   masterKeys: MasterKeys;
   sender: Sender;
   recorder: Recorder;
-  /** ms; 0 = never (contract, Delivery on the wire) */
+  /** Time without success after which a failing endpoint is disabled, ms; 0: never (contract, Delivery on the wire). */
   disableAfter: number;
   metrics: Pick<Metrics, 'attemptMade' | 'endpointDisabled'>;
   log: Log;
@@ -23,14 +23,15 @@ export interface AttemptDependencies {
 
 export interface AttemptResult {
   outcome: SendOutcome;
-  /** Undefined where this attempt had been recorded before. */
+  /** Undefined if this attempt was already recorded. */
   recorded: RecordedAttempt | undefined;
 }
 
 /**
- * Makes one claimed attempt, the same for express lane and activity: sign, POST, record. Answers what the receiver did as a
- * value; throws only for faults of our own (an envelope that does not open, a record that cannot be written).
- * @param settle what becomes of the event with this attempt, written in the same statement
+ * Makes one claimed attempt: signs, sends and records it. The express lane and the activity share this function. The
+ * receiver's response or failure is the returned value.
+ * @param settle the event's next outbox state, written in the same statement as the attempt
+ * @throws only for faults of this service (an envelope that does not open, a record that cannot be written)
  */
 export async function makeAttempt(
   dependencies: AttemptDependencies,
@@ -46,7 +47,8 @@ export async function makeAttempt(
   );
   failpoint('after-post');
   const gone = outcome.responseStatus === 410;
-  // First: who sees the delivery as failed sees the endpoint disabled, and a crash in between loses neither.
+  // Disabling precedes the record: a reader that sees the delivery failed also sees the endpoint disabled, and a crash
+  // between the two loses neither.
   const disabled = gone && (await disableGone(dependencies, claimed));
   const attempt: MadeAttempt = {
     deliveryId: claimed.deliveryId,
@@ -58,20 +60,20 @@ export async function makeAttempt(
     single: plan.single,
   };
   const recorded = await dependencies.recorder.record(attempt, settle?.(outcome));
-  // Postgres was away, and is back now that the record is written.
+  // The first try failed because Postgres was unreachable. The written record shows that it is reachable again.
   if (gone && !disabled) await disableGone(dependencies, claimed);
   if (!gone && recorded?.status === 'failed' && !plan.single) await disableIfFailing(dependencies, claimed);
   return { outcome, recorded };
 }
 
-/** Disabling that is under way, by endpoint. */
+/** The disabling in progress of each endpoint. */
 const disabling = new Map<string, Promise<boolean>>();
 
 /**
- * 410: the endpoint is disabled and its other deliveries are cancelled. Apart from the record, and once for a burst:
- * transactions that each lock their own delivery and then all the others end in deadlocks, and hold every connection
- * meanwhile.
- * @returns whether it is disabled now
+ * Disables an endpoint that responded 410, and cancels its other deliveries. This runs apart from the record, and once
+ * for a burst of 410s: transactions that each lock their own delivery and then all others would deadlock, and would
+ * hold every connection meanwhile.
+ * @returns whether the endpoint is disabled now
  */
 function disableGone(dependencies: AttemptDependencies, { endpointId, deliveryId }: ClaimedAttempt): Promise<boolean> {
   const underWay =
@@ -112,7 +114,7 @@ async function disableIfFailing(dependencies: AttemptDependencies, { endpointId 
     metrics.endpointDisabled('failing');
     log.warn({ webhook_id: endpointId }, 'endpoint disabled: failing');
   } catch (error) {
-    // The attempt is recorded; the endpoint's next exhausted delivery asks again.
-    log.error({ err: error, webhook_id: endpointId }, 'could not judge whether the endpoint is failing');
+    // The attempt is recorded. The endpoint's next exhausted delivery repeats the check.
+    log.error({ err: error, webhook_id: endpointId }, 'could not check whether the endpoint is failing');
   }
 }

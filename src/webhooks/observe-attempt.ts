@@ -13,8 +13,9 @@ export interface AttemptObservers {
 }
 
 /**
- * Makes a POST and tells of it: a span, one wide log line, one count. The host alone is named: a path or query may hold a
- * receiver's token. The receiver is told nothing of the trace: what is on the wire is the spec's.
+ * Makes a POST and reports it as a span, one wide log line and one metric observation. The span and the log line have
+ * only the host of the URL, since a path or query may hold a receiver's token. The request carries no trace header,
+ * since the spec fixes what is sent.
  */
 export function observeAttempt(
   { metrics, log }: AttemptObservers,
@@ -34,7 +35,7 @@ export function observeAttempt(
   const { traceparent } = claimed;
   return inSpan(`POST ${url.host}`, { kind: SpanKind.CLIENT, attributes, traceparent }, async (span) => {
     const outcome = await post();
-    tellSpan(span, outcome);
+    setOutcome(span, outcome);
     metrics.attemptMade({
       trigger: plan.trigger,
       error: outcome.error,
@@ -55,7 +56,7 @@ export function observeAttempt(
         outcome: outcome.error ?? 'success',
         response_status: outcome.responseStatus,
         duration_ms: Math.round(outcome.durationMs),
-        // After a 410 nothing follows.
+        // A 410 ends the ladder.
         next_delay_ms: outcome.error && outcome.responseStatus !== 410 ? plan.nextDelay : undefined,
       },
       'attempt',
@@ -64,10 +65,10 @@ export function observeAttempt(
   });
 }
 
-/** The delivery's very first attempt, not that of a ladder begun again. */
+/** True for the delivery's very first attempt, not for the first attempt of a ladder that was started again. */
 const isFirst = ({ number, trigger }: AttemptPlan) => number === 1 && trigger === 'schedule';
 
-function tellSpan(span: Span, { responseStatus, error }: SendOutcome): void {
+function setOutcome(span: Span, { responseStatus, error }: SendOutcome): void {
   if (responseStatus !== null) span.setAttribute('http.response.status_code', responseStatus);
   if (error === null) return;
   span.setAttribute('error.type', error);

@@ -5,7 +5,8 @@ import { disableEndpoint } from './disable-endpoint.js';
 import { enabledNow, lockEndpoint, type PublicEndpoint, WITHOUT_SECRET } from './endpoints.js';
 
 /**
- * Whatever disabled it before: an endpoint that the operator has disabled, only the operator enables. Again: no change.
+ * Enables or disables an endpoint as the operator. The operator's disabling replaces any earlier reason, and only the
+ * operator can undo it. A repeated call changes nothing.
  * @throws Refusal not_found
  */
 export function setEndpointEnabledByOperator(

@@ -2,7 +2,7 @@ import type { AttemptError, Trigger } from '../attempts.js';
 import type { Handle } from '../database/database.js';
 import type { Attempt } from '../database/generated/client.js';
 
-/** What a list shows of a delivery's last attempt: no URL and no response body, so that a page stays small. */
+/** A delivery's last attempt as lists show it: without URL and response body, so that a page stays small. */
 export interface LastAttempt {
   number: number;
   trigger: Trigger;
@@ -18,7 +18,9 @@ interface LastAttemptRow {
   attempt: Omit<LastAttempt, 'startedAt'> & { startedAt: string };
 }
 
-/** The last attempt of each delivery, by its id. One statement, one index look-up a delivery, and no response body. */
+/**
+ * Reads the last attempt of each delivery, by the delivery's id: one statement, one index look-up for each delivery.
+ */
 export async function readLastAttempts(
   db: Handle,
   deliveries: readonly { id: string; attemptCount: number }[],
@@ -34,7 +36,7 @@ export async function readLastAttempts(
   );
 }
 
-/** None is later than the `attempt_count` that was read, so that the two agree while another attempt is recorded. */
+/** Ignores attempts after the `attempt_count` already read, so that the two agree while another attempt is recorded. */
 const LAST_ATTEMPTS = `
 select d.id::text as "deliveryId", a.attempt
   from unnest($1::uuid[], $2::int[]) as d(id, attempt_count)
@@ -45,12 +47,12 @@ select d.id::text as "deliveryId", a.attempt
     order by number desc limit 1) a`;
 
 export interface AttemptRange {
-  /** Numbers below this one: where the page before ended. */
+  /** Only attempts with a lower number: the last number of the previous page. */
   before?: number | undefined;
   take: number;
 }
 
-/** A delivery's attempts, newest first. The caller has seen that the delivery is the client's own. */
+/** Lists a delivery's attempts, newest first. The caller has checked that the delivery belongs to the client. */
 export function listAttempts(db: Handle, deliveryId: string, { before, take }: AttemptRange): Promise<Attempt[]> {
   return db.prisma.attempt.findMany({
     where: { deliveryId, ...(before !== undefined && { number: { lt: before } }) },

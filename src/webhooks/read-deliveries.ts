@@ -8,7 +8,7 @@ import { type LastAttempt, listAttempts, readLastAttempts } from './read-attempt
 /** A delivery's row and its endpoint's URL. */
 export type DeliveryRow = Delivery & { endpoint: { url: string } };
 
-/** A delivery as lists and retries show it. */
+/** A delivery as lists and responses to retries show it. */
 export type DeliveryRecord = DeliveryRow & { lastAttempt: LastAttempt | null };
 
 /** A delivery as its own page shows it. */
@@ -17,20 +17,23 @@ export type DeliveryWithAttempts = DeliveryRow & {
   attempts: Attempt[];
 };
 
-/** Attempts that a delivery is shown with. Each may hold 4 KiB of what a receiver answered, 24 KiB as JSON. */
+/**
+ * Number of attempts that a single delivery is shown with. Each may have 4 KiB of a receiver's response, 24 KiB as
+ * JSON.
+ */
 export const SHOWN_ATTEMPTS = 20;
 
 export const WITH_URL = { endpoint: { select: { url: true } } } as const;
 
 export interface DeliveryFilters {
-  /** Of one event, or to one endpoint; the caller has seen that it is the client's own. */
+  /** The event or the endpoint of the deliveries. The caller has checked that it belongs to the client. */
   of: { eventId: string } | { endpointId: string };
   status?: DeliveryStatus | undefined;
   before: string | undefined;
   take: number;
 }
 
-/** Newest first. */
+/** Lists a client's deliveries, newest first. */
 export async function listDeliveries(
   db: Handle,
   clientId: string,
@@ -50,7 +53,7 @@ export async function listDeliveries(
   return withLastAttempts(db, rows);
 }
 
-/** Adds the last attempt of each. */
+/** Adds its last attempt to each delivery. */
 export async function withLastAttempts(db: Handle, rows: readonly DeliveryRow[]): Promise<DeliveryRecord[]> {
   const lastAttempts = await readLastAttempts(db, rows);
   return rows.map((row) => ({ ...row, lastAttempt: lastAttempts.get(row.id) ?? null }));
@@ -64,7 +67,7 @@ export async function getDelivery(db: Handle, clientId: string, id: string): Pro
   return delivery;
 }
 
-/** @param clientId null: any client's, for the operator. @throws Refusal not_found */
+/** @param clientId the client that must own the delivery; null: any client (the operator). @throws Refusal not_found */
 export async function getDeliveryWithAttempts(
   db: Handle,
   clientId: string | null,
@@ -77,7 +80,7 @@ export async function getDeliveryWithAttempts(
   return { ...row, attempts: newestFirst.reverse() };
 }
 
-/** Any client's delivery: for the operator. @throws Refusal not_found */
+/** Reads any client's delivery, for the operator. @throws Refusal not_found */
 export async function getDeliveryForOperator(db: Handle, id: string): Promise<DeliveryRow> {
   const delivery = await db.prisma.delivery.findUnique({ where: { id }, include: WITH_URL });
   if (!delivery) throw notFound();

@@ -4,7 +4,7 @@ import type { DeliveryStatus } from '../database/generated/enums.js';
 import { exactly, type IdRange, idsWithin } from '../ids.js';
 import { Refusal } from '../refusal.js';
 
-/** How many of an event's deliveries are in each status. */
+/** Number of an event's deliveries in each status. */
 export type DeliveryCounts = Record<DeliveryStatus, number>;
 
 export type EventRecord = Pick<Event, 'id' | 'body'> & { deliveries: DeliveryCounts };
@@ -15,7 +15,7 @@ export interface EventFilters extends IdRange {
   take: number;
 }
 
-/** Newest first. */
+/** Lists a client's events, newest first. */
 export async function listEvents(
   db: Handle,
   clientId: string,
@@ -43,7 +43,7 @@ export async function getEvent(db: Handle, clientId: string, id: string): Promis
   return event;
 }
 
-/** Of any client's transfer: for the operator. None where there is no such transfer. */
+/** Lists the events of any client's transfer, for the operator. Empty if the transfer does not exist. */
 export async function eventIdsOfTransfer(db: Handle, transferId: string): Promise<string[]> {
   const rows = await db.query<{ id: string }>(
     `select e.id::text from transfers t join events e on e.client_id = t.client_id and e.transfer_id = t.id

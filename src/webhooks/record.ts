@@ -3,13 +3,16 @@ import type { Handle } from '../database/database.js';
 import type { DeliveryStatus, OutboxState } from '../database/generated/enums.js';
 import type { SendOutcome } from './sender/send.js';
 
-/** An attempt that is to be made, and what follows when it fails. */
+/** An attempt to be made, and the delay that follows its failure. */
 export interface AttemptPlan {
   number: number;
   trigger: Trigger;
   /** ms to wait after a failure; null: the ladder ends here. */
   nextDelay: number | null;
-  /** A success ends even a delivery that has ended otherwise; a failure leaves its status as it is. */
+  /**
+   * True for a retry by hand of an ended delivery: a success makes the delivery `succeeded`, a failure changes no
+   * status.
+   */
   single: boolean;
 }
 
@@ -20,14 +23,14 @@ export interface MadeAttempt extends AttemptPlan {
   outcome: SendOutcome;
 }
 
-/** How the delivery stands after the record. */
+/** The delivery's state after the record. */
 export interface RecordedAttempt {
   deliveryId: string;
   status: DeliveryStatus;
   reason: string | null;
 }
 
-/** What becomes of an event whose first attempts are over; `held`: the lease stays with this process. */
+/** The next outbox state of an event whose first attempts are over. `held`: this process keeps the lease. */
 export interface Settlement {
   eventId: string;
   outbox: OutboxState;
@@ -35,8 +38,8 @@ export interface Settlement {
 }
 
 /**
- * Records attempts and settles events in one statement. An attempt recorded before is left alone (the answer has no row
- * for it); a status changes only from `pending`, but for a `single` success and for a burst of 410.
+ * Records attempts and settles events in one statement. An attempt that is already recorded is not changed, and the
+ * result has no row for it. A status changes only from `pending`, except by a `single` success and in a burst of 410s.
  */
 export function recordAttempts(
   db: Handle,
@@ -62,7 +65,7 @@ export function recordAttempts(
   ]);
 }
 
-/** One of a burst that was answered 410: cancelled when the first of them disabled the endpoint. */
+/** A delivery whose attempt in a burst got a 410, and which the first 410 cancelled when it disabled the endpoint. */
 const GONE_IN_A_BURST = `d.status = 'cancelled' and d.reason = 'endpoint_gone' and i.response_status = 410 and not i.single`;
 
 const RECORD = `

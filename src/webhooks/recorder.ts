@@ -5,9 +5,12 @@ import { failpoint } from '../failpoints.js';
 import type { Log } from '../telemetry/log.js';
 import { type MadeAttempt, type RecordedAttempt, recordAttempts, type Settlement } from './record.js';
 
-/** Rows of one statement: more gain nothing and hold locks for longer. */
+/** Rows of one statement. More rows gain nothing and hold locks for longer. */
 const BATCH = 200;
-/** How long a record is tried again while Postgres is away: within the claim, after which another may make the attempt, ms. */
+/**
+ * How long the recorder retries while Postgres is unreachable, ms. It is shorter than the claim, after which another
+ * process may make the attempt.
+ */
 const GIVE_UP_AFTER = 25_000;
 const RETRY_DELAY = 200;
 
@@ -20,8 +23,9 @@ interface Entry {
 }
 
 /**
- * Records attempts in batches that clock themselves: while one statement runs, the next batch gathers; alone, an attempt
- * is written at once. One statement at a time, in order, so that a settlement never overtakes its event's attempts.
+ * Records attempts in batches that clock themselves: while a statement runs, the next batch gathers; a lone attempt is
+ * written at once. Statements run one at a time and in order, so that a settlement never overtakes its event's
+ * attempts.
  */
 export class Recorder {
   readonly #waiting: Entry[] = [];
@@ -32,14 +36,15 @@ export class Recorder {
     private readonly log: Log,
   ) {}
 
-  /** How many rows wait to be written, beside those of the statement that runs. */
+  /** Number of rows that wait to be written, without the rows of the running statement. */
   get waiting(): number {
     return this.#waiting.length;
   }
 
   /**
-   * Writes an attempt, or a settlement, or both. Answers how the delivery stands then; undefined where this attempt was
-   * recorded before. Throws where Postgres could not be reached in time or refuses the row whatever is left out.
+   * Writes an attempt, or a settlement, or both.
+   * @returns the delivery's state after the write; undefined if this attempt was already recorded
+   * @throws if Postgres could not be reached in time, or refuses the row even without its response body
    */
   record(attempt: MadeAttempt | undefined, settlement?: Settlement): Promise<RecordedAttempt | undefined> {
     return new Promise((resolve, reject) => {
@@ -48,13 +53,13 @@ export class Recorder {
     });
   }
 
-  /** Waits until all that was handed in has been written. */
+  /** Waits until all rows are written. */
   async drain(): Promise<void> {
     await this.#running;
   }
 
   async #run(): Promise<void> {
-    // The callers of this turn of the event loop share a batch.
+    // Callers in the same turn of the event loop share a batch.
     await Promise.resolve();
     while (this.#waiting.length > 0) await this.#write(this.#waiting.splice(0, BATCH));
     this.#running = undefined;
@@ -66,7 +71,7 @@ export class Recorder {
         failpoint('before-record');
         const recorded = await this.#statement(batch);
         failpoint('after-record');
-        return answer(batch, recorded);
+        return resolveAll(batch, recorded);
       } catch (error) {
         if (isRefusedData(error)) return this.#oneByOne(batch, error);
         if (!isUnreachable(error)) this.log.error({ err: error }, 'attempts could not be recorded');
@@ -79,13 +84,18 @@ export class Recorder {
     }
   }
 
-  /** One row that Postgres refuses must not keep the others from being recorded. */
+  /**
+   * Writes the rows one by one, so that a row that Postgres refuses does not prevent the others from being recorded.
+   */
   async #oneByOne(batch: Entry[], error: unknown): Promise<void> {
     const [only] = batch;
     if (batch.length > 1) {
       for (const entry of batch) await this.#write([entry]);
     } else if (only?.attempt?.outcome.responseBody) {
-      this.log.warn({ err: error, delivery_id: only.attempt.deliveryId }, 'recorded without its response body');
+      this.log.warn(
+        { err: error, delivery_id: only.attempt.deliveryId },
+        'recorded an attempt without its response body: Postgres refused the body',
+      );
       const outcome = { ...only.attempt.outcome, responseBody: null };
       await this.#write([{ ...only, attempt: { ...only.attempt, outcome } }]);
     } else {
@@ -96,14 +106,14 @@ export class Recorder {
   #statement(batch: Entry[]): Promise<RecordedAttempt[]> {
     return recordAttempts(
       this.db,
-      // In the order in which a cancellation locks them (disable-endpoint.ts).
+      // The order in which a cancellation locks the deliveries (disable-endpoint.ts).
       batch.flatMap((entry) => entry.attempt ?? []).sort((a, b) => (a.deliveryId < b.deliveryId ? -1 : 1)),
       batch.flatMap((entry) => entry.settlement ?? []),
     );
   }
 }
 
-function answer(batch: readonly Entry[], recorded: readonly RecordedAttempt[]): void {
+function resolveAll(batch: readonly Entry[], recorded: readonly RecordedAttempt[]): void {
   const byDelivery = new Map(recorded.map((row) => [row.deliveryId, row]));
   for (const { attempt, resolve } of batch) resolve(attempt && byDelivery.get(attempt.deliveryId));
 }

@@ -9,10 +9,10 @@ export interface RecoverScope {
   until: number;
 }
 
-/** How many deliveries of the scope failed or were cancelled. */
+/** Counts the failed and cancelled deliveries of the scope. */
 export async function countRecoverable(db: Handle, scope: RecoverScope): Promise<number> {
   const { endpointId, since, until } = scope;
-  // Ids carry the time of their event, so that a range of time is a range of an index; which alone is read.
+  // Ids contain the time of their event, so that a time range is a range of the index; only the index is read.
   const [row] = await db.query<{ count: number }>(COUNT, [endpointId, lowestIdAt(since), lowestIdAt(until)]);
   return row?.count ?? 0;
 }
@@ -22,9 +22,9 @@ select count(*)::int as count from deliveries
  where endpoint_id = $1::uuid and status in ('failed', 'cancelled') and id >= $2::uuid and id < $3::uuid`;
 
 /**
- * Whether `owner` owned a delivery before `other` did. Within one history of the row it never comes after `other`: the
- * row was set back (Postgres was restored). The order is: the event's own workflow (null), then `recover-…` by the number
- * of attempts and by the time in their names.
+ * Whether `owner` owned a delivery before `other` did. Within one history of the row, an earlier owner never follows a
+ * later owner: if it does, Postgres was restored to an earlier state. The order is: the event's own workflow (null),
+ * then `recover-…` by the number of attempts and by the time in their names.
  */
 export function isEarlierOwner(owner: string | null, other: string | null): boolean {
   const [a, b] = [rankOf(owner), rankOf(other)];
@@ -40,11 +40,13 @@ function rankOf(owner: string | null): readonly [number, number] | undefined {
 }
 
 /**
- * Puts the next `limit` deliveries after the id `after` back at their ladder's start, each owned by a workflow of its own
- * (`recover-<delivery>-<attempts so far>`), and answers their ids, oldest first. Those that an earlier call put back, but
- * that no attempt was made at yet, are answered again: that call may have died before it started their workflows. One that
- * was cancelled before its first attempt, and is put back again, has another owner (`…-<ms>`): the workflow of the first
- * may be ending still, and would be taken for the one that is to be started.
+ * Resets the next `limit` deliveries after the id `after` to the start of their ladders. Each gets an owner workflow of
+ * its own, `recover-<delivery>-<attempts so far>`.
+ *
+ * The result repeats deliveries that an earlier call reset and that have had no attempt since: that call may have died
+ * before it started their workflows. A delivery that was cancelled before its first attempt, and is reset again, gets
+ * another owner (`…-<ms>`): the first owner's workflow may not have ended yet, and would be taken for the new one.
+ * @returns their ids, oldest first
  */
 export async function resetForRecovery(
   db: Handle,

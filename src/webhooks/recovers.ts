@@ -7,10 +7,13 @@ import { countRecoverable } from './recover.js';
 export const RECOVERS_AN_HOUR = 10;
 /** Recovers of one client that run at the same time (contract). */
 export const RECOVERS_AT_ONCE = 2;
-/** Longer than a process takes from the row of a recover to the answer of Temporal that its workflow has started. */
+/** Longer than a process needs from inserting a recover's row to Temporal's response that the workflow has started. */
 const STARTING_SECONDS = 30;
 
-/** What is asked for. Events made in [since, until), ms since 1970; `recoverId` names the recover in Postgres and in Temporal. */
+/**
+ * The plan of a recover of the events made in [since, until), ms since 1970. `recoverId` identifies the recover in
+ * Postgres and in Temporal.
+ */
 export type PlannedRecover = {
   recoverId: string;
   clientId: string;
@@ -19,24 +22,24 @@ export type PlannedRecover = {
   until: number;
 };
 
-/** A recover that Postgres has not seen the end of. */
+/** A recover whose end is not recorded in Postgres. */
 export interface OpenRecover {
   id: string;
   endpointId: string;
-  /** Its process may be about to start the workflow, so that Temporal does not know it yet. */
+  /** Its process may be about to start the workflow, so that Temporal may not know the workflow yet. */
   starting: boolean;
 }
 
 export type Admission =
-  /** `count` deliveries start again. `earlier`: this recover was admitted before, and may have started. */
+  /** `count` deliveries start again. `earlier`: this recover was already admitted, and may have started. */
   | { count: number; url: string; earlier: boolean; ended: boolean }
-  /** Those are in its way, if Temporal still runs them. */
-  | { inTheWay: readonly OpenRecover[] };
+  /** These recovers block it, provided that Temporal still runs them. */
+  | { blockedBy: readonly OpenRecover[] };
 
 /**
- * Lets a recover begin, or says what is in its way. Requests of one client take their turn. Where nothing is to be
- * recovered, nothing is written.
- * @param running recovers that Temporal has just said to be running
+ * Admits a recover, or returns the recovers that may block it. Requests of one client run one at a time. If the range
+ * has no delivery to recover, nothing is written.
+ * @param running recovers that Temporal has just reported as running
  * @throws Refusal not_found | endpoint_not_active | recover_in_progress | recover_limit_reached
  */
 export async function admitRecover(
@@ -49,12 +52,12 @@ export async function admitRecover(
   const [own] = await tx.query<{ count: number; url: string; ended: boolean }>(OWN, [recoverId]);
   if (own) return { ...own, earlier: true };
   const { url } = await getActiveEndpoint(tx, clientId, endpointId);
-  const inTheWay = blocking(await tx.query<OpenRecover>(OPEN, [clientId]), endpointId);
-  if (inTheWay.length > 0) {
-    if (inTheWay.some(({ id, starting }) => !starting && !running.has(id))) return { inTheWay };
+  const blockedBy = blocking(await tx.query<OpenRecover>(OPEN, [clientId]), endpointId);
+  if (blockedBy.length > 0) {
+    if (blockedBy.some(({ id, starting }) => !starting && !running.has(id))) return { blockedBy };
     throw new Refusal(
       'recover_in_progress',
-      inTheWay.some((open) => open.endpointId === endpointId)
+      blockedBy.some((open) => open.endpointId === endpointId)
         ? 'A recover of this endpoint is running; wait until it ends.'
         : `${RECOVERS_AT_ONCE} recovers of this client are running; wait until one ends.`,
     );
@@ -74,9 +77,9 @@ export async function getActiveEndpoint(db: Handle, clientId: string, endpointId
   return endpoint;
 }
 
-/** One runs for an endpoint, and so many for a client. */
+/** The recovers that block another: the endpoint's own, else all of a client that is at its limit. */
 function blocking(open: readonly OpenRecover[], endpointId: string): readonly OpenRecover[] {
-  const ofEndpoint = open.filter((one) => one.endpointId === endpointId);
+  const ofEndpoint = open.filter((recover) => recover.endpointId === endpointId);
   if (ofEndpoint.length > 0) return ofEndpoint;
   return open.length >= RECOVERS_AT_ONCE ? open : [];
 }
@@ -89,24 +92,26 @@ async function checkHour(tx: Handle, endpointId: string): Promise<void> {
   throw new Refusal('recover_limit_reached', detail, [], { retryAfter });
 }
 
-/** How many recovers of a client run, at least 1: they share its pace. */
+/** Number of running recovers of a client, at least 1. They share the client's rate. */
 export async function countRunning(db: Handle, clientId: string): Promise<number> {
   const open = await db.query<OpenRecover>(OPEN, [clientId]);
   return Math.min(Math.max(1, open.length), RECOVERS_AT_ONCE);
 }
 
-/** Its last delivery has started again, or Temporal says that its workflow has ended. */
+/**
+ * Records the end of a recover: its last delivery has started again, or Temporal reports that its workflow has ended.
+ */
 export async function endRecover(db: Handle, recoverId: string): Promise<void> {
   await db.query('update recovers set ended_at = now() where id = $1::uuid and ended_at is null', [recoverId]);
 }
 
-/** Its workflow never started: it counts nowhere. */
+/** Deletes a recover whose workflow never started, so that it counts towards no limit. */
 export async function forgetRecover(db: Handle, recoverId: string): Promise<void> {
   await db.query('delete from recovers where id = $1::uuid and ended_at is null', [recoverId]);
 }
 
-/** Its process has asked Temporal and works on it no more: from now on Temporal says whether its workflow runs. */
-export async function leaveToTemporal(db: Handle, recoverId: string): Promise<void> {
+/** Ends the starting phase of a recover: its process has called Temporal, which now knows whether the workflow runs. */
+export async function endStarting(db: Handle, recoverId: string): Promise<void> {
   await db.query('update recovers set starting_until = now() where id = $1::uuid', [recoverId]);
 }
 

@@ -1,12 +1,12 @@
 import type { Handle } from '../database/database.js';
 import { Refusal } from '../refusal.js';
 
-/** Retries by hand of one delivery in any hour, over API, console and CLI of all processes (contract). */
+/** Retries by hand of one delivery in any hour, counted over API, console and CLI of all processes (contract). */
 export const RETRIES_AN_HOUR = 10;
 
 /**
- * Counts a retry by hand of a delivery, once for each `retryId`. The count commits with `tx`; transactions that count for the
- * same delivery wait for each other, and claims of its attempts wait for neither.
+ * Counts a retry by hand of a delivery, once for each `retryId`. The count commits with `tx`. Transactions that count
+ * for the same delivery wait for each other; claims of the delivery's attempts wait for none of them.
  * @throws Refusal retry_limit_reached
  */
 export async function countRetry(tx: Handle, deliveryId: string, retryId: string): Promise<void> {
@@ -22,7 +22,7 @@ export async function countRetry(tx: Handle, deliveryId: string, retryId: string
   throw new Refusal('retry_limit_reached', detail, [], { retryAfter });
 }
 
-/** Takes back the count of a retry that Temporal did not take. */
+/** Removes the count of a retry that Temporal did not accept. */
 export async function uncountRetry(db: Handle, deliveryId: string, retryId: string): Promise<void> {
   await db.query(UNCOUNT, [deliveryId, retryId]);
 }

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** Why a delivery is not accepted. Stable: branch on it. */
+/** The reason for rejecting a delivery. The codes are stable: code may branch on them. */
 export type SignatureErrorCode =
   | 'missing_header'
   | 'malformed_header'
@@ -9,7 +9,7 @@ export type SignatureErrorCode =
   | 'too_old'
   | 'too_new';
 
-/** A delivery that must be rejected. The message says what differs, never the secret or the signature expected. */
+/** The delivery must be rejected. The message names the difference, never the secret or the expected signature. */
 export class SignatureError extends Error {
   override readonly name = 'SignatureError';
 
@@ -28,17 +28,17 @@ export interface Verifiable {
   body: string | Uint8Array;
   /** The endpoint's secret as it was registered. */
   secret: string | Uint8Array;
-  /** The receiver's clock; the present by default. */
+  /** The receiver's time; the current time by default. */
   now?: Date;
   /** How far `t` may be from `now`, before or after it, in seconds: 300 by default (spec §8). */
   toleranceSeconds?: number;
 }
 
 /**
- * Verifies a delivery as spec §5 tells a receiver to. A `t` that is too far ahead is rejected too, which the spec does not
- * ask for: a delivery signed for next year could be replayed until then.
- * Needs nothing but Node: import it from `transfer-service/verify`, or copy this file.
- * @returns when the delivery was signed
+ * Verifies a delivery as spec §5 requires of a receiver. In addition to the spec, a `t` too far in the future is
+ * rejected: a delivery signed for next year could be replayed until then. This file depends on Node alone: import it
+ * from `transfer-service/verify`, or copy it.
+ * @returns the time at which the delivery was signed
  * @throws SignatureError
  */
 export function verify(delivery: Verifiable): { t: Date } {
@@ -50,7 +50,10 @@ export function verify(delivery: Verifiable): { t: Date } {
   const { t, signature } = parse(delivery.header);
   const signedAt = parseTime(t);
   if (!timingSafeEqual(hmac(secret, t, body), signature)) {
-    throw new SignatureError('signature_mismatch', `the signature does not fit: ${difference(delivery, t, signature)}`);
+    throw new SignatureError(
+      'signature_mismatch',
+      `the signature does not match: ${difference(delivery, t, signature)}`,
+    );
   }
   const age = (now.getTime() - signedAt.getTime()) / 1000;
   if (age > toleranceSeconds) {
@@ -97,7 +100,7 @@ function parseTime(t: string): Date {
   const form = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?$/.exec(t);
   const time = new Date(form && !form[2] ? `${t}Z` : t);
   if (!form || Number.isNaN(time.getTime())) {
-    throw new SignatureError('bad_timestamp', 't is no ISO 8601 timestamp such as 2026-11-21T10:00:00.123Z');
+    throw new SignatureError('bad_timestamp', 't is not an ISO 8601 timestamp such as 2026-11-21T10:00:00.123Z');
   }
   return time;
 }
@@ -106,22 +109,22 @@ function hmac(secret: string | Uint8Array, t: string, body: string | Uint8Array)
   return createHmac('sha256', secret).update(`${t}.`).update(body).digest();
 }
 
-/** Tries the mistakes that receivers make; each is told only where undoing it makes the signature fit. */
+/** Tries the common errors of receivers. An error is reported only if undoing it makes the signature match. */
 function difference({ body, secret }: Verifiable, t: string, signature: Buffer): string {
-  const fits = (key: string | Uint8Array, bytes: string | Uint8Array) =>
+  const matches = (key: string | Uint8Array, bytes: string | Uint8Array) =>
     timingSafeEqual(hmac(key, t, bytes), signature);
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
   const key = typeof secret === 'string' ? secret : Buffer.from(secret).toString('utf8');
   if (text === '') return 'the body is empty (a parser may have read it already)';
-  if (fits(key.trim(), body)) return 'the secret has white space or a line end around it that does not belong to it';
-  if (fits(secret, text.replace(/^\uFEFF/, ''))) return 'a byte order mark was added to the body';
-  if (fits(secret, text.trim())) return 'white space or a line end was added around the body';
-  if (fits(secret, Buffer.from(text, 'latin1'))) return 'the body was read as Latin-1; it is UTF-8';
+  if (matches(key.trim(), body)) return 'the secret has white space or a line end around it that does not belong to it';
+  if (matches(secret, text.replace(/^\uFEFF/, ''))) return 'a byte order mark was added to the body';
+  if (matches(secret, text.trim())) return 'white space or a line end was added around the body';
+  if (matches(secret, Buffer.from(text, 'latin1'))) return 'the body was read as Latin-1; it is UTF-8';
   const compact = reserialised(text);
-  if (compact !== undefined && fits(secret, compact)) {
+  if (compact !== undefined && matches(secret, compact)) {
     return 'the body was parsed and serialised again; verify the raw bytes as received';
   }
-  return 'another secret, or the body or t was changed on the way';
+  return 'another secret was used, or the body or t was changed in transit';
 }
 
 function reserialised(text: string): string | undefined {

@@ -11,9 +11,9 @@ import { hostOf } from '../webhooks/endpoint-url.js';
 import {
   admitRecover,
   endRecover,
+  endStarting,
   forgetRecover,
   getActiveEndpoint,
-  leaveToTemporal,
   type OpenRecover,
   type PlannedRecover,
 } from '../webhooks/recovers.js';
@@ -38,7 +38,7 @@ export function recoverAction(ask: AskTemporal): DeliveryActions['recover'] {
         async (temporal) =>
           (earlier && (await startedAs(temporal, plan.endpointId)) === plan.recoverId) ||
           (await start(temporal, plan, url, count)),
-      ).finally(() => leaveToTemporal(db, plan.recoverId).catch(() => undefined));
+      ).finally(() => endStarting(db, plan.recoverId).catch(() => undefined));
       failpoint('after-asked');
       if (isUnderWay) return count;
       await forgetRecover(db, plan.recoverId);
@@ -52,8 +52,8 @@ async function admit(db: Database, ask: AskTemporal, plan: PlannedRecover) {
   const running = new Set<string>();
   for (;;) {
     const admission = await db.transaction((tx) => admitRecover(tx, plan, running));
-    if (!('inTheWay' in admission)) return admission;
-    for (const open of admission.inTheWay) {
+    if (!('blockedBy' in admission)) return admission;
+    for (const open of admission.blockedBy) {
       const state = open.starting ? 'running' : await ask(plan.clientId, (temporal) => stateOf(temporal, open));
       if (state === 'running') running.add(open.id);
       else await settle(db, open.id, state);

@@ -53,7 +53,7 @@ test('prints each delivery with the verdict on its signature, and says which it 
   expect(await deliver(url)).toBe(204);
   expect(await next()).toMatch(/signature verified {2}seen before {2}→ 204$/);
   expect(await deliver(url, 'the secret of somebody')).toBe(401);
-  expect(await next()).toMatch(/BAD SIGNATURE: the signature does not fit.*→ 401$/);
+  expect(await next()).toMatch(/BAD SIGNATURE: the signature does not match.*→ 401$/);
 });
 
 test('--fail answers 500 to the first ones; --json prints a document a line', async () => {

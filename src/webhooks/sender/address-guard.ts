@@ -6,37 +6,44 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = [Address, number];
 
 export interface AddressGuard {
-  /** Whether nothing may be sent to this IP address. What is no IP address, or carries a zone (`fe80::1%eth0`), is blocked. */
+  /**
+   * Whether this IP address is blocked. A text that is not an IP address, or has a zone (`fe80::1%eth0`), is blocked
+   * too.
+   */
   blocks(address: string): boolean;
   /**
-   * Whether a URL's host is a literal address that is blocked, in whatever notation: brackets, decimal, octal,
-   * hexadecimal, short. A name is not: it is judged by its addresses when a delivery connects.
+   * Whether a URL's host is a blocked literal address in any notation: brackets, decimal, octal, hexadecimal, short. A
+   * DNS name is not blocked here: its addresses are checked when a delivery connects.
    */
   blocksLiteral(hostname: string): boolean;
 }
 
 export interface AddressGuardOptions {
-  /** Opens everything but `blocked`; for the sandbox alone. */
+  /** Allows all addresses except `blocked`. Only the sandbox sets it. */
   allowPrivate: boolean;
-  /** CIDRs never delivered to, private receivers allowed or not: the operator's own addresses. */
+  /** The operator's own addresses, as CIDRs. They are blocked even if private receivers are allowed. */
   blocked: readonly string[];
 }
 
-/** The one part of IPv6 from which unicast addresses are given out (RFC 4291 §2.4, IANA). NAT64 (64:ff9b::/96) is outside. */
+/**
+ * The only IPv6 range from which IANA assigns unicast addresses (RFC 4291 §2.4). NAT64 (64:ff9b::/96) is outside it.
+ */
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
-/** Azure's virtual public address, which serves a machine's own metadata: routable by its looks, local in truth. */
+/** Azure's virtual public address, which serves a machine's own metadata. It looks routable but is local. */
 const AZURE_METADATA = ipaddr.parseCIDR('168.63.129.16/32');
 
-/** Where receivers may live (contract): public unicast addresses, and never the operator's own. */
+/**
+ * Creates the check of receivers' addresses (contract): public unicast addresses are allowed, the operator's own never.
+ */
 export function createAddressGuard({ allowPrivate, blocked }: AddressGuardOptions): AddressGuard {
   const networks = blocked.map(parseNetwork);
 
   function blocks(text: string): boolean {
     if (isIP(text) === 0 || text.includes('%')) return true;
     const address = parseAddress(text);
-    const faces = address instanceof ipaddr.IPv6 ? [address, ...embeddedIPv4(address)] : [address];
-    if (faces.some((face) => networks.some((network) => contains(network, face)))) return true;
+    const reached = address instanceof ipaddr.IPv6 ? [address, ...embeddedIPv4(address)] : [address];
+    if (reached.some((one) => networks.some((network) => contains(network, one)))) return true;
     return !allowPrivate && !isPublic(address);
   }
 
@@ -49,14 +56,17 @@ export function createAddressGuard({ allowPrivate, blocked }: AddressGuardOption
   };
 }
 
-/** An IPv4-mapped address is its IPv4 address on the wire, and judged as such. */
+/** Parses an address. An IPv4-mapped address becomes its IPv4 address, which is what a connection to it reaches. */
 function parseAddress(text: string): Address {
   if (isIP(text) === 4) return ipaddr.IPv4.parse(text);
-  // In hexadecimal groups, for ipaddr.js reads `::8.8.8.8` as `::ffff:8.8.8.8`, which is another address.
+  // The URL parser writes hexadecimal groups. ipaddr.js would read `::8.8.8.8` as `::ffff:8.8.8.8`, another address.
   return ipaddr.process(new URL(`http://[${text}]`).hostname.slice(1, -1));
 }
 
-/** 6to4, Teredo and NAT64 are no plain unicast to ipaddr.js: their gateways would reach the IPv4 address inside for us. */
+/**
+ * ipaddr.js does not count 6to4, Teredo and NAT64 as unicast: their gateways would reach the embedded IPv4 address for
+ * us.
+ */
 function isPublic(address: Address): boolean {
   if (address.range() !== 'unicast') return false;
   return address instanceof ipaddr.IPv6 ? contains(GLOBAL_UNICAST, address) : !contains(AZURE_METADATA, address);
@@ -78,7 +88,7 @@ function parseNetwork(cidr: string): Network {
 function literalOf(hostname: string): string | undefined {
   if (hostname.startsWith('[')) return hostname.slice(1, hostname.endsWith(']') ? -1 : undefined);
   if (isIP(hostname) !== 0) return hostname;
-  // `2130706433`, `0x7f.1` and the like: addresses by the rules of the URL standard, which `connect` follows as well.
+  // `2130706433` and `0x7f.1` are addresses by the rules of the URL standard, which `connect` follows too.
   const written = `http://${hostname}/`;
   const host = URL.canParse(written) ? new URL(written).hostname : hostname;
   return isIP(host) === 0 ? undefined : host;

@@ -1,7 +1,7 @@
 import { errors } from 'undici';
 import type { AttemptError } from '../../attempts.js';
 
-/** Why there was no connection. Carries no address and no URL: it may be logged. */
+/** The connection failed, for the given reason. The error contains no address and no URL, so that it may be logged. */
 export class ConnectFailure extends Error {
   override readonly name = 'ConnectFailure';
 
@@ -10,16 +10,19 @@ export class ConnectFailure extends Error {
   }
 }
 
-/** The answer exceeds a limit (response-meter.ts), or would change the protocol. */
+/** The response exceeds a limit (response-meter.ts), or would change the protocol. */
 export class ProtocolFailure extends Error {
   override readonly name = 'ProtocolFailure';
-  /** undici fails the request that runs and no other: with another code it would fail those that wait for a connection. */
+  /**
+   * With this code undici fails only the running request. With another it would also fail requests that wait for a
+   * connection.
+   */
   readonly code = 'UND_ERR_SOCKET';
 }
 
 /**
- * Faults of this process or machine, not of the receiver: too many open files, no memory, a sender that is closing, a
- * request that undici would not write.
+ * Faults of this process or machine, not of the receiver: too many open files, no memory, a closing sender, a request
+ * that undici refuses to write.
  */
 const OWN_FAULTS = new Set([
   'EMFILE',
@@ -43,7 +46,10 @@ const NO_CONNECTION = new Set([
   'EINVAL',
 ]);
 
-/** The last one is also what undici makes of a broken head that announces a length. */
+/**
+ * Errors of a response that is not valid HTTP. undici also raises the last one for a broken head that announces a
+ * length.
+ */
 const NO_HTTP = [
   ProtocolFailure,
   errors.HTTPParserError,
@@ -51,19 +57,19 @@ const NO_HTTP = [
   errors.ResponseContentLengthMismatchError,
 ];
 
-/** True where the error is our own: the attempt says nothing about the receiver. */
+/** Whether the fault is this process's own, so that the attempt says nothing about the receiver. */
 export function isOwnFault(error: Error): boolean {
   return OWN_FAULTS.has(codeOf(error));
 }
 
-/** What the error of a TCP connection that was not made means. */
+/** The attempt error for a TCP connection that failed. */
 export function reasonOfTcp(error: Error): AttemptError {
   const code = codeOf(error);
   if (NO_CONNECTION.has(code)) return 'refused';
   return code === 'ETIMEDOUT' ? 'timeout' : 'reset';
 }
 
-/** What the error of a TLS handshake means: all but a connection that broke is a matter of TLS. */
+/** The attempt error for a TLS handshake that failed: `tls`, unless the connection broke. */
 export function reasonOfTls(error: Error): AttemptError {
   const code = codeOf(error);
   if (code === 'ETIMEDOUT') return 'timeout';
@@ -71,8 +77,8 @@ export function reasonOfTls(error: Error): AttemptError {
 }
 
 /**
- * What an error between the connection and the answer means. `reset` is also a kept connection that the receiver closes
- * just as we write: nobody can tell whether it has read the request.
+ * The attempt error for a failure between the connection and the response. `reset` includes a kept connection that the
+ * receiver closes while the request is written: the sender cannot tell whether the receiver has read the request.
  */
 export function reasonOfExchange(error: Error): AttemptError {
   if (error instanceof ConnectFailure) return error.reason;

@@ -9,24 +9,25 @@ import type { Resolve } from './resolver.js';
 export interface ConnectorOptions {
   guard: AddressGuard;
   resolve: Resolve;
-  /** For look-up, TCP and TLS together, ms. */
+  /** Limit for look-up, TCP and TLS together, ms. */
   limitMs: number;
-  /** Issuers trusted instead of Node's own, PEM. */
+  /** Issuers trusted instead of Node's default ones, PEM. */
   caCertificates?: string | undefined;
 }
 
-/** A name with a hundred addresses is no reason to try them all. */
-const MOST_TRIED = 4;
+/** Addresses of a name that are tried at most: a name may have a hundred. */
+const MAX_ADDRESSES_TRIED = 4;
 
 /**
- * How a connection to a receiver is made. It resolves the name itself and connects to the very address it judged, so that
- * a second look-up cannot give another (DNS rebinding); a name of which one address is blocked is refused whole, since
- * such a name is no honest mistake. undici's `connect.lookup` would not see literal addresses, and its DNS interceptor
- * goes around a connector: neither is used. Fails with ConnectFailure, or with a fault of this machine as it is.
+ * Creates the connector that opens connections to receivers. It resolves the name itself and connects to the checked
+ * address, so that a second look-up cannot give another address (DNS rebinding). If one address of a name is blocked,
+ * the whole name is refused, since no honest receiver has such a name. undici's `connect.lookup` does not see literal
+ * addresses, and its DNS interceptor bypasses a connector, so neither is used. The connector fails with ConnectFailure,
+ * or with this machine's own fault unchanged.
  */
 export function createConnector(options: ConnectorOptions): buildConnector.connector {
   const { guard, resolve, limitMs, caCertificates } = options;
-  // Given a connected socket, undici's connector does the TLS alone, with its cache of sessions; the limits are ours.
+  // Given a connected socket, undici's connector only does TLS, with its cache of sessions. The time limit is set here.
   const upgrade = buildConnector({
     timeout: 0,
     rejectUnauthorized: true,
@@ -36,7 +37,7 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
   async function addressesOf(hostname: string): Promise<readonly string[]> {
     const addresses = isIP(hostname) === 0 ? await within(limitMs, 'dns', resolve(hostname)) : [hostname];
     if (addresses.some((address) => guard.blocks(address))) throw new ConnectFailure('blocked_address');
-    return addresses.slice(0, MOST_TRIED);
+    return addresses.slice(0, MAX_ADDRESSES_TRIED);
   }
 
   async function open(target: buildConnector.Options): Promise<Socket> {
@@ -75,7 +76,7 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
   };
 }
 
-/** Tries one address after the other, each with its share of the time left. Tells the first one's failure. */
+/** Tries the addresses in turn, each with its share of the time left. @throws the failure of the first address */
 async function dialFirst(addresses: readonly string[], port: number, deadline: number): Promise<Socket> {
   let failure: Error | undefined;
   for (const [tried, address] of addresses.entries()) {
@@ -98,7 +99,7 @@ function dial(address: string, port: number, limitMs: number): Promise<Socket> {
       clearTimeout(timer);
       resolve(socket);
     });
-    // Stays: a socket between two owners must not take the process down.
+    // This listener stays: an error of a socket that is handed from one owner to the next must not end the process.
     socket.on('error', (error) => {
       clearTimeout(timer);
       const known = error instanceof ConnectFailure || isOwnFault(error);
@@ -107,7 +108,7 @@ function dial(address: string, port: number, limitMs: number): Promise<Socket> {
   });
 }
 
-/** The promise's result, or a ConnectFailure for `reason` if it takes longer. */
+/** Returns the promise's result. @throws ConnectFailure `reason` if the promise takes longer than `limitMs` */
 function within<T>(limitMs: number, reason: AttemptError, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

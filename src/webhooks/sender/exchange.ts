@@ -2,29 +2,30 @@ import type { Dispatcher } from 'undici';
 import type { AttemptError } from '../../attempts.js';
 import { isOwnFault, reasonOfExchange } from './attempt-error.js';
 
-/** What a receiver answered, or why it did not. */
+/** A receiver's response, or the error that replaced it. */
 export interface ReceiverResponse {
   status: number | null;
   body: string | null;
   error: AttemptError | null;
-  /** From the start to the answer's head, or to the failure; ms. */
+  /** From the start to the response's head, or to the failure; ms. */
   durationMs: number;
 }
 
 export interface ExchangeLimits {
-  /** From the start, connecting included, to the answer's head; ms. */
-  answerMs: number;
-  /** From the head on, for reading the body; ms. */
+  /** From the start, connecting included, to the response's head; ms. */
+  responseMs: number;
+  /** From the head to the end of the body; ms. */
   bodyMs: number;
 }
 
 const KEPT_BYTES = 4 * 1024;
 
 /**
- * One request and its answer. A 2xx is a success whatever its body does: that is read for the record only, then cut.
- * undici's own time limits are per phase and start again with each chunk, so that they never end for a receiver that drips:
- * the two here do not start again. How much is read is limited on the connection (limit-responses.ts).
- * @throws a fault of our own, or the reason of the signal that aborted
+ * Makes one request and reads its response. A 2xx is a success even if its body fails: the body is read only for the
+ * record, up to a time limit. undici's own time limits restart with each chunk, so that a receiver that sends slowly
+ * never reaches them. The two limits here do not restart. The connection limits the size of the response
+ * (limit-responses.ts).
+ * @throws a fault of this service, or the reason of the signal that aborted
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -50,15 +51,15 @@ class Exchange implements Dispatcher.DispatchHandler {
   constructor(
     readonly limits: ExchangeLimits,
     readonly signal: AbortSignal | undefined,
-    readonly resolve: (answer: ReceiverResponse) => void,
+    readonly resolve: (response: ReceiverResponse) => void,
     readonly reject: (reason: unknown) => void,
   ) {
-    this.#timer = setTimeout(() => this.#cut('timeout'), limits.answerMs);
+    this.#timer = setTimeout(() => this.#cut('timeout'), limits.responseMs);
     if (signal?.aborted) this.#giveUp();
     else signal?.addEventListener('abort', this.#giveUp, { once: true });
   }
 
-  /** Called when the request is about to be written; it may have been given up while it waited for a connection. */
+  /** undici is about to write the request, which may have been aborted while it waited for a connection. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.#settled) controller.abort(new Error('given up'));
@@ -98,7 +99,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.abort(new Error('given up'));
   };
 
-  /** With the head it is the status that decides; `error` tells why there is none. */
+  /** Once the head has arrived, its status decides. `error` is the reason for a missing head. */
   #settle(error: AttemptError = 'reset'): void {
     if (!this.#end()) return;
     const head = this.#head;
@@ -128,7 +129,7 @@ function errorOfStatus(status: number): AttemptError | null {
   return status < 400 ? 'redirect' : 'status';
 }
 
-/** Postgres takes no U+0000 in text. */
+/** Decodes UTF-8 and removes U+0000, which Postgres does not accept in text. */
 function textOf(chunks: Buffer[]): string {
   return Buffer.concat(chunks).toString('utf8').replaceAll('\0', '');
 }

@@ -2,9 +2,9 @@ import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 
 /**
- * Looks names up in a hosts file, which `dns.Resolver` does not read. The file is read again when it changes; one that
- * cannot be read counts as empty.
- * @returns the addresses of a name in lower case; none if it is not there
+ * Looks names up in a hosts file, which `dns.Resolver` does not read. The file is read again when it changes. An
+ * unreadable file counts as empty.
+ * @returns a function that gives the addresses of a lower-case name; none if the file does not have it
  */
 export function createHostsFile(path = '/etc/hosts'): (name: string) => readonly string[] {
   let readAt = Number.NaN;

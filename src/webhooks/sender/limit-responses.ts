@@ -2,16 +2,19 @@ import type { Socket } from 'node:net';
 import { ProtocolFailure } from './attempt-error.js';
 import { ResponseMeter } from './response-meter.js';
 
-/** TLS 1.3 session tickets of a connection; servers send one or two. They come beside the answer, and cost more CPU. */
+/**
+ * TLS 1.3 session tickets of a connection; servers send one or two. Tickets arrive outside of the response, and cost
+ * more CPU than its bytes.
+ */
 const MAX_SESSION_TICKETS = 16;
 
 /**
- * Bounds what one answer makes this process read, on the connection itself. undici counts the names and values of a head's
- * fields, but no status line, no informational answer, no empty line and no chunk extension: a receiver that sends these
- * without end would keep the worker parsing for as long as an attempt lasts. A connection that exceeds a limit is
- * destroyed, so that it is never used again.
+ * Limits the bytes that this process reads for one response, on the connection itself. undici counts the names and
+ * values of a head's fields, but not status lines, informational responses, empty lines and chunk extensions. A
+ * receiver that sends these without end would keep the worker parsing for the whole attempt. A connection that exceeds
+ * a limit is destroyed, so that it is never used again.
  *
- * undici takes bytes from a socket by `read()` alone; what that returns is cut here.
+ * undici takes bytes from a socket only by `read()`, so this function replaces the socket's `read()`.
  */
 export function limitResponses(socket: Socket): void {
   const meter = new ResponseMeter();
@@ -33,14 +36,14 @@ export function limitResponses(socket: Socket): void {
     if (exceeded) return end();
     const chunk: Buffer | null = read(size);
     if (chunk === null) return null;
-    // A request is written whole before its answer is read: bytes written since the last look mean a new request.
+    // A request is written completely before its response is read, so that newly written bytes mean a new request.
     if (socket.bytesWritten !== requestBytes) {
       requestBytes = socket.bytesWritten;
-      meter.beginAnswer();
+      meter.beginResponse();
     }
     const passed = meter.pass(chunk);
     exceeded = passed.exceeded;
-    // undici parses what is still within the limit, reads again, and so ends the connection.
+    // undici parses the bytes within the limit and then reads again; that read ends the connection.
     if (passed.bytes.length > 0) return passed.bytes;
     return exceeded ? end() : null;
   };

@@ -4,33 +4,37 @@ import pLimit from 'p-limit';
 import { ConnectFailure } from './attempt-error.js';
 import { createHostsFile } from './hosts-file.js';
 
-/** An address that a name server gave, and for how long it holds, in seconds. */
+/** An address from a name server, and its time to live in seconds. */
 export interface ResolvedAddress {
   address: string;
   ttl: number;
 }
 
-/** Asks for the addresses of a name; rejects when the signal aborts. */
+/** Looks up the addresses of a name. Rejects when the signal aborts. */
 export type LookUp = (name: string, signal: AbortSignal) => Promise<readonly ResolvedAddress[]>;
 
-/** The addresses of a name, in the order to try them. @throws ConnectFailure `dns` */
+/** Returns the addresses of a name, in the order in which to try them. @throws ConnectFailure `dns` */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
 export interface Resolver {
-  /** A client's own way in: few look-ups at once, so that its dead name servers hold up nobody else. */
+  /**
+   * A client's own resolver with few concurrent look-ups, so that the client's dead name servers delay no other client.
+   */
   forClient(): Resolve;
-  /** Ends the look-ups under way. */
+  /** Aborts the look-ups in progress. */
   close(): void;
 }
 
-/** Less than the 5 s in which a connection must be there. */
+/** Shorter than the 5 s in which a connection must be open. */
 const LOOK_UP_LIMIT_MS = 4_000;
 const LOOK_UPS_PER_CLIENT = 10;
-/** So that a name that moves is followed soon; and a burst of connections asks once. */
+/**
+ * Short, so that a name's new addresses are used soon; long enough that a burst of connections looks the name up once.
+ */
 const LONGEST_CACHED_MS = 30_000;
 
 export interface ResolverOptions {
-  /** How a name is looked up; the system's name servers by default. */
+  /** Looks up a name; the system's name servers by default. */
   lookUp?: LookUp;
   /** `/etc/hosts` by default. */
   hostsFile?: string;
@@ -43,10 +47,10 @@ export function createResolver({ lookUp = askNameServers(), hostsFile }: Resolve
 
   async function ask(name: string): Promise<readonly string[]> {
     const limit = AbortSignal.any([closing.signal, AbortSignal.timeout(LOOK_UP_LIMIT_MS)]);
-    const answers = await lookUp(name, limit).catch(() => []);
-    if (answers.length === 0) throw new ConnectFailure('dns');
-    const addresses = answers.map(({ address }) => address);
-    const ttl = Math.min(LONGEST_CACHED_MS, ...answers.map((answer) => answer.ttl * 1000));
+    const resolved = await lookUp(name, limit).catch(() => []);
+    if (resolved.length === 0) throw new ConnectFailure('dns');
+    const addresses = resolved.map(({ address }) => address);
+    const ttl = Math.min(LONGEST_CACHED_MS, ...resolved.map((entry) => entry.ttl * 1000));
     if (ttl > 0) known.set(name, addresses, { ttl });
     return addresses;
   }
@@ -57,7 +61,7 @@ export function createResolver({ lookUp = askNameServers(), hostsFile }: Resolve
       const underWay = new Map<string, Promise<readonly string[]>>();
       return async (hostname) => {
         const name = hostname.toLowerCase().replace(/\.$/, '');
-        // RFC 6761 §6.3: localhost is this machine, whatever a name server says.
+        // RFC 6761 §6.3: localhost is this machine, even if a name server has another address for it.
         if (name === 'localhost' || name.endsWith('.localhost')) return ['127.0.0.1', '::1'];
         const listed = hosts(name);
         if (listed.length > 0) return listed;
@@ -73,14 +77,15 @@ export function createResolver({ lookUp = askNameServers(), hostsFile }: Resolve
 }
 
 /**
- * The A and AAAA records, IPv4 first: a receiver always has it, a worker may not have IPv6. By `dns.Resolver`, since
- * `dns.lookup` runs on four threads that the whole process shares. One family is enough where the other does not answer.
- * @param servers the name servers asked, `address` or `address:port`; the system's where none is given
+ * Creates a look-up of A and AAAA records. IPv4 comes first: every receiver has it, and a worker may lack IPv6. The
+ * look-up uses `dns.Resolver`, since `dns.lookup` runs on four threads that the whole process shares. If one family
+ * fails, the other is enough.
+ * @param servers the name servers, `address` or `address:port`; the system's by default
  */
 export function askNameServers(servers?: readonly string[]): LookUp {
   return async (name, signal) => {
     signal.throwIfAborted();
-    // One for each look-up: it is cancelled alone, and a changed resolv.conf is read.
+    // Each look-up has its own resolver, so that it can be cancelled alone and a changed resolv.conf is read.
     const resolver = new DnsResolver({ timeout: 1_500, tries: 2 });
     if (servers) resolver.setServers(servers);
     const cancel = () => resolver.cancel();

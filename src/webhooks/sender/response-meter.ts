@@ -1,23 +1,23 @@
-/** Of one head: status line, fields, the empty line that ends it, and empty lines before it. */
+/** Limit of one head: status line, fields, the empty line that ends it, and empty lines before it. */
 export const MAX_HEAD_BYTES = 16 * 1024;
-/** Informational (1xx) answers before the answer itself. */
+/** Limit of informational (1xx) responses before the final response. */
 export const MAX_INFORMATIONAL = 8;
-/** Of all that follows the head: content, chunk framing, chunk extensions and trailers. */
+/** Limit of all bytes after the head: content, chunk framing, chunk extensions and trailers. */
 export const MAX_BODY_BYTES = 64 * 1024;
 
-/** Bytes that the HTTP parser may see, and whether the answer exceeds a limit after them. */
+/** Bytes that the HTTP parser may see, and whether the response exceeds a limit after them. */
 export interface Passed {
   bytes: Buffer;
   exceeded: boolean;
 }
 
 /**
- * Where the answer stands:
- * - `start`: too few bytes to tell which kind of head begins
- * - `informational`: in a 1xx head, of which nothing passes
- * - `head`: in the head of the answer itself
- * - `body`: after that head, until the next answer begins
- * - `switching`: in a 101, which is refused: it answers an `Upgrade`, and no request carries one
+ * The part of a response that is being read:
+ * - `start`: too few bytes have arrived to tell which kind of head begins
+ * - `informational`: a 1xx head, of which no byte passes
+ * - `head`: the head of the final response
+ * - `body`: after that head, until the next response begins
+ * - `switching`: a 101, which is refused: it responds to an `Upgrade`, and no request has that header
  */
 type Part = 'start' | 'informational' | 'head' | 'body' | 'switching';
 
@@ -25,27 +25,27 @@ const END_OF_HEAD = '\r\n\r\n';
 const NOTHING = Buffer.alloc(0);
 const CR = 0x0d;
 const LF = 0x0a;
-/** The first 12 bytes of an informational answer. */
+/** The first 12 bytes of an informational response. */
 const INFORMATIONAL = /^HTTP\/1\.[01] 1\d\d$/;
 const STATUS_END = 'HTTP/1.1 100'.length;
 const BEGINNINGS = ['HTTP/1.1 1', 'HTTP/1.0 1'];
 
 /**
- * Counts the bytes of one answer after the other, as they come from the connection, and takes the informational answers
- * out: RFC 9110, section 15.2, lets a client ignore them, and undici ends a connection at a 100 that it did not ask for. The
- * HTTP parser judges everything else; where it and the meter see the end of a head differently, the limits hold all the same.
+ * Counts the bytes of each response as they arrive, and removes informational responses: RFC 9110, section 15.2, lets a
+ * client ignore them, and undici ends a connection at a 100 that it did not request. The HTTP parser checks everything
+ * else. The limits hold even if the parser and the meter disagree about the end of a head.
  */
 export class ResponseMeter {
   #part: Part = 'start';
   /** Bytes of this part so far. */
   #count = 0;
   #informational = 0;
-  /** Bytes that may begin an informational head, kept back until that is known. */
+  /** Bytes that may begin an informational head, held until the kind of head is known. */
   #held: Buffer = NOTHING;
-  /** The last bytes of a head so far: its end may begin in them. */
+  /** The last bytes of a head so far. The end of the head may begin in them. */
   #tail: Buffer = NOTHING;
 
-  beginAnswer(): void {
+  beginResponse(): void {
     this.#informational = 0;
     this.#enter('start');
   }
@@ -94,7 +94,7 @@ export class ResponseMeter {
     return begun;
   }
 
-  /** @returns how many of these bytes the head has; undefined: it goes on after them */
+  /** @returns the number of these bytes that belong to the head; undefined: the head continues after them */
   #endOfHead(bytes: Buffer): number | undefined {
     const left = bytes.subarray(0, MAX_HEAD_BYTES - this.#count);
     const joined = this.#tail.length === 0 ? left : Buffer.concat([this.#tail, left]);

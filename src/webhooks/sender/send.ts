@@ -12,64 +12,74 @@ import { signatureHeader } from './signature.js';
 /** One attempt to be made. */
 export interface Outgoing {
   url: string;
-  /** The event's bytes, as text: sent and signed as they are. */
+  /** The event's JSON text. It is sent and signed unchanged. */
   body: string;
   secret: Secret;
-  /** Whose receiver it is. Connections and name look-ups are bounded for each client, and shared with no other. */
+  /** The client that owns the receiver. Connections and name look-ups are limited for each client, and never shared. */
   clientId: string;
-  /** Gives the attempt up: `send` rejects with the signal's reason. */
+  /** Aborts the attempt: `send` rejects with the signal's reason. */
   signal?: AbortSignal;
 }
 
-/** What came of an attempt. It succeeded (2xx) exactly where `error` is null. */
+/** The outcome of an attempt. The attempt succeeded (2xx) if and only if `error` is null. */
 export interface SendOutcome {
   /** The timestamp that was signed, as sent. */
   t: string;
   startedAt: Date;
-  /** From the start to the answer's head, or to the failure; whole ms. */
+  /** From the start to the response's head, or to the failure; whole ms. */
   durationMs: number;
   responseStatus: number | null;
-  /** The first 4 KiB as UTF-8 with replacement, without U+0000; null if none came. */
+  /** The first 4 KiB as UTF-8 with replacement characters, without U+0000; null if no byte arrived. */
   responseBody: string | null;
   error: AttemptError | null;
 }
 
 export interface Sender {
-  /** Makes one POST. Never rejects for a fault of the receiver; only for one of our own, or when its signal aborts. */
+  /**
+   * Makes one POST. Rejects only for a fault of this service, or when the signal aborts; never for a receiver's fault.
+   */
   send(outgoing: Outgoing): Promise<SendOutcome>;
-  /** Takes no more (`send` rejects); resolves when what is under way has ended, at most 16 s later. */
+  /** Refuses new POSTs (`send` rejects), and resolves when the running ones have ended, at most 16 s later. */
   close(): Promise<void>;
 }
 
 export interface SendLimits {
   /** Look-up, TCP and TLS together, ms. */
   connectMs: number;
-  /** From the start to the answer's head, ms. */
-  answerMs: number;
-  /** For reading the body after the head, ms. */
+  /** From the start to the response's head, ms. */
+  responseMs: number;
+  /** From the head to the end of the body, ms. */
   bodyMs: number;
 }
 
 export interface SenderOptions {
   guard: AddressGuard;
   resolver?: ResolverOptions;
-  /** Issuers trusted instead of Node's own (which `NODE_EXTRA_CA_CERTS` adds to), PEM. */
+  /** Issuers trusted instead of Node's default ones (to which `NODE_EXTRA_CA_CERTS` adds), PEM. */
   caCertificates?: string;
-  /** The contract's by default: 5 s, 15 s and 1 s. */
+  /** The limits of the contract by default: 5 s, 15 s and 1 s. */
   limits?: Partial<SendLimits>;
 }
 
-/** A backstop above what the callers let through at once; what waits for a connection here uses up its 15 s. */
+/** A backstop above the callers' own limits. A request that waits here for a connection uses up its 15 s. */
 const CONNECTIONS_PER_RECEIVER = 100;
-/** Idle connections end before the 5 s after which common servers close them, so that a POST seldom meets a closing one. */
+/**
+ * Shorter than the 5 s after which common servers close idle connections, so that a POST seldom meets a closing
+ * connection.
+ */
 const IDLE_MS = 4_000;
-/** So that a receiver that moves by DNS is followed, however busy the connection. */
+/**
+ * Limits the age of a connection, so that a receiver's new DNS address is used even if the connection is always busy.
+ */
 const CONNECTION_LIFE_MS = 60_000;
 const CLIENTS_REMEMBERED = 1_000;
 
-/** How signed deliveries leave (contract, Delivery on the wire): HTTP/1.1 with kept connections, through the guard. */
+/**
+ * Creates the sender of signed deliveries (contract, Delivery on the wire): HTTP/1.1, kept connections, the address
+ * guard.
+ */
 export function createSender({ guard, resolver: resolverOptions, caCertificates, limits }: SenderOptions): Sender {
-  const { connectMs, answerMs, bodyMs } = { connectMs: 5_000, answerMs: 15_000, bodyMs: 1_000, ...limits };
+  const { connectMs, responseMs, bodyMs } = { connectMs: 5_000, responseMs: 15_000, bodyMs: 1_000, ...limits };
   const resolver = createResolver(resolverOptions);
   const draining = new Set<Promise<unknown>>();
   const agents = new LRUCache<string, Agent>({ max: CLIENTS_REMEMBERED, dispose: retire });
@@ -91,7 +101,7 @@ export function createSender({ guard, resolver: resolverOptions, caCertificates,
     return agent;
   }
 
-  /** What the agent has under way goes on to its end. */
+  /** Closes an agent without aborting its running requests. */
   function retire(agent: Agent): void {
     const drained: Promise<unknown> = agent.close().finally(() => draining.delete(drained));
     draining.add(drained);
@@ -109,19 +119,19 @@ export function createSender({ guard, resolver: resolverOptions, caCertificates,
         ...['User-Agent', 'Service-Webhooks/1.0'],
         ...['Service-Signature', signatureHeader({ secret, t, body: bytes })],
       ];
-      const answer = await exchange(
+      const response = await exchange(
         agentOf(clientId),
         { origin, path: pathname + search, method: 'POST', headers, body: bytes },
-        { answerMs, bodyMs },
+        { responseMs, bodyMs },
         signal,
       );
       return {
         t,
         startedAt,
-        durationMs: Math.round(answer.durationMs),
-        responseStatus: answer.status,
-        responseBody: answer.body,
-        error: answer.error,
+        durationMs: Math.round(response.durationMs),
+        responseStatus: response.status,
+        responseBody: response.body,
+        error: response.error,
       };
     },
     async close() {

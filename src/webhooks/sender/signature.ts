@@ -4,7 +4,7 @@ import type { Secret } from '../../secret.js';
 export interface Signable {
   /** The endpoint's secret; the key is its bytes. */
   secret: Secret;
-  /** When it is signed, as sent: ISO 8601 UTC with milliseconds, `2026-11-21T10:00:00.123Z`. */
+  /** The time of signing as sent: ISO 8601, UTC, with milliseconds, such as `2026-11-21T10:00:00.123Z`. */
   t: string;
   /** The body exactly as sent. */
   body: string | Uint8Array;

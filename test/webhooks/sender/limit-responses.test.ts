@@ -43,7 +43,7 @@ function newSender(): Sender {
   const sender = createSender({
     guard: createAddressGuard({ allowPrivate: true, blocked: [] }),
     caCertificates: certificate('ca.pem'),
-    limits: { answerMs: 60_000, bodyMs: 60_000 },
+    limits: { responseMs: 60_000, bodyMs: 60_000 },
   });
   cleanUps.push(sender.close);
   return sender;

@@ -56,7 +56,7 @@ test('each answer has limits of its own', () => {
   const meter = new ResponseMeter();
   const answer = `${hints(MAX_INFORMATIONAL)}${HEAD}${'x'.repeat(MAX_BODY_BYTES)}`;
   expect(passed([answer], meter).exceeded).toBe(false);
-  meter.beginAnswer();
+  meter.beginResponse();
   expect(passed([answer], meter).exceeded).toBe(false);
   expect(passed(['x'], meter).exceeded).toBe(true);
 });

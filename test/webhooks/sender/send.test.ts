@@ -232,7 +232,7 @@ describe('no answer', () => {
       closed.push(new Promise((resolve) => socket.once('close', resolve)));
       answering(socket, number);
     });
-    const outcome = await sender({ answerMs: 200 }).send(outgoing(url));
+    const outcome = await sender({ responseMs: 200 }).send(outgoing(url));
     expect(outcome).toMatchObject({ error: 'timeout', ...none });
     expect(outcome.durationMs).toBeGreaterThanOrEqual(199);
     await Promise.all(closed);

@@ -94,7 +94,7 @@ test('a receiver rejects a body of which one bit was turned', () => {
       const header = signatureHeader({ secret: new Secret(secret), t: signedAt.toISOString(), body });
       const changed = Uint8Array.from(body);
       changed[at % body.length]! ^= 1 << (at % 8);
-      expect(() => verify({ header, body: changed, secret, now: signedAt })).toThrow('the signature does not fit');
+      expect(() => verify({ header, body: changed, secret, now: signedAt })).toThrow('the signature does not match');
     }),
   );
 });
