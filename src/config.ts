@@ -30,7 +30,7 @@ const duration = z.string().transform((text, context) => {
 const SECOND = 1_000;
 const DAY = 86_400_000;
 
-/** Such as a lifetime, of which none and endless are both mistakes. @param min in ms, as is `max` */
+/** A duration with bounds, such as a lifetime: none and endless are both invalid. @param min in ms, as is `max` */
 const durationWithin = (min: number, max: number) =>
   duration.refine(
     (milliseconds) => milliseconds >= min && milliseconds <= max,
@@ -73,7 +73,7 @@ const delays = z.string().transform((text, context) => {
 
 const masterKey = z.string().transform((text, context) => {
   const bytes = Buffer.from(text, 'base64');
-  // Node reads on over what is no base64 and stops at the padding: a key cut or pasted together would pass.
+  // Node skips characters that are not base64 and stops at the padding, so a truncated or concatenated key would pass.
   if (!/^[A-Za-z0-9+/]{43}=$/.test(text)) {
     context.addIssue({ code: 'custom', message: 'give 32 bytes in base64 (openssl rand -base64 32)' });
     return z.NEVER;
@@ -83,7 +83,7 @@ const masterKey = z.string().transform((text, context) => {
 
 const origin = z.string().transform((text, context) => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  // Compared as text with the audience that clients send, so that one spelling must do: the URL standard's.
+  // The URL is compared as text with the audience that clients send, so it must have the URL standard's spelling.
   const good =
     url &&
     /^https?:$/.test(url.protocol) &&
@@ -113,7 +113,7 @@ const collector = z
     'give an http(s) URL, such as http://localhost:4318',
   );
 
-/** What OpenTelemetry's SDK has to choose from. */
+/** The samplers of OpenTelemetry's SDK. */
 const SAMPLERS = [
   'always_on',
   'always_off',
@@ -129,45 +129,55 @@ const postgresUrl = z
   .refine((text) => URL.canParse(text), 'give a URL such as postgresql://user:password@host:5432/database')
   .transform((text) => new Secret(text));
 
-/** Which events get a workflow: every one, or those with something left to do after their first attempts. */
+/** The events that get a workflow: every event, or only events with deliveries pending after their first attempts. */
 export const WORKFLOW_MODES = ['every-event', 'retries-only'] as const;
 export type WorkflowMode = (typeof WORKFLOW_MODES)[number];
 
-/** Every environment variable: its form, its default (as text) and what it means. The README's table is made from this. */
+/**
+ * Every environment variable: its form, its default (as text) and its meaning. The README's table is made from this.
+ */
 export const settings = {
   ENVIRONMENT: setting(
     z.enum(['sandbox', 'production'], { error: 'give sandbox or production' }),
     undefined,
-    'What this deployment is. No default where `DATABASE_URL` is set; the embedded stack is `sandbox`.',
+    'Kind of this deployment: `sandbox` or `production`. Required with `DATABASE_URL`; the embedded stack is `sandbox`.',
   ),
-  DATABASE_URL: setting(postgresUrl, undefined, 'Postgres. Unset: the embedded stack.'),
+  DATABASE_URL: setting(postgresUrl, undefined, 'URL of Postgres. Unset: the embedded stack.'),
   DATABASE_POOL_SIZE: setting(
     count(2, 500),
     '10',
-    'Connections to Postgres of one role (the whole service in one process: of each of the two).',
+    'Connections to Postgres for each role. `start` runs two roles in one process and opens this many for each.',
   ),
   TEMPORAL_ADDRESS: setting(address, undefined, "Temporal's frontend, host:port. Unset: the embedded stack."),
   TEMPORAL_NAMESPACE: setting(
     z.string().regex(/^[A-Za-z0-9._-]{2,100}$/, 'give 2 to 100 letters, digits, dots, underscores or dashes'),
     'transfer-service',
-    'Temporal namespace; one for each environment.',
+    'Temporal namespace. Each environment needs its own.',
   ),
-  TEMPORAL_TLS: setting(flag, 'false', 'Speak TLS to Temporal.'),
+  TEMPORAL_TLS: setting(flag, 'false', 'Connect to Temporal with TLS.'),
   TEMPORAL_API_KEY: setting(
     z.string().transform((text) => new Secret(text)),
     undefined,
-    'API key for Temporal Cloud; implies TLS.',
+    'API key for Temporal Cloud. Implies TLS.',
   ),
-  HOST: setting(z.string().min(1), '0.0.0.0', 'Address the API listens on (embedded stack: 127.0.0.1).'),
-  PORT: setting(port, '3000', 'Port of the API; 0 picks a free one.'),
+  HOST: setting(z.string().min(1), '0.0.0.0', 'Address that the API listens on (embedded stack: 127.0.0.1).'),
+  PORT: setting(port, '3000', 'Port of the API. 0 picks a free port.'),
   BASE_URL: setting(
     origin,
     undefined,
-    "The API's address as clients know it, which is also the tokens' audience (sandbox default: http://localhost:PORT).",
+    'Public URL of the API, which is also the audience of the tokens (sandbox default: http://localhost:PORT).',
   ),
-  AUTH_URL: setting(origin, undefined, 'Address of the token endpoint, the issuer of the tokens (default: BASE_URL).'),
+  AUTH_URL: setting(
+    origin,
+    undefined,
+    'Public URL of the token endpoint, which is also the issuer of the tokens (default: BASE_URL).',
+  ),
   MASTER_KEY: setting(masterKey, undefined, '32 bytes in base64 that encrypt the secrets at rest.'),
-  MASTER_KEY_PREVIOUS: setting(masterKey, undefined, 'The key before, while `keys rotate-master` has not finished.'),
+  MASTER_KEY_PREVIOUS: setting(
+    masterKey,
+    undefined,
+    'The previous master key, until `keys rotate-master` has finished.',
+  ),
   ACCESS_TOKEN_LIFETIME: setting(durationWithin(SECOND, DAY), '1h', 'Lifetime of an access token.'),
   DELIVERY_RETRY_DELAYS: setting(
     delays,
@@ -177,50 +187,54 @@ export const settings = {
   DISABLE_AFTER: setting(
     duration,
     '5d',
-    'An endpoint with no success for this long, over at least two exhausted deliveries, is disabled; 0 = never.',
+    'An endpoint is disabled after this long without a success, if at least two deliveries are exhausted. 0: never.',
   ),
   WORKFLOWS: setting(
     z.enum(WORKFLOW_MODES, { error: `give ${WORKFLOW_MODES.join(' or ')}` }),
     'every-event',
-    'Whether an event whose first attempts delivered everywhere gets a workflow too.',
+    'Events that get a workflow: every event, or only events with a delivery that is pending after its first attempt.',
   ),
-  ALLOW_PRIVATE_RECEIVERS: setting(flag, 'false', 'Deliver to private addresses; sandbox only (embedded stack: true).'),
-  BLOCKED_RECEIVERS: setting(networks, '', "Further CIDRs never delivered to: the operator's own public addresses."),
+  ALLOW_PRIVATE_RECEIVERS: setting(flag, 'false', 'Deliver to private addresses. Sandbox only (embedded stack: true).'),
+  BLOCKED_RECEIVERS: setting(
+    networks,
+    '',
+    "CIDRs that the service never delivers to, in addition to private networks: the operator's own public addresses.",
+  ),
   EGRESS_ADDRESSES: setting(
     networks,
     '',
-    'CIDRs from which deliveries leave, for receivers that admit known addresses alone; `GET /meta` shows them.',
+    'CIDRs that deliveries are sent from, for receivers that admit known addresses only. `GET /meta` shows them.',
   ),
-  ALLOWED_NETWORKS: setting(networks, '', 'CIDRs that may connect at all; empty: any.'),
-  TRUSTED_PROXIES: setting(networks, '', 'CIDRs whose `X-Forwarded-For` counts.'),
-  RATE_LIMIT: setting(count(1, 1_000_000), '100', 'Requests a second, for each client and process.'),
-  MAX_ENDPOINTS: setting(count(1, 10_000), '20', 'Webhook endpoints a client may have.'),
+  ALLOWED_NETWORKS: setting(networks, '', 'CIDRs that may connect to the API. Empty: any address.'),
+  TRUSTED_PROXIES: setting(networks, '', 'CIDRs of the proxies whose `X-Forwarded-For` the API trusts.'),
+  RATE_LIMIT: setting(count(1, 1_000_000), '100', 'Requests per second, for each client and process.'),
+  MAX_ENDPOINTS: setting(count(1, 10_000), '20', 'Webhook endpoints that a client may have.'),
   RETENTION: setting(durationWithin(SECOND, 3_650 * DAY), '90d', 'How long events, deliveries and attempts are kept.'),
   SHUTDOWN_DELAY: setting(
     durationWithin(0, 300 * SECOND),
     '5s',
-    'How long an API that was told to end serves on, unready, so that load balancers turn away first (embedded stack: 0s).',
+    'How long the API goes on serving after SIGTERM, unready, so that load balancers stop sending first (embedded stack: 0s).',
   ),
   METRICS_PORT: setting(
     port,
     undefined,
-    "Port for the operator's own machines: `/metrics`, `/healthz` and `/readyz` of any role; unset: none.",
+    "Port of `/metrics`, `/healthz` and `/readyz` of any role, for the operator's own machines. Unset: no port.",
   ),
   METRICS_ALLOWED_NETWORKS: setting(networks, '127.0.0.0/8,::1/128', 'CIDRs that may connect to `METRICS_PORT`.'),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
     collector,
     undefined,
-    "Where traces go: an OpenTelemetry collector's OTLP/HTTP port, such as http://localhost:4318; unset: none are made. OpenTelemetry's other `OTEL_…` variables count too.",
+    "OTLP/HTTP URL of the OpenTelemetry collector that receives the traces, such as http://localhost:4318. Unset: no traces. OpenTelemetry's other `OTEL_…` variables apply too.",
   ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
     collector,
     undefined,
-    'The same, with the whole path for traces, such as http://localhost:4318/v1/traces.',
+    'The same with the full path, such as http://localhost:4318/v1/traces.',
   ),
   OTEL_TRACES_SAMPLER: setting(
     z.enum(SAMPLERS, { error: `give ${SAMPLERS.join(', ')}` }),
     'parentbased_always_on',
-    'Which traces are kept: `parentbased_traceidratio` takes a share of them.',
+    'Sampler of the traces. `parentbased_traceidratio` keeps a share of them.',
   ),
   OTEL_TRACES_SAMPLER_ARG: setting(
     z.coerce
@@ -228,24 +242,24 @@ export const settings = {
       .min(0, 'give a share from 0 to 1')
       .max(1, 'give a share from 0 to 1'),
     undefined,
-    'That share, from 0 to 1.',
+    'Share of the traces that `parentbased_traceidratio` keeps, from 0 to 1.',
   ),
   LOG_LEVEL: setting(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'], {
       error: 'give trace, debug, info, warn, error or silent',
     }),
     'info',
-    'Least level that is logged (JSON lines on standard error).',
+    'Lowest level that is logged (JSON lines on standard error).',
   ),
-  LOCAL_DIR: setting(z.string().min(1), '.local', 'Where the embedded stack keeps its state.'),
+  LOCAL_DIR: setting(z.string().min(1), '.local', 'Folder of the state of the embedded stack.'),
   CACHE_DIR: setting(
     z.string().min(1),
     join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'transfer-service'),
-    "Where the embedded stack keeps programs that it found or built (Temporal's server).",
+    "Folder of the programs that the embedded stack downloads or builds (Temporal's server).",
   ),
-  POSTGRES_PORT: setting(port, '5433', 'Port of the embedded Postgres; 0 picks a free one.'),
-  TEMPORAL_PORT: setting(port, '7233', 'Port of the embedded Temporal; 0 picks a free one.'),
-  TEMPORAL_UI_PORT: setting(port, '8233', "Port of the embedded Temporal's UI; 0 picks a free one."),
+  POSTGRES_PORT: setting(port, '5433', 'Port of the embedded Postgres. 0 picks a free port.'),
+  TEMPORAL_PORT: setting(port, '7233', 'Port of the embedded Temporal. 0 picks a free port.'),
+  TEMPORAL_UI_PORT: setting(port, '8233', "Port of the embedded Temporal's UI. 0 picks a free port."),
 } as const;
 
 function setting<T extends z.ZodType, D extends string | undefined>(form: T, byDefault: D, meaning: string) {
@@ -258,12 +272,14 @@ type Optional = {
   [K in keyof Settings]: Settings[K]['byDefault'] extends string ? never : K;
 }[keyof Settings];
 
-/** What was read: every variable by its own name; those without a default may be undefined. */
+/** The parsed variables by name. Variables without a default may be undefined. */
 export type Environment = { [K in Exclude<keyof Settings, Optional>]: Value<K> } & {
   [K in Optional]: Value<K> | undefined;
 };
 
-/** A mistake in the configuration: each line names the variable and what would be right. Never holds a value of a secret. */
+/**
+ * An invalid configuration. Each line names a variable and its valid values, and never contains the value of a secret.
+ */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 
@@ -272,7 +288,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads the variables one by one. An empty variable counts as unset. Throws ConfigError. */
+/** Parses each variable on its own. An empty variable counts as unset. @throws ConfigError */
 export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   const lines: string[] = [];
   const values: Record<string, unknown> = {};
@@ -284,13 +300,16 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     }
     const result = (form as z.ZodType).safeParse(text);
     if (result.success) values[name] = result.data;
-    else lines.push(`${name}: ${result.error.issues[0]?.message ?? 'is wrong'}`);
+    else lines.push(`${name}: ${result.error.issues[0]?.message ?? 'is invalid'}`);
   }
   if (lines.length > 0) throw new ConfigError(lines);
   return values as Environment;
 }
 
-/** The whole configuration of a process: dependencies named, no optional left open but where the contract says so. */
+/**
+ * The complete configuration of a process: dependencies are named, and a value is optional only if the contract says
+ * so.
+ */
 export interface Config {
   environment: 'sandbox' | 'production';
   databaseUrl: Secret;
@@ -319,7 +338,7 @@ export interface Config {
   egressAddresses: readonly string[];
   allowedNetworks: readonly string[];
   trustedProxies: readonly string[];
-  /** Requests a second. */
+  /** Requests per second. */
   rateLimit: number;
   maxEndpoints: number;
   /** ms */
@@ -327,19 +346,19 @@ export interface Config {
   /** ms */
   shutdownDelay: number;
   metrics: { port: number; allowedNetworks: readonly string[] } | undefined;
-  /** Whether there is somewhere to send traces to; the rest OpenTelemetry reads by itself. */
+  /** Whether a collector for traces is configured. OpenTelemetry reads its other variables itself. */
   tracing: boolean;
   logLevel: Environment['LOG_LEVEL'];
 }
 
-/** True where nothing embedded is to be started: the databases are named. */
+/** Whether the operator names a database, so that the embedded stack is not started. */
 export function isConfigured(env: NodeJS.ProcessEnv): boolean {
   return Boolean(env.DATABASE_URL) || Boolean(env.TEMPORAL_ADDRESS);
 }
 
 /**
- * The configuration of a process whose dependencies are named, by the operator or by the embedded stack.
- * @throws ConfigError with a line for each mistake, and for each setting that production must not have.
+ * The configuration of a process. The operator or the embedded stack names its dependencies.
+ * @throws ConfigError with a line for each validation error and for each setting that is insecure in production
  */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const read = readEnvironment(env);
@@ -391,19 +410,19 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   return config;
 }
 
-/** How Temporal at `address` is spoken to. */
+/** The connection settings for Temporal at `address`. */
 export function temporalAt(address: string, read: Environment): Config['temporal'] {
   const { TEMPORAL_NAMESPACE: namespace, TEMPORAL_TLS, TEMPORAL_API_KEY: apiKey } = read;
   return { address, namespace, tls: TEMPORAL_TLS || apiKey !== undefined, apiKey };
 }
 
-/** What production must not start with (contract, Environments). */
+/** The settings that production must not start with (contract, Environments). */
 function insecureIn(config: Config): string[] {
   const lines: string[] = [];
   if (config.baseUrl?.startsWith('http:')) lines.push('BASE_URL: is http: in production; give an https: address');
   if (config.authUrl?.startsWith('http:')) lines.push('AUTH_URL: is http: in production; give an https: address');
   if (config.masterKey && isWellKnown(config.masterKey.reveal())) {
-    lines.push('MASTER_KEY: is well known; make one of your own (openssl rand -base64 32)');
+    lines.push('MASTER_KEY: is easy to guess; make a random key (openssl rand -base64 32)');
   }
   if (config.receivers.allowPrivate) {
     lines.push('ALLOW_PRIVATE_RECEIVERS: is true in production; it is for the sandbox only');
@@ -411,12 +430,12 @@ function insecureIn(config: Config): string[] {
   return lines;
 }
 
-/** Of 32 random bytes, 30 are distinct on average; fewer than 16 are so once in 10^16 keys. */
+/** 32 random bytes have 30 distinct values on average, and fewer than 16 in one of 10^16 keys. */
 const LEAST_DISTINCT_BYTES = 16;
 
 /**
- * Keys that anybody would try first: few distinct bytes, a count, or text. 32 random bytes are text once in 10^13 keys.
- * MASTER_KEY_PREVIOUS is not judged: it only opens what is there, and a weak key must remain replaceable.
+ * Whether a key is easy to guess: few distinct bytes, a count, or text. 32 random bytes are text in one of 10^13 keys.
+ * MASTER_KEY_PREVIOUS is not checked: it only opens existing envelopes, and a weak key must remain replaceable.
  */
 function isWellKnown(key: Uint8Array): boolean {
   if (new Set(key).size < LEAST_DISTINCT_BYTES) return true;

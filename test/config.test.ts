@@ -10,7 +10,7 @@ const SANDBOX = {
   TEMPORAL_ADDRESS: 'temporal.internal:7233',
   MASTER_KEY,
 };
-/** No text and no count. */
+/** Neither a text nor a count. */
 const FIFTEEN_DISTINCT = Array.from({ length: 32 }, (_, i) => ((i % 15) ** 2 + 128) & 0xff);
 const PRODUCTION = { ...SANDBOX, ENVIRONMENT: 'production', BASE_URL: 'https://api.example.com' };
 
@@ -84,7 +84,7 @@ describe('the configuration', () => {
     ['METRICS_PORT', '-1'],
     ['LOG_LEVEL', 'loud'],
     ['DATABASE_POOL_SIZE', '1'],
-  ])('%s=%s is one line that names the variable and what would be right', (name, value) => {
+  ])('reports %s=%s in one line that names the variable and its valid values', (name, value) => {
     const lines = linesOf({ ...SANDBOX, [name]: value });
     expect(lines).toEqual([expect.stringMatching(new RegExp(`^${name}: .*\\bgive\\b`))]);
   });
@@ -96,7 +96,7 @@ describe('the configuration', () => {
   });
 
   it.each(['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'])(
-    'traces where %s says where to',
+    'makes traces if %s names a collector',
     (name) => {
       expect(loadConfig({ ...SANDBOX, [name]: 'http://collector:4318' }).tracing).toBe(true);
       expect(loadConfig({ ...SANDBOX, [name]: '' }).tracing).toBe(false);
@@ -106,7 +106,7 @@ describe('the configuration', () => {
     },
   );
 
-  it('names every mistake at once', () => {
+  it('reports every validation error at once', () => {
     expect(linesOf({ ...SANDBOX, PORT: 'x', WORKFLOWS: 'x' })).toHaveLength(2);
   });
 
@@ -126,17 +126,17 @@ describe('the configuration', () => {
     ['MASTER_KEY', { MASTER_KEY: Buffer.from([...Buffer.alloc(31), 1]).toString('base64') }],
     ['MASTER_KEY', { MASTER_KEY: Buffer.from(FIFTEEN_DISTINCT).toString('base64') }],
     ['ALLOW_PRIVATE_RECEIVERS', { ALLOW_PRIVATE_RECEIVERS: 'true' }],
-  ])('production refuses an insecure %s and names it', (name, change) => {
+  ])('refuses an insecure %s in production and names it', (name, change) => {
     expect(linesOf({ ...PRODUCTION, ...change })).toEqual([expect.stringMatching(`^${name}: `)]);
   });
 
-  it('production takes a MASTER_KEY of 16 distinct bytes, and any MASTER_KEY_PREVIOUS, so that a weak key can be replaced', () => {
+  it('accepts in production a MASTER_KEY of 16 distinct bytes, and any MASTER_KEY_PREVIOUS, so that a weak key can be replaced', () => {
     const sixteen = Buffer.from([...FIFTEEN_DISTINCT.slice(1), 1]).toString('base64');
     expect(linesOf({ ...PRODUCTION, MASTER_KEY: sixteen })).toEqual([]);
     expect(linesOf({ ...PRODUCTION, MASTER_KEY_PREVIOUS: Buffer.alloc(32).toString('base64') })).toEqual([]);
   });
 
-  it('an http: BASE_URL is refused in production in capitals too', () => {
+  it('refuses an http: BASE_URL in production also if the scheme is in capitals', () => {
     expect(linesOf({ ...PRODUCTION, BASE_URL: 'HTTP://api.example.com' })).toEqual([
       expect.stringMatching('^BASE_URL: '),
     ]);
@@ -145,12 +145,12 @@ describe('the configuration', () => {
     ]);
   });
 
-  it('takes an address with a port and a path', () => {
+  it('accepts a BASE_URL with a port and a path', () => {
     const BASE_URL = 'https://example.com:8443/api/v1';
     expect(loadConfig({ ...PRODUCTION, BASE_URL })).toMatchObject({ baseUrl: BASE_URL, authUrl: BASE_URL });
   });
 
-  it('shows no secret when it is printed, nor in a mistake', () => {
+  it('contains no secret when it is printed, nor in a validation error', () => {
     expect(inspect(loadConfig(SANDBOX), { depth: 9 })).not.toMatch(
       new RegExp(`${PASSWORD}|${MASTER_KEY.slice(0, 20)}`),
     );
@@ -158,11 +158,11 @@ describe('the configuration', () => {
     expect(lines.join()).not.toMatch(new RegExp(`${PASSWORD}|${MASTER_KEY.slice(0, 20)}`));
   });
 
-  it('counts as configured where either database is named', () => {
+  it('counts as configured if Postgres or Temporal is named', () => {
     expect([{}, { DATABASE_URL: 'x' }, { TEMPORAL_ADDRESS: 'x' }].map(isConfigured)).toEqual([false, true, true]);
   });
 
-  it('gives each variable a meaning, and a default that can be read', () => {
+  it('has a meaning for each variable, and a valid default', () => {
     expect(() => readEnvironment({})).not.toThrow();
     for (const { meaning } of Object.values(settings)) expect(meaning).toMatch(/\.$/);
   });

@@ -9,7 +9,7 @@ import { migrate } from '../../dist/src/database/migrate.js';
 import { freePort } from '../../dist/src/free-port.js';
 import { newId } from '../../dist/src/ids.js';
 import { startPostgres } from '../../dist/src/local/postgres.js';
-import { postgresUser } from '../../dist/src/local/postgres-place.js';
+import { postgresUser } from '../../dist/src/local/postgres-folders.js';
 import { postgresUrl } from '../../dist/src/local/postgres-url.js';
 import { Secret } from '../../dist/src/secret.js';
 import { changeStatus } from '../../dist/src/transfers/change-status.js';

@@ -5,27 +5,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { endProcess, type ProcessRecord, recordProcess } from './process-record.js';
 
 export interface ChildPlan {
-  /** How messages name it. */
+  /** The program's name in messages. */
   name: string;
   command: string;
   args: readonly string[];
-  /** Whom it runs as, where not as ourselves. */
+  /** The user that the program runs as; undefined: the user of this process. */
   user: { uid: number; gid: number } | undefined;
-  /** Its own output goes here: it may outlive us. */
+  /** The file of the program's output. It is not a pipe, since the program may run longer than this process. */
   logFile: string;
   stopSignal: NodeJS.Signals;
-  /** Called before each start, the first and those after a death. */
+  /** Called before each start, including restarts. */
   beforeStart?(): void;
-  /** Resolves when it answers, rejects while it does not yet. */
+  /** Resolves if the program responds, rejects if it does not respond yet. */
   ping(): Promise<unknown>;
-  /** Told of each process that is started, before it is ready. */
+  /** Called with each started process, before it is ready. */
   onStart(record: ProcessRecord): void;
   progress(line: string): void;
   signal: AbortSignal | undefined;
 }
 
 export interface Child {
-  /** Ends it and resolves when it is gone; no restart after. */
+  /** Ends the program without a restart. Resolves when its process has ended. */
   stop(): Promise<void>;
 }
 
@@ -35,9 +35,10 @@ const LONGEST_PAUSE = 10_000;
 const STEADY_AFTER = 60_000;
 
 /**
- * Starts a program and keeps it running: one that ends by itself is started again, after pauses that double up to 10 s.
- * It has a process group of its own, so that Ctrl-C at the terminal reaches us alone and we end it in our order.
- * @throws Error in one line where it does not come up, with the last line of its log
+ * Starts a program and keeps it running. A program that ends by itself is started again, after pauses that double up to
+ * 10 s. The program has its own process group: Ctrl-C at the terminal reaches only this process, which ends its
+ * programs in the right order.
+ * @throws Error of one line if the program does not start, with the last line of its log
  */
 export async function startChild(plan: ChildPlan): Promise<Child> {
   let stopping = false;
@@ -87,18 +88,18 @@ function launch(plan: ChildPlan, logMode: 'w' | 'a'): { process: ChildProcess; r
     const child = spawn(plan.command, plan.args, {
       detached: true,
       cwd: '/',
-      // Nothing of ours: MASTER_KEY and the like are none of its business.
+      // The program does not get this process's environment, which has MASTER_KEY and other secrets.
       env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC', LC_ALL: 'C' },
       stdio: ['ignore', log, log],
       ...plan.user,
     });
     child.on('error', () => {});
-    if (child.pid === undefined) throw new Error(`${plan.name} cannot be started: ${plan.command} does not run`);
+    if (child.pid === undefined) throw new Error(`${plan.name} cannot be started: ${plan.command} cannot be executed`);
     const record = recordProcess(child.pid);
     try {
       plan.onStart(record);
     } catch (error) {
-      // What nobody knows of would outlive us.
+      // An unrecorded process would run on after this process has ended.
       child.kill('SIGKILL');
       throw error;
     }
@@ -112,14 +113,14 @@ async function untilReady(plan: ChildPlan, child: ChildProcess): Promise<void> {
   const deadline = Date.now() + READY_WITHIN;
   for (;;) {
     plan.signal?.throwIfAborted();
-    if (!isAlive(child)) throw new Error(`${plan.name} ended as it started: ${lastWords(plan)}`);
-    const answered = await plan.ping().then(
+    if (!isAlive(child)) throw new Error(`${plan.name} ended during its start: ${lastLogLine(plan)}`);
+    const responded = await plan.ping().then(
       () => true,
       () => false,
     );
-    if (answered && isAlive(child)) return;
+    if (responded && isAlive(child)) return;
     if (Date.now() > deadline) {
-      throw new Error(`${plan.name} did not answer within ${READY_WITHIN / 1000} s: ${lastWords(plan)}`);
+      throw new Error(`${plan.name} did not respond within ${READY_WITHIN / 1000} s: ${lastLogLine(plan)}`);
     }
     await sleep(50);
   }
@@ -132,9 +133,9 @@ async function ended(child: ChildProcess): Promise<string> {
   return child.signalCode ?? `exit code ${child.exitCode}`;
 }
 
-/** The line of its log that most likely says why. */
-function lastWords(plan: ChildPlan): string {
+/** The last line of the program's log that names an error, or else the last line. */
+function lastLogLine(plan: ChildPlan): string {
   const lines = readFileSync(plan.logFile, 'utf8').trim().split('\n');
   const fatal = lines.findLast((line) => /FATAL|PANIC|error/i.test(line)) ?? lines.at(-1);
-  return `${fatal?.trim() || 'it said nothing'} (${plan.logFile})`;
+  return `${fatal?.trim() || 'its log is empty'} (${plan.logFile})`;
 }

@@ -1,12 +1,12 @@
 import type { SandboxClient } from './demo-service.js';
 
-/** The API as a client uses it. */
+/** A client of the API, for the demo. */
 export class DemoApi {
   #token = '';
 
   constructor(private readonly client: SandboxClient) {}
 
-  /** Gets a token. @returns its lifetime in seconds */
+  /** Gets a token. @returns the token's lifetime in seconds */
   async authenticate(): Promise<number> {
     const { auth_url, base_url, client_id, client_secret } = this.client;
     const token = await this.#send<{ access_token: string; expires_in: number }>('POST', `${auth_url}/oauth/token`, {
@@ -41,7 +41,7 @@ export class DemoApi {
       body: body === undefined ? null : JSON.stringify(body),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${url} gave ${response.status}: ${text}`);
+    if (!response.ok) throw new Error(`${method} ${url} returned ${response.status}: ${text}`);
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
 }

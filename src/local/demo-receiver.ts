@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { endWithUs } from './demo-service.js';
+import { stopWithParent } from './demo-service.js';
 
 /** A line of `listen --json`. */
 export interface Received {
@@ -21,11 +21,11 @@ export interface Received {
 export interface DemoReceiver {
   url: string;
   secret: string;
-  /** The next delivery of a transfer that has come to `status`. */
+  /** The next delivery of an event whose transfer has the status `status`. */
   received(status: string): Promise<Received>;
 }
 
-/** A receiver in another process: `transfer-service listen`. */
+/** Starts a receiver in another process: `transfer-service listen`. */
 export async function startDemoReceiver(
   options: { failFirst: number },
   stops: (() => Promise<void>)[],
@@ -49,7 +49,7 @@ export async function startDemoReceiver(
     ],
     { detached: true, stdio: ['ignore', 'pipe', 'inherit'] },
   );
-  stops.push(endWithUs(receiver));
+  stops.push(stopWithParent(receiver));
   const lines = createInterface({ input: receiver.stdout })[Symbol.asyncIterator]();
   const next = async (): Promise<unknown> => {
     const { value, done } = await lines.next();

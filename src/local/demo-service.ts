@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { readEnvironment } from '../config.js';
 import { lockHolder } from './lock.js';
 
-/** `LOCAL_DIR/sandbox-client.json`, as far as the demo reads it. */
+/** The part of `LOCAL_DIR/sandbox-client.json` that the demo reads. */
 export interface SandboxClient {
   auth_url: string;
   base_url: string;
@@ -19,30 +19,30 @@ export interface SandboxClient {
 
 export interface DemoService {
   client: SandboxClient;
-  /** False: it ran before, and goes on after. */
+  /** False: the service was already running, and the demo does not end it. */
   startedHere: boolean;
 }
 
-/** Starts the service as `npm start` does, unless it runs already under LOCAL_DIR. */
+/** Starts the service as `npm start` does, unless it is already running under LOCAL_DIR. */
 export async function startService(stops: (() => Promise<void>)[]): Promise<DemoService> {
   const { LOCAL_DIR } = readEnvironment(process.env);
   if (isRunning(LOCAL_DIR)) return { client: readClient(LOCAL_DIR), startedHere: false };
   const service = spawn(process.execPath, [fileURLToPath(new URL('../main.js', import.meta.url))], {
-    // Out of reach of Ctrl-C: the demo ends it, once.
+    // Ctrl-C must not reach the service: the demo ends it once.
     detached: true,
     env: { LOG_LEVEL: 'error', ...process.env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  stops.push(endWithUs(service));
+  stops.push(stopWithParent(service));
   await firstLine(service, 'the service');
   return { client: readClient(LOCAL_DIR), startedHere: true };
 }
 
 /**
- * Ends `child` when this process ends, however that comes about, short of being killed.
- * @returns what ends it and waits for that
+ * Ends `child` when this process ends, unless this process is killed.
+ * @returns a function that ends `child` and waits for its end
  */
-export function endWithUs(child: ChildProcess): () => Promise<void> {
+export function stopWithParent(child: ChildProcess): () => Promise<void> {
   process.once('exit', () => child.kill('SIGTERM'));
   return async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
@@ -51,7 +51,7 @@ export function endWithUs(child: ChildProcess): () => Promise<void> {
   };
 }
 
-/** The first line that a child process prints. @throws Error where it ends before */
+/** The first line that a child process prints. @throws Error if the process ends before that */
 async function firstLine(child: ChildProcess, name: string): Promise<string> {
   if (!child.stdout) throw new Error(`${name} has no standard output`);
   const line = once(createInterface({ input: child.stdout }), 'line').then(([text]) => String(text));

@@ -1,22 +1,22 @@
 import { explain } from '../process/explain.js';
 import { untilSignalled } from '../process/signals.js';
-import { type Stop, tellStory } from './demo-story.js';
+import { playDemo, type Stop } from './demo-script.js';
 
-// `npm run demo`: shows the service at work. It stays up after, to be looked at; `npm run demo -- --once` ends.
+// `npm run demo`: shows the service at work. The service then stays up until Ctrl-C; with `--once` it ends at once.
 
 const stops: Stop[] = [];
 const signalled = untilSignalled();
 try {
-  const told = await Promise.race([tellStory(stops).then(() => true), signalled.then(() => false)]);
-  if (told && !process.argv.includes('--once')) {
-    console.log('\nAll of it stays up for you to look at. Ctrl-C ends it.');
+  const finished = await Promise.race([playDemo(stops).then(() => true), signalled.then(() => false)]);
+  if (finished && !process.argv.includes('--once')) {
+    console.log('\nThe service stays up. Press Ctrl-C to stop it.');
     await signalled;
   }
 } catch (error) {
   for (const line of explain(error)) console.error(line);
   process.exitCode = 1;
 } finally {
-  // The service first, so that it finds its receivers to the end.
+  // The service ends first, so that its receivers are reachable until then.
   for (const stop of stops) await stop();
 }
 process.exit();

@@ -6,8 +6,8 @@ import { masterKeyIdOf, stackEnvironment } from './stack-environment.js';
 import { readState } from './stack-state.js';
 
 /**
- * The environment of the embedded stack that runs under LOCAL_DIR, for a command that names no database.
- * @throws Error in one line where none runs
+ * The environment of the embedded stack that runs under LOCAL_DIR, for a command without DATABASE_URL.
+ * @throws Error of one line if no stack runs there
  */
 export function findStack(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { LOCAL_DIR, MASTER_KEY } = readEnvironment(env);
@@ -20,7 +20,9 @@ export function findStack(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
     );
   }
   if (masterKeyIdOf(MASTER_KEY, secrets) !== state.masterKeyId) {
-    throw new Error(`MASTER_KEY: the service under ${LOCAL_DIR} was started with another; give the command the same`);
+    throw new Error(
+      `MASTER_KEY: the service under ${LOCAL_DIR} was started with another key; give the command the same key`,
+    );
   }
   return stackEnvironment(env, state, secrets);
 }

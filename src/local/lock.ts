@@ -2,7 +2,7 @@ import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { isRunning, type ProcessRecord, recordProcess } from './process-record.js';
 
-/** The folder belongs to a process that runs. The message names it. */
+/** Another running process holds the lock of the folder. The message names the process. */
 export class LockedError extends Error {
   override readonly name = 'LockedError';
 }
@@ -10,9 +10,9 @@ export class LockedError extends Error {
 const NAME = /^lock\.(\d+)$/;
 
 /**
- * Makes this process the one that runs in `folder`. Generations `lock.1`, `lock.2`, …: the highest counts; who finds its
- * holder dead makes the next one, which the file system allows to one process only. They are left behind at the end, so
- * that a number is never used twice.
+ * Takes the lock of `folder` for this process. The lock has generations `lock.1`, `lock.2`, …, of which the highest is
+ * valid. A process that finds the holder dead makes the next generation, which the file system allows to one process
+ * only. A process that ends leaves its generation behind, so that a number is never used twice.
  * @throws LockedError
  */
 export function takeLock(folder: string): void {
@@ -25,7 +25,7 @@ export function takeLock(folder: string): void {
       const holder = last === 0 ? undefined : readHolder(folder, last);
       if (holder && isRunning(holder)) {
         throw new LockedError(
-          `the embedded stack under ${folder} runs already, as process ${holder.pid}; stop that, or give another LOCAL_DIR`,
+          `the embedded stack under ${folder} is already running as process ${holder.pid}; stop it, or set another LOCAL_DIR`,
         );
       }
       if (!claim(draft, join(folder, `lock.${last + 1}`))) continue;
@@ -39,14 +39,14 @@ export function takeLock(folder: string): void {
   }
 }
 
-/** The process that runs in `folder`; undefined: none does. */
+/** The running process that holds the lock of `folder`, if any. */
 export function lockHolder(folder: string): ProcessRecord | undefined {
   const last = highest(folder);
   const holder = last === 0 ? undefined : readHolder(folder, last);
   return holder && isRunning(holder) ? holder : undefined;
 }
 
-/** Lets the next one in, though this process goes on. */
+/** Releases the lock of this process, which may go on running. */
 export function releaseLock(folder: string): void {
   const last = highest(folder);
   if (readHolder(folder, last)?.pid === process.pid) writeFileSync(join(folder, `lock.${last}`), '');
@@ -71,7 +71,7 @@ function readHolder(folder: string, generation: number): ProcessRecord | undefin
   }
 }
 
-/** Atomic, with its content in place at once. */
+/** A hard link is atomic, and the file has its content from the start. False if the generation exists. */
 function claim(draft: string, path: string): boolean {
   try {
     linkSync(draft, path);

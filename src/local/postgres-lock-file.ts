@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { commandOf } from './process-record.js';
 
 /**
- * After `kill -9` Postgres's own lock file is still there, and Postgres refuses to start where the number in it is a
- * process of its user: one that nobody has buried yet, or another that was given this number since (after a reboot, in a
- * container). Then the file is made ours: Postgres takes the number of its parent for a leftover, and goes on to look
- * whether anything still uses the memory that the file names. Removing the file would spare it that look.
+ * Makes a stale lock file of Postgres name this process. After `kill -9` the lock file still exists. Postgres refuses
+ * to start if the file's pid is a process of its user: a zombie, or another process that has the same pid now (after a
+ * reboot, or in a container). Postgres treats the pid of its parent as stale, and then checks whether any process still
+ * uses the shared memory that the file names. Removing the file would skip that check.
  */
 export function adoptLockFile(data: string): void {
   const file = join(data, 'postmaster.pid');
@@ -17,10 +17,10 @@ export function adoptLockFile(data: string): void {
     const draft = `${file}.new`;
     writeFileSync(draft, [process.pid, ...rest].join('\n'), { mode: 0o600 });
     chownSync(draft, uid, gid);
-    // In one step: of a file cut short, on a full disk, Postgres would think that another is just starting.
+    // A rename is atomic. If the file is truncated, on a full disk, Postgres assumes that another server is starting.
     renameSync(draft, file);
   } catch {
-    // As it was: Postgres says what is wrong with it, and is started again.
+    // The file stays as it is: Postgres reports the problem and is started again.
   }
 }
 

@@ -1,6 +1,6 @@
 import { Secret } from '../secret.js';
 
-/** The user and the database. */
+/** The name of the user and of the database. */
 export const POSTGRES_NAME = 'transfer_service';
 
 export function postgresUrl(port: number, password: Secret, database = POSTGRES_NAME): Secret {

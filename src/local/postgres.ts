@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import type { Secret } from '../secret.js';
 import { type Child, startChild } from './child.js';
+import { type OsUser, postgresUser, provideBinaries, provideDataFolder } from './postgres-folders.js';
 import { adoptLockFile } from './postgres-lock-file.js';
-import { type OsUser, placeBinaries, placeData, postgresUser } from './postgres-place.js';
 import { POSTGRES_NAME, postgresUrl } from './postgres-url.js';
 import type { ProcessRecord } from './process-record.js';
 
@@ -21,10 +21,10 @@ export interface PostgresPlan {
   signal: AbortSignal | undefined;
 }
 
-/** Starts Postgres on 127.0.0.1 over the data under `localDir`, which is made where there is none. */
+/** Starts Postgres on 127.0.0.1 with its data under `localDir`. Makes the data if there is none. */
 export async function startPostgres(plan: PostgresPlan): Promise<Child> {
   const user = postgresUser();
-  const bin = placeBinaries(user);
+  const bin = provideBinaries(user);
   const data = await prepareData(plan, bin, user);
   const child = await startChild({
     name: 'Postgres',
@@ -32,7 +32,7 @@ export async function startPostgres(plan: PostgresPlan): Promise<Child> {
     args: ['-D', data, '-p', String(plan.port), ...settings(plan)],
     user,
     logFile: join(plan.localDir, 'postgres.log'),
-    // Fast shutdown: sessions are cut, nothing is left to recover.
+    // Fast shutdown: Postgres ends its sessions and needs no recovery at the next start.
     stopSignal: 'SIGINT',
     beforeStart: () => adoptLockFile(data),
     ping: () => withClient(postgresUrl(plan.port, plan.password, 'postgres'), (client) => client.query('select 1')),
@@ -59,13 +59,13 @@ function settings(plan: PostgresPlan): string[] {
   return all.flatMap((setting) => ['-c', setting]);
 }
 
-/** Runs initdb beside and moves its work in place when it is whole. */
+/** Runs initdb in a draft folder and renames the folder when it is complete. */
 async function prepareData(plan: PostgresPlan, bin: string, user: OsUser | undefined): Promise<string> {
-  const folder = placeData(plan.localDir, user);
+  const folder = provideDataFolder(plan.localDir, user);
   const data = join(folder, 'data');
   if (existsSync(join(data, 'PG_VERSION'))) return data;
 
-  plan.progress('making the database');
+  plan.progress('creating the database');
   const draft = join(folder, 'data.new');
   const passwordFile = join(folder, 'password');
   rmSync(draft, { recursive: true, force: true });

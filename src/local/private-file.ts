@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
-/** Writes a file that only its owner reads (0600), whole or not at all: a crash leaves the one before. */
+/** Writes a file that only its owner can read (0600), atomically: after a crash the previous file is still there. */
 export function writePrivateFile(path: string, text: string): void {
   const draft = `${path}.${process.pid}`;
   rmSync(draft, { force: true });
@@ -8,7 +8,7 @@ export function writePrivateFile(path: string, text: string): void {
   renameSync(draft, path);
 }
 
-/** Its text; undefined: there is none. */
+/** The file's text; undefined if there is no file. */
 export function readPrivateFile(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');

@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A process and when it started, so that its number, given to another process later, is not taken for it. */
+/** A process and its start time, so that a later process with the same pid is not mistaken for it. */
 export interface ProcessRecord {
   pid: number;
   started: string;
 }
 
-/** Of a process that has ended already: a record that never counts as running. */
+/** The record of a process. For a process that has already ended, the record never counts as running. */
 export function recordProcess(pid: number): ProcessRecord {
   return { pid, started: startOf(pid) ?? 'ended' };
 }
@@ -17,7 +17,7 @@ export function isRunning(record: ProcessRecord): boolean {
   return startOf(record.pid) === record.started;
 }
 
-/** Ends a process, kindly at first; after `within` ms with its whole group, unkindly. Resolves when it is gone. */
+/** Ends a process with `signal`, and after `within` ms its whole group with SIGKILL. Resolves when it has ended. */
 export async function endProcess(record: ProcessRecord, signal: NodeJS.Signals, within: number): Promise<void> {
   if (!isRunning(record)) return;
   process.kill(record.pid, signal);
@@ -28,7 +28,7 @@ export async function endProcess(record: ProcessRecord, signal: NodeJS.Signals, 
   }
 }
 
-/** The command line of a process; empty where none runs (a zombie does not). */
+/** The command line of a process; empty if no process has that pid. A zombie does not count. */
 export function commandOf(pid: number): string {
   if (startOf(pid) === undefined) return '';
   try {
@@ -44,11 +44,11 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It ended in between.
+    // The process ended in the meantime.
   }
 }
 
-/** Something that no two processes with this number share; undefined: none runs (a zombie does not). */
+/** The start time of a process, in any form; undefined if no process has that pid. A zombie does not count. */
 function startOf(pid: number): string | undefined {
   return process.platform === 'linux' ? startOnLinux(pid) : startByPs(pid);
 }
@@ -56,7 +56,7 @@ function startOf(pid: number): string | undefined {
 function startOnLinux(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // proc(5): pid (name) state … the 22nd is the start in ticks since boot; the name may hold blanks and brackets.
+    // proc(5): pid (name) state …; field 22 is the start in ticks since boot. The name may contain blanks and brackets.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const [state, ticks] = [fields[0], fields[19]];
     if (state === 'Z' || state === 'X') return undefined;

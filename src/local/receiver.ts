@@ -4,37 +4,40 @@ import type { AddressInfo } from 'node:net';
 import getRawBody from 'raw-body';
 import { SignatureError, verify } from '../webhooks/verify.js';
 
-/** A delivery as it arrived, and what became of it. */
+/** A delivery that the receiver got, with the outcome. */
 export interface Arrival {
   at: Date;
-  /** From the body; null where it is no event. */
+  /** From the body; null if the body is not an event. */
   eventId: string | null;
   type: string | null;
   data: unknown;
   /** The `Service-Signature` header. */
   header: string | null;
-  /** `verified`, or why not, for people. */
+  /** `verified`, or the reason for people why the signature is not valid. */
   signature: string;
   verified: boolean;
-  /** Verified before, under the same event id: it would be processed no more. */
+  /** A verified delivery with the same event id arrived before. A receiver does not process it again. */
   seenBefore: boolean;
-  /** The status that was answered. */
+  /** The status of the response. */
   answered: number;
 }
 
 export interface ReceiverOptions {
-  /** 0: any */
+  /** 0 picks a free port. */
   port: number;
   secret: Uint8Array | string;
-  /** Answers 500 to so many of the first. */
+  /** The number of first deliveries that get 500. */
   failFirst: number;
   onArrival(arrival: Arrival): void;
 }
 
-/** A delivery has less than 1 KiB; what anybody else sends must not fill the memory. */
+/** A delivery has less than 1 KiB. A larger body must not fill the memory. */
 const MAX_BODY_BYTES = 64 * 1024;
 
-/** A receiver as spec §5 and §6 describe one: verifies over the raw body, de-duplicates on the event id, answers at once. */
+/**
+ * Starts a receiver as spec §5 and §6 describe it: it verifies the signature of the raw body, de-duplicates on the
+ * event id and responds at once.
+ */
 export async function startReceiver(options: ReceiverOptions): Promise<{ url: string; close(): Promise<void> }> {
   const seen = new Set<string>();
   let toFail = options.failFirst;

@@ -14,9 +14,9 @@ const form = credentials.extend({ operator: credentials });
 type Credentials = z.infer<typeof credentials>;
 
 /**
- * Makes the sandbox's client and the operator's, once, and writes `LOCAL_DIR/sandbox-client.json` (0600; contract, last
- * section) with where everything is now. Credentials that still work are kept.
- * @returns the file's path, and whether the clients are new
+ * Makes the sandbox's client and the operator's client, and writes them with the current addresses to
+ * `LOCAL_DIR/sandbox-client.json` (0600; contract, last section). Credentials that still work are kept.
+ * @returns the file's path, and whether a client is new
  */
 export async function writeSandboxClient(db: Handle, stack: Stack): Promise<{ path: string; made: boolean }> {
   const path = join(stack.localDir, 'sandbox-client.json');
@@ -38,7 +38,7 @@ export async function writeSandboxClient(db: Handle, stack: Stack): Promise<{ pa
   return { path, made: !client || !operator };
 }
 
-/** What an earlier run wrote; a file that is no longer whole counts as none. */
+/** The file of an earlier run; undefined if there is none or if it is damaged. */
 function read(path: string): z.infer<typeof form> | undefined {
   try {
     return form.parse(JSON.parse(readPrivateFile(path) ?? ''));

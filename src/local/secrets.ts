@@ -4,17 +4,17 @@ import { z } from 'zod';
 import { Secret } from '../secret.js';
 import { readPrivateFile, writePrivateFile } from './private-file.js';
 
-/** What the embedded stack makes once for itself. */
+/** The secrets that the embedded stack makes at its first start. */
 export interface LocalSecrets {
   postgresPassword: Secret;
-  /** As `MASTER_KEY` is given: 32 bytes in base64. */
+  /** 32 bytes in base64, like `MASTER_KEY`. */
   masterKey: Secret;
 }
 
 const form = z.object({ postgres_password: z.string().min(1), master_key: z.string().min(1) });
 const FILE = 'secrets.json';
 
-/** The secrets kept in `LOCAL_DIR/secrets.json` (0600); undefined: none have been made. */
+/** The secrets in `LOCAL_DIR/secrets.json` (0600); undefined before the first start. */
 export function readSecrets(localDir: string): LocalSecrets | undefined {
   const text = readPrivateFile(join(localDir, FILE));
   if (text === undefined) return undefined;

@@ -4,12 +4,12 @@ import { postgresUrl } from './postgres-url.js';
 import type { LocalSecrets } from './secrets.js';
 import type { StackState } from './stack-state.js';
 
-/** Which master key a process has that works on the stack: the one it was given, or the stack's own. */
+/** The id of the master key of a process that works on the stack: the given key, or else the stack's own key. */
 export function masterKeyIdOf(given: Secret<Uint8Array> | undefined, { masterKey }: LocalSecrets): string {
   return keyId(given ?? new Secret<Uint8Array>(Buffer.from(masterKey.reveal(), 'base64')));
 }
 
-/** The environment of a process that works on the stack: `env` is what the process itself was given. */
+/** The environment of a process that works on the stack. `env` is the process's own environment. */
 export function stackEnvironment(
   env: NodeJS.ProcessEnv,
   state: StackState,

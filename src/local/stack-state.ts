@@ -2,14 +2,16 @@ import { join } from 'node:path';
 import { readPrivateFile, writePrivateFile } from './private-file.js';
 import { endProcess, isRunning, type ProcessRecord } from './process-record.js';
 
-/** `LOCAL_DIR/stack.json`: what runs under LOCAL_DIR, for commands that look for it and for the start after a crash. */
+/** `LOCAL_DIR/stack.json`: the processes under LOCAL_DIR, for the commands and for the start after a crash. */
 export interface StackState {
   postgres?: ProcessRecord;
   temporal?: ProcessRecord;
   ports: { postgres: number; temporal: number; temporalUi: number };
-  /** Of the master key that the service has (`keyId`): what a command sealed with another, it could not open. */
+  /**
+   * The `keyId` of the service's master key. The service could not open an envelope that a command seals with another.
+   */
   masterKeyId: string;
-  /** What a command needs to work on this stack; no secrets. */
+  /** The variables that a command needs to work on this stack, without secrets. */
   env: Record<string, string>;
 }
 
@@ -24,7 +26,7 @@ export function writeState(localDir: string, state: StackState): void {
   writePrivateFile(join(localDir, FILE), `${JSON.stringify(state, null, 2)}\n`);
 }
 
-/** Ends what a killed parent left running: Temporal first, then Postgres. */
+/** Ends the processes that a killed parent left running: Temporal first, then Postgres. */
 export async function endLeftovers(localDir: string, progress: (line: string) => void): Promise<void> {
   const state = readState(localDir);
   for (const [name, record, signal] of [
@@ -32,7 +34,7 @@ export async function endLeftovers(localDir: string, progress: (line: string) =>
     ['Postgres', state?.postgres, 'SIGINT'],
   ] as const) {
     if (!record || !isRunning(record)) continue;
-    progress(`ending ${name}, left over as process ${record.pid} by a run that was killed`);
+    progress(`ending ${name}: an earlier run was killed and left it running as process ${record.pid}`);
     await endProcess(record, signal, 10_000);
   }
 }

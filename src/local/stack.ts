@@ -10,21 +10,21 @@ import { endLeftovers, type StackState, writeState } from './stack-state.js';
 import { startTemporal } from './temporal.js';
 import { findTemporal } from './temporal-binary.js';
 
-/** Postgres and Temporal of our own, for a sandbox on one machine. */
+/** The embedded Postgres and Temporal, for a sandbox on one machine. */
 export interface Stack {
-  /** What was given, and what `loadConfig` needs further; every port is a real one. */
+  /** The given environment with the further variables that `loadConfig` needs. No port is 0. */
   env: NodeJS.ProcessEnv;
   /** The absolute path of LOCAL_DIR. */
   localDir: string;
   temporalUiUrl: string;
-  /** Ends Temporal, then Postgres; to be called when the service has drained. */
+  /** Ends Temporal, then Postgres. Call it when the service has drained. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the embedded stack under LOCAL_DIR, on 127.0.0.1. `progress` is told what takes long and what goes wrong later, in
- * lines for people; `signal` calls the start off.
- * @throws ConfigError (a port in use, a wrong setting), LockedError, or an Error in one line
+ * Starts the embedded stack under LOCAL_DIR, on 127.0.0.1. `progress` gets a line for people for each slow step and
+ * each later fault. `signal` aborts the start.
+ * @throws ConfigError (a port in use, an invalid setting), LockedError, or an Error of one line
  */
 export async function startStack(
   env: NodeJS.ProcessEnv,
@@ -46,24 +46,24 @@ export async function startStack(
     await endLeftovers(localDir, progress);
     const secrets = readSecrets(localDir) ?? makeSecrets(localDir);
     const masterKeyId = masterKeyIdOf(settings.MASTER_KEY, secrets);
-    const state = { ...(await placeStack(env, settings)), masterKeyId };
+    const state = { ...(await assignPorts(env, settings)), masterKeyId };
     const failed = new AbortController();
-    const told = { localDir, progress, signal: AbortSignal.any([failed.signal, ...(signal ? [signal] : [])]) };
+    const common = { localDir, progress, signal: AbortSignal.any([failed.signal, ...(signal ? [signal] : [])]) };
     const giveUp = (error: unknown) => {
       failed.abort(error);
       throw error;
     };
     const [postgres, temporal] = await Promise.allSettled([
       startPostgres({
-        ...told,
+        ...common,
         port: state.ports.postgres,
         password: secrets.postgresPassword,
         onStart: (postgres) => writeState(localDir, Object.assign(state, { postgres })),
       }).catch(giveUp),
-      findTemporal({ ...told, cacheDir: settings.CACHE_DIR, path: env.PATH })
+      findTemporal({ ...common, cacheDir: settings.CACHE_DIR, path: env.PATH })
         .then((command) =>
           startTemporal({
-            ...told,
+            ...common,
             command,
             port: state.ports.temporal,
             uiPort: state.ports.temporalUi,
@@ -74,7 +74,7 @@ export async function startStack(
         .catch(giveUp),
     ]);
     for (const part of [postgres, temporal]) if (part.status === 'fulfilled') running.push(part.value);
-    told.signal.throwIfAborted();
+    common.signal.throwIfAborted();
     return {
       env: stackEnvironment(env, state, secrets),
       localDir,
@@ -92,12 +92,12 @@ function makeFolder(path: string): string {
     mkdirSync(path, { recursive: true, mode: 0o700 });
     return realpathSync(path);
   } catch (error) {
-    throw new ConfigError([`LOCAL_DIR: ${(error as Error).message}; give a folder that can be written`]);
+    throw new ConfigError([`LOCAL_DIR: ${(error as Error).message}; give a writable folder`]);
   }
 }
 
-/** The ports, each free, and the settings that follow from them. */
-async function placeStack(env: NodeJS.ProcessEnv, settings: Environment): Promise<Pick<StackState, 'ports' | 'env'>> {
+/** Assigns free ports, and the settings that depend on them. */
+async function assignPorts(env: NodeJS.ProcessEnv, settings: Environment): Promise<Pick<StackState, 'ports' | 'env'>> {
   const host = env.HOST || '127.0.0.1';
   const port = await placePort('PORT', settings.PORT, host);
   const ports = {
@@ -119,7 +119,7 @@ async function placeStack(env: NodeJS.ProcessEnv, settings: Environment): Promis
       TEMPORAL_NAMESPACE: settings.TEMPORAL_NAMESPACE,
       ALLOW_PRIVATE_RECEIVERS: env.ALLOW_PRIVATE_RECEIVERS || 'true',
       SHUTDOWN_DELAY: env.SHUTDOWN_DELAY || '0s',
-      // A command may start a workflow (deliveries retry).
+      // A command that starts a workflow (`deliveries retry`) needs the ladder.
       ...(env.DELIVERY_RETRY_DELAYS && { DELIVERY_RETRY_DELAYS: env.DELIVERY_RETRY_DELAYS }),
       ...(metrics !== undefined && { METRICS_PORT: String(await placePort('METRICS_PORT', metrics, host)) }),
     },

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
-/** The last release whose module `go install` takes; server 1.29.1. */
+/** The last release whose module `go install` accepts; it has server 1.29.1. */
 const VERSION = '1.5.1';
 const DOWNLOAD_WITHIN = 120_000;
 const EXTENSION = process.platform === 'win32' ? '.exe' : '';
@@ -20,9 +20,9 @@ export interface BinarySearch {
 }
 
 /**
- * The program `temporal`, whose `server start-dev` we run: from PATH, from the cache, by the SDK's own download, or built
- * with Go; what is got so stays in the cache.
- * @throws Error that says what to install
+ * Finds the program `temporal`, which runs `server start-dev`: on PATH, in the cache, by the SDK's own download, or by
+ * a build with Go. A downloaded or built program stays in the cache.
+ * @throws Error that names the program to install
  */
 export async function findTemporal(search: BinarySearch): Promise<string> {
   const cached = join(search.cacheDir, `temporal-${VERSION}`, `temporal${EXTENSION}`);
@@ -37,18 +37,21 @@ export async function findTemporal(search: BinarySearch): Promise<string> {
     rmSync(draft, { recursive: true, force: true });
   }
   throw new Error(
-    'Temporal is not here and can be neither downloaded nor built; install the Temporal CLI (https://docs.temporal.io/cli) or Go, or set DATABASE_URL and TEMPORAL_ADDRESS',
+    'Temporal is not installed and can be neither downloaded nor built; install the Temporal CLI (https://docs.temporal.io/cli) or Go, or set DATABASE_URL and TEMPORAL_ADDRESS',
   );
 }
 
-/** The SDK downloads the program to start it; a process of its own, for a download cannot be called off. Quiet where it fails. */
+/**
+ * Lets the SDK download the program. The SDK runs in a child process, since its download cannot be aborted.
+ * @returns undefined if the download fails
+ */
 async function download(search: BinarySearch, folder: string): Promise<string | undefined> {
   mkdirSync(folder, { recursive: true });
   const script = `
     import testing from ${JSON.stringify(pathToFileURL(createRequire(import.meta.url).resolve('@temporalio/testing')).href)};
     const executable = { type: 'cached-download', downloadDir: ${JSON.stringify(folder)} };
     await (await testing.TestWorkflowEnvironment.createLocal({ server: { executable } })).teardown();`;
-  search.progress("looking for Temporal's server, to be downloaded once");
+  search.progress("downloading Temporal's server, once");
   try {
     await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
       timeout: DOWNLOAD_WITHIN,
@@ -67,7 +70,7 @@ async function build(search: BinarySearch, folder: string): Promise<string | und
   const go = onPath('go', search.path);
   if (!go) return undefined;
   mkdirSync(folder, { recursive: true });
-  search.progress(`building Temporal's server with Go, once: about three minutes`);
+  search.progress(`building Temporal's server with Go, once; this takes about three minutes`);
   const child = spawn(go, ['install', `github.com/temporalio/cli/cmd/temporal@v${VERSION}`], {
     env: { ...process.env, GOBIN: folder },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -91,7 +94,7 @@ async function build(search: BinarySearch, folder: string): Promise<string | und
   }
 }
 
-/** Moved in one step: whoever else looks finds all of it or nothing. */
+/** Renames the program atomically, so that a concurrent search finds the complete program or none. */
 function keep(program: string, cached: string): string {
   const folder = join(cached, '..');
   mkdirSync(folder, { recursive: true });

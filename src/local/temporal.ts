@@ -17,9 +17,9 @@ export interface TemporalPlan {
   signal: AbortSignal | undefined;
 }
 
-/** Starts Temporal's dev server on 127.0.0.1, with its UI, its state in `localDir`. */
+/** Starts Temporal's dev server with its UI on 127.0.0.1. Its state is in `localDir`. */
 export function startTemporal(plan: TemporalPlan): Promise<Child> {
-  // SQLite makes its files readable for all: the folder keeps others out.
+  // SQLite makes its files readable for all users. The mode of the folder keeps other users out.
   const folder = join(plan.localDir, 'temporal');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return startChild({
@@ -43,7 +43,7 @@ export function startTemporal(plan: TemporalPlan): Promise<Child> {
   });
 }
 
-/** How the dev server spells what the SDK calls by other names. */
+/** The dev server's spelling of the SDK's types. */
 const SPELLING = { KEYWORD: 'Keyword', KEYWORD_LIST: 'KeywordList' } as const;
 
 async function describeNamespace(address: string, namespace: string): Promise<void> {

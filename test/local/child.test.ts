@@ -13,9 +13,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('what dies is started again, also after a start that failed on our side, such as for a full disk', async () => {
+test('starts a program again when it dies, also if recording the start fails, such as on a full disk', async () => {
   const started: ProcessRecord[] = [];
-  const said: string[] = [];
+  const lines: string[] = [];
   child = await startChild({
     name: 'The sleeper',
     command: process.execPath,
@@ -27,14 +27,14 @@ test('what dies is started again, also after a start that failed on our side, su
     onStart(record) {
       if (started.push(record) === 2) throw new Error('ENOSPC: no space left on device');
     },
-    progress: (line) => said.push(line),
+    progress: (line) => lines.push(line),
     signal: undefined,
   });
   process.kill(started[0]!.pid, 'SIGKILL');
-  await waitFor('another start', () => said.includes('The sleeper is back'));
-  await waitFor('the end of who could not be kept account of', () => !isRunning(started[1]!));
+  await waitFor('another start', () => lines.includes('The sleeper is back'));
+  await waitFor('the end of the process that could not be recorded', () => !isRunning(started[1]!));
   expect(started.map(isRunning)).toEqual([false, false, true]);
-  expect(said).toEqual([
+  expect(lines).toEqual([
     'The sleeper ended (SIGKILL); starting it again',
     'ENOSPC: no space left on device',
     'The sleeper ended (SIGKILL); starting it again',

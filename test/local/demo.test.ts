@@ -30,7 +30,7 @@ function nothingRuns(): boolean {
   return postgres !== undefined && temporal !== undefined && !isRunning(postgres) && !isRunning(temporal);
 }
 
-test('the demo delivers verified webhooks, shows a ladder that waits, and with --once leaves nothing running', async () => {
+test('the demo delivers verified webhooks, shows a delivery that waits for a retry, and with --once stops every process', async () => {
   const demo = spawn(process.execPath, ['dist/src/local/demo.js', '--once'], { env: environment() });
   const [stdout, stderr] = await Promise.all([text(demo.stdout), text(demo.stderr), once(demo, 'close')]);
   expect({ code: demo.exitCode, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('"level"') });
@@ -41,14 +41,14 @@ test('the demo delivers verified webhooks, shows a ladder that waits, and with -
   expect(nothingRuns()).toBe(true);
 }, 120_000);
 
-test('the service says ready, writes its credentials for the owner alone, keeps them over a restart, and ends with SIGTERM', async () => {
+test('the service prints ready, writes credentials only its owner can read, keeps them over a restart, and ends on SIGTERM', async () => {
   const run = async (work: (client: Record<string, string>) => Promise<void>) => {
     const service = spawn(process.execPath, ['dist/src/main.js'], { env: environment() });
     const stderr = text(service.stderr);
     const lines = createInterface({ input: service.stdout });
     const printed: string[] = [];
     lines.on('line', (line) => printed.push(line));
-    await Promise.race([once(lines, 'line'), stderr.then((said) => Promise.reject(new Error(said)))]);
+    await Promise.race([once(lines, 'line'), stderr.then((output) => Promise.reject(new Error(output)))]);
     const path = join(localDir, 'sandbox-client.json');
     expect(statSync(path).mode & 0o777).toBe(0o600);
     const client = JSON.parse(readFileSync(path, 'utf8'));

@@ -29,16 +29,16 @@ test('a lock is held until it is released, and names its holder', () => {
 });
 
 test.each([
-  ['of a process that is gone', JSON.stringify({ pid: 2 ** 22 + 1, started: 'x' })],
-  ['of a process whose number another has now', JSON.stringify({ pid: process.pid, started: 'x' })],
-  ['that was not written whole', '{"pid":'],
-])('a lock %s is taken over', (_, content) => {
+  ['of a process that has ended', JSON.stringify({ pid: 2 ** 22 + 1, started: 'x' })],
+  ['of a process whose pid another process has now', JSON.stringify({ pid: process.pid, started: 'x' })],
+  ['that is truncated', '{"pid":'],
+])('takes over a lock %s', (_, content) => {
   writeFileSync(join(folder, 'lock.7'), content);
   takeLock(folder);
   expect(readdirSync(folder)).toEqual(['lock.8']);
 });
 
-test('of processes that find a dead holder at once, one takes over', async () => {
+test('only one of several concurrent processes takes over the lock of a dead process', async () => {
   writeFileSync(join(folder, 'lock.1'), JSON.stringify({ pid: process.pid, started: 'x' }));
   const script = `
     const { takeLock } = await import(${JSON.stringify(pathToFileURL('dist/src/local/lock.js').href)});
@@ -47,8 +47,10 @@ test('of processes that find a dead holder at once, one takes over', async () =>
   const contenders = Array.from({ length: 4 }, () =>
     spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['pipe', 'pipe', 'inherit'] }),
   );
-  const said = await Promise.all(contenders.map(async (child) => String((await once(child.stdout, 'data'))[0]).trim()));
+  const outputs = await Promise.all(
+    contenders.map(async (child) => String((await once(child.stdout, 'data'))[0]).trim()),
+  );
   for (const child of contenders) child.stdin.end();
   await Promise.all(contenders.map((child) => once(child, 'close')));
-  expect(said.sort()).toEqual(['LockedError', 'LockedError', 'LockedError', 'taken']);
+  expect(outputs.sort()).toEqual(['LockedError', 'LockedError', 'LockedError', 'taken']);
 });

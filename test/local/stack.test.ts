@@ -22,7 +22,7 @@ import { makeLocalDir } from '../support/local-dir.js';
 import { type StackProcess, startStackProcess } from '../support/stack-process.js';
 import { waitFor } from '../support/wait-for.js';
 
-const slots: ReturnType<typeof makeLocalDir>[] = [];
+const folders: ReturnType<typeof makeLocalDir>[] = [];
 const started: StackProcess[] = [];
 
 afterEach(async () => {
@@ -31,13 +31,13 @@ afterEach(async () => {
       .splice(0)
       .map((stack) => stack.process.exitCode === null && stack.process.signalCode === null && stack.stop()),
   );
-  for (const place of slots.splice(0)) await place.remove();
+  for (const folder of folders.splice(0)) await folder.remove();
 });
 
 function localDir(): string {
-  const place = makeLocalDir();
-  slots.push(place);
-  return place.path;
+  const folder = makeLocalDir();
+  folders.push(folder);
+  return folder.path;
 }
 
 async function start(folder: string, env: Record<string, string> = {}): Promise<StackProcess> {
@@ -84,7 +84,7 @@ test('two stacks run side by side on free ports, each with its own database and 
   expect(findStack({ LOCAL_DIR: folders[1] })).toMatchObject({ DATABASE_URL: two?.DATABASE_URL, PORT: two?.PORT });
 });
 
-test('a command works as the service does: by the same ladder, and with the same master key or not at all', async () => {
+test('a command uses the ladder of the service, and refuses to run with another master key', async () => {
   const folder = localDir();
   const MASTER_KEY = Buffer.alloc(32, 'k').toString('base64');
   await start(folder, { MASTER_KEY, DELIVERY_RETRY_DELAYS: '0s,1s' });
@@ -92,7 +92,7 @@ test('a command works as the service does: by the same ladder, and with the same
   expect(() => findStack({ LOCAL_DIR: folder })).toThrow(/^MASTER_KEY: the service under .* was started with another/);
 });
 
-test('a restart keeps the data, the master key and the password; nothing runs in between', async () => {
+test('a restart keeps the data, the master key and the password, and no process runs in between', async () => {
   const folder = localDir();
   const before = await start(folder);
   await query(before, `create table kept as select 'still here' as text`);
@@ -107,17 +107,17 @@ test('a restart keeps the data, the master key and the password; nothing runs in
   expect(statSync(join(folder, 'secrets.json')).mode & 0o777).toBe(0o600);
 });
 
-test('what a killed parent leaves behind is ended by the next start, which keeps the data', async () => {
+test('a start ends the processes that a killed parent left running, and keeps the data', async () => {
   const folder = localDir();
   const killed = await start(folder);
   await query(killed, `create table kept as select 'still here' as text`);
-  const left = parts(folder);
+  const leftovers = parts(folder);
   killed.process.kill('SIGKILL');
   await waitFor('the end of the parent', () => killed.process.signalCode === 'SIGKILL');
-  expect(left.map(isRunning)).toEqual([true, true]);
+  expect(leftovers.map(isRunning)).toEqual([true, true]);
 
   const next = await start(folder);
-  expect(left.map(isRunning)).toEqual([false, false]);
+  expect(leftovers.map(isRunning)).toEqual([false, false]);
   expect(next.progress).toEqual([
     expect.stringContaining('ending Temporal'),
     expect.stringContaining('ending Postgres'),
@@ -125,17 +125,17 @@ test('what a killed parent leaves behind is ended by the next start, which keeps
   expect(await query(next, 'select text from kept')).toEqual([{ text: 'still here' }]);
 });
 
-test('a second start under the same LOCAL_DIR is refused in one line that names the process', async () => {
+test('refuses a second start under the same LOCAL_DIR with one line that names the process', async () => {
   const folder = localDir();
   const first = await start(folder);
   await expect(start(folder)).rejects.toThrow(
-    new RegExp(`^the embedded stack under .* runs already, as process ${first.process.pid}; .*$`),
+    new RegExp(`^the embedded stack under .* is already running as process ${first.process.pid}; .*$`),
   );
   expect(await query(first, 'select 1 as one')).toEqual([{ one: 1 }]);
 });
 
 test.each(['PORT', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT'])(
-  'where %s is in use the start ends in one line that names it',
+  'the start fails with one line that names the port if %s is in use',
   async (name) => {
     const server = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
@@ -148,12 +148,12 @@ test.each(['PORT', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT'])(
   },
 );
 
-test('Postgres and Temporal that die are started again, on the same ports', async () => {
+test('starts Postgres and Temporal again on the same ports when they die', async () => {
   const folder = localDir();
   const stack = await start(folder);
   const before = parts(folder);
   for (const { pid } of before) process.kill(pid, 'SIGKILL');
-  await waitFor('both to be back', () => stack.progress.filter((line) => line.endsWith('is back')).length === 2);
+  await waitFor('both restarts', () => stack.progress.filter((line) => line.endsWith('is back')).length === 2);
   expect(await query(stack, 'select 1 as one')).toEqual([{ one: 1 }]);
   const after = parts(folder);
   expect(after.map(({ pid }) => pid)).not.toEqual(before.map(({ pid }) => pid));
@@ -161,7 +161,7 @@ test('Postgres and Temporal that die are started again, on the same ports', asyn
   expect(after.map(isRunning)).toEqual([false, false]);
 });
 
-test('a number that another process has now is not taken for a part of the stack', async () => {
+test('does not mistake another process with a reused pid for a process of the stack', async () => {
   const folder = localDir();
   await (await start(folder)).stop();
   const path = join(folder, 'stack.json');
@@ -172,13 +172,13 @@ test('a number that another process has now is not taken for a part of the stack
   expect(parts(folder).map(isRunning)).toEqual([true, true]);
 });
 
-test('Postgres starts where its lock file names a process that is not it (kill -9, and the number was given away)', async () => {
+test('Postgres starts after kill -9 if its lock file names another process that reuses the pid', async () => {
   const folder = localDir();
   const first = await start(folder);
   await query(first, 'create table kept (n int)');
   first.process.kill('SIGKILL');
   for (const { pid } of parts(folder)) process.kill(pid, 'SIGKILL');
-  await waitFor('them to end', () => parts(folder).every((part) => !isRunning(part)));
+  await waitFor('the end of Postgres and Temporal', () => parts(folder).every((part) => !isRunning(part)));
   const data = join(realpathSync(join(folder, 'postgres')), 'data');
   const file = join(data, 'postmaster.pid');
   const { uid, gid } = statSync(file);
@@ -191,39 +191,36 @@ test('Postgres starts where its lock file names a process that is not it (kill -
   }
 });
 
-test('production is refused: it never runs on the embedded stack', async () => {
+test('refuses to run production on the embedded stack', async () => {
   const folder = localDir();
   await expect(start(folder, { ENVIRONMENT: 'production' })).rejects.toThrow(/^DATABASE_URL: is not set; production/);
   expect(existsSync(folder)).toBe(false);
 });
 
-test('a wrong setting is a line that names it', async () => {
+test('reports an invalid setting in a line that names the variable', async () => {
   await expect(start(localDir(), { POSTGRES_PORT: 'many' })).rejects.toThrow(/^POSTGRES_PORT: give a whole number/);
 });
 
 const asRoot = process.getuid?.() === 0 ? test : test.skip;
 
-asRoot(
-  'where root keeps LOCAL_DIR to itself, Postgres gets a place that its user can reach, and keeps it',
-  async () => {
-    const folder = localDir();
-    chmodSync(dirname(folder), 0o700);
-    const first = await start(folder);
-    await query(first, `create table kept as select 'still here' as text`);
-    await first.stop();
-    const place = readlinkSync(join(folder, 'postgres'));
-    try {
-      expect(place).toMatch(/^\/var\/lib\/transfer-service\/data-[0-9a-f]{16}$/);
-      const second = await start(folder);
-      expect(await query(second, 'select text from kept')).toEqual([{ text: 'still here' }]);
-      await second.stop();
+asRoot('Postgres gets a folder that its user can reach, and keeps it, if only root can access LOCAL_DIR', async () => {
+  const folder = localDir();
+  chmodSync(dirname(folder), 0o700);
+  const first = await start(folder);
+  await query(first, `create table kept as select 'still here' as text`);
+  await first.stop();
+  const target = readlinkSync(join(folder, 'postgres'));
+  try {
+    expect(target).toMatch(/^\/var\/lib\/transfer-service\/data-[0-9a-f]{16}$/);
+    const second = await start(folder);
+    expect(await query(second, 'select text from kept')).toEqual([{ text: 'still here' }]);
+    await second.stop();
 
-      rmSync(folder, { recursive: true });
-      const anew = await start(folder);
-      await expect(query(anew, 'select text from kept')).rejects.toThrow('does not exist');
-      await anew.stop();
-    } finally {
-      rmSync(place, { recursive: true });
-    }
-  },
-);
+    rmSync(folder, { recursive: true });
+    const third = await start(folder);
+    await expect(query(third, 'select text from kept')).rejects.toThrow('does not exist');
+    await third.stop();
+  } finally {
+    rmSync(target, { recursive: true });
+  }
+});

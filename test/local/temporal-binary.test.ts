@@ -12,9 +12,9 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-function program(place: string, mode = 0o755): string {
-  const path = join(folder, place, 'temporal');
-  mkdirSync(join(folder, place), { recursive: true });
+function program(subfolder: string, mode = 0o755): string {
+  const path = join(folder, subfolder, 'temporal');
+  mkdirSync(join(folder, subfolder), { recursive: true });
   writeFileSync(path, '');
   chmodSync(path, mode);
   return path;
@@ -25,7 +25,7 @@ function find(...path: string[]): Promise<string> {
   return findTemporal({ ...search, progress: () => {} });
 }
 
-test('a program on PATH comes before the one in the cache; what cannot be run does not count', async () => {
+test('prefers an executable program on PATH to the program in the cache', async () => {
   const cached = program('cache/temporal-1.5.1');
   const installed = program('bin');
   program('readable', 0o644);

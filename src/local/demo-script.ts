@@ -22,25 +22,27 @@ const red = (text: string) => (process.stdout.isTTY ? `\x1b[31m${text}\x1b[0m` :
 const chapter = (title: string) => console.log(`\n${bold(title)}`);
 const say = (label: string, text: string) => console.log(`   ${label.padEnd(12)} ${text}`);
 
-/** What ends a process that the demo has started. */
+/** Ends a process that the demo has started. */
 export type Stop = () => Promise<void>;
 
-/** Plays the service's main job with real parts, over HTTP. Every process it starts adds to `stops`. */
-export async function tellStory(stops: Stop[]): Promise<void> {
+/**
+ * Shows the main function of the service with real processes, over HTTP. Adds a `Stop` for every process to `stops`.
+ */
+export async function playDemo(stops: Stop[]): Promise<void> {
   const { client, startedHere } = await startService(stops);
-  chapter(`The service ${startedHere ? 'is up' : 'runs already'}`);
+  chapter(startedHere ? 'The service has started' : 'The service is already running');
   say('API', client.base_url);
   say('docs', `${client.base_url}/docs`);
   say('Temporal', client.temporal_ui_url);
 
   const api = new DemoApi(client);
   chapter('A client gets a token and registers an endpoint');
-  say('token', `good for ${await api.authenticate()} s`);
+  say('token', `valid for ${await api.authenticate()} s`);
   await removeEarlierEndpoints(api);
   const good = await startDemoReceiver({ failFirst: 0 }, stops);
   await register(api, good);
 
-  chapter('It makes a transfer; every change of status arrives, signed');
+  chapter('The client creates a transfer; every status change arrives as a signed webhook');
   const transfer = await api.post<{ id: string; status: string }>('/transfers', {
     amount: { value: 1250, currency: 'EUR' },
     destination: { name: 'Ada Lovelace', account: 'DE02120300000000202051' },
@@ -49,14 +51,14 @@ export async function tellStory(stops: Stop[]): Promise<void> {
   say('transfer', `${transfer.id}  12.50 EUR  ${transfer.status}`);
   for (const status of ['PROCESSING', 'SENT']) await changeAndReceive(api, good, transfer.id, status);
 
-  chapter('A second endpoint answers 500 twice: the ladder');
+  chapter('A second endpoint returns 500 twice: the service retries on the ladder');
   const webhookId = await register(api, await startDemoReceiver({ failFirst: 2 }, stops));
   const eventId = await changeAndReceive(api, good, transfer.id, 'COMPLETED');
   await showLadder(api, eventId, webhookId);
   say('watch it', `${client.temporal_ui_url}/namespaces/${client.temporal_namespace}/workflows/${eventId}`);
 }
 
-/** A demo before this one left endpoints whose receivers are gone. */
+/** Deletes the endpoints of an earlier demo, whose receivers no longer run. */
 async function removeEarlierEndpoints(api: DemoApi): Promise<void> {
   const { data } = await api.get<{ data: Endpoint[] }>('/webhook-endpoints?limit=100');
   for (const { webhookId, description } of data) {
@@ -79,7 +81,7 @@ async function changeAndReceive(api: DemoApi, receiver: DemoReceiver, id: string
   const delivery = await received;
   const after = Math.max(0, Date.parse(delivery.received_at) - answered);
   const verdict = delivery.verified ? green('signature verified') : red('BAD SIGNATURE');
-  say(status, `${delivery.type} ${after} ms after the answer, ${verdict}`);
+  say(status, `${delivery.type} ${after} ms after the response, ${verdict}`);
   say('', `Service-Signature: ${delivery.header.slice(0, 56)}…`);
   return delivery.id;
 }
@@ -89,7 +91,7 @@ async function showLadder(api: DemoApi, eventId: string, webhookId: string): Pro
   for (const { number, response_status } of delivery.attempts) {
     say(
       `attempt ${number}`,
-      `${red(String(response_status))}  ${number === 1 ? 'tried again at once' : 'it waits, durably'}`,
+      `${red(String(response_status))}  ${number === 1 ? 'retried at once' : 'the next retry waits on a durable timer'}`,
     );
   }
   say('attempt 3', `at ${delivery.next_attempt_at} (5m, then 30m, 2h, 6h and 24h)`);
