@@ -3,6 +3,12 @@ import { personHere } from '../audit/actor.js';
 import type { TransferStatus } from '../database/generated/enums.js';
 import { notifyHandover } from '../outbox/notify.js';
 import { changeStatus } from '../transfers/change-status.js';
+import {
+  REASON_CODES,
+  type ReasonCode,
+  STATUSES_WITH_REASON_CODE,
+  takesReasonCode,
+} from '../transfers/reason-codes.js';
 import { TRANSFER_STATUSES } from '../transfers/states.js';
 import { idOf, oneOf } from './arguments.js';
 import { answers } from './command.js';
@@ -22,12 +28,21 @@ export function addTransfers(program: Command): void {
         oneOf(TRANSFER_STATUSES, `The statuses are ${TRANSFER_STATUSES.join(', ')}.`),
       )
       .description('change the status of a transfer, which tells its client by webhook')
-      .option('--reason <text>', 'kept in the status history, at most 255 characters', parseReason),
-    async (transferId: string, to: TransferStatus, options: { reason?: string }) => {
+      .option('--reason <text>', 'kept in the status history, at most 255 characters', parseReason)
+      .option(
+        '--reason-code <code>',
+        `only with ${STATUSES_WITH_REASON_CODE.join(', ')}: ${REASON_CODES.join(' | ')}`,
+        oneOf(REASON_CODES, `The reason codes are ${REASON_CODES.join(', ')}.`),
+      ),
+    async (transferId: string, to: TransferStatus, options: { reason?: string; reasonCode?: ReasonCode }) => {
+      const { reason = null, reasonCode = null } = options;
+      if (reasonCode !== null && !takesReasonCode(to)) {
+        program.error(`error: --reason-code may be given only with ${STATUSES_WITH_REASON_CODE.join(', ')}`);
+      }
       const transfer = await withDatabase(async (database) => {
         // This process has no lane: the workers are told.
         const handover = notifyHandover(database);
-        const request = { transferId, actor: personHere(), to, reason: options.reason ?? null };
+        const request = { transferId, actor: personHere(), to, reason, reasonCode };
         const changed = await changeStatus(database, handover, request);
         await handover.flush();
         return changed;
@@ -37,6 +52,7 @@ export function addTransfers(program: Command): void {
           id: transfer.id,
           client_id: transfer.clientId,
           status: transfer.status,
+          reason_code: transfer.reasonCode,
           updated_at: transfer.updatedAt.toISOString(),
         },
         text: `transfer ${transfer.id} is ${transfer.status}`,

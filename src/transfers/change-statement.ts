@@ -4,6 +4,7 @@ import type { Handle } from '../database/database.js';
 import type { TransferStatus } from '../database/generated/enums.js';
 import { appendEvents, appendValues } from '../outbox/append.js';
 import type { FreshDelivery } from '../outbox/handover.js';
+import type { ReasonCode } from './reason-codes.js';
 
 export interface StatusChangeRequest {
   transferId: string;
@@ -13,6 +14,8 @@ export interface StatusChangeRequest {
   actor?: Actor;
   to: TransferStatus;
   reason: string | null;
+  /** Only with a status of STATUSES_WITH_REASON_CODE; none where it is left out. */
+  reasonCode?: ReasonCode | null;
   /** Narrows the statuses from which the change is allowed, as a client's `/cancel` does. */
   from?: readonly TransferStatus[];
 }
@@ -45,6 +48,7 @@ export interface TransferRow {
   reference: string | null;
   metadata: Record<string, string>;
   status: TransferStatus;
+  reason_code: ReasonCode | null;
   created_at: string;
   updated_at: string;
 }
@@ -75,6 +79,7 @@ export async function changeAll(
     changes.map(({ traceparent }) => traceparent),
     ...appendValues(EVENT_TYPE, claims),
     SET_STATUS,
+    changes.map(({ request }) => request.reasonCode ?? null),
   ]);
   const byEvent = new Map(rows.map((row) => [row.eventId, row]));
   return changes.map(({ eventId }) => byEvent.get(eventId));
@@ -88,25 +93,27 @@ export async function changeAll(
 const CHANGE_STATUS = `
 with input as (
   select * from unnest($1::uuid[], $2::uuid[], $3::transfer_status[], $4::text[], $5::timestamptz[], $6::text[],
-                       $7::uuid[], $8::text[], $9::text[], $10::text[])
-    as i(transfer_id, client_id, status, allowed, at, reason, event_id, body, actor, traceparent)
+                       $7::uuid[], $8::text[], $9::text[], $10::text[], $15::text[])
+    as i(transfer_id, client_id, status, allowed, at, reason, event_id, body, actor, traceparent, reason_code)
 ), seen as materialized (
   select i.*, t.status as seen
     from input i join transfers t on t.id = i.transfer_id and (i.client_id is null or t.client_id = i.client_id)
    order by i.transfer_id
 ), changed as (
-  update transfers t set status = s.status, updated_at = s.at
+  update transfers t set status = s.status, reason_code = s.reason_code, updated_at = s.at
     from seen s
    where t.id = s.transfer_id and t.status = s.seen and s.seen = any(s.allowed::transfer_status[])
-  returning s.event_id, s.at, s.reason, s.body, s.actor, s.traceparent, s.seen, t.id as transfer_id, t.client_id, t.status, row_to_json(t) as transfer
+  returning s.event_id, s.at, s.reason, s.reason_code, s.body, s.actor, s.traceparent, s.seen, t.id as transfer_id, t.client_id, t.status, row_to_json(t) as transfer
 ), history as (
-  insert into transfer_status_history (transfer_id, position, status, at, reason)
-  select c.transfer_id, (select max(h.position) + 1 from transfer_status_history h where h.transfer_id = c.transfer_id), c.status, c.at, c.reason
+  insert into transfer_status_history (transfer_id, position, status, at, reason, reason_code)
+  select c.transfer_id, (select max(h.position) + 1 from transfer_status_history h where h.transfer_id = c.transfer_id), c.status, c.at, c.reason,
+         c.reason_code
     from changed c
 ), audit as (
   insert into audit_entries (id, at, actor, action, target, details)
   select c.event_id, c.at, c.actor, $14::text, c.transfer_id,
-         json_strip_nulls(json_build_object('client_id', c.client_id, 'from', c.seen, 'to', c.status, 'reason', c.reason))
+         json_strip_nulls(json_build_object('client_id', c.client_id, 'from', c.seen, 'to', c.status, 'reason', c.reason,
+                                            'reason_code', c.reason_code))
     from changed c where c.actor is not null
 ), ${appendEvents('changed', ['$11', '$12', '$13'])}
 select s.event_id as "eventId", s.seen::text as seen, c.transfer as changed, coalesce(a.deliveries, '[]') as deliveries

@@ -106,6 +106,7 @@ function toTransfer(row: TransferRow): Transfer {
     reference: row.reference,
     metadata: row.metadata,
     status: row.status,
+    reasonCode: row.reason_code,
     createdAt: new Date(row.created_at),
     updatedAt: new Date(row.updated_at),
   };

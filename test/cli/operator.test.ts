@@ -148,6 +148,18 @@ describe('transfers set-status', () => {
     ]);
   });
 
+  test('keeps a reason code, and refuses it with 2 beside a status that takes none', async () => {
+    const { id } = await createTransfer();
+    const early = await runCli(['transfers', 'set-status', id, 'PROCESSING', '--reason-code', 'other'], env);
+    expect(early).toMatchObject({ code: 2, stderr: expect.stringMatching(/^error: --reason-code may be given only/) });
+    const unknown = await runCli(['transfers', 'set-status', id, 'FAILED', '--reason-code', 'bad_mood'], env);
+    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('name_mismatch') });
+    expect(await json('transfers', 'set-status', id, 'FAILED', '--reason-code', 'name_mismatch')).toMatchObject({
+      status: 'FAILED',
+      reason_code: 'name_mismatch',
+    });
+  });
+
   test('a transition that is not allowed is a failure that says what is', async () => {
     const { id } = await createTransfer();
     const { code, stderr } = await runCli(['transfers', 'set-status', id, 'COMPLETED'], env);

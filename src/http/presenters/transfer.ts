@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { StatusChange, Transfer } from '../../database/generated/client.js';
+import { REASON_CODES, type ReasonCode } from '../../transfers/reason-codes.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import { components } from '../openapi/components.js';
 import { time, uuid } from '../schemas/time.js';
@@ -9,10 +10,19 @@ const status = z
   .meta({ examples: ['CREATED'] })
   .register(components, { id: 'TransferStatus' });
 
+const reasonCode = z
+  .enum(REASON_CODES)
+  .nullable()
+  .meta({
+    description: 'Why it failed, was returned or was cancelled; null where no code was given.',
+    examples: [null],
+  });
+
 export const transferView = z
   .object({
     id: uuid,
     status,
+    reason_code: reasonCode,
     amount: z.object({
       value: z.int().meta({ description: 'In minor units.', examples: [125_00] }),
       currency: z.string().meta({ description: 'ISO 4217', examples: ['EUR'] }),
@@ -42,6 +52,7 @@ export const transferWithHistoryView = transferView
             .string()
             .nullable()
             .meta({ examples: [null] }),
+          reason_code: reasonCode,
         }),
       )
       .meta({ description: 'Oldest first, beginning with CREATED.' }),
@@ -52,6 +63,7 @@ export function presentTransfer(transfer: Transfer): z.output<typeof transferVie
   return {
     id: transfer.id,
     status: transfer.status,
+    reason_code: transfer.reasonCode as ReasonCode | null,
     amount: { value: Number(transfer.amountValue), currency: transfer.amountCurrency },
     destination: { name: transfer.destinationName, account: transfer.destinationAccount },
     reference: transfer.reference,
@@ -66,6 +78,11 @@ export function presentTransferWithHistory(
 ): z.output<typeof transferWithHistoryView> {
   return {
     ...presentTransfer(transfer),
-    status_history: transfer.history.map(({ status, at, reason }) => ({ status, at: at.toISOString(), reason })),
+    status_history: transfer.history.map(({ status, at, reason, reasonCode }) => ({
+      status,
+      at: at.toISOString(),
+      reason,
+      reason_code: reasonCode as ReasonCode | null,
+    })),
   };
 }

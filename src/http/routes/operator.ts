@@ -17,9 +17,15 @@ export function operatorRoutes({ handover }: AppDependencies) {
       body: statusChange,
       answer: { status: 200, description: 'Changed; its event is made.', schema: transferView },
       refusals: ['invalid_transition'],
-      async handle({ caller, params, body: { status, reason }, db }) {
+      async handle({ caller, params, body: { status, reason, reason_code: reasonCode }, db }) {
         const actor = `client:${caller.clientId}` as const;
-        const transfer = await changeStatus(db, handover, { transferId: params.id, actor, to: status, reason });
+        const transfer = await changeStatus(db, handover, {
+          transferId: params.id,
+          actor,
+          to: status,
+          reason,
+          reasonCode,
+        });
         return { status: 200, body: presentTransfer(transfer) };
       },
     }),

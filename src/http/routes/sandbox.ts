@@ -19,8 +19,8 @@ export function sandboxRoutes({ config, handover }: AppDependencies) {
       body: statusChange,
       answer: { status: 200, description: 'Changed; its event is made.', schema: transferView },
       refusals: ['invalid_transition'],
-      async handle({ caller, params, body: { status, reason }, db }) {
-        const request = { transferId: params.id, clientId: caller.clientId, to: status, reason };
+      async handle({ caller, params, body: { status, reason, reason_code: reasonCode }, db }) {
+        const request = { transferId: params.id, clientId: caller.clientId, to: status, reason, reasonCode };
         return { status: 200, body: presentTransfer(await changeStatus(db, handover, request)) };
       },
     }),

@@ -96,6 +96,7 @@ export function transferRoutes({ config, handover }: AppDependencies) {
           to: 'CANCELLED',
           from: ['CREATED'],
           reason: null,
+          reasonCode: 'customer_request',
         });
         return { status: 200, body: presentTransfer(transfer) };
       },

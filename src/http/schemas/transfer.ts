@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CURRENCIES } from '../../transfers/currencies.js';
+import { REASON_CODES, STATUSES_WITH_REASON_CODE, takesReasonCode } from '../../transfers/reason-codes.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import { components } from '../openapi/components.js';
 import { text, validationError } from './text.js';
@@ -72,5 +73,14 @@ export const statusChange = z
       .nullable()
       .default(null)
       .meta({ description: 'For the history.', examples: ['Funds received'] }),
+    reason_code: z
+      .enum(REASON_CODES)
+      .nullable()
+      .default(null)
+      .meta({ description: `Only with ${STATUSES_WITH_REASON_CODE.join(', ')}.`, examples: [null] }),
+  })
+  .refine(({ status, reason_code }) => reason_code === null || takesReasonCode(status), {
+    path: ['reason_code'],
+    ...validationError('not_applicable', `may be given only with ${STATUSES_WITH_REASON_CODE.join(', ')}`),
   })
   .register(components, { id: 'StatusChange' });

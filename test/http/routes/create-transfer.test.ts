@@ -27,6 +27,7 @@ describe('POST /transfers', () => {
     expect(reply.body).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       status: 'CREATED',
+      reason_code: null,
       amount: { value: 12_500, currency: 'EUR' },
       destination: { name: 'Ada Lovelace', account: 'DE89370400440532013000' },
       reference: 'Invoice 2026-117',

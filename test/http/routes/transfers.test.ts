@@ -93,9 +93,9 @@ describe('a transfer', () => {
     const { body } = await client.call('GET', `/transfers/${id}`);
     expect(body).toMatchObject({ id, status: 'SENT', created_at });
     expect(body.status_history).toEqual([
-      { status: 'CREATED', at: created_at, reason: null },
-      { status: 'PROCESSING', at: expect.stringMatching(TIME), reason: 'Funds received' },
-      { status: 'SENT', at: expect.stringMatching(TIME), reason: null },
+      { status: 'CREATED', at: created_at, reason: null, reason_code: null },
+      { status: 'PROCESSING', at: expect.stringMatching(TIME), reason: 'Funds received', reason_code: null },
+      { status: 'SENT', at: expect.stringMatching(TIME), reason: null, reason_code: null },
     ]);
     const committed = api.committed.filter(({ transferId }) => transferId === id);
     expect(committed.map(({ body }) => JSON.parse(body).data.status)).toEqual(['PROCESSING', 'SENT']);
