@@ -88,10 +88,17 @@ function endStalledAnswer(response: ServerResponse, limit: number): void {
   });
 }
 
+/**
+ * Connections that may wait in the kernel to be accepted. Node's default of 511 overflows when one client opens hundreds of
+ * connections at once; the kernel then drops the SYN of other clients too, which try again after 1 s. The kernel takes at
+ * most net.core.somaxconn (4,096 by default on Linux).
+ */
+const BACKLOG = 4_096;
+
 function bound(server: Server, { host, port }: Pick<Config, 'host' | 'port'>): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog: BACKLOG }, () => {
       server.off('error', reject);
       resolve();
     });

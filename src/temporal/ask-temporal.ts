@@ -30,7 +30,7 @@ export function boundedAsking(temporal: () => Client | undefined, grace = GRACE)
   return async (clientId, work) => {
     const limit = limits.get(clientId) ?? pLimit(AT_ONCE);
     limits.set(clientId, limit);
-    if (limit.pendingCount >= WAITING) {
+    if (limit.activeCount + limit.pendingCount >= AT_ONCE + WAITING) {
       const detail = `${AT_ONCE + WAITING} retries and recovers of this client are under way; ask again in a moment.`;
       throw new Refusal('rate_limited', detail, [], { retryAfter: 1 });
     }

@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { expect, test } from '@jest/globals';
+import { runCli, startCli } from '../support/cli.js';
+
+// Names that do not resolve: the configuration alone is what production is warned of.
+const UNSAFE = {
+  ENVIRONMENT: 'production',
+  DATABASE_URL: 'postgresql://app:hunter2@db.invalid/app',
+  TEMPORAL_ADDRESS: 'temporal.invalid:7233',
+  ALLOWED_NETWORKS: '',
+  BASE_URL: 'https://api.example.com',
+  MASTER_KEY: randomBytes(32).toString('base64'),
+  HOST: '127.0.0.1',
+  PORT: '0',
+  LOG_LEVEL: 'warn',
+};
+const WARNED = ['DATABASE_URL', 'TEMPORAL_TLS', 'ALLOWED_NETWORKS'];
+
+test('production logs each warning about its settings when it starts, without the password', async () => {
+  const api = startCli(['api'], UNSAFE);
+  const said = text(api.stderr as NonNullable<typeof api.stderr>);
+  await once(createInterface({ input: api.stdout as NonNullable<typeof api.stdout> }), 'line');
+  api.kill('SIGTERM');
+  const lines = (await said).trim().split('\n');
+  const warnings = lines.map((line) => JSON.parse(line)).filter(({ msg }) => WARNED.includes(msg.split(':')[0]));
+  expect(warnings.map(({ level, msg }) => [level, msg.split(':')[0]])).toEqual(WARNED.map((name) => [40, name]));
+  expect(lines.join()).not.toContain('hunter2');
+}, 60_000);
+
+test('doctor shows each of them as `warn`, and does not count it as a failure', async () => {
+  const { stdout } = await runCli(['doctor'], UNSAFE);
+  for (const name of WARNED) expect(stdout).toMatch(new RegExp(`^warn\\s+security\\s+${name}: `, 'm'));
+  const { stdout: json } = await runCli(['doctor', '--json'], UNSAFE);
+  const { checks } = JSON.parse(json) as {
+    checks: { check: string; ok: boolean; warning?: boolean; detail: string }[];
+  };
+  const shown = checks.filter(({ check }) => check === 'security');
+  expect(shown.map(({ ok, warning, detail }) => [ok, warning, detail.split(':')[0]])).toEqual(
+    WARNED.map((name) => [true, true, name]),
+  );
+  expect(stdout + json).not.toContain('hunter2');
+}, 120_000);
