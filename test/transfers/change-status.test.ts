@@ -24,15 +24,18 @@ beforeEach(async () => {
 
 describe('changeStatus', () => {
   const pairs = TRANSFER_STATUSES.flatMap((from) => TRANSFER_STATUSES.map((to) => [from, to] as const));
-  it.each(pairs)('%s → %s changes and makes one event, or is refused and makes none', async (from, to) => {
-    const transfer = await makeTransfer(db, clientId, from);
-    const change = changeStatus(db, recordingHandover(), { transferId: transfer.id, to, reason: null });
-    if (canChange(from, to)) expect((await change).status).toBe(to);
-    else await expect(change).rejects.toMatchObject({ name: 'Refusal', code: 'invalid_transition' });
-    const { status } = await db.prisma.transfer.findUniqueOrThrow({ where: { id: transfer.id } });
-    expect(status).toBe(canChange(from, to) ? to : from);
-    expect(await db.prisma.event.count({ where: { transferId: transfer.id } })).toBe(canChange(from, to) ? 1 : 0);
-  });
+  it.each(pairs)(
+    '%s → %s changes the status and makes one event, or is refused and makes no event',
+    async (from, to) => {
+      const transfer = await makeTransfer(db, clientId, from);
+      const change = changeStatus(db, recordingHandover(), { transferId: transfer.id, to, reason: null });
+      if (canChange(from, to)) expect((await change).status).toBe(to);
+      else await expect(change).rejects.toMatchObject({ name: 'Refusal', code: 'invalid_transition' });
+      const { status } = await db.prisma.transfer.findUniqueOrThrow({ where: { id: transfer.id } });
+      expect(status).toBe(canChange(from, to) ? to : from);
+      expect(await db.prisma.event.count({ where: { transferId: transfer.id } })).toBe(canChange(from, to) ? 1 : 0);
+    },
+  );
 
   it('commits status, history, event and a delivery for each enabled endpoint together, and hands them over', async () => {
     const transfer = await makeTransfer(db, clientId);
@@ -78,7 +81,7 @@ describe('changeStatus', () => {
     );
   });
 
-  it('fixes the body as the spec shows it: members in order, three fraction digits, no zone', async () => {
+  it('hands over the body in the form of the spec: members in order, three fraction digits, no zone', async () => {
     const transfer = await makeTransfer(db, clientId);
     const handover = recordingHandover();
     await changeStatus(db, handover, { transferId: transfer.id, to: 'PROCESSING', reason: null });
@@ -91,7 +94,7 @@ describe('changeStatus', () => {
     );
   });
 
-  it('leaves the rows free for a worker elsewhere where the handover does not claim', async () => {
+  it('leaves the rows unclaimed for another process when the handover does not claim', async () => {
     const transfer = await makeTransfer(db, clientId);
     await makeEndpoint(db, clientId);
     await changeStatus(db, recordingHandover(false), { transferId: transfer.id, to: 'PROCESSING', reason: null });
@@ -103,13 +106,13 @@ describe('changeStatus', () => {
     expect(event!.leaseUntil.getTime()).toBeLessThanOrEqual(Date.now() + 1_000);
   });
 
-  it('goes straight to the workflow where no endpoint is enabled', async () => {
+  it('makes the event due for a workflow start when no endpoint is enabled', async () => {
     const transfer = await makeTransfer(db, clientId);
     await changeStatus(db, recordingHandover(), { transferId: transfer.id, to: 'PROCESSING', reason: null });
     expect(await db.prisma.event.findMany({ where: { transferId: transfer.id } })).toMatchObject([{ outbox: 'start' }]);
   });
 
-  it("does not find another client's transfer, nor one that is not there", async () => {
+  it("finds neither another client's transfer nor a missing one", async () => {
     const transfer = await makeTransfer(db, clientId);
     const other = await makeClient(db);
     for (const request of [
@@ -121,19 +124,19 @@ describe('changeStatus', () => {
     }
   });
 
-  it('narrows where it may be changed from', async () => {
+  it('refuses a change from a status outside the given ones', async () => {
     const transfer = await makeTransfer(db, clientId, 'PROCESSING');
     const cancel = { transferId: transfer.id, to: 'CANCELLED', reason: null, from: ['CREATED'] } as const;
     await expect(changeStatus(db, recordingHandover(), cancel)).rejects.toMatchObject({ code: 'invalid_transition' });
   });
 
-  it('of racing changes lets exactly one win, with one event', async () => {
+  it('lets exactly one of several racing changes win, with one event', async () => {
     const targets: TransferStatus[] = ['PROCESSING', 'CANCELLED', 'PROCESSING', 'FAILED', 'CANCELLED'];
-    for (let round = 0; round < 20; round++) {
+    for (let run = 0; run < 20; run++) {
       const transfer = await makeTransfer(db, clientId);
       const results = await Promise.allSettled(
         targets
-          .filter((to) => to !== 'PROCESSING' || round % 2 === 0)
+          .filter((to) => to !== 'PROCESSING' || run % 2 === 0)
           .map((to) => changeStatus(db, recordingHandover(), { transferId: transfer.id, to, reason: null })),
       );
       expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -145,7 +148,7 @@ describe('changeStatus', () => {
     }
   });
 
-  it('compares with the status it saw: a change that another overtook while it waited is refused', async () => {
+  it('refuses a change when another change commits while it waits for the row', async () => {
     const transfer = await makeTransfer(db, clientId);
     const holder = await db.pool.connect();
     await holder.query('begin');
@@ -163,7 +166,7 @@ describe('changeStatus', () => {
     await refused;
   });
 
-  it('commits changes that arrive together with few statements, each with its own outcome', async () => {
+  it('commits concurrent changes in one statement, each with its own outcome', async () => {
     const transfers = await Promise.all(Array.from({ length: 30 }, () => makeTransfer(db, clientId)));
     await makeEndpoint(db, clientId);
     const handover = recordingHandover();
@@ -186,7 +189,7 @@ describe('changeStatus', () => {
     expect(new Set(handover.events.map((event) => event.deliveries[0]?.deliveryId)).size).toBe(30);
   });
 
-  it('does not let a change that Postgres refuses take the others of its batch with it', async () => {
+  it('commits the other changes of a batch when Postgres refuses one', async () => {
     const [good, bad] = [await makeTransfer(db, clientId), await makeTransfer(db, clientId)];
     const [first, second] = await Promise.allSettled([
       changeStatus(db, recordingHandover(), { transferId: good.id, to: 'PROCESSING', reason: null }),
@@ -196,7 +199,7 @@ describe('changeStatus', () => {
     expect(second.status).toBe('rejected');
   });
 
-  it('hands over after the commit only, and not at all after a rollback', async () => {
+  it('hands over only after the commit, and not after a rollback', async () => {
     const transfer = await makeTransfer(db, clientId);
     const handover = recordingHandover();
     const change = { transferId: transfer.id, to: 'PROCESSING', reason: null } as const;

@@ -16,7 +16,7 @@ const ALLOWED = new Set([
 const PAIRS = TRANSFER_STATUSES.flatMap((from) => TRANSFER_STATUSES.map((to) => [from, to] as const));
 
 describe('the state machine of a transfer', () => {
-  it.each(PAIRS)('%s → %s is as the contract says', (from: TransferStatus, to: TransferStatus) => {
+  it.each(PAIRS)('%s → %s is allowed or refused as in the contract', (from: TransferStatus, to: TransferStatus) => {
     expect(canChange(from, to)).toBe(ALLOWED.has(`${from}>${to}`));
   });
 
@@ -26,7 +26,7 @@ describe('the state machine of a transfer', () => {
     );
   });
 
-  it('leads nowhere back to CREATED', () => {
+  it('has no transition to CREATED', () => {
     expect(previousStatuses('CREATED')).toEqual([]);
   });
 });

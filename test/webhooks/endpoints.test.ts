@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** An endpoint with a pending delivery, and another endpoint of the same client with one too. */
+/** Makes two endpoints of one client, each with a pending delivery. */
 async function withPending(): Promise<{ endpoint: Endpoint; other: Endpoint }> {
   const clientId = await makeClient(db);
   const [endpoint, other] = [await makeEndpoint(db, clientId), await makeEndpoint(db, clientId)];
@@ -38,8 +38,8 @@ async function deliveriesOf(endpointId: string) {
 const pending = [{ status: 'pending', reason: null, planned: true, finished: false }];
 const cancelled = (reason: string) => [{ status: 'cancelled', reason, planned: false, finished: true }];
 
-describe('what is pending for an endpoint', () => {
-  it('is cancelled when its owner disables it, and nothing else is', async () => {
+describe('a pending delivery', () => {
+  it('is cancelled when the client disables its endpoint; deliveries to other endpoints are not', async () => {
     const { endpoint, other } = await withPending();
     const update = { clientId: endpoint.clientId, id: endpoint.id, url: endpoint.url, description: null };
     await updateEndpoint(db, rules, { ...update, enabled: undefined });
@@ -49,7 +49,7 @@ describe('what is pending for an endpoint', () => {
     expect(await deliveriesOf(other.id)).toEqual(pending);
   });
 
-  it('is cancelled when the operator disables it, and stays so when it is enabled again', async () => {
+  it('is cancelled when the operator disables its endpoint, and stays cancelled when the endpoint is enabled again', async () => {
     const { endpoint } = await withPending();
     expect(await setEndpointEnabledByOperator(db, OPERATOR, endpoint.id, false)).toMatchObject({
       disabledReason: 'operator',
@@ -61,13 +61,13 @@ describe('what is pending for an endpoint', () => {
     expect(await deliveriesOf(endpoint.id)).toEqual(cancelled('endpoint_disabled'));
   });
 
-  it('is cancelled when it is deleted', async () => {
+  it('is cancelled when its endpoint is deleted', async () => {
     const { endpoint } = await withPending();
     await deleteEndpoint(db, endpoint.clientId, endpoint.id);
     expect(await deliveriesOf(endpoint.id)).toEqual(cancelled('endpoint_deleted'));
   });
 
-  it('is not cancelled where the transaction around it fails', async () => {
+  it('is not cancelled when the surrounding transaction fails', async () => {
     const { endpoint } = await withPending();
     const failing = db.transaction(async (tx) => {
       await deleteEndpoint(tx, endpoint.clientId, endpoint.id);
@@ -80,7 +80,7 @@ describe('what is pending for an endpoint', () => {
 });
 
 describe('the operator', () => {
-  it('takes over an endpoint that its owner has disabled, so that the owner cannot enable it', async () => {
+  it('disables an endpoint that the client has disabled, so that the client cannot enable it', async () => {
     const { endpoint } = await withPending();
     const update = { clientId: endpoint.clientId, id: endpoint.id, url: endpoint.url, description: null };
     await updateEndpoint(db, rules, { ...update, enabled: false });
@@ -90,7 +90,7 @@ describe('the operator', () => {
     });
   });
 
-  it('finds no endpoint that is deleted or was never there', async () => {
+  it('gets not_found for a deleted or missing endpoint', async () => {
     const { endpoint } = await withPending();
     await deleteEndpoint(db, endpoint.clientId, endpoint.id);
     for (const id of [endpoint.id, newId()]) {
@@ -99,7 +99,7 @@ describe('the operator', () => {
   });
 });
 
-describe('an endpoint as verbs give it out', () => {
+describe('an endpoint that a function returns', () => {
   it('has no secret, not even an encrypted one', async () => {
     const { endpoint } = await withPending();
     const read = await getEndpoint(db, endpoint.clientId, endpoint.id);

@@ -32,10 +32,10 @@ function attempt(deliveryId: string, fields: Partial<MadeAttempt> = {}): MadeAtt
 const read = (id: string) => db.prisma.delivery.findUniqueOrThrow({ where: { id }, include: { attempts: true } });
 
 describe('recordAttempts', () => {
-  it('ends a delivery that succeeded', async () => {
+  it('ends a delivery as succeeded after a success', async () => {
     const { deliveryId } = await fresh();
-    const answer = await recordAttempts(db, [attempt(deliveryId)], []);
-    expect(answer).toEqual([{ deliveryId, status: 'succeeded', reason: null }]);
+    const recorded = await recordAttempts(db, [attempt(deliveryId)], []);
+    expect(recorded).toEqual([{ deliveryId, status: 'succeeded', reason: null }]);
     expect(await read(deliveryId)).toMatchObject({
       status: 'succeeded',
       attemptCount: 1,
@@ -46,7 +46,7 @@ describe('recordAttempts', () => {
     });
   });
 
-  it('plans the next attempt after a failure, from the end of this one', async () => {
+  it('plans the next attempt after a failure, counted from the end of the failed attempt', async () => {
     const { deliveryId } = await fresh();
     const before = Date.now();
     await recordAttempts(db, [attempt(deliveryId, { outcome: refusedBy(503), nextDelay: 300_000 })], []);
@@ -56,20 +56,20 @@ describe('recordAttempts', () => {
     expect(delivery.nextAttemptAt!.getTime() - Date.now()).toBeLessThanOrEqual(300_000);
   });
 
-  it('ends a delivery as failed where the ladder has no further rung', async () => {
+  it('ends a delivery as failed when the ladder has no further rung', async () => {
     const { deliveryId } = await fresh();
     await recordAttempts(db, [attempt(deliveryId, { outcome: refusedBy(503), nextDelay: null })], []);
     expect(await read(deliveryId)).toMatchObject({ status: 'failed', reason: 'exhausted', nextAttemptAt: null });
   });
 
-  it('records an attempt number once: the second time it changes nothing and answers nothing', async () => {
+  it('records an attempt number once: a second record changes nothing and returns no row', async () => {
     const { deliveryId } = await fresh();
     await recordAttempts(db, [attempt(deliveryId)], []);
     expect(await recordAttempts(db, [attempt(deliveryId, { outcome: refusedBy(500) })], [])).toEqual([]);
     expect(await read(deliveryId)).toMatchObject({ status: 'succeeded', attempts: [{ responseStatus: 204 }] });
   });
 
-  it('changes no status that is not pending any more, but keeps the attempt', async () => {
+  it('keeps the attempt of a delivery that is no longer pending, but not its status change', async () => {
     const { deliveryId } = await fresh();
     await db.prisma.delivery.update({
       where: { id: deliveryId },
@@ -83,7 +83,7 @@ describe('recordAttempts', () => {
     });
   });
 
-  it('lets a single attempt by hand succeed a delivery that had failed, and a failure leave it as it was', async () => {
+  it('makes a failed delivery succeeded after a successful retry by hand, and leaves it unchanged after a failed one', async () => {
     const { deliveryId } = await fresh();
     await recordAttempts(db, [attempt(deliveryId, { outcome: refusedBy(500), nextDelay: null })], []);
     const { finishedAt } = await read(deliveryId);
@@ -99,7 +99,7 @@ describe('recordAttempts', () => {
     expect(await read(deliveryId)).toMatchObject({ status: 'succeeded', reason: null, attemptCount: 3 });
   });
 
-  it('writes many at once, each with its own outcome, and settles events beside them', async () => {
+  it('writes several attempts in one statement, each with its own outcome, and settles events', async () => {
     const [a, b, c] = [await fresh(), await fresh(), await fresh()];
     await recordAttempts(
       db,
@@ -120,22 +120,22 @@ describe('recordAttempts', () => {
     expect(events[2]!.leaseUntil.getTime()).toBeLessThanOrEqual(Date.now() + 1_000);
   });
 
-  it('never takes an event back that is done', async () => {
+  it('never changes the outbox state of an event that is done', async () => {
     const { eventId } = await fresh();
     await recordAttempts(db, [], [{ eventId, outbox: 'done', held: false }]);
     await recordAttempts(db, [], [{ eventId, outbox: 'start', held: false }]);
     expect(await db.prisma.event.findUnique({ where: { id: eventId } })).toMatchObject({ outbox: 'done' });
   });
 
-  it('works the same inside of a Prisma transaction', async () => {
+  it('works inside a Prisma transaction', async () => {
     const { deliveryId, eventId } = await fresh();
-    const answer = await db.transaction((tx) =>
+    const recorded = await db.transaction((tx) =>
       recordAttempts(
         tx,
         [attempt(deliveryId, { outcome: refusedBy(500), nextDelay: null })],
         [{ eventId, outbox: 'start', held: true }],
       ),
     );
-    expect(answer).toEqual([{ deliveryId, status: 'failed', reason: 'exhausted' }]);
+    expect(recorded).toEqual([{ deliveryId, status: 'failed', reason: 'exhausted' }]);
   });
 });

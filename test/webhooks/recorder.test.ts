@@ -26,7 +26,7 @@ async function attempts(count: number): Promise<MadeAttempt[]> {
   }));
 }
 
-/** The database, but `before` runs before each of its hot statements. */
+/** The database handle, except that `before` runs before each hot statement. */
 function through(before: (call: number) => void | Promise<void>): Handle & { calls: () => number } {
   let calls = 0;
   return {
@@ -40,7 +40,7 @@ function through(before: (call: number) => void | Promise<void>): Handle & { cal
 }
 
 describe('Recorder', () => {
-  it('writes what is handed in together with few statements, and answers each', async () => {
+  it('writes concurrent records in one statement, and returns the state of each delivery', async () => {
     const handle = through(() => undefined);
     const recorder = new Recorder(handle, silentLog);
     const made = await attempts(20);
@@ -49,14 +49,14 @@ describe('Recorder', () => {
     expect(handle.calls()).toBe(1);
   });
 
-  it('answers undefined for an attempt that was recorded before', async () => {
+  it('returns undefined for an attempt that is already recorded', async () => {
     const recorder = new Recorder(db, silentLog);
     const [attempt] = await attempts(1);
     await recorder.record(attempt);
     expect(await recorder.record(attempt)).toBeUndefined();
   });
 
-  it('records the others row by row where Postgres refuses one', async () => {
+  it('records the rows one by one when Postgres refuses one of them', async () => {
     const recorder = new Recorder(db, silentLog);
     const [good, bad, alsoGood] = await attempts(3);
     bad!.outcome = outcome({ responseBody: 'a\u0000b' });
@@ -66,7 +66,7 @@ describe('Recorder', () => {
     expect(row.responseBody).toBeNull();
   });
 
-  it('refuses only the row that cannot be written at all', async () => {
+  it('rejects only the row that cannot be written at all', async () => {
     const recorder = new Recorder(db, silentLog);
     const [good, bad] = await attempts(2);
     bad!.url = 'a\u0000b';
@@ -75,7 +75,7 @@ describe('Recorder', () => {
     expect(second.status).toBe('rejected');
   });
 
-  it('tries again while Postgres is away, and loses nothing', async () => {
+  it('tries again while Postgres is unreachable, and loses nothing', async () => {
     const handle = through((call) => {
       if (call <= 3) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     });
@@ -85,7 +85,7 @@ describe('Recorder', () => {
     expect(handle.calls()).toBe(4);
   });
 
-  it('gives an attempt up when its claim is about to run out', async () => {
+  it('rejects an attempt when its claim is about to expire', async () => {
     const handle = through(() => {
       throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     });

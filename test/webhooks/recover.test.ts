@@ -17,7 +17,7 @@ afterAll(async () => {
   await db.drop();
 });
 
-/** An endpoint with a delivery of each kind, made one after the other. */
+/** Makes an endpoint with a delivery in each of the statuses, in this order. */
 async function endpointWith(...kinds: ('succeeded' | 'failed' | 'cancelled' | 'pending')[]) {
   const clientId = await makeClient(db);
   const events: CommittedEvent[] = [];
@@ -36,7 +36,7 @@ async function endpointWith(...kinds: ('succeeded' | 'failed' | 'cancelled' | 'p
 const read = (id: string) => db.prisma.delivery.findUniqueOrThrow({ where: { id } });
 
 describe('recovering deliveries', () => {
-  it('counts and puts back what failed or was cancelled, and leaves the rest', async () => {
+  it('counts and resets failed and cancelled deliveries only', async () => {
     const { scope, ids } = await endpointWith('succeeded', 'failed', 'cancelled', 'pending');
     expect(await countRecoverable(db, scope)).toBe(2);
     expect(await resetForRecovery(db, scope, null, 10)).toEqual([ids[1], ids[2]]);
@@ -53,9 +53,10 @@ describe('recovering deliveries', () => {
     expect((await read(ids[3]!)).owner).toBeNull();
   });
 
-  it('gives one that was cancelled before its first attempt another owner: the workflow of the first may be ending still', async () => {
+  it('gives a delivery that was cancelled before its first attempt a new owner at each reset', async () => {
     const { scope, ids } = await endpointWith('failed');
     const [id] = ids;
+    // The workflow of the earlier owner may not have ended yet, and would be taken for the new one.
     const owners: unknown[] = [];
     for (let time = 0; time < 3; time++) {
       await resetForRecovery(db, scope, null, 10);
@@ -67,7 +68,7 @@ describe('recovering deliveries', () => {
     expect(new Set(owners).size).toBe(3);
   });
 
-  it('keeps to the time of the events: since is in, until is out', async () => {
+  it('resets the events of the range: since is inclusive, until is exclusive', async () => {
     const { scope, ids } = await endpointWith('failed', 'failed', 'failed');
     const times = await Promise.all(ids.map(async (id) => (await read(id)).createdAt.getTime()));
     const some = { ...scope, since: times[1]!, until: times[2]! };
@@ -75,20 +76,20 @@ describe('recovering deliveries', () => {
     expect(await resetForRecovery(db, some, null, 10)).toEqual(expected);
   });
 
-  it("touches neither another endpoint's deliveries nor another client's", async () => {
+  it("resets neither another endpoint's nor another client's deliveries", async () => {
     const { scope } = await endpointWith('failed');
     const other = await endpointWith('failed');
     expect(await resetForRecovery(db, { ...scope, clientId: other.scope.clientId }, null, 10)).toEqual([]);
     expect(await resetForRecovery(db, { ...scope, endpointId: other.scope.endpointId }, null, 10)).toEqual([]);
   });
 
-  it('puts nothing back for an endpoint that has been disabled', async () => {
+  it('resets nothing for a disabled endpoint', async () => {
     const { scope } = await endpointWith('failed');
     await db.prisma.endpoint.update({ where: { id: scope.endpointId }, data: { enabled: false } });
     expect(await resetForRecovery(db, scope, null, 10)).toEqual([]);
   });
 
-  it('starts a workflow for each, once, also when the activity died between putting back and starting', async () => {
+  it('starts one workflow for each delivery, even if the activity died between the reset and the start', async () => {
     const { scope, ids } = await endpointWith('failed', 'cancelled');
     await resetForRecovery(db, scope, null, 10);
     const { recoverBatch } = createRecoverActivities({
@@ -109,7 +110,7 @@ describe('recovering deliveries', () => {
     }
   });
 
-  it('goes on in batches, each delivery once', async () => {
+  it('resets each delivery once over several batches', async () => {
     const { scope, ids } = await endpointWith('failed', 'failed', 'failed', 'cancelled', 'failed');
     const seen: string[] = [];
     for (let after: string | null = null; ; ) {

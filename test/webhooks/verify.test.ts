@@ -34,15 +34,15 @@ describe('accepts', () => {
     ['the fields in another order, with space between', { header: `v0=${v0}, t=${t}` }],
     ['a field that a later version adds', { header: `${header},v1=abc` }],
     ['digits in upper case', { header: `t=${t},v0=${v0.toUpperCase()}` }],
-    ['one that is exactly 5 minutes old', { now: later(300) }],
-    ['one that is exactly 5 minutes ahead of the own clock', { now: later(-300) }],
-    ['an older one where told to', { now: later(900), toleranceSeconds: 900 }],
-    ['one further ahead where told to', { now: later(-900), toleranceSeconds: 900 }],
+    ['a delivery that is exactly 5 minutes old', { now: later(300) }],
+    ['a delivery exactly 5 minutes ahead of the clock', { now: later(-300) }],
+    ['an older delivery within a longer tolerance', { now: later(900), toleranceSeconds: 900 }],
+    ['a delivery further ahead within a longer tolerance', { now: later(-900), toleranceSeconds: 900 }],
   ])('%s', (_, delivery) => {
     expect(verify({ header, body, secret, now: signedAt, ...delivery })).toEqual({ t: signedAt });
   });
 
-  test('with the present as its clock', () => {
+  test('a delivery signed now, with the current time by default', () => {
     const now = new Date().toISOString();
     const fresh = signatureHeader({ secret: new Secret(secret), t: now, body });
     expect(verify({ header: fresh, body, secret }).t.toISOString()).toBe(now);
@@ -55,7 +55,7 @@ describe('accepts', () => {
     ).toThrow(SignatureError);
   });
 
-  test('a timestamp with no zone as UTC', () => {
+  test('a timestamp without a zone as UTC', () => {
     const bare = signatureHeader({ secret: new Secret(secret), t: '2026-11-21T10:00:00.123', body });
     expect(verify({ header: bare, body, secret, now: signedAt })).toEqual({ t: signedAt });
   });
@@ -75,23 +75,23 @@ describe('rejects', () => {
     ['a v0 that is not hexadecimal', 'malformed_header', { header: `t=${t},v0=${'g'.repeat(64)}` }],
     ['an empty v0', 'malformed_header', { header: `t=${t},v0=` }],
     ['a t that is a number', 'bad_timestamp', { header: `t=1763719200,v0=${v0}` }],
-    ['a t that is no day', 'bad_timestamp', { header: `t=2026-13-21T10:00:00.123Z,v0=${v0}` }],
+    ['a t that is not a date', 'bad_timestamp', { header: `t=2026-13-21T10:00:00.123Z,v0=${v0}` }],
     ['another t', 'signature_mismatch', { header: `t=2026-11-21T10:00:00.124Z,v0=${v0}` }],
     ['another secret', 'signature_mismatch', { secret: 'another-secret-entirely' }],
     ['another body', 'signature_mismatch', { body: body.replace('1', '2') }],
-    ['one that is older than 5 minutes', 'too_old', { now: later(300.001) }],
-    ['one that is more than 5 minutes ahead', 'too_new', { now: later(-300.001) }],
-    ['one from next year', 'too_new', { now: later(-365 * 86_400) }],
+    ['a delivery older than 5 minutes', 'too_old', { now: later(300.001) }],
+    ['a delivery more than 5 minutes ahead', 'too_new', { now: later(-300.001) }],
+    ['a delivery from next year', 'too_new', { now: later(-365 * 86_400) }],
   ])('%s: %s', (_, code, delivery) => {
     expect(refusal(delivery).code).toBe(code);
   });
 
-  test('an old delivery with a wrong signature for its signature', () => {
+  test('an old delivery with a wrong signature: signature_mismatch', () => {
     expect(refusal({ secret: 'another-secret-entirely', now: later(9999) }).code).toBe('signature_mismatch');
   });
 });
 
-describe('says what differs', () => {
+describe('names the difference', () => {
   test.each<[string, Partial<Verifiable>]>([
     ['serialised again', { body: JSON.stringify(JSON.parse(body), null, 2) }],
     ['white space or a line end was added around the body', { body: `${body}\n` }],
@@ -107,7 +107,7 @@ describe('says what differs', () => {
     expect(refusal(delivery).message).toContain(said);
   });
 
-  test('and never the secret or a signature', () => {
+  test('but never the secret or a signature', () => {
     const deliveries: Partial<Verifiable>[] = [
       { body: 'x' },
       { secret: `${secret}\n` },
@@ -123,12 +123,12 @@ describe('says what differs', () => {
   });
 });
 
-test('a parsed body and an empty secret are mistakes of the program', () => {
+test('a parsed body or an empty secret is a TypeError', () => {
   expect(() => verify({ header, body: JSON.parse(body), secret })).toThrow(TypeError);
   expect(() => verify({ header, body, secret: '' })).toThrow(TypeError);
 });
 
-test('needs nothing but Node, so that it can be copied', () => {
+test('verify.ts imports only node:crypto, so that it can be copied', () => {
   const source = readFileSync(join(import.meta.dirname, '../../src/webhooks/verify.ts'), 'utf8');
   const imports = [...source.matchAll(/from '([^']+)'/g)].map(([, name]) => name);
   expect(imports).toEqual(['node:crypto']);

@@ -14,8 +14,8 @@ const delivery = (differs: Partial<DeliveryProgress>): DeliveryProgress => ({
   ...differs,
 });
 
-describe("what an operator reads in Temporal's UI", () => {
-  it('is a table with a line for each delivery, the next attempt to the second', () => {
+describe("the details in Temporal's UI", () => {
+  it('are a table with a row for each delivery, and the next attempt to the second', () => {
     const sleeping = delivery({
       status: 'pending',
       attemptCount: 2,
@@ -39,7 +39,7 @@ describe("what an operator reads in Temporal's UI", () => {
     ]);
   });
 
-  it('says why an event failed in one line, of what failed alone', () => {
+  it('name the failed deliveries of a failed event, and no others, in one line', () => {
     const exhausted = delivery({
       host: 'a.example.com',
       status: 'failed',

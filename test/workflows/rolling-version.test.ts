@@ -8,7 +8,7 @@ import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { waitFor } from '../support/wait-for.js';
 import { ATTEMPT, otherBuild, replay, thisBuild } from '../support/workflow-builds.js';
 
-// The runbook's words on rolling a version out and back (docs/workflow-changes.md), tried on a real server.
+// Tests the runbook for rolling a version out and back (docs/workflow-changes.md) on a real server.
 
 const HOUR = 3_600_000;
 const nextBuild = otherBuild(ATTEMPT, `if ($sdk.patched('breathe')) await $sdk.sleep(1);${ATTEMPT}`);
@@ -24,7 +24,7 @@ afterAll(async () => {
   await temporal?.close();
 });
 
-/** Attempts that were made, by event. */
+/** The delivery's id of each attempt that was made. */
 const made: string[] = [];
 let down = true;
 const activities = {
@@ -37,14 +37,14 @@ const activities = {
   },
 };
 
-/** While `during` runs, a worker of that build serves. */
+/** Runs `during` while a worker of the given build serves the task queue. */
 async function onBuild(code: string, during: () => Promise<void>): Promise<void> {
   const { namespace } = temporal;
   const options = { connection, namespace, taskQueue: TASK_QUEUE, workflowBundle: { code }, activities };
   await (await Worker.create(options)).runUntil(during);
 }
 
-/** An event whose delivery has failed twice and sleeps for an hour. The ids are all the same, being one delivery's. */
+/** Starts an event whose delivery has failed twice and sleeps for an hour. All its ids are the same. */
 async function fallAsleep(): Promise<string> {
   const id = newId();
   const delivery = { deliveryId: id, webhookId: id, host: 'hooks.example.com', reason: null, owner: null };
@@ -70,7 +70,7 @@ const attempts = (id: string) => made.filter((one) => one === id).length;
 const status = async (id: string) => (await temporal.client.workflow.getHandle(id).describe()).status.name;
 const takenPatch = async (id: string) => (await historyOf(id)).some((event) => event.markerRecordedEventAttributes);
 
-test('a ladder asleep goes on across a new version and back; what has begun on the new one fails its tasks on the old', async () => {
+test('a sleeping ladder continues on a new version and after a rollback; a workflow begun on the new version fails its tasks on the old one', async () => {
   let untouched = '';
   let rolled = '';
   let fresh = '';
@@ -97,7 +97,7 @@ test('a ladder asleep goes on across a new version and back; what has begun on t
     expect([await status(fresh), attempts(fresh)]).toEqual(['RUNNING', 2]);
   });
 
-  // Temporal tries such a task again and again, ever more rarely: rolled forward it goes on.
+  // Temporal retries such a task with growing delays. After rolling forward, the workflow continues.
   const history = await temporal.client.workflow.getHandle(fresh).fetchHistory();
   expect(await replay(nextBuild, [{ name: 'fresh', json: history }])).toEqual([]);
 });

@@ -59,7 +59,7 @@ const BLOCKED: [string, string][] = [
   ['2002:a9fe:a9fe::', '6to4 of metadata'],
   ['2002:808:808::1', '6to4 of a public address'],
   ['3fff::1', 'documentation'],
-  ['4000::1', 'not given out'],
+  ['4000::1', 'not assigned'],
   ['5f00::1', 'segment routing'],
   ['fc00::1', 'unique local'],
   ['fd00:ec2::254', "AWS's metadata"],
@@ -117,7 +117,7 @@ test.each([
   '[::1]',
   '1.2.3.4:80',
   ' 8.8.8.8',
-])('takes %j for no address, and blocks it', (text) => {
+])('blocks %j, which is not an address', (text) => {
   expect(guard.blocks(text)).toBe(true);
 });
 
@@ -159,7 +159,7 @@ test.each([
   '8.8.8.8',
   '134744072',
   '[2606:4700:4700::1111]',
-])('leaves the host %s alone: a name, or a public address', (hostname) => {
+])('does not block the host %s: a name, or a public address', (hostname) => {
   expect(guard.blocksLiteral(hostname)).toBe(false);
 });
 
@@ -192,14 +192,14 @@ describe("the operator's own networks", () => {
   });
 });
 
-test('private receivers allowed: everything else is open, but what is no address', () => {
+test('with private receivers allowed, only texts that are no addresses are blocked', () => {
   const { blocks, blocksLiteral } = createAddressGuard({ allowPrivate: true, blocked: [] });
   expect(['127.0.0.1', '::1', '10.0.0.1', '169.254.169.254', '::ffff:127.0.0.1'].filter(blocks)).toEqual([]);
   expect(blocksLiteral('[::1]')).toBe(false);
   expect([blocks('fe80::1%eth0'), blocks('nonsense')]).toEqual([true, true]);
 });
 
-test('an IPv4 address and its mapped form are always judged alike', () => {
+test('an IPv4 address and its mapped form get the same result', () => {
   fc.assert(
     fc.property(fc.ipV4(), (address) => {
       expect(guard.blocks(`::ffff:${address}`)).toBe(guard.blocks(address));
@@ -207,7 +207,7 @@ test('an IPv4 address and its mapped form are always judged alike', () => {
   );
 });
 
-test('no IPv6 address outside 2000::/3 is allowed, but mapped public IPv4', () => {
+test('no IPv6 address outside 2000::/3 is allowed, except mapped public IPv4', () => {
   fc.assert(
     fc.property(
       fc.tuple(

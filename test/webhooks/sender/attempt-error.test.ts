@@ -36,9 +36,9 @@ test.each([
   ['UND_ERR_SOCKET', 'reset'],
   ['EPIPE', 'reset'],
   ['ETIMEDOUT', 'timeout'],
-  // TLS 1.3: a server that demands a certificate says so after the handshake.
+  // TLS 1.3: a server that demands a certificate sends the alert after the handshake.
   ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'tls'],
-])('after it, %s is %s', (code, reason) => {
+])('after the handshake, %s is %s', (code, reason) => {
   expect(reasonOfExchange(withCode(code))).toBe(reason);
 });
 
@@ -47,7 +47,7 @@ test.each([
   new errors.HTTPParserError('Expected HTTP/'),
   new errors.HeadersOverflowError(),
   new errors.ResponseContentLengthMismatchError(),
-])('after it, %s is protocol', (error) => {
+])('after the handshake, %s is protocol', (error) => {
   expect(reasonOfExchange(error)).toBe('protocol');
 });
 
@@ -55,7 +55,7 @@ test('a failure to connect keeps its reason', () => {
   expect(reasonOfExchange(new ConnectFailure('blocked_address'))).toBe('blocked_address');
 });
 
-test('what this machine lacks is not told of the receiver', () => {
+test("a lack of this machine's resources is an own fault, not the receiver's", () => {
   expect(['EMFILE', 'ENFILE', 'UND_ERR_CLOSED'].every((code) => isOwnFault(withCode(code)))).toBe(true);
   expect(['ECONNREFUSED', 'ECONNRESET', 'UND_ERR_SOCKET'].some((code) => isOwnFault(withCode(code)))).toBe(false);
 });

@@ -5,7 +5,7 @@ import { createSender, type SendLimits, type SendOutcome } from '../../../src/we
 import { type RawReceiver, startRawReceiver } from '../../support/raw-receiver.js';
 
 const CLOSING = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
-/** Stands for a private address, which the loopback of a test cannot be told from otherwise. */
+/** Stands for a private address. A test runs on loopback, so that only the blocked list can distinguish this address. */
 const PRIVATE = '127.0.0.2';
 const guard = createAddressGuard({ allowPrivate: true, blocked: [`${PRIVATE}/32`] });
 
@@ -31,30 +31,30 @@ function sending(options: {
   return (url) => sender.send({ url, body: '{}', secret: new Secret('s'.repeat(16)), clientId: 'client' });
 }
 
-/** Answers with one list after the other, the last one again and again; holds for no time. */
-function answering(...lists: string[][]): LookUp {
-  let asked = 0;
-  return async () => (lists[Math.min(asked++, lists.length - 1)] ?? []).map((address) => ({ address, ttl: 0 }));
+/** A look-up that returns the lists in turn and then repeats the last one. The results have a time to live of 0. */
+function returning(...lists: string[][]): LookUp {
+  let lookUps = 0;
+  return async () => (lists[Math.min(lookUps++, lists.length - 1)] ?? []).map((address) => ({ address, ttl: 0 }));
 }
 
 const none = { error: 'blocked_address', responseStatus: null, responseBody: null };
 
-test('a name that turns to a private address between two deliveries (DNS rebinding) is blocked', async () => {
+test('a name that changes to a private address between two deliveries (DNS rebinding) is blocked', async () => {
   const { port, connections } = await receiver();
-  const send = sending({ lookUp: answering(['127.0.0.1'], [PRIVATE]) });
+  const send = sending({ lookUp: returning(['127.0.0.1'], [PRIVATE]) });
   expect(await send(`http://rebind.test:${port}/`)).toMatchObject({ error: null });
   expect(await send(`http://rebind.test:${port}/`)).toMatchObject(none);
   expect(connections()).toBe(1);
 });
 
-test('between look-up and connect there is no second look-up that could turn', async () => {
+test('a connection makes no second look-up, which could give another address', async () => {
   const { port, connections } = await receiver();
-  let asked = 0;
+  let lookUps = 0;
   const send = sending({
-    lookUp: async () => [{ address: asked++ === 0 ? '127.0.0.1' : PRIVATE, ttl: 0 }],
+    lookUp: async () => [{ address: lookUps++ === 0 ? '127.0.0.1' : PRIVATE, ttl: 0 }],
   });
   expect(await send(`http://rebind.test:${port}/`)).toMatchObject({ error: null });
-  expect([asked, connections()]).toEqual([1, 1]);
+  expect([lookUps, connections()]).toEqual([1, 1]);
 });
 
 test.each([
@@ -67,7 +67,7 @@ test.each([
   [['not an address']],
 ])('a name with the addresses %j is refused whole', async (addresses) => {
   const { port, connections } = await receiver();
-  expect(await sending({ lookUp: answering(addresses) })(`http://several.test:${port}/`)).toMatchObject(none);
+  expect(await sending({ lookUp: returning(addresses) })(`http://several.test:${port}/`)).toMatchObject(none);
   expect(connections()).toBe(0);
 });
 
@@ -89,41 +89,41 @@ test.each([
   '0.0.0.0',
   '169.254.169.254',
   '[fd00:ec2::254]',
-])('where private receivers are not allowed, %s is blocked', async (host) => {
+])('%s is blocked when private receivers are not allowed', async (host) => {
   const { port, connections } = await receiver();
   const send = sending({ guard: createAddressGuard({ allowPrivate: false, blocked: [] }) });
   expect(await send(`http://${host}:${port}/`)).toMatchObject(none);
   expect(connections()).toBe(0);
 });
 
-test('the address really connected to is judged once more, before a byte is sent', async () => {
+test('the connected address is checked again before a byte is sent', async () => {
   const { port, requests } = await receiver();
-  const judged: string[] = [];
-  const turning: AddressGuard = {
-    blocks: (address) => judged.push(address) === 2,
+  const checked: string[] = [];
+  const blocksSecond: AddressGuard = {
+    blocks: (address) => checked.push(address) === 2,
     blocksLiteral: () => false,
   };
-  expect(await sending({ guard: turning })(`http://127.0.0.1:${port}/`)).toMatchObject(none);
-  expect(judged).toEqual(['127.0.0.1', '127.0.0.1']);
+  expect(await sending({ guard: blocksSecond })(`http://127.0.0.1:${port}/`)).toMatchObject(none);
+  expect(checked).toEqual(['127.0.0.1', '127.0.0.1']);
   expect(requests).toEqual([]);
 });
 
-test('a second address is tried where the first refuses', async () => {
+test('the second address is tried when the first refuses the connection', async () => {
   const one = await startRawReceiver(CLOSING, { host: '127.0.0.1' });
   cleanUps.push(one.close);
-  const send = sending({ lookUp: answering(['127.0.0.3', '127.0.0.1']) });
+  const send = sending({ lookUp: returning(['127.0.0.3', '127.0.0.1']) });
   expect(await send(`http://several.test:${one.port}/`)).toMatchObject({ error: null });
 });
 
-test('where no address answers, the first one says why', async () => {
+test('when no address accepts a connection, the error is that of the first', async () => {
   const { port, close } = await startRawReceiver(CLOSING);
   await close();
-  expect(await sending({ lookUp: answering(['127.0.0.1', '::1']) })(`http://several.test:${port}/`)).toMatchObject({
+  expect(await sending({ lookUp: returning(['127.0.0.1', '::1']) })(`http://several.test:${port}/`)).toMatchObject({
     error: 'refused',
   });
 });
 
-test('a look-up that takes longer than a connection may is a matter of DNS', async () => {
+test('a look-up that exceeds the limit for connecting fails with dns', async () => {
   const send = sending({ lookUp: () => new Promise(() => {}), limits: { connectMs: 100 } });
   expect(await send('http://slow.test/')).toMatchObject({ error: 'dns', responseStatus: null });
 });

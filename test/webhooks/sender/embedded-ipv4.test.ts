@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { embeddedIPv4 } from '../../../src/webhooks/sender/embedded-ipv4.js';
 
 test.each([
-  // RFC 6052 §2.4's own examples of the well-known prefix and of one of 48 bits.
+  // Examples of RFC 6052 §2.4: the well-known prefix, and a prefix of 48 bits.
   ['64:ff9b::192.0.2.33', ['192.0.2.33']],
   ['64:ff9b:1:c000:2:2100::', ['0.0.0.0', '192.0.2.33']],
   ['2002:c000:221::1', ['192.0.2.33']],
@@ -11,6 +11,6 @@ test.each([
   ['::c000:221', ['192.0.2.33']],
   ['::ffff:0:c000:221', ['192.0.2.33']],
   ['2606:4700:4700::1111', []],
-])('%s holds %j', (address, expected) => {
+])('%s contains %j', (address, expected) => {
   expect(embeddedIPv4(ipaddr.IPv6.parse(address)).map(String)).toEqual(expected);
 });

@@ -12,7 +12,7 @@ function write(text: string, changedAt: number): void {
   utimesSync(path, changedAt, changedAt);
 }
 
-test('names, several to a line and on several lines, comments and nonsense aside', () => {
+test('reads several names of a line and of several lines, and skips comments and malformed lines', () => {
   write('# 10.0.0.9 commented\n127.0.0.1\tlocalhost  Alias # alias2\nfd00::1 alias\nnonsense other\n\n10.0.0.1\n', 1);
   const addressesOf = createHostsFile(path);
   expect(addressesOf('localhost')).toEqual(['127.0.0.1']);
@@ -20,7 +20,7 @@ test('names, several to a line and on several lines, comments and nonsense aside
   expect(['commented', 'alias2', 'other', 'missing'].map(addressesOf)).toEqual([[], [], [], []]);
 });
 
-test('a changed file is read again, a removed one counts as empty', () => {
+test('reads a changed file again, and takes a removed file as empty', () => {
   write('10.0.0.1 receiver\n', 1);
   const addressesOf = createHostsFile(path);
   expect(addressesOf('receiver')).toEqual(['10.0.0.1']);

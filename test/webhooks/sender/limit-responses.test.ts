@@ -12,12 +12,12 @@ import { MAX_BODY_BYTES, MAX_HEAD_BYTES, MAX_INFORMATIONAL } from '../../../src/
 import { createSender, type Sender, type SendOutcome } from '../../../src/webhooks/sender/send.js';
 import { type Answering, type RawReceiver, startRawReceiver } from '../../support/raw-receiver.js';
 
-// Receivers that are wrong on purpose. No time limit ends these attempts: they have a minute.
+// These receivers violate the protocol on purpose. The time limits are a minute, so that they end no attempt here.
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
 const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 const HINT = 'HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n';
-/** What Node reads ahead of a limit: a full buffer of the stream, and one more read. */
+/** Bytes that Node reads ahead of a limit: a full buffer of the stream, and one more read. */
 const READ_AHEAD = 128 * 1024;
 const certificate = (name: string) => readFileSync(join(import.meta.dirname, 'certificates', name), 'utf8');
 const tls = { key: certificate('receiver.key'), cert: certificate('receiver.pem') };
@@ -53,7 +53,7 @@ function send(sender: Sender, url: string, clientId = 'client'): Promise<SendOut
   return sender.send({ url, body: '{}', secret: new Secret('s'.repeat(16)), clientId });
 }
 
-/** Writes `begin`, and `more` again and again until the connection is gone. */
+/** Writes `begin`, and then repeats `more` until the connection is closed. */
 const flood =
   (begin: string, more: string): Answering =>
   (socket) => {
@@ -62,7 +62,7 @@ const flood =
     socket.write(begin, write);
   };
 
-/** One turn of the event loop, after which undici gives a connection out again. */
+/** Waits for one turn of the event loop, after which undici uses a connection again. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 async function isClosed(socket: Socket | undefined): Promise<void> {
@@ -73,13 +73,13 @@ const none = { error: 'protocol', responseStatus: null, responseBody: null };
 const success = { error: null, responseStatus: 200 };
 
 const FLOODS: [string, Answering, object][] = [
-  ['1xx answers', flood('', HINT), none],
-  ['100 answers', flood('', 'HTTP/1.1 100 Continue\r\n\r\n'), none],
-  ['1xx answers with large heads', flood('', `HTTP/1.1 103 x\r\nLink: ${'x'.repeat(15_000)}\r\n\r\n`), none],
-  ['1xx answers of a version that does not exist', flood('', 'HTTP/2.0 103 x\r\n\r\n'), none],
+  ['1xx responses', flood('', HINT), none],
+  ['100 responses', flood('', 'HTTP/1.1 100 Continue\r\n\r\n'), none],
+  ['1xx responses with large heads', flood('', `HTTP/1.1 103 x\r\nLink: ${'x'.repeat(15_000)}\r\n\r\n`), none],
+  ['1xx responses of a version that does not exist', flood('', 'HTTP/2.0 103 x\r\n\r\n'), none],
   ['header fields', flood('HTTP/1.1 200 OK\r\n', 'X-More: and so on\r\n'), none],
   ['one header field', flood('HTTP/1.1 200 OK\r\nX: ', 'x'), none],
-  ['header fields of a 1xx answer', flood('HTTP/1.1 102 Processing\r\n', 'X-More: and so on\r\n'), none],
+  ['header fields of a 1xx response', flood('HTTP/1.1 102 Processing\r\n', 'X-More: and so on\r\n'), none],
   ['a status line', flood('HTTP/1.1 200 ', 'OK '), none],
   ['empty lines before the status line', flood('', '\r\n'), none],
   ['chunk extensions', flood(`${CHUNKED}5`, ';name=value'), success],
@@ -106,7 +106,7 @@ test.each(WAYS)('%s, a receiver that floods %s is cut off', async (_, name, answ
   expect(socket?.bytesRead).toBeLessThan(mayRead * 1.1);
 });
 
-test("while one client's receivers flood, another client's deliveries arrive", async () => {
+test("another client's deliveries arrive while one client's receivers flood", async () => {
   const noisy = await Promise.all(FLOODS.map(([, answering]) => receiver(answering)));
   const quiet = await receiver(OK);
   const sender = newSender();
@@ -127,24 +127,24 @@ describe('protocol', () => {
     ['HTTP with a broken field', 'HTTP/1.1 200 OK\r\nbroken\x01\r\n\r\n'],
     ['HTTP with a broken field after its length', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nbroken\x01\r\n\r\nhi'],
     ['a head of more than 16 KiB', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(MAX_HEAD_BYTES)}\r\n\r\n`],
-    ['nine informational answers', `${HINT.repeat(9)}${OK}`],
+    ['nine informational responses', `${HINT.repeat(9)}${OK}`],
     ['a change of the protocol', 'HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n'],
     ['a change of the protocol to nothing', `HTTP/1.1 101 Switching\r\n\r\n${OK}`],
-  ])('an answer that is %s', async (_, answering) => {
+  ])('a response that is %s', async (_, answering) => {
     const { url } = await receiver(answering);
     expect(await send(newSender(), url)).toMatchObject(none);
     await isClosed(sockets[0]);
   });
 });
 
-describe('still an answer', () => {
+describe('still a valid response', () => {
   test.each<[string, string]>([
-    ['eight informational answers before it', `${HINT.repeat(8)}${OK}`],
+    ['eight informational responses before it', `${HINT.repeat(8)}${OK}`],
     ['a 100 before it', `HTTP/1.1 100 Continue\r\n\r\n${OK}`],
-    ['large informational answers before it', `HTTP/1.1 103 x\r\nX: ${'x'.repeat(16_000)}\r\n\r\n`.repeat(8) + OK],
+    ['large informational responses before it', `HTTP/1.1 103 x\r\nX: ${'x'.repeat(16_000)}\r\n\r\n`.repeat(8) + OK],
     ['a head of nearly 16 KiB', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(16_000)}\r\nContent-Length: 0\r\n\r\n`],
-  ])('%s', async (_, answer) => {
-    const { url, connections, requests } = await receiver(answer);
+  ])('%s', async (_, response) => {
+    const { url, connections, requests } = await receiver(response);
     const sender = newSender();
     for (let i = 0; i < 3; i++) {
       expect(await send(sender, url)).toMatchObject(success);
@@ -156,7 +156,7 @@ describe('still an answer', () => {
   test.each<[string, Answering]>([
     ['byte by byte', (socket) => dripTo(socket, `HTTP/1.1 100 Continue\r\n\r\n${HINT}${CHUNKED}2\r\nhi\r\n0\r\n\r\n`)],
     ['at once', (socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${HINT}${CHUNKED}2\r\nhi\r\n0\r\n\r\n`)],
-  ])('with informational answers, %s', async (_, answering) => {
+  ])('with informational responses, %s', async (_, answering) => {
     const { url } = await receiver(answering);
     expect(await send(newSender(), url)).toMatchObject({ ...success, responseBody: 'hi' });
   });
@@ -181,14 +181,14 @@ async function dripTo(socket: Socket, bytes: string): Promise<void> {
 
 describe('a connection is not used again', () => {
   test.each<[string, string]>([
-    ['a second answer came', OK.repeat(2)],
-    ['many answers came', OK.repeat(2_000)],
-    ['bytes came after the end', `${OK}and more`],
-    ['an informational answer came after the end', `${OK}${HINT}`],
+    ['a second response arrived', OK.repeat(2)],
+    ['many responses arrived', OK.repeat(2_000)],
+    ['bytes arrived after the end', `${OK}and more`],
+    ['an informational response arrived after the end', `${OK}${HINT}`],
     ['the content was more than 64 KiB', `HTTP/1.1 200 OK\r\nContent-Length: 65537\r\n\r\n${'x'.repeat(65_537)}`],
     ['the chunk framing made it more than 64 KiB', `${CHUNKED}1;${'x'.repeat(65_536)}\r\na\r\n0\r\n\r\n`],
-  ])('where %s', async (_, answer) => {
-    const { url, requests, connections } = await receiver(answer);
+  ])('when %s', async (_, response) => {
+    const { url, requests, connections } = await receiver(response);
     const sender = newSender();
     for (let i = 0; i < 3; i++) {
       expect(await send(sender, url)).toMatchObject(success);
@@ -198,8 +198,8 @@ describe('a connection is not used again', () => {
   });
 });
 
-test('a TLS connection on which session tickets flood is cut off', async () => {
-  // Stands for a TLS socket: Node's own server sends two tickets and no more.
+test('a TLS connection with a flood of session tickets is cut off', async () => {
+  // A plain socket stands for a TLS socket, because Node's own server sends only two tickets.
   const socket = new Socket();
   const failed = once(socket, 'error');
   limitResponses(socket);

@@ -19,16 +19,16 @@ function resolver(lookUp: LookUp) {
   return made;
 }
 
-/** Look-ups that are answered by hand. */
+/** Look-ups that the test resolves itself. */
 function byHand() {
-  const asked: { name: string; answer: (answers: ResolvedAddress[]) => void }[] = [];
-  const lookUp: LookUp = (name) => new Promise((answer) => asked.push({ name, answer }));
+  const asked: { name: string; resolve: (addresses: ResolvedAddress[]) => void }[] = [];
+  const lookUp: LookUp = (name) => new Promise((resolve) => asked.push({ name, resolve }));
   return { asked, lookUp };
 }
 
 const one = (address: string, ttl = 60): ResolvedAddress[] => [{ address, ttl }];
 
-test('localhost and what is under it are this machine, without asking (RFC 6761)', async () => {
+test('localhost and names below it resolve to this machine without a look-up (RFC 6761)', async () => {
   const { asked, lookUp } = byHand();
   const resolve = resolver(lookUp).forClient();
   for (const name of ['localhost', 'LOCALHOST', 'localhost.', 'a.b.localhost']) {
@@ -37,7 +37,7 @@ test('localhost and what is under it are this machine, without asking (RFC 6761)
   expect(asked).toEqual([]);
 });
 
-test('an answer is kept for its time to live, in whatever spelling the name comes, for every client', async () => {
+test('a result is cached for its time to live, for every spelling of the name and for every client', async () => {
   let asked = 0;
   const { forClient } = resolver(async () => one(`192.0.2.${++asked}`));
   expect(await forClient()('Receiver.test')).toEqual(['192.0.2.1']);
@@ -45,16 +45,16 @@ test('an answer is kept for its time to live, in whatever spelling the name come
   expect(asked).toBe(1);
 });
 
-test('an answer that holds for no time is not kept, nor is a failure', async () => {
+test('a result with a time to live of 0 is not cached, and neither is a failure', async () => {
   let asked = 0;
-  const answers: ResolvedAddress[][] = [[], one('192.0.2.1', 0), one('192.0.2.2')];
-  const resolve = resolver(async () => answers[asked++] ?? []).forClient();
+  const results: ResolvedAddress[][] = [[], one('192.0.2.1', 0), one('192.0.2.2')];
+  const resolve = resolver(async () => results[asked++] ?? []).forClient();
   await expect(resolve('receiver.test')).rejects.toEqual(new ConnectFailure('dns'));
   expect(await resolve('receiver.test')).toEqual(['192.0.2.1']);
   expect(await resolve('receiver.test')).toEqual(['192.0.2.2']);
 });
 
-test('one name is asked once however many wait for it; ten names at most at once; other clients do not wait', async () => {
+test('a name is looked up once for all that wait for it; a client has at most ten look-ups at once; other clients do not wait', async () => {
   const { asked, lookUp } = byHand();
   const { forClient } = resolver(lookUp);
   const greedy = forClient();
@@ -63,17 +63,17 @@ test('one name is asked once however many wait for it; ten names at most at once
   await waitFor('ten look-ups', () => asked.length === 10);
   const other = forClient()('other.test');
   await waitFor("the other client's look-up", () => asked.length === 11);
-  asked[10]!.answer(one('192.0.2.200'));
+  asked[10]!.resolve(one('192.0.2.200'));
   expect(await other).toEqual(['192.0.2.200']);
   for (let i = 0; i < 26; i++) {
     await waitFor('the next look-up', () => asked[i] !== undefined);
-    asked[i]!.answer(one('192.0.2.1'));
+    asked[i]!.resolve(one('192.0.2.1'));
   }
   expect(await all).toHaveLength(50);
   expect(asked).toHaveLength(26);
 });
 
-test('closing ends the look-ups under way', async () => {
+test('closing aborts the look-ups in progress', async () => {
   const closing = createResolver({
     lookUp: (_, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
     hostsFile: '/nonexistent',
@@ -89,7 +89,7 @@ describe('asking name servers', () => {
   const AAAA = 28;
   type Zone = (name: string, type: number) => { code: number; ttl?: number; data?: number[][] } | undefined;
 
-  /** A name server on UDP that answers from `zone`; where that gives nothing, never. Speaks RFC 1035, §4.1, no more. */
+  /** A name server on UDP that responds from `zone`, and never if `zone` returns undefined. It implements RFC 1035 §4.1. */
   async function nameServer(zone: Zone) {
     const socket = createSocket('udp4');
     let asked = 0;
@@ -128,7 +128,7 @@ describe('asking name servers', () => {
   const never = new AbortController().signal;
   const six = [0x20, 0x01, 0x0d, 0xb8, ...Array(11).fill(0), 1];
 
-  test('gives A and AAAA records, IPv4 first, with the time they hold', async () => {
+  test('returns A and AAAA records, IPv4 first, with their time to live', async () => {
     const { lookUp } = await nameServer((_, type) => ({
       code: 0,
       ttl: type === A ? 7 : 9,
@@ -150,7 +150,7 @@ describe('asking name servers', () => {
   test.each([
     ['has no record', A, { code: 0 }],
     ['fails', AAAA, { code: 2 }],
-  ])('one family is enough where the other %s', async (_, failing, answer) => {
+  ])('one family is enough when the other %s', async (_, failing, answer) => {
     const { lookUp } = await nameServer((_, type) =>
       type === failing ? answer : { code: 0, data: [type === A ? [192, 0, 2, 1] : six] },
     );
@@ -162,13 +162,13 @@ describe('asking name servers', () => {
     expect(await lookUp('receiver.test', never)).toEqual([]);
   });
 
-  test('a name server that never answers is given up when the signal aborts', async () => {
+  test('a look-up at a name server that never responds ends when the signal aborts', async () => {
     const { lookUp, asked } = await nameServer(() => undefined);
     const stop = new AbortController();
-    const answer = lookUp('receiver.test', stop.signal);
+    const found = lookUp('receiver.test', stop.signal);
     await waitFor('the query', () => asked() > 0);
     stop.abort();
-    expect(await answer).toEqual([]);
+    expect(await found).toEqual([]);
     await expect(lookUp('receiver.test', stop.signal)).rejects.toThrow();
   });
 });

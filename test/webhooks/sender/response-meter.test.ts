@@ -10,7 +10,7 @@ import {
 const HEAD = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 const HINT = 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n';
 
-/** What passes of these chunks, up to the one that exceeds a limit. */
+/** The text that passes of these chunks, up to the chunk that exceeds a limit. */
 function passed(
   chunks: readonly (string | Buffer)[],
   meter = new ResponseMeter(),
@@ -28,41 +28,46 @@ const headOf = (size: number) => `HTTP/1.1 200 ${'x'.repeat(size - 'HTTP/1.1 200
 const hints = (count: number) => HINT.repeat(count);
 
 test.each<[string, string, string, boolean]>([
-  ['an answer passes as it is', `${HEAD}5\r\nhello\r\n0\r\n\r\n`, `${HEAD}5\r\nhello\r\n0\r\n\r\n`, false],
-  ['informational answers are taken out', `${hints(8)}${HEAD}0\r\n\r\n`, `${HEAD}0\r\n\r\n`, false],
-  ['a 100 is taken out', `HTTP/1.1 100 Continue\r\n\r\n${HEAD}`, HEAD, false],
-  ['the ninth informational answer exceeds', `${hints(9)}${HEAD}`, '', true],
-  ['a 101 exceeds', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n', '', true],
-  ['what is no HTTP passes at once', 'SSH', 'SSH', false],
-  ['what might still become an informational answer is kept back', 'HTTP/1.1 1', '', false],
-  ['empty lines before a head are left out', `\r\n\r\n${HEAD}`, HEAD, false],
-  ['empty lines without end exceed', '\r\n'.repeat(MAX_HEAD_BYTES / 2 + 1), '', true],
+  ['a response passes unchanged', `${HEAD}5\r\nhello\r\n0\r\n\r\n`, `${HEAD}5\r\nhello\r\n0\r\n\r\n`, false],
+  ['informational responses are removed', `${hints(8)}${HEAD}0\r\n\r\n`, `${HEAD}0\r\n\r\n`, false],
+  ['a 100 is removed', `HTTP/1.1 100 Continue\r\n\r\n${HEAD}`, HEAD, false],
+  ['the ninth informational response exceeds the limit', `${hints(9)}${HEAD}`, '', true],
+  ['a 101 is refused', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n', '', true],
+  ['bytes that are not HTTP pass at once', 'SSH', 'SSH', false],
+  ['bytes that may begin an informational response are held', 'HTTP/1.1 1', '', false],
+  ['empty lines before a head are removed', `\r\n\r\n${HEAD}`, HEAD, false],
+  ['empty lines without end exceed the limit', '\r\n'.repeat(MAX_HEAD_BYTES / 2 + 1), '', true],
   ['a head of 16 KiB passes', headOf(MAX_HEAD_BYTES), headOf(MAX_HEAD_BYTES), false],
-  ['a head of a byte more exceeds', headOf(MAX_HEAD_BYTES + 1), '', true],
+  ['a head of one byte more exceeds the limit', headOf(MAX_HEAD_BYTES + 1), '', true],
   ['an informational head may have 16 KiB too', headOf(MAX_HEAD_BYTES).replace('200', '102') + HEAD, HEAD, false],
-  ['an informational head of a byte more exceeds', headOf(MAX_HEAD_BYTES + 1).replace('200', '102') + HEAD, '', true],
+  [
+    'an informational head of one byte more exceeds the limit',
+    headOf(MAX_HEAD_BYTES + 1).replace('200', '102') + HEAD,
+    '',
+    true,
+  ],
 ])('%s', (_, bytes, text, exceeded) => {
   expect(passed([bytes])).toEqual({ text, exceeded });
 });
 
-test('64 KiB after the head pass, whatever they are, and not a byte more', () => {
+test('64 KiB of any bytes pass after the head, and not a byte more', () => {
   const body = 'x'.repeat(MAX_BODY_BYTES);
   expect(passed([HEAD, body])).toEqual({ text: HEAD + body, exceeded: false });
   expect(passed([`${HEAD}${body}y`])).toEqual({ text: HEAD + body, exceeded: true });
   expect(passed([`${HEAD}x`, body])).toEqual({ text: HEAD + body, exceeded: true });
 });
 
-test('each answer has limits of its own', () => {
+test('the limits apply to each response', () => {
   const meter = new ResponseMeter();
-  const answer = `${hints(MAX_INFORMATIONAL)}${HEAD}${'x'.repeat(MAX_BODY_BYTES)}`;
-  expect(passed([answer], meter).exceeded).toBe(false);
+  const response = `${hints(MAX_INFORMATIONAL)}${HEAD}${'x'.repeat(MAX_BODY_BYTES)}`;
+  expect(passed([response], meter).exceeded).toBe(false);
   meter.beginResponse();
-  expect(passed([answer], meter).exceeded).toBe(false);
+  expect(passed([response], meter).exceeded).toBe(false);
   expect(passed(['x'], meter).exceeded).toBe(true);
 });
 
-test('how the bytes are cut into chunks makes no difference', () => {
-  const answers = [
+test('the result does not depend on how the bytes are cut into chunks', () => {
+  const responses = [
     `${hints(3)}\r\n${HEAD}5\r\nhello\r\n0\r\n\r\n`,
     `HTTP/1.0 100 x\r\n\r\n${headOf(MAX_HEAD_BYTES)}abc`,
     `${hints(9)}${HEAD}`,
@@ -70,23 +75,23 @@ test('how the bytes are cut into chunks makes no difference', () => {
   ];
   fc.assert(
     fc.property(
-      fc.constantFrom(...answers),
+      fc.constantFrom(...responses),
       fc.array(fc.integer({ min: 1, max: 5_000 }), { maxLength: 40 }),
-      (answer, sizes) => {
+      (response, sizes) => {
         const chunks: string[] = [];
         let at = 0;
         for (const size of sizes) {
-          chunks.push(answer.slice(at, at + size));
+          chunks.push(response.slice(at, at + size));
           at += size;
         }
-        const whole = passed([answer]);
-        const cut = passed([...chunks.filter(Boolean), ...(at < answer.length ? [answer.slice(at)] : [])]);
+        const whole = passed([response]);
+        const cut = passed([...chunks.filter(Boolean), ...(at < response.length ? [response.slice(at)] : [])]);
         expect(cut.exceeded).toBe(whole.exceeded);
-        // Of a head that is too large, the first chunks have passed before that is known.
+        // The first chunks of a head that is too large pass before its size is known.
         if (!whole.exceeded) expect(cut.text).toBe(whole.text);
       },
     ),
   );
-  for (const answer of answers) expect(passed([...answer]).exceeded).toBe(passed([answer]).exceeded);
-  expect(passed([...(answers[0] ?? '')]).text).toBe(passed([answers[0] ?? '']).text);
+  for (const response of responses) expect(passed([...response]).exceeded).toBe(passed([response]).exceeded);
+  expect(passed([...(responses[0] ?? '')]).text).toBe(passed([responses[0] ?? '']).text);
 });

@@ -6,7 +6,7 @@ import type { LookUp } from '../../../src/webhooks/sender/resolver.js';
 import { createSender, type SendOutcome } from '../../../src/webhooks/sender/send.js';
 import { startRawReceiver } from '../../support/raw-receiver.js';
 
-// The contract's limits themselves: real sockets under a clock that the test moves.
+// The limits of the contract, tested on real sockets with a clock that the test advances.
 beforeEach(() =>
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date'] }),
 );
@@ -16,12 +16,12 @@ const realTimeout = globalThis.setTimeout;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const settle = () => new Promise((resolve) => realTimeout(resolve, 100));
 
-/** Sends one to a receiver that writes `answer`, and tells what came of it so far. */
-async function begin(answer: string, lookUp?: LookUp) {
+/** Sends a delivery to a receiver that writes `response`. The outcome is undefined while the attempt runs. */
+async function begin(response: string, lookUp?: LookUp) {
   let asked: Socket | undefined;
   const receiver = await startRawReceiver((socket) => {
     asked = socket;
-    socket.write(answer);
+    socket.write(response);
   });
   const sender = createSender({
     guard: createAddressGuard({ allowPrivate: true, blocked: [] }),
@@ -38,7 +38,7 @@ async function begin(answer: string, lookUp?: LookUp) {
   return {
     outcome: () => outcome,
     async after(ms: number) {
-      // What the receiver wrote has arrived before the clock moves.
+      // The bytes that the receiver wrote arrive before the clock advances.
       await settle();
       jest.advanceTimersByTime(ms);
       await settle();
@@ -52,21 +52,21 @@ async function begin(answer: string, lookUp?: LookUp) {
   };
 }
 
-test('an answer has 15 s', async () => {
+test('a response must begin within 15 s', async () => {
   const attempt = await begin('');
   expect(await attempt.after(14_999)).toBeUndefined();
   expect(await attempt.after(1)).toMatchObject({ error: 'timeout' });
   await attempt.end();
 });
 
-test('a connection has 5 s, its look-up included', async () => {
+test('a connection must be open within 5 s, its look-up included', async () => {
   const attempt = await begin('', () => new Promise(() => {}));
   expect(await attempt.after(4_999)).toBeUndefined();
   expect(await attempt.after(1)).toMatchObject({ error: 'dns' });
   await attempt.end();
 });
 
-test('a body has 1 s after the head', async () => {
+test('a body is read for 1 s after the head', async () => {
   const attempt = await begin('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc');
   expect(await attempt.after(999)).toBeUndefined();
   expect(await attempt.after(1)).toMatchObject({ error: null, responseBody: 'abc' });

@@ -6,7 +6,7 @@ import { createAddressGuard } from '../../../src/webhooks/sender/address-guard.j
 import { createSender, type SendLimits, type SendOutcome } from '../../../src/webhooks/sender/send.js';
 import { type RawReceiver, startRawReceiver } from '../../support/raw-receiver.js';
 
-// certificates/make.sh made these.
+// certificates/make.sh makes these certificates.
 const file = (name: string) => readFileSync(join(import.meta.dirname, 'certificates', name), 'utf8');
 const issuer = file('ca.pem');
 const identity = (name: string) => ({ key: file(`${name}.key`), cert: file(`${name}.pem`) });
@@ -23,7 +23,7 @@ async function receiver(tls: object | undefined): Promise<RawReceiver> {
   return started;
 }
 
-/** Every name is 127.0.0.1. */
+/** Sends a delivery. Every name resolves to 127.0.0.1. */
 function send(
   url: string,
   options: { caCertificates?: string; limits?: Partial<SendLimits> } = {},
@@ -37,7 +37,7 @@ function send(
   return sender.send({ url, body: '{}', secret: new Secret('s'.repeat(16)), clientId: 'client' });
 }
 
-test('a certificate for the name is trusted, though the connection is made to an address; SNI carries the name', async () => {
+test('a certificate for the name is trusted although the connection is made to an address; SNI has the name', async () => {
   const asked: string[] = [];
   const { port, requests } = await receiver({
     ...identity('receiver'),
@@ -61,22 +61,22 @@ test('a certificate for a literal address is trusted', async () => {
 
 test.each([
   ['of an unknown issuer', 'receiver', undefined],
-  ['that nobody signed', 'self-signed', issuer],
+  ['that is self-signed', 'self-signed', issuer],
   ['for another host', 'other-host', issuer],
   ['that has expired', 'expired', issuer],
-])('tls: a certificate %s; not a byte of the request leaves', async (_, name, caCertificates) => {
+])('tls: a certificate %s; no byte of the request is sent', async (_, name, caCertificates) => {
   const { port, requests } = await receiver(identity(name));
   const outcome = await send(`https://receiver.test:${port}/`, caCertificates ? { caCertificates } : {});
   expect(outcome).toMatchObject({ error: 'tls', responseStatus: null, responseBody: null });
   expect(requests).toEqual([]);
 });
 
-test('tls: the certificate does not fit a literal address', async () => {
+test('tls: the certificate does not match a literal address', async () => {
   const { port } = await receiver(identity('other-host'));
   expect(await send(`https://127.0.0.1:${port}/`, { caCertificates: issuer })).toMatchObject({ error: 'tls' });
 });
 
-test('tls: only versions that nobody should speak', async () => {
+test('tls: the receiver supports only TLS 1.1', async () => {
   const { port } = await receiver({
     ...identity('receiver'),
     minVersion: 'TLSv1.1',
@@ -86,7 +86,7 @@ test('tls: only versions that nobody should speak', async () => {
   expect(await send(`https://receiver.test:${port}/`, { caCertificates: issuer })).toMatchObject({ error: 'tls' });
 });
 
-test('tls: no TLS is spoken there', async () => {
+test('tls: the receiver does not speak TLS', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
@@ -99,7 +99,7 @@ test('tls: no TLS is spoken there', async () => {
 
 test.each([
   ['reset', 'the connection breaks in the handshake', (socket: Socket) => void socket.resetAndDestroy()],
-  ['timeout', 'the handshake does not go on', () => {}],
+  ['timeout', 'the handshake stalls', () => {}],
 ])('%s: %s', async (error, _, serve) => {
   const server = createServer((socket) => {
     socket.on('error', () => {});
@@ -111,7 +111,7 @@ test.each([
   expect(await send(`https://receiver.test:${port}/`, { limits: { connectMs: 200 } })).toMatchObject({ error });
 });
 
-test('an http: receiver behind TLS answers in the wrong tongue: reset', async () => {
+test('reset: a TLS receiver is called by http:', async () => {
   const { port } = await receiver(identity('receiver'));
   expect(await send(`http://receiver.test:${port}/`)).toMatchObject({ error: 'reset' });
 });

@@ -4,9 +4,9 @@ import { sign, signatureHeader } from '../../../src/webhooks/sender/signature.js
 import { verify } from '../../../src/webhooks/verify.js';
 
 /*
- * Vectors made outside of this code base, with OpenSSL 3.0.19:
+ * Vectors made outside this code base, with OpenSSL 3.0.19:
  *   printf '%s.%s' "$T" "$BODY" | openssl dgst -sha256 -hmac "$SECRET"
- * and, for a body of any bytes:
+ * and, for a body of arbitrary bytes:
  *   { printf '%s.' "$T"; printf '\000\377\303\050\n'; } | openssl dgst -sha256 -hmac "$SECRET"
  */
 const vectors = [
@@ -18,7 +18,7 @@ const vectors = [
     expected: 'feb6f064a08608e6b819b153faad3eb3ed29b845abf19f7be7fd29d19eed003e',
   },
   {
-    name: 'a secret with every kind of printable character, spaces around it',
+    name: 'a secret with all kinds of printable characters, and spaces around it',
     secret: ` !"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~ `,
     t: '2026-01-01T00:00:00.000Z',
     body: '{}',
@@ -39,7 +39,7 @@ const vectors = [
     expected: '25a29a79d4a78a1bae8d2f24dcfb073ecfb96a87b6ba78085531b6c692251923',
   },
   {
-    name: 'bytes that are no UTF-8',
+    name: 'bytes that are not UTF-8',
     secret: 'whsec_0123456789abcdef',
     t: '2026-11-21T10:00:00.123Z',
     body: Uint8Array.of(0x00, 0xff, 0xc3, 0x28, 0x0a),
@@ -58,7 +58,7 @@ test.each(vectors)('signs $name as openssl does', ({ secret, t, body, expected }
   expect(sign({ secret: new Secret(secret), t, body })).toBe(expected);
 });
 
-test('the header is t and v0, as the spec shows it', () => {
+test('the header is t and v0, as in the spec', () => {
   const header = signatureHeader({
     secret: new Secret('whsec_0123456789abcdef'),
     t: '2026-11-21T10:00:00.123Z',
@@ -67,7 +67,7 @@ test('the header is t and v0, as the spec shows it', () => {
   expect(header).toBe('t=2026-11-21T10:00:00.123Z,v0=22e3fb2a8e818f62b64c26027af0c0d2b0542dbf67299444300270476b507b9d');
 });
 
-test('the same text signs alike as a string and as bytes', () => {
+test('a text has the same signature as a string and as bytes', () => {
   const of = (body: string | Uint8Array) => sign({ secret: new Secret('s'.repeat(16)), t: 'T', body });
   expect(of('{"name":"Zoë"}')).toBe(of(Buffer.from('{"name":"Zoë"}')));
 });
@@ -79,7 +79,7 @@ const secrets = fc.string({
 });
 const times = fc.date({ min: new Date(0), max: new Date('9999-01-01'), noInvalidDate: true });
 
-test('a receiver verifies what was signed, whatever the bytes', () => {
+test('a receiver verifies a signed body of any bytes', () => {
   fc.assert(
     fc.property(secrets, times, fc.uint8Array(), (secret, signedAt, body) => {
       const header = signatureHeader({ secret: new Secret(secret), t: signedAt.toISOString(), body });
@@ -88,7 +88,7 @@ test('a receiver verifies what was signed, whatever the bytes', () => {
   );
 });
 
-test('a receiver rejects a body of which one bit was turned', () => {
+test('a receiver rejects a body with one flipped bit', () => {
   fc.assert(
     fc.property(secrets, times, fc.uint8Array({ minLength: 1 }), fc.nat(), (secret, signedAt, body, at) => {
       const header = signatureHeader({ secret: new Secret(secret), t: signedAt.toISOString(), body });
