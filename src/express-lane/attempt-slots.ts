@@ -1,8 +1,10 @@
-/** Jobs that wait in a burst, and hardly ever under a steady load. */
+import { withinShare } from '../fair-share.js';
+
+/** A burst makes more jobs wait than this; a steady load hardly ever does. */
 const PILE = 20;
 
 export interface Limits {
-  /** Jobs under way at once: for one endpoint, for one client, in all. Besides, no client has more than are still free. */
+  /** Jobs under way at once: for one endpoint, for one client, in all. A client also stays within its fair share. */
   perEndpoint: number;
   perClient: number;
   total: number;
@@ -13,9 +15,9 @@ interface EndpointLine<Job> {
   client: ClientLine<Job>;
   active: number;
   jobs: { job: Job; since: number }[];
-  /** Jobs that gave their place back since the last `expire`: how fast it goes on. */
+  /** Slots released since the last `expire`: the speed of the endpoint. */
   progress: number;
-  /** Whether it stands in its client's line. */
+  /** Whether the endpoint stands in its client's line. */
   queued: boolean;
 }
 
@@ -24,14 +26,15 @@ interface ClientLine<Job> {
   active: number;
   waiting: number;
   endpoints: Map<string, EndpointLine<Job>>;
-  /** Endpoints with a job and a place for it, each once, served in turn. */
+  /** Endpoints with a waiting job and a slot for it, each listed once, served in turn. */
   ready: EndpointLine<Job>[];
   queued: boolean;
 }
 
 /**
- * Waiting jobs, served in turn across clients and, within a client, across its endpoints, with a bound on what is under
- * way for each: a client's flood, or its dead receiver, takes nobody else's place. Plain data, no timers.
+ * The attempts that run at once in this process, and the jobs that wait for a slot. Jobs are served in turn across
+ * clients and, within a client, across its endpoints. Each client and each endpoint has a bound on its attempts, so
+ * that a client's flood, or its dead receiver, takes no slot from another client. Plain data, no timers.
  */
 export class AttemptSlots<Job> {
   readonly #clients = new Map<string, ClientLine<Job>>();
@@ -50,7 +53,7 @@ export class AttemptSlots<Job> {
     return this.#waiting;
   }
 
-  /** Whether first attempts pile up: work that can wait gives way. */
+  /** Whether first attempts pile up. Work that can wait gives way while they do. */
   get busy(): boolean {
     return this.#waiting > PILE;
   }
@@ -72,12 +75,12 @@ export class AttemptSlots<Job> {
     this.#enqueue(endpoint);
   }
 
-  /** The next job that has a place, which counts as under way until `done`; undefined where none has. */
+  /** The next job that has a slot. It holds the slot until `release`. Undefined when no waiting job has a slot. */
   next(): Job | undefined {
     for (let turns = this.#ready.length; turns > 0; turns--) {
       const client = this.#ready.shift();
       if (!client) break;
-      if (!this.#hasPlace(client)) {
+      if (!this.#hasSlot(client)) {
         this.#ready.push(client);
         continue;
       }
@@ -97,26 +100,26 @@ export class AttemptSlots<Job> {
     return undefined;
   }
 
-  /** Whether this client would find a place, its endpoints' own bounds aside. */
+  /** Whether a slot is free for this client, apart from the bounds of its endpoints. */
   hasSlotFor(clientId: string): boolean {
-    return this.#hasPlace(this.#clients.get(clientId) ?? { active: 0 });
+    return this.#hasSlot(this.#clients.get(clientId) ?? { active: 0 });
   }
 
-  /** Takes a place for a job that never waited here; false where there is none. */
+  /** Takes a slot for a job that does not wait here. @returns false when no slot is free for it */
   tryAcquire(clientId: string, endpointId: string): boolean {
     const endpoint = this.#endpoint(clientId, endpointId);
-    const place = endpoint.active < this.limits.perEndpoint && this.#hasPlace(endpoint.client);
-    if (place) {
+    const acquired = endpoint.active < this.limits.perEndpoint && this.#hasSlot(endpoint.client);
+    if (acquired) {
       endpoint.active++;
       endpoint.client.active++;
       this.#active++;
     } else {
       this.#forgetIfIdle(endpoint);
     }
-    return place;
+    return acquired;
   }
 
-  /** Gives the place of a job back. */
+  /** Frees the slot of a job. */
   release(clientId: string, endpointId: string): void {
     const endpoint = this.#endpoint(clientId, endpointId);
     endpoint.active--;
@@ -130,14 +133,14 @@ export class AttemptSlots<Job> {
   }
 
   /**
-   * Removes the jobs that have waited since before `stuck`, where their endpoint has no place for them and gets on slowly
-   * (fewer than `slow` jobs ended since the last call), or since before `others` in any case.
+   * Removes the jobs that have waited since before `others`, and the jobs that have waited since before `stuck` for a
+   * slow endpoint: an endpoint without a free slot that has released fewer than `slow` slots since the last call.
    */
   expire(before: { stuck: number; others: number }, slow: number): { job: Job; stuck: boolean }[] {
     const expired: { job: Job; stuck: boolean }[] = [];
     for (const client of this.#clients.values()) {
       for (const endpoint of client.endpoints.values()) {
-        const saturated = endpoint.active >= this.limits.perEndpoint || (client.active > 0 && !this.#hasPlace(client));
+        const saturated = endpoint.active >= this.limits.perEndpoint || (client.active > 0 && !this.#hasSlot(client));
         const stuck = saturated && endpoint.progress < slow;
         const limit = stuck ? Math.max(before.stuck, before.others) : before.others;
         while (endpoint.jobs[0] && endpoint.jobs[0].since < limit) {
@@ -153,12 +156,9 @@ export class AttemptSlots<Job> {
     return expired;
   }
 
-  /**
-   * A client's share ends where it has as many places as are left: some clients with dead receivers fill no house, and one
-   * that has none finds one (the dynamic threshold of switches with a shared buffer: Choudhury and Hahne, 1998).
-   */
-  #hasPlace({ active }: Pick<ClientLine<Job>, 'active'>): boolean {
-    return active < Math.min(this.limits.perClient, this.limits.total - this.#active);
+  /** Some clients with dead receivers never take every slot: a client without an attempt under way finds one. */
+  #hasSlot({ active }: Pick<ClientLine<Job>, 'active'>): boolean {
+    return active < this.limits.perClient && withinShare(active, 1, this.limits.total - this.#active);
   }
 
   #endpoint(clientId: string, endpointId: string): EndpointLine<Job> {

@@ -3,25 +3,32 @@ import type { WorkflowMode } from '../config.js';
 import type { Handle } from '../database/database.js';
 import { delayAfter } from '../ladder.js';
 import { LEASE } from '../lease.js';
+import { releaseClaims } from '../outbox/claim-first-attempts.js';
 import type { DueEvent } from '../outbox/due-event.js';
-import { isEndpointActive, releaseClaims, releaseEvents } from '../outbox/events.js';
 import type { CommittedEvent, Handover } from '../outbox/handover.js';
+import { releaseEvents } from '../outbox/lease-events.js';
 import type { Log } from '../telemetry/log.js';
+import { isEndpointActive } from '../webhooks/endpoint-active.js';
 import { type AttemptDependencies, makeAttempt } from '../webhooks/make-attempt.js';
 import type { AttemptSlots } from './attempt-slots.js';
 import { LaneCapacity } from './lane-capacity.js';
 import { LaneEvent, type LaneJob } from './lane-event.js';
 
-/** What waits longer than this for a receiver that gets on slowly is left to the workflow, ms. */
-const LEFT_AFTER = 5_000;
-/** Slower than this, attempts a second, the workflow is no slower: beyond it a backlog is gone sooner by staying here. */
+/** A job that waits longer than this for a slow receiver is handed over to the workflow, ms. */
+const HAND_OVER_AFTER = 5_000;
+/**
+ * A receiver below this rate is slow, attempts a second. Above it the lane clears a backlog sooner than the workflow.
+ */
 const SLOW = 20;
-/** What waits for the whole lane longer goes back to the table, while its lease still holds, ms. */
-const GIVEN_BACK_AFTER = LEASE.seconds * 1_000 - LEASE.leastLeft;
+/** A job that waits longer than this is returned to the table while its lease still holds, ms. */
+const RETURN_AFTER = LEASE.seconds * 1_000 - LEASE.leastLeft;
 const TICK = 500;
-/** What has waited longer asks first whether its endpoint is still to be sent to; each endpoint once in that time, ms. */
+/**
+ * After waiting this long, ms, a job checks whether its endpoint is still active. Each endpoint is read once in that
+ * time.
+ */
 const STALE_AFTER = 1_000;
-/** Attempts made but not recorded yet: at more, the database is what is slow, and a crash would repeat them all. */
+/** Attempts made but not recorded yet. With more than these Postgres is slow, and a crash would repeat them all. */
 const UNRECORDED = 500;
 
 export interface LaneOptions {
@@ -30,14 +37,14 @@ export interface LaneOptions {
   attempts: AttemptDependencies;
   retryDelays: readonly number[];
   workflows: WorkflowMode;
-  /** First attempts that may wait in memory; what is more waits in the table. */
+  /** First attempts that may wait in memory. Those beyond it wait in the table. */
   capacity: number;
-  /** Told of events that are ready for their workflow: `urgent` ones have something left to do. */
+  /** Called when an event is due for its workflow start. `urgent`: the workflow has an attempt to make at once. */
   onDue: (event: DueEvent, urgent: boolean) => void;
   log: Log;
 }
 
-/** The express lane: first attempts at once, bounded, fair across clients (design, The one path). */
+/** The express lane makes first attempts at once, in bounded number and fair across clients (design, The one path). */
 export class ExpressLane implements Handover {
   readonly claims = true;
   readonly #running = new Set<Promise<void>>();
@@ -55,17 +62,17 @@ export class ExpressLane implements Handover {
     options.slots.onRelease(() => this.pump());
   }
 
-  /** The listener is called when the lane has capacity again after events had to wait in the table. */
+  /** The listener is called when the lane has capacity again after it refused events. */
   onCapacity(listener: () => void): void {
     this.#onCapacity = listener;
   }
 
-  /** How many more first attempts it takes into memory. */
+  /** The number of first attempts that the lane still takes into memory. */
   get capacityLeft(): number {
     return this.#stopped ? 0 : this.#capacity.free;
   }
 
-  /** Clients for whom nothing is to be taken from the table now. */
+  /** Clients over their share of the lane. Their events stay in the table for now. */
   get saturated(): string[] {
     return this.#capacity.saturated;
   }
@@ -75,7 +82,10 @@ export class ExpressLane implements Handover {
     else this.accept(event);
   }
 
-  /** Takes an event whose first attempts were claimed just now; false where it has no room and gives them back. */
+  /**
+   * Takes an event whose first attempts were just claimed.
+   * @returns false when it has no capacity and returns the event
+   */
   accept(event: CommittedEvent): boolean {
     const now = performance.now();
     const { jobs } = new LaneEvent(event, now, this.options.workflows);
@@ -98,7 +108,7 @@ export class ExpressLane implements Handover {
     if (this.#capacity.hasRecovered) this.#onCapacity();
   }
 
-  /** Ends: nothing new begins, what runs is recorded, what waits goes back to the table. */
+  /** Ends the lane: it starts no attempt, records those under way, and returns the waiting jobs to the table. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
@@ -115,11 +125,11 @@ export class ExpressLane implements Handover {
     let last = false;
     const releaseSlot = () => slots.release(clientId, delivery.endpointId);
     try {
-      if (performance.now() - event.claimedAt > GIVEN_BACK_AFTER) {
+      if (performance.now() - event.claimedAt > RETURN_AFTER) {
         await this.#returnToQueue([job]);
         return;
       }
-      if (!(await this.#isWanted(job))) {
+      if (!(await this.#isEndpointActive(job))) {
         await this.#handOver([job]);
         return;
       }
@@ -131,33 +141,33 @@ export class ExpressLane implements Handover {
       };
       const claimed = { ...delivery, eventId, clientId, body, traceparent, rung: 1 };
       await makeAttempt(attempts, claimed, plan, (outcome) => {
-        // The receiver has answered: the next may go while this one is recorded.
+        // The attempt is over: the next job takes the slot while this attempt is recorded.
         sent = true;
         releaseSlot();
         event.made(outcome.error === null);
         last = event.isOver;
         return event.settlement;
       });
-      if (last) this.#ready(event);
+      if (last) this.#reportDue(event);
     } catch (error) {
       log.error(
         { err: error, event_id: eventId, delivery_id: delivery.deliveryId },
         'first attempt failed on our side',
       );
-      // Sent but not recorded: the lease runs out and the sweep takes the event again. Not sent: the workflow tries.
+      // Sent but not recorded: the lease runs out and the sweep takes the event again. Not sent: the workflow makes it.
       if (!sent) this.#background(this.#handOver([job]));
     } finally {
       if (!sent) releaseSlot();
     }
   }
 
-  /** A change of a second ago may have been overtaken: the endpoint disabled or deleted, this delivery cancelled. */
-  async #isWanted({ event, delivery }: LaneJob): Promise<boolean> {
+  /** Since a job began to wait, its endpoint may have been disabled or deleted, and its delivery cancelled. */
+  async #isEndpointActive({ event, delivery }: LaneJob): Promise<boolean> {
     if (performance.now() - event.claimedAt <= STALE_AFTER) return true;
     return (await this.#active.fetch(delivery.endpointId)) ?? true;
   }
 
-  #ready({ event, attemptsLeft }: LaneEvent): void {
+  #reportDue({ event, attemptsLeft }: LaneEvent): void {
     if (attemptsLeft === undefined) return;
     this.options.onDue({ ...event, attempts: attemptsLeft }, attemptsLeft > 0);
   }
@@ -165,13 +175,13 @@ export class ExpressLane implements Handover {
   #expire(): void {
     this.pump();
     const now = performance.now();
-    const before = { stuck: now - LEFT_AFTER, others: now - GIVEN_BACK_AFTER };
+    const before = { stuck: now - HAND_OVER_AFTER, others: now - RETURN_AFTER };
     const expired = this.options.slots.expire(before, (SLOW * TICK) / 1_000);
     this.#background(this.#handOver(expired.filter(({ stuck }) => stuck).map(({ job }) => job)));
     this.#background(this.#returnToQueue(expired.filter(({ stuck }) => !stuck).map(({ job }) => job)));
   }
 
-  /** To the workflow, whose activities wait their turn without holding a place here. One statement, however many. */
+  /** Hands jobs over to the workflow, whose activities wait without holding a slot here. One statement for all jobs. */
   async #handOver(jobs: readonly LaneJob[]): Promise<void> {
     if (jobs.length === 0) return;
     await this.#releaseClaims(jobs);
@@ -181,7 +191,7 @@ export class ExpressLane implements Handover {
     }
   }
 
-  /** To the table, from where the sweep of any worker takes it again. */
+  /** Returns jobs to the table. The sweep of any worker takes them again. */
   async #returnToQueue(jobs: readonly LaneJob[]): Promise<void> {
     if (jobs.length === 0) return;
     await this.#releaseClaims(jobs);
@@ -200,12 +210,12 @@ export class ExpressLane implements Handover {
   async #settle(event: LaneEvent): Promise<void> {
     if (!event.settlement) return;
     await this.options.attempts.recorder.record(undefined, event.settlement);
-    this.#ready(event);
+    this.#reportDue(event);
   }
 
   #background(work: Promise<void>): void {
     const guarded = work
-      .catch((error) => this.options.log.warn({ err: error }, 'left to the sweep'))
+      .catch((error) => this.options.log.warn({ err: error }, 'an event of the express lane waits for the sweep'))
       .finally(() => this.#running.delete(guarded));
     this.#running.add(guarded);
   }

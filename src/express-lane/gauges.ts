@@ -1,20 +1,20 @@
 import type { Registry } from 'prom-client';
 import { readingGauges } from '../telemetry/reading-gauges.js';
 
-/** What an engine has in hand. */
+/** The work that a delivery engine holds in memory. */
 export interface InHand {
   slots: { active: number; waiting: number };
   recorder: { waiting: number };
 }
 
-/** Gauges of what this process has in hand; registered in a process that delivers. */
+/** Registers the gauges of the work that this process holds in memory. Only a process that delivers has them. */
 export function measureInHand(registry: Registry, { slots, recorder }: InHand): void {
   const gauge = readingGauges(registry);
   gauge('webhook_attempts_in_flight', 'Attempts under way in this process.', () => slots.active);
-  gauge('webhook_first_attempts_waiting', 'First attempts that wait in memory for a place.', () => slots.waiting);
+  gauge('webhook_first_attempts_waiting', 'First attempts that wait in memory for a slot.', () => slots.waiting);
   gauge(
     'webhook_records_waiting',
-    'Attempts made that wait to be written: more than a few hundred, and Postgres is what is slow.',
+    'Attempts made that wait to be written. More than a few hundred mean that Postgres is slow.',
     () => recorder.waiting,
   );
 }

@@ -1,13 +1,19 @@
+import { withinShare } from '../fair-share.js';
 import type { AttemptSlots } from './attempt-slots.js';
 
-/** The share of the capacity that must be free before the table is looked into again: more than one client can leave free. */
-const ROOM_AGAIN = 3 / 4;
-/** The share of the room that a client who found none must come down to before more of theirs is taken. */
-const CLIENT_ROOM_AGAIN = 1 / 2;
+/**
+ * The sweep reads the table again when this share of the capacity is free: more than one client alone can leave free.
+ */
+const FREE_AGAIN = 3 / 4;
+/**
+ * A client that was refused is taken from the table again when it holds no more than this share of the free capacity.
+ */
+const CLIENT_BELOW = 1 / 2;
 
-/** Who may still wait in the lane, so that a flood of one client leaves room for the others. */
+/** Bounds the first attempts that wait in the lane, so that a flood of one client leaves capacity for the others. */
 export class LaneCapacity {
-  readonly #crowded = new Set<string>();
+  /** Clients that were refused and still hold more than `CLIENT_BELOW`. */
+  readonly #saturated = new Set<string>();
   #refused = false;
 
   constructor(
@@ -15,30 +21,30 @@ export class LaneCapacity {
     private readonly capacity: number,
   ) {}
 
-  /** How many more first attempts may wait. */
+  /** The number of first attempts that may still be added. */
   get free(): number {
     return Math.max(0, this.capacity - this.slots.waiting);
   }
 
-  /** Whether so many more of this client may wait: no client has more waiting than there is room left. */
+  /** Whether so many more first attempts of this client may wait. */
   admits(clientId: string, attempts: number): boolean {
-    if (this.slots.waitingOf(clientId) + attempts <= this.free) return true;
+    if (withinShare(this.slots.waitingOf(clientId), attempts, this.free)) return true;
     this.#refused = true;
-    this.#crowded.add(clientId);
+    this.#saturated.add(clientId);
     return false;
   }
 
-  /** Clients of whom so much waits that nothing is to be taken from the table for them: claims would only be given back. */
+  /** Clients over their share. The sweep takes none of their events: the claims would only be released again. */
   get saturated(): string[] {
-    for (const clientId of this.#crowded) {
-      if (this.slots.waitingOf(clientId) <= this.free * CLIENT_ROOM_AGAIN) this.#crowded.delete(clientId);
+    for (const clientId of this.#saturated) {
+      if (this.slots.waitingOf(clientId) <= this.free * CLIENT_BELOW) this.#saturated.delete(clientId);
     }
-    return [...this.#crowded];
+    return [...this.#saturated];
   }
 
-  /** Whether there is room again after somebody found none; true once. */
+  /** Whether capacity is free again after a refusal. True once for each recovery. */
   get hasRecovered(): boolean {
-    if (!this.#refused || this.free <= this.capacity * ROOM_AGAIN) return false;
+    if (!this.#refused || this.free <= this.capacity * FREE_AGAIN) return false;
     this.#refused = false;
     return true;
   }

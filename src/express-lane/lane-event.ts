@@ -2,19 +2,19 @@ import type { WorkflowMode } from '../config.js';
 import type { CommittedEvent, FreshDelivery } from '../outbox/handover.js';
 import type { Settlement } from '../webhooks/record.js';
 
-/** A first attempt that waits for its place. */
+/** A first attempt that waits for its slot. */
 export interface LaneJob {
   event: LaneEvent;
   delivery: FreshDelivery;
 }
 
-/** An event in the lane: how many of its first attempts are not over yet, and what follows when they are. */
+/** An event in the lane: it counts the first attempts that are open, and decides what follows when none is. */
 export class LaneEvent {
   readonly jobs: readonly LaneJob[];
-  /** First attempts not over yet. */
+  /** First attempts that are not over yet. */
   #open: number;
-  /** Deliveries that need another attempt, which is the workflow's. */
-  #left = 0;
+  /** Deliveries whose next attempt the workflow makes. */
+  #handedOver = 0;
   #returned = false;
 
   constructor(
@@ -30,15 +30,15 @@ export class LaneEvent {
   /** A first attempt was made. */
   made(succeeded: boolean): void {
     this.#open--;
-    if (!succeeded) this.#left++;
+    if (!succeeded) this.#handedOver++;
   }
 
-  /** A first attempt is not made here: it is the workflow's. */
+  /** A first attempt is not made here. The workflow makes it. */
   handOver(): void {
     this.made(false);
   }
 
-  /** A first attempt is not made here: whoever takes the event next makes it. */
+  /** A first attempt is not made here. The worker that takes the event next makes it. */
   returnToQueue(): void {
     this.#open--;
     this.#returned = true;
@@ -48,21 +48,21 @@ export class LaneEvent {
     return this.#open === 0;
   }
 
-  /** What to write about the event with its last first attempt; undefined while others are open. */
+  /** The event's next state in the outbox, written with its last first attempt; undefined while others are open. */
   get settlement(): Settlement | undefined {
     if (!this.isOver) return undefined;
     const { eventId } = this.event;
     if (this.#returned) return { eventId, outbox: 'attempt', held: false };
     if (!this.#hasWorkflow) return { eventId, outbox: 'done', held: false };
-    return { eventId, outbox: 'start', held: this.#left > 0 };
+    return { eventId, outbox: 'start', held: this.#handedOver > 0 };
   }
 
-  /** How many attempts its workflow is to make at once; undefined where none is to be started from here. */
+  /** The number of attempts that the workflow makes at once; undefined where this process starts no workflow. */
   get attemptsLeft(): number | undefined {
-    return this.#returned || !this.#hasWorkflow ? undefined : this.#left;
+    return this.#returned || !this.#hasWorkflow ? undefined : this.#handedOver;
   }
 
   get #hasWorkflow(): boolean {
-    return this.#left > 0 || this.workflows === 'every-event';
+    return this.#handedOver > 0 || this.workflows === 'every-event';
   }
 }

@@ -1,20 +1,20 @@
 /**
- * When those who found no place come again: at no more than `perSecond` in all, each client at its share of that. With
- * thousands who wait for one slow receiver the way back grows with their number, and asking costs Temporal no more than
- * with a hundred (the generic cell rate algorithm, one cell each).
+ * Decides when an activity that found no slot asks again: at most `perSecond` turns in all, shared equally by the
+ * clients that wait. With thousands of activities that wait for one slow receiver, the delay grows with their number,
+ * and asking costs Temporal no more than with a hundred (the generic cell rate algorithm, one cell a turn).
  */
 export class RetryPacer {
-  /** Until when a client's turns are given out, ms. */
-  readonly #givenOut = new Map<string, number>();
+  /** The time up to which a client's turns are taken, ms. */
+  readonly #takenUntil = new Map<string, number>();
 
   constructor(private readonly perSecond: number) {}
 
-  /** How long to wait for the next turn of this client; 0 where there is no crowd. */
+  /** Takes the next turn of this client. @returns ms until that turn; 0 when no other activity of the client waits */
   next(clientId: string, now: number): number {
-    for (const [id, until] of this.#givenOut) if (until <= now) this.#givenOut.delete(id);
-    const turn = Math.max(now, this.#givenOut.get(clientId) ?? 0);
-    this.#givenOut.set(clientId, turn);
-    this.#givenOut.set(clientId, turn + (1_000 / this.perSecond) * this.#givenOut.size);
+    for (const [id, until] of this.#takenUntil) if (until <= now) this.#takenUntil.delete(id);
+    const turn = Math.max(now, this.#takenUntil.get(clientId) ?? 0);
+    this.#takenUntil.set(clientId, turn);
+    this.#takenUntil.set(clientId, turn + (1_000 / this.perSecond) * this.#takenUntil.size);
     return turn - now;
   }
 }

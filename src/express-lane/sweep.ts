@@ -1,8 +1,9 @@
 import type { Handle } from '../database/database.js';
 import { isUnreachable } from '../database/faults.js';
 import { failpoint } from '../failpoints.js';
+import { claimFirstAttempts } from '../outbox/claim-first-attempts.js';
 import type { DueEvent } from '../outbox/due-event.js';
-import { claimFirstAttempts, leaseEvents } from '../outbox/events.js';
+import { leaseEvents } from '../outbox/lease-events.js';
 import { Periodic } from '../periodic.js';
 import type { Log } from '../telemetry/log.js';
 import type { Recorder } from '../webhooks/recorder.js';
@@ -20,8 +21,8 @@ export interface SweepOptions {
 }
 
 /**
- * Takes events whose first attempts nobody makes: fresh ones of a process with the API alone, and those whose lease has
- * run out since their worker died. Every second, and at once when told.
+ * Takes the events in the table whose first attempts no worker makes: new events of a process that runs the API alone,
+ * and events whose lease has run out because their worker died. It runs every second, and at once on request.
  */
 export class Sweep {
   readonly #periodic: Periodic;
@@ -34,7 +35,7 @@ export class Sweep {
       },
       onFault: (error) => {
         const level = isUnreachable(error) ? 'warn' : 'error';
-        options.log[level]({ err: error }, 'sweep failed; tried again in a second');
+        options.log[level]({ err: error }, 'sweep failed; next try in a second');
       },
     });
     options.lane.onCapacity(() => this.now());
@@ -45,7 +46,7 @@ export class Sweep {
     this.now();
   }
 
-  /** Sweeps at once; while a sweep runs, once more after it. */
+  /** Sweeps at once, or once more after the sweep that is running. */
   now(): void {
     this.#periodic.request();
   }
@@ -54,7 +55,7 @@ export class Sweep {
     return this.#periodic.stop();
   }
 
-  /** One batch. Whether there may be more that the lane has room for. */
+  /** Takes one batch. @returns whether the table may have more events that the lane has capacity for */
   async #take(): Promise<boolean> {
     const { db, lane, recorder, onDue } = this.options;
     const limit = Math.min(BATCH, lane.capacityLeft);
@@ -67,7 +68,7 @@ export class Sweep {
       if (event.deliveries.length > 0) {
         taken = lane.accept(event) && taken;
       } else {
-        // Every first attempt was recorded before a crash: what is left is the workflow's.
+        // Every first attempt was recorded before a crash. The workflow makes the next ones.
         await recorder.record(undefined, { eventId: event.eventId, outbox: 'start', held: true });
         onDue({ ...event, attempts: 1 }, true);
       }

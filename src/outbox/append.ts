@@ -4,17 +4,17 @@ import { LEASE } from '../lease.js';
 import type { EventType } from '../webhooks/event-catalogue.js';
 import type { FreshDelivery, Handover } from './handover.js';
 
-/** An event that a producer's statement appends. */
+/** An event that a producer's statement appends to the outbox. */
 export interface NewEvent {
   eventId: string;
   type: string;
   /** The bytes to send and sign, as text. */
   body: string;
-  /** Of the request that makes it; null: not traced. */
+  /** Of the request that makes the event, in W3C's form; null: not traced. */
   traceparent: string | null;
 }
 
-/** Placeholders of the producer's statement, such as `$11`, for the values that `appendValues` gives in this order. */
+/** Placeholders in the producer's statement, such as `$11`, for the values of `appendValues`, in the same order. */
 export type AppendPlaceholders = readonly [type: string, claims: string, leaseSeconds: string];
 
 /** @param claims whether the insert claims the events for the lane of this process (`Handover.claims`) */
@@ -23,11 +23,12 @@ export function appendValues(type: EventType, claims: boolean): [string, boolean
 }
 
 /**
- * The door for every event: the CTEs that insert the events with a delivery for each enabled endpoint of their client, in
- * the producer's own statement. The insert is also the claim of the first attempts where the lane of this process takes
- * them (design, The one path). A delivery's id is a UUID version 7 with the event's time.
- * @param source the producer's relation, one row for each event: event_id, client_id, transfer_id, at, body, traceparent
- * @returns CTEs, of which `appended` has a row for each event that has deliveries: event_id, deliveries (JSON)
+ * The door for every event: CTEs that insert events in the producer's own statement, each with a delivery for every
+ * enabled endpoint of its client. The insert is also the claim of the first attempts when the lane of this process
+ * takes them (design, The one path). A delivery's id is a UUID version 7 with the event's time.
+ * @param source the producer's relation, one row for each event: event_id, client_id, transfer_id, at, body,
+ * traceparent
+ * @returns CTEs; `appended` has a row for each event that has deliveries: event_id, deliveries (JSON)
  */
 export function appendEvents(source: string, [type, claims, leaseSeconds]: AppendPlaceholders): string {
   return `receivers as (
@@ -55,7 +56,7 @@ export function appendEvents(source: string, [type, claims, leaseSeconds]: Appen
 )`;
 }
 
-/** Hands an appended event over once its transaction has committed. @param deliveries as `appended` has them */
+/** Hands an appended event over after its transaction has committed. @param deliveries as `appended` has them */
 export function handOverAfterCommit(
   db: Pick<Handle, 'afterCommit'>,
   handover: Handover,

@@ -4,8 +4,8 @@ import { readingGauges } from '../telemetry/reading-gauges.js';
 import { type Backlog, COUNTED, OVERDUE_AFTER } from './backlog.js';
 
 /**
- * Gauges of what waits in Postgres: of the whole environment, the same in every process that delivers. NaN while it cannot
- * be read. @param retention in ms
+ * Registers the gauges of the backlog in Postgres. They describe the whole environment and have the same value in every
+ * process that delivers. They are NaN while the backlog cannot be read. @param retention in ms
  */
 export function measureBacklog(registry: Registry, readBacklog: () => Promise<Backlog>, retention: number): void {
   const read = readAtScrape(readBacklog);
@@ -25,17 +25,19 @@ export function measureBacklog(registry: Registry, readBacklog: () => Promise<Ba
       },
     });
   };
-  gauge('webhook_backlog_up', 'Whether Postgres told what waits: 0, and the gauges below are NaN.', async () =>
-    (await read()) ? 1 : 0,
+  gauge(
+    'webhook_backlog_up',
+    'Whether the backlog could be read from Postgres. When 0, the gauges below are NaN.',
+    async () => ((await read()) ? 1 : 0),
   );
   states(
     'webhook_outbox_events',
-    `Events whose first attempts are not over (\`attempt\`), and those that wait for their workflow (\`start\`); counted up to ${COUNTED}.`,
+    `Events whose first attempts are not over (\`attempt\`), and events that wait for their workflow start (\`start\`); counted up to ${COUNTED}.`,
     (backlog) => backlog.events,
   );
   states(
     'webhook_outbox_oldest_age_seconds',
-    'Age of the oldest event in each of these states; 0: none.',
+    'Age of the oldest event in each of these states; 0 when there is none.',
     (backlog) => backlog.oldestEventAge,
   );
   gauge(
@@ -50,7 +52,7 @@ export function measureBacklog(registry: Registry, readBacklog: () => Promise<Ba
   );
   gauge(
     'webhook_most_overdue_seconds',
-    'How long ago the attempt that is most overdue was due; 0: none is.',
+    'How late the most overdue attempt is; 0 when none is overdue.',
     from(({ mostOverdue }) => mostOverdue),
   );
   gauge(
@@ -58,9 +60,5 @@ export function measureBacklog(registry: Registry, readBacklog: () => Promise<Ba
     'Age of the oldest event that is kept.',
     from(({ oldestKeptAge }) => oldestKeptAge),
   );
-  gauge(
-    'webhook_retention_seconds',
-    'The setting `RETENTION`: what is older is to be removed.',
-    () => retention / 1_000,
-  );
+  gauge('webhook_retention_seconds', 'The setting `RETENTION`: older events are removed.', () => retention / 1_000);
 }

@@ -1,24 +1,27 @@
 import type { Handle } from '../database/database.js';
 
-/** How much of a backlog is counted: what is beyond costs a scrape more than it tells. */
+/** Rows of a backlog that are counted, at most. A larger count would cost a scrape more than it is worth. */
 export const COUNTED = 100_000;
-/** A delivery this far behind its plan is overdue: longer than an attempt takes, s. */
+/** A delivery this late is overdue, s. An attempt takes less than this. */
 export const OVERDUE_AFTER = 60;
 
-/** What waits in the tables. Ages in seconds, 0 where nothing waits. */
+/** The rows that wait in the tables. Ages are in seconds, 0 when no row waits. */
 export interface Backlog {
-  /** Events whose first attempts are not over, and those that wait for their workflow; at most 100,000 each. */
+  /** Events whose first attempts are not over, and events that wait for their workflow start; at most 100,000 each. */
   events: { attempt: number; start: number };
   oldestEventAge: { attempt: number; start: number };
   /** Pending deliveries whose next attempt is planned for later; at most 100,000, as are those `overdue`. */
   sleeping: number;
   overdue: number;
   mostOverdue: number;
-  /** Of the oldest event that is kept. */
+  /** Age of the oldest event that is kept. */
   oldestKeptAge: number;
 }
 
-/** Reads it by the partial indexes alone: the cost grows with what waits, up to a bound, never with what is done. */
+/**
+ * Reads the backlog from partial indexes alone. The cost grows with the waiting rows, up to a bound, not with finished
+ * ones.
+ */
 export async function readBacklog(db: Handle): Promise<Backlog> {
   const [row] = await db.query<{ backlog: Backlog }>(BACKLOG, [COUNTED, OVERDUE_AFTER]);
   if (!row) throw new Error('the backlog has no row');
@@ -31,7 +34,9 @@ const oldestIn = (state: string) =>
   `coalesce((select ${ageOf('min(since)')} from oldest where outbox = '${state}'), 0)`;
 const ageOf = (time: string) => `greatest(0, extract(epoch from now() - ${time}))`;
 
-/** The oldest event of a state is the oldest of its clients' oldest: a loose index scan, as `leaseEvents` has it. */
+/**
+ * A loose index scan, as in `leaseEvents`, finds the oldest event of each client, and thus the oldest of each state.
+ */
 const BACKLOG = `
 with recursive lines as (
   (select outbox, client_id from events where outbox <> 'done' order by outbox, client_id limit 1)

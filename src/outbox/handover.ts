@@ -1,4 +1,6 @@
-/** One delivery of a committed event, with what attempt 1 needs. */
+import type { EventRow } from './event-row.js';
+
+/** One delivery of a committed event, with the data that attempt 1 needs. */
 export interface FreshDelivery {
   deliveryId: string;
   endpointId: string;
@@ -6,26 +8,18 @@ export interface FreshDelivery {
   secretEnvelope: string;
 }
 
-/** An event that has been committed and whose first attempts are to be made. */
-export interface CommittedEvent {
-  eventId: string;
-  clientId: string;
-  transferId: string;
-  type: string;
-  /** The bytes to send and sign, as text. */
-  body: string;
-  /** Of the request that made it; null: not traced. */
-  traceparent: string | null;
+/** An event that has been committed and whose first attempts are due. */
+export interface CommittedEvent extends EventRow {
   deliveries: readonly FreshDelivery[];
 }
 
-/** How a process that commits events passes them on to an express lane. */
+/** Passes the events that a process commits to an express lane, of this process or of a worker. */
 export interface Handover {
   /**
-   * Whether the insert itself claims the event and its deliveries for the lane in this process. False: the rows are left
-   * free, for a worker elsewhere to take.
+   * Whether the insert itself claims the event and its deliveries for the lane of this process. False: the rows stay
+   * free, and a worker elsewhere takes them.
    */
   readonly claims: boolean;
-  /** Called after the commit, never before; must not throw and must not wait. */
+  /** Called after the commit, never before. It must not throw and must not wait. */
   committed(event: CommittedEvent): void;
 }

@@ -6,11 +6,14 @@ import type { Log } from '../telemetry/log.js';
 import type { Handover } from './handover.js';
 
 const CHANNEL = 'outbox';
-/** NOTIFY serialises commits when it is part of them, so it follows, and once for all events of this time, ms. */
+/**
+ * ms within which events share one NOTIFY. It is sent after the commits: as a part of them it would serialise the
+ * commits of the whole server.
+ */
 const COALESCE = 20;
 const RECONNECT = 1_000;
 
-/** The handover of a process that has no lane: the rows are left free and workers are told, at most once in 20 ms. */
+/** The handover of a process without a lane: the rows stay free, and workers are notified at most once in 20 ms. */
 export function notifyHandover(database: Database, log?: Log): Handover & { flush(): Promise<void> } {
   let timer: NodeJS.Timeout | undefined;
   const notify = async () => {
@@ -19,7 +22,7 @@ export function notifyHandover(database: Database, log?: Log): Handover & { flus
     try {
       await database.query('select pg_notify($1, $2)', [CHANNEL, '']);
     } catch (error) {
-      // The workers' sweep finds the event within a second all the same.
+      // Without a notification a worker's sweep finds the event within a second.
       log?.warn({ err: error }, 'workers could not be notified');
     }
   };
@@ -34,7 +37,7 @@ export function notifyHandover(database: Database, log?: Log): Handover & { flus
   };
 }
 
-/** Calls `onNotify` at each notification, and after each reconnection, since some may have been missed. */
+/** Calls `onNotify` at each notification, and after each reconnection, because notifications may have been missed. */
 export function listenForEvents(url: Secret, onNotify: () => void, log: Log): { stop(): Promise<void> } {
   const connectionString = withServerSettings(url, SERVICE_SETTINGS).reveal();
   let stopped = false;

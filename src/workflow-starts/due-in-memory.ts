@@ -1,6 +1,6 @@
 import type { Handle } from '../database/database.js';
 import type { DueEvent } from '../outbox/due-event.js';
-import { releaseEvents, renewLeases } from '../outbox/events.js';
+import { releaseEvents, renewLeases } from '../outbox/lease-events.js';
 import { readStarts } from './read-starts.js';
 import type { StartBatch } from './start-batch.js';
 import { StartQueue } from './start-queue.js';
@@ -9,23 +9,24 @@ import { StartQueue } from './start-queue.js';
 const BATCH = 32;
 /** Events kept in memory. Those beyond it wait in the table. */
 const CAPACITY = 2_000;
-/** An event that finds no capacity in memory comes again from the table after so long, s. */
+/** An event that finds no capacity in memory is due again, from the table, after this time, s. */
 const POSTPONED = 5;
 
 export interface DueInMemoryOptions {
   db: Handle;
   retryDelays: readonly number[];
-  /** Whether Temporal may have the event now; a yes counts against the limit. */
+  /** Whether Temporal may have the event now. An admitted event counts against the in-flight limit. */
   admit: (event: DueEvent) => boolean;
 }
 
 /**
- * The first source of the starter: due events that are leased to this process and kept in memory, in turn across clients.
- * Events with something left to do come here, and those of the table that the in-flight limit holds back.
+ * The first source of the starter: due events that are leased to this process and kept in memory, in turn across
+ * clients. It holds the events whose workflow has an attempt to make at once, and the events of the table that the
+ * in-flight limit holds back.
  */
 export class DueInMemory {
   readonly #queue = new StartQueue(CAPACITY);
-  /** Leased to this process, with no capacity in memory: they go back to the table before the next batch. */
+  /** Events leased to this process that found no capacity in memory. They return to the table before the next batch. */
   #overflow: string[] = [];
 
   constructor(private readonly options: DueInMemoryOptions) {}
@@ -35,12 +36,12 @@ export class DueInMemory {
     if (!this.#queue.push(event)) this.#overflow.push(event.eventId);
   }
 
-  /** Clients of whom so many events wait here. */
+  /** Clients with at least `many` events here. */
   saturated(many: number): string[] {
     return this.#queue.saturated(many);
   }
 
-  /** The next batch; undefined where no event waits that Temporal may have now. */
+  /** The next batch; undefined when Temporal may have none of the waiting events now. */
   async take(): Promise<StartBatch | undefined> {
     const { db, retryDelays, admit } = this.options;
     if (this.#overflow.length > 0) await releaseEvents(db, this.#overflow.splice(0), POSTPONED);

@@ -1,6 +1,6 @@
 import type { Handle } from '../database/database.js';
 import type { DueEvent } from '../outbox/due-event.js';
-import { leaseEvents } from '../outbox/events.js';
+import { leaseEvents } from '../outbox/lease-events.js';
 import { BatchSize, MAX_BATCH } from './batch-size.js';
 import { readStarts } from './read-starts.js';
 import type { StartBatch } from './start-batch.js';
@@ -9,13 +9,13 @@ import { attemptsDue } from './start-workflows.js';
 export interface DueInTableOptions {
   db: Handle;
   retryDelays: readonly number[];
-  /** Whether first attempts pile up, which go first. */
+  /** Whether first attempts pile up. They go first. */
   busy: () => boolean;
-  /** Whether Temporal may have the event now; a yes counts against the limit. */
+  /** Whether Temporal may have the event now. An admitted event counts against the in-flight limit. */
   admit: (event: DueEvent) => boolean;
-  /** Takes an event that is leased to this process now and that Temporal may not have yet. */
+  /** Takes an event that is leased to this process and that Temporal may not have yet. */
   keep: (event: DueEvent) => void;
-  /** Clients whose events stay in the table. */
+  /** Clients with at least `many` events in memory. Their events stay in the table. */
   saturated: (many: number) => readonly string[];
 }
 
@@ -33,20 +33,20 @@ export class DueInTable {
     return this.#mayHaveMore;
   }
 
-  /** The table has a new due event, or one that was returned to it. */
+  /** The table has a new due event, or a due event was returned to it. */
   expectMore(): void {
     this.#mayHaveMore = true;
   }
 
-  /** How long the next batch gives way to first attempts, ms. */
+  /** ms for which the next batch gives way to first attempts. */
   get wait(): number {
     return this.#size.wait(this.options.busy(), performance.now());
   }
 
-  /** The next batch; one without starts where all events must wait; undefined where there is nothing to do. */
+  /** The next batch. It has no starts when all its events must wait. Undefined when the table has nothing to start. */
   async take(): Promise<StartBatch | undefined> {
     const { db, retryDelays, busy, admit, keep, saturated } = this.options;
-    // Before the table is read: an event that becomes due meanwhile sets it again.
+    // Reset before the table is read: an event that becomes due meanwhile sets it again.
     this.#mayHaveMore = false;
     const size = this.#size.next(busy(), performance.now());
     const leased = await leaseEvents(db, 'start', size, [...saturated(MAX_BATCH)]);
@@ -57,8 +57,8 @@ export class DueInTable {
       keep(event);
       return false;
     });
-    if (leased.length === 0) this.#size.rested();
-    // Where all of a batch must wait, only a larger one can find others.
+    if (leased.length === 0) this.#size.reset();
+    // When all events of a batch must wait, only a larger batch can find other events.
     const foundAll = starts.length === 0 && (leased.length === 0 || size === MAX_BATCH);
     if (foundAll) return undefined;
     this.#mayHaveMore = true;

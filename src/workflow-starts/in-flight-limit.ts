@@ -1,23 +1,23 @@
 export interface InFlightLimitOptions {
   /** A client's next start waits while so many of its attempts are in flight. */
   size: number;
-  /** An attempt counts for no longer than this, ms: another worker had it, or it was never made. */
+  /** An attempt counts for no longer than this, ms. After it, another worker had the attempt, or it was never made. */
   forgottenAfter: number;
-  /** Whether an attempt of this client would find a slot. */
+  /** Whether a slot is free for an attempt of this client. */
   hasSlot: (clientId: string) => boolean;
-  /** A client without a slot gets one start in so long, ms. */
+  /** A client without a free slot gets one start in this time, ms. */
   saturatedPause: number;
 }
 
 /**
- * How many attempts of one client are in flight in Temporal: those of workflows that were started, until an activity has
- * arrived for each. The bound keeps a mass failure waiting here, where clients take turns, and not in Temporal, where it
- * would stand ahead of every other client's next retry.
+ * Bounds the attempts of each client that are in flight in Temporal: those of started workflows, until an activity has
+ * arrived for each. Because of the bound a mass failure waits here, where clients take turns, and not in Temporal,
+ * where it would be ahead of every other client's next retry.
  */
 export class InFlightLimit {
-  /** When each attempt in flight was started, the oldest first. */
+  /** The start times of each client's attempts in flight, the oldest first. */
   readonly #inFlight = new Map<string, number[]>();
-  /** When a client without a slot last had a start. */
+  /** The last start of each client without a free slot. */
   readonly #saturated = new Map<string, number>();
   #listener: () => void = () => {};
 
@@ -29,8 +29,8 @@ export class InFlightLimit {
   }
 
   /**
-   * Whether Temporal may have so many more attempts of this client now; a yes counts them. An event with more attempts
-   * than the limit is admitted when none is in flight, and one without attempts always.
+   * Whether Temporal may have so many more attempts of this client now. Admitted attempts are counted. An event with
+   * more attempts than the limit is admitted when none is in flight. An event without attempts is always admitted.
    */
   admit(clientId: string, attempts: number, now: number): boolean {
     if (attempts === 0) return true;
@@ -54,7 +54,7 @@ export class InFlightLimit {
     return false;
   }
 
-  /** An activity of this client has arrived: its attempt is in flight no more. */
+  /** An activity of this client has arrived: its attempt is no longer in flight. */
   arrived(clientId: string): void {
     const inFlight = this.#inFlight.get(clientId);
     if (!inFlight) return;
@@ -64,5 +64,5 @@ export class InFlightLimit {
   }
 }
 
-/** Bounds of one worker process: the dev server makes some fifty attempts a second. */
+/** Bounds of one worker process. Temporal's dev server runs about fifty attempts a second. */
 export const IN_FLIGHT_BOUNDS = { size: 10, forgottenAfter: 10_000, saturatedPause: 2_000 };

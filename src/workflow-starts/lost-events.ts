@@ -6,7 +6,7 @@ import { withTemporal } from './temporal-from-outside.js';
 
 const BATCH = 500;
 
-/** An event that Temporal knows and Postgres does not. */
+/** An event that has a workflow in Temporal and no row in Postgres. */
 export interface LostEvent {
   event_id: string;
   client_id: string | null;
@@ -17,14 +17,14 @@ export interface LostEvent {
 }
 
 /**
- * The events whose workflows started since then and that have no row: lost when Postgres was set back. Receivers may have
- * them. @param since ms since 1970 @throws ConfigError
+ * Finds the events whose workflow started since a time and that have no row in Postgres: they were lost when Postgres
+ * was restored to an earlier time. Receivers may have them. @param since ms since 1970 @throws ConfigError
  */
 export function findLostEvents(db: Handle, environment: Environment, since: number): Promise<LostEvent[]> {
   return withTemporal(environment, async (client) => {
     const lost: LostEvent[] = [];
     let batch = new Map<string, LostEvent>();
-    const judge = async () => {
+    const keepMissing = async () => {
       const rows = await db.query<{ id: string }>(EXISTING, [[...batch.keys()]]);
       for (const { id } of rows) batch.delete(id);
       lost.push(...batch.values());
@@ -32,7 +32,7 @@ export function findLostEvents(db: Handle, environment: Environment, since: numb
     };
     const query = `WorkflowType = 'deliverEvent' AND StartTime >= '${new Date(since).toISOString()}'`;
     for await (const { workflowId, typedSearchAttributes: attributes, startTime } of client.workflow.list({ query })) {
-      // A recovered delivery has a workflow of another name; its event has one of its own.
+      // The workflow of a recovered delivery has another form of id. Its event has a workflow of its own.
       if (!isId(workflowId)) continue;
       batch.set(workflowId, {
         event_id: workflowId,
@@ -41,9 +41,9 @@ export function findLostEvents(db: Handle, environment: Environment, since: numb
         type: attributes.get(EventType) ?? null,
         started_at: startTime.toISOString(),
       });
-      if (batch.size === BATCH) await judge();
+      if (batch.size === BATCH) await keepMissing();
     }
-    await judge();
+    await keepMissing();
     return lost.sort((a, b) => (a.event_id < b.event_id ? -1 : 1));
   });
 }

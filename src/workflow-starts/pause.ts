@@ -1,16 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The pauses of a loop, one at a time. */
+/** The pauses of one loop. Two pauses never overlap. */
 export class Pause {
   #ended = false;
   #current: { timer: AbortController; wakes: boolean } | undefined;
 
-  /** Lasts so long, ms, or until `wake`. A `wake` that comes while nothing pauses is not kept: the loop sees its cause. */
+  /**
+   * Pauses for this time, ms, or until `wake`. A `wake` outside of a pause is not kept: the loop sees its cause itself.
+   */
   untilWoken(milliseconds: number): Promise<void> {
     return this.#wait(milliseconds, true);
   }
 
-  /** Lasts so long, ms, through every `wake`. */
+  /** Pauses for this time, ms. A `wake` does not end it. */
   full(milliseconds: number): Promise<void> {
     return this.#wait(milliseconds, false);
   }
@@ -19,7 +21,7 @@ export class Pause {
     if (this.#current?.wakes) this.#current.timer.abort();
   }
 
-  /** Ends the current pause, and every later one before it begins. */
+  /** Ends the current pause. Every later pause ends at once. */
   end(): void {
     this.#ended = true;
     this.#current?.timer.abort();

@@ -1,23 +1,25 @@
 import type { DeliverEventInput } from '../../workflows/deliver-event.input.js';
 import type { Handle } from '../database/database.js';
-import type { LeasedEvent } from '../outbox/events.js';
+import { EVENT_COLUMNS, type EventRow } from '../outbox/event-row.js';
 import { hostOf } from '../webhooks/endpoint-url.js';
 import { eventTitle } from '../webhooks/event-catalogue.js';
 
-/** What a workflow of an event's deliveries is started with. */
+/** The id and the input of a `deliverEvent` workflow, and the event it is for. */
 export interface WorkflowStart {
   workflowId: string;
-  event: LeasedEvent;
+  event: EventRow;
   input: DeliverEventInput;
 }
 
 type Delivery = DeliverEventInput['deliveries'][number];
 type DeliveryRow = Omit<Delivery, 'host'> & { eventId: string; url: string };
 
-/** What the workflows of events are told: how each of its deliveries stands now, but for recovered ones. */
+/**
+ * Reads the starts of the events' workflows. The input has the current state of each delivery that is not recovered.
+ */
 export async function readStarts(
   db: Handle,
-  events: readonly LeasedEvent[],
+  events: readonly EventRow[],
   ladder: readonly number[],
 ): Promise<WorkflowStart[]> {
   const rows = await db.query<DeliveryRow>(OF_EVENTS, [events.map((event) => event.eventId)]);
@@ -27,13 +29,13 @@ export async function readStarts(
   });
 }
 
-/** The same for deliveries that were recovered: each has a workflow of its own, named by its `owner`. */
+/** Reads the starts of recovered deliveries. Each has a workflow of its own, whose id is the delivery's `owner`. */
 export async function readRecoveredStarts(
   db: Handle,
   deliveryIds: readonly string[],
   ladder: readonly number[],
 ): Promise<WorkflowStart[]> {
-  const rows = await db.query<DeliveryRow & LeasedEvent>(RECOVERED, [deliveryIds]);
+  const rows = await db.query<DeliveryRow & EventRow>(RECOVERED, [deliveryIds]);
   return rows.flatMap((row) => {
     const { eventId, clientId, transferId, type, body, traceparent } = row;
     const event = { eventId, clientId, transferId, type, body, traceparent };
@@ -43,12 +45,12 @@ export async function readRecoveredStarts(
   });
 }
 
-function toInput(event: LeasedEvent, deliveries: Delivery[], ladder: readonly number[]): DeliverEventInput {
+function toInput(event: EventRow, deliveries: Delivery[], ladder: readonly number[]): DeliverEventInput {
   const { eventId, clientId, type, body } = event;
   return { eventId, clientId, title: eventTitle(type, body), deliveries, ladder };
 }
 
-/** Field by field: a workflow's history has nothing that is not named here. */
+/** Copies field by field, so that a workflow's history holds nothing that is not named here. */
 function toDelivery(row: DeliveryRow): Delivery {
   return {
     deliveryId: row.deliveryId,
@@ -65,7 +67,7 @@ function toDelivery(row: DeliveryRow): Delivery {
 }
 
 const DELIVERY = `
-       d.event_id as "eventId", d.id as "deliveryId", d.endpoint_id as "webhookId", e.url,
+       d.id as "deliveryId", d.endpoint_id as "webhookId", e.url,
        d.status::text, d.reason, d.attempt_count as "attemptCount", d.ladder_start as "ladderStart", d.owner,
        coalesce(a.response_status::text, a.error) as "lastOutcome",
        to_char(d.next_attempt_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "nextAttemptAt"`;
@@ -76,12 +78,12 @@ const FROM = `
   left join attempts a on a.delivery_id = d.id and a.number = d.attempt_count`;
 
 const OF_EVENTS = `
-select ${DELIVERY} ${FROM}
+select d.event_id as "eventId", ${DELIVERY} ${FROM}
  where d.event_id = any($1::uuid[]) and d.owner is null
  order by d.id`;
 
 const RECOVERED = `
-select ${DELIVERY}, v.client_id as "clientId", v.transfer_id as "transferId", v.type, v.body, v.traceparent ${FROM}
+select ${EVENT_COLUMNS}, ${DELIVERY} ${FROM}
   join events v on v.id = d.event_id
  where d.id = any($1::uuid[]) and d.owner is not null and d.status = 'pending'
  order by d.id`;

@@ -11,16 +11,16 @@ const PAGE = 200;
 export interface Reconciled {
   /** Workflows that were started. */
   started: number;
-  /** Workflows that ran already, and were left alone. */
+  /** Workflows that were already running. They were not changed. */
   running: number;
   /** Ids of the workflows whose input Temporal refused. */
   refused: string[];
 }
 
 /**
- * Starts the workflow of every pending delivery that has none, overdue or not: what a worker does for deliveries that are
- * ten minutes overdue, at once and for all.
- * @param replace terminates the workflows that run, and starts them anew from the rows: after Postgres was restored
+ * Starts the workflow of every pending delivery that has none running, overdue or not. A worker does the same by itself
+ * for deliveries that are ten minutes overdue.
+ * @param replace terminates running workflows and starts them anew from the rows; for use after Postgres was restored
  * @throws ConfigError
  */
 export function reconcileFromOutside(
@@ -42,7 +42,7 @@ export function reconcileFromOutside(
         after,
         limit: PAGE,
       });
-      // The deliveries of one event share a workflow, and may be on several pages.
+      // The deliveries of one event share a workflow and may be on several pages.
       const starts = page.starts.filter(({ workflowId }) => !seen.has(workflowId));
       for (const { workflowId } of starts) seen.add(workflowId);
       const { started, running, refused } = await startPending(client, starts, replace ? 'replace' : 'restart');

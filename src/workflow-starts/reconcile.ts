@@ -11,16 +11,19 @@ import { startPending } from './start-pending.js';
 import type { WorkflowStarterOptions } from './workflow-starter.js';
 
 const INTERVAL = 60_000;
-/** A delivery this far behind its plan has no workflow, or one that cannot get on, minutes. */
+/** A delivery this late has no workflow, or a workflow that makes no progress, minutes. */
 const OVERDUE_MINUTES = 10;
 const PAGE = 50;
-/** A pass in which so many workflows in a row ran already ends: they are late for another reason, and asking costs Temporal. */
+/**
+ * A pass ends when so many workflows in a row were running: they are late for another reason, and each start costs
+ * Temporal.
+ */
 const MOST_RUNNING = 1_000;
-/** How long a page waits for first attempts that pile up, at most, and how often it looks, ms. */
+/** A page gives way for at most `longest` while first attempts pile up, and checks every `tick`, ms. */
 const BUSY = { longest: 1_000, tick: 50 };
 /**
- * The next page is started when no more than `left` attempts of the last one wait in Temporal: what waits there is ahead of
- * the retries of fresh events. A receiver that does not answer holds up the pages for no more than `longest`, ms.
+ * The next page is started when at most `left` attempts of the last page wait in Temporal, because they are ahead of
+ * the retries of new events there. A receiver that does not respond delays the next page by at most `longest`, ms.
  */
 const WAITING = { left: 10, longest: 2_500, tick: 100 };
 
@@ -30,19 +33,20 @@ export interface ReconcileOptions {
   databaseUrl: Secret;
   temporal: WorkflowStarterOptions['temporal'];
   retryDelays: readonly number[];
-  /** Whether first attempts pile up, which go first. */
+  /** Whether first attempts pile up. They go first. */
   busy: () => boolean;
   log: Log;
 }
 
 /**
- * Starts the workflow again of deliveries that are pending and long overdue with none running: it was terminated by hand,
- * Temporal lost its store, or Postgres was restored. A pass goes on until nothing is overdue, at the rate at which Temporal
- * starts workflows; one worker at a time makes it. The claim makes a second workflow harmless.
+ * Starts the workflows of pending deliveries that are long overdue and have no running workflow: it was terminated by
+ * hand, Temporal lost its store, or Postgres was restored. A pass continues until nothing is overdue, at the rate at
+ * which Temporal starts workflows. One worker at a time makes a pass. A second workflow is harmless, because every
+ * attempt is claimed.
  */
 export class Reconcile {
   readonly #periodic: Periodic;
-  /** Where a pass ended that found only running workflows: the next one goes on from there. */
+  /** The end of a pass that found only running workflows. The next pass continues there. */
   #after: PendingKey | null = null;
 
   constructor(private readonly options: ReconcileOptions) {
@@ -51,7 +55,7 @@ export class Reconcile {
       run: async () => {
         await this.now();
       },
-      onFault: (error) => options.log.error({ err: error }, 'reconcile failed; tried again in a minute'),
+      onFault: (error) => options.log.error({ err: error }, 'reconcile failed; next try in a minute'),
     });
   }
 
@@ -63,7 +67,7 @@ export class Reconcile {
     return this.#periodic.stop();
   }
 
-  /** One pass; answers how many workflows it started. */
+  /** Makes one pass. @returns the number of workflows that it started */
   async now(): Promise<number> {
     const { databaseUrl, temporal, log } = this.options;
     const count = { started: 0, running: 0 };
@@ -78,19 +82,19 @@ export class Reconcile {
         await lock.release();
       }
     } catch (error) {
-      log[isUnreachable(error) ? 'warn' : 'error']({ err: error }, 'reconcile failed; tried again in a minute');
+      log[isUnreachable(error) ? 'warn' : 'error']({ err: error }, 'reconcile failed; next try in a minute');
     }
     if (count.started > 0) {
-      log.warn({ workflows: count.started }, 'overdue deliveries had no running workflow: started again');
+      log.warn({ workflows: count.started }, 'overdue deliveries had no running workflow; workflows started');
     }
-    // A pass that began in the middle has not seen what was before it.
+    // A pass that began in the middle has not read the pages before.
     if (from !== null && this.#after === null && count.running < MOST_RUNNING && !this.#periodic.stopped) {
       return count.started + (await this.now());
     }
     return count.started;
   }
 
-  /** False after the last page. */
+  /** @returns false after the last page */
   async #startPage(count: { started: number; running: number }): Promise<boolean> {
     const { temporal, log } = this.options;
     await this.#giveWay();
@@ -99,7 +103,7 @@ export class Reconcile {
     const { starts, next } = await this.#page(this.#after, PAGE);
     const { started, running, refused } = await startPending(connected.client, starts, 'restart');
     for (const workflow_id of started) {
-      log.info({ workflow_id }, 'an overdue delivery had no running workflow: started again');
+      log.info({ workflow_id }, 'an overdue delivery had no running workflow; workflow started');
     }
     if (refused.length > 0) log.error({ workflow_ids: refused }, 'Temporal refused the input of these workflows');
     count.started += started.length;
@@ -114,7 +118,7 @@ export class Reconcile {
     return readPending(db, retryDelays, { overdueMinutes: OVERDUE_MINUTES, after, limit });
   }
 
-  /** By the rows, since any worker may make the attempts. */
+  /** Waits until the attempts are made. It reads the rows, because any worker may make the attempts. */
   async #untilAttempted(starts: readonly WorkflowStart[]): Promise<void> {
     const ids = starts.flatMap(({ input }) => input.deliveries.map(({ deliveryId }) => deliveryId));
     for (let waited = 0; waited < WAITING.longest && !this.#periodic.stopped; waited += WAITING.tick) {

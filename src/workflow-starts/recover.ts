@@ -19,8 +19,8 @@ import {
 } from '../webhooks/recovers.js';
 
 /**
- * A recover of an endpoint. A row in Postgres admits it and a workflow carries it out. Both bear its id, so that a repeat
- * after a crash starts the same one and never a second.
+ * The recover of an endpoint. A row in Postgres admits it, and a workflow carries it out. Both have the recover's id,
+ * so that a repeat after a crash starts the same recover and never a second one.
  */
 export function recoverAction(ask: AskTemporal): DeliveryActions['recover'] {
   return {
@@ -47,7 +47,10 @@ export function recoverAction(ask: AskTemporal): DeliveryActions['recover'] {
   };
 }
 
-/** Looks in Temporal for what Postgres has in its way: a workflow that was terminated, or never started, blocks nothing. */
+/**
+ * Checks in Temporal each open recover that Postgres finds: a terminated workflow, or one never started, blocks
+ * nothing.
+ */
 async function admit(db: Database, ask: AskTemporal, plan: PlannedRecover) {
   const running = new Set<string>();
   for (;;) {
@@ -78,7 +81,7 @@ async function stateOf(temporal: Client, { id, endpointId }: OpenRecover) {
   }
 }
 
-/** The recover that the endpoint's latest workflow carries out, or carried out. */
+/** The id of the recover that the endpoint's latest workflow carries out, or has carried out. */
 async function startedAs(temporal: Client, endpointId: string): Promise<unknown> {
   try {
     return (await temporal.workflow.getHandle(workflowIdOf(endpointId)).describe()).memo?.recoverId;
@@ -88,7 +91,7 @@ async function startedAs(temporal: Client, endpointId: string): Promise<unknown>
   }
 }
 
-/** @returns false where another recover of the endpoint runs, of which Postgres does not know (the release before) */
+/** @returns false when another recover of the endpoint runs that has no row in Postgres (made by the release before) */
 async function start(temporal: Client, plan: PlannedRecover, url: string, count: number): Promise<boolean> {
   const { recoverId, clientId, endpointId, since, until } = plan;
   const host = hostOf(url);

@@ -4,7 +4,10 @@ import type { DeliveryActions } from '../webhooks/delivery-actions.js';
 import { recoverAction } from './recover.js';
 import { retryAction } from './retry.js';
 
-/** What clients may ask of their deliveries, carried out by Temporal. `temporal` gives undefined while it is away. */
+/**
+ * The actions on deliveries that Temporal carries out: retry and recover.
+ * @param temporal undefined while Temporal is away
+ */
 export function createDeliveryActions(
   temporal: () => Client | undefined,
   retryDelays: readonly number[],

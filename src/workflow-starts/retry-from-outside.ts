@@ -6,10 +6,13 @@ import { getDeliveryForOperator } from '../webhooks/read-deliveries.js';
 import { createDeliveryActions } from './retry-and-recover.js';
 import { withTemporal } from './temporal-from-outside.js';
 
-/** The connection closes after the call, so that the SDK ends the call by itself, ms. */
+/** The connection closes after the call. Within this time, ms, the SDK ends the call by itself. */
 const SDK_ENDS = 60_000;
 
-/** A retry from a process that is neither API nor worker: the operator's command. @throws Refusal, ConfigError */
+/**
+ * Retries a delivery from a process that is neither API nor worker: an operator's command.
+ * @throws Refusal, ConfigError
+ */
 export async function retryFromOutside(
   database: Database,
   environment: Environment,
@@ -19,7 +22,7 @@ export async function retryFromOutside(
   const { clientId, eventId, endpointId } = await getDeliveryForOperator(database, id);
   await withTemporal(environment, async (client) => {
     const { retry } = createDeliveryActions(() => client, environment.DELIVERY_RETRY_DELAYS, SDK_ENDS);
-    // Before Temporal is asked: where the entry cannot be written nothing is done.
+    // The audit entry is written before Temporal is asked: without an entry nothing is done.
     const { plan, entry } = await database.transaction(async (tx) => {
       const details = { client_id: clientId, event_id: eventId, webhookId: endpointId };
       return {

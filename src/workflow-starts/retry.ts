@@ -5,7 +5,7 @@ import type { Handle } from '../database/database.js';
 import { failpoint } from '../failpoints.js';
 import { newId } from '../ids.js';
 import { isFree } from '../lease.js';
-import type { LeasedEvent } from '../outbox/events.js';
+import { EVENT_COLUMNS, type EventRow } from '../outbox/event-row.js';
 import { Refusal } from '../refusal.js';
 import type { AskTemporal } from '../temporal/ask-temporal.js';
 import type { DeliveryActions } from '../webhooks/delivery-actions.js';
@@ -14,7 +14,7 @@ import { countRetry, uncountRetry } from '../webhooks/retry-limit.js';
 import { readRecoveredStarts, readStarts } from './read-starts.js';
 import { deliverEventOptions } from './start-deliver-event.js';
 
-interface Target extends LeasedEvent {
+interface Target extends EventRow {
   deliveryId: string;
   webhookId: string;
   url: string;
@@ -23,20 +23,20 @@ interface Target extends LeasedEvent {
   attemptCount: number;
   inFlight: boolean;
   endpointActive: boolean;
-  /** Whether the attempt that an earlier try asked for was made because somebody asked for it. */
-  askedForMade: boolean;
+  /** Whether the attempt that an earlier request planned was made, with the trigger `manual`. */
+  plannedAttemptMade: boolean;
 }
 
 /**
- * A retry by hand. Its effect is identified by the delivery and the number of the attempt: however often attempt N is
- * asked for, the claim lets it be made once.
+ * The retry by hand. The delivery and the number of the attempt identify it: the claim lets attempt N be made once,
+ * however many requests ask for it.
  */
 export function retryAction(ask: AskTemporal, retryDelays: readonly number[]): DeliveryActions['retry'] {
   return {
     async plan(tx, { clientId, deliveryId }, earlier) {
       const target = await readTarget(tx, { clientId, deliveryId, number: earlier?.number ?? null });
       if (!target) throw new Refusal('not_found', 'There is no such delivery.');
-      if (earlier && target.askedForMade) return earlier;
+      if (earlier && target.plannedAttemptMade) return earlier;
       if (!target.endpointActive) {
         throw new Refusal('endpoint_not_active', 'The endpoint of this delivery is disabled or deleted.');
       }
@@ -53,7 +53,7 @@ export function retryAction(ask: AskTemporal, retryDelays: readonly number[]): D
       try {
         await (target.status === 'pending' ? wake(db, ask, retryDelays, target) : attemptOnce(ask, target));
       } catch (error) {
-        // What Temporal did not take does not count. A count that stays here is lost to the client for an hour, no more.
+        // A retry that Temporal did not take does not count. If this fails, the client has one retry less for an hour.
         await uncountRetry(db, plan.deliveryId, plan.retryId).catch(() => undefined);
         throw error;
       }
@@ -69,7 +69,10 @@ async function readTarget(
   return target;
 }
 
-/** signalWithStart, so that it works where the workflow trails or is lost, and while no worker runs. */
+/**
+ * Signals the workflow with signalWithStart, which works before the workflow has started, after it was lost, and
+ * without a worker.
+ */
 async function wake(db: Handle, ask: AskTemporal, retryDelays: readonly number[], target: Target): Promise<void> {
   const [start] =
     target.owner === null
@@ -85,17 +88,17 @@ async function wake(db: Handle, ask: AskTemporal, retryDelays: readonly number[]
     }),
   );
   failpoint('after-signal');
-  // The plan has changed: it is now, also while no worker is there to see the signal.
+  // The attempt is due now, also while no worker runs to receive the signal.
   await db.query(PLAN_NOW, [target.deliveryId, target.attemptCount]);
 }
 
-/** A delivery that has ended gets one more attempt, in a workflow of its own that an operator sees. */
+/** Makes one more attempt at a delivery that has ended, in a workflow of its own that an operator sees. */
 async function attemptOnce(ask: AskTemporal, target: Target): Promise<void> {
   await ask(target.clientId, async (temporal) => {
     try {
       await startRetry(temporal, target);
     } catch (error) {
-      // Asked for twice at the same moment: one attempt.
+      // Two requests at the same moment ask for one attempt.
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }
   });
@@ -109,7 +112,8 @@ async function startRetry(temporal: Client, target: Target): Promise<void> {
   await temporal.workflow.start('retryDelivery', {
     workflowId: `retry-${deliveryId}-${number}`,
     taskQueue: TASK_QUEUE,
-    // One that ended without its attempt (the endpoint was disabled just then) may be asked for again; the claim keeps it at one.
+    // A workflow that ended without its attempt (the endpoint was disabled just then) may be started again. The claim
+    // keeps it at one attempt.
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
     args: [{ eventId, deliveryId, clientId, webhookId, host, number, owner }],
     priority: { fairnessKey: clientId },
@@ -132,8 +136,8 @@ const TARGET = `
 select d.id as "deliveryId", d.endpoint_id as "webhookId", e.url, d.owner, d.status::text, d.attempt_count as "attemptCount",
        not ${isFree('d.attempting_until')} as "inFlight",
        e.enabled and e.deleted_at is null as "endpointActive",
-       exists (select from attempts a where a.delivery_id = d.id and a.number = $3::int and a.trigger = 'manual') as "askedForMade",
-       v.id as "eventId", v.client_id as "clientId", v.transfer_id as "transferId", v.type, v.body, v.traceparent
+       exists (select from attempts a where a.delivery_id = d.id and a.number = $3::int and a.trigger = 'manual') as "plannedAttemptMade",
+       ${EVENT_COLUMNS}
   from deliveries d
   join webhook_endpoints e on e.id = d.endpoint_id
   join events v on v.id = d.event_id

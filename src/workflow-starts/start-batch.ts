@@ -1,9 +1,9 @@
 import type { DueEvent } from '../outbox/due-event.js';
 import type { WorkflowStart } from './read-starts.js';
 
-/** What a source of the starter hands over at once. */
+/** The starts that a source of the starter hands over at once. */
 export interface StartBatch {
-  /** Counted against the in-flight limit when they were taken. */
+  /** Events that count against the in-flight limit since they were taken. */
   admitted: readonly DueEvent[];
   starts: readonly WorkflowStart[];
 }

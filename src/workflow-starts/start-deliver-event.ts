@@ -6,16 +6,17 @@ import { inSpan } from '../telemetry/traces.js';
 import type { WorkflowStart } from './read-starts.js';
 
 export interface StartOptions {
-  /** Run the first task at once on the worker in this process (needs the worker's own connection). */
+  /** Runs the first task at once on the worker in this process (needs the worker's own connection). */
   eager: boolean;
   /**
-   * `restart`: the workflow is gone or has been terminated, and there is something left to do. `replace`: the same, and one
-   * that runs is terminated first, since what it knows is out of date.
+   * `start-once`: a workflow that has ever started is not started again. `restart`: a workflow that has ended is
+   * started again, because a delivery is still pending. `replace`: a running workflow is terminated first, because its
+   * state is out of date.
    */
   reuse: 'start-once' | 'restart' | 'replace';
 }
 
-/** Starts a workflow `deliverEvent`. One that has started already counts as success. @returns whether it began just now */
+/** Starts a `deliverEvent` workflow. @returns false when the workflow had already started */
 export function startDeliverEvent(client: Client, start: WorkflowStart, options: StartOptions): Promise<boolean> {
   const attributes = { temporalWorkflowID: start.workflowId };
   const { traceparent } = start.event;
@@ -39,7 +40,10 @@ async function startOnce(client: Client, start: WorkflowStart, options: StartOpt
   }
 }
 
-/** What every start of `deliverEvent` carries, signalWithStart too: ids, and what an operator reads and filters by. */
+/**
+ * The options of every start of `deliverEvent`, also by signalWithStart: ids, summary and search attributes for
+ * operators.
+ */
 export function deliverEventOptions({ workflowId, event, input }: WorkflowStart) {
   const { length } = input.deliveries;
   return {

@@ -4,22 +4,23 @@ import type { WorkflowStart } from './read-starts.js';
 import { type StartOptions, startDeliverEvent } from './start-deliver-event.js';
 import { CONCURRENCY, isRefusedInput } from './start-workflows.js';
 
-/** A Temporal that hangs does not hold up a pass for longer, ms. */
+/** Time limit of one start, ms, so that a hanging Temporal does not hold up a pass. */
 const START_DEADLINE = 10_000;
 
 export interface StartedPending {
-  /** Ids of the workflows that began. */
+  /** Ids of the workflows that were started. */
   started: string[];
-  /** Workflows that ran already. */
+  /** Workflows that were already running. */
   running: number;
   /** Ids of the workflows whose input Temporal refused. */
   refused: string[];
 }
 
 /**
- * Starts the workflows of pending deliveries, some at once. Temporal itself refuses the start of one that runs, so that
- * nobody need ask first whether it does.
- * @param reuse `replace` terminates one that runs, and starts it anew
+ * Starts the workflows of pending deliveries, `CONCURRENCY` at once. Temporal refuses the start of a workflow that is
+ * running, so no check comes before.
+ * @param reuse `replace` terminates a running workflow and starts it anew
+ * @throws the first fault other than a refused input; it ends the pass
  */
 export async function startPending(
   client: Client,
@@ -32,10 +33,10 @@ export async function startPending(
   const startOne = async (start: WorkflowStart) => {
     if (fault !== undefined) return;
     try {
-      const began = await client.connection.withDeadline(Date.now() + START_DEADLINE, () =>
+      const startedNow = await client.connection.withDeadline(Date.now() + START_DEADLINE, () =>
         startDeliverEvent(client, start, { eager: false, reuse }),
       );
-      if (began) result.started.push(start.workflowId);
+      if (startedNow) result.started.push(start.workflowId);
       else result.running++;
     } catch (error) {
       if (isRefusedInput(error)) result.refused.push(start.workflowId);

@@ -1,8 +1,9 @@
+import { withinShare } from '../fair-share.js';
 import type { DueEvent } from '../outbox/due-event.js';
 
 /**
- * Starts that wait in memory, served in turn across clients. None has more waiting than there is room left, so that a
- * mass failure of one neither delays the others' first retries nor keeps them out.
+ * Due events that wait in memory, served in turn across clients. Each client keeps within its share of the capacity, so
+ * that a mass failure of one client neither delays the other clients' first retries nor keeps them out.
  */
 export class StartQueue {
   readonly #lines = new Map<string, DueEvent[]>();
@@ -14,15 +15,15 @@ export class StartQueue {
     return this.#size;
   }
 
-  /** The clients of whom so many wait. */
+  /** Clients with at least `many` events here. */
   saturated(many: number): string[] {
     return [...this.#lines].filter(([, line]) => line.length >= many).map(([clientId]) => clientId);
   }
 
-  /** False where there is no room for it. */
+  /** @returns false when there is no capacity for the event */
   push(event: DueEvent): boolean {
     const line = this.#lines.get(event.clientId) ?? [];
-    if (line.length >= this.capacity - this.#size) return false;
+    if (!withinShare(line.length, 1, this.capacity - this.#size)) return false;
     line.push(event);
     this.#lines.set(event.clientId, line);
     this.#size++;
@@ -30,8 +31,8 @@ export class StartQueue {
   }
 
   /**
-   * Up to `limit` of them, of those clients whose next `mayGo` lets go: one of each in turn, and who was served last comes
-   * last next time.
+   * Takes up to `limit` events, one of each client in turn. It passes over a client whose next event `mayGo` refuses.
+   * The client served last is the last in turn at the next call.
    */
   take(limit: number, mayGo: (event: DueEvent) => boolean): DueEvent[] {
     const taken: DueEvent[] = [];

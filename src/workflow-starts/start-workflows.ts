@@ -5,12 +5,12 @@ import { failpoint } from '../failpoints.js';
 import type { WorkflowStart } from './read-starts.js';
 import { startDeliverEvent } from './start-deliver-event.js';
 
-/** Starts under way at once, of fresh workflows and of those that reconcile starts again. */
+/** Starts under way at once, in the starter and in reconcile. */
 export const CONCURRENCY = 16;
-/** Planned sooner than this counts as now, ms. */
+/** An attempt planned within this time counts as due, ms. */
 const SOON = 1_000;
 
-/** The attempts that its workflow makes at once, and not after a sleep. */
+/** The number of attempts that the workflow makes at once, before it sleeps. */
 export function attemptsDue({ input }: WorkflowStart): number {
   return input.deliveries.filter(
     ({ status, nextAttemptAt }) =>
@@ -21,15 +21,16 @@ export function attemptsDue({ input }: WorkflowStart): number {
 /** gRPC's INVALID_ARGUMENT. */
 const INVALID_ARGUMENT = 3;
 
-/** Whether Temporal refused what one event asked for, and serves others. */
+/** Whether Temporal refused the input of one workflow. It may still start others. */
 export function isRefusedInput(fault: unknown): boolean {
   const cause = fault instanceof ServiceError ? fault.cause : fault;
   return isGrpcServiceError(cause) && cause.code === INVALID_ARGUMENT;
 }
 
 /**
- * Starts the workflows, some at once. Answers the ids of the events that have one now, or need none, and of those that have
- * not; `begun`: whose workflow began here, and not elsewhere before.
+ * Starts the workflows, `CONCURRENCY` at once.
+ * @returns ids of events: `done` have a workflow now or need none, `begun` had theirs started by this call, `failed`
+ * have none; `fault` is the last error
  */
 export async function startWorkflows(
   { client, eager }: { client: Client; eager: boolean },
@@ -41,7 +42,7 @@ export async function startWorkflows(
   const begun = new Set<string>();
   const failed: string[] = [];
   let fault: unknown;
-  const one = async (start: WorkflowStart) => {
+  const startOne = async (start: WorkflowStart) => {
     const { eventId, deliveries } = start.input;
     try {
       const needed = workflows === 'every-event' || deliveries.some(({ status }) => status === 'pending');
@@ -56,6 +57,6 @@ export async function startWorkflows(
       failed.push(eventId);
     }
   };
-  await Promise.all(starts.map((start) => limit(one, start)));
+  await Promise.all(starts.map((start) => limit(startOne, start)));
   return { done, begun, failed, fault };
 }

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { ConfigError, type Environment, temporalAt } from '../config.js';
 import { lazyClient } from '../temporal/connection.js';
 
-/** Lends a client of Temporal to a process that is neither API nor worker: an operator's command. @throws ConfigError */
+/** Opens a Temporal client for a process that is neither API nor worker: an operator's command. @throws ConfigError */
 export async function withTemporal<T>(environment: Environment, work: (client: Client) => Promise<T>): Promise<T> {
   const { TEMPORAL_ADDRESS: address } = environment;
   if (!address) throw new ConfigError(['TEMPORAL_ADDRESS: is not set; give host:port, such as temporal.internal:7233']);

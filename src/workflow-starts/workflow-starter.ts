@@ -4,7 +4,8 @@ import type { Handle } from '../database/database.js';
 import { isUnreachable } from '../database/faults.js';
 import { failpoint } from '../failpoints.js';
 import type { DueEvent } from '../outbox/due-event.js';
-import { markDone, releaseEvents } from '../outbox/events.js';
+import { releaseEvents } from '../outbox/lease-events.js';
+import { markDone } from '../outbox/mark.js';
 import { Periodic } from '../periodic.js';
 import type { Log } from '../telemetry/log.js';
 import { DueInMemory } from './due-in-memory.js';
@@ -14,11 +15,11 @@ import { Pause } from './pause.js';
 import type { StartBatch } from './start-batch.js';
 import { attemptsDue, isRefusedInput, startWorkflows } from './start-workflows.js';
 
-/** The table is read so often where nobody reports a due event, ms. */
+/** The table is read this often when no process reports a due event, ms. */
 const POLL = 1_000;
-/** An event that could not be started is tried again after so long, s. */
-const AGAIN = 1;
-const BACK_OFF = AGAIN * 1_000;
+/** An event whose workflow could not be started is due again after this time, s. */
+const RETRY_AFTER = 1;
+const BACK_OFF = RETRY_AFTER * 1_000;
 
 export interface WorkflowStarterOptions {
   db: Handle;
@@ -26,7 +27,7 @@ export interface WorkflowStarterOptions {
   temporal: () => { client: Client; eager: boolean } | undefined;
   retryDelays: readonly number[];
   workflows: WorkflowMode;
-  /** Whether first attempts pile up, which go first. */
+  /** Whether first attempts pile up. They go first. */
   busy: () => boolean;
   /** Shared with the activities, which report each attempt that has arrived. */
   inFlight: InFlightLimit;
@@ -36,20 +37,21 @@ export interface WorkflowStarterOptions {
 /**
  * Starts one workflow for each event in the outbox's state `start`, and marks the event.
  *
- * Events come from two sources. `DueInMemory` has those with something left to do, which the lane of this process hands
- * over already leased. `DueInTable` leases the others. The loop asks memory first, so that a retry never waits behind
- * events that are delivered already.
+ * Events have two sources. `DueInMemory` holds the events that the lane of this process hands over, already leased,
+ * with an attempt to make at once. `DueInTable` leases the other events. The loop asks memory first, so that a retry
+ * never waits behind events that are already delivered.
  *
  * Modes, and what ends each:
  *
- * - STARTING. A batch from a source: its workflows start, its events are marked. Then the loop asks memory again.
- *   Goes to BACKING_OFF where no workflow of the batch could be started, unless Temporal refused the input of one event.
+ * - STARTING. A source has given a batch: its workflows are started and its events are marked. Then the loop asks
+ *   memory again. Changes to BACKING_OFF when no workflow of the batch could be started, unless Temporal refused an
+ *   input.
  * - GIVING_WAY. Memory has nothing, the table may have more, and first attempts pile up. Ends after 250 ms at most, or
  *   when an event becomes due; then the loop asks memory again.
- * - IDLE. Memory has nothing that Temporal may have now, and the table has nothing (`DueInTable.mayHaveMore` is false), or
- *   Temporal is away. Ends when an event becomes due, when an attempt's arrival makes capacity in Temporal, when the
+ * - IDLE. Memory has nothing that Temporal may have now, and the table has nothing (`DueInTable.mayHaveMore` is false),
+ *   or Temporal is away. Ends when an event becomes due, when an attempt's arrival makes capacity in Temporal, when the
  *   worker connects, or after POLL; all but the first two make the table ask again.
- * - BACKING_OFF. Postgres or Temporal failed. Ends after 1 s whatever comes.
+ * - BACKING_OFF. Postgres or Temporal failed. Ends after 1 s. A notification does not end it.
  * - STOPPED. Ends every mode. What memory holds returns to the table.
  *
  * A notification during STARTING is not lost: `Periodic` runs the loop once more after it.
@@ -76,7 +78,7 @@ export class WorkflowStarter {
       run: () => this.#startAllDue(),
       onFault: (error) => {
         const level = isUnreachable(error) ? 'warn' : 'error';
-        options.log[level]({ err: error }, 'starting workflows failed; tried again in a second');
+        options.log[level]({ err: error }, 'starting workflows failed; next try in a second');
         return this.#pause.full(BACK_OFF);
       },
     });
@@ -88,7 +90,7 @@ export class WorkflowStarter {
     this.nudge();
   }
 
-  /** An event is due: an `urgent` one is leased to this process, another is in the table. */
+  /** An event is due. An `urgent` event is leased to this process; any other is in the table. */
   due(event: DueEvent, urgent: boolean): void {
     if (urgent) this.#memory.keep(event);
     else if (this.#table.mayHaveMore) return;
@@ -122,7 +124,7 @@ export class WorkflowStarter {
     }
   }
 
-  /** An empty batch where the loop gave way; undefined where there is nothing to do. */
+  /** The next batch. It is empty when the loop gave way, and undefined when there is nothing to start. */
   async #nextBatch(): Promise<StartBatch | undefined> {
     const urgent = await this.#memory.take();
     if (urgent) return urgent;
@@ -137,19 +139,20 @@ export class WorkflowStarter {
     const { db, workflows, inFlight, log } = this.options;
     const due = new Map(starts.map((start) => [start.input.eventId, attemptsDue(start)]));
     const { done, begun, failed, fault } = await startWorkflows(connected, starts, workflows);
-    // No attempt comes soon of a workflow that another worker started, or that sleeps first: it keeps no capacity.
+    // A workflow that another worker started, or that sleeps first, makes no attempt soon: it holds no in-flight
+    // capacity.
     for (const { eventId, clientId, attempts } of admitted) {
-      const coming = begun.has(eventId) ? (due.get(eventId) ?? 0) : 0;
-      for (let i = coming; i < attempts; i++) inFlight.arrived(clientId);
+      const expected = begun.has(eventId) ? (due.get(eventId) ?? 0) : 0;
+      for (let i = expected; i < attempts; i++) inFlight.arrived(clientId);
     }
     failpoint('before-mark');
     await markDone(db, done);
     failpoint('after-mark');
     if (failed.length === 0) return;
-    log.warn({ err: fault, events: failed.length }, 'workflows could not be started; tried again in a second');
-    await releaseEvents(db, failed, AGAIN);
+    log.warn({ err: fault, events: failed.length }, 'workflows could not be started; next try in a second');
+    await releaseEvents(db, failed, RETRY_AFTER);
     this.#table.expectMore();
-    // An event that Temporal refuses holds up no other event, alone in its batch or not.
+    // An event whose input Temporal refuses delays no other event, even when it is alone in its batch.
     if (done.length === 0 && !isRefusedInput(fault)) await this.#pause.full(BACK_OFF);
   }
 }

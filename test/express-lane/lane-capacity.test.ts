@@ -11,49 +11,49 @@ function open() {
     waitingOf: (clientId: string) => waiting.get(clientId) ?? 0,
   };
   return {
-    room: new LaneCapacity(slots, CAPACITY),
+    capacity: new LaneCapacity(slots, CAPACITY),
     set: (clientId: string, count: number) => waiting.set(clientId, count),
   };
 }
 
-describe('LaneRoom', () => {
-  it('lets a client have as much waiting as there is room left', () => {
-    const { room, set } = open();
+describe('LaneCapacity', () => {
+  it('admits a client until as many of its attempts wait as capacity is free', () => {
+    const { capacity, set } = open();
     set('loud', 30);
-    expect([room.free, room.admits('loud', 40), room.admits('loud', 41), room.admits('quiet', 70)]).toEqual([
-      70,
-      true,
-      false,
-      true,
-    ]);
+    expect([
+      capacity.free,
+      capacity.admits('loud', 40),
+      capacity.admits('loud', 41),
+      capacity.admits('quiet', 70),
+    ]).toEqual([70, true, false, true]);
   });
 
-  it('is crowded for a client that found none until that came down to half of the room', () => {
-    const { room, set } = open();
+  it('keeps a refused client saturated until it holds no more than half of the free capacity', () => {
+    const { capacity, set } = open();
     set('loud', 50);
-    expect(room.saturated).toEqual([]);
-    room.admits('loud', 1);
-    expect(room.saturated).toEqual(['loud']);
+    expect(capacity.saturated).toEqual([]);
+    capacity.admits('loud', 1);
+    expect(capacity.saturated).toEqual(['loud']);
     set('loud', 34);
-    expect(room.saturated).toEqual(['loud']);
+    expect(capacity.saturated).toEqual(['loud']);
     set('loud', 33);
-    expect(room.saturated).toEqual([]);
+    expect(capacity.saturated).toEqual([]);
   });
 
-  it('never keeps a client out of whom nothing waits, even where its event is larger than the room', () => {
-    const { room, set } = open();
+  it('never keeps a client without waiting attempts saturated, even if its event exceeds the free capacity', () => {
+    const { capacity, set } = open();
     set('other', 100);
-    expect(room.admits('c', 1)).toBe(false);
-    expect(room.saturated).toEqual([]);
+    expect(capacity.admits('c', 1)).toBe(false);
+    expect(capacity.saturated).toEqual([]);
   });
 
-  it('says once that there is room again, when three quarters are free', () => {
-    const { room, set } = open();
+  it('reports once that it has recovered, when three quarters of the capacity are free', () => {
+    const { capacity, set } = open();
     set('loud', 50);
-    expect(room.hasRecovered).toBe(false);
-    room.admits('loud', 1);
-    expect(room.hasRecovered).toBe(false);
+    expect(capacity.hasRecovered).toBe(false);
+    capacity.admits('loud', 1);
+    expect(capacity.hasRecovered).toBe(false);
     set('loud', 24);
-    expect([room.hasRecovered, room.hasRecovered]).toEqual([true, false]);
+    expect([capacity.hasRecovered, capacity.hasRecovered]).toEqual([true, false]);
   });
 });

@@ -16,7 +16,7 @@ describe('LaneEvent', () => {
   it.each([
     ['every-event', 'start', 0],
     ['retries-only', 'done', undefined],
-  ] as const)('delivered everywhere, with %s: goes to %s', (workflows, outbox, attemptsLeft) => {
+  ] as const)('with WORKFLOWS=%s moves to %s when every delivery succeeded', (workflows, outbox, attemptsLeft) => {
     const lane = open(workflows);
     lane.made(true);
     expect([lane.isOver, lane.settlement]).toEqual([false, undefined]);
@@ -29,7 +29,7 @@ describe('LaneEvent', () => {
   });
 
   it.each(['every-event', 'retries-only'] as const)(
-    'what failed or was left is its workflow’s at once (%s)',
+    'hands failed and handed-over deliveries to the workflow at once, with WORKFLOWS=%s',
     (workflows) => {
       const lane = open(workflows, 3);
       lane.made(true);
@@ -39,7 +39,7 @@ describe('LaneEvent', () => {
     },
   );
 
-  it('of which one delivery was given back is nobody’s, whatever came of the others', () => {
+  it('returns to the queue when one delivery was returned, whatever the outcome of the others', () => {
     const lane = open('every-event');
     lane.returnToQueue();
     lane.made(false);

@@ -11,7 +11,7 @@ afterAll(() => db.drop());
 
 const none = { attempt: 0, start: 0 };
 
-test('nothing waits', async () => {
+test('reports zeros when nothing waits', async () => {
   expect(await readBacklog(db)).toEqual({
     events: none,
     oldestEventAge: none,
@@ -19,7 +19,7 @@ test('nothing waits', async () => {
   });
 });
 
-test('what waits is counted by state, and the oldest of all clients is found', async () => {
+test('counts waiting events by state, and finds the oldest event of all clients', async () => {
   const events = [];
   for (let i = 0; i < 4; i++) events.push(await commitEvent(db));
   const [first, second, third, fourth] = events.map(({ eventId }) => eventId);

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { claimFirstAttempts, releaseClaims } from '../../src/outbox/events.js';
+import { claimFirstAttempts, releaseClaims } from '../../src/outbox/claim-first-attempts.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -25,7 +25,9 @@ const waiting = () =>
     return (await other.query(blocked)).rows.length > 0;
   });
 
-/** While the first delivery is locked elsewhere, as by a cancellation that has just begun, `work` must hold none of the later ones. */
+/**
+ * Locks the first delivery elsewhere, as a cancellation does, and checks that `work` then holds no lock on a later one.
+ */
 async function locksInOrder(event: CommittedEvent, work: () => Promise<unknown>): Promise<void> {
   const [first, ...later] = idsOf(event);
   await other.query('begin');
@@ -37,8 +39,8 @@ async function locksInOrder(event: CommittedEvent, work: () => Promise<unknown>)
   await done;
 }
 
-/** Rows lie in the table the other way round: whoever takes them as they come locks them so. */
-async function turnRound(event: CommittedEvent): Promise<void> {
+/** Writes the rows in reverse order, so that a statement without a sort locks them in that order. */
+async function reverseRows(event: CommittedEvent): Promise<void> {
   for (const id of idsOf(event).reverse()) {
     await db.query('update deliveries set endpoint_id = endpoint_id, next_attempt_at = now() where id = $1::uuid', [
       id,
@@ -46,10 +48,10 @@ async function turnRound(event: CommittedEvent): Promise<void> {
   }
 }
 
-describe('deliveries are locked in the order of their ids, so that a deletion under load ends in no deadlock', () => {
-  it('when the lane gives claims back', async () => {
+describe('deliveries are locked in the order of their ids, so that a deletion under load causes no deadlock', () => {
+  it('when the lane releases claims', async () => {
     const event = await commitEvent(db, { endpoints: 5 });
-    await turnRound(event);
+    await reverseRows(event);
     await locksInOrder(event, () => releaseClaims(db, idsOf(event).reverse()));
     const claimed = await db.prisma.delivery.count({
       where: { eventId: event.eventId, attemptingUntil: { not: null } },
@@ -59,7 +61,7 @@ describe('deliveries are locked in the order of their ids, so that a deletion un
 
   it('when the sweep claims first attempts', async () => {
     const event = await commitEvent(db, { endpoints: 5, claims: false });
-    await turnRound(event);
+    await reverseRows(event);
     const leased = { ...event, traceparent: null };
     await locksInOrder(event, () => claimFirstAttempts(db, [leased]));
     const claimed = await db.prisma.delivery.count({

@@ -12,33 +12,33 @@ afterAll(() => db.drop());
 
 const event = {} as CommittedEvent;
 
-describe('telling workers of events', () => {
+describe('notifying workers of events', () => {
   it('reaches a worker that listens, once for many events at the same moment', async () => {
-    let told = 0;
-    const listener = listenForEvents(db.url, () => void told++, silentLog);
+    let notified = 0;
+    const listener = listenForEvents(db.url, () => void notified++, silentLog);
     try {
-      await waitFor('the listener to be connected', () => told === 1);
+      await waitFor('the listener to be connected', () => notified === 1);
       const handover = notifyHandover(db, silentLog);
       for (let i = 0; i < 100; i++) handover.committed(event);
-      await waitFor('the notification', () => told > 1);
+      await waitFor('the notification', () => notified > 1);
       await handover.flush();
       await db.query('select 1', []);
-      expect(told).toBe(2);
+      expect(notified).toBe(2);
     } finally {
       await listener.stop();
     }
   });
 
-  it('connects again when the connection is lost, and looks for what it missed', async () => {
-    let told = 0;
-    const listener = listenForEvents(db.url, () => void told++, silentLog);
+  it('connects again when the connection is lost, and reports a notification that it may have missed', async () => {
+    let notified = 0;
+    const listener = listenForEvents(db.url, () => void notified++, silentLog);
     try {
-      await waitFor('the listener to be connected', () => told === 1);
+      await waitFor('the listener to be connected', () => notified === 1);
       await db.query(
         `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like 'listen%'`,
         [],
       );
-      await waitFor('the listener to be back', () => told === 2);
+      await waitFor('the listener to be back', () => notified === 2);
     } finally {
       await listener.stop();
     }

@@ -49,10 +49,10 @@ describe('InFlightLimit', () => {
   it('admits one start every two seconds for a client without a slot, and all again when it has one', () => {
     let free = false;
     const { limit } = open((clientId) => free || clientId !== 'slow');
-    const answers = (times: number[]) => times.map((now) => limit.admit('slow', 1, now));
-    expect(answers([0, 1, 1_999, 2_000, 2_001])).toEqual([true, false, false, true, false]);
+    const admitted = (times: number[]) => times.map((now) => limit.admit('slow', 1, now));
+    expect(admitted([0, 1, 1_999, 2_000, 2_001])).toEqual([true, false, false, true, false]);
     expect(limit.admit('other', 1, 2_001)).toBe(true);
     free = true;
-    expect(answers([2_002, 2_003])).toEqual([true, true]);
+    expect(admitted([2_002, 2_003])).toEqual([true, true]);
   });
 });

@@ -10,7 +10,7 @@ describe('Pause', () => {
     await expect(waiting).resolves.toBeUndefined();
   });
 
-  it('keeps no wake-up that came while nothing paused, and a wake-up does not end a full pause', async () => {
+  it('keeps no wake-up from before it began, and a full pause is not ended by a wake-up', async () => {
     const pause = new Pause();
     pause.wake();
     const begun = performance.now();
@@ -21,7 +21,7 @@ describe('Pause', () => {
     expect(performance.now() - begun).toBeGreaterThan(35);
   });
 
-  it('ends when the loop ends, and never pauses again', async () => {
+  it('ends at once after the loop has ended, and so does every later pause', async () => {
     const pause = new Pause();
     const waiting = pause.full(HOUR);
     pause.end();

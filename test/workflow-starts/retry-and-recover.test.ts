@@ -34,7 +34,7 @@ async function signals(workflowId: string): Promise<unknown[]> {
 }
 
 describe('retry', () => {
-  it('wakes a sleeping delivery for its next attempt, and starts its workflow where that trails behind', async () => {
+  it('wakes a sleeping delivery for its next attempt, and starts its workflow if it has not started yet', async () => {
     const { clientId, eventId, deliveryId } = await sleeping();
     await retryNow(db, deliveryActions(), clientId, deliveryId);
     await retryNow(db, deliveryActions(), clientId, deliveryId);
@@ -44,7 +44,7 @@ describe('retry', () => {
     ]);
   });
 
-  it('plans the attempt that it wakes for now, also while no worker runs', async () => {
+  it('makes the attempt due now, also while no worker runs', async () => {
     const { clientId, deliveryId } = await sleeping();
     const nextAttemptAt = async () =>
       (await db.prisma.delivery.findUniqueOrThrow({ where: { id: deliveryId } })).nextAttemptAt?.getTime();
@@ -53,14 +53,14 @@ describe('retry', () => {
     expect(await nextAttemptAt()).toBeLessThanOrEqual(Date.now());
   });
 
-  it('makes one attempt, in a workflow of its own, at a delivery that has ended, however often it is asked at once', async () => {
+  it('starts one workflow for one attempt at a delivery that has ended when several requests arrive at once', async () => {
     const { clientId, deliveryId } = await sleeping({ status: 'failed', attemptCount: 7, nextAttemptAt: null });
     await Promise.all([1, 2, 3].map(() => retryNow(db, deliveryActions(), clientId, deliveryId)));
     const description = await temporal.client.workflow.getHandle(`retry-${deliveryId}-8`).describe();
     expect(description).toMatchObject({ type: 'retryDelivery', status: { name: 'RUNNING' } });
   });
 
-  it('makes the attempt that was asked for before, where that workflow ended without it', async () => {
+  it('starts the workflow again when it ended without its attempt', async () => {
     const { clientId, deliveryId } = await sleeping({ status: 'failed', attemptCount: 7, nextAttemptAt: null });
     await retryNow(db, deliveryActions(), clientId, deliveryId);
     const handle = temporal.client.workflow.getHandle(`retry-${deliveryId}-8`);
@@ -69,7 +69,7 @@ describe('retry', () => {
     expect(await handle.describe()).toMatchObject({ status: { name: 'RUNNING' } });
   });
 
-  it('wakes a recovered delivery in the workflow that owns it, also where that was lost', async () => {
+  it('wakes a recovered delivery in the workflow that owns it, also when that workflow was lost', async () => {
     const { clientId, eventId, deliveryId } = await sleeping({ ladderStart: 1 });
     const owner = `recover-${deliveryId}-1`;
     await db.prisma.delivery.update({ where: { id: deliveryId }, data: { owner } });
@@ -78,7 +78,7 @@ describe('retry', () => {
     await expect(temporal.client.workflow.getHandle(eventId).describe()).rejects.toThrow(/not found/i);
   });
 
-  it('does nothing more while an attempt is in flight', async () => {
+  it('starts and signals nothing while an attempt is in flight', async () => {
     const { clientId, eventId, deliveryId } = await sleeping({ attemptingUntil: new Date(Date.now() + 30_000) });
     await retryNow(db, deliveryActions(), clientId, deliveryId);
     await expect(temporal.client.workflow.getHandle(eventId).describe()).rejects.toThrow(/not found/i);
@@ -87,7 +87,7 @@ describe('retry', () => {
   it.each([
     ['disabled', { enabled: false }],
     ['deleted', { deletedAt: new Date() }],
-  ])('is refused where the endpoint is %s', async (_, data) => {
+  ])('is refused when the endpoint is %s', async (_, data) => {
     const { clientId, deliveryId, deliveries } = await sleeping();
     await db.prisma.endpoint.update({ where: { id: deliveries[0]!.endpointId }, data });
     await expect(retryNow(db, deliveryActions(), clientId, deliveryId)).rejects.toMatchObject({
@@ -102,7 +102,7 @@ describe('retry', () => {
     });
   });
 
-  it('says that it is unavailable while Temporal is away', async () => {
+  it('is refused as unavailable while Temporal is away', async () => {
     const { clientId, deliveryId } = await sleeping();
     const away = createDeliveryActions(() => undefined, [0]);
     await expect(retryNow(db, away, clientId, deliveryId)).rejects.toMatchObject({ code: 'unavailable' });
@@ -112,7 +112,7 @@ describe('retry', () => {
 describe('recover', () => {
   const range = { since: 0, until: Date.now() + 60_000 };
 
-  it('answers how many there are and runs once at a time for each endpoint', async () => {
+  it('returns the number of deliveries, and one recover at a time runs for each endpoint', async () => {
     const { clientId, deliveries } = await sleeping({ status: 'failed', attemptCount: 7, nextAttemptAt: null });
     const { endpointId } = deliveries[0]!;
     expect(await recoverNow(db, deliveryActions(), clientId, endpointId, range)).toBe(1);
@@ -124,7 +124,7 @@ describe('recover', () => {
     expect(await recoverNow(db, deliveryActions(), clientId, endpointId, range)).toBe(1);
   });
 
-  it('is refused for a disabled endpoint, a deleted one, and that of another client', async () => {
+  it("is refused for a disabled endpoint, a deleted endpoint, and another client's endpoint", async () => {
     const { clientId, deliveries } = await sleeping();
     const { endpointId } = deliveries[0]!;
     const other = recoverNow(db, deliveryActions(), await makeClient(db), endpointId, range);

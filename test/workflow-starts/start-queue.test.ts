@@ -9,7 +9,7 @@ const all = () => true;
 const ids = (events: { eventId: string }[]) => events.map(({ eventId }) => eventId);
 
 describe('StartQueue', () => {
-  it('serves clients in turn, oldest first of each, and goes on where it stopped', () => {
+  it('serves clients in turn, the oldest event of each first, and continues where it stopped', () => {
     const queue = new StartQueue(100);
     fill(queue, 'a', 4);
     fill(queue, 'b', 2);
@@ -20,14 +20,14 @@ describe('StartQueue', () => {
     expect([queue.size, queue.take(1, all)]).toEqual([0, []]);
   });
 
-  it('tells of whom so many wait', () => {
+  it('names the clients with at least so many waiting events', () => {
     const queue = new StartQueue(100);
     fill(queue, 'a', 4);
     fill(queue, 'b', 3);
     expect([queue.saturated(4), queue.saturated(5)]).toEqual([['a'], []]);
   });
 
-  it('leaves room for others, however many one client has', () => {
+  it('keeps capacity for other clients, however many events one client has', () => {
     const queue = new StartQueue(100);
     expect(fill(queue, 'loud', 1_000)).toBe(50);
     expect(fill(queue, 'other', 1_000)).toBe(25);
@@ -36,7 +36,7 @@ describe('StartQueue', () => {
     expect(ids(queue.take(3, all))).toEqual(['loud0', 'other0', 'q']);
   });
 
-  it('passes over clients that may not go, and forgets nothing of theirs', () => {
+  it('passes over clients whose next event is refused, and keeps their events', () => {
     const queue = new StartQueue(100);
     fill(queue, 'full', 2);
     fill(queue, 'a', 2);

@@ -1,0 +1,68 @@
+import type { Handle } from '../database/database.js';
+import type { OutboxState } from '../database/generated/enums.js';
+import { isFree, LEASE } from '../lease.js';
+import { EVENT_COLUMNS, type EventRow } from './event-row.js';
+
+/** Events of one client in one batch, at most, so that the other clients get theirs. */
+const SHARE = 50;
+
+/**
+ * Leases up to `limit` events in `state` that no process has leased: in turn across clients, the oldest of each client
+ * first. A loose index scan finds the clients, so that one client's backlog of a million events costs the others
+ * nothing.
+ * @param saturated clients whose events stay in the table, because this process has no capacity for them
+ */
+export function leaseEvents(
+  db: Handle,
+  state: Exclude<OutboxState, 'done'>,
+  limit: number,
+  saturated: readonly string[],
+): Promise<EventRow[]> {
+  return db.query<EventRow>(LEASE_EVENTS, [state, limit, SHARE, LEASE.seconds, saturated]);
+}
+
+const LEASE_EVENTS = `
+with recursive clients as (
+  (select client_id from events where outbox = $1::outbox_state and outbox <> 'done' order by client_id limit 1)
+  union all
+  select (select e.client_id from events e
+           where e.outbox = $1::outbox_state and e.outbox <> 'done' and e.client_id > c.client_id
+           order by e.client_id limit 1)
+    from clients c where c.client_id is not null
+), candidates as (
+  select e.id, e.turn
+    from clients c cross join lateral (
+      select id, row_number() over (order by id) as turn
+        from (select id from events
+               where outbox = $1::outbox_state and outbox <> 'done' and client_id = c.client_id and ${isFree('lease_until')}
+               order by id limit $3::int) oldest) e
+   where c.client_id <> all($5::uuid[])
+   order by e.turn, random() limit $2::int
+), free as (
+  select id from events
+   where id in (select id from candidates) and outbox = $1::outbox_state and ${isFree('lease_until')}
+     for update skip locked
+), leased as (
+  update events v set lease_until = now() + $4::int * interval '1 second'
+    from free where v.id = free.id 
+returning ${EVENT_COLUMNS}
+)
+select * from leased order by "eventId"`;
+
+/** Renews the leases on events that this process holds and that wait for their workflow start. */
+export function renewLeases(db: Handle, eventIds: readonly string[]): Promise<EventRow[]> {
+  return db.query<EventRow>(RENEW, [eventIds, LEASE.seconds]);
+}
+
+const RENEW = `
+update events v set lease_until = now() + $2::int * interval '1 second'
+ where v.id = any($1::uuid[]) and v.outbox = 'start' 
+returning ${EVENT_COLUMNS}`;
+
+/** Ends the leases now, or after so many seconds, so that any process may take the events. */
+export async function releaseEvents(db: Handle, eventIds: readonly string[], after = 0): Promise<void> {
+  await db.query(RELEASE_EVENTS, [eventIds, after]);
+}
+
+const RELEASE_EVENTS = `
+update events set lease_until = now() + $2::int * interval '1 second' where id = any($1::uuid[]) and outbox <> 'done'`;

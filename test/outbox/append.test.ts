@@ -1,0 +1,88 @@
+import { appendEvents, appendValues } from '../../src/outbox/append.js';
+import type { FreshDelivery } from '../../src/outbox/handover.js';
+import { EVENT_TYPE } from '../../src/transfers/change-statement.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+/** A producer of its own: it appends an event for each of these transfers and changes none of them. */
+const PRODUCER = `
+with noticed as (
+  select gen_random_uuid() as event_id, t.client_id, t.id as transfer_id, now() as at,
+         json_build_object('transfer', t.id)::text as body, null::text as traceparent
+    from transfers t where t.id = any($1::uuid[])
+), ${appendEvents('noticed', ['$2', '$3', '$4'])}
+select n.event_id as "eventId", n.transfer_id as "transferId", coalesce(a.deliveries, '[]') as deliveries
+  from noticed n left join appended a on a.event_id = n.event_id`;
+
+interface Appended {
+  eventId: string;
+  transferId: string;
+  deliveries: FreshDelivery[];
+}
+
+async function append(transferIds: readonly string[], claims: boolean): Promise<Appended[]> {
+  const rows = await db.query<Appended>(PRODUCER, [transferIds, ...appendValues(EVENT_TYPE, claims)]);
+  return transferIds.map((id) => rows.find(({ transferId }) => transferId === id)!);
+}
+
+const eventOf = (id: string) => db.prisma.event.findUniqueOrThrow({ where: { id } });
+const deliveriesOf = (eventId: string) => db.prisma.delivery.findMany({ where: { eventId }, orderBy: { id: 'asc' } });
+const endpointsOf = (rows: readonly { endpointId: string }[]) => rows.map(({ endpointId }) => endpointId).sort();
+
+describe("an event that a producer's own statement appends", () => {
+  it('has a delivery for each enabled endpoint of its client, and none for a disabled, deleted or foreign one', async () => {
+    const [clientId, stranger] = [await makeClient(db), await makeClient(db)];
+    const enabled = [await makeEndpoint(db, clientId), await makeEndpoint(db, clientId)];
+    await makeEndpoint(db, clientId, { enabled: false });
+    const deleted = await makeEndpoint(db, clientId);
+    await db.prisma.endpoint.update({ where: { id: deleted.id }, data: { deletedAt: new Date() } });
+    await makeEndpoint(db, stranger);
+
+    const [event] = await append([(await makeTransfer(db, clientId)).id], true);
+    const expected = enabled.map(({ id }) => id).sort();
+    expect(endpointsOf(event!.deliveries)).toEqual(expected);
+    expect(endpointsOf(await deliveriesOf(event!.eventId))).toEqual(expected);
+    expect(event!.deliveries[0]).toMatchObject({ url: enabled[0]!.url, secretEnvelope: expect.any(String) });
+    expect(await eventOf(event!.eventId)).toMatchObject({ clientId, type: EVENT_TYPE, outbox: 'attempt' });
+  });
+
+  it.each([true, false])(
+    'is claimed with its deliveries when `claims` is true, and free otherwise: %s',
+    async (claims) => {
+      const clientId = await makeClient(db);
+      await makeEndpoint(db, clientId);
+      const [event] = await append([(await makeTransfer(db, clientId)).id], claims);
+      const now = Date.now();
+      const [delivery] = await deliveriesOf(event!.eventId);
+      const { leaseUntil } = await eventOf(event!.eventId);
+      expect([leaseUntil.getTime() > now, (delivery!.attemptingUntil?.getTime() ?? 0) > now]).toEqual([claims, claims]);
+      expect(delivery).toMatchObject({ status: 'pending', attemptCount: 0, owner: null });
+    },
+  );
+
+  it('is due for its workflow start at once, and free, when its client has no enabled endpoint', async () => {
+    const clientId = await makeClient(db);
+    await makeEndpoint(db, clientId, { enabled: false });
+    const [event] = await append([(await makeTransfer(db, clientId)).id], true);
+    expect(event!.deliveries).toEqual([]);
+    expect(await deliveriesOf(event!.eventId)).toEqual([]);
+    const { outbox, leaseUntil } = await eventOf(event!.eventId);
+    expect([outbox, leaseUntil.getTime() <= Date.now()]).toEqual(['start', true]);
+  });
+
+  it('gets the endpoints of its own client when one statement appends the events of several clients', async () => {
+    const clients = [await makeClient(db), await makeClient(db), await makeClient(db)];
+    const [first, second] = [await makeEndpoint(db, clients[0]!), await makeEndpoint(db, clients[1]!)];
+    const transfers = await Promise.all(clients.map(async (clientId) => (await makeTransfer(db, clientId)).id));
+    const events = await append(transfers, true);
+    expect(events.map(({ deliveries }) => endpointsOf(deliveries))).toEqual([[first.id], [second.id], []]);
+    const states = await Promise.all(events.map(async ({ eventId }) => (await eventOf(eventId)).outbox));
+    expect(states).toEqual(['attempt', 'attempt', 'start']);
+  });
+});
