@@ -4,7 +4,7 @@ import { ConfigError } from './config.js';
 import { EnvelopeError } from './database/encryption.js';
 import { createApp } from './http/app.js';
 import { listenForOperators } from './http/operations.js';
-import { inSettingsWords } from './http/port-error.js';
+import { toConfigError } from './http/port-error.js';
 import { type Listening, listen } from './http/server.js';
 import type { Handover } from './outbox/handover.js';
 import { notifyHandover } from './outbox/notify.js';
@@ -38,7 +38,7 @@ export async function startApi(
     context.log.warn({ err: error }, 'the signing keys could not be read yet');
   });
   const operations = await listenForOperators(context, readiness);
-  const listening = await listen(app, config).catch(inSettingsWords('PORT', config));
+  const listening = await listen(app, config).catch(toConfigError('PORT', config));
   return {
     port: listening.port,
     async close() {

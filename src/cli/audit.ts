@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { listEntries } from '../audit/read-entries.js';
 import type { AuditEntry } from '../database/generated/client.js';
 import { idOf, parseLimit, parseSince } from './arguments.js';
-import { answers } from './command.js';
+import { setAction } from './command.js';
 import type { Table } from './view/table.js';
 import { withDatabase } from './with-database.js';
 
@@ -19,7 +19,7 @@ interface Options {
 export function addAudit(program: Command): void {
   const audit = program.command('audit').description('what operators did, and when');
 
-  answers(
+  setAction(
     audit
       .command('list')
       .description('what operators did, newest first')

@@ -13,7 +13,7 @@ import {
 import { isNetwork } from '../networks.js';
 import { parseTime } from './arguments.js';
 import { clientDetails, clientTable, presentClient, presentSecret, secretTable } from './client-view.js';
-import { answers } from './command.js';
+import { setAction } from './command.js';
 import { withDatabase } from './with-database.js';
 
 const SHOWN_ONCE = 'The secret is shown this once; hand it over on a safe way.';
@@ -22,7 +22,7 @@ const SHOWN_ONCE = 'The secret is shown this once; hand it over on a safe way.';
 export function addClients(program: Command): void {
   const clients = program.command('clients').description('who may call the API');
 
-  answers(
+  setAction(
     clients
       .command('create')
       .description('make a client and print its credentials, this once')
@@ -53,12 +53,12 @@ export function addClients(program: Command): void {
     },
   );
 
-  answers(clients.command('list').description('every client, revoked ones too'), async () => {
+  setAction(clients.command('list').description('every client, revoked ones too'), async () => {
     const found = await withDatabase(listClients);
     return { json: found.map(presentClient), text: clientTable(found) };
   });
 
-  answers(
+  setAction(
     clients.command('show').argument('<client_id>').description('a client and its secrets (their ids)'),
     async (id: string) => {
       const client = await withDatabase((database) => showClient(database, id));
@@ -70,7 +70,7 @@ export function addClients(program: Command): void {
     },
   );
 
-  answers(
+  setAction(
     clients
       .command('rotate-secret')
       .argument('<client_id>')
@@ -88,7 +88,7 @@ export function addClients(program: Command): void {
     },
   );
 
-  answers(
+  setAction(
     clients.command('revoke').argument('<client_id>').description('end a client and its tokens, within 5 s'),
     async (id: string) => {
       const client = await withDatabase((database) => revokeClient(database, personHere(), id));
@@ -96,7 +96,7 @@ export function addClients(program: Command): void {
     },
   );
 
-  answers(
+  setAction(
     clients
       .command('revoke-secret')
       .argument('<client_id>')
@@ -108,7 +108,7 @@ export function addClients(program: Command): void {
     },
   );
 
-  answers(
+  setAction(
     clients
       .command('allow')
       .argument('<client_id>')

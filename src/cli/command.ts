@@ -21,7 +21,7 @@ const WRONG_USE = 2;
  * Gives `command` what every command has: `--json`, and its answer printed. `work` is called as commander calls an action:
  * with the arguments, then the options.
  */
-export function answers<Args extends unknown[]>(
+export function setAction<Args extends unknown[]>(
   command: Command,
   work: (...args: Args) => Promise<CommandResult>,
 ): Command {

@@ -2,13 +2,13 @@ import type { Command } from 'commander';
 import { personHere } from '../audit/actor.js';
 import type { LostEvent } from '../workflow-starts/lost-events.js';
 import { parseSince } from './arguments.js';
-import { answers } from './command.js';
+import { setAction } from './command.js';
 import type { Table } from './view/table.js';
 import { withDatabase } from './with-database.js';
 
 /** `deliveries reconcile` and `deliveries lost`: after the store of Postgres or of Temporal was restored or lost. */
 export function addRestore(deliveries: Command): void {
-  answers(
+  setAction(
     deliveries
       .command('reconcile')
       .description('start the workflow of every pending delivery that has none, at once')
@@ -26,7 +26,7 @@ export function addRestore(deliveries: Command): void {
     },
   );
 
-  answers(
+  setAction(
     deliveries
       .command('lost')
       .description('events that Temporal knows and the database does not: lost when Postgres was restored')

@@ -7,7 +7,7 @@ import { listDeliveriesForOperator } from '../webhooks/list-for-operator.js';
 import { type DeliveryRecord, getDeliveryWithAttempts, SHOWN_ATTEMPTS } from '../webhooks/read-deliveries.js';
 import { eventIdsOfTransfer } from '../webhooks/read-events.js';
 import { idOf, oneOf, parseLimit, parseSince } from './arguments.js';
-import { answers } from './command.js';
+import { setAction } from './command.js';
 import { addRestore } from './deliveries-restore.js';
 import { deliveryDetails, deliveryTable } from './delivery-view.js';
 import { withDatabase } from './with-database.js';
@@ -28,7 +28,7 @@ interface ListOptions {
 export function addDeliveries(program: Command): void {
   const deliveries = program.command('deliveries').description('what was sent, and when it is tried again');
 
-  answers(
+  setAction(
     deliveries
       .command('list')
       .description('deliveries of all clients, newest first')
@@ -48,7 +48,7 @@ export function addDeliveries(program: Command): void {
     },
   );
 
-  answers(
+  setAction(
     deliveries
       .command('show')
       .argument('<delivery_id>', '', idOf('delivery'))
@@ -60,7 +60,7 @@ export function addDeliveries(program: Command): void {
     },
   );
 
-  answers(
+  setAction(
     deliveries
       .command('retry')
       .argument('<delivery_id>', '', idOf('delivery'))

@@ -6,7 +6,7 @@ import { cautionsOf } from '../process/cautions.js';
 import { oneLine } from '../process/explain.js';
 import { isSupportedNode, SUPPORTED_NODE } from '../process/runtime.js';
 import type { Finding } from '../temporal/examine.js';
-import { answers } from './command.js';
+import { setAction } from './command.js';
 import { findEnvironment } from './with-database.js';
 
 /** Further apart than this, leases and timers disagree about what is due, s. */
@@ -14,7 +14,7 @@ const CLOCKS_APART = 60;
 
 /** `doctor`: looks at everything that the service stands on. */
 export function addDoctor(program: Command): void {
-  answers(
+  setAction(
     program
       .command('doctor')
       .description('check the configuration, Postgres, Temporal and the clocks; says what to mend'),

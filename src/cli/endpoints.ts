@@ -4,7 +4,7 @@ import { showClient } from '../auth/clients.js';
 import { listEndpoints, type PublicEndpoint } from '../webhooks/endpoints.js';
 import { setEndpointEnabledByOperator } from '../webhooks/operate-endpoint.js';
 import { idOf } from './arguments.js';
-import { answers } from './command.js';
+import { setAction } from './command.js';
 import type { Table } from './view/table.js';
 import { withDatabase } from './with-database.js';
 
@@ -15,7 +15,7 @@ const ALL = 10_000;
 export function addEndpoints(program: Command): void {
   const endpoints = program.command('endpoints').description("the clients' webhook endpoints");
 
-  answers(
+  setAction(
     endpoints
       .command('list')
       .requiredOption('--client <client_id>', 'whose endpoints')
@@ -34,7 +34,7 @@ export function addEndpoints(program: Command): void {
     ['disable', false, 'send nothing more to an endpoint; only `enable` here undoes it'],
     ['enable', true, 'send to an endpoint again, whoever disabled it'],
   ] as const) {
-    answers(
+    setAction(
       endpoints.command(verb).argument('<webhookId>', '', idOf('webhook endpoint')).description(description),
       async (id: string) => {
         const endpoint = await withDatabase((database) =>

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import { personHere } from '../audit/actor.js';
 import { revokeSigningKey, rotateMasterKey, rotateSigningKey } from '../auth/keys.js';
-import { answers } from './command.js';
+import { setAction } from './command.js';
 import { masterKeysOf, withDatabase } from './with-database.js';
 
 /** `keys …`: the keys that sign tokens and encrypt secrets. */
 export function addKeys(program: Command): void {
   const keys = program.command('keys').description('the keys that sign tokens and encrypt secrets');
 
-  answers(
+  setAction(
     keys
       .command('rotate')
       .description('make a new token signing key, in use everywhere within 15 s; tokens of the old one stay good'),
@@ -20,7 +20,7 @@ export function addKeys(program: Command): void {
     },
   );
 
-  answers(
+  setAction(
     keys
       .command('revoke')
       .description('end a token signing key that was stolen: its tokens are refused everywhere within 5 s')
@@ -34,7 +34,7 @@ export function addKeys(program: Command): void {
     },
   );
 
-  answers(
+  setAction(
     keys
       .command('rotate-master')
       .description('re-encrypt every secret from MASTER_KEY_PREVIOUS to MASTER_KEY; safe to run again'),

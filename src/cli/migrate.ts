@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { temporalAt } from '../config.js';
 import { migrate } from '../database/migrate.js';
-import { answers } from './command.js';
+import { setAction } from './command.js';
 import { environmentInReach, reachingPostgres } from './with-database.js';
 
 /** `migrate`: brings Postgres and Temporal to what this release needs. */
 export function addMigrate(program: Command): void {
-  answers(
+  setAction(
     program
       .command('migrate')
       .description('apply the migrations and prepare the Temporal namespace; safe to run twice at once'),

@@ -11,14 +11,14 @@ import {
 } from '../transfers/reason-codes.js';
 import { TRANSFER_STATUSES } from '../transfers/states.js';
 import { idOf, oneOf } from './arguments.js';
-import { answers } from './command.js';
+import { setAction } from './command.js';
 import { withDatabase } from './with-database.js';
 
 /** `transfers …`: what the operator's routes do. */
 export function addTransfers(program: Command): void {
   const transfers = program.command('transfers').description('change transfers as the operator');
 
-  answers(
+  setAction(
     transfers
       .command('set-status')
       .argument('<transfer_id>', '', idOf('transfer'))

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { SignatureError, verify } from '../webhooks/verify.js';
-import { answers } from './command.js';
+import { setAction } from './command.js';
 import { readSecretFile } from './secret-file.js';
 
 interface Options {
@@ -23,7 +23,7 @@ export function addVerify(program: Command): void {
     .requiredOption('--header <value>', 'the Service-Signature header as received')
     .requiredOption('--body <file>', 'the raw body as received; - reads standard input');
 
-  answers(command, async (options: Options) => {
+  setAction(command, async (options: Options) => {
     const secret = await readSecret(command, options);
     const body = options.body === '-' ? await buffer(process.stdin) : await readFile(options.body);
     try {

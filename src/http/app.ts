@@ -23,12 +23,12 @@ import type { State } from './state.js';
 export type { Readiness } from '../process/readiness.js';
 export type { AppDependencies } from './dependencies.js';
 
-/** The API as a Koa application (contract, but for what is on the wire to receivers). */
+/** The API as a Koa application. It covers the whole contract except the requests that are sent to receivers. */
 export function createApp(dependencies: AppDependencies): Koa<State> {
   const { config, log, metrics } = dependencies;
   const router = createRouter(dependencies);
   const app = new Koa<State>();
-  // What gets here is a fault of a socket or a stream: every other error has been answered.
+  // Only faults of a socket or a stream arrive here: `problems` turns every other error into a response.
   app.silent = true;
   app.on('error', (error: unknown) => log.debug({ err: error }, 'connection fault'));
   app.use(requestId());
@@ -44,12 +44,12 @@ export function createApp(dependencies: AppDependencies): Koa<State> {
   return app;
 }
 
-/** Every path of the service. A token and its scope are looked at before anything else of a request is (contract, Scopes). */
+/** Every path of the service. The token and its scope are checked before the rest of a request is read (contract, Scopes). */
 function createRouter(dependencies: AppDependencies): Router<State> {
   const { config, database, masterKeys, authority } = dependencies;
   const routes = apiRoutes(dependencies);
   const router = new Router<State>({ strict: true, sensitive: true });
-  const who = authenticate(authority);
+  const authenticated = authenticate(authority);
   const limit = rateLimit(config.rateLimit);
   const documents = documentLimit();
   for (const route of routes) {
@@ -57,7 +57,12 @@ function createRouter(dependencies: AppDependencies): Router<State> {
     router.register(
       path,
       [route.method],
-      [who, requireScope(route.scope), limit, dispatch(route, { database, masterKeys, baseUrl: config.baseUrl })],
+      [
+        authenticated,
+        requireScope(route.scope),
+        limit,
+        dispatch(route, { database, masterKeys, baseUrl: config.baseUrl }),
+      ],
     );
   }
   for (const other of [

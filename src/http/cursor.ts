@@ -3,29 +3,30 @@ import { createHash } from 'node:crypto';
 const CHECK_BYTES = 4;
 
 /**
- * Writes and reads the place where a page ended: the key that its list is ordered by, and a checksum, so that a cursor that
- * was changed on its way is refused rather than read as another place. A cursor is no secret: it points into the caller's own.
+ * Writes and reads the position where a page ended. A cursor holds the key that its list is ordered by and a checksum, so
+ * that a damaged cursor is refused and not read as another position. A cursor is not secret: it points into the caller's
+ * own data.
  */
 export interface CursorKind<Key> {
   write(key: Key): string;
-  /** Undefined where it is no cursor of this kind. */
+  /** Undefined where the text is not a cursor of this kind. */
   read(cursor: string): Key | undefined;
 }
 
-/** Of a list that is ordered by id. */
+/** For a list that is ordered by id. */
 export const idCursor = cursorKind<string>('cursor', 16, {
   toBytes: (id) => Buffer.from(id.replaceAll('-', ''), 'hex'),
   fromBytes: (bytes) => bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
 });
 
-/** Of a list that is ordered by a number. */
+/** For a list that is ordered by a number. */
 export const numberCursor = cursorKind<number>('number cursor', 4, {
   toBytes(number) {
     const bytes = Buffer.alloc(4);
     bytes.writeUInt32BE(number);
     return bytes;
   },
-  // Anybody can make the checksum: a number that is beyond Postgres's int4 is its last.
+  // A client can compute the checksum for any number: a number beyond Postgres's int4 is read as the largest int4.
   fromBytes: (bytes) => Math.min(bytes.readUInt32BE(), 2 ** 31 - 1),
 });
 
@@ -46,8 +47,8 @@ function cursorKind<Key>(
       if (cursor.length !== length) return undefined;
       const all = Buffer.from(cursor, 'base64url');
       const bytes = all.subarray(0, keyBytes);
-      const good = all.toString('base64url') === cursor && all.subarray(keyBytes).equals(checksum(bytes));
-      return good ? fromBytes(bytes) : undefined;
+      const isValid = all.toString('base64url') === cursor && all.subarray(keyBytes).equals(checksum(bytes));
+      return isValid ? fromBytes(bytes) : undefined;
     },
   };
 }

@@ -8,7 +8,7 @@ import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { DeliveryActions } from '../webhooks/delivery-actions.js';
 
-/** What the API works with; whoever starts a process hands it in. */
+/** The dependencies of the API; the entry file of a role creates them. */
 export interface AppDependencies {
   config: Config;
   database: Database;

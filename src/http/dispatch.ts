@@ -2,10 +2,10 @@ import type { Database } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
 import { isId } from '../ids.js';
 import { Refusal } from '../refusal.js';
-import { answerInSteps, answerUnkeyed, type TwoStepWork } from './answer-in-steps.js';
 import { readBody } from './body.js';
-import { answerOnce, hashRequest, readIdempotencyKey, unlessReused } from './idempotency.js';
+import { hashRequest, readIdempotencyKey, respondOnce, unlessReused } from './idempotency.js';
 import { limitParameters } from './limits.js';
+import { respondInSteps, respondUnkeyed, type TwoStepWork } from './respond-in-steps.js';
 import { problemResponse, send, writeResponse } from './response.js';
 import type { Route } from './route.js';
 import type { AppContext } from './state.js';
@@ -16,7 +16,7 @@ export interface DispatchDependencies {
   baseUrl: string;
 }
 
-/** Runs a route for a caller who may: body, checks, work, answer. */
+/** Runs a route for an authorized caller: reads the body, checks the request, does the work and sends the response. */
 export function dispatch(route: Route, { database, masterKeys, baseUrl }: DispatchDependencies) {
   return async (ctx: AppContext & { params: Record<string, string> }): Promise<void> => {
     const { caller, requestId } = ctx.state;
@@ -28,24 +28,23 @@ export function dispatch(route: Route, { database, masterKeys, baseUrl }: Dispat
     const accept = () => route.accept({ caller, params, path: ctx.path, search, bytes });
     if (key === undefined) {
       const work = accept();
-      send(ctx, isTwoStep(work) ? await answerUnkeyed(database, work) : writeResponse(await work(database)));
+      send(ctx, isTwoStep(work) ? await respondUnkeyed(database, work) : writeResponse(await work(database)));
       return;
     }
     const keyed = { clientId: caller.clientId, key, hashes: hashRequest(masterKeys, ctx.method, ctx.path, bytes) };
     const work = await unlessReused(database, keyed, accept);
     const refused = (refusal: Refusal) => problemResponse(refusal, { baseUrl, path: ctx.path, requestId });
-    const answered = isTwoStep(work)
-      ? answerInSteps(database, keyed, work, refused)
-      : answerOnce(database, keyed, work, refused);
-    send(ctx, await answered);
+    const response = isTwoStep(work)
+      ? respondInSteps(database, keyed, work, refused)
+      : respondOnce(database, keyed, work, refused);
+    send(ctx, await response);
   };
 }
 
 const isTwoStep = (work: ReturnType<Route['accept']>): work is TwoStepWork => typeof work !== 'function';
 
-/** In lower case, as ids are written everywhere else (RFC 9562 §4 takes either). @throws Refusal not_found */
+/** The ids in lower case, as the service writes them; RFC 9562 §4 allows both cases. @throws Refusal not_found */
 function readIds(params: Record<string, string>): Record<string, string> {
-  // What has not the form of an id names nothing.
-  if (!Object.values(params).every(isId)) throw new Refusal('not_found', 'There is no such thing.');
+  if (!Object.values(params).every(isId)) throw new Refusal('not_found', 'The path contains an id that is not a UUID.');
   return Object.fromEntries(Object.entries(params).map(([name, id]) => [name, id.toLowerCase()]));
 }

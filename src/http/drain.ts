@@ -2,20 +2,26 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How long requests in flight may take to end once nothing new is taken, ms. */
+/** How long requests in flight may take to finish after the server stops accepting connections, ms. */
 const GRACE = 10_000;
 
-/** Ends the server: serves on for `delay` ms, then takes nothing new and lets what is in flight end (at most 10 s). */
+/**
+ * Stops the server. It serves for another `delay` ms, then accepts no new connection and gives requests in flight at most
+ * 10 s to finish.
+ */
 export type Drain = (delay: number) => Promise<void>;
 
 /**
- * Watches over a server, so that it can end without losing a request. A connection that is closed just as its client sends
- * on it loses that request, and nothing tells the client whether it counted (RFC 9112, section 9.5). So the server first
- * serves on, and every answer asks its client to let the connection go; what is idle is closed only after that, when load
- * balancers have turned away (/readyz) and let go of theirs.
+ * Tracks the connections of a server, so that the server can stop without losing a request. A connection that is closed
+ * while its client sends a request loses that request, and the client cannot know whether it took effect (RFC 9112, section
+ * 9.5). The server therefore continues to serve at first, and every response asks its client to close the connection. Idle
+ * connections are closed after that delay, when load balancers have seen /readyz fail and have closed their own.
  */
 export function drainOf(server: Server): Drain {
-  /** With the responses that are not complete. One of a pipelined request never closes where the connection ends first. */
+  /**
+   * Each connection with its incomplete responses. The response of a pipelined request emits no `close` if the connection
+   * ends first, so the map drops it with its connection.
+   */
   const connections = new Map<Socket, Set<ServerResponse>>();
   let ending = false;
   server.on('connection', (socket) => {
@@ -24,13 +30,13 @@ export function drainOf(server: Server): Drain {
   });
   server.prependListener('request', ({ socket }, response) => {
     if (ending) response.setHeader('Connection', 'close');
-    const answering = connections.get(socket);
-    answering?.add(response);
-    response.once('close', () => answering?.delete(response));
+    const openResponses = connections.get(socket);
+    openResponses?.add(response);
+    response.once('close', () => openResponses?.delete(response));
   });
   return async (delay) => {
     ending = true;
-    for (const response of [...connections.values()].flatMap((answering) => [...answering])) {
+    for (const response of [...connections.values()].flatMap((openResponses) => [...openResponses])) {
       if (!response.headersSent) response.setHeader('Connection', 'close');
     }
     await sleep(delay, undefined, { ref: false });
@@ -46,7 +52,7 @@ function closed(server: Server, connections: readonly Socket[]): Promise<void> {
       resolve();
     });
     server.closeIdleConnections();
-    // One that was opened ahead, and never used, is not idle to Node but about to send.
+    // Node does not count a connection as idle that was opened in advance and never used.
     for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
   });
 }

@@ -9,7 +9,7 @@ const MAX_LENGTH = 255;
 
 /**
  * The key of an `Idempotency-Key` header (draft-ietf-httpapi-idempotency-key-header-07): a structured-field string
- * (RFC 8941 §3.3.3), or the same text bare. Undefined where there is no header.
+ * (RFC 8941 §3.3.3), or the same text unquoted. Undefined where there is no header.
  * @param values the header's field lines
  * @throws Refusal invalid_request
  */
@@ -18,8 +18,8 @@ export function readIdempotencyKey(values: readonly string[] | undefined): strin
   const text = values[0]?.trim() ?? '';
   const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/.exec(text)?.[1];
   const key = quoted === undefined ? text : quoted.replace(/\\(["\\])/g, '$1');
-  const good = values.length === 1 && /^[\x20-\x7e]+$/.test(key) && key.length <= MAX_LENGTH;
-  if (!good || (quoted === undefined && text.startsWith('"'))) {
+  const isValid = values.length === 1 && /^[\x20-\x7e]+$/.test(key) && key.length <= MAX_LENGTH;
+  if (!isValid || (quoted === undefined && text.startsWith('"'))) {
     throw new Refusal(
       'invalid_request',
       `Idempotency-Key must be given once, with 1 to ${MAX_LENGTH} ASCII characters.`,
@@ -29,8 +29,8 @@ export function readIdempotencyKey(values: readonly string[] | undefined): strin
 }
 
 /**
- * Two requests are the same when method, path and the body's bytes are. Digests under the master key, since a body may hold
- * an endpoint's secret, which whoever has a dump of the table could otherwise try out.
+ * The digests of a request. Two requests are equal when their methods, paths and body bytes are equal. The digests are keyed
+ * with the master key: a body may hold an endpoint's secret, which a reader of a table dump could otherwise guess.
  */
 export function hashRequest(
   masterKeys: MasterKeys,
@@ -44,17 +44,17 @@ export function hashRequest(
 export interface KeyedRequest {
   clientId: string;
   key: string;
-  /** The one to keep first; then what it was before a rotation of the master key. */
+  /** First the hash to store, then the hashes under the previous master key. */
   hashes: readonly [Uint8Array<ArrayBuffer>, ...Uint8Array<ArrayBuffer>[]];
 }
 
 /**
- * Does `work` once for a key: its effect and its answer are committed together, so that after a crash there are both or
- * neither, and nothing is to be recovered. A key is kept for 24 h.
- * @param refused writes a refusal as the answer it will be, where that answer is to be kept
+ * Does `work` once for a key. Its effect and its response are committed together: after a crash both exist or neither, and
+ * no recovery is needed. A key is kept for 24 h.
+ * @param refused makes the response of a refusal that is kept
  * @throws Refusal idempotency_key_in_use | idempotency_key_reused, and what `work` throws
  */
-export function answerOnce(
+export function respondOnce(
   database: Database,
   { clientId, key, hashes }: KeyedRequest,
   work: (db: Handle) => Promise<HttpResponse>,
@@ -65,13 +65,13 @@ export function answerOnce(
     await lockKey(tx, request);
     const kept = await readKept(tx, request);
     if (kept) return replay(kept);
-    const answer = writeResponse(await work(tx).catch((error: unknown) => refused(keptRefusal(error))));
-    await keepAnswer(tx, request, answer);
-    return answer;
+    const response = writeResponse(await work(tx).catch((error: unknown) => refused(keptRefusal(error))));
+    await keepResponse(tx, request, response);
+    return response;
   });
 }
 
-/** Keeps others with the same key out until `tx` ends. @throws Refusal idempotency_key_in_use */
+/** Keeps other requests with the same key out until `tx` ends. @throws Refusal idempotency_key_in_use */
 export async function lockKey(tx: Handle, { clientId, key }: KeyedRequest): Promise<void> {
   const [lock] = await tx.query<{ taken: boolean }>(TRY_LOCK, [clientId, key]);
   if (!lock?.taken) throw inUse();
@@ -81,20 +81,20 @@ export function inUse(): Refusal {
   return new Refusal('idempotency_key_in_use', 'The first request with this key is still running.');
 }
 
-/** Keeps an answer, in place of what is there. */
-export async function keepAnswer(tx: Handle, { clientId, key, hashes }: KeyedRequest, answer: WrittenResponse) {
+/** Keeps a response under its key, replacing the row that is there. */
+export async function keepResponse(tx: Handle, { clientId, key, hashes }: KeyedRequest, response: WrittenResponse) {
   const hash = Buffer.from(hashes[0]).toString('hex');
-  await tx.query(KEEP, [clientId, key, hash, answer.status, JSON.stringify(answer.headers), answer.text]);
+  await tx.query(KEEP, [clientId, key, hash, response.status, JSON.stringify(response.headers), response.text]);
 }
 
-/** A kept answer, as it leaves again. */
+/** The kept response, as it is sent again. */
 export function replay({ status, headers, body }: Kept): WrittenResponse {
   return { status, headers: { ...(headers as Record<string, string>), 'Idempotency-Replayed': 'true' }, text: body };
 }
 
 /**
- * Checks a request with a key. One that is wrong is told first that its key was used for another, where it was: a
- * right body would not help it.
+ * Checks a request that has a key. Where the request is invalid and its key was used for another request, the key is
+ * reported: a valid body would not help such a request.
  * @throws Refusal idempotency_key_reused, and what `accept` throws
  */
 export async function unlessReused<Accepted>(
@@ -112,7 +112,7 @@ export async function unlessReused<Accepted>(
 
 type Kept = Pick<IdempotencyKey, 'status' | 'headers' | 'body'>;
 
-/** The answer that is kept for a key, or its reservation. @throws Refusal idempotency_key_reused where it answered another request */
+/** The response or the reservation under a key. @throws Refusal idempotency_key_reused where it belongs to another request */
 export async function readKept(db: Handle, { clientId, key, hashes }: KeyedRequest) {
   const kept = await db.prisma.idempotencyKey.findFirst({
     where: { clientId, key, createdAt: { gt: new Date(Date.now() - 24 * 3_600_000) } },
@@ -124,8 +124,8 @@ export async function readKept(db: Handle, { clientId, key, hashes }: KeyedReque
 }
 
 /**
- * The one refusal that is kept: it judged the transfer's own status, so that the request was carried out and that was its
- * outcome. Every other says that the request was wrong or came at the wrong moment: rolled back, and the key is free.
+ * The only refusal that is kept is `invalid_transition`: the request was carried out, and the transfer's status decided its
+ * outcome. Every other refusal reports an invalid request or a temporary condition: it is rolled back and frees the key.
  */
 function keptRefusal(error: unknown): Refusal {
   if (error instanceof Refusal && error.code === 'invalid_transition') return error;

@@ -1,31 +1,31 @@
-/** Members and array items that a body may have in all; the largest request that is right has 28 members. */
+/** Members and array items that a body may have in total; the largest valid request has 28 members. */
 export const MAX_MEMBERS = 100;
 
-/** Levels of objects and arrays in a body; the deepest request that is right has 2. */
+/** Levels of objects and arrays in a body; the deepest valid request has 2. */
 export const MAX_DEPTH = 16;
 
-/** Where a text has more than it may have. */
+/** The limit that a text exceeds, and where. */
 export interface Excess {
   of: 'members' | 'depth';
-  /** The names of the outermost object that were read before; null where it is an array. */
+  /** The names of the outermost object that were read before the excess; null where the outermost value is an array. */
   names: readonly string[] | null;
-  /** The one of them whose value has the excess; undefined where it is the outermost object or array itself. */
+  /** The name whose value has the excess; undefined where the outermost object or array itself has it. */
   within: string | undefined;
 }
 
 export interface JsonStructure {
   /** A member name appears twice in one object. */
   repeated: boolean;
-  /** The first excess; the rest of the text is not looked at. */
+  /** The first excess; the rest of the text is not examined. */
   excess?: Excess;
 }
 
 /**
- * Looks at names and brackets alone, each character once, and stops at the first excess: a text of 7,000 members costs no
- * more than one of `maxMembers`. A text that is no JSON gives no error here, only some answer.
+ * Examines names and brackets only, each character once, and stops at the first excess: a text of 7,000 members costs no
+ * more than a text of `maxMembers`. The result for a text that is not JSON has no meaning; this function does not throw.
  */
 export function examineStructure(text: string, maxMembers: number): JsonStructure {
-  /** The names of each object that is open; null for an array. */
+  /** The names of each open object; null for an array. */
   const open: (Set<string> | null)[] = [];
   let members = 0;
   let nameIsNext = false;
@@ -64,14 +64,14 @@ export function examineStructure(text: string, maxMembers: number): JsonStructur
   return { repeated: false };
 }
 
-/** @returns the index after the closing quote of the string that begins at `start`; beyond the end where there is none */
+/** @returns the index after the closing quote of the string that begins at `start`; beyond the end where it is not closed */
 function endOfString(text: string, start: number): number {
   let i = start + 1;
   while (i < text.length && text[i] !== '"') i += text[i] === '\\' ? 2 : 1;
   return i + 1;
 }
 
-/** A name whose escapes are no JSON stands for itself: reading the whole text will say so. */
+/** A name with invalid escapes is returned as written: `JSON.parse` of the whole text reports it. */
 function nameOf(quoted: string): string {
   if (!quoted.includes('\\')) return quoted.slice(1, -1);
   try {

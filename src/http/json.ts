@@ -1,12 +1,12 @@
 import { Refusal } from '../refusal.js';
 import { type Excess, examineStructure, type JsonStructure, MAX_DEPTH, MAX_MEMBERS } from './json-structure.js';
 
-/** Keeps nothing between two calls: each gives it a whole text. */
+/** Holds no state between calls: each call passes a whole text. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads a text of JSON (RFC 8259). A member name that appears twice is refused, for readers differ in which of
- * the two they take, and one of them may be an amount.
+ * Parses JSON (RFC 8259). A repeated member name is refused: parsers differ in which of the two values they take, and the
+ * value may be an amount.
  * @throws Refusal malformed_request
  */
 export function parseJson(bytes: Uint8Array): unknown {
@@ -17,8 +17,8 @@ export function parseJson(bytes: Uint8Array): unknown {
 }
 
 /**
- * The same for a request's body, whose members are counted before it is read. One that has more of them, or is deeper, than
- * any request takes is not read at all: building 7,000 members costs milliseconds.
+ * Parses a request's body after its members are counted. A body with more members or levels than any request allows is not
+ * parsed: parsing 7,000 members costs milliseconds.
  * @throws Refusal malformed_request
  */
 export function parseBody(bytes: Uint8Array): { value: unknown } | { excess: Excess } {

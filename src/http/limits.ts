@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { Refusal, type ValidationError } from '../refusal.js';
 import { type Excess, MAX_DEPTH, MAX_MEMBERS } from './json-structure.js';
-import { MAX_MISTAKES, pointerTo, UNKNOWN_FIELD } from './validation-errors.js';
+import { MAX_ERRORS, pointerTo, UNKNOWN_FIELD } from './validation-errors.js';
 
-/** Parameters that a query may have (contract, Errors, limits, paging), repeated ones counted each. */
+/** Parameters that a query may have; each repetition counts (contract, Errors, limits, paging). */
 export const MAX_PARAMETERS = 20;
 
 /**
- * Counts the query's parameters before any of them is read. The length of a query needs no limit of its own: Node refuses
- * a request whose head is larger than 16 KiB.
+ * Counts the query's parameters before any of them is read. The length of a query needs no separate limit: Node refuses a
+ * request whose head is larger than 16 KiB.
  * @param querystring as it was sent, without `?`
  * @throws Refusal too_many_parameters
  */
@@ -25,26 +25,26 @@ export function limitParameters(querystring: string): void {
 }
 
 /**
- * Refuses a body that has more members, or is deeper, than any request takes: it was not read, and its names alone say where
- * it is wrong.
+ * Refuses a body with more members or levels than any request allows. The body was not parsed: the errors are derived from
+ * its names alone.
  * @throws Refusal invalid_request
  */
 export function refuseExcess(schema: z.ZodType, excess: Excess): never {
-  throw new Refusal('invalid_request', 'The body is not right; see errors.', mistakesOf(schema, excess), {
+  throw new Refusal('invalid_request', 'The body is invalid; see errors.', errorsOf(schema, excess), {
     oversized: true,
   });
 }
 
-function mistakesOf(schema: z.ZodType, { of, names, within }: Excess): ValidationError[] {
+function errorsOf(schema: z.ZodType, { of, names, within }: Excess): ValidationError[] {
   if (names === null) return [{ pointer: '', code: 'invalid_type', detail: 'must be an object' }];
   const pointer = pointerTo(within === undefined ? [] : [within]);
   if (of === 'depth') {
-    return [{ pointer, code: 'too_deep', detail: `makes the body deeper than ${MAX_DEPTH} levels` }];
+    return [{ pointer, code: 'too_deep', detail: `nests the body deeper than ${MAX_DEPTH} levels` }];
   }
   const known = schema instanceof z.ZodObject ? schema.shape : {};
-  const unknown = names.filter((name) => !Object.hasOwn(known, name)).slice(0, MAX_MISTAKES);
+  const unknown = names.filter((name) => !Object.hasOwn(known, name)).slice(0, MAX_ERRORS);
   if (unknown.length > 0) {
     return unknown.map((name) => ({ pointer: pointerTo([name]), ...UNKNOWN_FIELD }));
   }
-  return [{ pointer, code: 'too_many', detail: `makes the body larger than ${MAX_MEMBERS} members` }];
+  return [{ pointer, code: 'too_many', detail: `brings the body to more than ${MAX_MEMBERS} members` }];
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { type CursorKind, idCursor } from './cursor.js';
-import { type HttpResponse, MAX_ANSWER_BYTES } from './response.js';
+import { type HttpResponse, MAX_RESPONSE_BYTES } from './response.js';
 import { validationError } from './schemas/text.js';
 
-/** The query parameters of a list whose pages have at most `most` items, and `usual` where nothing is asked for. */
+/** The query parameters of a list. A page has at most `most` items; `usual` is the default. */
 export function pagingBy<Key>(kind: CursorKind<Key>, { most, usual }: { most: number; usual: number }) {
   return {
     limit: z
@@ -19,7 +19,7 @@ export function pagingBy<Key>(kind: CursorKind<Key>, { most, usual }: { most: nu
         minimum: 1,
         maximum: most,
         default: usual,
-        description: 'Items on a page. A page ends earlier where it would be larger than 1 MB.',
+        description: 'Items per page. A page that would exceed 1 MB has fewer items.',
       }),
     cursor: z
       .string()
@@ -29,19 +29,19 @@ export function pagingBy<Key>(kind: CursorKind<Key>, { most, usual }: { most: nu
         context.addIssue({
           code: 'custom',
           params: { code: 'invalid_cursor' },
-          message: 'is no cursor of an earlier answer',
+          message: 'is not a cursor of an earlier response',
         });
         return z.NEVER;
       })
       .optional()
-      .meta({ description: '`next_cursor` of the page before.' }),
+      .meta({ description: '`next_cursor` of the previous page.' }),
   };
 }
 
 /** The query parameters of every list that is ordered by id. */
 export const paging = pagingBy(idCursor, { most: 100, usual: 25 });
 
-/** What a list verb is asked for: one item more than the page has, to see whether there are more. */
+/** The range that a list function reads: one item more than the page has, which shows whether another page follows. */
 export function pageOf<Key>({ limit, cursor }: { limit: number; cursor?: Key | undefined }): {
   before: Key | undefined;
   take: number;
@@ -49,8 +49,8 @@ export function pageOf<Key>({ limit, cursor }: { limit: number; cursor?: Key | u
   return { before: cursor, take: limit + 1 };
 }
 
-/** Of the largest answer, what is left for a page's items: the rest is for the members around them. */
-const PAGE_BYTES = MAX_ANSWER_BYTES - 1_000;
+/** Bytes for a page's items; the rest of the largest response is for the members around them. */
+const PAGE_BYTES = MAX_RESPONSE_BYTES - 1_000;
 
 export interface PageRequest {
   baseUrl: string;
@@ -58,21 +58,21 @@ export interface PageRequest {
   search: URLSearchParams;
 }
 
-/** The page's answer, of what the verb gave for `pageOf`, with the `Link` to the next one. */
+/** The response for a page of rows that were read with `pageOf`, with the `Link` to the next page. */
 export function respondWithPage<Row extends { id: string }, View>(
   rows: readonly Row[],
   limit: number,
   present: (row: Row) => View,
   request: PageRequest,
 ): HttpResponse {
-  return answerPageBy(({ id }) => idCursor.write(id), rows, limit, present, request);
+  return respondWithPageBy(({ id }) => idCursor.write(id), rows, limit, present, request);
 }
 
 /**
- * The same for any order. A page has `limit` items, or fewer where they would be larger than an answer may be; the cursor
- * then leads on from the last item that is there. Each item is written once, so that the size costs nothing more.
+ * The same for any order. A page has `limit` items, or fewer where they would exceed the largest response; the cursor then
+ * continues after the last item of the page. Each item is serialized once, so that measuring its size is free.
  */
-export function answerPageBy<Row, View>(
+export function respondWithPageBy<Row, View>(
   cursorAfter: (row: Row) => string,
   rows: readonly Row[],
   limit: number,
@@ -96,7 +96,7 @@ export function answerPageBy<Row, View>(
   };
 }
 
-/** RFC 8288, with the filters of this page; absolute, as clients know the API. */
+/** The `Link` header (RFC 8288), with the filters of this page. The URL is absolute, under `BASE_URL`. */
 function nextLink({ baseUrl, path, search }: PageRequest, cursor: string) {
   const next = new URLSearchParams(search);
   next.set('cursor', cursor);

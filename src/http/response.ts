@@ -2,10 +2,10 @@ import type { Context } from 'koa';
 import type { Refusal } from '../refusal.js';
 import { PROBLEMS, toProblem } from './problem.js';
 
-/** No answer is larger (contract, Errors, limits, paging): each item has its own bounds, and a page ends early. */
-export const MAX_ANSWER_BYTES = 1_000_000;
+/** The largest response (contract, Errors, limits, paging): each item has its own bounds, and a large page ends early. */
+export const MAX_RESPONSE_BYTES = 1_000_000;
 
-/** What a route answers; `body` is written as JSON, `json` is a body that is written already. */
+/** The response of a route; `body` is serialized as JSON, `json` is a body that is already serialized. */
 export interface HttpResponse {
   status: number;
   headers?: Readonly<Record<string, string>>;
@@ -13,7 +13,7 @@ export interface HttpResponse {
   json?: string;
 }
 
-/** An answer as it leaves, and as it is kept for an `Idempotency-Key`. */
+/** A response as it is sent, and as it is kept for an `Idempotency-Key`. */
 export interface WrittenResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
@@ -26,8 +26,8 @@ export function writeResponse({ status, headers, body, json }: HttpResponse): Wr
   return { status, headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers }, text };
 }
 
-/** RFC 6750 has no word for the wrong place; of those it has, this is the one of a 403. */
-const WRONG_PLACE = 'Bearer realm="transfer-service", error="insufficient_scope"';
+/** RFC 6750 has no error code for a forbidden network; `insufficient_scope` is its code for a 403. */
+const NETWORK_CHALLENGE = 'Bearer realm="transfer-service", error="insufficient_scope"';
 
 /** A refusal as RFC 9457 problem details. */
 export function problemResponse(
@@ -42,7 +42,7 @@ export function problemResponse(
       ...(status === 503 && { 'Retry-After': '2' }),
       ...(refusal.code === 'idempotency_key_in_use' && { 'Retry-After': '1' }),
       ...(refusal.retryAfter !== undefined && { 'Retry-After': String(refusal.retryAfter) }),
-      ...(refusal.code === 'network_not_allowed' && { 'WWW-Authenticate': WRONG_PLACE }),
+      ...(refusal.code === 'network_not_allowed' && { 'WWW-Authenticate': NETWORK_CHALLENGE }),
     },
     body: toProblem(refusal, where),
   };
@@ -50,7 +50,7 @@ export function problemResponse(
 
 export function send(ctx: Context, { status, headers, text }: WrittenResponse): void {
   ctx.body = text === '' ? null : text;
-  // Koa makes 200 or 204 of a body that is set: the status comes after.
+  // Setting the body makes Koa set the status to 200 or 204: the status is set after it.
   ctx.status = status;
   ctx.set({ ...headers });
 }

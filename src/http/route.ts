@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Caller, Scope } from '../auth/caller.js';
 import type { Database, Handle } from '../database/database.js';
 import { Refusal, type RefusalCode } from '../refusal.js';
-import type { TwoStepWork } from './answer-in-steps.js';
 import { parseBody } from './json.js';
 import { refuseExcess } from './limits.js';
+import type { TwoStepWork } from './respond-in-steps.js';
 import type { HttpResponse } from './response.js';
 import { bodyErrors, queryErrors, shortened } from './validation-errors.js';
 
@@ -15,7 +15,7 @@ type Parameters<Path extends string> = Path extends `${string}{${infer Name}}${i
   ? Name | Parameters<Rest>
   : never;
 
-/** A request that has been read and found right. */
+/** A request that was read and is valid. */
 export interface Incoming<Path extends string, Query, Body> {
   caller: Caller;
   /** The path's ids, each a UUID. */
@@ -24,11 +24,11 @@ export interface Incoming<Path extends string, Query, Body> {
   body: Body;
   path: string;
   search: URLSearchParams;
-  /** A transaction, where the request carries an `Idempotency-Key`: what a handler does, it does through this. */
+  /** A transaction where the request has an `Idempotency-Key`. A handler makes all its statements through this handle. */
   db: Handle;
 }
 
-/** What documents an operation of the API, and checks its requests. */
+/** The declaration of an operation: it documents the operation and checks its requests. */
 interface Declaration<Path extends string, Query extends z.ZodType, Body extends z.ZodType> {
   method: Method;
   /** As OpenAPI writes it: `/transfers/{id}`. */
@@ -38,16 +38,16 @@ interface Declaration<Path extends string, Query extends z.ZodType, Body extends
   summary: string;
   description?: string;
   scope: Scope;
-  /** A strict object of texts; left out: no parameters. */
+  /** A strict object of texts; if omitted, the operation has no parameters. */
   query?: Query;
-  /** A strict object; left out: none, or an empty one. */
+  /** A strict object; if omitted, the body must be absent or an empty object. */
   body?: Body;
-  answer: { status: number; description: string; schema?: z.ZodType; headers?: Readonly<Record<string, string>> };
-  /** Beyond those that every operation may meet. */
+  response: { status: number; description: string; schema?: z.ZodType; headers?: Readonly<Record<string, string>> };
+  /** In addition to the refusals that every operation has. */
   refusals?: readonly RefusalCode[];
 }
 
-/** One operation of the API: what runs it and what documents it. */
+/** One operation of the API: its declaration and its handler. */
 export interface Operation<Path extends string, Query extends z.ZodType, Body extends z.ZodType>
   extends Declaration<Path, Query, Body> {
   handle(incoming: Incoming<Path, z.output<Query>, z.output<Body>>): Promise<HttpResponse>;
@@ -56,12 +56,12 @@ export interface Operation<Path extends string, Query extends z.ZodType, Body ex
 /** An operation that asks Temporal: see TwoStepAction. */
 export interface TwoStepOperation<Path extends string, Query extends z.ZodType, Body extends z.ZodType, Plan>
   extends Declaration<Path, Query, Body> {
-  /** @param earlier the plan of an earlier try of the same request; undefined: this is the first */
+  /** @param earlier the plan of an earlier try of the same request; undefined on the first try */
   plan(incoming: Incoming<Path, z.output<Query>, z.output<Body>>, earlier: Plan | undefined): Promise<Plan>;
   carryOut(database: Database, plan: Plan): Promise<HttpResponse>;
 }
 
-/** What a request brings, unread. */
+/** A request before it is parsed. */
 export interface Unread {
   caller: Caller;
   params: Readonly<Record<string, string>>;
@@ -75,13 +75,13 @@ export interface Unread {
 export interface Route extends Omit<Declaration<string, z.ZodType, z.ZodType>, 'query' | 'body'> {
   query: z.ZodType;
   body?: z.ZodType;
-  /** Checks all of the request; what it returns does the work. @throws Refusal malformed_request | invalid_request | … */
+  /** Checks the whole request and returns the work. @throws Refusal malformed_request | invalid_request | … */
   accept(request: Unread): ((db: Handle) => Promise<HttpResponse>) | TwoStepWork;
 }
 
 const NOTHING = z.strictObject({});
 
-/** @param operation what is declared once and then runs, is documented and is tested */
+/** @param operation the single declaration that runs, documents and tests the operation */
 export function route<
   const Path extends string,
   Query extends z.ZodType = typeof NOTHING,
@@ -91,7 +91,7 @@ export function route<
   return checked(declaration, (incoming) => (db) => handle({ ...incoming, db }));
 }
 
-/** @param operation one that asks Temporal, declared once like any other */
+/** @param operation an operation that asks Temporal; its declaration serves the same purposes */
 export function twoStepRoute<
   const Path extends string,
   Plan,
@@ -131,13 +131,10 @@ function check(schema: z.ZodType, json: unknown): unknown {
   const result = schema.safeParse(json, { reportInput: true });
   if (result.success) return result.data;
   const validationErrors = bodyErrors(result.error);
-  // One mistake may be so telling that it names the whole problem.
-  const telling = validationErrors.find(({ code }) => code === 'secret_immutable');
-  throw new Refusal(
-    telling ? 'secret_immutable' : 'invalid_request',
-    'The body is not right; see errors.',
-    validationErrors,
-  );
+  // An attempt to change the secret has a problem code of its own.
+  const changesSecret = validationErrors.some(({ code }) => code === 'secret_immutable');
+  const code = changesSecret ? 'secret_immutable' : 'invalid_request';
+  throw new Refusal(code, 'The body is invalid; see errors.', validationErrors);
 }
 
 function readQuery(schema: z.ZodType, search: URLSearchParams): unknown {
@@ -147,11 +144,11 @@ function readQuery(schema: z.ZodType, search: URLSearchParams): unknown {
     ...repeated.map((parameter) => ({
       parameter: shortened(parameter),
       code: 'repeated_parameter',
-      detail: 'may be given once',
+      detail: 'may appear only once',
     })),
     ...(result.success ? [] : queryErrors(result.error)),
   ];
   if (validationErrors.length > 0)
-    throw new Refusal('invalid_request', 'The query is not right; see errors.', validationErrors);
+    throw new Refusal('invalid_request', 'The query is invalid; see errors.', validationErrors);
   return result.data;
 }

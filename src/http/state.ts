@@ -1,14 +1,14 @@
 import type { Context, Middleware } from 'koa';
 import type { Caller } from '../auth/caller.js';
 
-/** What the middleware learn about a request on its way in. */
+/** The facts about a request that the middleware determine. */
 export interface State {
   requestId: string;
-  /** Whom the request is judged as coming from (`TRUSTED_PROXIES` considered). */
+  /** The client's address; `X-Forwarded-For` counts where it is set by a proxy of `TRUSTED_PROXIES`. */
   address: string;
   /** Set on every route that needs a token. */
   caller: Caller;
-  /** Set by a token request, for the log: what it claims where it has failed, what is certain with `secretId`. */
+  /** Set by a token request, for the log. Without `secretId` the client id is only a claim; with it, it is verified. */
   tokenClient?: { clientId: string; secretId?: string };
 }
 

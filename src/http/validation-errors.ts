@@ -1,43 +1,46 @@
 import type { z } from 'zod';
 import type { ValidationError } from '../refusal.js';
 
-/** Entries that `errors` of a problem may have (contract, Errors, limits, paging). */
-export const MAX_MISTAKES = 50;
+/** The largest number of entries in `errors` of a problem (contract, Errors, limits, paging). */
+export const MAX_ERRORS = 50;
 
-/** Characters of a name that is quoted in `errors`: a name may be as long as a body. */
+/** Characters of a name that `errors` quotes: a name may be as long as a body. */
 const MAX_NAME_LENGTH = 128;
 
-/** What is said of a field that a request does not take. */
-export const UNKNOWN_FIELD = { code: 'unknown_field', detail: 'is no field of this request' };
+/** The error for a field that a request does not have. */
+export const UNKNOWN_FIELD = { code: 'unknown_field', detail: 'is not a field of this request' };
 
 type Issue = z.core.$ZodIssue;
 
-/** What zod found wrong in a body (with `reportInput`, to tell what is missing), as RFC 6901 pointers and stable codes. */
+/**
+ * The errors of a body, with RFC 6901 pointers and stable codes.
+ * @param error of a parse with `reportInput`, which shows what is missing
+ */
 export function bodyErrors(error: z.ZodError): ValidationError[] {
   return error.issues
     .flatMap((issue) =>
       namesOf(issue).map((path) => ({ pointer: pointerTo(path), code: codeOf(issue), detail: detailOf(issue) })),
     )
-    .slice(0, MAX_MISTAKES);
+    .slice(0, MAX_ERRORS);
 }
 
-/** What zod found wrong in the query. */
+/** The errors of a query, with parameter names and stable codes. */
 export function queryErrors(error: z.ZodError): ValidationError[] {
   const validationErrors = error.issues.flatMap((issue) => {
     const unknown = issue.code === 'unrecognized_keys';
     const code = unknown ? 'unknown_parameter' : codeOf(issue);
-    const detail = unknown ? 'is no parameter of this request' : detailOf(issue);
+    const detail = unknown ? 'is not a parameter of this request' : detailOf(issue);
     return namesOf(issue).map((path) => ({ parameter: shortened(path[0] ?? ''), code, detail }));
   });
-  return validationErrors.slice(0, MAX_MISTAKES);
+  return validationErrors.slice(0, MAX_ERRORS);
 }
 
-/** The path of an issue; one path for each name where the names themselves are unknown. */
+/** The path of an issue; for unknown names, one path for each name. */
 function namesOf(issue: Issue): PropertyKey[][] {
   return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
 }
 
-/** RFC 6901; a name that is too long to be quoted ends in `…`. */
+/** An RFC 6901 pointer; a name that is too long to quote is cut and ends in `…`. */
 export function pointerTo(path: readonly PropertyKey[]): string {
   return path.map((name) => `/${shortened(name).replace(/~/g, '~0').replace(/\//g, '~1')}`).join('');
 }
@@ -75,7 +78,7 @@ function detailOf(issue: Issue): string {
       return issue.code === 'invalid_type' ? `must be ${article(issue.expected)}` : 'has the wrong type';
     default:
       if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`;
-      return issue.code === 'invalid_key' ? `the name ${issue.issues[0]?.message ?? 'is not right'}` : issue.message;
+      return issue.code === 'invalid_key' ? `the name ${issue.issues[0]?.message ?? 'is invalid'}` : issue.message;
   }
 }
 

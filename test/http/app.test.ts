@@ -74,11 +74,11 @@ describe('every response', () => {
       type: 'https://api.test/docs#invalid_request',
       title: 'Invalid request',
       status: 422,
-      detail: 'The query is not right; see errors.',
+      detail: 'The query is invalid; see errors.',
       instance: expect.stringMatching(/^\/transfers\/[0-9a-f-]{36}$/),
       code: 'invalid_request',
       request_id: headers.get('x-request-id'),
-      errors: [{ parameter: 'x', code: 'unknown_parameter', detail: 'is no parameter of this request' }],
+      errors: [{ parameter: 'x', code: 'unknown_parameter', detail: 'is not a parameter of this request' }],
     });
   });
 

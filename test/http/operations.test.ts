@@ -73,7 +73,7 @@ it('who is outside of METRICS_ALLOWED_NETWORKS is cut off, forwarded or not', as
 
 it('a port in use is a line that names METRICS_PORT', async () => {
   await expect(listenOn(api.port, [], isReady)).rejects.toMatchObject({
-    lines: [`METRICS_PORT: ${api.port} is in use; give another, or 0 for a free one`],
+    lines: [`METRICS_PORT: ${api.port} is in use; set another port, or 0 for a free one`],
   });
 });
 

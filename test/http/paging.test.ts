@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { MAX_ANSWER_BYTES } from '../../src/http/response.js';
+import { MAX_RESPONSE_BYTES } from '../../src/http/response.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 import { moveMany } from '../support/history.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';
@@ -85,7 +85,7 @@ it('a page that would be larger than 1 MB ends early, and leads on to the rest',
   for (let path = '/transfers?limit=100'; path !== ''; ) {
     const { status, body, text, headers } = await client.call('GET', path);
     expect(status).toBe(200);
-    expect(Buffer.byteLength(text)).toBeLessThan(MAX_ANSWER_BYTES);
+    expect(Buffer.byteLength(text)).toBeLessThan(MAX_RESPONSE_BYTES);
     sizes.push(body.data.length);
     seen.push(...body.data.map(({ id }: { id: string }) => id));
     const link = headers.get('link');

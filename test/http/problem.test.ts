@@ -41,11 +41,11 @@ describe('what a client is told of a fault', () => {
 
   it('of our own: nothing', () => {
     const refusal = refusalOf(new TypeError('secret of 10.0.0.1'));
-    expect([refusal.code, refusal.message]).toEqual(['internal_error', 'Something went wrong on our side.']);
+    expect([refusal.code, refusal.message]).toEqual(['internal_error', 'The service failed to process the request.']);
   });
 
   it('that is a refusal: itself', () => {
-    const refusal = new Refusal('not_found', 'There is no such thing.');
+    const refusal = new Refusal('not_found', 'The resource does not exist.');
     expect(refusalOf(refusal)).toBe(refusal);
   });
 });

@@ -162,7 +162,7 @@ describe('a client that holds on to its connection', () => {
   }
 
   it('and never reads its answers is cut off', async () => {
-    await cutOff(await connectTo({ answerTaken: 200 }));
+    await cutOff(await connectTo({ responseTaken: 200 }));
   });
 
   it('is cut off where no byte passes in either direction', async () => {

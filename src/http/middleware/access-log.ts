@@ -4,15 +4,15 @@ import { currentTraceId } from '../../telemetry/traces.js';
 import { routeOf } from '../route-of.js';
 import type { AppMiddleware } from '../state.js';
 
-/** One line a request, and one count. */
+/** Logs one line for each request and counts it. */
 export function accessLog(log: Log, metrics: Pick<Metrics, 'requestAnswered'>): AppMiddleware {
   return async (ctx, next) => {
-    const begun = performance.now();
+    const startedAt = performance.now();
     await next();
     const { method, status } = ctx;
     const route = routeOf(ctx);
     const client = ctx.state.caller ?? ctx.state.tokenClient;
-    const durationMs = performance.now() - begun;
+    const durationMs = performance.now() - startedAt;
     metrics.requestAnswered({ method, route, status, durationMs });
     log.info(
       {

@@ -6,8 +6,8 @@ import type { AppMiddleware } from '../state.js';
 const REALM = 'realm="transfer-service"';
 
 /**
- * Whose token the request carries, in `ctx.state.caller`. Taken from `Authorization: Bearer` alone (RFC 6750 §2.1), never
- * from query or body, which end up in logs. A 401 names `invalid_token` also where there was no token.
+ * Sets `ctx.state.caller` to the owner of the request's token. The token is read from `Authorization: Bearer` only (RFC 6750
+ * §2.1): a query or a body may be logged. The challenge of a 401 names `invalid_token` also where no token was sent.
  * @throws Refusal unauthorized | invalid_token | network_not_allowed | unavailable
  */
 export function authenticate(authority: Pick<Authority, 'authenticate'>): AppMiddleware {
@@ -25,16 +25,16 @@ export function authenticate(authority: Pick<Authority, 'authenticate'>): AppMid
   };
 }
 
-/** Lets in callers whose token has `scope`. @throws Refusal insufficient_scope (RFC 6750 §3.1) */
+/** Admits callers whose token has `scope`. @throws Refusal insufficient_scope (RFC 6750 §3.1) */
 export function requireScope(scope: Scope): AppMiddleware {
   return (ctx, next) => {
     if (ctx.state.caller.scopes.has(scope)) return next();
     ctx.set('WWW-Authenticate', `Bearer ${REALM}, error="insufficient_scope", scope="${scope}"`);
-    throw new Refusal('insufficient_scope', `This needs the scope ${scope}.`);
+    throw new Refusal('insufficient_scope', `This request requires the scope ${scope}.`);
   };
 }
 
-/** `token68` of RFC 9110 §11.2; the scheme's case does not matter (§11.1). */
+/** The token as `token68` of RFC 9110 §11.2; the scheme is case-insensitive (§11.1). */
 function bearerToken(authorization: string): string | undefined {
   return /^bearer +([\w.~+/-]+=*)$/i.exec(authorization)?.[1];
 }

@@ -19,7 +19,7 @@ export function documentLimit(): AppMiddleware {
     } catch (rejection) {
       if (!(rejection instanceof RateLimiterRes)) throw rejection;
       const retryAfter = Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000));
-      const detail = `An address may read ${DOCUMENTS_PER_SECOND} documents a second without a token.`;
+      const detail = `An address may read at most ${DOCUMENTS_PER_SECOND} documents a second without a token.`;
       throw new Refusal('rate_limited', detail, [], { retryAfter });
     }
     return next();

@@ -4,8 +4,8 @@ import { Refusal } from '../../refusal.js';
 import type { AppMiddleware } from '../state.js';
 
 /**
- * Whom the request is judged as coming from, in `ctx.state.address` (contract, Networks). Who connects from outside of
- * ALLOWED_NETWORKS never gets here (`guardSocket`); who comes through a trusted proxy is judged here.
+ * Sets `ctx.state.address` to the client's address (contract, Networks). `guardSocket` has already closed connections from
+ * outside ALLOWED_NETWORKS; this middleware checks clients that connect through a trusted proxy.
  * @throws Refusal network_not_allowed
  */
 export function networks(config: Pick<Config, 'allowedNetworks' | 'trustedProxies'>): AppMiddleware {
@@ -15,7 +15,7 @@ export function networks(config: Pick<Config, 'allowedNetworks' | 'trustedProxie
     const { remoteAddress } = ctx.req.socket;
     ctx.state.address = clientAddress(remoteAddress, ctx.get('X-Forwarded-For'), trustedProxies);
     if (!allowed.allows(ctx.state.address)) {
-      throw new Refusal('network_not_allowed', 'The request comes from outside of the allowed networks.');
+      throw new Refusal('network_not_allowed', 'The request comes from outside the allowed networks.');
     }
     return next();
   };

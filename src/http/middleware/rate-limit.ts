@@ -2,28 +2,28 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { Refusal } from '../../refusal.js';
 import type { AppMiddleware } from '../state.js';
 
-/** What a request that is refused for its size counts as: as much as it costs to take in, and nobody sends it by mistake often. */
+/** The weight of a request that is refused for its size: receiving it costs that much, and a correct client rarely sends one. */
 const OVERSIZED_POINTS = 5;
 
 /**
- * So many requests a second for each client, in this process; none for the operator. The headers are those of
- * draft-ietf-httpapi-ratelimit-headers-11; they also count what a refusal uses up.
+ * Limits each client to `perSecond` requests in this process; the operator has no limit. The headers follow
+ * draft-ietf-httpapi-ratelimit-headers-11 and include the weight of a refused request.
  */
 export function rateLimit(perSecond: number): AppMiddleware {
   const limiter = new RateLimiterMemory({ points: perSecond, duration: 1 });
   return async (ctx, next) => {
     const { caller } = ctx.state;
     if (caller.scopes.has('operator')) return next();
-    const standing = await limiter.consume(caller.clientId).catch((rejection: unknown) => {
+    const usage = await limiter.consume(caller.clientId).catch((rejection: unknown) => {
       if (rejection instanceof RateLimiterRes) return rejection;
       throw rejection;
     });
-    const seconds = secondsOf(standing);
+    const seconds = secondsOf(usage);
     ctx.set('RateLimit-Policy', `"default";q=${perSecond};w=1`);
-    ctx.set('RateLimit', remaining(standing, perSecond));
-    if (standing.consumedPoints > perSecond) {
+    ctx.set('RateLimit', remaining(usage, perSecond));
+    if (usage.consumedPoints > perSecond) {
       ctx.set('Retry-After', String(seconds));
-      throw new Refusal('rate_limited', `A client may make ${perSecond} requests a second.`);
+      throw new Refusal('rate_limited', `A client may make at most ${perSecond} requests a second.`);
     }
     try {
       await next();
@@ -43,8 +43,8 @@ function isOversized(error: unknown): boolean {
   );
 }
 
-function remaining(standing: RateLimiterRes, perSecond: number): string {
-  return `"default";r=${Math.max(0, perSecond - standing.consumedPoints)};t=${secondsOf(standing)}`;
+function remaining(usage: RateLimiterRes, perSecond: number): string {
+  return `"default";r=${Math.max(0, perSecond - usage.consumedPoints)};t=${secondsOf(usage)}`;
 }
 
 function secondsOf({ msBeforeNext }: RateLimiterRes): number {

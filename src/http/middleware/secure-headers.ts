@@ -1,6 +1,6 @@
 import type { AppMiddleware } from '../state.js';
 
-/** What every answer carries unless a route says otherwise: nothing is cached, nothing is guessed. */
+/** Headers of every response, unless a route overrides them: no caching, no sniffing of the media type. */
 export function secureHeaders(): AppMiddleware {
   return (ctx, next) => {
     ctx.set({ 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' });

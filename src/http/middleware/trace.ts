@@ -3,12 +3,12 @@ import { inSpan } from '../../telemetry/traces.js';
 import { routeOf } from '../route-of.js';
 import type { AppMiddleware } from '../state.js';
 
-/** The server's span of a request, under the caller's where it sends a `traceparent` (W3C Trace Context). */
+/** Makes the server's span of a request, under the caller's span if the request has a `traceparent` (W3C Trace Context). */
 export function traceRequest(): AppMiddleware {
   return (ctx, next) => {
     const attributes = { 'http.request.method': ctx.method, request_id: ctx.state.requestId };
-    const plan = { kind: SpanKind.SERVER, attributes, traceparent: ctx.get('traceparent') || null };
-    return inSpan(ctx.method, plan, async (span) => {
+    const options = { kind: SpanKind.SERVER, attributes, traceparent: ctx.get('traceparent') || null };
+    return inSpan(ctx.method, options, async (span) => {
       await next();
       const route = routeOf(ctx);
       if (route !== undefined) span.updateName(`${ctx.method} ${route}`).setAttribute('http.route', route);

@@ -8,9 +8,9 @@ export interface ClientCredentials {
 }
 
 /**
- * What the client authenticates with: HTTP Basic or the body, never both (RFC 6749 §2.3). `client_id` may stand in the
- * body beside Basic, where it says the same; some libraries send it always.
- * @throws InvalidRequest | InvalidClient (an Authorization header that is no Basic one, or cannot be read)
+ * The client's credentials, from HTTP Basic or from the body, never from both (RFC 6749 §2.3). With Basic, the body may
+ * repeat the same `client_id`: some libraries always send it.
+ * @throws InvalidRequest | InvalidClient (an Authorization header that is not a readable Basic header)
  */
 export function findClientCredentials(authorization: string, body: TokenParameters): ClientCredentials {
   if (authorization === '') {
@@ -19,7 +19,7 @@ export function findClientCredentials(authorization: string, body: TokenParamete
     return { clientId: body.client_id, clientSecret: new Secret(body.client_secret) };
   }
   if (body.client_secret !== undefined) {
-    throw new InvalidRequest('Authenticate in the Authorization header or in the body, not in both.');
+    throw new InvalidRequest('Send the credentials in the Authorization header or in the body, not in both.');
   }
   const credentials = readBasic(authorization);
   if (body.client_id !== undefined && body.client_id !== credentials.clientId) {
@@ -28,7 +28,7 @@ export function findClientCredentials(authorization: string, body: TokenParamete
   return credentials;
 }
 
-/** RFC 7617, with both parts form-encoded before (RFC 6749 §2.3.1). */
+/** Reads Basic credentials (RFC 7617), whose parts are form-encoded (RFC 6749 §2.3.1). */
 function readBasic(authorization: string): ClientCredentials {
   const encoded = /^basic +([\w+/-]+=*) *$/i.exec(authorization)?.[1];
   const [id, ...secret] = Buffer.from(encoded ?? '', 'base64')

@@ -1,6 +1,6 @@
 import { PROBLEMS, refusalOf } from '../problem.js';
 
-/** An answer of the token endpoint that is no token (RFC 6749 §5.2). Descriptions are ours alone: nothing sent is echoed. */
+/** An error response of the token endpoint (RFC 6749 §5.2). Descriptions never repeat any part of the request. */
 export abstract class OAuthError extends Error {
   abstract readonly code: string;
   readonly headers: Readonly<Record<string, string>> = {};
@@ -13,12 +13,12 @@ export abstract class OAuthError extends Error {
   }
 }
 
-/** A field is missing, repeated or no text, or the body cannot be read. */
+/** A field is missing, repeated or not a string, or the body cannot be read. */
 export class InvalidRequest extends OAuthError {
   readonly code = 'invalid_request';
 }
 
-/** One answer for an unknown client and for a wrong secret: nobody learns which clients there are. */
+/** The same response for an unknown client and for a wrong secret, so that it does not reveal which clients exist. */
 export class InvalidClient extends OAuthError {
   readonly code = 'invalid_client';
   override readonly headers = { 'WWW-Authenticate': 'Basic realm="transfer-service", charset="UTF-8"' };
@@ -41,12 +41,12 @@ export class InvalidTarget extends OAuthError {
   readonly code = 'invalid_target';
 }
 
-/** Good credentials, from outside of the client's networks. */
+/** Valid credentials from an address outside the client's networks. */
 export class AccessDenied extends OAuthError {
   readonly code = 'access_denied';
 
   constructor() {
-    super('The request comes from outside of the allowed networks.', 403);
+    super('The request comes from outside the allowed networks.', 403);
   }
 }
 
@@ -54,7 +54,7 @@ export class ServerError extends OAuthError {
   readonly code = 'server_error';
 }
 
-/** Too many failed authentications or tokens (429), or a dependency that is down (503). `retryAfter`: seconds. */
+/** Too many failed authentications or tokens (429), or a dependency is down (503). `retryAfter`: seconds. */
 export class TemporarilyUnavailable extends OAuthError {
   readonly code = 'temporarily_unavailable';
   override readonly headers: Readonly<Record<string, string>>;
@@ -65,7 +65,7 @@ export class TemporarilyUnavailable extends OAuthError {
   }
 }
 
-/** Whatever was thrown, as the token endpoint says it. */
+/** Any thrown error as an OAuth error. */
 export function toOAuthError(error: unknown): OAuthError {
   if (error instanceof OAuthError) return error;
   const refusal = refusalOf(error);
@@ -73,9 +73,9 @@ export function toOAuthError(error: unknown): OAuthError {
     case 'network_not_allowed':
       return new AccessDenied();
     case 'unavailable':
-      return new TemporarilyUnavailable('Tokens cannot be issued right now; try again.', 503, 1);
+      return new TemporarilyUnavailable('The service cannot issue tokens at the moment; repeat the request.', 503, 1);
     case 'internal_error':
-      return new ServerError('Something went wrong on our side.', 500);
+      return new ServerError('The service failed to process the request.', 500);
     case 'payload_too_large':
       return new InvalidRequest(refusal.message, PROBLEMS.payload_too_large.status);
     default:

@@ -6,19 +6,19 @@ const LIMIT = 100;
 const WINDOW_SECONDS = 60;
 
 /**
- * Failed authentications by address, 100 a minute in this process (contract, Tokens). Never by client: nobody can lock
- * out a client from elsewhere. What succeeds does not count.
+ * Limits failed authentications of an address to 100 a minute in this process (contract, Tokens). They are not counted by
+ * client, so that an attacker cannot lock out a client from another address. Successful authentications do not count.
  */
 export class FailedAuthentications {
   readonly #limiter = new RateLimiterMemory({ points: LIMIT, duration: WINDOW_SECONDS });
 
-  /** @throws TemporarilyUnavailable where the address has failed too often */
+  /** @throws TemporarilyUnavailable if the address has reached the limit */
   async check(address: string): Promise<void> {
     const failed = await this.#limiter.get(hostNetwork(address));
     if (failed && failed.consumedPoints >= LIMIT) throw tooMany(failed.msBeforeNext);
   }
 
-  /** Counts one more. @throws TemporarilyUnavailable where that is too many: those that came at once are counted too */
+  /** Counts a failure. @throws TemporarilyUnavailable if it exceeds the limit, which covers requests that run at once */
   async count(address: string): Promise<void> {
     const failed = await this.#limiter.penalty(hostNetwork(address));
     if (failed.consumedPoints > LIMIT) throw tooMany(failed.msBeforeNext);

@@ -5,19 +5,20 @@ import { InvalidRequest } from './errors.js';
 
 const NAMES = ['client_id', 'client_secret', 'grant_type', 'audience', 'resource', 'scope'] as const;
 
-/** Bytes that a token request's body may have (contract, Tokens): nobody has authenticated when it is read. */
+/** The largest body of a token request, in bytes (contract, Tokens): it is read before the client is authenticated. */
 const MAX_TOKEN_BODY_BYTES = 8 * 1024;
 
-/** The fields of a token request that were sent, and not empty: RFC 6749 §3.2 takes an empty one for left out. */
+/** The fields of a token request that were sent. RFC 6749 §3.2 treats an empty field as omitted. */
 export type TokenParameters = Partial<Record<(typeof NAMES)[number], string>>;
 
 /**
- * Reads the body as JSON (the spec's form) or as a form (RFC 6749's). Fields that are not known are ignored (§3.2).
+ * Reads the body as JSON (the spec's format) or as a form (RFC 6749's format). Unknown fields are ignored (§3.2).
  * @throws InvalidRequest; Refusal payload_too_large | malformed_request
  */
 export async function readTokenParameters(ctx: AppContext): Promise<TokenParameters> {
   const encoding = ctx.get('Content-Encoding').trim().toLowerCase();
-  if (encoding !== '' && encoding !== 'identity') throw new InvalidRequest('Send the body with no Content-Encoding.');
+  if (encoding !== '' && encoding !== 'identity')
+    throw new InvalidRequest('Send the body uncompressed, without Content-Encoding.');
   const type = ctx.get('Content-Type').split(';')[0]?.trim().toLowerCase();
   const bytes = await readBytes(ctx, MAX_TOKEN_BODY_BYTES);
   if (type === 'application/json') return fromJson(bytes);
@@ -28,7 +29,7 @@ export async function readTokenParameters(ctx: AppContext): Promise<TokenParamet
 function fromJson(bytes: Uint8Array): TokenParameters {
   const body = parseJson(bytes);
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new InvalidRequest('The body is no JSON object.');
+    throw new InvalidRequest('The body is not a JSON object.');
   }
   return pick((name) => (Object.hasOwn(body, name) ? [(body as Record<string, unknown>)[name]] : []));
 }
@@ -47,9 +48,9 @@ function pick(valuesOf: (name: string) => readonly unknown[]): TokenParameters {
   const parameters: TokenParameters = {};
   for (const name of NAMES) {
     const [value, ...more] = valuesOf(name);
-    if (more.length > 0) throw new InvalidRequest(`${name} is given more than once.`);
+    if (more.length > 0) throw new InvalidRequest(`${name} appears more than once.`);
     if (value === undefined || value === '') continue;
-    if (typeof value !== 'string') throw new InvalidRequest(`${name} is no text.`);
+    if (typeof value !== 'string') throw new InvalidRequest(`${name} is not a string.`);
     parameters[name] = value;
   }
   return parameters;

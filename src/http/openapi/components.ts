@@ -1,4 +1,4 @@
 import { z } from 'zod';
 
-/** The schemas that the OpenAPI document names; a schema registers itself where it is written. */
+/** The named schemas of the OpenAPI document; each schema registers itself where it is declared. */
 export const components = z.registry<{ id: string }>();

@@ -1,7 +1,7 @@
 import { formatLadder } from '../../ladder.js';
 import { EVENT_CATALOGUE, EVENT_TYPES, type EventType } from '../../webhooks/event-catalogue.js';
 
-/** What the service sends to a registered URL (spec §4, Delivery), by event type. @param retryDelays the ladder, ms */
+/** The requests that the service sends to a registered URL (spec §4, Delivery), by event type. @param retryDelays in ms */
 export function deliveryWebhooks(retryDelays: readonly number[]) {
   return Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: deliveryOf(type, retryDelays) }]));
 }
@@ -12,7 +12,7 @@ function deliveryOf(type: EventType, retryDelays: readonly number[]) {
     tags: ['Events and deliveries'],
     summary: `Sent to your endpoint when ${EVENT_CATALOGUE[type].when}`,
     description:
-      'At least once; order is not promised; de-duplicate on `id`. Verify `Service-Signature`: HMAC-SHA256 of `t + "." + body` keyed with the endpoint\'s secret, and `t` at most 5 minutes old. Answer 2xx within 15 s; 410 disables the endpoint.',
+      'Events are delivered at least once, and ordering is not guaranteed: discard duplicates by `id`. Verify `Service-Signature`: compute the HMAC-SHA256 of `t + "." + body` with the endpoint\'s secret, and refuse a `t` that is more than 5 minutes old. Respond with 2xx within 15 s. A 410 response disables the endpoint.',
     security: [],
     parameters: [
       header('Service-Signature', 't=2026-11-21T10:00:00.123Z,v0=<lowercase hex HMAC-SHA256>'),
@@ -23,8 +23,8 @@ function deliveryOf(type: EventType, retryDelays: readonly number[]) {
       content: { 'application/json': { schema: { $ref: '#/components/schemas/DeliveredEvent' } } },
     },
     responses: {
-      '2XX': { description: `Received. The service retries after any other answer: ${ladderInWords(retryDelays)}.` },
-      '410': { description: 'Not wanted any more: the endpoint is disabled.' },
+      '2XX': { description: `Received. After any other response the service retries: ${ladderInWords(retryDelays)}.` },
+      '410': { description: 'The receiver no longer accepts events: the service disables the endpoint.' },
     },
   };
 }

@@ -1,4 +1,5 @@
 import { SCOPES, type Scope } from '../../auth/caller.js';
+import { EXAMPLE_ID } from '../../ids.js';
 import { Refusal, type RefusalCode } from '../../refusal.js';
 import { PROBLEMS, toProblem } from '../problem.js';
 import type { Route } from '../route.js';
@@ -18,16 +19,16 @@ export interface OpenApiDocument extends Json {
   components: Json & { schemas: Record<string, JsonSchema> };
 }
 
-/** The environment that a document describes. */
+/** The environment that the document describes. */
 export interface Described {
   environment: 'sandbox' | 'production';
   baseUrl: string;
   authUrl: string;
-  /** The ladder, ms. */
+  /** The delays of the ladder, ms. */
   retryDelays: readonly number[];
 }
 
-/** The OpenAPI 3.1 document, made from the very schemas that requests are checked with. */
+/** The OpenAPI 3.1 document, made from the schemas that check the requests. */
 export function openApiDocument(
   routes: readonly Route[],
   { environment, baseUrl, authUrl, retryDelays }: Described,
@@ -68,50 +69,57 @@ export function openApiDocument(
   };
 }
 
-const DESCRIPTION = `Moves transfers, and tells your system of every change of status by a signed webhook.
+const DESCRIPTION = `Creates transfers and notifies your system of every status change by a signed webhook.
 
-Identifiers are UUIDs, times are ISO 8601 in UTC with \`Z\` (but for an event's \`created_at\`, which has no zone designator and is UTC), bodies are JSON in UTF-8.
-Lists come newest first in pages; \`Link: rel="next"\` and \`next_cursor\` lead on. Unknown fields and parameters are refused. No answer is larger than 1 MB: a page ends early, with \`has_more\`.
-A query has at most 20 parameters, a body 64 KiB, 100 members and 16 levels. What is refused for its size counts as five requests.
-Every POST takes an \`Idempotency-Key\`: repeated within 24 hours with the same body it gets the first answer again, with \`Idempotency-Replayed: true\`.
-Characters are counted as Unicode code points.`;
+Identifiers are UUIDs. Times are ISO 8601 in UTC with \`Z\`; only an event's \`created_at\` has no zone designator, and it is UTC too. Bodies are JSON in UTF-8. Unknown fields and parameters are refused.
+
+Lists are paginated, newest first. \`Link: rel="next"\` and \`next_cursor\` lead to the next page. A response is at most 1 MB: a page that would be larger has fewer items, with \`has_more\` true.
+
+A query has at most 20 parameters. A body has at most 64 KiB, 100 members and 16 levels. A request that is refused for its size counts as five requests. Characters are counted as Unicode code points.
+
+Every POST accepts an \`Idempotency-Key\`. A repeat of the request within 24 hours with the same key and body gets the first response again, with \`Idempotency-Replayed: true\`.`;
 
 const TOKEN =
-  'OAuth 2.0 client credentials. The token request also carries `audience`: the base address of this API. Send the token as `Authorization: Bearer …`.';
+  'OAuth 2.0 client credentials. The token request also needs `audience`, the base URL of this API. Send the token as `Authorization: Bearer …`.';
 
 const TAGS = [
   { name: 'Tokens', description: 'Access tokens (OAuth 2.0 client credentials).' },
-  { name: 'Webhook endpoints', description: 'Where your system is told of changes.' },
-  { name: 'Transfers', description: 'The transfers themselves.' },
-  { name: 'Events and deliveries', description: 'What happened, and who was told with what outcome.' },
-  { name: 'Sandbox', description: 'Play the operator; sandbox only.' },
-  { name: 'Operator', description: "For the operator's own systems." },
-  { name: 'Health', description: 'For whoever runs the service.' },
+  { name: 'Webhook endpoints', description: 'The URLs that receive your events.' },
+  { name: 'Transfers', description: 'Create, read and cancel transfers.' },
+  {
+    name: 'Events and deliveries',
+    description: 'The events of your transfers, and the delivery of each event to each endpoint.',
+  },
+  { name: 'Sandbox', description: 'Change the status of your own transfers, as the operator would; sandbox only.' },
+  { name: 'Operator', description: "For the operator's systems." },
+  { name: 'Health', description: 'Probes of the service and this documentation.' },
 ];
 
 const SCOPE_MEANINGS: Record<Scope, string> = {
   'transfers:read': 'Read transfers',
   'transfers:write': 'Create and cancel transfers',
   'webhooks:read': 'Read endpoints, events and deliveries',
-  'webhooks:write': 'Change endpoints, retry and recover deliveries',
-  operator: `Only /operator/…; not given to clients (${SCOPES.length - 1} others are)`,
+  'webhooks:write': 'Register and change endpoints, retry and recover deliveries',
+  operator: `Only /operator/…; clients get only the ${SCOPES.length - 1} other scopes`,
 };
 
 const IdempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'Makes repeating the request safe; quoted (RFC 8941) or bare.',
+  description: 'Makes a repeat of the request safe. At most 255 ASCII characters, quoted (RFC 8941) or unquoted.',
   schema: { type: 'string', minLength: 1 },
   example: '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
 };
 
 const HEADERS = {
-  'X-Request-Id': header("The request's id: yours, or one that was made."),
-  'RateLimit-Policy': header('Requests a second that a client may make (draft-ietf-httpapi-ratelimit-headers-11).'),
-  RateLimit: header('What is left of them; a request that is refused for its size counts as five.'),
-  'Retry-After': header('Seconds to wait before asking again.'),
-  'WWW-Authenticate': header('What is missing (RFC 6750).'),
-  Link: header('`rel="next"`: the next page, where there is one.'),
+  'X-Request-Id': header("The request's id: the id that you sent, or a new one."),
+  'RateLimit-Policy': header(
+    'The requests that a client may make per second (draft-ietf-httpapi-ratelimit-headers-11).',
+  ),
+  RateLimit: header('The remaining requests; a request that is refused for its size counts as five.'),
+  'Retry-After': header('Seconds to wait before the next request.'),
+  'WWW-Authenticate': header('The missing token or scope (RFC 6750).'),
+  Link: header('`rel="next"`: the next page, if there is one.'),
 };
 
 function header(description: string) {
@@ -120,7 +128,7 @@ function header(description: string) {
 
 function problemExample(code: RefusalCode, baseUrl: string) {
   const { title, meaning } = PROBLEMS[code];
-  const where = { baseUrl, path: '/transfers', requestId: '019abe01-7a10-7c44-9d02-3f1f6f0c8a11' };
+  const where = { baseUrl, path: '/transfers', requestId: EXAMPLE_ID };
   const value = toProblem(new Refusal(code, meaning), where);
   return { summary: title, value };
 }

@@ -30,7 +30,7 @@ export function resolve(schema: JsonSchema, schemas: Record<string, JsonSchema>)
   return named ? resolve(named, schemas) : schema;
 }
 
-/** An example of a whole, put together from the examples of its fields; fields that are merely ignored are left out. */
+/** An example of a schema, composed from the examples of its fields; ignored fields are omitted. */
 export function exampleOf(given: JsonSchema, schemas: Record<string, JsonSchema>): unknown {
   const schema = resolve(given, schemas);
   if (schema.examples) return schema.examples[0];

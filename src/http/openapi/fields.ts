@@ -1,6 +1,6 @@
 import { type JsonSchema, resolve } from './example.js';
 
-/** One line of a table of fields. */
+/** One row of a table of fields. */
 export interface Field {
   name: string;
   type: string;
@@ -8,20 +8,20 @@ export interface Field {
   meaning: string;
 }
 
-/** The fields of an object and of the objects in it, by dotted name. */
+/** The fields of an object and of its nested objects, by dotted name. */
 export function fieldsOf(given: JsonSchema, schemas: Record<string, JsonSchema>, prefix = ''): Field[] {
   const schema = resolve(given, schemas);
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const own = resolve(field, schemas);
     const full = prefix + name;
     const inner = own.type === 'array' ? own.items : own;
-    const line = {
+    const row = {
       name: full,
       type: typeOf(field, schemas),
       required: schema.required?.includes(name) ?? false,
       meaning: meaningOf(own),
     };
-    return [line, ...(inner ? fieldsOf(inner, schemas, `${full}${own.type === 'array' ? '[]' : ''}.`) : [])];
+    return [row, ...(inner ? fieldsOf(inner, schemas, `${full}${own.type === 'array' ? '[]' : ''}.`) : [])];
   });
 }
 

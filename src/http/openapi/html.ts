@@ -1,11 +1,11 @@
-/** HTML that is safe to put into a page: only the tag below makes it. */
+/** HTML that is safe in a page: only the template tag below makes it. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
 type Part = Html | string | number | undefined | readonly Html[];
 
-/** A template whose values are escaped, unless they are HTML already. */
+/** A template whose values are escaped unless they are `Html`. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(strings.reduce((all, text, i) => all + write(parts[i - 1]) + text));
 }

@@ -2,55 +2,64 @@ import { DOCUMENTS_PER_SECOND } from '../middleware/document-limit.js';
 
 type Json = Record<string, unknown>;
 
-const ready = (checks: object) => ({
+const status = (checks: object) => ({
   type: 'object',
   properties: { status: { type: 'string' }, ...checks },
   required: ['status'],
 });
-const word = { type: 'string' };
+const text = { type: 'string' };
 const CHECKS = {
   checks: {
     type: 'object',
-    properties: { postgres: word, migrations: word, temporal: word },
+    properties: { postgres: text, migrations: text, temporal: text },
     required: ['postgres', 'migrations', 'temporal'],
   },
 };
 
 const LIMITED = {
   '429': problem(
-    `\`rate_limited\`: an address may read ${DOCUMENTS_PER_SECOND} documents a second; see \`Retry-After\`.`,
+    `\`rate_limited\`: an address may read at most ${DOCUMENTS_PER_SECOND} documents a second; see \`Retry-After\`.`,
   ),
 };
 const UNCHANGED = {
-  '304': { description: 'The document still has the ETag that `If-None-Match` names.' },
+  '304': { description: 'The document is unchanged: its ETag is the one in `If-None-Match`.' },
   ...LIMITED,
 };
 
-/** What needs no token: health and this documentation. */
+/** The paths that need no token: health, metadata and this documentation. */
 export const openPaths: Record<string, Record<string, Json>> = {
-  '/healthz': open('getHealth', 'Alive', answer('Alive.', 'application/json', ready({}), { status: 'ok' })),
+  '/healthz': open(
+    'getHealth',
+    'Check that the process is alive',
+    response('The process is alive.', 'application/json', status({}), { status: 'ok' }),
+  ),
   '/readyz': open(
     'getReadiness',
-    'Ready to serve',
-    answer('Ready.', 'application/json', ready(CHECKS), {
+    'Check that the process can serve requests',
+    response('The process can serve requests.', 'application/json', status(CHECKS), {
       status: 'ready',
       checks: { postgres: 'ok', migrations: 'ok', temporal: 'ok' },
     }),
-    { '503': { ...problem('`unavailable`, with `checks`.') } },
+    { '503': { ...problem('`unavailable`: `checks` names the dependency that is down.') } },
   ),
   '/meta': open(
     'getMeta',
-    'What this environment is',
-    answer('The same for every caller.', 'application/json', { $ref: '#/components/schemas/Meta' }),
+    'Read the metadata of this environment',
+    response('The metadata, the same for every caller.', 'application/json', { $ref: '#/components/schemas/Meta' }),
     LIMITED,
   ),
   '/openapi.json': open(
     'getOpenApi',
     'This document',
-    answer('OpenAPI 3.1.', 'application/json', { type: 'object' }),
+    response('The OpenAPI 3.1 document.', 'application/json', { type: 'object' }),
     UNCHANGED,
   ),
-  '/docs': open('getDocs', 'This document, for reading', answer('A page.', 'text/html', { type: 'string' }), UNCHANGED),
+  '/docs': open(
+    'getDocs',
+    'This document as a web page',
+    response('The page.', 'text/html', { type: 'string' }),
+    UNCHANGED,
+  ),
 };
 
 function open(operationId: string, summary: string, success: Json, others: Json = {}): Record<string, Json> {
@@ -66,10 +75,10 @@ function open(operationId: string, summary: string, success: Json, others: Json 
   };
 }
 
-function answer(description: string, type: string, schema: Json, example?: Json): Json {
+function response(description: string, type: string, schema: Json, example?: Json): Json {
   return { description, content: { [type]: { schema, ...(example && { example }) } } };
 }
 
 function problem(description: string): Json {
-  return answer(description, 'application/problem+json', { $ref: '#/components/schemas/Problem' });
+  return response(description, 'application/problem+json', { $ref: '#/components/schemas/Problem' });
 }

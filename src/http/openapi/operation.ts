@@ -8,7 +8,7 @@ type Json = Record<string, unknown>;
 
 const HEADERS = ['X-Request-Id', 'RateLimit-Policy', 'RateLimit'] as const;
 
-/** Headers that go with a status alone. */
+/** Headers that only responses with this status have. */
 const HEADERS_OF: Readonly<Record<number, readonly string[]>> = {
   401: ['WWW-Authenticate'],
   403: ['WWW-Authenticate'],
@@ -34,7 +34,7 @@ export function describeOperation(route: Route, schemas: Record<string, JsonSche
         content: { 'application/json': { schema: body, example: exampleOf(body, schemas) } },
       },
     }),
-    responses: { [route.answer.status]: answerOf(route, schemas), ...problemsOf(route) },
+    responses: { [route.response.status]: responseOf(route, schemas), ...problemsOf(route) },
   };
 }
 
@@ -56,8 +56,8 @@ function parametersOf(route: Route): Json[] {
   return [...inPath, ...inQuery, ...keyed];
 }
 
-function answerOf(route: Route, schemas: Record<string, JsonSchema>): Json {
-  const { description, schema, headers = {} } = route.answer;
+function responseOf(route: Route, schemas: Record<string, JsonSchema>): Json {
+  const { description, schema, headers = {} } = route.response;
   const own = Object.entries(headers).map(([name, meaning]) => [
     name,
     { description: meaning, schema: { type: 'string' } },
@@ -80,9 +80,9 @@ function isList(route: Route): boolean {
   return 'cursor' in (inlineSchema(route.query).properties ?? {});
 }
 
-/** Every code that the operation may answer with. */
+/** Every problem code that the operation may respond with. */
 export function refusalsOf(route: Route): RefusalCode[] {
-  const reads = route.method !== 'GET';
+  const readsBody = route.method !== 'GET';
   return [
     'malformed_request',
     'unauthorized',
@@ -90,7 +90,7 @@ export function refusalsOf(route: Route): RefusalCode[] {
     'insufficient_scope',
     'network_not_allowed',
     ...(route.path.includes('{') ? (['not_found'] as const) : []),
-    ...(reads ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
+    ...(readsBody ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
     'invalid_request',
     'too_many_parameters',
     ...(route.method === 'POST' ? (['idempotency_key_in_use', 'idempotency_key_reused'] as const) : []),
@@ -101,7 +101,7 @@ export function refusalsOf(route: Route): RefusalCode[] {
   ];
 }
 
-/** One response for each status, with an example for each code that shares it. */
+/** One response for each status, with an example for each code that has the status. */
 function problemsOf(route: Route): Json {
   const byStatus = new Map<number, RefusalCode[]>();
   for (const code of refusalsOf(route)) {

@@ -21,10 +21,10 @@ interface Described {
   responses: Record<string, { description: string; content?: Record<string, Media> }>;
 }
 
-/** The page loads nothing at all; its one style sheet is the one whose hash this is. */
+/** The page loads no resource; the only allowed style sheet is the inline one with this hash. */
 export const docsPolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** The OpenAPI document as one page to read. Problem types (`/docs#invalid_request`) lead into its table of codes. */
+/** The OpenAPI document as a web page. Problem types (`/docs#invalid_request`) link to its table of codes. */
 export function docsPage(document: OpenApiDocument): string {
   const { info, paths, components, tags } = document;
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -65,7 +65,7 @@ function describe(
         ],
   );
   const [body] = Object.values(operation.requestBody?.content ?? {});
-  const answers = Object.entries(operation.responses).map(([status, { description, content = {} }]) => {
+  const responses = Object.entries(operation.responses).map(([status, { description, content = {} }]) => {
     const [media] = Object.values(content);
     const example =
       status.startsWith('2') && media?.example !== undefined ? html`<pre>${pretty(media.example)}</pre>` : undefined;
@@ -74,7 +74,7 @@ function describe(
   return html`<article id="${operation.operationId}"><h3>${operation.summary}</h3>
 <p class="call"><b>${method.toUpperCase()}</b> <code>${path}</code></p>${prose(operation.description ?? '')}
 ${table('Parameters', parameters)}${body && table('Body', fieldsOf(body.schema, schemas))}
-${body?.example !== undefined ? html`<pre>${pretty(body.example)}</pre>` : undefined}<ul>${answers}</ul></article>`;
+${body?.example !== undefined ? html`<pre>${pretty(body.example)}</pre>` : undefined}<ul>${responses}</ul></article>`;
 }
 
 function table(title: string, fields: readonly Field[]): Html | undefined {

@@ -1,45 +1,49 @@
 import { z } from 'zod';
 import { PROBLEMS } from '../problem.js';
 import { uuid } from '../schemas/time.js';
-import { MAX_MISTAKES } from '../validation-errors.js';
+import { MAX_ERRORS } from '../validation-errors.js';
 import { components } from './components.js';
 import type { JsonSchema } from './example.js';
 
-/** RFC 9457, as every error of the API is. */
+/** The body of every error response of the API (RFC 9457). */
 export const problemView = z
   .object({
     type: z.string().meta({ format: 'uri', examples: ['https://api.example.com/docs#invalid_request'] }),
     title: z.string().meta({ examples: ['Invalid request'] }),
     status: z.int().meta({ examples: [422] }),
-    detail: z.string().meta({ examples: ['The body is not right; see errors.'] }),
+    detail: z.string().meta({ examples: ['The body is invalid; see errors.'] }),
     instance: z.string().meta({ format: 'uri-reference', examples: ['/webhook-endpoints'] }),
-    code: z.enum(Object.keys(PROBLEMS)).meta({ description: 'Stable: branch on this.', examples: ['invalid_request'] }),
-    request_id: z.string().meta({ description: 'As in `X-Request-Id`.', examples: uuid.meta()?.examples as string[] }),
+    code: z
+      .enum(Object.keys(PROBLEMS))
+      .meta({ description: 'Stable: branch on this code.', examples: ['invalid_request'] }),
+    request_id: z
+      .string()
+      .meta({ description: 'The value of `X-Request-Id`.', examples: uuid.meta()?.examples as string[] }),
     errors: z
       .array(
         z.object({
           pointer: z
             .string()
             .optional()
-            .meta({ description: 'RFC 6901, into the body.', examples: ['/url'] }),
+            .meta({ description: 'A JSON Pointer (RFC 6901) into the body.', examples: ['/url'] }),
           parameter: z
             .string()
             .optional()
-            .meta({ description: 'Of the query.', examples: ['limit'] }),
+            .meta({ description: 'The name of a query parameter.', examples: ['limit'] }),
           code: z.string().meta({ examples: ['required'] }),
           detail: z.string().meta({ examples: ['is required'] }),
         }),
       )
-      .max(MAX_MISTAKES)
+      .max(MAX_ERRORS)
       .optional()
       .meta({
-        description: `At most ${MAX_MISTAKES}; a name that is longer than 128 characters is cut.`,
+        description: `At most ${MAX_ERRORS} entries. A name of more than 128 characters is cut.`,
         examples: [[{ pointer: '/url', code: 'required', detail: 'is required' }]],
       }),
   })
   .register(components, { id: 'Problem' });
 
-/** `#/components/schemas`: all that have registered themselves, as JSON Schema of what goes over the wire. */
+/** `#/components/schemas`: all registered schemas, as JSON Schema of the transmitted JSON. */
 export function componentSchemas(): Record<string, JsonSchema> {
   const { schemas } = z.toJSONSchema(components, { io: 'input', uri: refTo });
   return Object.fromEntries(
@@ -47,7 +51,7 @@ export function componentSchemas(): Record<string, JsonSchema> {
   );
 }
 
-/** Where a registered schema is found in the document; any other is written out. */
+/** A reference to a registered schema; any other schema is written inline. */
 export function schemaFor(schema: z.ZodType): JsonSchema {
   const id = components.get(schema)?.id;
   return id === undefined ? inlineSchema(schema) : { $ref: refTo(id) };

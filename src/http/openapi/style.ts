@@ -1,4 +1,4 @@
-/** The style sheet of `/docs`; light or dark as the reader's system is. */
+/** The style sheet of `/docs`; light or dark as in the reader's system settings. */
 export const style = `
 :root{color-scheme:light dark;--line:color-mix(in srgb,currentColor 18%,transparent);--soft:color-mix(in srgb,currentColor 6%,transparent)}
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1.5rem}

@@ -1,13 +1,14 @@
+import { EXAMPLE_ID } from '../../ids.js';
 import { DOCUMENTS_PER_SECOND } from '../middleware/document-limit.js';
 
 type Json = Record<string, unknown>;
 
-/** The token endpoint and its discovery (contract, Tokens), which speak OAuth and not this API's own language. */
+/** The token endpoint and its discovery (contract, Tokens). Their formats are those of OAuth, not of this API. */
 export function tokenPaths(authUrl: string): Record<string, Record<string, Json>> {
   const shared = {
     tags: ['Tokens'],
     security: [],
-    servers: [{ url: authUrl, description: 'The token endpoint host' }],
+    servers: [{ url: authUrl, description: 'The host of the token endpoint' }],
   };
   const metadata = (operationId: string, summary: string) => ({
     get: {
@@ -15,7 +16,7 @@ export function tokenPaths(authUrl: string): Record<string, Record<string, Json>
       ...shared,
       summary,
       responses: {
-        '200': answer('The metadata.', METADATA, { issuer: authUrl, token_endpoint: `${authUrl}/oauth/token` }),
+        '200': response('The metadata.', METADATA, { issuer: authUrl, token_endpoint: `${authUrl}/oauth/token` }),
         ...REFUSED,
       },
     },
@@ -26,7 +27,7 @@ export function tokenPaths(authUrl: string): Record<string, Record<string, Json>
         operationId: 'requestToken',
         ...shared,
         summary: 'Get an access token',
-        description: 'JSON or form; the credentials in the body or as HTTP Basic (RFC 6749).',
+        description: 'Send JSON or a form, with the credentials in the body or as HTTP Basic (RFC 6749).',
         requestBody: {
           required: true,
           content: {
@@ -35,7 +36,7 @@ export function tokenPaths(authUrl: string): Record<string, Record<string, Json>
           },
         },
         responses: {
-          '200': answer('A token.', TOKEN, {
+          '200': response('A token.', TOKEN, {
             access_token: 'eyJhbGciOi…',
             token_type: 'Bearer',
             expires_in: 3600,
@@ -45,11 +46,11 @@ export function tokenPaths(authUrl: string): Record<string, Record<string, Json>
             '`invalid_request`, `unsupported_grant_type`, `invalid_scope` or `invalid_target`.',
             'invalid_request',
           ),
-          '401': refusal('Unknown client or wrong secret.', 'invalid_client'),
-          '403': refusal("From outside of the client's networks.", 'access_denied'),
+          '401': refusal('The client is unknown or its secret is wrong.', 'invalid_client'),
+          '403': refusal("The request comes from outside the client's networks.", 'access_denied'),
           '413': refusal('The body is larger than 8 KiB.', 'invalid_request'),
           '429': refusal(
-            'Too many failures from this address (100 a minute), or too many tokens for this client (20 a second); see `Retry-After`.',
+            'Too many failed authentications from this address (100 a minute), or too many tokens for this client (20 a second); see `Retry-After`.',
             'temporarily_unavailable',
           ),
           '503': refusal('A dependency is down.', 'temporarily_unavailable'),
@@ -60,20 +61,23 @@ export function tokenPaths(authUrl: string): Record<string, Record<string, Json>
       get: {
         operationId: 'getJwks',
         ...shared,
-        summary: 'The keys that tokens are signed with (RFC 7517)',
-        responses: { '200': answer('A JWK set.', KEYS, { keys: [] }), ...REFUSED },
+        summary: 'The public keys that verify access tokens (RFC 7517)',
+        responses: { '200': response('A JWK set.', KEYS, { keys: [] }), ...REFUSED },
       },
     },
     '/.well-known/oauth-authorization-server': metadata(
       'getAuthorizationServer',
       'Authorization server metadata (RFC 8414)',
     ),
-    '/.well-known/openid-configuration': metadata('getOpenIdConfiguration', 'The same, where OpenID clients look'),
+    '/.well-known/openid-configuration': metadata(
+      'getOpenIdConfiguration',
+      'The same metadata, at the path that OpenID clients use',
+    ),
   };
 }
 
 const EXAMPLE = {
-  client_id: '019abe01-7a10-7c44-9d02-3f1f6f0c8a11',
+  client_id: EXAMPLE_ID,
   client_secret: '<CLIENT_SECRET>',
   audience: 'https://api.example.com',
   grant_type: 'client_credentials',
@@ -86,10 +90,10 @@ const REQUEST = {
     client_secret: { type: 'string', writeOnly: true },
     audience: {
       type: 'string',
-      description: 'The base address of the API; `resource` (RFC 8707) is another name for it.',
+      description: 'The base URL of the API; `resource` (RFC 8707) is another name for this field.',
     },
     grant_type: { type: 'string', const: 'client_credentials' },
-    scope: { type: 'string', description: 'Space-separated; left out: all that the client has.' },
+    scope: { type: 'string', description: 'Space-separated; default: all scopes of the client.' },
   },
   required: ['audience', 'grant_type'],
 };
@@ -99,7 +103,7 @@ const TOKEN = {
   properties: {
     access_token: { type: 'string' },
     token_type: { type: 'string', const: 'Bearer' },
-    expires_in: { type: 'integer', description: 'Seconds.' },
+    expires_in: { type: 'integer', description: 'The lifetime of the token in seconds.' },
     scope: { type: 'string' },
   },
   required: ['access_token', 'token_type', 'expires_in', 'scope'],
@@ -111,7 +115,7 @@ const KEYS = {
   required: ['keys'],
 };
 
-/** The members that every client looks for; there are more (RFC 8414 §2). */
+/** The members that every client needs; the response has more (RFC 8414 §2). */
 const METADATA = {
   type: 'object',
   properties: { issuer: { type: 'string' }, token_endpoint: { type: 'string' } },
@@ -126,7 +130,7 @@ const ERROR = {
   required: ['error'],
 };
 
-/** Outside of ALLOWED_NETWORKS, and over the limit of an address, the document is refused in the API's own form. */
+/** A request from outside ALLOWED_NETWORKS or over the limit of its address is refused with the API's problem details. */
 const REFUSED = {
   '403': {
     description: '`network_not_allowed`',
@@ -139,9 +143,9 @@ const REFUSED = {
 };
 
 function refusal(description: string, error: string): Json {
-  return answer(description, ERROR, { error });
+  return response(description, ERROR, { error });
 }
 
-function answer(description: string, schema: Json, example: Json): Json {
+function response(description: string, schema: Json, example: Json): Json {
   return { description, content: { 'application/json': { schema, example } } };
 }

@@ -14,10 +14,13 @@ import { time, uuid } from '../schemas/time.js';
 
 export const deliveryStatus = z
   .enum(DeliveryStatus)
-  .meta({ description: '`failed`: the ladder is exhausted, or the receiver answered 410.', examples: ['succeeded'] })
+  .meta({
+    description: '`failed`: every retry was used up, or the receiver responded with 410.',
+    examples: ['succeeded'],
+  })
   .register(components, { id: 'DeliveryStatus' });
 
-/** The fields of an attempt that lists show too. */
+/** The fields of an attempt that lists also show. */
 const summary = {
   number: z.int().positive(),
   trigger: z.enum(TRIGGERS),
@@ -30,7 +33,7 @@ const summary = {
   error: z
     .enum(ATTEMPT_ERRORS)
     .nullable()
-    .meta({ description: 'Null for a success.', examples: [null] }),
+    .meta({ description: 'Null if the attempt succeeded.', examples: [null] }),
 };
 
 const lastAttempt = z.object(summary).register(components, { id: 'LastAttempt' });
@@ -39,13 +42,14 @@ export const attemptView = z
   .object({
     ...summary,
     url: z.string().meta({ examples: ['https://example.com/hooks'] }),
-    t: z
-      .string()
-      .meta({ description: 'The timestamp that was signed, as sent.', examples: ['2026-11-21T10:00:00.123Z'] }),
+    t: z.string().meta({ description: 'The signed timestamp, as sent.', examples: ['2026-11-21T10:00:00.123Z'] }),
     response_body: z
       .string()
       .nullable()
-      .meta({ description: 'The first 4 KiB, read as UTF-8; null if none came.', examples: [null] }),
+      .meta({
+        description: "The first 4 KiB of the receiver's response, decoded as UTF-8; null if there was no response.",
+        examples: [null],
+      }),
   })
   .register(components, { id: 'Attempt' });
 
@@ -53,21 +57,22 @@ const delivery = z.object({
   id: uuid,
   event_id: uuid,
   webhookId: uuid,
-  url: z.string().meta({ description: "The endpoint's, as it is now.", examples: ['https://example.com/hooks'] }),
+  url: z.string().meta({ description: "The endpoint's current URL.", examples: ['https://example.com/hooks'] }),
   status: deliveryStatus,
   reason: z
     .string()
     .nullable()
-    .meta({ description: 'Why it ended without a success.', examples: [null] }),
+    .meta({ description: 'Why the delivery ended without success.', examples: [null] }),
   attempt_count: z.int().nonnegative(),
   next_attempt_at: time.nullable().meta({
-    description: 'The planned time; null when ended; past while an attempt runs or the service is behind.',
+    description:
+      'When the next attempt is planned. Null if the delivery has ended; in the past while an attempt runs or is late.',
   }),
   created_at: time,
   finished_at: time.nullable(),
 });
 
-/** A delivery in lists, and as the answer of a retry. */
+/** A delivery in lists, and as the response of a retry. */
 export const deliveryView = delivery
   .extend({ last_attempt: lastAttempt.nullable().meta({ description: 'Null before the first attempt.' }) })
   .register(components, { id: 'Delivery' });
@@ -78,7 +83,7 @@ export const deliveryWithAttemptsView = delivery
       .array(attemptView)
       .max(SHOWN_ATTEMPTS)
       .meta({
-        description: `The latest ${SHOWN_ATTEMPTS}, oldest first. \`/deliveries/{id}/attempts\` lists all.`,
+        description: `The latest ${SHOWN_ATTEMPTS} attempts, oldest first. \`/deliveries/{id}/attempts\` lists all of them.`,
       }),
   })
   .register(components, { id: 'DeliveryWithAttempts' });

@@ -4,11 +4,11 @@ import type { PublicEndpoint } from '../../webhooks/endpoints.js';
 import { components } from '../openapi/components.js';
 import { time, uuid } from '../schemas/time.js';
 
-/** A webhook endpoint as the API shows it: never its secret (spec §2). */
+/** A webhook endpoint as the API shows it. Its secret is never shown (spec §2). */
 export const endpointView = z
   .object({
     webhookId: uuid,
-    url: z.string().meta({ description: 'As it was given.', examples: ['https://example.com/hooks'] }),
+    url: z.string().meta({ description: 'As it was registered.', examples: ['https://example.com/hooks'] }),
     description: z
       .string()
       .nullable()
@@ -19,7 +19,7 @@ export const endpointView = z
       .nullable()
       .meta({
         description:
-          'Who or what disabled it: you, the operator, the receiver by 410 (`gone`), or days without a success (`failing`). Null where enabled.',
+          'What disabled the endpoint: your own update (`owner`), the operator (`operator`), a 410 response of the receiver (`gone`), or days without a successful delivery (`failing`). Null if enabled.',
         examples: [null],
       }),
     created_at: time,

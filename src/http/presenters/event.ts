@@ -4,15 +4,15 @@ import type { EventRecord } from '../../webhooks/read-events.js';
 import { components } from '../openapi/components.js';
 import { uuid } from '../schemas/time.js';
 
-/** One schema for the data of every type of event. */
+/** One schema for the data of all event types. */
 function anyOf<Schema extends z.ZodType>(schemas: readonly Schema[]) {
   const [only] = schemas;
   return only && schemas.length === 1 ? only : z.union(schemas);
 }
 
-/** What is delivered (spec §2, Webhook event). */
+/** The event as it is delivered (spec §2, Webhook event). */
 const delivered = z.object({
-  id: uuid.meta({ description: 'Process an event once: de-duplicate on this.' }),
+  id: uuid.meta({ description: 'Unique per event: use it to discard duplicates.' }),
   version: z.string().meta({ description: 'Version of the event format.', format: 'date', examples: [EVENT_VERSION] }),
   type: z.string().meta({ examples: EVENT_TYPES }),
   data: anyOf(EVENT_TYPES.map((type) => EVENT_CATALOGUE[type].data)),
@@ -23,7 +23,7 @@ const delivered = z.object({
   }),
 });
 
-/** The body of a delivery, as receivers get it. */
+/** The body of a delivery, as the receiver gets it. */
 export const deliveredView = delivered.register(components, { id: 'DeliveredEvent' });
 
 const count = z.int().nonnegative();
@@ -32,11 +32,11 @@ export const eventView = delivered
   .extend({
     deliveries: z
       .object({ pending: count, succeeded: count, failed: count, cancelled: count })
-      .meta({ description: 'How many of its deliveries are in each status.' }),
+      .meta({ description: 'The number of its deliveries in each status.' }),
   })
   .register(components, { id: 'Event' });
 
-/** The event's fields as delivered: read from the very text that is sent. */
+/** The event's fields as delivered, parsed from the text that is sent. */
 export function presentEvent({ body, deliveries }: EventRecord): z.output<typeof eventView> {
   return { ...(JSON.parse(body) as z.output<typeof delivered>), deliveries };
 }

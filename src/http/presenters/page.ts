@@ -7,7 +7,7 @@ export function pageView<Item extends z.ZodType>(id: string, item: Item) {
     .object({
       data: z.array(item),
       has_more: z.boolean(),
-      next_cursor: z.string().nullable().meta({ description: '`cursor` of the next page; null on the last.' }),
+      next_cursor: z.string().nullable().meta({ description: 'The `cursor` of the next page; null on the last page.' }),
     })
     .register(components, { id });
 }

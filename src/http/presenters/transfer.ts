@@ -55,7 +55,7 @@ export const transferWithHistoryView = transferView
           reason_code: reasonCode,
         }),
       )
-      .meta({ description: 'Oldest first, beginning with CREATED.' }),
+      .meta({ description: 'Oldest first; the first entry is `CREATED`.' }),
   })
   .register(components, { id: 'TransferWithHistory' });
 

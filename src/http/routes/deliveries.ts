@@ -12,7 +12,7 @@ import {
 import type { PlannedRecover } from '../../webhooks/recovers.js';
 import { numberCursor } from '../cursor.js';
 import type { AppDependencies } from '../dependencies.js';
-import { answerPageBy, pageOf, paging, pagingBy, respondWithPage } from '../paging.js';
+import { pageOf, paging, pagingBy, respondWithPage, respondWithPageBy } from '../paging.js';
 import {
   attemptView,
   deliveryView,
@@ -43,7 +43,7 @@ export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
       summary: "List an endpoint's deliveries",
       scope: 'webhooks:read',
       query: deliveryFilters,
-      answer: { status: 200, description: 'A page, newest first.', schema: deliveries },
+      response: { status: 200, description: 'A page of the list, newest first.', schema: deliveries },
       async handle({ caller, params, query, db, ...request }) {
         const { id: endpointId } = await getEndpoint(db, caller.clientId, params.webhookId);
         const of = { endpointId };
@@ -58,7 +58,11 @@ export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
       tag,
       summary: 'Read a delivery',
       scope: 'webhooks:read',
-      answer: { status: 200, description: 'The delivery with its latest attempts.', schema: deliveryWithAttemptsView },
+      response: {
+        status: 200,
+        description: 'The delivery with its latest attempts.',
+        schema: deliveryWithAttemptsView,
+      },
       async handle({ caller, params, db }) {
         const delivery = await getDeliveryWithAttempts(db, caller.clientId, params.id);
         return { status: 200, body: presentDeliveryWithAttempts(delivery) };
@@ -72,12 +76,15 @@ export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
       summary: "List a delivery's attempts",
       scope: 'webhooks:read',
       query: attemptFilters,
-      answer: { status: 200, description: 'A page, newest first.', schema: attempts },
+      response: { status: 200, description: 'A page of the list, newest first.', schema: attempts },
       async handle({ caller, params, query, db, ...request }) {
         const { id } = await getDelivery(db, caller.clientId, params.id);
         const rows = await listAttempts(db, id, pageOf(query));
         const cursorAfter = ({ number }: { number: number }) => numberCursor.write(number);
-        return answerPageBy(cursorAfter, rows, query.limit, presentAttempt, { ...request, baseUrl: config.baseUrl });
+        return respondWithPageBy(cursorAfter, rows, query.limit, presentAttempt, {
+          ...request,
+          baseUrl: config.baseUrl,
+        });
       },
     }),
     twoStepRoute({
@@ -87,9 +94,13 @@ export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
       tag,
       summary: 'Retry a delivery now',
       description:
-        'Wakes one that waits for its next attempt, which uses that attempt up; makes one new attempt at one that has ended. At most 10 times an hour for a delivery.',
+        'If the delivery waits for its next attempt, that attempt is made now. If the delivery has ended, one new attempt is made. A delivery can be retried at most 10 times an hour.',
       scope: 'webhooks:write',
-      answer: { status: 202, description: 'Under way; the delivery as it stands.', schema: deliveryView },
+      response: {
+        status: 202,
+        description: 'The retry has started; the delivery in its current state.',
+        schema: deliveryView,
+      },
       refusals: ['endpoint_not_active', 'retry_limit_reached'],
       plan: ({ caller, params, db }, earlier: PlannedRetry | undefined) =>
         deliveryActions.retry.plan(db, { clientId: caller.clientId, deliveryId: params.id }, earlier),
@@ -103,12 +114,12 @@ export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
       path: '/webhook-endpoints/{webhookId}/recover',
       operationId: 'recoverWebhookEndpoint',
       tag,
-      summary: 'Deliver again what was missed',
+      summary: 'Recover missed deliveries',
       description:
-        'Every failed or cancelled delivery of events made in [since, until) starts again, at a bounded pace. One runs for an endpoint and two for a client, ten an hour for an endpoint. Where there is nothing to recover, nothing starts.',
+        'Starts every failed or cancelled delivery of the events created in [`since`, `until`) again, at a bounded rate. One recover may run for an endpoint and two for a client; an endpoint can be recovered at most ten times an hour. If no delivery matches, the response has `count` 0 and no recover starts.',
       scope: 'webhooks:write',
       body: recoverRequest,
-      answer: { status: 202, description: 'Under way.', schema: recovered },
+      response: { status: 202, description: 'The recover has started.', schema: recovered },
       refusals: ['endpoint_not_active', 'recover_in_progress', 'recover_limit_reached'],
       plan({ caller, params, body: { since, until = Date.now() }, db }, earlier: PlannedRecover | undefined) {
         const { clientId } = caller;

@@ -6,7 +6,7 @@ import type { Route } from '../route.js';
 import type { AppMiddleware, State } from '../state.js';
 import { staticDocument } from '../static-document.js';
 
-/** `/openapi.json`, and `/docs`: the same document for reading. The page has no script and fetches nothing. */
+/** `/openapi.json`, and `/docs`: the same document as a self-contained page (no script, no external resource). */
 export function docsRouter({ config }: AppDependencies, routes: readonly Route[], limit: AppMiddleware): Router<State> {
   const document = openApiDocument(routes, config);
   const router = new Router<State>({ strict: true, sensitive: true });

@@ -34,14 +34,15 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       operationId: 'registerWebhookEndpoint',
       tag,
       summary: 'Register an endpoint',
-      description: 'The same URL may be registered again, with another secret: that is how a secret is changed.',
+      description:
+        'A URL may be registered more than once. To change a secret, register the URL again with the new secret, then delete the old endpoint.',
       scope: 'webhooks:write',
       body: newEndpoint,
-      answer: {
+      response: {
         status: 201,
         description: 'Registered.',
         schema: endpointView,
-        headers: { Location: 'Of the endpoint.' },
+        headers: { Location: 'The URL of the endpoint.' },
       },
       refusals: ['blocked_address', 'endpoint_limit_reached'],
       async handle({ caller, body, db }) {
@@ -63,7 +64,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       summary: 'List endpoints',
       scope: 'webhooks:read',
       query: z.strictObject(paging),
-      answer: { status: 200, description: 'A page, newest first.', schema: endpoints },
+      response: { status: 200, description: 'A page of the list, newest first.', schema: endpoints },
       async handle({ caller, query, db, ...request }) {
         const rows = await listEndpoints(db, caller.clientId, pageOf(query));
         return respondWithPage(rows, query.limit, presentEndpoint, { ...request, baseUrl: config.baseUrl });
@@ -76,7 +77,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       tag,
       summary: 'Read an endpoint',
       scope: 'webhooks:read',
-      answer: { status: 200, description: 'The endpoint.', schema: endpointView },
+      response: { status: 200, description: 'The endpoint.', schema: endpointView },
       async handle({ caller, params, db }) {
         return { status: 200, body: presentEndpoint(await getEndpoint(db, caller.clientId, params.webhookId)) };
       },
@@ -88,10 +89,10 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       tag,
       summary: 'Update an endpoint',
       description:
-        'Replaces it: `description` left out becomes null, `enabled` left out stays. Disabling cancels its pending deliveries.',
+        'Replaces the endpoint: an omitted `description` becomes null, an omitted `enabled` does not change. Disabling the endpoint cancels its pending deliveries.',
       scope: 'webhooks:write',
       body: endpointUpdate,
-      answer: { status: 200, description: 'As it is now.', schema: endpointView },
+      response: { status: 200, description: 'The updated endpoint.', schema: endpointView },
       refusals: ['blocked_address', 'secret_immutable', 'disabled_by_operator'],
       async handle({ caller, params, body, db }) {
         const { url, description, enabled } = body;
@@ -105,9 +106,9 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       operationId: 'deleteWebhookEndpoint',
       tag,
       summary: 'Delete an endpoint',
-      description: 'Its secret is erased and its pending deliveries are cancelled.',
+      description: 'Erases its secret and cancels its pending deliveries.',
       scope: 'webhooks:write',
-      answer: { status: 204, description: 'Deleted.' },
+      response: { status: 204, description: 'Deleted.' },
       async handle({ caller, params, db }) {
         await deleteEndpoint(db, caller.clientId, params.webhookId);
         return { status: 204 };

@@ -38,7 +38,7 @@ export function eventRoutes({ config }: AppDependencies) {
       summary: 'List events',
       scope: 'webhooks:read',
       query: filters,
-      answer: { status: 200, description: 'A page, newest first.', schema: events },
+      response: { status: 200, description: 'A page of the list, newest first.', schema: events },
       async handle({ caller, query, db, ...request }) {
         const { type, transfer_id, created_after, created_before } = query;
         const rows = await listEvents(db, caller.clientId, {
@@ -58,7 +58,11 @@ export function eventRoutes({ config }: AppDependencies) {
       tag,
       summary: 'Read an event',
       scope: 'webhooks:read',
-      answer: { status: 200, description: 'The event as delivered, and how its deliveries stand.', schema: eventView },
+      response: {
+        status: 200,
+        description: 'The event as delivered, with the number of its deliveries in each status.',
+        schema: eventView,
+      },
       async handle({ caller, params, db }) {
         return { status: 200, body: presentEvent(await getEvent(db, caller.clientId, params.id)) };
       },
@@ -71,7 +75,7 @@ export function eventRoutes({ config }: AppDependencies) {
       summary: "List an event's deliveries",
       scope: 'webhooks:read',
       query: deliveryFilters,
-      answer: { status: 200, description: 'A page, newest first.', schema: deliveries },
+      response: { status: 200, description: 'A page of the list, newest first.', schema: deliveries },
       async handle({ caller, params, query, db, ...request }) {
         const { id: eventId } = await getEvent(db, caller.clientId, params.id);
         const of = { eventId };

@@ -9,7 +9,7 @@ export interface HealthDependencies {
   readiness: () => Promise<Readiness>;
 }
 
-/** `/healthz`: the process answers; `/readyz`: it can do its work (contract, Errors, limits, paging). */
+/** `/healthz`: the process is alive; `/readyz`: the process can do its work (contract, Errors, limits, paging). */
 export function healthRouter({ baseUrl, readiness }: HealthDependencies): Router<State> {
   const router = new Router<State>({ strict: true, sensitive: true });
   router.get('/healthz', (ctx) => {
@@ -22,8 +22,8 @@ export function healthRouter({ baseUrl, readiness }: HealthDependencies): Router
       return;
     }
     const where = { baseUrl, path: ctx.path, requestId: ctx.state.requestId };
-    const { body, ...answer } = problemResponse(new Refusal('unavailable', 'This process is not ready.'), where);
-    send(ctx, writeResponse({ ...answer, body: { ...(body as object), checks } }));
+    const { body, ...response } = problemResponse(new Refusal('unavailable', 'This process is not ready.'), where);
+    send(ctx, writeResponse({ ...response, body: { ...(body as object), checks } }));
   });
   return router;
 }

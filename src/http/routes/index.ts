@@ -7,7 +7,7 @@ import { operatorRoutes } from './operator.js';
 import { sandboxRoutes } from './sandbox.js';
 import { transferRoutes } from './transfers.js';
 
-/** Every route that takes a token. */
+/** Every route that requires a token. */
 export function apiRoutes(dependencies: AppDependencies): Route[] {
   return [endpointRoutes, transferRoutes, eventRoutes, deliveryRoutes, sandboxRoutes, operatorRoutes].flatMap(
     (routes) => routes(dependencies),

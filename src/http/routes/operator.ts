@@ -4,7 +4,7 @@ import { presentTransfer, transferView } from '../presenters/transfer.js';
 import { route } from '../route.js';
 import { statusChange } from '../schemas/transfer.js';
 
-/** `/operator/…`: for the operator's own systems (contract, Scopes). */
+/** `/operator/…`: for the operator's systems (contract, Scopes). */
 export function operatorRoutes({ handover }: AppDependencies) {
   return [
     route({
@@ -12,10 +12,10 @@ export function operatorRoutes({ handover }: AppDependencies) {
       path: '/operator/transfers/{id}/status',
       operationId: 'setTransferStatus',
       tag: 'Operator',
-      summary: "Change any client's transfer",
+      summary: "Change the status of any client's transfer",
       scope: 'operator',
       body: statusChange,
-      answer: { status: 200, description: 'Changed; its event is made.', schema: transferView },
+      response: { status: 200, description: 'The status is changed, and the event is created.', schema: transferView },
       refusals: ['invalid_transition'],
       async handle({ caller, params, body: { status, reason, reason_code: reasonCode }, db }) {
         const actor = `client:${caller.clientId}` as const;

@@ -4,7 +4,7 @@ import { presentTransfer, transferView } from '../presenters/transfer.js';
 import { route } from '../route.js';
 import { statusChange } from '../schemas/transfer.js';
 
-/** `/sandbox/…`: what a client may play the operator with; there is none of it in production. */
+/** `/sandbox/…`: lets a client do the operator's work on its own transfers. Production has no such routes. */
 export function sandboxRoutes({ config, handover }: AppDependencies) {
   if (config.environment !== 'sandbox') return [];
   return [
@@ -13,11 +13,12 @@ export function sandboxRoutes({ config, handover }: AppDependencies) {
       path: '/sandbox/transfers/{id}/status',
       operationId: 'setSandboxTransferStatus',
       tag: 'Sandbox',
-      summary: 'Change a transfer of your own',
-      description: 'Sandbox only: moves a transfer on, as the operator would, so that its event is delivered.',
+      summary: 'Change the status of your own transfer',
+      description:
+        'Sandbox only. Changes the status as the operator would, so that the event of the change is delivered.',
       scope: 'transfers:write',
       body: statusChange,
-      answer: { status: 200, description: 'Changed; its event is made.', schema: transferView },
+      response: { status: 200, description: 'The status is changed, and the event is created.', schema: transferView },
       refusals: ['invalid_transition'],
       async handle({ caller, params, body: { status, reason, reason_code: reasonCode }, db }) {
         const request = { transferId: params.id, clientId: caller.clientId, to: status, reason, reasonCode };

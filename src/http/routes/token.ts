@@ -35,7 +35,7 @@ export function tokenRouter({ authority, log }: TokenDependencies): Router<State
   router.post(paths, (ctx) => answerTokenRequest(ctx, services));
   router.all(paths, (ctx) => {
     ctx.set('Allow', 'POST');
-    throw new InvalidRequest('Ask for a token with POST.', 405);
+    throw new InvalidRequest('Request a token with POST.', 405);
   });
   return router;
 }
@@ -45,8 +45,9 @@ function tokenPaths(issuer: string): string[] {
 }
 
 /**
- * What a token request goes through (RFC 6749 §4.4, the order ours). Its form comes first: a request that no client could
- * make right costs no look-up and is no failed authentication. What a client may have is told to that client alone.
+ * The steps of a token request (RFC 6749 §4.4). The form of the request is checked first: a malformed request costs no
+ * look-up and is not a failed authentication. Targets and scopes are checked after the authentication, so that only the
+ * client itself learns what it may request.
  */
 async function answerTokenRequest(ctx: AppContext, services: Services): Promise<void> {
   const { authority, limit } = services;
@@ -85,14 +86,14 @@ function requireGrantType({ grant_type }: TokenParameters): void {
   }
 }
 
-/** `resource` (RFC 8707) is another name for `audience`; both may be given. */
+/** `resource` (RFC 8707) is another name for `audience`; a request may have both. */
 function requireTargets({ audience, resource }: TokenParameters): string[] {
   const targets = [audience, resource].filter((target) => target !== undefined);
   if (targets.length === 0) throw new InvalidRequest('audience is missing.');
   return targets;
 }
 
-/** The log learns who asks: a claim as far as it has the form of an id, and the secret's id once the secret is right. */
+/** Sets the client for the log: the claimed id if it is a UUID, and the secret's id once the secret is verified. */
 async function authenticateClient(
   { state }: AppContext,
   { clientId, clientSecret }: ClientCredentials,
@@ -119,17 +120,17 @@ function checkTargets(targets: readonly string[], audience: string): void {
   }
 }
 
-/** What was asked for, where all of it is the client's; everything that it has where nothing was (RFC 6749 §3.3). */
+/** The requested scopes if the client has all of them; all scopes of the client if none was requested (RFC 6749 §3.3). */
 function chooseScopes({ scope = '' }: TokenParameters, client: VerifiedClient): readonly string[] {
-  const asked = scope.split(' ').filter((each) => each !== '');
-  if (asked.length === 0) return client.scopes;
-  if (!asked.every((each) => client.scopes.includes(each))) {
-    throw new InvalidScope('The client has not been granted every scope asked for.');
+  const requested = scope.split(' ').filter((each) => each !== '');
+  if (requested.length === 0) return client.scopes;
+  if (!requested.every((each) => client.scopes.includes(each))) {
+    throw new InvalidScope('The client does not have every requested scope.');
   }
-  return client.scopes.filter((each) => asked.includes(each));
+  return client.scopes.filter((each) => requested.includes(each));
 }
 
-/** Answers every error on the token endpoint's paths in the form of RFC 6749 §5.2, also one met before its route. */
+/** Answers every error on the token endpoint's paths in the form of RFC 6749 §5.2, also errors of earlier middleware. */
 export function tokenErrors({ authority, log }: TokenDependencies): AppMiddleware {
   const paths = new Set(tokenPaths(authority.issuer));
   return async (ctx, next) => {

@@ -21,7 +21,7 @@ const transfers = pageView('TransferPage', transferView);
 
 const filters = z.strictObject({
   status: z.enum(TRANSFER_STATUSES).optional(),
-  reference: text({ max: 140 }).optional().meta({ description: 'Exactly this.' }),
+  reference: text({ max: 140 }).optional().meta({ description: 'Only transfers with exactly this reference.' }),
   ...madeWithin,
   ...paging,
 });
@@ -36,10 +36,16 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       operationId: 'createTransfer',
       tag,
       summary: 'Create a transfer',
-      description: 'Send an `Idempotency-Key`, so that a request repeated after a broken connection pays once.',
+      description:
+        'Send an `Idempotency-Key`: a repeat of the request after a broken connection then creates no second transfer.',
       scope: 'transfers:write',
       body: newTransfer,
-      answer: { status: 201, description: 'Created.', schema: transferView, headers: { Location: 'Of the transfer.' } },
+      response: {
+        status: 201,
+        description: 'The created transfer.',
+        schema: transferView,
+        headers: { Location: 'The URL of the transfer.' },
+      },
       async handle({ caller, body, db }) {
         const transfer = await createTransfer(db, { ...body, clientId: caller.clientId });
         const headers = { Location: `${config.baseUrl}/transfers/${transfer.id}` };
@@ -54,7 +60,7 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       summary: 'List transfers',
       scope: 'transfers:read',
       query: filters,
-      answer: { status: 200, description: 'A page, newest first.', schema: transfers },
+      response: { status: 200, description: 'A page of the list, newest first.', schema: transfers },
       async handle({ caller, query, db, ...request }) {
         const { status, reference, created_after, created_before } = query;
         const rows = await listTransfers(db, caller.clientId, {
@@ -74,7 +80,7 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       tag,
       summary: 'Read a transfer',
       scope: 'transfers:read',
-      answer: { status: 200, description: 'The transfer with its history.', schema: transferWithHistoryView },
+      response: { status: 200, description: 'The transfer with its status history.', schema: transferWithHistoryView },
       async handle({ caller, params, db }) {
         return { status: 200, body: presentTransferWithHistory(await getTransfer(db, caller.clientId, params.id)) };
       },
@@ -85,9 +91,9 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       operationId: 'cancelTransfer',
       tag,
       summary: 'Cancel a transfer',
-      description: 'Only while it is CREATED.',
+      description: 'Only a transfer with the status `CREATED` can be cancelled.',
       scope: 'transfers:write',
-      answer: { status: 200, description: 'Cancelled.', schema: transferView },
+      response: { status: 200, description: 'The cancelled transfer.', schema: transferView },
       refusals: ['invalid_transition'],
       async handle({ caller, params, db }) {
         const transfer = await changeStatus(db, handover, {

@@ -4,7 +4,7 @@ import { SCOPES } from '../../auth/caller.js';
 import { authPaths, issuerPath } from '../oauth/auth-paths.js';
 import type { AppMiddleware, State } from '../state.js';
 
-/** Seconds: shorter than the time between a signing key's making and its first signature. */
+/** In seconds; shorter than the time between the creation of a signing key and its first signature. */
 const KEYS_MAX_AGE = 5;
 const METADATA_MAX_AGE = 300;
 
@@ -29,8 +29,8 @@ export function wellKnownRouter(
 }
 
 /**
- * RFC 8414 §3.1 puts the well-known part before the issuer's path; §5 allows OpenID's suffix too, where many clients
- * look by default, and OpenID puts it after.
+ * RFC 8414 §3.1 puts the well-known part before the issuer's path. §5 also allows OpenID's suffix, which many clients use by
+ * default, and OpenID puts it after the path.
  */
 function metadataPaths(issuer: string): string[] {
   const suffix = '/.well-known/oauth-authorization-server';
@@ -50,7 +50,7 @@ function metadataOf(issuer: string) {
     token_endpoint: `${issuer}/oauth/token`,
     jwks_uri: `${issuer}/.well-known/jwks.json`,
     scopes_supported: SCOPES,
-    // No grant here goes through an authorization endpoint.
+    // No supported grant uses an authorization endpoint.
     response_types_supported: [],
     grant_types_supported: ['client_credentials'],
     token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],

@@ -4,7 +4,7 @@ import { text, validationError } from './text.js';
 
 const url = z.string().meta({
   description:
-    'Absolute, at most 2048 characters, with no credentials and no fragment; `https:` in production. A literal address must be a public one.',
+    'An absolute URL of at most 2048 characters, without credentials and without a fragment; `https:` in production. An IP address in it must be public.',
   format: 'uri',
   maxLength: 2048,
   examples: ['https://example.com/hooks'],
@@ -14,7 +14,7 @@ const description = text({ max: 255 })
   .default(null)
   .meta({ examples: ['Orders, live'] });
 
-/** The HMAC key: its bytes. Printable ASCII, not trimmed, and not blanks alone, which anybody would try first. */
+/** The bytes of the HMAC key: printable ASCII, not trimmed. A secret of spaces only is refused, because it is easily guessed. */
 const secret = z
   .string()
   .refine(
@@ -23,9 +23,9 @@ const secret = z
   )
   .refine((value) => value.length >= 16, validationError('too_short', 'must have at least 16 characters'))
   .refine((value) => value.length <= 256, validationError('too_long', 'may have at most 256 characters'))
-  .refine((value) => !/^ {16,}$/.test(value), validationError('invalid_secret', 'must not consist of blanks alone'))
+  .refine((value) => !/^ {16,}$/.test(value), validationError('invalid_secret', 'must not consist of spaces only'))
   .meta({
-    description: 'Signs the deliveries. It is never returned and never changes.',
+    description: 'The key that signs the deliveries. It is never returned and cannot be changed.',
     pattern: '^(?! *$)[ -~]{16,256}$',
     minLength: 16,
     maxLength: 256,
@@ -39,20 +39,24 @@ export const newEndpoint = z
 
 const ignored = z.unknown().optional().meta({ description: 'Ignored.' });
 
-/** A GET's answer may be sent back as it came; a secret may not come at all. */
+/** The response of a GET may be sent back unchanged; a secret is refused. */
 export const endpointUpdate = z
   .strictObject({
     url,
     description,
-    enabled: z.boolean().optional().meta({ description: 'Left out: stays as it is.' }),
+    enabled: z.boolean().optional().meta({ description: 'If omitted, it does not change.' }),
     secret: z
       .unknown()
       .refine(
         (value) => value === undefined,
-        validationError('secret_immutable', 'never changes: register a new endpoint'),
+        validationError('secret_immutable', 'cannot be changed; register a new endpoint'),
       )
       .optional()
-      .meta({ not: {}, description: 'Refused: register a new endpoint with another secret and switch over.' }),
+      .meta({
+        not: {},
+        description:
+          'Refused. To change the secret, register a new endpoint with the new secret and delete the old endpoint.',
+      }),
     webhookId: ignored,
     disabled_reason: ignored,
     created_at: ignored,

@@ -5,8 +5,11 @@ import { when } from './time.js';
 
 export const recoverRequest = z
   .strictObject({
-    since: when({ description: 'The first moment of the range.', example: '2026-11-21T00:00:00Z' }),
-    until: when({ description: 'The moment after it; left out: now.', example: '2026-11-22T00:00:00Z' }).optional(),
+    since: when({ description: 'The start of the range, inclusive.', example: '2026-11-21T00:00:00Z' }),
+    until: when({
+      description: 'The end of the range, exclusive; default: now.',
+      example: '2026-11-22T00:00:00Z',
+    }).optional(),
   })
   .refine(({ since, until }) => until === undefined || since < until, {
     path: ['until'],
@@ -15,5 +18,5 @@ export const recoverRequest = z
   .register(components, { id: 'RecoverRequest' });
 
 export const recovered = z
-  .object({ count: z.int().nonnegative().meta({ description: 'Deliveries that start again.' }) })
+  .object({ count: z.int().nonnegative().meta({ description: 'The number of deliveries that start again.' }) })
   .register(components, { id: 'Recovered' });

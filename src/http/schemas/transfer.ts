@@ -5,7 +5,10 @@ import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import { components } from '../openapi/components.js';
 import { text, validationError } from './text.js';
 
-/** A number with no fraction by value: `1e3` and `1000.0` are 1000 (JSON has one kind of number, RFC 8259 §6). At most 2^53−1, which `int` sees to. */
+/**
+ * A whole number by value: `1e3` and `1000.0` are 1000 (JSON has one kind of number, RFC 8259 §6). `int` limits it to
+ * 2^53−1.
+ */
 const value = z
   .int('must be a whole number of minor units')
   .min(1, 'must be at least 1')
@@ -20,13 +23,13 @@ const currency = z
   .meta({ description: 'ISO 4217', pattern: '^[A-Z]{3}$', examples: ['EUR'] });
 
 const MAX_PAIRS = 20;
-/** Of all pairs as compact JSON in UTF-8. */
+/** The size of all pairs as compact JSON in UTF-8. */
 const MAX_METADATA_BYTES = 4_096;
-const REFUSED_NAME = { params: { code: 'invalid_name' }, message: 'may not be the name of a pair' };
+const REFUSED_NAME = { params: { code: 'invalid_name' }, message: 'must not be the name of a pair' };
 
 const metadata = z
   .preprocess(
-    // zod leaves this name out of a record without a word.
+    // zod silently drops this name from a record.
     (pairs, context) => {
       if (pairs instanceof Object && Object.hasOwn(pairs, '__proto__')) {
         context.addIssue({ code: 'custom', path: ['__proto__'], ...REFUSED_NAME });
@@ -46,7 +49,7 @@ const metadata = z
   )
   .default({})
   .meta({
-    description: `Pairs of strings of your own; at most ${MAX_METADATA_BYTES} bytes in all, as compact JSON in UTF-8.`,
+    description: `Your own pairs of strings; at most ${MAX_METADATA_BYTES} bytes in total as compact JSON in UTF-8.`,
     maxProperties: MAX_PAIRS,
     examples: [{ order: '4711' }],
   });
@@ -72,7 +75,7 @@ export const statusChange = z
     reason: text({ max: 255 })
       .nullable()
       .default(null)
-      .meta({ description: 'For the history.', examples: ['Funds received'] }),
+      .meta({ description: 'Recorded in the status history.', examples: ['Funds received'] }),
     reason_code: z
       .enum(REASON_CODES)
       .nullable()

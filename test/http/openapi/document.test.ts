@@ -14,14 +14,14 @@ let client: TestClient;
 let operator: TestClient;
 let history: History;
 let document: OpenApiDocument;
-let mistakesOf: Validate;
+let errorsOf: Validate;
 
 beforeAll(async () => {
   api = await startApi();
   [client, operator] = [await api.client(), await api.client(['operator'])];
   history = await deliverTo(api, client);
   document = (await api.call('GET', '/openapi.json')).body;
-  mistakesOf = openApiValidator(document);
+  errorsOf = openApiValidator(document);
 });
 afterAll(() => api.close());
 
@@ -153,5 +153,5 @@ describe('/docs', () => {
 });
 
 function expectMatch(schema: unknown, value: unknown, where: string): void {
-  expect([where, mistakesOf(schema, value)]).toEqual([where, null]);
+  expect([where, errorsOf(schema, value)]).toEqual([where, null]);
 }

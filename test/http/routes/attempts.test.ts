@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { idCursor } from '../../../src/http/cursor.js';
-import { MAX_ANSWER_BYTES } from '../../../src/http/response.js';
+import { MAX_RESPONSE_BYTES } from '../../../src/http/response.js';
 import { newId } from '../../../src/ids.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { deliverTo, type History } from '../../support/history.js';
@@ -36,7 +36,7 @@ describe('a delivery with 8,000 attempts', () => {
     expect(body.attempt_count).toBe(COUNT);
     expect(numbersOf(body.attempts)).toEqual(from(COUNT, 20).reverse());
     expect(body.attempts[19].response_body).toBe(BODY);
-    expect(Buffer.byteLength(text)).toBeLessThan(MAX_ANSWER_BYTES);
+    expect(Buffer.byteLength(text)).toBeLessThan(MAX_RESPONSE_BYTES);
   });
 
   it('is listed, and answered by a retry, without the bodies', async () => {
@@ -59,7 +59,7 @@ describe('a delivery with 8,000 attempts', () => {
     expect(numbersOf(first.body.data)).toEqual(from(COUNT, 20));
     expect(first.body).toMatchObject({ has_more: true, next_cursor: expect.any(String) });
     expect(first.headers.get('link')).toBe(`<https://api.test${path}?cursor=${first.body.next_cursor}>; rel="next"`);
-    expect(Buffer.byteLength(first.text)).toBeLessThan(MAX_ANSWER_BYTES);
+    expect(Buffer.byteLength(first.text)).toBeLessThan(MAX_RESPONSE_BYTES);
     const next = await client.call('GET', `${path}?limit=2&cursor=${first.body.next_cursor}`);
     expect(numbersOf(next.body.data)).toEqual(from(COUNT - 20, 2));
     const { body } = await client.call('GET', `/deliveries/${history.deliveryId}`);

@@ -2,23 +2,24 @@ import type { Database, Handle } from '../database/database.js';
 import { failpoint } from '../failpoints.js';
 import { newId } from '../ids.js';
 import { Refusal } from '../refusal.js';
-import { inUse, type KeyedRequest, keepAnswer, lockKey, readKept, replay } from './idempotency.js';
+import { inUse, type KeyedRequest, keepResponse, lockKey, readKept, replay } from './idempotency.js';
 import { type HttpResponse, type WrittenResponse, writeResponse } from './response.js';
 
-/** Work whose effect is not in Postgres. A plan is JSON and identifies the effect: carried out again, it makes no second one. */
+/** Work whose effect is outside Postgres. A plan is JSON and identifies the effect: a repeat of a plan has no second effect. */
 export interface TwoStepWork {
   plan(tx: Handle, earlier: unknown): Promise<unknown>;
   carryOut(database: Database, plan: unknown): Promise<HttpResponse>;
 }
 
 /**
- * How long a reservation keeps duplicates out, in seconds: the time limit of Temporal and a few statements. After it, the
- * process that made the reservation is taken for dead. If it is alive, both carry out the same plan, and the first answer counts.
+ * How long a reservation keeps duplicates out, in seconds: the time limit of a call to Temporal and a few statements. After
+ * it, the process that made the reservation counts as dead. If that process is alive, both processes carry out the same plan,
+ * and the first response counts.
  */
 const LEASE_SECONDS = 10;
 
 /** Does two-step work for a request without a key. */
-export async function answerUnkeyed(database: Database, work: TwoStepWork): Promise<WrittenResponse> {
+export async function respondUnkeyed(database: Database, work: TwoStepWork): Promise<WrittenResponse> {
   const plan = await database.transaction((tx) => work.plan(tx, undefined));
   return writeResponse(await work.carryOut(database, plan));
 }
@@ -27,27 +28,27 @@ export async function answerUnkeyed(database: Database, work: TwoStepWork): Prom
  * Does two-step work once for a key, with no transaction open during the second step:
  * 1. A reservation of the key commits with the plan. A duplicate gets 409 from here on.
  * 2. The plan is carried out.
- * 3. The answer commits in place of the reservation.
- * A crash leaves the reservation. When its lease has run out, a repeat of the request goes on with the same plan.
- * @param refused writes a refusal as an answer
+ * 3. The response commits in place of the reservation.
+ * A crash leaves the reservation. When its lease has expired, a repeat of the request continues with the same plan.
+ * @param refused makes the response of a refusal
  * @throws Refusal idempotency_key_in_use | idempotency_key_reused, and what `work` throws
  */
-export async function answerInSteps(
+export async function respondInSteps(
   database: Database,
   request: KeyedRequest,
   work: TwoStepWork,
   refused: (refusal: Refusal) => HttpResponse,
 ): Promise<WrittenResponse> {
   const holder = newId();
-  const begun = await database.transaction((tx) => reserve(tx, { request, holder }, work, refused));
-  if ('answer' in begun) return begun.answer;
+  const reserved = await database.transaction((tx) => reserve(tx, { request, holder }, work, refused));
+  if ('response' in reserved) return reserved.response;
   failpoint('after-reserved');
   try {
-    const answer = writeResponse(await work.carryOut(database, begun.plan));
+    const response = writeResponse(await work.carryOut(database, reserved.plan));
     failpoint('before-kept');
-    return await database.transaction((tx) => keepFirst(tx, request, answer));
+    return await database.transaction((tx) => keepFirst(tx, request, response));
   } catch (error) {
-    // Where this fails too, the lease runs out.
+    // Where the release fails too, the lease expires.
     await release(database, { request, holder }, error).catch(() => undefined);
     throw error;
   }
@@ -58,43 +59,43 @@ interface Held {
   holder: string;
 }
 
-/** Reserves the key for a plan, or answers what is kept under it. */
+/** Reserves the key for a plan, or returns the response that is kept under the key. */
 async function reserve(
   tx: Handle,
   { request, holder }: Held,
   work: TwoStepWork,
   refused: (refusal: Refusal) => HttpResponse,
-): Promise<{ plan: unknown } | { answer: WrittenResponse }> {
+): Promise<{ plan: unknown } | { response: WrittenResponse }> {
   await lockKey(tx, request);
   const kept = await readKept(tx, request);
   const { clientId, key, hashes } = request;
   const [reserved] = kept ? await tx.query<{ held: boolean; plan: unknown }>(RESERVED, [clientId, key]) : [];
-  if (kept && !reserved) return { answer: replay(kept) };
+  if (kept && !reserved) return { response: replay(kept) };
   if (reserved?.held) throw inUse();
   const plan = await work.plan(tx, reserved?.plan);
-  // The release before this one takes the row for an answer: it answers as if the first request ran.
+  // The previous release reads a reservation as a kept response: the row holds the 409 of a request that still runs.
   const { status, headers, text } = writeResponse(refused(inUse()));
   const hash = Buffer.from(hashes[0]).toString('hex');
-  const answer = [hash, status, JSON.stringify(headers), text];
+  const response = [hash, status, JSON.stringify(headers), text];
   const lease = [holder, JSON.stringify(plan), LEASE_SECONDS, reserved !== undefined];
-  await tx.query(RESERVE, [clientId, key, ...answer, ...lease]);
+  await tx.query(RESERVE, [clientId, key, ...response, ...lease]);
   return { plan };
 }
 
-/** Keeps the answer, unless another run of the same plan was first: then that answer counts. */
-async function keepFirst(tx: Handle, request: KeyedRequest, answer: WrittenResponse): Promise<WrittenResponse> {
+/** Keeps the response, unless another run of the same plan was first: then the first response counts. */
+async function keepFirst(tx: Handle, request: KeyedRequest, response: WrittenResponse): Promise<WrittenResponse> {
   const { clientId, key } = request;
   const [reserved] = await tx.query(RESERVED_LOCKED, [clientId, key]);
   const kept = reserved ? undefined : await readKept(tx, request);
   if (kept) return replay(kept);
-  await keepAnswer(tx, request, answer);
+  await keepResponse(tx, request, response);
   tx.afterCommit(() => failpoint('after-kept'));
-  return answer;
+  return response;
 }
 
 /**
- * Lets the next try of the request begin at once. A refusal says that nothing was done: the key is free. After anything else
- * Temporal may have taken the plan, so that the plan stays.
+ * Lets the next try of the request begin at once. After a refusal nothing was done, and the key is freed. After any other
+ * error Temporal may have accepted the plan, so the plan is kept.
  */
 async function release(db: Handle, { request, holder }: Held, error: unknown): Promise<void> {
   const nothingDone = error instanceof Refusal && error.code !== 'unavailable';
@@ -104,7 +105,7 @@ async function release(db: Handle, { request, holder }: Held, error: unknown): P
 const OF_KEY = 'client_id = $1::uuid and key = $2 and lease_until is not null';
 const HELD = `${OF_KEY} and holder = $3::uuid`;
 
-/** A lease that ends later than one could was made by another clock (Postgres was restored): nobody holds it. */
+/** A lease that ends later than the longest lease could was made by another clock (Postgres was restored): it is not held. */
 const RESERVED = `
 select lease_until > now() and lease_until < now() + interval '${2 * LEASE_SECONDS} seconds' as held, plan
   from idempotency_keys where ${OF_KEY}`;
