@@ -3,7 +3,7 @@ import { Refusal } from '../../src/refusal.js';
 import { lazyClient } from '../../src/temporal/connection.js';
 import { createDeliveryActions } from '../../src/workflow-starts/retry-and-recover.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
-import { fakeSteering } from '../support/delivery-actions.js';
+import { fakeDeliveryActions } from '../support/delivery-actions.js';
 import { deliverTo, moveMany } from '../support/history.js';
 import { startSilentServer } from '../support/silent-server.js';
 import { endpointRequest } from '../support/transfers.js';
@@ -20,7 +20,7 @@ const newKey = () => ({ 'Idempotency-Key': `key-${keys++}` });
 
 /** An API on the same database whose retries do what `carryOut` says. */
 async function apiThat(carryOut: () => Promise<void>) {
-  const deliveryActions = fakeSteering();
+  const deliveryActions = fakeDeliveryActions();
   deliveryActions.retry = { ...deliveryActions.retry, carryOut };
   return startApi({ database: api.database, dependencies: { deliveryActions } });
 }
@@ -89,7 +89,7 @@ describe('a keyed request whose process dies', () => {
     const { never, ends } = neverAnswers();
     const dead = await apiThat(never);
     const retryIds: string[] = [];
-    const deliveryActions = fakeSteering();
+    const deliveryActions = fakeDeliveryActions();
     deliveryActions.retry = {
       async plan(_tx, { clientId, deliveryId: id }, earlier) {
         plans.push(earlier);

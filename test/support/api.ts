@@ -10,27 +10,27 @@ import { Refusal } from '../../src/refusal.js';
 import { createLog } from '../../src/telemetry/log.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
-import { fakeSteering } from './delivery-actions.js';
+import { fakeDeliveryActions } from './delivery-actions.js';
 
 export interface Reply {
   status: number;
   headers: Headers;
   text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads bodies of any shape
   body: any;
 }
 
 export interface Sent {
-  /** Written as JSON. */
+  /** Sent as JSON. */
   json?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   raw?: string | Uint8Array;
   headers?: Record<string, string>;
 }
 
 export interface TestClient {
   id: string;
-  /** The Authorization header's token. */
+  /** The token of the Authorization header. */
   token: string;
   call(method: string, path: string, sent?: Sent): Promise<Reply>;
 }
@@ -40,9 +40,9 @@ export interface TestApi {
   dependencies: AppDependencies;
   url: string;
   port: number;
-  /** What was handed over after commits. */
+  /** The events that were handed over after their commits. */
   committed: CommittedEvent[];
-  /** A client with a row of its own. */
+  /** Makes a client with its own row. */
   client(scopes?: readonly string[]): Promise<TestClient>;
   call(method: string, path: string, sent?: Sent): Promise<Reply>;
   close(): Promise<void>;
@@ -51,11 +51,13 @@ export interface TestApi {
 export interface TestApiOptions {
   env?: Record<string, string>;
   dependencies?: Partial<AppDependencies>;
-  /** One that exists already; it is not dropped. */
+  /** An existing database, which `close` does not drop. */
   database?: TestDatabase;
 }
 
-/** The whole API on a port and a database of its own. Tokens are not verified: a token says whom it speaks for. */
+/**
+ * Starts the complete API on its own port and database. Tokens are not verified: a token names its client and scopes.
+ */
 export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const database = options.database ?? (await createTestDatabase({ poolSize: 10 }));
   const config = loadConfig({
@@ -75,8 +77,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     database,
     masterKeys: new MasterKeys(config.masterKey),
     handover: { claims: false, committed: (event) => committed.push(event) },
-    authority: tellingAuthority,
-    deliveryActions: fakeSteering(),
+    authority: trustingAuthority,
+    deliveryActions: fakeDeliveryActions(),
     metrics: createMetrics(),
     log: createLog('silent', 'test'),
     readiness: async () => ({ ready: true, checks: { postgres: 'ok', migrations: 'ok', temporal: 'ok' } }),
@@ -129,9 +131,9 @@ async function request(url: string, method: string, { json, raw, headers }: Sent
   };
 }
 
-const unused = () => Promise.reject(new Error('not in this test'));
+const unused = () => Promise.reject(new Error('not available in this test'));
 
-const tellingAuthority: Authority = {
+const trustingAuthority: Authority = {
   issuer: 'https://api.test',
   audience: 'https://api.test',
   prepare: async () => {},
@@ -142,7 +144,7 @@ const tellingAuthority: Authority = {
       const { clientId, scopes } = JSON.parse(Buffer.from(bearer, 'base64url').toString());
       return { clientId, secretId: clientId, scopes: new Set<string>(scopes) };
     } catch {
-      throw new Refusal('invalid_token', 'no token of this test');
+      throw new Refusal('invalid_token', 'not a token of this test');
     }
   },
   jwks: async () => ({ keys: [] }),

@@ -1,14 +1,14 @@
-// Loaded by `--import` into a process under test: its look-ups ask the name server that NAME_SERVER names.
+// Loaded by `--import` into a process under test: the process then resolves names at the server in NAME_SERVER.
 import { promises } from 'node:dns';
 
 const { prototype } = promises.Resolver;
-const told = new WeakSet();
+const configured = new WeakSet();
 for (const method of ['resolve4', 'resolve6']) {
   const original = prototype[method];
   prototype[method] = function (...args) {
-    // Once: Node refuses it while a query is under way.
-    if (!told.has(this)) this.setServers([process.env.NAME_SERVER]);
-    told.add(this);
+    // Set once: Node refuses to change the servers while a query is under way.
+    if (!configured.has(this)) this.setServers([process.env.NAME_SERVER]);
+    configured.add(this);
     return original.apply(this, args);
   };
 }

@@ -18,7 +18,7 @@ export interface AuthApi {
   /** BASE_URL */
   baseUrl: string;
   client(wanted?: Partial<NewClient>): Promise<Credentials>;
-  /** Asks for a token as the spec says: JSON, all fields; `fields` replaces some, undefined leaves one out. */
+  /** Requests a token as the spec says: JSON with all fields. `fields` overrides fields; undefined omits a field. */
   token(fields: Record<string, unknown>, headers?: Record<string, string>): Promise<Reply>;
   close(): Promise<void>;
 }
@@ -27,14 +27,14 @@ export interface AuthApiOptions {
   env?: Record<string, string>;
   /** Path of AUTH_URL, such as `/auth`. */
   authPath?: string;
-  /** BASE_URL and AUTH_URL, where they are not the address that the API really listens on. */
+  /** BASE_URL and AUTH_URL, if they differ from the address that the API listens on. */
   publicUrl?: string;
   dependencies?: Partial<AppDependencies>;
-  /** What the authority reads in place of the database. */
+  /** The database that the authority reads instead. */
   store?: (database: TestDatabase) => TestDatabase;
 }
 
-/** The whole API with its own, real authority, at the address that its tokens name. */
+/** Starts the complete API with a real authority, at the address that the tokens name. */
 export async function startAuthApi(options: AuthApiOptions = {}): Promise<AuthApi> {
   const database = await createTestDatabase({ poolSize: 10 });
   const port = await freePort();

@@ -12,9 +12,9 @@ export const LIFETIME = 3_600_000;
 /** An address of TEST-NET-3 (RFC 5737). */
 export const ADDRESS = '203.0.113.7';
 
-/** A clock that a test moves by hand; it begins at the real time, for Postgres has a clock of its own. */
+/** A clock that a test moves forward. It starts at the real time, since Postgres has its own clock. */
 export class TestClock implements Clock {
-  /** Not from 0, which lru-cache takes for no time at all. */
+  /** Not from 0, which lru-cache treats as no time. */
   #passed = 1_000;
   readonly #begun = Date.now();
 
@@ -31,13 +31,13 @@ export class TestClock implements Clock {
   }
 }
 
-/** One process's authority. */
+/** The authority of one process. */
 export function testAuthority(database: Database, options: Partial<AuthorityDependencies> = {}): Authority {
   const config = { authUrl: ISSUER, baseUrl: AUDIENCE, accessTokenLifetime: LIFETIME };
   return openAuthority({ config, database, masterKeys, log: silentLog, ...options });
 }
 
-/** A new client, as the token endpoint would know it. */
+/** Makes a client and authenticates it as the token endpoint does. */
 export async function verifiedClient(
   authority: Authority,
   database: Database,
@@ -45,11 +45,11 @@ export async function verifiedClient(
 ): Promise<VerifiedClient> {
   const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test', ...wanted });
   const verified = await authority.verifyClient(client.id, clientSecret, ADDRESS);
-  if (!verified) throw new Error('the client that was just made is refused');
+  if (!verified) throw new Error('the new client is refused');
   return verified;
 }
 
-/** Counts the statements that go through `query`, and lets a test fail them. */
+/** Records the statements that go through `query`, and lets a test make them fail. */
 export function watched(database: Database) {
   const statements: string[] = [];
   let broken: (() => Promise<never>) | undefined;
@@ -60,7 +60,7 @@ export function watched(database: Database) {
   return {
     database: { ...database, query } as Database,
     statements,
-    /** From now on every statement fails, or hangs. */
+    /** Makes every later statement fail or hang. */
     breakWith: (failure: (() => Promise<never>) | undefined) => {
       broken = failure;
     },

@@ -3,12 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A load balancer as production has one. */
+/** A load balancer like the one in production. */
 export interface Balancer {
   url: string;
-  /** How many upstreams it counts as ready. */
+  /** Number of upstreams that count as ready. */
   ready(): number;
-  /** Requests that it had to answer itself, and why: what a client would see as a 502. */
+  /** Requests that the balancer answered with 502, with the reason. */
   failures: string[];
   close(): Promise<void>;
 }
@@ -16,14 +16,15 @@ export interface Balancer {
 const HEALTH_INTERVAL = 50;
 
 /**
- * Round robin over the APIs at these ports of 127.0.0.1, over connections that it keeps. An API is out while its /readyz is
- * not 200. Only a request that found nobody listening is tried elsewhere: another may have been served.
+ * Starts a round robin over the APIs at these ports of 127.0.0.1, with persistent connections. An API gets no requests
+ * while its /readyz is not 200. Only a request whose connection is refused goes to another API: an API may already have
+ * served any other request.
  */
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 });
   const ready = new Set<number>();
-  /** What each answered to the last check. */
-  const said = new Map<number, { answer: string; at: number }>();
+  /** The last response of each API to a health check. */
+  const checks = new Map<number, { response: string; at: number }>();
   const failures: string[] = [];
   const closed = new AbortController();
   let turn = 0;
@@ -33,7 +34,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
       const { status, body } = await send(false, port, { method: 'GET', path: '/readyz' }).catch(
         ({ message }: Error) => ({ status: 0, body: message }),
       );
-      said.set(port, { answer: `${status} ${body}`, at: Date.now() });
+      checks.set(port, { response: `${status} ${body}`, at: Date.now() });
       if (status === 200) ready.add(port);
       else ready.delete(port);
       await sleep(HEALTH_INTERVAL, undefined, { signal: closed.signal }).catch(() => undefined);
@@ -46,16 +47,14 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
     const body = await buffer(incoming);
     for (;;) {
       const [port] = [...ready].sort().slice(turn++ % Math.max(1, ready.size));
-      if (port === undefined) throw new Error(`nobody is ready: ${[...said.values()].map(({ answer }) => answer)}`);
+      if (port === undefined) throw new Error(`no API is ready: ${[...checks.values()].map((check) => check.response)}`);
       try {
         return await send(agent, port, { method, path, headers: withoutHops(incoming.headers), body });
       } catch (error) {
         const { code, message } = error as NodeJS.ErrnoException;
-        const { answer, at } = said.get(port) ?? { answer: '', at: 0 };
+        const { response, at } = checks.get(port) ?? { response: '', at: 0 };
         if (code !== 'ECONNREFUSED')
-          throw new Error(
-            `${message}; ${port} said ${Date.now() - at} ms ago, when asked whether it is ready: ${answer}`,
-          );
+          throw new Error(`${message}; /readyz of ${port} returned ${Date.now() - at} ms ago: ${response}`);
         ready.delete(port);
       }
     }
@@ -105,7 +104,7 @@ function send(
   });
 }
 
-/** Without what holds for one connection alone (RFC 9110, section 7.6.1). */
+/** Removes the headers that apply to one connection only (RFC 9110, section 7.6.1). */
 function withoutHops({ connection, 'keep-alive': _, 'transfer-encoding': __, ...headers }: IncomingHttpHeaders) {
   return headers;
 }

@@ -1,20 +1,20 @@
-/** What came back; `body` where it is JSON. */
-export interface Answered {
+/** A response of the API with its JSON body. */
+export interface ApiResponse {
   status: number;
   headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads bodies of any shape
   body: any;
 }
 
-/** Calls the API over the wire as one client, with a token got by its credentials. */
+/** Calls the API over HTTP as one client, with a token for its credentials. */
 export type Caller = (
   method: string,
   path: string,
   json?: unknown,
   headers?: Record<string, string>,
-) => Promise<Answered>;
+) => Promise<ApiResponse>;
 
-/** @param at where the service is; its credentials do not matter here. `address`: one of several processes of it */
+/** @param at the URLs of the service; `address` selects one of several API processes */
 export async function caller(
   at: { auth_url: string; base_url: string; address?: string },
   { client_id, client_secret }: { client_id: string; client_secret: string },
@@ -32,7 +32,7 @@ async function send(
   url: string,
   json?: unknown,
   headers: Record<string, string> = {},
-): Promise<Answered> {
+): Promise<ApiResponse> {
   const response = await fetch(url, {
     method,
     headers: { ...(json !== undefined && { 'content-type': 'application/json' }), ...headers },
@@ -42,8 +42,8 @@ async function send(
   return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
 }
 
-/** Calls that must succeed. @returns the body */
-export async function must(call: Promise<Answered>): Promise<Answered['body']> {
+/** Awaits a call that must succeed. @returns the body */
+export async function must(call: Promise<ApiResponse>): Promise<ApiResponse['body']> {
   const { status, body } = await call;
   if (status >= 300) throw new Error(`${status}: ${JSON.stringify(body)}`);
   return body;

@@ -8,12 +8,12 @@ export interface CliResult {
   stderr: string;
 }
 
-/** Starts the built command with no environment but `env`, as an operator's shell would. */
+/** Starts the built command with the environment `env` only, like an operator's shell. */
 export function startCli(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
   const { PATH, HOME } = process.env;
   return spawn(process.execPath, ['dist/src/cli.js', ...args], {
     env: { PATH, HOME, ...env },
-    // One that never ends must not keep the whole run from ending.
+    // A command that hangs must not keep the test run from ending.
     timeout: 600_000,
     killSignal: 'SIGKILL',
   });

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 
-/** A span as OTLP/JSON has it, its attributes as a plain object. */
+/** A span in OTLP/JSON, with its attributes as a plain object. */
 export interface CollectedSpan {
   service: string;
   name: string;
@@ -16,7 +16,7 @@ export interface CollectedSpan {
 export interface Collector {
   url: string;
   spans: CollectedSpan[];
-  /** What arrived, whole. */
+  /** The complete exports, as JSON. */
   received: string[];
   close(): Promise<void>;
 }
@@ -32,7 +32,7 @@ interface Export {
   }[];
 }
 
-/** An OpenTelemetry collector: takes spans by OTLP/HTTP in JSON, and keeps them. */
+/** Starts an OpenTelemetry collector that accepts spans over OTLP/HTTP in JSON and keeps them. */
 export async function startCollector(): Promise<Collector> {
   const spans: CollectedSpan[] = [];
   const received: string[] = [];

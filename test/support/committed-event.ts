@@ -3,7 +3,7 @@ import type { CommittedEvent } from '../../src/outbox/handover.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { makeClient, makeEndpoint, makeTransfer } from './factories.js';
 
-/** A committed event with `endpoints` deliveries, whose first attempts are claimed or free. */
+/** Commits an event with `endpoints` deliveries, whose first attempts are claimed or unclaimed. */
 export async function commitEvent(
   db: Database,
   options: { clientId?: string; endpoints?: number; claims?: boolean; url?: string } = {},
@@ -18,7 +18,7 @@ export async function commitEvent(
   return events[0]!;
 }
 
-/** As if the process that held these leases had died long ago. */
+/** Expires all leases and claims, as if the process that held them had died long ago. */
 export async function expireLeases(db: Database): Promise<void> {
   await db.query(`update events set lease_until = now() - interval '1 second'`, []);
   await db.query(

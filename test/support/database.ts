@@ -11,10 +11,13 @@ export interface TestDatabase extends Database {
   drop(): Promise<void>;
 }
 
-/** A migrated database of this test's own on the server that `TEST_DATABASE_URL` names (started by test/support/global-setup.ts). */
+/**
+ * Makes a migrated database for one test on the server of `TEST_DATABASE_URL` (started by
+ * test/support/global-setup.js).
+ */
 export async function createTestDatabase(options: { poolSize?: number } = {}): Promise<TestDatabase> {
   const server = process.env.TEST_DATABASE_URL;
-  if (!server) throw new Error('TEST_DATABASE_URL is not set: test/support/global-setup.ts sets it');
+  if (!server) throw new Error('TEST_DATABASE_URL is not set: test/support/global-setup.js sets it');
   const name = `test_${randomBytes(6).toString('hex')}`;
   await onServer(server, (client) => client.query(`create database ${name}`));
   const address = new URL(server);

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** A delivery as it came over the wire, its signature judged by code that is not the service's. */
+/** A delivery that arrived over the network. The check of its signature shares no code with the service. */
 export interface Delivered {
   id: string;
   transferId: string;
@@ -8,7 +8,7 @@ export interface Delivered {
   rightlySigned: boolean;
 }
 
-/** Reads a raw request (Latin-1, as the raw receiver keeps it). */
+/** Parses a raw request in Latin-1, the form that the raw receiver keeps. */
 export function readDelivered(raw: string, secret: string): Delivered {
   const { head, body } = splitRequest(raw);
   const [, t, v0] = /^service-signature: t=([^,]+),v0=([0-9a-f]{64})$/im.exec(head) ?? [];

@@ -2,7 +2,7 @@ import type { Database } from '../../src/database/database.js';
 import type { DeliveryActions, RecoverRange, TwoStepAction } from '../../src/webhooks/delivery-actions.js';
 import { getActiveEndpoint } from '../../src/webhooks/recovers.js';
 
-/** Both steps of an action, as a request without a key takes them. */
+/** Runs both steps of an action, like a request without an Idempotency-Key. */
 export async function takeSteps<Request, Plan, Result>(
   db: Database,
   action: TwoStepAction<Request, Plan, Result>,
@@ -23,8 +23,8 @@ export const recoverNow = (
   range: RecoverRange,
 ) => takeSteps(db, deliveryActions.recover, { clientId, endpointId, ...range });
 
-/** Tells what was carried out, in place of Temporal: `refuse` may throw. */
-export function fakeSteering({
+/** Delivery actions without Temporal. `carriedOut` gets the arguments of each action; `refuse` may throw. */
+export function fakeDeliveryActions({
   count = 0,
   refuse = () => {},
   carriedOut = () => {},

@@ -2,18 +2,18 @@ import { subscribe } from 'node:diagnostics_channel';
 import { writeSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
-// Loaded into a service under test by `node --import`: told over the IPC channel where to die, and at which pass, it ends
-// the process there as `kill -9` does. JavaScript, since it is loaded as it is.
+// Loaded into a service under test by `node --import`. A message over the IPC channel names a failpoint and a pass, at
+// which the process ends as by `kill -9`. This is JavaScript, since Node loads it without a build.
 
 let armed = { name: '', passes: 0 };
 
-// Temporal's workflow threads load it too; they pass none of the places.
+// Temporal's workflow threads load this file too. They pass no failpoint.
 if (isMainThread) {
   process.on('message', (message) => {
     armed = message;
     process.send('armed');
   });
-  // It must not keep alive a service that ends in order.
+  // The channel must not keep the service alive at a regular end.
   process.channel.unref();
 
   subscribe('transfer-service.failpoint', (name) => {

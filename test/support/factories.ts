@@ -8,7 +8,7 @@ import { Secret } from '../../src/secret.js';
 import type { Sender, SendOutcome } from '../../src/webhooks/sender/send.js';
 
 export const masterKeys = new MasterKeys(new Secret<Uint8Array>(randomBytes(32)));
-/** Who does what an operator does in a test. */
+/** The actor of an operator's actions in tests. */
 export const OPERATOR = 'cli:tester@test';
 export const ENDPOINT_SECRET = 'a secret of sixteen or more';
 
@@ -49,23 +49,23 @@ export async function makeTransfer(
   });
 }
 
-/** What a receiver would have answered. */
+/** The outcome of an attempt; 204 by default. */
 export function outcome(fields: Partial<SendOutcome> = {}): SendOutcome {
   const startedAt = new Date();
-  const answer = { t: startedAt.toISOString(), startedAt, durationMs: 3, responseBody: null };
-  return { ...answer, responseStatus: 204, error: null, ...fields };
+  const common = { t: startedAt.toISOString(), startedAt, durationMs: 3, responseBody: null };
+  return { ...common, responseStatus: 204, error: null, ...fields };
 }
 
 export const refusedBy = (status: number) => outcome({ responseStatus: status, error: 'status' });
 
-/** A sender that answers as `answer` says, and keeps what was sent. */
-export function fakeSender(answer: (call: number) => SendOutcome | Promise<SendOutcome> = () => outcome()) {
+/** A sender that returns the outcome of `respond` for each call, numbered from 1, and keeps the sent requests. */
+export function fakeSender(respond: (call: number) => SendOutcome | Promise<SendOutcome> = () => outcome()) {
   const sent: Parameters<Sender['send']>[0][] = [];
   return {
     sent,
     async send(outgoing: Parameters<Sender['send']>[0]) {
       sent.push(outgoing);
-      return answer(sent.length);
+      return respond(sent.length);
     },
     async close() {},
   } satisfies Sender & { sent: unknown[] };

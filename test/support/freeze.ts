@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Stops a process and its children in mid-work, as a disk that does not answer does. @returns what lets them go on */
+/** Stops a process and its children, like a disk that hangs. @returns a function that lets them continue */
 export function freeze(pid: number): () => void {
   process.kill(pid, 'SIGSTOP');
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean);

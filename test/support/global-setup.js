@@ -8,10 +8,10 @@ import { findTimeSkippingServer } from './time-skipping-server.js';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
- * Before all tests: the build (whole-stack tests start real processes from dist/), and one Postgres (in
- * TEST_DATABASE_URL), one Temporal (in TEST_TEMPORAL_ADDRESS, namespace `default`) and the program of the time-skipping
- * server (TEST_SERVER_PATH) for all files. What is set already is used as it is. JavaScript, since Jest loads it with no
- * transform.
+ * Runs before all tests. It builds dist/, from which the tests of the whole stack start real processes, and starts one
+ * Postgres (TEST_DATABASE_URL) and one Temporal (TEST_TEMPORAL_ADDRESS, namespace `default`) for all files. It also
+ * finds the program of the time-skipping server (TEST_SERVER_PATH). A variable that is already set is used instead.
+ * This is JavaScript, since Jest loads it without a transform.
  */
 export default async function setUp() {
   build();
@@ -22,9 +22,9 @@ export default async function setUp() {
   globalThis.__stack__ = running;
   const folder = mkdtempSync(join(tmpdir(), 'transfer-service-test-'));
   running.push({ stop: async () => rmSync(folder, { recursive: true, force: true }) });
-  const told = { localDir: folder, onStart: () => {}, progress: say, signal: undefined };
-  if (!process.env.TEST_DATABASE_URL) running.push(await startPostgresIn(told));
-  if (!process.env.TEST_TEMPORAL_ADDRESS) running.push(await startTemporalIn(told, cacheDir));
+  const common = { localDir: folder, onStart: () => {}, progress: say, signal: undefined };
+  if (!process.env.TEST_DATABASE_URL) running.push(await startTestPostgres(common));
+  if (!process.env.TEST_TEMPORAL_ADDRESS) running.push(await startTestTemporal(common, cacheDir));
   process.env.TEST_SERVER_PATH ||= findTimeSkippingServer(cacheDir, say);
 }
 
@@ -34,13 +34,13 @@ function build() {
     cwd: root,
     encoding: 'utf8',
   });
-  // Types are checked by `npm run check`; here what was emitted is what is tested.
+  // Type errors do not stop the run: `npm run check` reports them, and the tests run the emitted code.
   if (stdout) process.stderr.write(stdout);
   const bundle = spawnSync(process.execPath, ['scripts/bundle-workflows.mjs'], { cwd: root, encoding: 'utf8' });
   if (bundle.status !== 0) throw new Error(`the workflows cannot be bundled: ${bundle.stderr}`);
 }
 
-async function startPostgresIn(told) {
+async function startTestPostgres(common) {
   const { startPostgres } = await import('../../dist/src/local/postgres.js');
   const { postgresUrl } = await import('../../dist/src/local/postgres-url.js');
   const { freePort } = await import('../../dist/src/free-port.js');
@@ -48,18 +48,18 @@ async function startPostgresIn(told) {
   const port = await freePort();
   const password = new Secret('test');
   const settings = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=500'];
-  const child = await startPostgres({ ...told, port, password, settings });
+  const child = await startPostgres({ ...common, port, password, settings });
   process.env.TEST_DATABASE_URL = postgresUrl(port, password).reveal();
   return child;
 }
 
-async function startTemporalIn(told, cacheDir) {
+async function startTestTemporal(common, cacheDir) {
   const { startTemporal } = await import('../../dist/src/local/temporal.js');
   const { findTemporal } = await import('../../dist/src/local/temporal-binary.js');
   const { freePort } = await import('../../dist/src/free-port.js');
-  const command = await findTemporal({ ...told, cacheDir, path: process.env.PATH });
+  const command = await findTemporal({ ...common, cacheDir, path: process.env.PATH });
   const port = await freePort();
-  const child = await startTemporal({ ...told, command, port, uiPort: await freePort(), namespace: 'default' });
+  const child = await startTemporal({ ...common, command, port, uiPort: await freePort(), namespace: 'default' });
   process.env.TEST_TEMPORAL_ADDRESS = `127.0.0.1:${port}`;
   return child;
 }

@@ -1,4 +1,4 @@
-/** Ends what global-setup.js has started, the last first. */
+/** Ends the processes of global-setup.js in reverse order. */
 export default async function tearDown() {
   for (const part of (globalThis.__stack__ ?? []).reverse()) await part.stop();
 }

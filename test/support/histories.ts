@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A history that `npm run histories` has kept, as JSON (the form that Temporal's UI downloads). */
+/** A history that `npm run histories` recorded, as JSON in the form that Temporal's UI downloads. */
 export interface RecordedHistory {
   /** `0.1.0/ladder`: the release and the path. */
   name: string;
@@ -10,7 +10,7 @@ export interface RecordedHistory {
 
 const folder = join(import.meta.dirname, '../histories');
 
-/** The versions that have been recorded. */
+/** The recorded releases. */
 export function recordedVersions(): string[] {
   return readdirSync(folder);
 }
@@ -24,7 +24,7 @@ export function readHistories(): RecordedHistory[] {
   );
 }
 
-/** All texts of a history, payloads decoded. */
+/** All texts of a history, with decoded payloads. */
 export function textsOf({ json }: RecordedHistory): string {
   const texts: string[] = [];
   const walk = (value: unknown, key?: string) => {

@@ -9,7 +9,10 @@ export interface History {
   deliveryId: string;
 }
 
-/** A transfer that became SENT, over two events, with one delivery each: the first with one failed and one good attempt. */
+/**
+ * Makes a transfer that is SENT after two events, each with one delivery. The first delivery has a failed attempt and a
+ * successful one.
+ */
 export async function deliverTo(api: TestApi, client: TestClient): Promise<History> {
   const { webhookId } = await answered(client.call('POST', '/webhook-endpoints', { json: endpointRequest() }));
   const { id: transferId } = await answered(client.call('POST', '/transfers', { json: transferRequest() }));
@@ -36,7 +39,7 @@ export async function deliverTo(api: TestApi, client: TestClient): Promise<Histo
   return { transferId, webhookId, eventId: delivery.eventId, deliveryId: delivery.id };
 }
 
-/** So many transfers that have become PROCESSING, each with an event. */
+/** Makes `count` transfers that are PROCESSING, each with an event. */
 export async function moveMany(client: TestClient, count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let i = 0; i < count; i++) {

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Where a secret was found, by name: never the secret itself, which would end up in a test's report. */
+/** The name of a secret and where it was found. It never contains the secret itself, which a test report would show. */
 export type Leak = `${string} in ${string}`;
 
-/** A text to be searched, and where it comes from. */
+/** A text to search, and its origin. */
 export interface Trace {
   from: string;
   bytes: Buffer;
@@ -14,7 +14,7 @@ export function trace(from: string, text: string): Trace {
   return { from, bytes: Buffer.from(text) };
 }
 
-/** Which of `secrets` (by name) stand in `traces`: as they are, or in base64, hexadecimal or percent-encoding. */
+/** Finds `secrets` (by name) in `traces`: in plain text, base64, hexadecimal, percent-encoding or JSON. */
 export function findLeaks(secrets: Readonly<Record<string, string>>, traces: readonly Trace[]): Leak[] {
   return Object.entries(secrets).flatMap(([name, secret]) => {
     const forms = formsOf(secret);
@@ -26,7 +26,7 @@ export function findLeaks(secrets: Readonly<Record<string, string>>, traces: rea
 
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
-  // The last group of base64 depends on what follows: it is left out.
+  // The last group of base64 depends on the bytes that follow, so it is omitted.
   const base64 = (['base64', 'base64url'] as const).map((form) => bytes.toString(form).slice(0, -4));
   return [
     ...new Set([
@@ -39,7 +39,7 @@ function formsOf(secret: string): string[] {
   ];
 }
 
-/** Every file below `folder`, but those that exist to hold secrets (`privately`, paths within it). */
+/** Every file below `folder`, except the files that may hold secrets (`privately`, paths relative to `folder`). */
 export function filesBelow(folder: string, privately: readonly string[]): Trace[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -48,7 +48,7 @@ export function filesBelow(folder: string, privately: readonly string[]): Trace[
     .map((path) => ({ from: path.slice(folder.length + 1), bytes: readFileSync(path) }));
 }
 
-/** The command lines of all processes, where the system shows them in /proc: everybody on the machine can read them. */
+/** The command lines of all processes in /proc, if the system has it. Every user of the machine can read them. */
 export function commandLines(): Trace[] {
   try {
     return readdirSync('/proc')

@@ -3,7 +3,7 @@ import type { Caller } from './caller.js';
 import { must } from './caller.js';
 import { transferRequest } from './transfers.js';
 
-/** So many transfers, made a few at a time. */
+/** Makes `count` transfers, 16 at a time. */
 export async function makeTransfers(call: Caller, count: number): Promise<string[]> {
   const ids: string[] = [];
   await atOnce(16, Array(count).fill(0), async () => {
@@ -13,15 +13,17 @@ export async function makeTransfers(call: Caller, count: number): Promise<string
 }
 
 export interface Changes {
-  /** Transfers whose change was answered with 200, as the answers come in. */
+  /** Transfers whose change got 200, in the order of the responses. */
   acknowledged: string[];
-  /** How many got what instead; `0`: no answer at all. */
+  /** Number of other responses by status; `0`: no response. */
   others: Record<number, number>;
-  /** All have been asked for. */
+  /** Resolves when every change has been requested. */
   done: Promise<void>;
 }
 
-/** Asks for one change of status for each transfer, so many at once. A request that finds nobody counts, and is not repeated. */
+/**
+ * Requests one status change for each transfer, `connections` at a time. A failed request is counted and not repeated.
+ */
 export function changeAll(call: Caller, ids: readonly string[], status: string, connections = 16): Changes {
   const acknowledged: string[] = [];
   const others: Record<number, number> = {};
@@ -29,13 +31,13 @@ export function changeAll(call: Caller, ids: readonly string[], status: string, 
     const answered = await call('POST', `/sandbox/transfers/${id}/status`, { status }).catch(() => ({ status: 0 }));
     if (answered.status === 200) acknowledged.push(id);
     else others[answered.status] = (others[answered.status] ?? 0) + 1;
-    // Who is refused does not hammer.
+    // A client pauses after a refusal.
     if (answered.status === 0 || answered.status === 503) await sleep(20);
   });
   return { acknowledged, others, done };
 }
 
-/** Works through `items`, at most `width` at once. */
+/** Runs `work` for each item, at most `width` at a time. */
 export async function atOnce<Item>(width: number, items: readonly Item[], work: (item: Item) => Promise<void>) {
   let next = 0;
   const worker = async () => {

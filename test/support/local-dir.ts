@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { endLeftovers } from '../../src/local/stack-state.js';
 
-/** A LOCAL_DIR that is not there yet, in a folder of its own that others may pass through (Postgres does not run as root). */
+/**
+ * A LOCAL_DIR that does not exist yet. Its parent is a new folder that every user can traverse, since Postgres does not
+ * run as root.
+ */
 export function makeLocalDir(): { path: string; remove(): Promise<void> } {
   const folder = mkdtempSync(join(tmpdir(), 'local-'));
   chmodSync(folder, 0o711);

@@ -2,8 +2,9 @@ import type { Client } from '@temporalio/client';
 import { atOnce } from './load.js';
 
 /**
- * As if the processes that are dead now had died long ago: leases and claims have run out, and Temporal has noticed that
- * nobody finishes their activities (45 s) and that their caches are gone (10 s). Shortens nothing but the wait.
+ * Makes the state look as if the dead processes had died long ago: leases and claims have expired, and Temporal has
+ * noticed that their activities do not finish (45 s) and that their workflow caches are gone (10 s). Only the wait is
+ * shortened.
  */
 export async function makeItLongAgo(
   database: { query(text: string, values: unknown[]): Promise<unknown> },
@@ -26,7 +27,7 @@ export async function makeItLongAgo(
         await activity.fail({ workflowId, activityId: activityId ?? '' }, new Error('its worker died'));
       }
     } catch {
-      // It has ended meanwhile, or its activity is between two tries: there is nothing to wait for.
+      // The workflow has ended, or its activity is between two tries: no timeout is pending.
     }
   });
 }

@@ -5,10 +5,10 @@ import { runCli } from './cli.js';
 
 export const KUBERNETES = 'deploy/kubernetes';
 
-// biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever the file says
+// biome-ignore lint/suspicious/noExplicitAny: a test reads documents of any shape
 export type Document = any;
 
-/** The documents of a YAML file, merge keys (`<<`) resolved. */
+/** The documents of a YAML file, with resolved merge keys (`<<`). */
 export function readYaml(path: string): Document[] {
   return parseAllDocuments(readFileSync(path, 'utf8'), { merge: true }).map((document) => {
     for (const error of document.errors) throw error;
@@ -16,18 +16,18 @@ export function readYaml(path: string): Document[] {
   });
 }
 
-/** `KEY=value` lines. */
+/** The `KEY=value` lines of a file. */
 export function readEnvFile(path: string): Record<string, string> {
   const lines = readFileSync(path, 'utf8').matchAll(/^([A-Z_]+)=(.*)$/gm);
   return Object.fromEntries([...lines].map(([, name, value]) => [name, value]));
 }
 
-/** Files of the folder itself, `.yaml` alone. */
+/** The `.yaml` files directly in the folder. */
 export const yamlFiles = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.yaml'));
 
 let commands: Promise<string[]> | undefined;
 
-/** What the command line can be told to do. */
+/** The commands that `--help` lists. */
 export function readCommands(): Promise<string[]> {
   commands ??= runCli(['--help']).then(({ stdout }) =>
     [...stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name),
@@ -35,8 +35,8 @@ export function readCommands(): Promise<string[]> {
   return commands;
 }
 
-/** Whether a process answers there when it is asked for its health. */
+/** Whether the path is a health route of a process. */
 export function isHealthPath(path: string): boolean {
-  const readiness = () => Promise.reject(new Error('is not asked'));
+  const readiness = () => Promise.reject(new Error('readiness is not called'));
   return healthRouter({ baseUrl: '', readiness }).match(path, 'GET').route;
 }

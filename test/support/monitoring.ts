@@ -1,19 +1,19 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** What deploy/ has for Prometheus and Grafana, as text. */
+/** The alert rules and the dashboard in deploy/, as text. */
 export const ALERTS = readFileSync('deploy/prometheus/alerts.yml', 'utf8');
 export const DASHBOARD = readFileSync('deploy/grafana/dashboard.json', 'utf8');
 
 export const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
 
-/** @returns what it complains of; empty where it finds nothing */
+/** Runs promtool. @returns its output if it fails, or else an empty text */
 export function promtool(args: readonly string[], input = ''): string {
   const { status, stdout, stderr } = spawnSync('promtool', args, { input, encoding: 'utf8' });
   return status === 0 ? '' : stdout + stderr;
 }
 
-/** The metrics that rules or a dashboard ask for, without a histogram's suffixes. */
+/** The metrics that rules or a dashboard query, without a histogram's suffixes. */
 export function metricsIn(text: string): string[] {
   const names = text.matchAll(/\b(?:webhook|http|dependency|temporal|nodejs|process)_[a-z0-9_]+/g);
   return [...new Set([...names].map(([name]) => name.replace(/_bucket$/, '')))].sort();

@@ -4,10 +4,10 @@ import type { OpenApiDocument } from '../../src/http/openapi/document.js';
 
 type Json = Record<string, unknown>;
 
-/** What is wrong with a value by a schema of the document; null where nothing is. */
+/** Validates a value against a schema of the document. Returns the errors, or null if there are none. */
 export type Validate = (schema: unknown, value: unknown) => unknown;
 
-/** Objects are closed for it: an answer with a field more than is described is wrong. */
+/** Treats objects as closed: a response with an undocumented field is invalid. */
 export function openApiValidator(document: OpenApiDocument): Validate {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
@@ -21,18 +21,18 @@ export function openApiValidator(document: OpenApiDocument): Validate {
   };
 }
 
-/** The schema of an answer; undefined where it has no body. Fails where the document does not know such an answer. */
+/** The schema of a response; undefined if it has no body. Throws if the document does not describe the response. */
 export function schemaOf(operation: Json | undefined, status: number, type: string | null, where: string): unknown {
   const responses = (operation?.responses ?? {}) as Record<string, { content?: Record<string, { schema: unknown }> }>;
   const response = responses[status];
-  if (!response) throw new Error(`the document knows no ${where}`);
+  if (!response) throw new Error(`the document does not describe ${where}`);
   if (type === null) return undefined;
   const media = response.content?.[type.split(';')[0] ?? ''];
-  if (!media) throw new Error(`the document knows no ${type} for ${where}`);
+  if (!media) throw new Error(`the document does not describe ${type} for ${where}`);
   return media.schema;
 }
 
-/** With `#/components/schemas/…` found under `$defs`, and every object closed. */
+/** The schema with `#/components/schemas/…` moved to `$defs`, and with closed objects. */
 function local(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(local);
   if (typeof node !== 'object' || node === null) return node;

@@ -6,18 +6,18 @@ import { runCli } from './cli.js';
 import { makeLocalDir } from './local-dir.js';
 import { startStackProcess } from './stack-process.js';
 
-/** An environment as production runs it: migrated, one API, and workers as processes of their own. */
+/** An environment like production: migrated, with one API and with workers in separate processes. */
 export interface Production {
   env: Record<string, string>;
-  /** A new client of the API. */
+  /** Makes a client of the API. */
   newClient(name: string): Promise<Caller>;
   startWorker(env?: Record<string, string>): ChildProcess;
   stop(): Promise<void>;
 }
 
 export async function startProduction(settings: Record<string, string> = {}): Promise<Production> {
-  const place = makeLocalDir();
-  const stack = await startStackProcess(place.path);
+  const folder = makeLocalDir();
+  const stack = await startStackProcess(folder.path);
   const env: Record<string, string> = { ...stack.env, LOG_LEVEL: 'warn', RATE_LIMIT: '1000000', ...settings };
   const processes: ChildProcess[] = [];
   const start = (role: 'api' | 'worker', more: Record<string, string> = {}) => {
@@ -36,7 +36,7 @@ export async function startProduction(settings: Record<string, string> = {}): Pr
       await once(child, 'exit');
     }
     await stack.stop();
-    await place.remove();
+    await folder.remove();
   };
   const { code, stderr } = await runCli(['migrate'], env);
   if (code !== 0) throw new Error(stderr);

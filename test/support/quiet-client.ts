@@ -6,13 +6,19 @@ import { type RawReceiver, startRawReceiver } from './raw-receiver.js';
 import { SECRET } from './transfers.js';
 import { waitFor } from './wait-for.js';
 
-/** How long each took, ms: from the API's answer to the first arrival, and from a failed first attempt to the immediate retry. */
+/**
+ * Delays of each delivery, ms: from the API's response to the first arrival, and from a failed first attempt to the
+ * immediate retry.
+ */
 export interface Delays {
   first: number[];
   retry: number[];
 }
 
-/** A client with a steady trickle of events, one receiver that takes each at once, and one that refuses each once. */
+/**
+ * A client with a steady trickle of events and two receivers: the first accepts each event at once, the second refuses
+ * each event once.
+ */
 export class QuietClient {
   readonly #arrivals = new Map<string, number[]>();
 
@@ -37,7 +43,7 @@ export class QuietClient {
     return quiet;
   }
 
-  /** So many changes of status, one every `interval` ms. */
+  /** Makes `count` status changes, one every `interval` ms. */
   async trickle(count: number, interval: number): Promise<Delays> {
     const ids = await makeTransfers(this.call, count);
     const answered = new Map<string, number>();

@@ -1,11 +1,11 @@
-/** Numbers in [0, 1) for a test. The seed is `SEED` or the clock, and is printed, so that a failure can be played again. */
+/** Random numbers in [0, 1). The seed is `SEED` or the clock and is printed, so that a failure can be repeated. */
 export function seededRandom(name: string): () => number {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 32);
   process.stderr.write(`${name}: SEED=${seed}\n`);
   return randomFrom(seed);
 }
 
-/** Numbers in [0, 1) that a seed repeats (mulberry32). */
+/** Random numbers in [0, 1) from a seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -16,7 +16,7 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** One of them, each as likely as its weight. */
+/** Picks a choice with a probability in proportion to its weight. */
 export function pick<T>(random: () => number, choices: readonly (readonly [T, number])[]): T {
   let left = random() * choices.reduce((sum, [, weight]) => sum + weight, 0);
   for (const [choice, weight] of choices) {

@@ -4,17 +4,17 @@ import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 export interface RawReceiver {
   url: string;
   port: number;
-  /** Each request as it arrived, byte for byte (Latin-1). */
+  /** The raw bytes of each request, in Latin-1. */
   requests: string[];
-  /** How many connections were made. */
+  /** Number of connections so far. */
   connections(): number;
   close(): Promise<void>;
 }
 
-/** What to do with the request numbered `number` (from 1) that arrived on `socket`. */
+/** Handles the request number `number` (from 1) that arrived on `socket`. */
 export type Answering = (socket: Socket, number: number) => void;
 
-/** A receiver that writes what it is told to, HTTP or not: bytes in, bytes out. */
+/** Starts a receiver that writes given bytes in response to each request, whether they are HTTP or not. */
 export async function startRawReceiver(
   answering: Answering | string,
   { host = '127.0.0.1', tls }: { host?: string; tls?: TlsOptions } = {},

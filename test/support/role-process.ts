@@ -6,16 +6,16 @@ import type { Failpoint } from '../../src/failpoints.js';
 
 const DIE_AT_FAILPOINT = fileURLToPath(new URL('./die-at-failpoint.js', import.meta.url));
 
-/** `start`, `api` or `worker` as a process of its own, which a test may kill. */
+/** A process of the role `start`, `api` or `worker`, which a test may kill. */
 export interface RoleProcess {
   process: ChildProcess;
-  /** Its log so far, a line each. */
+  /** The lines of its log so far. */
   said: string[];
-  /** Resolves when it serves; rejects where it ends before. */
+  /** Resolves when the process serves, rejects if it ends before. */
   ready: Promise<void>;
-  /** Resolves with the signal that ended it, null where it ended by itself. */
+  /** Resolves at the end of the process with the signal that ended it; null if it exited by itself. */
   ended: Promise<NodeJS.Signals | null>;
-  /** SIGTERM, and waits for its end. */
+  /** Sends SIGTERM and waits for the end of the process. */
   stop(): Promise<void>;
 }
 
@@ -47,11 +47,11 @@ export function startRole(role: string, env: Record<string, string>, nodeOptions
 }
 
 export interface MortalRole extends RoleProcess {
-  /** From now on it dies, as by `kill -9`, when it passes this place for the n-th time. */
+  /** Makes the process die, as by `kill -9`, when it passes the failpoint for the `passes`-th time. */
   dieAt(name: Failpoint, passes?: number): Promise<void>;
 }
 
-/** A role that can be told where to die (src/failpoints.ts). */
+/** Starts a role that can die at a failpoint (src/failpoints.ts). */
 export function startMortalRole(role: string, env: Record<string, string>): MortalRole {
   const started = startRole(role, env, ['--import', DIE_AT_FAILPOINT]);
   return {

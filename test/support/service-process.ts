@@ -7,22 +7,22 @@ import type { SandboxClient } from '../../src/local/demo-service.js';
 import { readState } from '../../src/local/stack-state.js';
 import { type Caller, caller } from './caller.js';
 
-/** The whole service as `npm start` runs it: a process of its own, with its embedded stack under a LOCAL_DIR. */
+/** The complete service as `npm start` runs it: a process with its embedded stack under a LOCAL_DIR. */
 export interface ServiceProcess {
   process: ChildProcess;
   sandbox: Sandbox;
-  /** The sandbox's client, and the operator. */
+  /** The sandbox's client. */
   client: Caller;
   operator: Caller;
-  /** What it told people so far, and its log. */
+  /** The progress lines and the log lines so far. */
   said: string[];
-  /** SIGTERM. @returns the exit code */
+  /** Sends SIGTERM and waits for the end. @returns the exit code */
   stop(): Promise<number | null>;
-  /** SIGKILL: its Postgres and Temporal are left behind, as after any crash of it. */
+  /** Sends SIGKILL. The embedded Postgres and Temporal keep running, as after any crash of the service. */
   kill(): Promise<void>;
 }
 
-/** `LOCAL_DIR/sandbox-client.json` whole. */
+/** The complete `LOCAL_DIR/sandbox-client.json`. */
 export interface Sandbox extends SandboxClient {
   operator: { client_id: string; client_secret: string };
   temporal_address: string;
@@ -64,7 +64,7 @@ export async function startService(localDir: string, env: Record<string, string>
   };
 }
 
-/** Kills a part of the embedded stack, as the machine's OOM killer would. */
+/** Kills a process of the embedded stack, like the machine's OOM killer. */
 export function killPart(localDir: string, part: 'postgres' | 'temporal'): void {
   const record = readState(localDir)?.[part];
   if (!record) throw new Error(`stack.json names no ${part}`);

@@ -1,11 +1,12 @@
 // Loaded by `--import` into a process under test: its wall clock is CLOCK_AHEAD ms ahead of the machine's, and moves to
-// what it is sent over the IPC channel. Only the wall clock, as when somebody sets it: timers and performance.now() go on.
+// what it is sent over the IPC channel. Only the wall clock, as when somebody sets it: timers and performance.now() go
+// on.
 import { isMainThread } from 'node:worker_threads';
 
 let ahead = Number(process.env.CLOCK_AHEAD ?? 0);
 const Real = Date;
 
-// Workflow threads have Temporal's time in any case.
+// Workflow threads have Temporal's time.
 if (isMainThread) {
   globalThis.Date = class extends Real {
     constructor(...args) {

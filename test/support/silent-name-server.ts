@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { pathToFileURL } from 'node:url';
 
-/** A name server that hears every question and answers none; `env` makes a process of the service ask it. */
+/** Starts a name server that never responds. `env` makes a process of the service use it. */
 export async function startSilentNameServer() {
   const socket = createSocket('udp4');
   let asked = 0;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-/** A server that accepts every connection and answers nothing, as one that hangs. */
+/** Starts a server that accepts every connection and never responds, like a server that hangs. */
 export async function startSilentServer() {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

@@ -3,21 +3,21 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
-const PORTS_OF_THEIR_OWN = { PORT: '0', POSTGRES_PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0' };
+const FREE_PORTS = { PORT: '0', POSTGRES_PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0' };
 
-/** A process that has started the embedded stack, as the service does. */
+/** A process that has started the embedded stack like the service does. */
 export interface StackProcess {
   process: ChildProcess;
-  /** What `startStack` gave. */
+  /** The environment that `startStack` returned. */
   env: Record<string, string>;
   temporalUiUrl: string;
-  /** What it told people so far. */
+  /** The progress lines so far. */
   progress: string[];
-  /** SIGTERM, and waits for its end. */
+  /** Sends SIGTERM and waits for the end of the process. */
   stop(): Promise<void>;
 }
 
-/** Rejects with the lines on standard error where the stack does not start. */
+/** Starts the process. Rejects with its lines on standard error if the stack does not start. */
 export async function startStackProcess(localDir: string, env: Record<string, string> = {}): Promise<StackProcess> {
   const script = `
     const { startStack } = await import(${JSON.stringify(pathToFileURL('dist/src/local/stack.js').href)});
@@ -32,7 +32,7 @@ export async function startStackProcess(localDir: string, env: Record<string, st
     console.log(JSON.stringify({ env: stack.env, temporalUiUrl: stack.temporalUiUrl }));`;
   const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-    env: { PATH, HOME, ...PORTS_OF_THEIR_OWN, LOCAL_DIR: localDir, ...env },
+    env: { PATH, HOME, ...FREE_PORTS, LOCAL_DIR: localDir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const progress: string[] = [];

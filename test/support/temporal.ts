@@ -10,7 +10,7 @@ export interface TestTemporal {
   close(): Promise<void>;
 }
 
-/** A namespace of this test's own on the server that `TEST_TEMPORAL_ADDRESS` names, with the search attributes. */
+/** Makes a namespace for one test on the server of `TEST_TEMPORAL_ADDRESS`, with the search attributes. */
 export async function createTestNamespace(): Promise<TestTemporal> {
   const address = process.env.TEST_TEMPORAL_ADDRESS;
   if (!address) throw new Error('TEST_TEMPORAL_ADDRESS is not set: test/support/global-setup.js sets it');
@@ -18,13 +18,13 @@ export async function createTestNamespace(): Promise<TestTemporal> {
   await migrateTemporal({ address, namespace, tls: false, apiKey: undefined });
   const connection = await Connection.connect({ address });
   const client = new Client({ connection, namespace });
-  await known(client);
+  await untilKnown(client);
   return { client, namespace, address, close: () => connection.close() };
 }
 
-/** The frontend's cache learns of a namespace within seconds: until then a start is refused. */
-async function known(client: Client): Promise<void> {
-  for (let patience = 0; patience < 200; patience++) {
+/** The frontend's cache gets a new namespace within seconds. Until then it refuses a workflow start. */
+async function untilKnown(client: Client): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
     try {
       await client.workflow.start('nothing', { workflowId: 'probe', taskQueue: 'nobody' });
       await client.workflow.getHandle('probe').terminate();
@@ -33,5 +33,5 @@ async function known(client: Client): Promise<void> {
       await sleep(100);
     }
   }
-  throw new Error('the namespace has not become known');
+  throw new Error(`the frontend does not know the namespace ${client.options.namespace} after 20 s`);
 }

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 
-/** Elsewhere `script` is another program. */
+/** On other systems `script` is another program. */
 export const onLinux = process.platform === 'linux' ? test : test.skip;
 
-/** What the built command prints on a terminal of so many columns (a pty, by util-linux's `script`). */
+/** The output of the built command on a terminal with `columns` columns (a pty, by util-linux's `script`). */
 export function showOnTerminal(args: readonly string[], env: Record<string, string>, columns: number): string {
   const { PATH, HOME } = process.env;
   const words = [process.execPath, 'dist/src/cli.js', ...args].map((word) => `'${word}'`).join(' ');
@@ -13,6 +13,6 @@ export function showOnTerminal(args: readonly string[], env: Record<string, stri
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: 60_000,
   });
-  // A terminal ends its lines so.
+  // A terminal ends its lines with CR LF.
   return printed.replaceAll('\r\n', '\n');
 }

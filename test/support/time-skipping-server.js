@@ -7,8 +7,8 @@ import { pathToFileURL } from 'node:url';
 const VERSION = '1.32.1';
 
 /**
- * The program of Temporal's time-skipping test server: from the cache; the native one by the SDK's download; or the Java
- * one by Maven. Undefined where none can be had: tests that need it say so.
+ * The program of Temporal's time-skipping test server: from the cache, or the native program by the SDK's download, or
+ * the Java program by Maven. Undefined if none is available; tests that need the server then fail with a message.
  */
 export function findTimeSkippingServer(cacheDir, say) {
   const folder = join(cacheDir, `temporal-test-server-${VERSION}`);
@@ -17,7 +17,7 @@ export function findTimeSkippingServer(cacheDir, say) {
   const draft = `${folder}.${process.pid}`;
   mkdirSync(draft, { recursive: true });
   try {
-    say('getting the time-skipping test server, once');
+    say('downloading the time-skipping test server, once');
     if (!download(draft) && !fetchJars(draft, program)) return undefined;
     rmSync(folder, { recursive: true, force: true });
     renameSync(draft, folder);

@@ -4,14 +4,14 @@ import { addSearchAttributes } from '../../src/temporal/namespace.js';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.js';
 import type { TestDatabase } from './database.js';
 
-/** A Temporal of this test's own whose time is skipped while somebody waits for a workflow's end, or sleeps on it. */
+/** Starts a Temporal for one test. It skips time while the test waits for the end of a workflow or sleeps on it. */
 export async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
   const env = await startServer(12);
   await addSearchAttributes(env.connection, 'default', SEARCH_ATTRIBUTES);
   return env;
 }
 
-/** The SDK gives the server 5 s to answer, which Java may need for its start alone on a busy machine. */
+/** Retries the start: the SDK waits 5 s for the server, and Java alone may take that long on a busy machine. */
 async function startServer(tries: number): Promise<TestWorkflowEnvironment> {
   const path = process.env.TEST_SERVER_PATH;
   try {
@@ -25,9 +25,9 @@ async function startServer(tries: number): Promise<TestWorkflowEnvironment> {
 }
 
 /**
- * Keeps Postgres's time with Temporal's. Its clock cannot be moved: what is in the tables is moved back instead, which is
- * the same to whoever compares with now().
- * @returns to be called before whatever reads or writes a time
+ * Keeps Postgres's time in step with Temporal's. Postgres's clock cannot be moved, so the times in the tables are moved
+ * back instead, which has the same effect on a comparison with now().
+ * @returns a function to call before each read or write of a time
  */
 export function followTime(env: TestWorkflowEnvironment, db: TestDatabase): () => Promise<void> {
   let followed = 0;

@@ -1,4 +1,4 @@
-/** A request for a transfer that is right in every field, with what a test wants otherwise. */
+/** A valid request for a transfer, with the overrides of a test. */
 export function transferRequest(overrides: Record<string, unknown> = {}) {
   return {
     amount: { value: 12_500, currency: 'EUR' },

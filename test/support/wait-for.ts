@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Waits until `condition` gives something, asking again and again; fails by name after `timeout` ms. */
+/** Polls `condition` until it returns a value. After `timeout` ms it throws an error that names `what`. */
 export async function waitFor<T>(
   what: string,
   condition: () => Promise<T | undefined | false | null> | T | undefined | false | null,
@@ -10,7 +10,7 @@ export async function waitFor<T>(
   for (;;) {
     const value = await condition();
     if (value !== undefined && value !== false && value !== null) return value;
-    if (Date.now() > deadline) throw new Error(`waited ${timeout} ms in vain for: ${what}`);
+    if (Date.now() > deadline) throw new Error(`timeout after ${timeout} ms, waiting for: ${what}`);
     await sleep(20);
   }
 }

@@ -3,7 +3,7 @@ import { newId } from '../../../src/ids.js';
 import { Refusal } from '../../../src/refusal.js';
 import { setEndpointEnabledByOperator } from '../../../src/webhooks/operate-endpoint.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
-import { fakeSteering } from '../../support/delivery-actions.js';
+import { fakeDeliveryActions } from '../../support/delivery-actions.js';
 import { OPERATOR } from '../../support/factories.js';
 import { deliverTo, type History, moveMany } from '../../support/history.js';
 import { endpointRequest } from '../../support/transfers.js';
@@ -14,7 +14,7 @@ let history: History;
 let steered: unknown[];
 let refusal: Refusal | undefined;
 
-const deliveryActions = fakeSteering({
+const deliveryActions = fakeDeliveryActions({
   count: 7,
   refuse() {
     if (refusal) throw refusal;
