@@ -5,7 +5,7 @@ import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
 import { freePort } from '../../src/free-port.js';
 import { readState } from '../../src/local/stack-state.js';
-import { type Answered, type Caller, caller, must } from '../support/caller.js';
+import { type ApiResponse, type Caller, caller, must } from '../support/caller.js';
 import { runCli } from '../support/cli.js';
 import { readDelivered } from '../support/delivered.js';
 import { freeze } from '../support/freeze.js';
@@ -83,7 +83,7 @@ afterAll(async () => {
   await place.remove();
 }, 60_000);
 
-const change = (id: string, headers?: Record<string, string>, call = client): Promise<Answered> =>
+const change = (id: string, headers?: Record<string, string>, call = client): Promise<ApiResponse> =>
   call('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' }, headers);
 
 async function newTransfer(): Promise<string> {
@@ -111,7 +111,7 @@ async function untilWorkflowEnded(transferId: string): Promise<void> {
 }
 
 /** The answer of a bad hour. */
-function expectUnavailable({ status, headers, body }: Answered): void {
+function expectUnavailable({ status, headers, body }: ApiResponse): void {
   expect([status, body.code, headers.get('content-type')]).toEqual([
     503,
     'unavailable',
@@ -173,7 +173,7 @@ async function outlives(
   expect((await must(client('GET', '/webhook-endpoints'))).data).toHaveLength(1);
 }
 
-async function refusal(id: string): Promise<Answered | false> {
+async function refusal(id: string): Promise<ApiResponse | false> {
   const answered = await client('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' });
   return answered.status !== 200 && answered;
 }

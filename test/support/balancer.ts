@@ -47,7 +47,8 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
     const body = await buffer(incoming);
     for (;;) {
       const [port] = [...ready].sort().slice(turn++ % Math.max(1, ready.size));
-      if (port === undefined) throw new Error(`no API is ready: ${[...checks.values()].map((check) => check.response)}`);
+      if (port === undefined)
+        throw new Error(`no API is ready: ${[...checks.values()].map((check) => check.response)}`);
       try {
         return await send(agent, port, { method, path, headers: withoutHops(incoming.headers), body });
       } catch (error) {

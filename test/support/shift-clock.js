@@ -1,6 +1,5 @@
-// Loaded by `--import` into a process under test: its wall clock is CLOCK_AHEAD ms ahead of the machine's, and moves to
-// what it is sent over the IPC channel. Only the wall clock, as when somebody sets it: timers and performance.now() go
-// on.
+// Loaded by `--import` into a process under test: its wall clock is CLOCK_AHEAD ms ahead of the machine's clock, and a
+// message over the IPC channel changes that offset. Only the wall clock moves: timers and performance.now() do not.
 import { isMainThread } from 'node:worker_threads';
 
 let ahead = Number(process.env.CLOCK_AHEAD ?? 0);
