@@ -16,7 +16,8 @@ export function inTurn(handle: RequestListener, waiting: number): RequestListene
   const start = (socket: Socket, [request, response]: Handled): void => {
     response.once('close', () => {
       const next = socket.writable ? queues.get(socket)?.shift() : undefined;
-      if (next) start(socket, next);
+      // In a later turn of the event loop: other connections are served between two requests of this one.
+      if (next) setImmediate(start, socket, next);
       else queues.delete(socket);
     });
     handle(request, response);

@@ -195,6 +195,21 @@ describe('a client that holds on to its connection', () => {
     expect(most).toBe(1);
   });
 
+  it('does not keep another connection waiting until all of its pipelined requests are handled', async () => {
+    const handled: string[] = [];
+    const app = new Koa();
+    app.use((ctx) => {
+      handled.push(ctx.path);
+      ctx.body = 'done';
+    });
+    strict = await listen(app, config);
+    const [many, single] = [(await another()).resume(), await another()];
+    many.write('GET /many HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(100));
+    single.write('GET /single HTTP/1.1\r\nHost: a\r\n\r\n');
+    await once(single, 'data');
+    expect(handled.indexOf('/single')).toBeLessThan(50);
+  });
+
   it('is closed when it sends more requests than may wait for their turn', async () => {
     const socket = await connectTo({ pipelined: 10 });
     socket.resume();
