@@ -1,6 +1,7 @@
 import type { Actor } from '../audit/actor.js';
 import type { Action } from '../audit/record.js';
 import type { Handle } from '../database/database.js';
+import type { Transfer } from '../database/generated/client.js';
 import type { TransferStatus } from '../database/generated/enums.js';
 import { appendEvents, appendValues } from '../outbox/append.js';
 import type { FreshDelivery } from '../outbox/handover.js';
@@ -51,6 +52,23 @@ export interface TransferRow {
   reason_code: ReasonCode | null;
   created_at: string;
   updated_at: string;
+}
+
+export function toTransfer(row: TransferRow): Transfer {
+  return {
+    id: row.id,
+    clientId: row.client_id,
+    amountValue: BigInt(row.amount_value),
+    amountCurrency: row.amount_currency,
+    destinationName: row.destination_name,
+    destinationAccount: row.destination_account,
+    reference: row.reference,
+    metadata: row.metadata,
+    status: row.status,
+    reasonCode: row.reason_code,
+    createdAt: new Date(row.created_at),
+    updatedAt: new Date(row.updated_at),
+  };
 }
 
 export const EVENT_TYPE = 'transfer.status_changed';

@@ -14,7 +14,7 @@ import {
   changeAll,
   EVENT_TYPE,
   type StatusChangeRequest,
-  type TransferRow,
+  toTransfer,
 } from './change-statement.js';
 import { nextStatuses, previousStatuses } from './states.js';
 
@@ -93,21 +93,4 @@ function refused(seen: TransferStatus, to: TransferStatus, allowed: readonly Tra
       ? `The transfer is ${seen}, which is final.`
       : `The transfer is ${seen} and may not become ${to} this way; from here: ${next.join(', ')}.`,
   );
-}
-
-function toTransfer(row: TransferRow): Transfer {
-  return {
-    id: row.id,
-    clientId: row.client_id,
-    amountValue: BigInt(row.amount_value),
-    amountCurrency: row.amount_currency,
-    destinationName: row.destination_name,
-    destinationAccount: row.destination_account,
-    reference: row.reference,
-    metadata: row.metadata,
-    status: row.status,
-    reasonCode: row.reason_code,
-    createdAt: new Date(row.created_at),
-    updatedAt: new Date(row.updated_at),
-  };
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
@@ -9,7 +9,14 @@ import { makeLocalDir } from '../support/local-dir.js';
 import { waitFor } from '../support/wait-for.js';
 
 const root = join(import.meta.dirname, '../..');
-const documents = ['README.md', 'docs/errors.md', 'docs/operations.md', 'docs/integrators.md'];
+const documents = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
 const read = (document: string) => readFileSync(join(root, document), 'utf8');
 
 test('the tables that are made from the code are those of the code', () => {
