@@ -62,6 +62,7 @@ export function recordAttempts(
     settlements.map((s) => s.eventId),
     settlements.map((s) => s.outbox),
     settlements.map((s) => s.held),
+    attempts.map((a) => a.outcome.responseHeaders && JSON.stringify(a.outcome.responseHeaders)),
   ]);
 }
 
@@ -71,8 +72,10 @@ const GONE_IN_A_BURST = `d.status = 'cancelled' and d.reason = 'endpoint_gone' a
 const RECORD = `
 with input as (
   select * from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::int[],
-                       $8::int[], $9::text[], $10::text[], $11::bigint[], $12::boolean[])
-    as i(delivery_id, number, trigger, url, t, started_at, duration_ms, response_status, response_body, error, next_delay, single)
+                       $8::int[], $9::text[], $10::text[], $11::bigint[], $12::boolean[],
+                       $16::text[])
+    as i(delivery_id, number, trigger, url, t, started_at, duration_ms, response_status, response_body, error, next_delay, single,
+         response_headers)
 ), updated as (
   update deliveries d set
     attempt_count = i.number,
@@ -98,8 +101,10 @@ with input as (
    where d.id = i.delivery_id and d.attempt_count = i.number - 1
   returning d.id, d.status, d.reason
 ), recorded as (
-  insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status, response_body, error)
-  select i.delivery_id, i.number, i.trigger, i.url, i.t, i.started_at, i.duration_ms, i.response_status, i.response_body, i.error
+  insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
+                        response_headers, response_body, error)
+  select i.delivery_id, i.number, i.trigger, i.url, i.t, i.started_at, i.duration_ms, i.response_status,
+         i.response_headers::jsonb, i.response_body, i.error
     from input i join updated u on u.id = i.delivery_id
 ), settled as (
   update events v set outbox = s.outbox, lease_until = case when s.held then v.lease_until else now() end

@@ -91,12 +91,12 @@ export class Recorder {
     const [only] = batch;
     if (batch.length > 1) {
       for (const entry of batch) await this.#write([entry]);
-    } else if (only?.attempt?.outcome.responseBody) {
+    } else if (only?.attempt?.outcome.responseHeaders || only?.attempt?.outcome.responseBody) {
       this.log.warn(
         { err: error, delivery_id: only.attempt.deliveryId },
-        'recorded an attempt without its response body: Postgres refused the body',
+        'recorded an attempt without its response headers and body: Postgres refused them',
       );
-      const outcome = { ...only.attempt.outcome, responseBody: null };
+      const outcome = { ...only.attempt.outcome, responseHeaders: null, responseBody: null };
       await this.#write([{ ...only, attempt: { ...only.attempt, outcome } }]);
     } else {
       only?.reject(error);

@@ -52,7 +52,7 @@ export async function makeTransfer(
 /** The outcome of an attempt; 204 by default. */
 export function outcome(fields: Partial<SendOutcome> = {}): SendOutcome {
   const startedAt = new Date();
-  const common = { t: startedAt.toISOString(), startedAt, durationMs: 3, responseBody: null };
+  const common = { t: startedAt.toISOString(), startedAt, durationMs: 3, responseHeaders: null, responseBody: null };
   return { ...common, responseStatus: 204, error: null, ...fields };
 }
 

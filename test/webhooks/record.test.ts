@@ -46,6 +46,21 @@ describe('recordAttempts', () => {
     });
   });
 
+  it('keeps the headers of the response, and null where no head arrived', async () => {
+    const [answered, silent] = [await fresh(), await fresh()];
+    const responseHeaders = { server: 'it\'s "quoted" \\ {a,b}', date: 'x' };
+    await recordAttempts(
+      db,
+      [
+        attempt(answered.deliveryId, { outcome: outcome({ responseHeaders }) }),
+        attempt(silent.deliveryId, { outcome: outcome({ responseStatus: null, error: 'timeout' }) }),
+      ],
+      [],
+    );
+    expect((await read(answered.deliveryId)).attempts).toMatchObject([{ responseHeaders }]);
+    expect((await read(silent.deliveryId)).attempts).toMatchObject([{ responseHeaders: null }]);
+  });
+
   it('plans the next attempt after a failure, counted from the end of the failed attempt', async () => {
     const { deliveryId } = await fresh();
     const before = Date.now();

@@ -9,6 +9,7 @@ import {
   type DeliveryWithAttempts,
   SHOWN_ATTEMPTS,
 } from '../../webhooks/read-deliveries.js';
+import { KEPT_HEADERS, type KeptHeaders } from '../../webhooks/sender/kept-headers.js';
 import { components } from '../openapi/components.js';
 import { time, uuid } from '../schemas/time.js';
 
@@ -43,6 +44,14 @@ export const attemptView = z
     ...summary,
     url: z.string().meta({ examples: ['https://example.com/hooks'] }),
     t: z.string().meta({ description: 'The signed timestamp, as sent.', examples: ['2026-11-21T10:00:00.123Z'] }),
+    response_headers: z
+      .partialRecord(z.enum(KEPT_HEADERS), z.string())
+      .nullable()
+      .meta({
+        description:
+          'Those of these that the receiver sent; null if no head came. Values are cut at 256 characters; `location` has neither user name nor query nor fragment.',
+        examples: [{ 'content-type': 'text/plain', 'retry-after': '120' }],
+      }),
     response_body: z
       .string()
       .nullable()
@@ -98,7 +107,13 @@ export function presentDeliveryWithAttempts(record: DeliveryWithAttempts): z.out
 
 export function presentAttempt(made: Attempt): z.output<typeof attemptView> {
   const { trigger, error } = made as { trigger: Trigger; error: AttemptError | null };
-  return { ...summaryOf({ ...made, trigger, error }), url: made.url, t: made.t, response_body: made.responseBody };
+  return {
+    ...summaryOf({ ...made, trigger, error }),
+    url: made.url,
+    t: made.t,
+    response_headers: made.responseHeaders as KeptHeaders | null,
+    response_body: made.responseBody,
+  };
 }
 
 function fieldsOf(row: DeliveryRow): z.output<typeof delivery> {

@@ -1,10 +1,14 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { AttemptError } from '../../attempts.js';
 import { isOwnFault, reasonOfExchange } from './attempt-error.js';
+import { type KeptHeaders, keepHeaders } from './kept-headers.js';
 
 /** A receiver's response, or the error that replaced it. */
 export interface ReceiverResponse {
   status: number | null;
+  /** Null where no head arrived. */
+  headers: KeptHeaders | null;
   body: string | null;
   error: AttemptError | null;
   /** From the start to the response's head, or to the failure; ms. */
@@ -44,7 +48,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #timer: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
   #settled = false;
-  #head: { status: number; durationMs: number } | undefined;
+  #head: { status: number; headers: KeptHeaders; durationMs: number } | undefined;
   #kept: Buffer[] = [];
   #keptBytes = 0;
 
@@ -65,9 +69,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#settled) controller.abort(new Error('given up'));
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200 || this.#settled) return;
-    this.#head = { status, durationMs: performance.now() - this.#startedAt };
+    this.#head = { status, headers: keepHeaders(headers), durationMs: performance.now() - this.#startedAt };
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#cut(), this.limits.bodyMs);
   }
@@ -105,6 +109,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     const head = this.#head;
     this.resolve({
       status: head?.status ?? null,
+      headers: head?.headers ?? null,
       body: head && this.#keptBytes > 0 ? textOf(this.#kept) : null,
       error: head ? errorOfStatus(head.status) : error,
       durationMs: head?.durationMs ?? performance.now() - this.#startedAt,

@@ -5,6 +5,7 @@ import type { Secret } from '../../secret.js';
 import type { AddressGuard } from './address-guard.js';
 import { createConnector } from './connector.js';
 import { exchange } from './exchange.js';
+import type { KeptHeaders } from './kept-headers.js';
 import { createResolver, type ResolverOptions } from './resolver.js';
 import { MAX_HEAD_BYTES } from './response-meter.js';
 import { signatureHeader } from './signature.js';
@@ -29,6 +30,8 @@ export interface SendOutcome {
   /** From the start to the response's head, or to the failure; whole ms. */
   durationMs: number;
   responseStatus: number | null;
+  /** Null where no head arrived. */
+  responseHeaders: KeptHeaders | null;
   /** The first 4 KiB as UTF-8 with replacement characters, without U+0000; null if no byte arrived. */
   responseBody: string | null;
   error: AttemptError | null;
@@ -130,6 +133,7 @@ export function createSender({ guard, resolver: resolverOptions, caCertificates,
         startedAt,
         durationMs: Math.round(response.durationMs),
         responseStatus: response.status,
+        responseHeaders: response.headers,
         responseBody: response.body,
         error: response.error,
       };

@@ -88,6 +88,7 @@ describe('deliveries', () => {
       t: '2026-11-21T10:00:00.123Z',
       started_at: expect.stringMatching(TIME),
       duration_ms: 12,
+      response_headers: null,
     };
     expect(body).toEqual({
       id: history.deliveryId,
@@ -110,7 +111,7 @@ describe('deliveries', () => {
   it('are listed with their last attempt and no response body', async () => {
     const shown = (await client.call('GET', `/deliveries/${history.deliveryId}`)).body;
     const { attempts, ...delivery } = shown;
-    const { url: _url, t: _t, response_body: _body, ...last } = attempts[1];
+    const { url: _url, t: _t, response_headers: _headers, response_body: _body, ...last } = attempts[1];
     const listed = { ...delivery, last_attempt: last };
     for (const path of [`/events/${history.eventId}`, `/webhook-endpoints/${history.webhookId}`]) {
       const { body } = await client.call('GET', `${path}/deliveries?status=succeeded`);

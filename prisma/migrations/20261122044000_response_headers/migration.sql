@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "attempts" ADD COLUMN     "response_headers" JSONB;
