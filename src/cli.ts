@@ -15,7 +15,7 @@ import { VERSION } from './version.js';
 
 const program = createProgram('transfer-service')
   .description(
-    'The operator’s commands. They work on the database and Temporal that the environment names, or on the embedded stack that runs under LOCAL_DIR.',
+    'The commands of the operator. They use the database and the Temporal server that the environment names, or the embedded stack that runs under LOCAL_DIR.',
   )
   .version(VERSION);
 const groups = [

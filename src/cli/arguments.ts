@@ -3,14 +3,14 @@ import { parseDuration } from '../duration.js';
 import { isId } from '../ids.js';
 import { Refusal } from '../refusal.js';
 
-/** How many to list. */
+/** The number of items to list. */
 export function parseLimit(text: string): number {
   const limit = Number(text);
   if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) throw new InvalidArgumentError('Give 1 to 1000.');
   return limit;
 }
 
-/** ms. */
+/** A duration. @returns ms */
 export function parseTime(text: string): number {
   const milliseconds = parseDuration(text);
   if (milliseconds === undefined) throw new InvalidArgumentError('Give a duration such as 30s, 24h or 7d.');
@@ -19,7 +19,7 @@ export function parseTime(text: string): number {
 
 const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
 
-/** A time, or how long ago that was. @returns ms since 1970 */
+/** A time, or a duration before now. @returns ms since 1970 */
 export function parseSince(text: string): number {
   const ago = parseDuration(text);
   if (ago !== undefined) return Date.now() - ago;
@@ -30,7 +30,7 @@ export function parseSince(text: string): number {
   return time;
 }
 
-/** The id of a `thing`. What has not the form of one is not found, as in the API. */
+/** The id of a `thing`. A text that is not a UUID is not found, as in the API. @throws Refusal not_found */
 export function idOf(thing: string): (text: string) => string {
   return (text) => {
     if (!isId(text)) throw new Refusal('not_found', `There is no such ${thing}.`);
@@ -38,11 +38,11 @@ export function idOf(thing: string): (text: string) => string {
   };
 }
 
-/** One of `values`. @param said how a mistake is answered */
-export function oneOf<T extends string>(values: readonly T[], said: string): (text: string) => T {
+/** One of `values`. @param message the error for any other text */
+export function oneOf<T extends string>(values: readonly T[], message: string): (text: string) => T {
   return (text) => {
     const value = values.find((one) => one === text);
-    if (value === undefined) throw new InvalidArgumentError(said);
+    if (value === undefined) throw new InvalidArgumentError(message);
     return value;
   };
 }

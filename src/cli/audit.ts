@@ -15,20 +15,20 @@ interface Options {
   limit: number;
 }
 
-/** `audit …`: what operators have done. */
+/** `audit …`: the audit entries of the operators' actions. */
 export function addAudit(program: Command): void {
-  const audit = program.command('audit').description('what operators did, and when');
+  const audit = program.command('audit').description("read the audit entries of the operators' actions");
 
   setAction(
     audit
       .command('list')
-      .description('what operators did, newest first')
-      .option('--target <id>', 'to one client, endpoint, transfer, delivery or key')
-      .option('--actor <actor>', 'by one of them, as the list names it')
-      .option('--action <action>', 'such as clients.revoke, or how it begins: clients', parseAction)
-      .option('--since <time>', 'since then: 2h (ago), or 2026-11-21T10:00:00Z', parseSince)
-      .option('--before <id>', 'what came before an entry: the next page', idOf('entry'))
-      .option('--limit <n>', 'at most so many', parseLimit, 50),
+      .description('list audit entries, newest first')
+      .option('--target <id>', 'only entries about this client, endpoint, transfer, delivery or key')
+      .option('--actor <actor>', 'only entries of this actor, as the list shows it')
+      .option('--action <action>', 'only this action, such as clients.revoke, or a prefix such as clients', parseAction)
+      .option('--since <time>', 'only entries since then: 2h (ago), or 2026-11-21T10:00:00Z', parseSince)
+      .option('--before <id>', 'only entries older than this one: the next page', idOf('entry'))
+      .option('--limit <n>', 'at most this many entries', parseLimit, 50),
     async ({ since, limit, ...filters }: Options) => {
       const range = since === undefined ? {} : { createdAfter: since - 1 };
       const entries = await withDatabase((database) => listEntries(database, { ...filters, ...range, take: limit }));
@@ -37,9 +37,9 @@ export function addAudit(program: Command): void {
   );
 }
 
-/** Nothing that a pattern gives a meaning to. */
+/** An action or a prefix of one, without characters that have a meaning in a pattern of SQL. */
 function parseAction(text: string): string {
-  if (!/^[a-z][a-z.-]*$/.test(text)) throw new InvalidArgumentError('Give an action, or how it begins.');
+  if (!/^[a-z][a-z.-]*$/.test(text)) throw new InvalidArgumentError('Give an action or a prefix of one.');
   return text;
 }
 
@@ -56,7 +56,7 @@ function table(entries: readonly AuditEntry[]): Table {
       { name: 'target' },
       { name: 'details', wraps: true },
     ],
-    // To the second at least: how long ago would not do here.
+    // An audit needs the exact time, also on a terminal.
     rows: entries.map(({ at, actor, action, target, details }) => [
       at.toISOString(),
       actor,

@@ -29,7 +29,7 @@ export function clientTable(clients: readonly Client[]): Table {
       { name: 'name', wraps: true },
       { name: 'scopes', wraps: true },
       { name: 'calls from', wraps: true },
-      { name: 'made' },
+      { name: 'created' },
       { name: 'revoked' },
     ],
     rows: clients.map((one) => [one.id, one.name, one.scopes.join(' '), from(one), one.createdAt, one.revokedAt]),
@@ -44,7 +44,7 @@ export function clientDetails(client: Client): Fields {
       ['name', client.name],
       ['scopes', client.scopes.join(' ')],
       ['calls from', from(client)],
-      ['made', client.createdAt],
+      ['created', client.createdAt],
       ['revoked', client.revokedAt],
     ],
   };
@@ -52,7 +52,7 @@ export function clientDetails(client: Client): Fields {
 
 export function secretTable(secrets: readonly ClientSecretInfo[]): Table {
   return {
-    columns: [{ name: 'secret' }, { name: 'made' }, { name: 'expires' }, { name: 'revoked' }],
+    columns: [{ name: 'secret' }, { name: 'created' }, { name: 'expires' }, { name: 'revoked' }],
     rows: secrets.map(({ id, createdAt, expiresAt, revokedAt }) => [id, createdAt, expiresAt, revokedAt]),
     none: 'no secrets',
   };

@@ -16,23 +16,27 @@ import { clientDetails, clientTable, presentClient, presentSecret, secretTable }
 import { setAction } from './command.js';
 import { withDatabase } from './with-database.js';
 
-const SHOWN_ONCE = 'The secret is shown this once; hand it over on a safe way.';
+const SHOWN_ONCE = 'The secret is shown only once; send it to the client through a secure channel.';
 
-/** `clients …`: who may call the API. */
+/** `clients …`: the clients of the API and their secrets. */
 export function addClients(program: Command): void {
-  const clients = program.command('clients').description('who may call the API');
+  const clients = program.command('clients').description('manage the clients that may call the API');
 
   setAction(
     clients
       .command('create')
-      .description('make a client and print its credentials, this once')
-      .requiredOption('--name <name>', 'for people, 1 to 255 characters', parseName)
+      .description('create a client and print its credentials; they are shown only once')
+      .requiredOption('--name <name>', 'a display name of 1 to 255 characters', parseName)
       .option(
         '--scope <scopes>',
-        `separated by blanks, of: ${SCOPES.join(' ')} (default: all but operator)`,
+        `separated by spaces, from: ${SCOPES.join(' ')} (default: all but operator)`,
         parseScopes,
       )
-      .option('--allow <cidr>', 'a network it may call from, may be repeated (default: anywhere)', parseNetworks),
+      .option(
+        '--allow <cidr>',
+        'a network that the client may call from; may be repeated (default: any network)',
+        parseNetworks,
+      ),
     async (options: { name: string; scope?: string[]; allow?: string[] }) => {
       const { client, clientSecret, secretId } = await withDatabase((database) =>
         createClient(database, personHere(), { name: options.name, scopes: options.scope, networks: options.allow }),
@@ -53,13 +57,13 @@ export function addClients(program: Command): void {
     },
   );
 
-  setAction(clients.command('list').description('every client, revoked ones too'), async () => {
+  setAction(clients.command('list').description('list all clients, including revoked clients'), async () => {
     const found = await withDatabase(listClients);
     return { json: found.map(presentClient), text: clientTable(found) };
   });
 
   setAction(
-    clients.command('show').argument('<client_id>').description('a client and its secrets (their ids)'),
+    clients.command('show').argument('<client_id>').description('show a client and the ids of its secrets'),
     async (id: string) => {
       const client = await withDatabase((database) => showClient(database, id));
       const secrets = client.secrets.map(presentSecret);
@@ -74,8 +78,12 @@ export function addClients(program: Command): void {
     clients
       .command('rotate-secret')
       .argument('<client_id>')
-      .description('print a further secret, this once; of more than two the oldest ends')
-      .option('--expire-old <duration>', 'when the old ones end, such as 24h (default: they stay)', parseTime),
+      .description('add a secret and print it once; a client has at most two, so a third one revokes the oldest')
+      .option(
+        '--expire-old <duration>',
+        'expire the old secrets after this time, such as 24h (default: never)',
+        parseTime,
+      ),
     async (id: string, options: { expireOld?: number }) => {
       const { secretId, clientSecret } = await withDatabase((database) =>
         rotateSecret(database, personHere(), id, { expireOldIn: options.expireOld }),
@@ -89,7 +97,10 @@ export function addClients(program: Command): void {
   );
 
   setAction(
-    clients.command('revoke').argument('<client_id>').description('end a client and its tokens, within 5 s'),
+    clients
+      .command('revoke')
+      .argument('<client_id>')
+      .description('revoke a client and its tokens; effective within 5 s'),
     async (id: string) => {
       const client = await withDatabase((database) => revokeClient(database, personHere(), id));
       return { json: presentClient(client), text: clientDetails(client) };
@@ -101,7 +112,7 @@ export function addClients(program: Command): void {
       .command('revoke-secret')
       .argument('<client_id>')
       .argument('<secret_id>')
-      .description('end one secret and the tokens got with it, within 5 s'),
+      .description('revoke a secret and the tokens issued with it; effective within 5 s'),
     async (id: string, secretId: string) => {
       await withDatabase((database) => revokeSecret(database, personHere(), id, secretId));
       return { json: { client_id: id, secret_id: secretId, revoked: true }, text: `secret ${secretId} revoked` };
@@ -112,8 +123,8 @@ export function addClients(program: Command): void {
     clients
       .command('allow')
       .argument('<client_id>')
-      .argument('[cidr...]', 'none: anywhere', parseNetworks)
-      .description('replace the networks that a client may call from'),
+      .argument('[cidr...]', 'if omitted, the client may call from any network', parseNetworks)
+      .description('replace the list of networks that a client may call from'),
     async (id: string, networks: string[] | undefined) => {
       const client = await withDatabase((database) => allowNetworks(database, personHere(), id, networks ?? []));
       return { json: presentClient(client), text: clientDetails(client) };

@@ -6,13 +6,13 @@ import { setAction } from './command.js';
 import type { Table } from './view/table.js';
 import { withDatabase } from './with-database.js';
 
-/** `deliveries reconcile` and `deliveries lost`: after the store of Postgres or of Temporal was restored or lost. */
+/** `deliveries reconcile` and `deliveries lost`: for use after the data of Postgres or Temporal was restored or lost. */
 export function addRestore(deliveries: Command): void {
   setAction(
     deliveries
       .command('reconcile')
-      .description('start the workflow of every pending delivery that has none, at once')
-      .option('--replace', 'start those that run anew too, from the database: after Postgres was restored'),
+      .description('start a workflow now for every pending delivery that has none')
+      .option('--replace', 'also restart running workflows from the database; use it after Postgres was restored'),
     async ({ replace = false }: { replace?: boolean }) => {
       const { started, running, refused } = await withDatabase(async (database, environment) => {
         const { reconcileFromOutside } = await import('../workflow-starts/reconcile-from-outside.js');
@@ -20,8 +20,8 @@ export function addRestore(deliveries: Command): void {
       });
       return {
         json: { started, running, refused },
-        text: `${started} workflows started, ${running} ran already`,
-        failure: refused.length > 0 ? `Temporal refused the input of ${refused.join(', ')}` : undefined,
+        text: `${started} workflows started, ${running} were already running`,
+        failure: refused.length > 0 ? `Temporal rejected the input of the workflows ${refused.join(', ')}` : undefined,
       };
     },
   );
@@ -29,10 +29,12 @@ export function addRestore(deliveries: Command): void {
   setAction(
     deliveries
       .command('lost')
-      .description('events that Temporal knows and the database does not: lost when Postgres was restored')
+      .description(
+        'list events that are in Temporal and not in the database: they were lost when Postgres was restored',
+      )
       .requiredOption(
         '--since <time>',
-        'the moment that Postgres was restored to: 2h (ago), or 2026-11-21T10:00:00Z',
+        'the time that Postgres was restored to: 2h (ago), or 2026-11-21T10:00:00Z',
         parseSince,
       ),
     async ({ since }: { since: number }) => {

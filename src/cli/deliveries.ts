@@ -24,21 +24,21 @@ interface ListOptions {
   limit: number;
 }
 
-/** `deliveries …`: what was sent, what came back, and when it is tried again. */
+/** `deliveries …`: deliveries of all clients, their attempts, retries and repair. */
 export function addDeliveries(program: Command): void {
-  const deliveries = program.command('deliveries').description('what was sent, and when it is tried again');
+  const deliveries = program.command('deliveries').description('list, show, retry and repair deliveries');
 
   setAction(
     deliveries
       .command('list')
-      .description('deliveries of all clients, newest first')
+      .description('list the deliveries of all clients, newest first')
       .option('--status <status>', STATUSES.join(' | '), oneOf(STATUSES, `Give one of ${STATUSES.join(', ')}.`))
-      .option('--client <client_id>', 'of one client', idOf('client'))
-      .option('--endpoint <webhookId>', 'to one endpoint', idOf('webhook endpoint'))
-      .option('--event <event_id>', 'of one event', idOf('event'))
-      .option('--transfer <transfer_id>', "of one transfer's events", idOf('transfer'))
-      .option('--since <time>', 'made since then: 2h (ago), or 2026-11-21T10:00:00Z', parseSince)
-      .option('--limit <n>', 'at most so many', parseLimit, 50),
+      .option('--client <client_id>', 'only deliveries of this client', idOf('client'))
+      .option('--endpoint <webhookId>', 'only deliveries to this endpoint', idOf('webhook endpoint'))
+      .option('--event <event_id>', 'only deliveries of this event', idOf('event'))
+      .option('--transfer <transfer_id>', "only deliveries of this transfer's events", idOf('transfer'))
+      .option('--since <time>', 'only deliveries created since then: 2h (ago), or 2026-11-21T10:00:00Z', parseSince)
+      .option('--limit <n>', 'at most this many deliveries', parseLimit, 50),
     async (options: ListOptions) => {
       const found = await withDatabase((database) => list(database, options));
       return {
@@ -52,7 +52,7 @@ export function addDeliveries(program: Command): void {
     deliveries
       .command('show')
       .argument('<delivery_id>', '', idOf('delivery'))
-      .description(`one delivery with its latest ${SHOWN_ATTEMPTS} attempts`),
+      .description(`show a delivery with its latest ${SHOWN_ATTEMPTS} attempts`),
     async (id: string) => {
       const delivery = await withDatabase((database) => getDeliveryWithAttempts(database, null, id));
       const json = { ...presentDeliveryWithAttempts(delivery), client_id: delivery.clientId };
@@ -64,14 +64,14 @@ export function addDeliveries(program: Command): void {
     deliveries
       .command('retry')
       .argument('<delivery_id>', '', idOf('delivery'))
-      .description('make one attempt now, whether it sleeps or has ended'),
+      .description('make one attempt now, for a waiting or an ended delivery'),
     async (id: string) => {
       await withDatabase(async (database, environment) => {
-        // Loaded here: it is most of the start of a command, and only this one needs it.
+        // Loading this module dominates the start of a command, so only the command that needs it loads it.
         const { retryFromOutside } = await import('../workflow-starts/retry-from-outside.js');
         await retryFromOutside(database, environment, personHere(), id);
       });
-      return { json: { id, retried: true }, text: `delivery ${id} is attempted now` };
+      return { json: { id, retried: true }, text: `delivery ${id} is retried now` };
     },
   );
   addRestore(deliveries);

@@ -3,7 +3,7 @@ import type { DeliveryRecord, DeliveryWithAttempts } from '../webhooks/read-deli
 import type { Table } from './view/table.js';
 import type { View } from './view/view.js';
 
-/** Characters of an answer's body; `--json` has all that was kept. */
+/** Characters of a response body that are shown; `--json` has the whole stored body. */
 const BODY_SHOWN = 120;
 
 export function deliveryTable(deliveries: readonly DeliveryRecord[]): Table {
@@ -16,7 +16,7 @@ export function deliveryTable(deliveries: readonly DeliveryRecord[]): Table {
       { name: 'receiver', wraps: true },
       { name: 'next attempt' },
       { name: 'reason' },
-      { name: 'made' },
+      { name: 'created' },
     ],
     rows: deliveries.map((delivery) => {
       const last = delivery.lastAttempt;
@@ -24,7 +24,7 @@ export function deliveryTable(deliveries: readonly DeliveryRecord[]): Table {
         delivery.id,
         delivery.status,
         delivery.attemptCount,
-        last ? answerTo(last) : null,
+        last ? outcomeOf(last) : null,
         new URL(delivery.endpoint.url).host,
         delivery.nextAttemptAt,
         delivery.reason,
@@ -45,7 +45,7 @@ export function deliveryDetails(delivery: DeliveryWithAttempts): View {
         ['event', delivery.eventId],
         ['endpoint', delivery.endpointId],
         ['url', delivery.endpoint.url],
-        ['made', delivery.createdAt],
+        ['created', delivery.createdAt],
         ['attempts', delivery.attemptCount],
         ['next attempt', delivery.nextAttemptAt],
         ['finished', delivery.finishedAt],
@@ -56,7 +56,7 @@ export function deliveryDetails(delivery: DeliveryWithAttempts): View {
         { name: 'attempt' },
         { name: 'trigger' },
         { name: 'started' },
-        { name: 'answer' },
+        { name: 'response' },
         { name: 'took' },
         { name: 'body', wraps: true },
       ],
@@ -64,7 +64,7 @@ export function deliveryDetails(delivery: DeliveryWithAttempts): View {
         attempt.number,
         attempt.trigger,
         attempt.startedAt,
-        answerTo(attempt),
+        outcomeOf(attempt),
         `${attempt.durationMs} ms`,
         shortened(attempt.responseBody),
       ]),
@@ -73,8 +73,8 @@ export function deliveryDetails(delivery: DeliveryWithAttempts): View {
   ];
 }
 
-/** `503`, or what went wrong before there was an answer: `timeout`. A redirect and its like are both. */
-function answerTo({ responseStatus, error }: Pick<LastAttempt, 'responseStatus'> & { error: string | null }): string {
+/** The status of the response (`503`), or the error where there was none (`timeout`); both for a refused redirect, for example. */
+function outcomeOf({ responseStatus, error }: Pick<LastAttempt, 'responseStatus'> & { error: string | null }): string {
   const parts = [responseStatus, error === 'status' ? null : error];
   return parts.filter((part) => part !== null).join(' ');
 }

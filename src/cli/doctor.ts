@@ -9,20 +9,20 @@ import type { Finding } from '../temporal/examine.js';
 import { setAction } from './command.js';
 import { findEnvironment } from './with-database.js';
 
-/** Further apart than this, leases and timers disagree about what is due, s. */
-const CLOCKS_APART = 60;
+/** The largest difference of clocks, s. Beyond it, leases and timers disagree about due times. */
+const MAX_CLOCK_DIFFERENCE = 60;
 
-/** `doctor`: looks at everything that the service stands on. */
+/** `doctor`: checks the dependencies of the service. */
 export function addDoctor(program: Command): void {
   setAction(
     program
       .command('doctor')
-      .description('check the configuration, Postgres, Temporal and the clocks; says what to mend'),
+      .description('check the configuration, Postgres, Temporal and the clocks; reports what to fix'),
     async () => {
       const findings = await examine();
-      const wrong = findings.filter(({ ok }) => !ok).length;
+      const failed = findings.filter(({ ok }) => !ok).length;
       return {
-        json: { ok: wrong === 0, checks: findings },
+        json: { ok: failed === 0, checks: findings },
         text: {
           columns: [{ name: 'result' }, { name: 'check' }, { name: 'detail', wraps: true }],
           rows: findings.map(({ check, ok, warning, detail }) => [
@@ -32,7 +32,7 @@ export function addDoctor(program: Command): void {
           ]),
           none: '',
         },
-        failure: wrong === 0 ? undefined : `${wrong} of ${findings.length} checks failed`,
+        failure: failed === 0 ? undefined : `${failed} of ${findings.length} checks failed`,
       };
     },
   );
@@ -63,7 +63,7 @@ function nodeFinding(version: string): Finding {
     ok,
     detail: ok
       ? `version ${version}`
-      : `version ${version} is not supported (${SUPPORTED_NODE}); run the service on 24`,
+      : `version ${version} is not supported (${SUPPORTED_NODE}); run the service on Node.js 24`,
   };
 }
 
@@ -85,15 +85,15 @@ async function postgresFindings(config: Config): Promise<Finding[]> {
       },
       {
         check: 'clocks',
-        ok: Math.abs(ahead) <= CLOCKS_APART,
+        ok: Math.abs(ahead) <= MAX_CLOCK_DIFFERENCE,
         detail:
-          Math.abs(ahead) <= CLOCKS_APART
-            ? `Postgres's and this machine's are at most ${Math.abs(ahead)} s apart`
-            : `this machine's clock is ${Math.abs(ahead)} s ${ahead < 0 ? 'ahead of' : 'behind'} Postgres's; set both by NTP`,
+          Math.abs(ahead) <= MAX_CLOCK_DIFFERENCE
+            ? `the clocks of Postgres and of this machine differ by at most ${Math.abs(ahead)} s`
+            : `the clock of this machine is ${Math.abs(ahead)} s ${ahead < 0 ? 'ahead of' : 'behind'} the clock of Postgres; synchronize both by NTP`,
       },
     ];
   } catch (error) {
-    const detail = `cannot be reached: ${oneLine(error)}; look at DATABASE_URL`;
+    const detail = `cannot be reached: ${oneLine(error)}; check DATABASE_URL`;
     return [{ check: 'Postgres', ok: false, detail }];
   } finally {
     await database.close();

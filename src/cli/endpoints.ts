@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { personHere } from '../audit/actor.js';
 import { showClient } from '../auth/clients.js';
+import { presentEndpoint } from '../http/presenters/endpoint.js';
 import { listEndpoints, type PublicEndpoint } from '../webhooks/endpoints.js';
 import { setEndpointEnabledByOperator } from '../webhooks/operate-endpoint.js';
 import { idOf } from './arguments.js';
@@ -8,21 +9,21 @@ import { setAction } from './command.js';
 import type { Table } from './view/table.js';
 import { withDatabase } from './with-database.js';
 
-/** More than any client may have. */
+/** More than a client may have. */
 const ALL = 10_000;
 
 /** `endpoints …`: the clients' webhook endpoints. */
 export function addEndpoints(program: Command): void {
-  const endpoints = program.command('endpoints').description("the clients' webhook endpoints");
+  const endpoints = program.command('endpoints').description("list, disable and enable the clients' webhook endpoints");
 
   setAction(
     endpoints
       .command('list')
-      .requiredOption('--client <client_id>', 'whose endpoints')
-      .description("a client's endpoints, newest first"),
+      .requiredOption('--client <client_id>', 'the owner of the endpoints')
+      .description('list the endpoints of a client, newest first'),
     async (options: { client: string }) => {
       const found = await withDatabase(async (database) => {
-        // A mistyped id is told from a client that has none.
+        // A mistyped id is an error; an empty list means that the client has no endpoints.
         await showClient(database, options.client);
         return listEndpoints(database, options.client, { before: undefined, take: ALL });
       });
@@ -31,8 +32,8 @@ export function addEndpoints(program: Command): void {
   );
 
   for (const [verb, enabled, description] of [
-    ['disable', false, 'send nothing more to an endpoint; only `enable` here undoes it'],
-    ['enable', true, 'send to an endpoint again, whoever disabled it'],
+    ['disable', false, 'stop all deliveries to an endpoint; only the `enable` command can undo this'],
+    ['enable', true, 'resume deliveries to an endpoint, whatever disabled it'],
   ] as const) {
     setAction(
       endpoints.command(verb).argument('<webhookId>', '', idOf('webhook endpoint')).description(description),
@@ -47,16 +48,8 @@ export function addEndpoints(program: Command): void {
 }
 
 function present(endpoint: PublicEndpoint) {
-  return {
-    webhookId: endpoint.id,
-    client_id: endpoint.clientId,
-    url: endpoint.url,
-    description: endpoint.description,
-    enabled: endpoint.enabled,
-    disabled_reason: endpoint.disabledReason,
-    created_at: endpoint.createdAt.toISOString(),
-    updated_at: endpoint.updatedAt.toISOString(),
-  };
+  const { webhookId, ...fields } = presentEndpoint(endpoint);
+  return { webhookId, client_id: endpoint.clientId, ...fields };
 }
 
 function table(endpoints: readonly PublicEndpoint[]): Table {
@@ -66,7 +59,7 @@ function table(endpoints: readonly PublicEndpoint[]): Table {
       { name: 'state' },
       { name: 'url', wraps: true },
       { name: 'description', wraps: true },
-      { name: 'made' },
+      { name: 'created' },
     ],
     rows: endpoints.map((one) => [one.id, state(one), one.url, one.description, one.createdAt]),
     none: 'no endpoints',

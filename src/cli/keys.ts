@@ -6,12 +6,14 @@ import { masterKeysOf, withDatabase } from './with-database.js';
 
 /** `keys …`: the keys that sign tokens and encrypt secrets. */
 export function addKeys(program: Command): void {
-  const keys = program.command('keys').description('the keys that sign tokens and encrypt secrets');
+  const keys = program.command('keys').description('rotate and revoke the keys that sign tokens and encrypt secrets');
 
   setAction(
     keys
       .command('rotate')
-      .description('make a new token signing key, in use everywhere within 15 s; tokens of the old one stay good'),
+      .description(
+        'create a new token signing key, used by all processes within 15 s; tokens of the old key stay valid',
+      ),
     async () => {
       const { kid } = await withDatabase((database, environment) =>
         rotateSigningKey(database, personHere(), masterKeysOf(environment)),
@@ -23,7 +25,7 @@ export function addKeys(program: Command): void {
   setAction(
     keys
       .command('revoke')
-      .description('end a token signing key that was stolen: its tokens are refused everywhere within 5 s')
+      .description('revoke a stolen token signing key: all processes refuse its tokens within 5 s')
       .argument('<kid>', 'as in the header of its tokens and in /.well-known/jwks.json'),
     async (kid: string) => {
       const { newKid } = await withDatabase((database, environment) =>
@@ -37,13 +39,13 @@ export function addKeys(program: Command): void {
   setAction(
     keys
       .command('rotate-master')
-      .description('re-encrypt every secret from MASTER_KEY_PREVIOUS to MASTER_KEY; safe to run again'),
+      .description('re-encrypt every secret of MASTER_KEY_PREVIOUS with MASTER_KEY; can be repeated safely'),
     async () => {
       const rotation = await withDatabase((database, environment) =>
         rotateMasterKey(database, personHere(), masterKeysOf(environment)),
       );
       if (rotation.unreadable.length > 0) {
-        throw new Error(`neither MASTER_KEY nor MASTER_KEY_PREVIOUS opens: ${rotation.unreadable.join(', ')}`);
+        throw new Error(`neither MASTER_KEY nor MASTER_KEY_PREVIOUS decrypts: ${rotation.unreadable.join(', ')}`);
       }
       return {
         json: { endpoints: rotation.endpoints, signing_keys: rotation.signingKeys },

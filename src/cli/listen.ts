@@ -11,15 +11,15 @@ interface Options {
   json?: true;
 }
 
-/** `listen`: a local receiver for integrators. With `--json` it prints one document for each delivery, a line each. */
+/** `listen`: a local receiver for integrators. With `--json` it prints one line of JSON for each delivery. */
 export function addListen(program: Command): void {
   program
     .command('listen')
-    .description('receive deliveries on this machine, verify and print them; Ctrl-C ends it')
-    .requiredOption('--secret-file <file>', "the endpoint's secret (one line end at its end does not count)")
-    .option('--port <port>', 'port of 127.0.0.1; 0 for any', parseCount(65_535), 4000)
-    .option('--fail <n>', 'answer 500 to the first n deliveries', parseCount(1_000_000), 0)
-    .option('--json', 'print JSON, a line for the address and one for each delivery')
+    .description('receive, verify and print deliveries on this machine; stop it with Ctrl-C')
+    .requiredOption('--secret-file <file>', "a file with the endpoint's secret (one trailing line break is ignored)")
+    .option('--port <port>', 'the port on 127.0.0.1; 0 for a free port', parseCount(65_535), 4000)
+    .option('--fail <n>', 'respond with 500 to the first n deliveries', parseCount(1_000_000), 0)
+    .option('--json', 'print a line of JSON for the address and for each delivery')
     .action(async ({ port, secretFile, fail, json }: Options) => {
       const print = (line: string) => process.stdout.write(`${line}\n`);
       const { startReceiver } = await import('../local/receiver.js');
@@ -35,9 +35,9 @@ export function addListen(program: Command): void {
     });
 }
 
-/** Anybody may send anything here, before a signature is looked at: longer texts are cut. In characters. */
+/** Requests are untrusted before their signature is checked: longer texts are cut. In characters. */
 const LONGEST_SHOWN = 200;
-/** Larger `data` is left out, in characters of JSON; that of an event has about 80. */
+/** Larger `data` is omitted; in characters of JSON. The `data` of an event has about 80. */
 const LONGEST_DATA = 4_096;
 
 const cut = (text: string | null) => text?.slice(0, LONGEST_SHOWN) ?? null;

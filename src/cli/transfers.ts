@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { personHere } from '../audit/actor.js';
 import type { TransferStatus } from '../database/generated/enums.js';
+import { presentTransfer } from '../http/presenters/transfer.js';
 import { notifyHandover } from '../outbox/notify.js';
 import { changeStatus } from '../transfers/change-status.js';
 import {
@@ -14,9 +15,9 @@ import { idOf, oneOf } from './arguments.js';
 import { setAction } from './command.js';
 import { withDatabase } from './with-database.js';
 
-/** `transfers …`: what the operator's routes do. */
+/** `transfers …`: the same changes as the operator's routes. */
 export function addTransfers(program: Command): void {
-  const transfers = program.command('transfers').description('change transfers as the operator');
+  const transfers = program.command('transfers').description('change transfers of any client');
 
   setAction(
     transfers
@@ -27,8 +28,8 @@ export function addTransfers(program: Command): void {
         TRANSFER_STATUSES.join(' | '),
         oneOf(TRANSFER_STATUSES, `The statuses are ${TRANSFER_STATUSES.join(', ')}.`),
       )
-      .description('change the status of a transfer, which tells its client by webhook')
-      .option('--reason <text>', 'kept in the status history, at most 255 characters', parseReason)
+      .description('change the status of a transfer; its client is notified by webhook')
+      .option('--reason <text>', 'recorded in the status history, at most 255 characters', parseReason)
       .option(
         '--reason-code <code>',
         `only with ${STATUSES_WITH_REASON_CODE.join(', ')}: ${REASON_CODES.join(' | ')}`,
@@ -40,28 +41,23 @@ export function addTransfers(program: Command): void {
         program.error(`error: --reason-code may be given only with ${STATUSES_WITH_REASON_CODE.join(', ')}`);
       }
       const transfer = await withDatabase(async (database) => {
-        // This process has no lane: the workers are told.
+        // This process has no express lane: it notifies the workers.
         const handover = notifyHandover(database);
         const request = { transferId, actor: personHere(), to, reason, reasonCode };
         const changed = await changeStatus(database, handover, request);
         await handover.flush();
         return changed;
       });
+      const { id, status, reason_code, updated_at } = presentTransfer(transfer);
       return {
-        json: {
-          id: transfer.id,
-          client_id: transfer.clientId,
-          status: transfer.status,
-          reason_code: transfer.reasonCode,
-          updated_at: transfer.updatedAt.toISOString(),
-        },
+        json: { id, client_id: transfer.clientId, status, reason_code, updated_at },
         text: `transfer ${transfer.id} is ${transfer.status}`,
       };
     },
   );
 }
 
-/** As the operator's route takes it. */
+/** The same limit as in the operator's route. */
 function parseReason(text: string): string {
   if ([...text].length > 255) throw new InvalidArgumentError('Give at most 255 characters.');
   return text;

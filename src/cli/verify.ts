@@ -17,9 +17,9 @@ interface Options {
 export function addVerify(program: Command): void {
   const command = program
     .command('verify')
-    .description("check a delivery's signature as a receiver would, and say what differs")
-    .option('--secret-file <file>', "the endpoint's secret (one line end at its end does not count)")
-    .option('--secret <secret>', 'the secret itself; other users of this machine see it in `ps`')
+    .description("check a delivery's signature as a receiver would, and report the error")
+    .option('--secret-file <file>', "a file with the endpoint's secret (one trailing line break is ignored)")
+    .option('--secret <secret>', 'the secret itself; other users of this machine can see it in `ps`')
     .requiredOption('--header <value>', 'the Service-Signature header as received')
     .requiredOption('--body <file>', 'the raw body as received; - reads standard input');
 
@@ -48,6 +48,6 @@ async function readSecret(command: Command, options: Options): Promise<string | 
   if (options.secret === undefined || options.secretFile !== undefined || options.secret === '') {
     return command.error('error: give either --secret-file or --secret');
   }
-  process.stderr.write('note: --secret is seen by others in `ps`; --secret-file is not\n');
+  process.stderr.write('note: other users can see --secret in `ps`; use --secret-file to avoid that\n');
   return options.secret;
 }

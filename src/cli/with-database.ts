@@ -7,8 +7,9 @@ import { oneLine } from '../process/explain.js';
 type ReachableEnvironment = Environment & { DATABASE_URL: NonNullable<Environment['DATABASE_URL']> };
 
 /**
- * The variables that name the database to work on: as given, or those of the embedded stack that runs under LOCAL_DIR.
- * @throws Error in one line where none runs
+ * The variables of the environment to work on: `env` itself if it names a database, else those of the embedded stack that
+ * runs under LOCAL_DIR.
+ * @throws Error of one line if no embedded stack runs
  */
 export async function findEnvironment(env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
   if (isConfigured(env)) return env;
@@ -16,7 +17,7 @@ export async function findEnvironment(env: NodeJS.ProcessEnv): Promise<NodeJS.Pr
   return findStack(env);
 }
 
-/** The settings of the database to work on. @throws ConfigError, Error in one line */
+/** The settings of the environment to work on. @throws ConfigError, Error of one line */
 export async function environmentInReach(): Promise<ReachableEnvironment> {
   const environment = readEnvironment(await findEnvironment(process.env));
   const { DATABASE_URL } = environment;
@@ -26,7 +27,7 @@ export async function environmentInReach(): Promise<ReachableEnvironment> {
   return { ...environment, DATABASE_URL };
 }
 
-/** Lends a connection for one command. */
+/** Opens a connection for one command and closes it afterwards. */
 export async function withDatabase<T>(work: (database: Database, environment: Environment) => Promise<T>): Promise<T> {
   const environment = await environmentInReach();
   const database = openDatabase({ url: environment.DATABASE_URL, poolSize: 2 });
@@ -37,7 +38,7 @@ export async function withDatabase<T>(work: (database: Database, environment: En
   }
 }
 
-/** Says of a fault that is Postgres's that it is. */
+/** Names Postgres in the error if Postgres is unreachable. */
 export async function reachingPostgres<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -47,7 +48,7 @@ export async function reachingPostgres<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** @throws ConfigError where MASTER_KEY is not set */
+/** @throws ConfigError if MASTER_KEY is not set */
 export function masterKeysOf(environment: Environment): MasterKeys {
   const { MASTER_KEY, MASTER_KEY_PREVIOUS } = environment;
   if (!MASTER_KEY) throw new ConfigError(['MASTER_KEY: is not set; give 32 bytes in base64 (openssl rand -base64 32)']);

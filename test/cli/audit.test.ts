@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('has what was done at the command line, by whom and when, newest first', async () => {
+test('lists the actions of the command line with actor and time, newest first', async () => {
   const [all, clients, ofTransfer] = await Promise.all([
     list('--actor', me, '--since', '1h'),
     list('--action', 'clients', '--limit', '1'),
@@ -62,18 +62,18 @@ test('has what was done at the command line, by whom and when, newest first', as
   expect([actions(next), page, nobody]).toEqual([['clients.allow'], [], []]);
 });
 
-onLinux('reads as a sentence', async () => {
+onLinux('prints the details of a status change as a readable line', async () => {
   const args = ['audit', 'list', '--target', transferId];
-  const said = `CREATED → PROCESSING reason="by hand" client_id=${clientId}`;
+  const details = `CREATED → PROCESSING reason="by hand" client_id=${clientId}`;
   const { stdout } = await runCli(args, env);
   expect(stdout).toMatch(/^20\S+Z\t/);
-  expect(stdout.slice(stdout.indexOf('\t'))).toBe(`\t${me}\ttransfers.set-status\t${transferId}\t${said}\n`);
+  expect(stdout.slice(stdout.indexOf('\t'))).toBe(`\t${me}\ttransfers.set-status\t${transferId}\t${details}\n`);
   const [header, row] = showOnTerminal(args, env, 250).split('\n');
   expect(header).toMatch(/^AT +ACTOR +ACTION +TARGET +DETAILS$/);
-  expect(row).toContain(`${me}  transfers.set-status  ${transferId}  ${said}`);
+  expect(row).toContain(`${me}  transfers.set-status  ${transferId}  ${details}`);
 });
 
-test('a command that was refused is not in it', async () => {
+test('a refused command makes no audit entry', async () => {
   const id = newId();
   expect((await runCli(['endpoints', 'disable', id], env)).code).toBe(1);
   expect(await runCli(['audit', 'list', '--target', id], env)).toEqual({ code: 0, stdout: 'no entries\n', stderr: '' });

@@ -31,7 +31,7 @@ async function json<T>(...args: string[]): Promise<T> {
 }
 
 describe('deliveries', () => {
-  it('starts the workflow of every pending delivery that has none, and with --replace those that run anew', async () => {
+  it('starts a workflow for every pending delivery that has none, and restarts running workflows with --replace', async () => {
     const events = [await commitEvent(db), await commitEvent(db, { endpoints: 2 })];
     const eventIds = events.map(({ eventId }) => eventId);
     const nextAttemptAt = new Date(Date.now() + 3_600_000);
@@ -68,7 +68,7 @@ describe('deliveries', () => {
     await db.prisma.event.deleteMany();
   });
 
-  it('lists them by status and client, shows one with its attempts, and retries it', async () => {
+  it('lists deliveries by status and client, shows one with its attempts, and retries it', async () => {
     const [waiting, failed] = [await commitEvent(db), await commitEvent(db)];
     const [waitingId, failedId] = [waiting.deliveries[0]!.deliveryId, failed.deliveries[0]!.deliveryId];
     const startedAt = new Date();
@@ -117,25 +117,28 @@ describe('deliveries', () => {
     ]);
   });
 
-  onLinux('on a terminal they are a table with headers, else lines of cells between tabs', async () => {
-    const { clientId, deliveries } = await commitEvent(db, { url: 'https://sleepy.example.com/in' });
-    const id = deliveries[0]!.deliveryId;
-    const nextAttemptAt = new Date(Date.now() + 3_600_000 * 5.9);
-    await db.prisma.delivery.update({ where: { id }, data: { attemptCount: 3, nextAttemptAt } });
-    const args = ['deliveries', 'list', '--client', clientId];
-    const [header, row] = showOnTerminal(args, env, 130).split('\n');
-    expect(header).toMatch(/^DELIVERY {30}STATUS {3}ATTEMPTS {2}RECEIVER {12}NEXT ATTEMPT {2}MADE$/);
-    expect(row).toMatch(new RegExp(`^${id}  pending  3 {9}sleepy\\.example\\.com  in 6 h {8}\\d+ s ago$`));
-    const { stdout } = await runCli(args, env);
-    expect(stdout.split('\t').slice(0, 6)).toEqual([
-      ...[id, 'pending', '3', '', 'sleepy.example.com'],
-      nextAttemptAt.toISOString(),
-    ]);
-    const shown = showOnTerminal(['deliveries', 'show', id], env, 130);
-    expect(shown).toContain(`next attempt  in 6 h (${nextAttemptAt.toISOString().slice(0, 19)}Z)\n`);
-  });
+  onLinux(
+    'prints deliveries as a table with headers on a terminal, else as lines of cells separated by tabs',
+    async () => {
+      const { clientId, deliveries } = await commitEvent(db, { url: 'https://sleepy.example.com/in' });
+      const id = deliveries[0]!.deliveryId;
+      const nextAttemptAt = new Date(Date.now() + 3_600_000 * 5.9);
+      await db.prisma.delivery.update({ where: { id }, data: { attemptCount: 3, nextAttemptAt } });
+      const args = ['deliveries', 'list', '--client', clientId];
+      const [header, row] = showOnTerminal(args, env, 130).split('\n');
+      expect(header).toMatch(/^DELIVERY {30}STATUS {3}ATTEMPTS {2}RECEIVER {12}NEXT ATTEMPT {2}CREATED$/);
+      expect(row).toMatch(new RegExp(`^${id}  pending  3 {9}sleepy\\.example\\.com  in 6 h {8}\\d+ s ago$`));
+      const { stdout } = await runCli(args, env);
+      expect(stdout.split('\t').slice(0, 6)).toEqual([
+        ...[id, 'pending', '3', '', 'sleepy.example.com'],
+        nextAttemptAt.toISOString(),
+      ]);
+      const shown = showOnTerminal(['deliveries', 'show', id], env, 130);
+      expect(shown).toContain(`next attempt  in 6 h (${nextAttemptAt.toISOString().slice(0, 19)}Z)\n`);
+    },
+  );
 
-  it('says in one line what is wrong', async () => {
+  it('reports an error in one line', async () => {
     const unknown = await runCli(['deliveries', 'show', 'nonsense'], env);
     expect(unknown).toEqual({ code: 1, stdout: '', stderr: 'There is no such delivery.\n' });
     expect((await runCli(['deliveries', 'list', '--status', 'lost'], env)).code).toBe(2);
@@ -143,25 +146,25 @@ describe('deliveries', () => {
 });
 
 describe('doctor', () => {
-  interface Answer {
+  interface Report {
     ok: boolean;
     checks: { check: string; ok: boolean; detail: string }[];
   }
-  const wrong = ({ checks }: Answer) => checks.filter(({ ok }) => !ok).map(({ check }) => check);
-  async function examine(change: Record<string, string>): Promise<Answer & { code: number | null; stderr: string }> {
+  const failed = ({ checks }: Report) => checks.filter(({ ok }) => !ok).map(({ check }) => check);
+  async function examine(change: Record<string, string>): Promise<Report & { code: number | null; stderr: string }> {
     const { code, stdout, stderr } = await runCli(['doctor', '--json'], { ...env, ...change });
-    return { ...(JSON.parse(stdout) as Answer), code, stderr };
+    return { ...(JSON.parse(stdout) as Report), code, stderr };
   }
 
-  it('says what is wrong, and what to do', async () => {
-    const answer = await examine({});
+  it('reports the failed checks and the remedy', async () => {
+    const report = await examine({});
     // This database was made without Prisma's table of migrations.
-    expect(wrong(answer)).toEqual(['migrations']);
-    expect(answer).toMatchObject({ ok: false, code: 1, stderr: expect.stringMatching(/^1 of \d+ checks failed\n$/) });
-    expect(answer.checks.find(({ check }) => check === 'migrations')?.detail).toContain('transfer-service migrate');
+    expect(failed(report)).toEqual(['migrations']);
+    expect(report).toMatchObject({ ok: false, code: 1, stderr: expect.stringMatching(/^1 of \d+ checks failed\n$/) });
+    expect(report.checks.find(({ check }) => check === 'migrations')?.detail).toContain('transfer-service migrate');
   });
 
-  it('is content where all is well', async () => {
+  it('exits with 0 if every check passes', async () => {
     const server = new URL(db.url.reveal());
     server.pathname = `/doctor_${Date.now()}`;
     await db.pool.query(`create database ${server.pathname.slice(1)}`);
@@ -176,9 +179,9 @@ describe('doctor', () => {
     ['Postgres', { DATABASE_URL: 'postgresql://nobody:secret@127.0.0.1:1/nothing' }],
     ['namespace', { TEMPORAL_NAMESPACE: 'not-there' }],
     ['Temporal', { TEMPORAL_ADDRESS: '127.0.0.1:1' }],
-  ])('names a fault of %s', async (check, change) => {
-    const answer = await examine(change);
-    expect(wrong(answer)).toContain(check);
-    expect(JSON.stringify(answer)).not.toContain('secret');
+  ])('reports a failed check of %s', async (check, change) => {
+    const report = await examine(change);
+    expect(failed(report)).toContain(check);
+    expect(JSON.stringify(report)).not.toContain('secret');
   });
 });

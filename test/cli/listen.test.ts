@@ -46,17 +46,17 @@ async function deliver(url: string, secret = SECRET): Promise<number> {
   return status;
 }
 
-test('prints each delivery with the verdict on its signature, and says which it has seen', async () => {
+test('prints each delivery with the verdict on its signature, and marks repeated events', async () => {
   const { url, next } = await listen();
   expect(await deliver(url)).toBe(204);
   expect(await next()).toMatch(/transfer\.status_changed SENT {2}event e-1 {2}signature verified {2}→ 204$/);
   expect(await deliver(url)).toBe(204);
   expect(await next()).toMatch(/signature verified {2}seen before {2}→ 204$/);
-  expect(await deliver(url, 'the secret of somebody')).toBe(401);
+  expect(await deliver(url, 'the secret of another')).toBe(401);
   expect(await next()).toMatch(/BAD SIGNATURE: the signature does not match.*→ 401$/);
 });
 
-test('--fail answers 500 to the first ones; --json prints a document a line', async () => {
+test('responds with 500 to the first deliveries with --fail, and prints one line of JSON each with --json', async () => {
   const { url, next } = await listen('--fail', '1', '--json');
   expect(await deliver(url)).toBe(500);
   expect(JSON.parse(await next())).toMatchObject({ id: 'e-1', verified: true, seen_before: false, answered: 500 });
@@ -65,12 +65,12 @@ test('--fail answers 500 to the first ones; --json prints a document a line', as
 });
 
 const ATTACK = '\u001b]0;owned\u0007\u009b2J\r\n\u202eevil\u2066\u200f';
-const STEERING = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+const CONTROL = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
 test.each([
   ['text', []],
   ['JSON', ['--json']],
-])('prints what anybody has sent as harmless %s, and not all of it', async (_, options) => {
+])('prints untrusted requests as harmless %s, and cuts long ones', async (_, options) => {
   const { url, next } = await listen(...options);
   const text = `${ATTACK}${'x'.repeat(5_000)}`;
   const body = JSON.stringify({ id: text, type: text, data: { status: text } });
@@ -79,7 +79,7 @@ test.each([
   );
   const line = await next();
   expect(line).toContain('evil');
-  expect(line).not.toMatch(STEERING);
+  expect(line).not.toMatch(CONTROL);
   expect(line.length).toBeLessThan(1_500);
   const huge = await fetch(url, { method: 'POST', body: 'x'.repeat(70_000) }).catch(() => undefined);
   expect([413, undefined]).toContain(huge?.status);

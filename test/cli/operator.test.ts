@@ -18,14 +18,14 @@ beforeAll(async () => {
 
 afterAll(() => database.drop());
 
-/** Runs a command that must succeed and gives its JSON document. */
+/** Runs a command that must succeed and returns its JSON document. */
 async function json<T = Record<string, unknown>>(...args: string[]): Promise<T> {
   const { code, stdout, stderr } = await runCli([...args, '--json'], env);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return JSON.parse(stdout) as T;
 }
 
-interface ClientAnswer {
+interface ClientResult {
   client_id: string;
   client_secret: string;
   secret_id: string;
@@ -40,8 +40,8 @@ function works(clientId: string, secret: string): Promise<boolean> {
 }
 
 describe('clients', () => {
-  test('create prints credentials that work, list and show never print a secret', async () => {
-    const created = await json<ClientAnswer>(
+  test('create prints valid credentials; list and show never print a secret', async () => {
+    const created = await json<ClientResult>(
       'clients',
       'create',
       '--name',
@@ -59,21 +59,21 @@ describe('clients', () => {
     });
     expect(await works(created.client_id, created.client_secret)).toBe(true);
 
-    const list = await json<ClientAnswer[]>('clients', 'list');
+    const list = await json<ClientResult[]>('clients', 'list');
     expect(list.map((client) => client.client_id)).toContain(created.client_id);
     const shown = await json('clients', 'show', created.client_id);
     expect(shown.secrets).toMatchObject([{ secret_id: created.secret_id, revoked_at: null }]);
     expect(JSON.stringify([list, shown])).not.toContain(created.client_secret);
   });
 
-  test('without --json the credentials are in the text', async () => {
+  test('create prints the credentials as text without --json', async () => {
     const { stdout } = await runCli(['clients', 'create', '--name', 'Text'], env);
     const [, id, secret] = /client_id +(\S+)\nclient_secret +(\S+)\n/.exec(stdout) ?? [];
     expect(await works(id ?? '', secret ?? '')).toBe(true);
   });
 
-  test('--scope gives those scopes and no others', async () => {
-    const created = await json<ClientAnswer>(
+  test('create --scope grants only those scopes', async () => {
+    const created = await json<ClientResult>(
       'clients',
       'create',
       '--name',
@@ -84,11 +84,11 @@ describe('clients', () => {
     expect(created.scopes).toEqual(['transfers:read', 'webhooks:read']);
   });
 
-  test('rotate-secret leaves the old one alone; --expire-old ends it; revoke-secret ends one at once', async () => {
-    const { client_id, client_secret } = await json<ClientAnswer>('clients', 'create', '--name', 'Rotating');
-    const second = await json<ClientAnswer>('clients', 'rotate-secret', client_id);
+  test('rotate-secret keeps the old secret; --expire-old expires it; revoke-secret revokes a secret at once', async () => {
+    const { client_id, client_secret } = await json<ClientResult>('clients', 'create', '--name', 'Rotating');
+    const second = await json<ClientResult>('clients', 'rotate-secret', client_id);
     expect([await works(client_id, client_secret), await works(client_id, second.client_secret)]).toEqual([true, true]);
-    const third = await json<ClientAnswer>('clients', 'rotate-secret', client_id, '--expire-old', '0s');
+    const third = await json<ClientResult>('clients', 'rotate-secret', client_id, '--expire-old', '0s');
     expect([await works(client_id, second.client_secret), await works(client_id, third.client_secret)]).toEqual([
       false,
       true,
@@ -97,8 +97,8 @@ describe('clients', () => {
     expect(await works(client_id, third.client_secret)).toBe(false);
   });
 
-  test('allow replaces the networks, none lets it call from anywhere; revoke ends it', async () => {
-    const { client_id, client_secret } = await json<ClientAnswer>(
+  test('allow replaces the networks, and without networks allows any; revoke revokes the client', async () => {
+    const { client_id, client_secret } = await json<ClientResult>(
       'clients',
       'create',
       '--name',
@@ -119,7 +119,7 @@ describe('clients', () => {
     ['clients', 'allow'],
     ['endpoints', 'disable'],
     ['endpoints', 'enable'],
-  ])('%s %s of what is not there is a failure in one line', async (...command) => {
+  ])('%s %s fails with one line for an unknown id', async (...command) => {
     const { code, stdout, stderr } = await runCli([...command, newId(), '--json'], env);
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
@@ -131,12 +131,12 @@ describe('clients', () => {
 
 describe('transfers set-status', () => {
   async function createTransfer(): Promise<{ id: string; clientId: string }> {
-    const { client_id: clientId } = await json<ClientAnswer>('clients', 'create', '--name', 'Sender');
+    const { client_id: clientId } = await json<ClientResult>('clients', 'create', '--name', 'Sender');
     const { id } = await makeTransfer(database, clientId);
     return { id, clientId };
   }
 
-  test('changes the status with its reason and leaves the event for a worker', async () => {
+  test('changes the status with its reason and hands the event over to a worker', async () => {
     const { id, clientId } = await createTransfer();
     expect(await json('transfers', 'set-status', id, 'PROCESSING', '--reason', 'picked up')).toMatchObject({
       id,
@@ -160,7 +160,7 @@ describe('transfers set-status', () => {
     });
   });
 
-  test('a transition that is not allowed is a failure that says what is', async () => {
+  test('fails for an invalid transition and names the valid ones', async () => {
     const { id } = await createTransfer();
     const { code, stderr } = await runCli(['transfers', 'set-status', id, 'COMPLETED'], env);
     expect({ code, stderr }).toEqual({
@@ -171,14 +171,14 @@ describe('transfers set-status', () => {
 });
 
 describe('keys', () => {
-  test('rotate makes a signing key', async () => {
+  test('rotate creates a signing key', async () => {
     const { kid } = await json('keys', 'rotate');
     expect(await database.prisma.signingKey.findMany({ where: { retiredAt: null }, select: { kid: true } })).toEqual([
       { kid },
     ]);
   });
 
-  test('revoke ends a signing key, names the new one, and fails for one that is not there', async () => {
+  test('revoke revokes a signing key, prints the new one, and fails for an unknown key', async () => {
     const { kid } = await json<{ kid: string }>('keys', 'rotate');
     const { new_kid } = await json('keys', 'revoke', kid);
     expect(await database.prisma.signingKey.findMany({ where: { retiredAt: null }, select: { kid: true } })).toEqual([
@@ -188,7 +188,7 @@ describe('keys', () => {
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: 'There is no such signing key.\n' });
   });
 
-  test('rotate-master re-encrypts once; a second time nothing is left', async () => {
+  test('rotate-master re-encrypts every secret; a second run finds nothing to do', async () => {
     await json('keys', 'rotate');
     const before = env;
     const count = await database.prisma.signingKey.count();
@@ -205,21 +205,18 @@ describe('keys', () => {
     env = before;
   });
 
-  test('without MASTER_KEY they say so', async () => {
+  test('the commands report a missing MASTER_KEY', async () => {
     const { code, stderr } = await runCli(['keys', 'rotate'], { DATABASE_URL: database.url.reveal() });
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^MASTER_KEY: is not set;[^\n]*\n$/) });
   });
 });
 
-test.each(['abc', newId()])(
-  'endpoints list does not answer for an unknown client as if it had no endpoints: %s',
-  async (id) => {
-    const { code, stdout, stderr } = await runCli(['endpoints', 'list', '--client', id], env);
-    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: 'There is no such client.\n' });
-  },
-);
+test.each(['abc', newId()])('endpoints list fails for an unknown client: %s', async (id) => {
+  const { code, stdout, stderr } = await runCli(['endpoints', 'list', '--client', id], env);
+  expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: 'There is no such client.\n' });
+});
 
-test('migrate applies what is pending and may be run again', async () => {
+test('migrate applies pending migrations and can be run again', async () => {
   await database.pool.query('drop schema public cascade');
   await database.pool.query('create schema public');
   const address = process.env.TEST_TEMPORAL_ADDRESS ?? '';

@@ -6,8 +6,8 @@ import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { startCli } from '../support/cli.js';
 
-// Postgres and Temporal are away: a process serves all the same, and says in /readyz what is missing.
-const AWAY = {
+// Postgres and Temporal are unreachable: a process serves nevertheless, and /readyz reports the missing dependencies.
+const UNREACHABLE = {
   ENVIRONMENT: 'sandbox',
   DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none',
   TEMPORAL_ADDRESS: '127.0.0.1:1',
@@ -19,30 +19,30 @@ const AWAY = {
 };
 
 let process: ChildProcess;
-/** All that it writes to standard error, once it has ended. */
-let said: Promise<string>;
+/** The whole standard error of the process, after it has ended. */
+let stderr: Promise<string>;
 afterEach(async () => {
   process.kill('SIGTERM');
   if (process.exitCode === null) await once(process, 'exit');
 }, 60_000);
 
 async function firstLine(args: string[], env: Record<string, string> = {}): Promise<string> {
-  process = startCli(args, { ...AWAY, ...env });
-  said = text(process.stderr as NonNullable<typeof process.stderr>);
+  process = startCli(args, { ...UNREACHABLE, ...env });
+  stderr = text(process.stderr as NonNullable<typeof process.stderr>);
   const [line] = await once(createInterface({ input: process.stdout as NonNullable<typeof process.stdout> }), 'line');
   return line;
 }
 
-describe('a role says when it serves', () => {
-  test('the API by a line, or by one JSON document with --json', async () => {
+describe('a role announces when it is ready', () => {
+  test('the API prints one JSON document with --json', async () => {
     expect(await firstLine(['api', '--json'])).toBe('{"ready":"https://api.test"}');
   });
 
-  test('the API as scripts wait for it', async () => {
+  test('the API prints the line that scripts wait for', async () => {
     expect(await firstLine(['api'])).toBe('ready https://api.test');
   });
 
-  test('the API at any port, with no address given: the one where it is', async () => {
+  test('the API prints its own address if BASE_URL is empty and the port is 0', async () => {
     const line = await firstLine(['api'], { BASE_URL: '' });
     expect(line).toMatch(/^ready http:\/\/localhost:[1-9]\d+$/);
     const url = line.slice('ready '.length);
@@ -50,11 +50,11 @@ describe('a role says when it serves', () => {
     expect(metadata).toMatchObject({ issuer: url });
   });
 
-  test('a worker without a port', async () => {
+  test('a worker without a port prints null', async () => {
     expect(await firstLine(['worker', '--json'])).toBe('{"ready":null}');
   });
 
-  test('a worker with METRICS_PORT, where it lives, and is not ready without Postgres and Temporal', async () => {
+  test('a worker with METRICS_PORT prints its URL, is alive, and is not ready without Postgres and Temporal', async () => {
     const line = await firstLine(['worker'], { METRICS_PORT: '0' });
     expect(line).toMatch(/^ready http:\/\/localhost:\d+$/);
     const url = line.slice('ready '.length).replace('localhost', '127.0.0.1');
@@ -67,32 +67,34 @@ describe('a role says when it serves', () => {
   });
 });
 
-test('a fault that nobody caught ends the process with a line in its log, which shows no field of the error', async () => {
+test('an uncaught error ends the process with one log line that shows no field of the error', async () => {
   const fault = 'process.once("SIGUSR2",()=>{throw Object.assign(new Error("unexpected"),{parameters:"hu"+"sh"})})';
   const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(fault)}`;
   await firstLine(['api'], { LOG_LEVEL: 'error', NODE_OPTIONS });
   process.kill('SIGUSR2');
   const [code] = await once(process, 'exit');
   expect(code).toBe(1);
-  const line = (await said).trim();
+  const line = (await stderr).trim();
   expect(JSON.parse(line)).toMatchObject({ level: 60, role: 'api', err: { message: 'unexpected' } });
   expect(line).not.toContain('hush');
 });
 
-test('production on a release of Node.js that package.json does not name warns at start, and serves', async () => {
+test('warns at start in production on a Node.js release that package.json does not name, and serves', async () => {
   const node20 = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" })';
   await firstLine(['api'], {
     ...{ ENVIRONMENT: 'production', LOG_LEVEL: 'warn', MASTER_KEY: randomBytes(32).toString('base64') },
     NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(node20)}`,
   });
   process.kill('SIGTERM');
-  expect(await said).toMatch(/"node":"20\.20\.2","supported":"[^"]+","msg":"this release of Node\.js is not supported/);
+  expect(await stderr).toMatch(
+    /"node":"20\.20\.2","supported":"[^"]+","msg":"this release of Node\.js is not supported/,
+  );
 }, 60_000);
 
-test('production on a release of Node.js that package.json names starts without that warning', async () => {
+test('starts in production without that warning on a Node.js release that package.json names', async () => {
   await firstLine(['api'], {
     ...{ ENVIRONMENT: 'production', LOG_LEVEL: 'warn', MASTER_KEY: randomBytes(32).toString('base64') },
   });
   process.kill('SIGTERM');
-  expect(await said).not.toContain('Node.js');
+  expect(await stderr).not.toContain('Node.js');
 }, 60_000);

@@ -51,34 +51,38 @@ describe('every command', () => {
   });
 });
 
-test('--version is that of the package', async () => {
+test('--version prints the version of the package', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
   expect(await runCli(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
 });
 
-describe('wrong use ends with 2 and one line that says what is wrong', () => {
+describe('invalid arguments exit with 2 and print one line that states the error', () => {
   test.each([
     ['no command', [], 'give a command'],
-    ['a group alone', ['clients'], 'give a command'],
+    ['a group without a command', ['clients'], 'give a command'],
     ['an unknown command', ['transfer'], "unknown command 'transfer' (Did you mean transfers?)"],
     ['an unknown command of a group', ['clients', 'remove'], "unknown command 'remove'"],
     ['an unknown option', ['clients', 'list', '--jsn'], "unknown option '--jsn' (Did you mean --json?)"],
     ['a missing option', ['clients', 'create'], "required option '--name <name>' not specified"],
     ['a missing argument', ['clients', 'show'], "missing required argument 'client_id'"],
-    ['an argument too many', ['clients', 'list', 'all'], 'too many arguments'],
+    ['one argument too many', ['clients', 'list', 'all'], 'too many arguments'],
     ['an empty name', ['clients', 'create', '--name', ' '], 'Give 1 to 255 characters.'],
     ['an unknown scope', ['clients', 'create', '--name', 'x', '--scope', 'admin'], 'The scopes are transfers:read'],
-    ['no CIDR', ['clients', 'create', '--name', 'x', '--allow', '10.0.0'], 'Give a CIDR'],
-    ['no CIDR among several', ['clients', 'allow', ID, '10.0.0.0/8', 'home'], 'Give a CIDR'],
-    ['no duration', ['clients', 'rotate-secret', ID, '--expire-old', 'soon'], 'Give a duration'],
+    ['an invalid CIDR', ['clients', 'create', '--name', 'x', '--allow', '10.0.0'], 'Give a CIDR'],
+    ['one invalid CIDR of several', ['clients', 'allow', ID, '10.0.0.0/8', 'home'], 'Give a CIDR'],
+    ['an invalid duration', ['clients', 'rotate-secret', ID, '--expire-old', 'soon'], 'Give a duration'],
     ['an unknown status', ['transfers', 'set-status', ID, 'DONE'], 'The statuses are CREATED'],
-    ['no time', ['deliveries', 'list', '--since', 'monday'], 'Give a duration such as 2h, or a time'],
-    ['no number', ['audit', 'list', '--limit', '0'], 'Give 1 to 1000.'],
-    ['no action', ['audit', 'list', '--action', '%'], 'Give an action, or how it begins.'],
-    ['a reason too long', ['transfers', 'set-status', ID, 'SENT', '--reason', 'r'.repeat(256)], 'Give at most 255'],
+    ['an invalid time', ['deliveries', 'list', '--since', 'monday'], 'Give a duration such as 2h, or a time'],
+    ['an invalid number', ['audit', 'list', '--limit', '0'], 'Give 1 to 1000.'],
+    ['an invalid action', ['audit', 'list', '--action', '%'], 'Give an action or a prefix of one.'],
+    [
+      'a reason that is too long',
+      ['transfers', 'set-status', ID, 'SENT', '--reason', 'r'.repeat(256)],
+      'Give at most 255',
+    ],
     ['no secret', ['verify', '--header', 'h', '--body', 'f'], 'give either --secret-file or --secret'],
     ['two secrets', ['verify', '--secret-file', 'a', '--secret', 'b', '--header', 'h', '--body', 'f'], 'give either'],
-    ['no port', ['listen', '--secret-file', 'f', '--port', '70000'], 'Give a number from 0 to 65535.'],
+    ['an invalid port', ['listen', '--secret-file', 'f', '--port', '70000'], 'Give a number from 0 to 65535.'],
   ])('%s', async (_, args, line) => {
     const { code, stdout, stderr } = await runCli(args, { LOCAL_DIR: folder });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -87,8 +91,8 @@ describe('wrong use ends with 2 and one line that says what is wrong', () => {
   });
 });
 
-describe('failure ends with 1 and one line, without a stack', () => {
-  test('no stack runs and no database is named', async () => {
+describe('a failure exits with 1 and prints one line without a stack trace', () => {
+  test('no embedded stack runs and no database is configured', async () => {
     const result = await runCli(['clients', 'list', '--json'], { LOCAL_DIR: folder });
     expect(result).toEqual({
       code: 1,
@@ -97,7 +101,7 @@ describe('failure ends with 1 and one line, without a stack', () => {
     });
   });
 
-  test('Postgres does not answer', async () => {
+  test('Postgres is unreachable', async () => {
     const DATABASE_URL = 'postgresql://nobody:hunter2@127.0.0.1:1/none';
     const { code, stderr } = await runCli(['clients', 'list'], { DATABASE_URL });
     expect(code).toBe(1);
@@ -105,7 +109,7 @@ describe('failure ends with 1 and one line, without a stack', () => {
     expect(stderr).not.toContain('hunter2');
   });
 
-  test('a setting is wrong', async () => {
+  test('a setting is invalid', async () => {
     const { code, stderr } = await runCli(['clients', 'list'], { DATABASE_URL: 'mysql://x' });
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^DATABASE_URL: give a URL[^\n]*\n$/) });
   });

@@ -27,7 +27,7 @@ function header(secret = SECRET, at = new Date()): string {
   return `t=${t},v0=${createHmac('sha256', secret).update(`${t}.${BODY}`).digest('hex')}`;
 }
 
-test('a good signature: 0, and the time it was signed', async () => {
+test('exits with 0 for a valid signature and prints the time of signing', async () => {
   const { code, stdout } = await runCli([
     'verify',
     ...['--secret-file', secretFile, '--header', header(), '--body', bodyFile, '--json'],
@@ -36,7 +36,7 @@ test('a good signature: 0, and the time it was signed', async () => {
   expect(JSON.parse(stdout)).toEqual({ verified: true, t: expect.stringMatching(/Z$/) });
 });
 
-test('the body may come on standard input, and --secret warns that others see it', async () => {
+test('reads the body from standard input, and warns that --secret is visible to other users', async () => {
   const args = ['verify', '--secret', SECRET, '--header', header(), '--body', '-'];
   expect(await runCli(args, {}, BODY)).toEqual({
     code: 0,
@@ -50,7 +50,7 @@ test.each([
   ['too old', () => header(SECRET, new Date(Date.now() - 400_000)), 'too_old'],
   ['too far ahead', () => header(SECRET, new Date(Date.now() + 400_000)), 'too_new'],
   ['no header at all', () => 'v0=abc', 'malformed_header'],
-])('%s: 1, and says what differs', async (_, makeHeader, expected) => {
+])('exits with 1 and reports the error: %s', async (_, makeHeader, expected) => {
   const args = ['verify', '--secret-file', secretFile, '--header', makeHeader(), '--body', bodyFile];
   const { code, stdout, stderr } = await runCli([...args, '--json']);
   const { detail, ...verdict } = JSON.parse(stdout);
@@ -65,7 +65,7 @@ test.each([
   expect(plain).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^[^\n]+\n$/) });
 });
 
-test('a file that is not there is named', async () => {
+test('names a file that does not exist', async () => {
   const { code, stderr } = await runCli([
     'verify',
     '--secret-file',
@@ -78,7 +78,7 @@ test('a file that is not there is named', async () => {
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^ENOENT[^\n]*none[^\n]*\n$/) });
 });
 
-test('what is wrong is said without the control characters of what was given', async () => {
+test('prints errors without the control characters of the arguments', async () => {
   const attack = '\u001b]0;owned\u0007\u202e';
   const none = ['verify', '--secret-file', secretFile, '--header', header(), '--body', `${attack}none`];
   const odd = ['verify', '--secret-file', secretFile, '--header', `t=${attack},v0=${attack}`, '--body', bodyFile];

@@ -1,12 +1,12 @@
-/** The terminal that something is shown on. */
+/** The terminal that shows the output. */
 export interface Screen {
   /** In columns. */
   width: number;
   now: Date;
 }
 
-/** Undefined where standard output is no terminal. */
+/** Undefined if standard output is not a terminal. */
 export function screenHere(): Screen | undefined {
-  // A terminal that does not know its size says 0.
+  // A terminal of unknown size reports 0 columns.
   return process.stdout.isTTY ? { width: process.stdout.columns || 80, now: new Date() } : undefined;
 }

@@ -7,23 +7,26 @@ import { fullTime, relativeTime } from './time.js';
 
 export interface Column {
   name: string;
-  /** May take several lines where there is little room. Others never do: an id in two lines cannot be copied. */
+  /** The column may wrap on a narrow terminal. Other columns never wrap: an id on two lines cannot be copied. */
   wraps?: true;
 }
 
 export interface Table {
   columns: readonly Column[];
   rows: readonly (readonly Cell[])[];
-  /** What is said where there are no rows. */
+  /** The text for a table without rows. */
   none: string;
 }
 
-/** Between two columns. */
+/** Spaces between two columns. */
 const GAP = 2;
-/** A wrapped column is no narrower. */
-const LEAST = 16;
+/** The smallest width of a wrapped column. */
+const MIN_WIDTH = 16;
 
-/** Aligned, with headers, as wide as the terminal at most; where even wrapping does not help, row by row. */
+/**
+ * A table with headers and aligned columns that is at most as wide as the terminal. If wrapping does not make it fit, each
+ * row becomes a list of fields.
+ */
 export function layTable({ columns, rows }: Table, screen: Screen): string {
   const used = columns.map((_, i) => i).filter((i) => rows.some((row) => (row[i] ?? '') !== ''));
   const shown = used.map((i) => columns[i]).filter((column) => column !== undefined);
@@ -48,12 +51,12 @@ export function layTable({ columns, rows }: Table, screen: Screen): string {
     .join('\n\n');
 }
 
-/** The columns' widths; undefined where they do not go into `width`. */
+/** The widths of the columns; undefined if they do not fit into `width`. */
 function widthsWithin(lines: readonly string[][], columns: readonly Column[], width: number): number[] | undefined {
   const widths = columns.map((_, i) => Math.max(...lines.map((line) => stringWidth(line[i] ?? ''))));
-  const room = width - GAP * (columns.length - 1);
-  while (widths.reduce((sum, one) => sum + one, 0) > room) {
-    const wrapping = widths.filter((one, i) => columns[i]?.wraps && one > LEAST);
+  const available = width - GAP * (columns.length - 1);
+  while (widths.reduce((sum, one) => sum + one, 0) > available) {
+    const wrapping = widths.filter((one, i) => columns[i]?.wraps && one > MIN_WIDTH);
     if (wrapping.length === 0) return undefined;
     const widest = Math.max(...wrapping);
     const i = widths.findIndex((one, at) => columns[at]?.wraps && one === widest);

@@ -5,7 +5,7 @@ const UNITS = [
   { name: 'd', seconds: 86_400, below: Number.POSITIVE_INFINITY },
 ] as const;
 
-/** How far away, for people: `in 4 min`, `2 h ago`. */
+/** The distance from now, for people: `in 4 min`, `2 h ago`. */
 export function relativeTime(time: Date, now: Date): string {
   const seconds = (time.getTime() - now.getTime()) / 1_000;
   const { name, seconds: size } = UNITS.find(({ below }) => Math.abs(seconds) < below) ?? UNITS[3];
@@ -14,7 +14,7 @@ export function relativeTime(time: Date, now: Date): string {
   return seconds > 0 ? `in ${count} ${name}` : `${count} ${name} ago`;
 }
 
-/** The same with the time itself, to the second. */
+/** The distance from now and the time to the second: `in 4 min (2026-11-21T10:04:00Z)`. */
 export function fullTime(time: Date, now: Date): string {
   return `${relativeTime(time, now)} (${time.toISOString().replace(/\.\d+Z$/, 'Z')})`;
 }

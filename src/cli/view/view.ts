@@ -3,12 +3,12 @@ import { type Fields, layFields } from './fields.js';
 import type { Screen } from './screen.js';
 import { layTable, type Table } from './table.js';
 
-/** What a command shows to people. */
+/** The output of a command for people. */
 export type View = string | Table | Fields | readonly View[];
 
 /**
- * As text: laid out for the eye on a terminal; elsewhere for grep and cut, a row of a table being a line, its cells
- * separated by tabs, with exact times and without headers or anything that depends on the other rows.
+ * The view as text. On a terminal it is laid out for reading. Elsewhere it is made for `grep` and `cut`: each row of a table
+ * is one line with cells separated by tabs, exact times, no headers, and nothing that depends on other rows.
  */
 export function render(view: View, screen: Screen | undefined): string {
   if (typeof view === 'string') return view;

@@ -15,6 +15,6 @@ it.each([
   expect(relativeTime(after(seconds), now)).toBe(text);
 });
 
-it('is exact to the second where there is room', () => {
+it('prints the full time to the second', () => {
   expect(fullTime(after(240.5), now)).toBe('in 4 min (2026-11-21T10:04:00Z)');
 });

@@ -16,7 +16,7 @@ const table: View = {
 };
 
 describe('a table on a terminal', () => {
-  it('has headers, aligned columns, exact times, and none of the columns that are empty', () => {
+  it('has headers, aligned columns and exact times, and omits empty columns', () => {
     expect(onTerminal(table, 140).split('\n')).toEqual([
       `ID${' '.repeat(36)}RECEIVER                                    NEXT ATTEMPT`,
       `${ID}  hooks.example.com and a long way behind it  in 4 min (2026-11-21T10:04:00Z)`,
@@ -25,7 +25,7 @@ describe('a table on a terminal', () => {
     ]);
   });
 
-  it('leaves out the exact time where there is little room, and then wraps what may be wrapped', () => {
+  it('omits the exact time on a narrow terminal, and then wraps the columns that may wrap', () => {
     expect(onTerminal(table, 95).split('\n')[1]).toBe(`${ID}  hooks.example.com and a long way behind it  in 4 min`);
     const narrow = onTerminal(table, 72).split('\n');
     expect(narrow).toEqual([
@@ -37,7 +37,7 @@ describe('a table on a terminal', () => {
     ]);
   });
 
-  it('goes row by row where even that does not help, and never breaks an id', () => {
+  it('prints each row as fields if wrapping does not help, and never breaks an id', () => {
     expect(onTerminal(table, 50)).toBe(
       [
         `id            ${ID}`,
@@ -60,21 +60,21 @@ describe('a table on a terminal', () => {
   });
 });
 
-describe('elsewhere', () => {
-  it('a row is a line of its cells between tabs, whatever the other rows are', () => {
+describe('a table outside a terminal', () => {
+  it('prints a row as a line of cells separated by tabs, independent of other rows', () => {
     const [first] = table.rows as [(typeof table.rows)[number]];
     const line = `${ID}\thooks.example.com and a long way behind it\t2026-11-21T10:04:00.000Z\t`;
     expect(elsewhere({ ...table, rows: [first] })).toBe(line);
     expect(elsewhere(table)).toBe(`${line}\n${ID}\t受信機\t\t`);
   });
 
-  it('no rows are said to be none, here and there', () => {
+  it('prints the text for no rows, with and without a terminal', () => {
     const empty = { ...table, rows: [] };
     expect([elsewhere(empty), onTerminal(empty, 80)]).toEqual(['nothing', 'nothing']);
   });
 });
 
-it('names and values stand below one another', () => {
+it('aligns the names and values of fields', () => {
   const fields: View = {
     fields: [
       ['id', ID],
@@ -88,7 +88,7 @@ it('names and values stand below one another', () => {
   expect(elsewhere(fields)).toBe(`id        ${ID}\nfinished  –\nmade      2026-11-21T07:00:00.000Z`);
 });
 
-it('what a client or a receiver wrote cannot steer the terminal, nor make a line of its own', () => {
+it('a text of a client or a receiver can neither control the terminal nor make a new line', () => {
   const evil = 'a\u001b[2J\u001b]0;owned\u0007\r\nb\tc\u202egnp.exe\u0085';
   const columns = [{ name: 'body' }];
   for (const text of [
