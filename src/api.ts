@@ -15,7 +15,7 @@ import { untilSignalled } from './process/signals.js';
 import { lazyClient } from './temporal/connection.js';
 import { createDeliveryActions } from './workflow-starts/retry-and-recover.js';
 
-/** Opens the HTTP API on what there is, and listens. */
+/** Assembles the HTTP API and listens. */
 export async function startApi(
   context: RoleContext,
   handover: Handover,
@@ -34,7 +34,7 @@ export async function startApi(
   });
   await authority.prepare().catch((error: unknown) => {
     if (error instanceof EnvelopeError) throw new ConfigError([`MASTER_KEY: a signing key ${error.message}`]);
-    // Postgres may be away at the start; keys are read when they are needed.
+    // Postgres may be away at the start. Keys are read again when they are needed.
     context.log.warn({ err: error }, 'the signing keys could not be read yet');
   });
   const operations = await listenForOperators(context, readiness);
@@ -49,7 +49,7 @@ export async function startApi(
   };
 }
 
-/** The role `api`: accepts changes and leaves deliveries to workers. Prints `ready <base_url>` when it serves. */
+/** The role `api`: accepts changes. Workers make the deliveries. Prints `ready <base_url>` when it serves. */
 export async function runApi(env: NodeJS.ProcessEnv, announce = announceReady): Promise<void> {
   const signalled = untilSignalled();
   const context = await bootstrap(env, 'api');

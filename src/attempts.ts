@@ -3,13 +3,13 @@
  * - `dns`: the name was not resolved, in time or at all
  * - `refused`: no connection: refused, or no route to the address
  * - `tls`: no trusted TLS connection: unknown issuer, other host, expired, or no TLS at all
- * - `timeout`: not connected within 5 s, or no answer within 15 s
- * - `reset`: the connection broke before the answer's head was complete
- * - `protocol`: the answer is no HTTP, its head is larger than 16 KiB, or more than 8 informational (1xx) answers came
- *   before it
+ * - `timeout`: not connected within 5 s, or no response within 15 s
+ * - `reset`: the connection broke before the head of the response was complete
+ * - `protocol`: the response is not HTTP, its head is larger than 16 KiB, or more than 8 informational (1xx) responses
+ *   preceded it
  * - `blocked_address`: the guard forbids an address of the receiver
  * - `redirect`: a 3xx, which is never followed
- * - `status`: any other answer that is no 2xx
+ * - `status`: any other response that is not 2xx
  */
 export const ATTEMPT_ERRORS = [
   'dns',
@@ -25,7 +25,7 @@ export const ATTEMPT_ERRORS = [
 
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
-/** What asks for an attempt: its ladder, a retry by hand, or the ladder that a recover begins again. */
+/** The trigger of an attempt: the ladder, a retry by hand, or the ladder that a recover starts again. */
 export const TRIGGERS = ['schedule', 'manual', 'recover'] as const;
 
 export type Trigger = (typeof TRIGGERS)[number];

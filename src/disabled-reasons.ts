@@ -2,6 +2,8 @@
 export const DISABLED_REASONS = ['owner', 'operator', 'gone', 'failing'] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
-/** Those of the service itself: the receiver answered 410, or has not succeeded for `DISABLE_AFTER`. */
+/**
+ * The reasons for which the service itself disables: the receiver responded 410, or had no success for `DISABLE_AFTER`.
+ */
 export const DISABLED_BY_SERVICE = ['gone', 'failing'] as const satisfies readonly DisabledReason[];
 export type DisabledByService = (typeof DISABLED_BY_SERVICE)[number];

@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 
-/** A place between two steps where a crash test ends the process (the table in docs/reliability.md). */
+/** A point between two steps where a crash test ends the process (the table in docs/reliability.md). */
 export type Failpoint =
   | 'before-commit'
   | 'after-commit'
@@ -26,8 +26,8 @@ export type Failpoint =
 const passed = channel('transfer-service.failpoint');
 
 /**
- * Says that a place is passed. The service itself has nothing that listens, and no setting for it: what ends a process
- * here is test code, loaded beside the service (test/support/die-at-failpoint.js).
+ * Reports that the process passes a failpoint. The service has no listener and no setting for it: test code that is
+ * loaded beside the service ends the process here (test/support/die-at-failpoint.js).
  */
 export function failpoint(name: Failpoint): void {
   if (passed.hasSubscribers) passed.publish(name);

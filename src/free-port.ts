@@ -2,11 +2,14 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { ConfigError } from './config.js';
 
-/** Below what Linux, macOS and Windows give to outgoing connections: a port found free stays free for a while. */
+/**
+ * Linux, macOS and Windows take ports above these for outgoing connections, so a port found free stays free for a
+ * while.
+ */
 const LOWEST = 10_000;
 const HIGHEST = 32_000;
 
-/** A port of 127.0.0.1 that nobody listens on. */
+/** A free port of 127.0.0.1. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const port = randomInt(LOWEST, HIGHEST);
@@ -16,13 +19,15 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * The port that the variable `name` asks for, or a free one where it asks for 0.
- * @throws ConfigError where it is taken
+ * The port that the variable `name` gives, or a free port when it gives 0.
+ * @throws ConfigError when the port is in use
  */
-export async function placePort(name: string, wanted: number, host = '127.0.0.1'): Promise<number> {
+export async function choosePort(name: string, wanted: number, host = '127.0.0.1'): Promise<number> {
   if (wanted === 0) return freePort();
   if (!(await isFree(wanted, host))) {
-    throw new ConfigError([`${name}: port ${wanted} is in use; stop what listens there, give another, or 0 for any`]);
+    throw new ConfigError([
+      `${name}: port ${wanted} is in use; stop the process that listens there, give another port, or 0 for any`,
+    ]);
   }
   return wanted;
 }

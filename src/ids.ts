@@ -1,11 +1,11 @@
 import { v7 } from 'uuid';
 
-/** A UUID version 7 (RFC 9562): sorts by time, so that indexes stay local. `at`: the time it carries, ms since 1970. */
+/** A UUID version 7 (RFC 9562). It sorts by time, so that index writes stay local. @param at its time, ms since 1970 */
 export function newId(at?: number): string {
   return at === undefined ? v7() : v7({ msecs: at });
 }
 
-/** The least UUID version 7 made at or after `at` (ms since 1970): turns a filter on time into a range of ids. */
+/** The least UUID version 7 of `at` (ms since 1970). It turns a filter on time into a range of ids. */
 export function lowestIdAt(at: number): string {
   const hex = Math.max(0, Math.min(at, 2 ** 48 - 1))
     .toString(16)
@@ -13,9 +13,9 @@ export function lowestIdAt(at: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
 }
 
-/** A part of a list that is ordered by id, which is by time of creation. */
+/** A part of a list that is ordered by id, and thus by time of creation. */
 export interface IdRange {
-  /** Ids below this one: where the page before ended. */
+  /** Only ids below this one, the last of the page before. */
   before?: string | undefined;
   /** Made after this, ms since 1970. */
   createdAfter?: number | undefined;
@@ -23,7 +23,7 @@ export interface IdRange {
   createdBefore?: number | undefined;
 }
 
-/** The range as bounds on the id, both ends exclusive. */
+/** The range as bounds on the id. Both times are exclusive. */
 export function idsWithin({ before, createdAfter, createdBefore }: IdRange): { gte?: string; lt?: string } {
   const upper = [before, createdBefore === undefined ? undefined : lowestIdAt(createdBefore)];
   const [lt] = upper.filter((id) => id !== undefined).sort();
@@ -34,9 +34,10 @@ export function idsWithin({ before, createdAfter, createdBefore }: IdRange): { g
 }
 
 /**
- * A filter on one id as a range, to be sorted by first: so a list is read along its own index (owner, …, id). Of `=`
- * Postgres would drop the sort and then walk all owners' rows by primary key, in the hope that an owner's are spread evenly:
- * a million rows, for a client who has none in the last month.
+ * A filter on one id, written as a range, for a query that sorts by that column first. Postgres then reads the list
+ * from its own index (owner, …, id). With `=` Postgres drops the sort and reads the rows of all owners by primary key,
+ * because it assumes that an owner's rows are spread evenly: a million rows for a client without rows in the last
+ * month.
  */
 export function exactly(id: string): { gte: string; lte: string } {
   return { gte: id, lte: id };
@@ -49,10 +50,10 @@ export function timeOf(id: string): number {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Whether `text` has the form of a UUID; anything else in a path is simply not found. */
+/** Whether `text` has the form of a UUID. A path with any other text is not found. */
 export function isId(text: string): boolean {
   return UUID.test(text);
 }
 
-/** For the documents. */
+/** The example id in OpenAPI. */
 export const EXAMPLE_ID = '019abe01-7a10-7c44-9d02-3f1f6f0c8a11';

@@ -1,8 +1,8 @@
 import { formatDuration } from './duration.js';
 
 /**
- * The retry ladder (spec §6, Retries): after attempt n, counted from the ladder's start, comes a wait of `delays[n - 1]`
- * ms; after the last there is none. Pure: workflows use it too.
+ * The delay of the retry ladder after attempt n, counted from the ladder's start: `delays[n - 1]` ms, or null after the
+ * last attempt (spec §6, Retries). The function is pure, because workflows use it too.
  */
 export function delayAfter(delays: readonly number[], attempt: number): number | null {
   return delays[attempt - 1] ?? null;

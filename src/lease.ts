@@ -1,14 +1,15 @@
-/** How long one process works on an event or an attempt before another may take it (design, Every attempt begins with a claim). */
+/** The time for which one process holds an event or an attempt (design, Every attempt begins with a claim). */
 export const LEASE = {
-  /** Of an event and of an attempt's claim, on Postgres's clock. */
+  /** The duration of an event's lease and of an attempt's claim, on Postgres's clock. */
   seconds: 30,
-  /** An attempt takes up to 15 s and a second for the body: one with less left than this is not begun, ms. */
+  /** No attempt starts with less time left than this, ms: it takes up to 15 s, and a second for the body. */
   leastLeft: 20_000,
 } as const;
 
 /**
- * SQL: whether a lease or claim is free. Each is made for `LEASE.seconds`, so one that ends later than twice that was made
- * by another clock (Postgres was restored or failed over to a machine whose clock is behind), and nobody holds it.
+ * SQL: whether a lease or claim is free. Each is made for `LEASE.seconds`. One that ends after more than twice that
+ * time was made by another clock, before Postgres was restored or failed over to a machine whose clock is behind. No
+ * process holds it.
  */
 export function isFree(column: string): string {
   return `(${column} is null or ${column} <= now() or ${column} > now() + interval '${2 * LEASE.seconds} seconds')`;

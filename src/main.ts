@@ -11,10 +11,10 @@ import { explain } from './process/explain.js';
 import { untilSignalled } from './process/signals.js';
 import { migrateTemporal } from './temporal/namespace.js';
 
-const tell = (line: string) => process.stderr.write(`${line}\n`);
+const print = (line: string) => process.stderr.write(`${line}\n`);
 
 /**
- * The whole service in one process: API and worker, with the embedded stack where no database is named. Prints
+ * The whole service in one process: API and worker, with the embedded stack when no database is configured. Prints
  * `ready <base_url>` on standard output when it serves, and returns when it has ended.
  */
 export async function runService(env: NodeJS.ProcessEnv, announce = announceReady): Promise<void> {
@@ -23,10 +23,10 @@ export async function runService(env: NodeJS.ProcessEnv, announce = announceRead
     await serve(env, signalled, announce);
     return;
   }
-  const calledOff = new AbortController();
-  void signalled.then(() => calledOff.abort(new Error('called off')));
+  const cancelled = new AbortController();
+  void signalled.then(() => cancelled.abort(new Error('cancelled by a signal')));
   const { startStack } = await import('./local/stack.js');
-  const stack = await startStack(env, tell, calledOff.signal);
+  const stack = await startStack(env, print, cancelled.signal);
   try {
     await serve(stack.env, signalled, announce, stack);
   } finally {
@@ -50,7 +50,7 @@ async function serve(
     ]);
     introduce(stack, config.receivers.allowPrivate, path, made);
   }
-  // Connections of its own: a mass failure of receivers must not keep requests waiting for one.
+  // The engine has connections of its own, so that a mass failure of receivers does not make requests wait for one.
   const engineDatabase = connectDatabase(config, log);
   const engine = createDeliveryEngine({ ...context, database: engineDatabase });
   const rest = [() => engine.stop(), () => engineDatabase.close(), () => database.close(), stopTracing];
@@ -65,17 +65,17 @@ async function serve(
   }
 }
 
-/** What a newcomer wants to know, on standard error. The credentials themselves stay in their file. */
+/** Prints the addresses of the embedded stack on standard error. The credentials themselves stay in their file. */
 function introduce(stack: Stack, allowPrivate: boolean, clientPath: string, made: boolean): void {
-  tell(`API           ${stack.env.BASE_URL}  (reference: ${stack.env.BASE_URL}/docs)`);
-  tell(`Temporal UI   ${stack.temporalUiUrl}`);
-  tell(`credentials   ${clientPath}${made ? '  (made just now)' : ''}`);
-  if (allowPrivate) tell('receivers     may be at private addresses (ALLOW_PRIVATE_RECEIVERS=true): sandbox only');
+  print(`API           ${stack.env.BASE_URL}  (reference: ${stack.env.BASE_URL}/docs)`);
+  print(`Temporal UI   ${stack.temporalUiUrl}`);
+  print(`credentials   ${clientPath}${made ? '  (made just now)' : ''}`);
+  if (allowPrivate) print('receivers     may be at private addresses (ALLOW_PRIVATE_RECEIVERS=true): sandbox only');
 }
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   runService(process.env).catch((error: unknown) => {
-    for (const line of explain(error)) tell(line);
+    for (const line of explain(error)) print(line);
     process.exitCode = 1;
   });
 }

@@ -4,17 +4,17 @@ import { LRUCache } from 'lru-cache';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Stands for an address that a trusted proxy did not name: it lies in no network. */
+/** Replaces an address that a trusted proxy did not name. It is in no network. */
 export const UNKNOWN_ADDRESS = 'unknown';
 
 /**
- * A list of CIDRs. IPv4-mapped IPv6 (`::ffff:10.0.0.1`, RFC 4291 §2.5.5.2) counts as the IPv4 address it carries, in
- * the list and in what is judged.
+ * A list of CIDRs. IPv4-mapped IPv6 (`::ffff:10.0.0.1`, RFC 4291 §2.5.5.2) counts as its IPv4 address, in the list and
+ * in the address that is checked.
  */
 export class Networks {
   readonly #ranges: readonly (readonly [Address, number])[];
 
-  /** @throws Error where one of `cidrs` is no CIDR; ask `isNetwork` before. */
+  /** @throws Error when one of `cidrs` is not a CIDR; check with `isNetwork` before */
   constructor(cidrs: readonly string[]) {
     this.#ranges = cidrs.map(parseNetwork);
   }
@@ -32,13 +32,16 @@ export class Networks {
     );
   }
 
-  /** As an allow-list: an empty one lets everybody in. */
+  /** Whether the list, used as an allow-list, lets the address in. An empty list lets every address in. */
   allows(address: string): boolean {
     return this.isEmpty || this.contains(address);
   }
 }
 
-/** Whether `text` is a CIDR in the plain notation (no octal, hexadecimal or shortened IPv4, which others read otherwise). */
+/**
+ * Whether `text` is a CIDR in the plain notation (no octal, hexadecimal or shortened IPv4, which other programs parse
+ * differently).
+ */
 export function isNetwork(text: string): boolean {
   const [address, bits, ...rest] = text.split('/');
   return (
@@ -50,9 +53,9 @@ export function isNetwork(text: string): boolean {
 }
 
 /**
- * The address that a request is judged by: the socket's own, or, where that is a trusted proxy, the right-most in
- * `X-Forwarded-For` that is no trusted proxy; the left-most where all of them are. An entry that is no address ends the
- * search with `unknown`: what stands left of it was written by somebody nobody vouches for.
+ * The client's address: that of the socket or, when the socket's is a trusted proxy, the right-most entry of
+ * `X-Forwarded-For` that is not a trusted proxy. When all entries are trusted proxies it is the left-most. An entry
+ * that is not an address ends the search with `unknown`, because no trusted proxy wrote the entries left of it.
  */
 export function clientAddress(
   socketAddress: string | undefined,
@@ -70,8 +73,8 @@ export function clientAddress(
 }
 
 /**
- * Cuts off whoever connects from outside of `allowedNetworks` (CIDRs; none: nobody) before a byte is read. A trusted
- * proxy is let in: whom it speaks for is judged once the headers are there.
+ * Closes a connection from outside of `allowedNetworks` (CIDRs; an empty list allows every address) before a byte is
+ * read. A trusted proxy may connect: the client's address is checked when the headers have arrived.
  */
 export function guardSocket(
   server: Server,
@@ -87,16 +90,16 @@ export function guardSocket(
 }
 
 /**
- * What limits by address count as one: an IPv4 address, or a /64 of IPv6, which one host has to itself.
- * @param address as `clientAddress` gives it
+ * The network that limits by address count as one host: an IPv4 address, or a /64 of IPv6, which one host has to
+ * itself.
+ * @param address as `clientAddress` returns it
  */
 export function hostNetwork(address: string): string {
   return isIPv6(address) ? ipaddr.IPv6.networkAddressFromCIDR(`${address.split('%')[0]}/64`).toString() : address;
 }
 
 /**
- * Closes a connection that is one more than `most` from the same address. A trusted proxy is exempt: it connects for all
- * of its clients.
+ * Closes each connection beyond `most` from the same host. A trusted proxy is exempt: it connects for all its clients.
  */
 export function limitSocketsPerAddress(server: Server, most: number, trustedProxies: readonly string[]): void {
   const proxies = new Networks(trustedProxies);
@@ -119,7 +122,10 @@ export function limitSocketsPerAddress(server: Server, most: number, trustedProx
   });
 }
 
-/** The same few come with each request; what somebody wrote into a header may be long, and is not kept. */
+/**
+ * Most requests have one of a few addresses, so they are kept. Longer text, which a client may send in a header, is
+ * not.
+ */
 const plain = new LRUCache<string, string>({ max: 1_000, memoMethod: (text) => toPlain(text) });
 const LONGEST_KEPT = 64;
 

@@ -4,13 +4,13 @@ export interface PeriodicOptions {
   run: () => Promise<void>;
   /** Called at each interval; a plain request by default. */
   onInterval?: () => void;
-  /** Takes what `run` throws; the next run waits for it. */
+  /** Handles an error of `run`. The next run waits for its end. */
   onFault: (error: unknown) => Promise<void> | void;
 }
 
 /**
- * Work that repeats in one process: at an interval, and at once on request. Two runs never overlap; a request that comes
- * during a run leads to one more run after it, so that no request is lost.
+ * Work that repeats in one process: at an interval, and at once on request. Two runs never overlap. A request that
+ * arrives during a run causes one more run after it, so that no request is lost.
  */
 export class Periodic {
   #timer: NodeJS.Timeout | undefined;
@@ -24,7 +24,7 @@ export class Periodic {
     return this.#stopped;
   }
 
-  /** The first run comes after one interval, or on request. */
+  /** The first run is after one interval, or on request. */
   start(): void {
     const { interval, onInterval = () => this.request() } = this.options;
     this.#timer = setInterval(onInterval, interval);
@@ -38,7 +38,7 @@ export class Periodic {
     });
   }
 
-  /** Starts nothing more, and waits for the run that is under way. */
+  /** Starts no further run, and waits for the run that is under way. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);

@@ -1,4 +1,4 @@
-/** One thing that is wrong in a request: `pointer` (RFC 6901) into the body, or `parameter` of the query. */
+/** One error in a request, at a `pointer` (RFC 6901) into the body or a `parameter` of the query. */
 export interface ValidationError {
   pointer?: string;
   parameter?: string;
@@ -35,14 +35,14 @@ export type RefusalCode =
   | 'unavailable';
 
 /**
- * An outcome that a caller may well meet (not found, invalid transition, a limit): the one domain error.
- * A fault (bug, broken dependency) throws anything else.
+ * An expected outcome that refuses a request (not found, invalid transition, a limit): the only domain error. A fault
+ * (a bug, a broken dependency) throws any other error.
  */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
-  /** Seconds after which it is worth asking again; undefined: not known. */
+  /** Seconds after which the client may try again; undefined: not known. */
   readonly retryAfter: number | undefined;
-  /** The request was larger than any that is right: it uses up more of the client's rate limit. */
+  /** The request was larger than any valid request. It takes more of the client's rate limit. */
   readonly oversized: boolean;
 
   constructor(

@@ -3,8 +3,9 @@ import { inspect } from 'node:util';
 const REDACTED = '[redacted]';
 
 /**
- * A value that must not leave: it prints as `[redacted]` wherever it is turned into text (JSON, template literals,
- * `console.log`, pino, error messages). `reveal()` is the one way to the value, so that a search for it finds every use.
+ * A value that must not be printed: every conversion to text gives `[redacted]` (JSON, template literals,
+ * `console.log`, pino, error messages). `reveal()` is the only way to the value, so that a search for it finds every
+ * use.
  */
 export class Secret<T extends string | Uint8Array = string> {
   readonly #value: T;

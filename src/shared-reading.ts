@@ -1,8 +1,9 @@
 import { within } from './time-limit.js';
 
 /**
- * What many ask for and is read elsewhere: asked for once at a time, and kept. Undefined where the reading fails or takes
- * longer than `limit`; one that takes longer goes on, and who asks next waits for that one. @param times in ms
+ * Shares one reading of another system between callers: one reading at a time, and its value is kept for `keep` ms. The
+ * result is undefined when the reading fails or takes longer than `limit` ms. A reading that takes longer continues,
+ * and the next caller waits for it.
  */
 export function shareReading<T>(
   read: () => Promise<T>,

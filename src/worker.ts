@@ -6,8 +6,8 @@ import { readinessOf } from './process/readiness.js';
 import { untilSignalled } from './process/signals.js';
 
 /**
- * The role `worker`: makes the deliveries. Every outbound request of the service leaves from here. Prints `ready` when it
- * has begun, and the address of its health where METRICS_PORT gives it one.
+ * The role `worker`: makes the deliveries. Every outbound request of the service is sent by this role. Prints `ready`
+ * when it has started, with the address of its health when METRICS_PORT is set.
  */
 export async function runWorker(env: NodeJS.ProcessEnv, announce = announceReady): Promise<void> {
   const signalled = untilSignalled();
@@ -18,7 +18,7 @@ export async function runWorker(env: NodeJS.ProcessEnv, announce = announceReady
   try {
     const readiness = readinessOf(context, () => engine.temporal.client?.client, signalled);
     const operations = await listenForOperators(context, readiness);
-    // What is under way may take 20 s to end: until then the process answers that it lives.
+    // Running attempts may take 20 s to end. Until then the process responds to `/healthz`.
     rest.splice(1, 0, () => operations.close());
     engine.start();
     announce(operations.url);

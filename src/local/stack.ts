@@ -1,6 +1,6 @@
 import { mkdirSync, realpathSync } from 'node:fs';
 import { ConfigError, type Environment, readEnvironment } from '../config.js';
-import { placePort } from '../free-port.js';
+import { choosePort } from '../free-port.js';
 import type { Child } from './child.js';
 import { releaseLock, takeLock } from './lock.js';
 import { startPostgres } from './postgres.js';
@@ -99,11 +99,11 @@ function makeFolder(path: string): string {
 /** Assigns free ports, and the settings that depend on them. */
 async function assignPorts(env: NodeJS.ProcessEnv, settings: Environment): Promise<Pick<StackState, 'ports' | 'env'>> {
   const host = env.HOST || '127.0.0.1';
-  const port = await placePort('PORT', settings.PORT, host);
+  const port = await choosePort('PORT', settings.PORT, host);
   const ports = {
-    postgres: await placePort('POSTGRES_PORT', settings.POSTGRES_PORT),
-    temporal: await placePort('TEMPORAL_PORT', settings.TEMPORAL_PORT),
-    temporalUi: await placePort('TEMPORAL_UI_PORT', settings.TEMPORAL_UI_PORT),
+    postgres: await choosePort('POSTGRES_PORT', settings.POSTGRES_PORT),
+    temporal: await choosePort('TEMPORAL_PORT', settings.TEMPORAL_PORT),
+    temporalUi: await choosePort('TEMPORAL_UI_PORT', settings.TEMPORAL_UI_PORT),
   };
   const metrics = settings.METRICS_PORT;
   const baseUrl = settings.BASE_URL ?? `http://localhost:${port}`;
@@ -121,7 +121,7 @@ async function assignPorts(env: NodeJS.ProcessEnv, settings: Environment): Promi
       SHUTDOWN_DELAY: env.SHUTDOWN_DELAY || '0s',
       // A command that starts a workflow (`deliveries retry`) needs the ladder.
       ...(env.DELIVERY_RETRY_DELAYS && { DELIVERY_RETRY_DELAYS: env.DELIVERY_RETRY_DELAYS }),
-      ...(metrics !== undefined && { METRICS_PORT: String(await placePort('METRICS_PORT', metrics, host)) }),
+      ...(metrics !== undefined && { METRICS_PORT: String(await choosePort('METRICS_PORT', metrics, host)) }),
     },
   };
 }

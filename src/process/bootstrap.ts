@@ -10,18 +10,18 @@ import { cautionsOf } from './cautions.js';
 import { isSupportedNode, SUPPORTED_NODE } from './runtime.js';
 import { untilSignalled } from './signals.js';
 
-/** What every role of the service begins with. */
+/** The dependencies that every role of the service starts with. */
 export interface RoleContext {
   config: Config;
   log: Log;
   database: Database;
   masterKeys: MasterKeys;
   metrics: Metrics;
-  /** To be called last: sends the spans that wait. */
+  /** Sends the waiting spans. Called last. */
   stopTracing: StopTracing;
 }
 
-/** @throws ConfigError */
+/** Reads the configuration and opens the dependencies of a role. @throws ConfigError */
 export async function bootstrap(env: NodeJS.ProcessEnv, role: string): Promise<RoleContext> {
   const config = loadConfig(await withPort(env));
   const log = createLog(config.logLevel, role);
@@ -30,7 +30,7 @@ export async function bootstrap(env: NodeJS.ProcessEnv, role: string): Promise<R
   if (!isSupportedNode(process.versions.node)) {
     log.warn(
       { node: process.versions.node, supported: SUPPORTED_NODE },
-      'this release of Node.js is not supported and may get no security fixes: run the service on Node.js 24',
+      'this release of Node.js is not supported and may get no security fixes; run the service on Node.js 24',
     );
   }
   const stopTracing = await startTracing(config, role, log);
@@ -39,23 +39,26 @@ export async function bootstrap(env: NodeJS.ProcessEnv, role: string): Promise<R
   return { config, log, database, masterKeys, metrics: createMetrics(), stopTracing };
 }
 
-/** With a free port where any will do and no address is given, since the address that clients know names the port. */
+/**
+ * Chooses the port for PORT=0 without BASE_URL, before the configuration is read: the default BASE_URL contains the
+ * port.
+ */
 async function withPort(env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
   return Number(env.PORT || Number.NaN) === 0 && !env.BASE_URL ? { ...env, PORT: String(await freePort()) } : env;
 }
 
 /**
- * What nobody caught ends the process, with a line in its log like any other: Node's own words would show every field of the
- * error, and what a statement's parameters were.
+ * An uncaught error ends the process with a line in its log. Node's own output would show every field of the error,
+ * such as the parameters of a statement.
  */
 function endWithReason(log: Log): void {
   process.once('uncaughtException', (error, origin) => {
-    log.fatal({ err: error, origin }, 'a fault that nobody caught: this process ends');
+    log.fatal({ err: error, origin }, 'uncaught error; the process ends');
     process.exit(1);
   });
 }
 
-/** Connections to Postgres of one role. */
+/** Opens a role's connections to Postgres. */
 export function connectDatabase(config: Config, log: Log): Database {
   return openDatabase({
     url: config.databaseUrl,
@@ -64,11 +67,13 @@ export function connectDatabase(config: Config, log: Log): Database {
   });
 }
 
-/** Ends the parts one after the other, what runs is finished first; a signal from now on ends the process at once. */
+/**
+ * Stops the parts one after the other. Each finishes its running work. A signal from now on ends the process at once.
+ */
 export async function stopInOrder(log: Log, parts: readonly (() => Promise<unknown>)[]): Promise<void> {
-  log.info('stopping: what runs is finished first; a second signal ends at once');
+  log.info('stopping after running work is finished; a second signal ends the process at once');
   void untilSignalled().then(() => process.exit(130));
   for (const stop of parts) {
-    await stop().catch((error: unknown) => log.error({ err: error }, 'a part did not end well'));
+    await stop().catch((error: unknown) => log.error({ err: error }, 'a part of the service could not be stopped'));
   }
 }

@@ -4,8 +4,9 @@ import { Networks } from '../networks.js';
 const LOOPBACK = ['127.0.0.0/8', '::1/128'];
 
 /**
- * What production may start with and should not: each line names the variable and what would be right. Whether a network
- * between two machines is trusted is the operator's to judge, so nothing here keeps the service from starting.
+ * Settings that production should not have but may start with, a line each: the variable, the risk, and the value to
+ * give. The operator decides whether a network between two machines is trusted, so no line keeps the service from
+ * starting.
  */
 export function cautionsOf(
   config: Pick<Config, 'environment' | 'databaseUrl' | 'temporal' | 'allowedNetworks'>,
@@ -13,19 +14,19 @@ export function cautionsOf(
   if (config.environment !== 'production') return [];
   const lines: string[] = [];
   if (isPlaintextPostgres(new URL(config.databaseUrl.reveal()))) {
-    lines.push('DATABASE_URL: speaks plaintext to a remote Postgres; add ?sslmode=verify-full');
+    lines.push('DATABASE_URL: the connection to a remote Postgres is not encrypted; add ?sslmode=verify-full');
   }
   const { address, tls } = config.temporal;
   if (!tls && !isLoopback(address.replace(/:\d+$/, ''))) {
-    lines.push('TEMPORAL_TLS: is false, and Temporal is remote: workflows and their inputs are plaintext; give true');
+    lines.push('TEMPORAL_TLS: is false, so workflows and their inputs reach a remote Temporal in plaintext; give true');
   }
   if (config.allowedNetworks.length === 0) {
-    lines.push('ALLOWED_NETWORKS: is empty, so anybody may connect; give the CIDRs of your clients');
+    lines.push('ALLOWED_NETWORKS: is empty, so any address may connect; give the CIDRs of your clients');
   }
   return lines;
 }
 
-/** Without `sslmode`, `pg` speaks plaintext. A path as host is a Unix socket. */
+/** Without `sslmode`, `pg` uses plaintext. A path as host is a Unix socket. */
 function isPlaintextPostgres({ hostname, searchParams }: URL): boolean {
   const host = searchParams.get('host') ?? decodeURIComponent(hostname);
   if (host === '' || host.startsWith('/') || isLoopback(host)) return false;

@@ -28,22 +28,27 @@ import { Reconcile } from '../workflow-starts/reconcile.js';
 import { startPending } from '../workflow-starts/start-pending.js';
 import { WorkflowStarter } from '../workflow-starts/workflow-starter.js';
 
-/** Attempts at once in one process: an endpoint that comes back is not flooded, no client takes all (design, The one path). */
+/**
+ * Attempts at once in one process: they flood no endpoint that recovers, and no client takes all (design, The one
+ * path).
+ */
 const LIMITS: Limits = { perEndpoint: 10, perClient: 60, total: 150 };
-/** First attempts that wait in memory: seconds' worth, since what waits longer is left to others anyway. */
+/**
+ * First attempts that wait in memory: a few seconds of work. Jobs that wait longer are handed over or returned anyway.
+ */
 const CAPACITY = 10_000;
 
 export interface DeliveryEngine {
-  /** Hands committed events of this process to its own lane. */
+  /** Hands the committed events of this process to its own lane. */
   handover: Handover;
   temporal: TemporalWorker;
-  /** Begins to take events and tasks. */
+  /** Starts to take events and tasks. */
   start(): void;
-  /** Ends in order: no new work, what runs is finished and recorded, the rest goes back to the table. */
+  /** Takes no new work, finishes and records the running attempts, and returns waiting events to the table. */
   stop(): Promise<void>;
 }
 
-/** All that delivers, which is what a worker process is: lane, sweep, starter, reconcile, and the Temporal worker. */
+/** Assembles everything that delivers in a worker process: lane, sweep, starter, reconcile, and the Temporal worker. */
 export function createDeliveryEngine(dependencies: {
   config: Config;
   database: Database;

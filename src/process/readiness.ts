@@ -5,54 +5,56 @@ import { pendingMigrations } from '../database/migrate.js';
 import { shareReading } from '../shared-reading.js';
 import { lazyClient, temporalState } from '../temporal/connection.js';
 
-/** Whether this process can serve, and how its dependencies stand: one word each, such as `ok` or `unreachable`. */
+/** Whether this process can serve, and the state of each dependency in a word, such as `ok` or `unreachable`. */
 export interface Readiness {
   ready: boolean;
   checks: { postgres: string; migrations: string; temporal: string };
 }
 
-/** Everybody who asks within a second shares one look; a look ends before a probe gives up (3 s in deploy/). In ms. */
-const LOOK = { keep: 1_000, limit: 2_000 };
-/** ms that Postgres may be unreachable before the process turns unready. */
-const OUTAGE_BORNE = 30_000;
+/** Callers within a second share one reading. A reading ends before a probe times out (3 s in deploy/). In ms. */
+const READING = { keep: 1_000, limit: 2_000 };
+/** Postgres may be unreachable for this long before the process becomes unready, ms. */
+const TOLERATED_OUTAGE = 30_000;
 
-/** Asks the dependencies. */
+/** Reads the state of the dependencies. */
 export interface Probes {
-  /** The migrations that are missing; rejects where Postgres cannot be reached. */
+  /** The missing migrations. Rejects when Postgres cannot be reached. */
   pendingMigrations: () => Promise<readonly string[]>;
-  /** `ok`, or in a word why Temporal cannot be used. */
+  /** `ok`, or a short reason why Temporal cannot be used. */
   temporal: () => Promise<string>;
 }
 
 /**
- * Whether this process can serve, and is to (contract, `/readyz`). Three things make it unready:
- * - `signalled`: for good and at once, also for callers that asked before and still wait, since load balancers must turn
- *   away within SHUTDOWN_DELAY.
- * - Migrations are missing, or nobody knows yet whether they are: a new version with a wrong DATABASE_URL must not replace
- *   an old one.
+ * Whether this process can serve, and should (contract, `/readyz`). Three conditions make it unready:
+ * - `signalled`: for good and at once, also for callers that still wait, because load balancers must remove the process
+ *   within SHUTDOWN_DELAY.
+ * - Migrations are missing, or it is not known yet whether any is: a new version with a wrong DATABASE_URL must not
+ *   replace an old one.
  * - Postgres has been unreachable for 30 s. During a shorter outage clients get this API's 503, and not a proxy's.
- * Temporal's state is reported and changes nothing: first attempts go on without it.
- * @param now in ms; `shared`: how long a look counts and may take
+ *
+ * Temporal's state is reported and does not affect readiness: first attempts do not need Temporal.
+ * @param now in ms
+ * @param shared how long a reading is kept and may take, ms
  */
 export function createReadiness(
   probes: Probes,
   signalled: Promise<void>,
   now: () => number = () => performance.now(),
-  shared = LOOK,
+  shared = READING,
 ): () => Promise<Readiness> {
   const readPending = shareReading(() => probes.pendingMigrations().catch(() => undefined), shared);
   const readTemporal = shareReading(probes.temporal, shared);
-  const asking = new Set<() => void>();
+  const waiting = new Set<() => void>();
   let ending = false;
   void signalled.then(() => {
     ending = true;
-    for (const answer of asking) answer();
+    for (const respond of waiting) respond();
   });
-  /** As seen last. */
+  /** Of the last reading. */
   let checks = { postgres: 'unknown', migrations: 'unknown', temporal: 'unknown' };
   let migrated = false;
   let unreachableSince: number | undefined;
-  const look = async (): Promise<Readiness> => {
+  const readAll = async (): Promise<Readiness> => {
     const [pending, temporal = 'unreachable'] = await Promise.all([readPending(), readTemporal()]);
     if (pending) {
       migrated = pending.length === 0;
@@ -66,20 +68,20 @@ export function createReadiness(
       temporal,
     };
     const outage = unreachableSince === undefined ? 0 : now() - unreachableSince;
-    return { ready: migrated && outage < OUTAGE_BORNE, checks };
+    return { ready: migrated && outage < TOLERATED_OUTAGE, checks };
   };
   return () =>
     new Promise((resolve, reject) => {
       const unready = () => resolve({ ready: false, checks });
       if (ending) return unready();
-      asking.add(unready);
-      look()
+      waiting.add(unready);
+      readAll()
         .then(resolve, reject)
-        .finally(() => asking.delete(unready));
+        .finally(() => waiting.delete(unready));
     });
 }
 
-/** The readiness of a process of any role. @param temporal its connection; undefined while it has none */
+/** The readiness of a process of any role. @param temporal its client; undefined while it has no connection */
 export function readinessOf(
   { config, database }: { config: Pick<Config, 'temporal'>; database: Database },
   temporal: () => Client | undefined,
@@ -92,7 +94,7 @@ export function readinessOf(
   return createReadiness(probes, signalled);
 }
 
-/** Of a worker that has no connection now, a look of its own says why. */
+/** While a worker has no connection, a connection of its own finds the reason. */
 async function stateOfTemporal(client: Client | undefined, temporal: Config['temporal']): Promise<string> {
   if (client) return temporalState(client, temporal.namespace);
   const probe = lazyClient(temporal);

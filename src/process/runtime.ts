@@ -6,7 +6,8 @@ const { engines } = createRequire(import.meta.url)('transfer-service/package.jso
 export const SUPPORTED_NODE = engines.node;
 
 /**
- * Node.js ignores package.json's `engines` when it starts a program, and a release line that has ended gets no security fixes.
+ * Whether a release of Node.js is supported. Node.js does not check package.json's `engines` when it starts a program,
+ * and a release line that has ended gets no security fixes.
  * @param version such as `24.21.0`
  * @param supported caret ranges, joined by `||`
  */

@@ -3,7 +3,10 @@ import type { Config } from '../config.js';
 
 export type Log = Logger;
 
-/** JSON lines on standard error (standard output belongs to `ready …` and to `--json`). Secrets print as `[redacted]` by construction. */
+/**
+ * Writes JSON lines to standard error; standard output is for `ready …` and `--json`. A `Secret` always prints as
+ * `[redacted]`.
+ */
 export function createLog(level: Config['logLevel'], role: string): Log {
   return pino(
     {
@@ -16,7 +19,7 @@ export function createLog(level: Config['logLevel'], role: string): Log {
   );
 }
 
-/** Name, message and stack, and the chain of causes; never an error's own fields, which may hold a request or parameters. */
+/** Logs name, message, stack and causes of an error, never its own fields: they may hold a request or parameters. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error);
   return {

@@ -2,16 +2,16 @@ import { Counter, Histogram, Registry } from 'prom-client';
 import { ATTEMPT_ERRORS, type AttemptError, TRIGGERS, type Trigger } from '../attempts.js';
 import { DISABLED_BY_SERVICE, type DisabledByService } from '../disabled-reasons.js';
 
-/** What the service counts as it goes. No label holds an id, a host or anything else a client can make up. */
+/** The metrics of the service. No label holds an id, a host or any other value that a client can choose. */
 export interface Metrics {
   registry: Registry;
   attemptMade(attempt: CountedAttempt): void;
   /** The service itself has disabled an endpoint. */
   endpointDisabled(reason: DisabledByService): void;
   requestAnswered(request: CountedRequest): void;
-  /** Adds the text of a registry that is not ours to every scrape. */
+  /** Adds the text of another registry to every scrape. */
   append(read: () => Promise<string>): void;
-  /** All of it in Prometheus's text format. */
+  /** All metrics in Prometheus's text format. */
   text(): Promise<string>;
 }
 
@@ -25,7 +25,7 @@ export interface CountedAttempt {
 
 export interface CountedRequest {
   method: string;
-  /** The route's pattern, never the path as sent; undefined: no route of ours. */
+  /** The route's pattern, never the path as sent; undefined: the path has no route. */
   route: string | undefined;
   status: number;
   durationMs: number;
@@ -39,43 +39,43 @@ export function createMetrics(): Metrics {
   const registers = [registry];
   const attempts = new Counter({
     name: 'webhook_attempts_total',
-    help: 'Attempts made, by what came of them (`success`, or why not) and what asked for them.',
+    help: 'Attempts made, by outcome (`success`, or why the attempt failed) and trigger.',
     labelNames: ['outcome', 'trigger'],
     registers,
   });
   const attemptDuration = new Histogram({
     name: 'webhook_attempt_duration_seconds',
-    help: 'How long attempts took, from name resolution to the end of the answer.',
+    help: 'Duration of attempts, from name resolution to the end of the response.',
     labelNames: ['outcome'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20],
     registers,
   });
   const firstAttemptDelay = new Histogram({
     name: 'webhook_first_attempt_delay_seconds',
-    help: "From a change of status (the event's `created_at`) to the start of the first attempt.",
+    help: "Time from a change of status (the event's `created_at`) to the start of the first attempt.",
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
     registers,
   });
   const disabled = new Counter({
     name: 'webhook_endpoints_disabled_total',
-    help: 'Endpoints that the service disabled: `gone` (the receiver answered 410) or `failing` (`DISABLE_AFTER`).',
+    help: 'Endpoints that the service disabled: `gone` (the receiver responded 410) or `failing` (`DISABLE_AFTER`).',
     labelNames: ['reason'],
     registers,
   });
   const requests = new Counter({
     name: 'http_requests_total',
-    help: "Requests to the API by method, route's pattern (`none`: no route) and status; token requests and rate limiting (429) are among them.",
+    help: "Requests to the API, by method, route's pattern (`none`: no route) and status. Token requests and rate limited requests (429) are included.",
     labelNames: ['method', 'route', 'status'],
     registers,
   });
   const requestDuration = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'How long requests to the API took, by method and route.',
+    help: 'Duration of requests to the API, by method and route.',
     labelNames: ['method', 'route'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
-  // A series that begins with its first failure shows no increase for it: those of attempts begin at 0.
+  // Prometheus sees no increase in a series that begins at 1, so the series of attempts begin at 0.
   for (const outcome of OUTCOMES) for (const trigger of TRIGGERS) attempts.inc({ outcome, trigger }, 0);
   for (const reason of DISABLED_BY_SERVICE) disabled.inc({ reason }, 0);
   const others: (() => Promise<string>)[] = [];
@@ -85,7 +85,7 @@ export function createMetrics(): Metrics {
       const outcome = error ?? 'success';
       attempts.inc({ outcome, trigger });
       attemptDuration.observe({ outcome }, durationMs / 1_000);
-      // Two machines' clocks: the difference may come out below nothing.
+      // The two times are from the clocks of two machines, so the difference may be negative.
       if (delayMs !== undefined) firstAttemptDelay.observe(Math.max(0, delayMs) / 1_000);
     },
     endpointDisabled: (reason) => disabled.inc({ reason }),

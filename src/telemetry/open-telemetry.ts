@@ -5,21 +5,21 @@ import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace
 import { within } from '../time-limit.js';
 import type { Log } from './log.js';
 
-/** What is left is worth a process's end being late by so much, ms. */
+/** The end of a process waits for its last spans for at most this, ms. */
 const FLUSH = 5_000;
 
-/** Sends the spans that wait, and ends tracing. */
+/** Sends the waiting spans, and ends tracing. */
 export type StopTracing = () => Promise<void>;
 
 /**
- * OpenTelemetry's SDK, as its own environment variables say (`OTEL_…`: endpoint, headers, sampler, resource). Once in a
- * process: everything that asks its API for a tracer gets this one.
+ * Starts OpenTelemetry's SDK, configured by its own environment variables (`OTEL_…`: endpoint, headers, sampler,
+ * resource). Call it once in a process: every tracer of its API uses this SDK.
  */
 export function startOpenTelemetry(environment: string, role: string, log: Log): StopTracing {
-  const complain = (message: string) => log.warn({ otel: true }, message);
+  const warn = (message: string) => log.warn({ otel: true }, message);
   const silent = () => {};
-  // Whatever else the SDK hands over may hold the exporter's headers.
-  diag.setLogger({ error: complain, warn: complain, info: silent, debug: silent, verbose: silent }, DiagLogLevel.WARN);
+  // Only the message is logged: the SDK's further arguments may hold the exporter's headers.
+  diag.setLogger({ error: warn, warn, info: silent, debug: silent, verbose: silent }, DiagLogLevel.WARN);
   const ours = resourceFromAttributes({
     'service.name': role === 'service' ? 'transfer-service' : `transfer-service-${role}`,
     'service.namespace': 'transfer-service',

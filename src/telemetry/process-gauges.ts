@@ -1,10 +1,10 @@
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 import { readAtScrape } from './at-scrape.js';
 
-/** Gauges that prom-client gives a counter's name, which promtool objects to. */
+/** Gauges to which prom-client gives a counter's name. promtool rejects them. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-/** Node's own metrics, and gauges of what the process depends on, as `/readyz` tells it. */
+/** Registers Node's own metrics, and gauges of the process's dependencies, as `/readyz` reports them. */
 export function measureProcess(
   registry: Registry,
   readiness: () => Promise<{ checks: { postgres: string; migrations: string; temporal: string } }>,

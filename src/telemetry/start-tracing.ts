@@ -2,7 +2,7 @@ import type { Config } from '../config.js';
 import type { Log } from './log.js';
 import type { StopTracing } from './open-telemetry.js';
 
-/** Sends spans to where OTEL_EXPORTER_OTLP_ENDPOINT says; where it says nothing, OpenTelemetry's SDK is not even loaded. */
+/** Starts tracing to OTEL_EXPORTER_OTLP_ENDPOINT. Without an endpoint OpenTelemetry's SDK is not loaded. */
 export async function startTracing(
   config: Pick<Config, 'tracing' | 'environment'>,
   role: string,

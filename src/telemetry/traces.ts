@@ -9,20 +9,20 @@ import {
   trace,
 } from '@opentelemetry/api';
 
-/** Gives spans that are nothing until `startTracing` has found somewhere to send them. */
+/** Its spans do nothing until `startTracing` has started the SDK. */
 const tracer = trace.getTracer('transfer-service');
 
 export interface SpanPlan {
   kind: SpanKind;
   /** Never a path, a query, a body or a secret. */
   attributes: Attributes;
-  /** Of the span that it belongs under, in W3C's form; null: none, it begins a trace. */
+  /** The parent span in W3C's form; null: the span begins a trace. */
   traceparent: string | null;
 }
 
 /**
- * Runs `work` in a span. Its parent is named, never the one that happens to be active: work is taken up by whoever has a
- * place for it, often in the middle of another's.
+ * Runs `work` in a span. The caller names the parent. The active span is not used as the parent, because a job often
+ * starts when another job releases its slot, and that job's span is then active.
  */
 export function inSpan<T>(
   name: string,
@@ -34,7 +34,7 @@ export function inSpan<T>(
     try {
       return await work(span);
     } catch (error) {
-      // The name alone: a message may hold anything.
+      // Only the name: a message may hold secret data.
       span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.name : 'error' });
       throw error;
     } finally {
@@ -43,14 +43,14 @@ export function inSpan<T>(
   });
 }
 
-/** The active span in W3C's form, to go on from elsewhere; null where nothing is traced. */
+/** The active span in W3C's form, so that another process continues the trace; null when nothing is traced. */
 export function currentTraceparent(): string | null {
   const carrier: { traceparent?: string } = {};
   propagation.inject(context.active(), carrier);
   return carrier.traceparent ?? null;
 }
 
-/** The trace of the active span, for a log line; undefined where nothing is traced. */
+/** The trace id of the active span, for a log line; undefined when nothing is traced. */
 export function currentTraceId(): string | undefined {
   return trace.getActiveSpan()?.spanContext().traceId;
 }

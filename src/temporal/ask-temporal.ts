@@ -4,26 +4,29 @@ import pLimit from 'p-limit';
 import { Refusal } from '../refusal.js';
 import { within } from '../time-limit.js';
 
-/** How long a request waits for Temporal, its turn included, ms. */
+/** A request waits this long for Temporal, the wait for its turn included, ms. */
 const TIME_LIMIT = 5_000;
-/** The SDK ends a call late: it notices the deadline when it tries again. After this, ms, the call is given up. */
+/**
+ * The SDK ends a call late, because it checks the deadline before it tries again. After this, ms, the call is
+ * abandoned.
+ */
 const GRACE = 500;
 /** Calls of one client that Temporal works on at the same time, in this process. */
 const AT_ONCE = 5;
 /** Requests of one client that may wait for their turn, in this process. */
 const WAITING = 100;
-/** Clients whose calls are counted: more than make any within the time limit. */
+/** Clients whose calls are counted. Fewer clients than this make calls within the time limit. */
 const CLIENTS = 10_000;
 
 /**
- * Asks Temporal on behalf of a client of the API. The caller holds no connection to Postgres meanwhile.
- * @throws Refusal unavailable: no answer in time, so that it is not known whether Temporal did it; rate_limited
+ * Calls Temporal on behalf of a client of the API. The caller must hold no connection to Postgres meanwhile.
+ * @throws Refusal `unavailable`: Temporal did not respond in time, and may have done the work; `rate_limited`
  */
 export type AskTemporal = <T>(clientId: string, work: (temporal: Client) => Promise<T>) => Promise<T>;
 
 /**
- * @param temporal gives undefined while Temporal is away
- * @param grace longer where the connection closes soon: the SDK must not try again on a closed one
+ * @param temporal returns undefined while Temporal is away
+ * @param grace ms; longer where the connection closes soon, because the SDK must not try again on a closed connection
  */
 export function boundedAsking(temporal: () => Client | undefined, grace = GRACE): AskTemporal {
   const limits = new LRUCache<string, ReturnType<typeof pLimit>>({ max: CLIENTS });

@@ -4,7 +4,7 @@ import type { Config } from '../config.js';
 
 type TemporalConfig = Config['temporal'];
 
-/** What every connection is made with. */
+/** The options of every connection to Temporal. */
 export function connectionOptions({ address, tls, apiKey }: TemporalConfig) {
   return { address, ...(tls && { tls: true }), ...(apiKey && { apiKey: apiKey.reveal() }) };
 }
@@ -14,17 +14,17 @@ export function connectWorker(temporal: TemporalConfig): Promise<NativeConnectio
   return NativeConnection.connect(connectionOptions(temporal));
 }
 
-/** A client for processes without a worker; connects on first use. */
+/** A client for a process without a worker. It connects on first use. */
 export function lazyClient(temporal: TemporalConfig): Client {
   return new Client({ connection: Connection.lazy(connectionOptions(temporal)), namespace: temporal.namespace });
 }
 
 const NOT_FOUND = 5;
 
-/** Whether what Temporal has answered is that it does not know the namespace. */
+/** Whether Temporal has responded that the namespace does not exist. */
 export const isNamespaceMissing = (error: unknown): boolean => (error as { code?: unknown }).code === NOT_FOUND;
 
-/** `ok`, or in a word why Temporal cannot be used: looks for the namespace for at most `timeout` ms. */
+/** Reads the namespace, for at most `timeout` ms. @returns `ok`, or a short reason why Temporal cannot be used */
 export async function temporalState(client: Client, namespace: string, timeout = 2_000): Promise<string> {
   try {
     await client.connection.withDeadline(Date.now() + timeout, () =>

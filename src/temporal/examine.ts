@@ -5,18 +5,18 @@ import { connectionOptions } from './connection.js';
 import { NAMESPACE_RETENTION_SECONDS } from './namespace.js';
 import { RETENTION_SCHEDULE } from './retention-schedule.js';
 
-/** What `doctor` looked at: fine, or what is wrong and what mends it. */
+/** The result of one check of `doctor`. `detail` says what is wrong and how to fix it. */
 export interface Finding {
   check: string;
   ok: boolean;
   detail: string;
-  /** Fine for the service, and not as it should be. */
+  /** The service works, but the setting should be changed. */
   warning?: true;
 }
 
-const MEND = 'run transfer-service migrate';
+const FIX = 'run transfer-service migrate';
 
-/** Whether Temporal, its namespace and its search attributes are what the service needs; for `doctor`. */
+/** Checks Temporal, its namespace, its search attributes and the retention Schedule, for `doctor`. */
 export async function temporalFindings(temporal: Config['temporal']): Promise<Finding[]> {
   const { namespace } = temporal;
   let connection: Connection;
@@ -31,7 +31,7 @@ export async function temporalFindings(temporal: Config['temporal']): Promise<Fi
     const reached = { check: 'Temporal', ok: true, detail: temporal.address };
     const described = await connection.workflowService.describeNamespace({ namespace }).catch(() => undefined);
     if (!described) {
-      return [reached, { check: 'namespace', ok: false, detail: `there is no ${namespace}; ${MEND}` }];
+      return [reached, { check: 'namespace', ok: false, detail: `there is no ${namespace}; ${FIX}` }];
     }
     const days = (described.config?.workflowExecutionRetentionTtl?.seconds?.toNumber() ?? 0) / 86_400;
     const wanted = NAMESPACE_RETENTION_SECONDS / 86_400;
@@ -49,12 +49,12 @@ export async function temporalFindings(temporal: Config['temporal']): Promise<Fi
         detail:
           days >= wanted
             ? `${namespace}, keeps ${days} days`
-            : `${namespace} keeps ${days} days, not ${wanted}; ${MEND}`,
+            : `${namespace} keeps ${days} days, not ${wanted}; ${FIX}`,
       },
       {
         check: 'search attributes',
         ok: missing.length === 0,
-        detail: missing.length === 0 ? 'all registered' : `missing ${missing.join(', ')}; ${MEND}`,
+        detail: missing.length === 0 ? 'all registered' : `missing ${missing.join(', ')}; ${FIX}`,
       },
       {
         check: 'retention',
@@ -68,7 +68,7 @@ export async function temporalFindings(temporal: Config['temporal']): Promise<Fi
 }
 
 function describeSchedule(schedule: ScheduleDescription | undefined): string {
-  if (!schedule) return `there is no schedule ${RETENTION_SCHEDULE}; ${MEND}`;
+  if (!schedule) return `there is no schedule ${RETENTION_SCHEDULE}; ${FIX}`;
   if (schedule.state.paused) return `the schedule ${RETENTION_SCHEDULE} is paused: nothing is removed; unpause it`;
   const [next] = schedule.info.nextActionTimes;
   return `schedule ${RETENTION_SCHEDULE}, next ${next?.toISOString() ?? 'unknown'}`;

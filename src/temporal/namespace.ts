@@ -5,11 +5,11 @@ import type { Config } from '../config.js';
 import { connectionOptions } from './connection.js';
 import { ensureRetentionSchedule, RETENTION_SCHEDULE } from './retention-schedule.js';
 
-/** The console remembers what ended for 30 days. */
+/** Temporal's UI shows a workflow for 30 days after its end. */
 export const NAMESPACE_RETENTION_SECONDS = 30 * 24 * 3_600;
 const ALREADY_EXISTS = 6;
 const NOT_FOUND = 5;
-/** Together half a minute. */
+/** 60 attempts with a pause of 500 ms between them take half a minute. */
 const ATTEMPTS = 60;
 const PAUSE = 500;
 
@@ -17,9 +17,9 @@ const PAUSE = 500;
 const INDEXED_VALUE_TYPE = { KEYWORD: 2, KEYWORD_LIST: 7 } as const;
 
 /**
- * Makes the namespace where it is missing, sets its retention, registers the search attributes, and makes the Schedule that
- * removes what is older than RETENTION. Safe to run again, and twice at once.
- * @returns what was done, a line each
+ * Makes the namespace if it is missing, sets its retention, registers the search attributes, and makes the Schedule
+ * that removes events older than RETENTION. It is safe to run again, and to run twice at once.
+ * @returns a line for each change that it made
  */
 export async function migrateTemporal(temporal: Config['temporal']): Promise<string[]> {
   const { namespace } = temporal;
@@ -59,7 +59,10 @@ async function registerNamespace(connection: Connection, namespace: string): Pro
   return true;
 }
 
-/** The server's parts learn of a new namespace within seconds, and of one made anew under its old name later still: until then they refuse. */
+/**
+ * Repeats the work until Temporal knows the namespace. Its services learn of a new namespace within seconds, and later
+ * of a namespace made again under an old name. Until then they refuse requests.
+ */
 async function onceKnown<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -71,7 +74,7 @@ async function onceKnown<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Adds the search attributes that are missing; answers their names. */
+/** Adds the missing search attributes. @returns their names */
 async function registerSearchAttributes(connection: Connection, namespace: string): Promise<string[]> {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
   const missing = SEARCH_ATTRIBUTES.filter(({ name }) => customAttributes?.[name] === undefined);
@@ -79,7 +82,7 @@ async function registerSearchAttributes(connection: Connection, namespace: strin
   return missing.map(({ name }) => name);
 }
 
-/** Adds search attributes to a namespace; those that are there already must not be among them. */
+/** Adds search attributes to a namespace. None of them may exist there already. */
 export async function addSearchAttributes(
   connection: Connection,
   namespace: string,

@@ -9,7 +9,10 @@ import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 
 export const RETENTION_SCHEDULE = 'retention';
 
-/** Every hour a little, so that no run has a day's removals to make. How long is kept is the worker's own setting. */
+/**
+ * Runs every hour, so that no run removes a day's events. The worker's setting RETENTION decides which events it
+ * removes.
+ */
 const definition: Omit<ScheduleOptions, 'scheduleId'> = {
   spec: { intervals: [{ every: '1h' }], jitter: '5m' },
   policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1h' },
@@ -22,7 +25,10 @@ const definition: Omit<ScheduleOptions, 'scheduleId'> = {
   },
 };
 
-/** Makes the Schedule that removes what is older than RETENTION, or brings it up to date; one that was paused stays so. @returns whether it was made */
+/**
+ * Makes the Schedule that removes events older than RETENTION, or updates it. A paused Schedule stays paused.
+ * @returns whether it was made
+ */
 export async function ensureRetentionSchedule(connection: Connection, namespace: string): Promise<boolean> {
   const { schedule } = new Client({ connection, namespace });
   try {

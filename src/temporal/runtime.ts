@@ -5,24 +5,26 @@ import type { Log } from '../telemetry/log.js';
 let installed: Promise<void> | undefined;
 let sdkMetrics: string | undefined;
 
-/** A scrape goes on without it after this, ms. */
+/** A scrape continues without the SDK's metrics after this, ms. */
 const LIMIT = 1_000;
 
 /**
- * The SDK's runtime, once in a process: our log, and our signals (it would end the worker on its own otherwise).
- * `measured`: it counts too, and has its numbers at a port of 127.0.0.1, the only way to them that the SDK offers.
+ * Installs the SDK's runtime, once in a process. It writes to our log and leaves signals to us; by default the SDK ends
+ * the worker at a signal.
+ * @param measured whether the SDK serves its metrics at a port of 127.0.0.1, the only way that the SDK offers to read
+ * them
  */
 export function installRuntime(log: Log, measured: boolean): Promise<void> {
   installed ??= install(log, measured);
   return installed;
 }
 
-/** What the SDK counts, in Prometheus's text format; nothing where it does not count or does not answer. */
+/** The SDK's metrics in Prometheus's text format. Empty when it has none or does not respond. */
 export async function readSdkMetrics(): Promise<string> {
   if (sdkMetrics === undefined) return '';
   try {
-    const answer = await fetch(sdkMetrics, { signal: AbortSignal.timeout(LIMIT) });
-    return answer.ok ? await answer.text() : '';
+    const response = await fetch(sdkMetrics, { signal: AbortSignal.timeout(LIMIT) });
+    return response.ok ? await response.text() : '';
   } catch {
     return '';
   }
@@ -33,7 +35,7 @@ async function install(log: Log, measured: boolean): Promise<void> {
   Runtime.install({
     shutdownSignals: [],
     telemetryOptions: {
-      // Else its native side writes to standard output, where `ready` is alone.
+      // Without this the SDK's native part writes to standard output, which is for the line `ready` alone.
       logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } },
       ...(bindAddress && {
         metrics: {
@@ -54,7 +56,7 @@ async function install(log: Log, measured: boolean): Promise<void> {
   sdkMetrics = bindAddress && `http://${bindAddress}/metrics`;
 }
 
-/** The SDK's chatter is worth a debug line; its warnings keep their level. */
+/** The SDK's warnings and errors keep their level. Its other lines become debug lines. */
 function write(log: Log, level: string, message: string, meta?: Record<string | symbol, unknown>): void {
   const { error, ...fields } = meta ?? {};
   const line = { ...fields, ...(error !== undefined && { err: error }), sdk: true };

@@ -11,23 +11,26 @@ import { installRuntime } from './runtime.js';
 
 const RECONNECT_FIRST = 500;
 const RECONNECT_LONGEST = 10_000;
-/** Histories are short, so that reading one again is cheap and a small cache does: 140 KB each (design, Temporal). */
+/**
+ * A small cache is enough: a cached workflow takes 140 KB, and reading a short history again is cheap (design,
+ * Temporal).
+ */
 const CACHED_WORKFLOWS = 300;
 const ACTIVITIES_AT_ONCE = 200;
-/** An attempt under way may take its 16 s to end. */
+/** An attempt under way takes up to 16 s to end. */
 const GRACE = '20s';
 
 export interface TemporalWorkerOptions {
   temporal: Config['temporal'];
   activities: object;
-  /** Whether the SDK counts, for `readSdkMetrics`. */
+  /** Whether the SDK has metrics, for `readSdkMetrics`. */
   measured: boolean;
   log: Log;
 }
 
 /**
- * The worker of the task queue, and the client on the same connection. Temporal may be away, at the start or at any time:
- * it connects again until it is stopped.
+ * The worker of the task queue, and the client on the same connection. Temporal may be away at the start or at any
+ * time: the worker connects again until it is stopped.
  */
 export class TemporalWorker {
   #connected: { client: Client; eager: boolean } | undefined;
@@ -43,7 +46,7 @@ export class TemporalWorker {
     return this.#connected;
   }
 
-  /** The listener is called when a connection stands: work may have waited for it. */
+  /** The listener is called after each connection, because work may have waited for it. */
   onConnected(listener: () => void): void {
     this.#onConnected = listener;
   }
@@ -52,7 +55,7 @@ export class TemporalWorker {
     this.#loop = this.#run();
   }
 
-  /** Ends: no new tasks, what runs is finished (at most 20 s). */
+  /** Ends the worker: it takes no new tasks and finishes the running ones, within 20 s. */
   async stop(): Promise<void> {
     this.#stop.abort();
     if (this.#worker?.getState() === 'RUNNING') this.#worker.shutdown();
@@ -70,10 +73,10 @@ export class TemporalWorker {
         await this.#serve(connection);
         delay = RECONNECT_FIRST;
       } catch (error) {
-        const what = isNamespaceMissing(error)
+        const reason = isNamespaceMissing(error)
           ? `Temporal has no namespace ${temporal.namespace}; run transfer-service migrate`
           : 'Temporal is away';
-        log.warn({ err: error }, `${what}; tried again in ${delay} ms`);
+        log.warn({ err: error }, `${reason}; next try in ${delay} ms`);
         delay = Math.min(delay * 2, RECONNECT_LONGEST);
       } finally {
         this.#connected = undefined;
@@ -86,7 +89,7 @@ export class TemporalWorker {
 
   async #serve(connection: NativeConnection): Promise<void> {
     const { namespace } = this.options.temporal;
-    // Asked first: the worker's own check does not say in a way that can be told apart what is missing.
+    // Checked first: the error of the worker's own check does not say that the namespace is missing.
     await connection.workflowService.describeNamespace({ namespace });
     const worker = await Worker.create({
       connection,
@@ -112,7 +115,7 @@ export class TemporalWorker {
   }
 }
 
-/** The bundle that the build makes; from sources (tests) it is made on the spot. */
+/** The workflow bundle that the build makes. From sources (tests) the worker bundles the workflows itself. */
 function workflowCode(): { workflowBundle: { codePath: string } } | { workflowsPath: string } {
   const bundle = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
   if (existsSync(bundle)) return { workflowBundle: { codePath: bundle } };
