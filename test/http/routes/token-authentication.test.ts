@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { revokeClient, revokeSecret, rotateSecret, showClient } from '../../../src/auth/clients.js';
+import { newId } from '../../../src/ids.js';
+import { createLog } from '../../../src/telemetry/log.js';
+import type { Reply } from '../../support/api.js';
+import { basic, type Credentials } from '../../support/auth-api.js';
+import { watched } from '../../support/authority.js';
+import { OPERATOR } from '../../support/factories.js';
+import { from, startTokenApi, type TokenApi, tokenError } from '../../support/token-api.js';
+
+/** The lines of the access log. */
+const lines: Record<string, unknown>[] = [];
+const log = createLog('silent', 'test');
+log.info = ((fields: Record<string, unknown>) => lines.push(fields)) as typeof log.info;
+
+let auth: TokenApi;
+let client: Credentials;
+let token: TokenApi['token'];
+let form: TokenApi['form'];
+let grant: TokenApi['grant'];
+let store: ReturnType<typeof watched>;
+beforeAll(async () => {
+  auth = await startTokenApi({
+    dependencies: { log },
+    store: (database) => {
+      store = watched(database);
+      return { ...database, ...store.database };
+    },
+  });
+  ({ credentials: client, token, form, grant } = auth);
+});
+afterAll(() => auth.close());
+
+describe('the same 401', () => {
+  const cases: [string, () => Promise<Reply>][] = [
+    ['a wrong secret', () => token({ ...client, client_secret: 'wrong' })],
+    ['an unknown client', () => token({ ...client, client_id: newId() })],
+    ['a client_id that is not a UUID', () => token({ ...client, client_id: 'x' })],
+    ['NUL in client_id', () => token({ ...client, client_id: '\0' })],
+    ['NUL in client_secret', () => token({ ...client, client_secret: `${client.client_secret}\0` })],
+    ['a lone surrogate', () => token({ ...client, client_secret: '\ud800' })],
+    ['a secret in other case', () => token({ ...client, client_secret: client.client_secret.toUpperCase() })],
+    ['an empty secret by Basic', () => form(grant(), basic({ ...client, client_secret: '' }))],
+    ['a wrong secret by Basic', () => form(grant(), basic({ ...client, client_secret: 'wrong' }))],
+    ['a Basic header that is not base64', () => form(grant(), { Authorization: 'Basic !!!' })],
+    ['a Basic header with no colon', () => form(grant(), { Authorization: `Basic ${btoa('x')}` })],
+    ['a Basic header with bad encoding', () => form(grant(), { Authorization: `Basic ${btoa('%zz:%zz')}` })],
+    ['another scheme', () => form(grant(), { Authorization: 'Bearer x' })],
+    [
+      'a revoked client',
+      async () => {
+        const credentials = await auth.client();
+        await revokeClient(auth.database, OPERATOR, credentials.client_id);
+        return token(credentials);
+      },
+    ],
+    [
+      'a revoked secret',
+      async () => {
+        const credentials = await auth.client();
+        const { secrets } = await showClient(auth.database, credentials.client_id);
+        await revokeSecret(auth.database, OPERATOR, credentials.client_id, secrets[0]!.id);
+        return token(credentials);
+      },
+    ],
+    [
+      'an expired secret',
+      async () => {
+        const credentials = await auth.client();
+        await rotateSecret(auth.database, OPERATOR, credentials.client_id, { expireOldIn: 0 });
+        return token(credentials);
+      },
+    ],
+    [
+      'a revoked client outside its networks',
+      async () => {
+        const credentials = await auth.client({ networks: ['10.0.0.0/8'] });
+        await revokeClient(auth.database, OPERATOR, credentials.client_id);
+        return token(credentials);
+      },
+    ],
+  ];
+
+  it.each(cases)('for %s', async (_, ask) => {
+    const reply = await ask();
+    expect(tokenError(reply)).toEqual([401, 'invalid_client']);
+    expect(reply.headers.get('www-authenticate')).toMatch(/^Basic realm="/);
+    expect(reply.body.error_description).toBe('The client is unknown or its secret is wrong.');
+  });
+});
+
+it('a client outside its networks is denied, and only a caller with the right secret gets that error', async () => {
+  const credentials = await auth.client({ networks: ['203.0.113.0/24'] });
+  expect((await token(credentials, from('203.0.113.9'))).status).toBe(200);
+  expect((await token(credentials, from('::ffff:203.0.113.9'))).status).toBe(200);
+  expect(tokenError(await token(credentials, from('198.51.100.9')))).toEqual([403, 'access_denied']);
+  const wrong = { ...credentials, client_secret: 'wrong' };
+  expect(tokenError(await token(wrong, from('198.51.100.9')))).toEqual([401, 'invalid_client']);
+});
+
+describe('failed authentications', () => {
+  const wrong = () => ({ ...client, client_secret: 'wrong' });
+
+  it('are limited to 100 a minute for an address, with no effect on other addresses', async () => {
+    const here = from('192.0.2.50');
+    const replies = await Promise.all(Array.from({ length: 120 }, () => token(wrong(), here)));
+    const limited = replies.filter(({ status }) => status === 429);
+    expect(replies.filter(({ status }) => status === 401)).toHaveLength(100);
+    expect(limited).toHaveLength(20);
+    for (const reply of limited) {
+      expect(tokenError(reply)).toEqual([429, 'temporarily_unavailable']);
+      expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(Number(reply.headers.get('retry-after'))).toBeLessThanOrEqual(60);
+    }
+    expect((await token(wrong(), here)).status).toBe(429);
+    expect((await token(client, from('192.0.2.51'))).status).toBe(200);
+  });
+
+  it('cause no database query beyond the limit', async () => {
+    const here = from('192.0.2.60');
+    await Promise.all(Array.from({ length: 101 }, () => token(wrong(), here)));
+    store.statements.length = 0;
+    expect((await token(wrong(), here)).status).toBe(429);
+    expect(store.statements).toEqual([]);
+  });
+
+  it('count neither successes nor invalid requests', async () => {
+    const here = from('192.0.2.70');
+    const clients = await Promise.all(Array.from({ length: 4 }, () => auth.client()));
+    const some = Array.from({ length: 60 }, (_, i) => {
+      const own = clients[i % 4];
+      return [token({ ...own }, here), token({ ...own, scope: 'x' }, here)];
+    });
+    const statuses = (await Promise.all(some.flat())).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([200, 400]));
+    expect((await token(wrong(), here)).status).toBe(401);
+  });
+
+  it('count a whole /64 of IPv6 as one address', async () => {
+    const host = (n: number) => from(`2001:db8:beef:1::${n.toString(16)}`);
+    await Promise.all(Array.from({ length: 100 }, (_, n) => token(wrong(), host(n + 1))));
+    expect((await token(client, host(5_000))).status).toBe(429);
+    expect((await token(client, from('2001:db8:beef:2::1'))).status).toBe(200);
+  });
+});
+
+describe('a client that asks for too many tokens', () => {
+  it('gets 429 with Retry-After while other clients get tokens', async () => {
+    const eager = await auth.client();
+    let limited: Reply | undefined;
+    // On a slow machine a burst may take seconds, and each second allows 20 more.
+    for (let burst = 0; !limited && burst < 20; burst++) {
+      const replies = await Promise.all(Array.from({ length: 50 }, () => token(eager)));
+      limited = replies.find(({ status }) => status !== 200);
+    }
+    if (!limited) throw new Error('1,000 tokens and no 429');
+    expect(tokenError(limited)).toEqual([429, 'temporarily_unavailable']);
+    expect(limited.headers.get('retry-after')).toBe('1');
+    expect((await token(await auth.client())).status).toBe(200);
+  });
+
+  it('uses up no allowance by requests that are refused for another reason', async () => {
+    const client = await auth.client();
+    const invalid = await Promise.all(Array.from({ length: 30 }, () => token({ ...client, audience: 'x' })));
+    expect(new Set(invalid.map(({ status }) => status))).toEqual(new Set([400]));
+    expect((await token(client)).status).toBe(200);
+  });
+
+  it('gets 401 for a wrong secret: the limit counts only requests with the right secret', async () => {
+    const eager = await auth.client();
+    const wrong = await Promise.all(Array.from({ length: 30 }, () => token({ ...eager, client_secret: 'wrong' })));
+    expect(new Set(wrong.map(({ status }) => status))).toEqual(new Set([401]));
+    expect((await token(eager)).status).toBe(200);
+  });
+});
+
+describe('the log names the client that asks for a token', () => {
+  const lineOf = async (asking: Promise<Reply>) => {
+    const id = (await asking).headers.get('x-request-id');
+    return lines.find(({ request_id }) => request_id === id);
+  };
+
+  it("with the client and its secret's id after authentication", async () => {
+    const { secrets } = await showClient(auth.database, client.client_id);
+    const known = { client_id: client.client_id, secret_id: secrets[0]?.id };
+    expect(await lineOf(token(client))).toMatchObject({ status: 200, ...known });
+    expect(await lineOf(form(grant(), basic(client)))).toMatchObject({ status: 200, ...known });
+    expect(await lineOf(token({ ...client, scope: 'x' }))).toMatchObject({ status: 400, ...known });
+    const { access_token } = (await token(client)).body;
+    const headers = { Authorization: `Bearer ${access_token}`, ...from() };
+    expect(await lineOf(auth.api.call('GET', '/transfers', { headers }))).toMatchObject({ status: 200, ...known });
+  });
+
+  it("also when the right secret arrives from outside the client's networks", async () => {
+    const inside = await auth.client({ networks: ['10.0.0.0/8'] });
+    const { secrets } = await showClient(auth.database, inside.client_id);
+    expect(await lineOf(token(inside))).toMatchObject({
+      ...{ status: 403, client_id: inside.client_id, secret_id: secrets[0]?.id },
+    });
+  });
+
+  it('with the claimed client_id when the secret is wrong, if it is a UUID, and never with a secret', async () => {
+    const wrong = await lineOf(token({ ...client, client_secret: 'a-wrong-secret' }));
+    expect(wrong).toMatchObject({ status: 401, client_id: client.client_id });
+    expect(wrong?.secret_id).toBeUndefined();
+    const odd = await lineOf(token({ client_id: `${client.client_id}\n${'x'.repeat(4_000)}`, client_secret: 'x' }));
+    expect(odd).toMatchObject({ status: 401 });
+    expect(odd?.client_id).toBeUndefined();
+    const text = JSON.stringify(lines);
+    for (const hidden of ['a-wrong-secret', client.client_secret]) expect(text).not.toContain(hidden);
+  });
+});
+
+it('returns 503 with Retry-After while the database is unreachable', async () => {
+  store.breakWith(() => Promise.reject(new Error('connection refused')));
+  try {
+    const reply = await token(client);
+    expect(tokenError(reply)).toEqual([503, 'temporarily_unavailable']);
+    expect(reply.headers.get('retry-after')).toBe('1');
+  } finally {
+    store.breakWith(undefined);
+  }
+  expect((await token(client)).status).toBe(200);
+});
