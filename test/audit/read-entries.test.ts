@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-it('lists the newest first, narrowed, and page by page', async () => {
+it('lists the newest entries first, with filters and page by page', async () => {
   await recordAudit(db, { actor: OPERATOR, action: 'clients.revoke', target: 'a' });
   await recordAudit(db, { actor: 'client:system', action: 'transfers.set-status', target: 'a' });
   await recordAudit(db, { actor: OPERATOR, action: 'clients.revoke-secret', target: 'b' });

@@ -14,7 +14,7 @@ afterAll(() => api.close());
 
 const entriesOf = (target: string) => api.database.prisma.auditEntry.findMany({ where: { target } });
 
-it('a change by the operator’s system is on record, with the id of its event', async () => {
+it('records a change by the operator’s system with the id of its event', async () => {
   const { id } = await makeTransfer(api.database, client.id);
   await operator.call('POST', `/operator/transfers/${id}/status`, {
     json: { status: 'PROCESSING', reason: 'paid in' },
@@ -32,7 +32,7 @@ it('a change by the operator’s system is on record, with the id of its event',
   ]);
 });
 
-it('once for an Idempotency-Key, and not for a change that was refused', async () => {
+it('records a change once per Idempotency-Key, and does not record a refused change', async () => {
   const { id } = await makeTransfer(api.database, client.id);
   const path = `/operator/transfers/${id}/status`;
   const call = (status: string, key: string) =>
@@ -53,13 +53,13 @@ it('once for an Idempotency-Key, and not for a change that was refused', async (
   expect([nowhere.status, await entriesOf(client.id)]).toEqual([404, []]);
 });
 
-it('what a client does to its own transfer is no deed of the operator', async () => {
+it('does not record a change by the client of the transfer', async () => {
   const { id } = await makeTransfer(api.database, client.id);
   const reply = await client.call('POST', `/sandbox/transfers/${id}/status`, { json: { status: 'PROCESSING' } });
   expect([reply.status, await entriesOf(id)]).toEqual([200, []]);
 });
 
-it('in a batch each change has its own', async () => {
+it('writes one entry for each change in a batch', async () => {
   const made = await Promise.all(['CREATED', 'CREATED', 'SENT'].map(() => makeTransfer(api.database, client.id)));
   const [ours, theirs, refused] = made.map(({ id }) => id) as [string, string, string];
   const { handover } = api.dependencies;
@@ -71,6 +71,6 @@ it('in a batch each change has its own', async () => {
   ]);
   const entries = await Promise.all([ours, theirs, refused].map(entriesOf));
   expect(entries.map((found) => found.map(({ actor }) => actor))).toEqual([[OPERATOR], [], []]);
-  // No reason was given: none is there.
+  // The request has no reason, so the entry has none.
   expect(entries[0]?.[0]?.details).toEqual({ client_id: client.id, from: 'CREATED', to: 'PROCESSING' });
 });

@@ -38,7 +38,7 @@ describe('a new client', () => {
     expect(await active(client.id)).toEqual([secretId]);
   });
 
-  it('has what it was given', async () => {
+  it('has the given name, scopes and networks', async () => {
     const wanted = { name: 'Ops', scopes: ['operator'], networks: ['10.0.0.0/8', '10.0.0.0/8'] };
     const { client } = await createClient(database, OPERATOR, wanted);
     expect(client).toMatchObject({ name: 'Ops', scopes: ['operator'], networks: ['10.0.0.0/8'] });
@@ -48,11 +48,11 @@ describe('a new client', () => {
     ['no name', { name: '' }, '/name'],
     ['a blank name', { name: '  ' }, '/name'],
     ['NUL in its name', { name: 'a\0b' }, '/name'],
-    ['half a character in its name', { name: '\ud800' }, '/name'],
+    ['a lone surrogate in its name', { name: '\ud800' }, '/name'],
     ['a long name', { name: 'x'.repeat(256) }, '/name'],
     ['an unknown scope', { name: 'a', scopes: ['admin'] }, '/scopes'],
     ['an address for a network', { name: 'a', networks: ['10.0.0.1'] }, '/networks'],
-  ])('with %s is refused', async (_, wanted, pointer) => {
+  ])('is refused with %s', async (_, wanted, pointer) => {
     await expect(createClient(database, OPERATOR, wanted)).rejects.toMatchObject({
       code: 'invalid_request',
       validationErrors: [expect.objectContaining({ pointer })],
@@ -60,7 +60,7 @@ describe('a new client', () => {
   });
 });
 
-it('no view of a client holds a secret or a hash', async () => {
+it('shows no secret and no hash in any view of a client', async () => {
   const { client, clientSecret } = await make();
   const views = inspect([await listClients(database), await showClient(database, client.id), client], { depth: 9 });
   expect(views).toContain(client.id);
@@ -68,7 +68,7 @@ it('no view of a client holds a secret or a hash', async () => {
   expect(views).not.toContain('hash');
 });
 
-it('revoking is for good, and says so twice alike', async () => {
+it('revokes a client permanently, and returns the same result for a second call', async () => {
   const { client } = await make();
   const revoked = await revokeClient(database, OPERATOR, client.id);
   expect(revoked.revokedAt).toBeInstanceOf(Date);
@@ -76,7 +76,7 @@ it('revoking is for good, and says so twice alike', async () => {
   await expect(rotateSecret(database, OPERATOR, client.id)).rejects.toMatchObject({ code: 'invalid_request' });
 });
 
-it('allowing networks replaces the list', async () => {
+it('replaces the list of allowed networks', async () => {
   const { client } = await make();
   await allowNetworks(database, OPERATOR, client.id, ['10.0.0.0/8']);
   expect((await allowNetworks(database, OPERATOR, client.id, ['2001:db8::/32'])).networks).toEqual(['2001:db8::/32']);
@@ -86,19 +86,22 @@ it('allowing networks replaces the list', async () => {
   });
 });
 
-it.each(['no-uuid', newId(), "'; drop table clients; --", '\0'])('there is no client %j', async (id) => {
-  const verbs = [
-    () => showClient(database, id),
-    () => revokeClient(database, OPERATOR, id),
-    () => allowNetworks(database, OPERATOR, id, []),
-    () => rotateSecret(database, OPERATOR, id),
-    () => revokeSecret(database, OPERATOR, id, newId()),
-  ];
-  for (const verb of verbs) await expect(verb()).rejects.toMatchObject({ code: 'not_found' });
-});
+it.each(['no-uuid', newId(), "'; drop table clients; --", '\0'])(
+  'refuses the unknown client %j in every function',
+  async (id) => {
+    const verbs = [
+      () => showClient(database, id),
+      () => revokeClient(database, OPERATOR, id),
+      () => allowNetworks(database, OPERATOR, id, []),
+      () => rotateSecret(database, OPERATOR, id),
+      () => revokeSecret(database, OPERATOR, id, newId()),
+    ];
+    for (const verb of verbs) await expect(verb()).rejects.toMatchObject({ code: 'not_found' });
+  },
+);
 
 describe('rotating a secret', () => {
-  it('keeps the one before, and a third retires the oldest', async () => {
+  it('keeps the previous secret active, and a third secret revokes the oldest', async () => {
     const { client, secretId: first } = await make();
     const { secretId: second } = await rotateSecret(database, OPERATOR, client.id);
     expect(await active(client.id)).toEqual([first, second]);
@@ -106,7 +109,7 @@ describe('rotating a secret', () => {
     expect(await active(client.id)).toEqual([second, third]);
   });
 
-  it('sets an end to the ones before, never a later one', async () => {
+  it('makes the previous secrets expire, never later than before', async () => {
     const { client, secretId: first } = await make();
     const endOf = async (id: string) =>
       (await showClient(database, client.id)).secrets.find((secret) => secret.id === id)?.expiresAt?.getTime();
@@ -118,14 +121,14 @@ describe('rotating a secret', () => {
     expect(await endOf(first)).toBe(end);
   });
 
-  it('does not count an expired one among the two', async () => {
+  it('does not count an expired secret among the two active secrets', async () => {
     const { client } = await make();
     const { secretId: second } = await rotateSecret(database, OPERATOR, client.id, { expireOldIn: 0 });
     const { secretId: third } = await rotateSecret(database, OPERATOR, client.id);
     expect(await active(client.id)).toEqual([second, third]);
   });
 
-  it('ten at once leave two that work, the last two made', async () => {
+  it('leaves the last two secrets active after ten concurrent rotations', async () => {
     const { client } = await make();
     const made = await Promise.all(Array.from({ length: 10 }, () => rotateSecret(database, OPERATOR, client.id)));
     const left = await active(client.id);
@@ -137,7 +140,7 @@ describe('rotating a secret', () => {
   });
 });
 
-it('revoking a secret ends that one alone, and only through its own client', async () => {
+it('revokes one secret only, and only for its own client', async () => {
   const { client, secretId: first } = await make();
   const { secretId: second } = await rotateSecret(database, OPERATOR, client.id);
   const { client: other } = await make();

@@ -24,11 +24,11 @@ const record = (fields: Partial<ClientRecord> = {}): ClientRecord => ({
 const ended = (fields: { revoked?: boolean; expiresAt?: number }) =>
   record({ secrets: [{ id: newer.secretId, hash: newer.hash, revoked: false, expiresAt: null, ...fields }] });
 
-describe('the secret shown', () => {
+describe('the given secret', () => {
   it.each([
-    ['the newer', newer],
-    ['the older', older],
-  ])('may be %s of the two', async (_, { clientSecret, secretId }) => {
+    ['the newer secret', newer],
+    ['the older secret', older],
+  ])('may be %s of the client', async (_, { clientSecret, secretId }) => {
     const client = record();
     const found = await checkCredentials(async () => client, client.id, clientSecret, now);
     expect(found).toMatchObject({ client, secret: { id: secretId } });
@@ -37,11 +37,11 @@ describe('the secret shown', () => {
 
 const refused: [string, ClientRecord | undefined, string, Secret][] = [
   ['an unknown client', undefined, newId(), newer.clientSecret],
-  ['a client_id that is no UUID', undefined, 'x', newer.clientSecret],
+  ['a client_id that is not a UUID', undefined, 'x', newer.clientSecret],
   ['a client_id with NUL', undefined, '\0', newer.clientSecret],
   ['a wrong secret', record(), newId(), new Secret('wrong')],
   ['an empty secret', record(), newId(), new Secret('')],
-  ['a secret as long as a book', record(), newId(), new Secret('x'.repeat(60_000))],
+  ['a secret of 60,000 characters', record(), newId(), new Secret('x'.repeat(60_000))],
   ['a revoked client', record({ revoked: true }), newId(), newer.clientSecret],
   ['a client with no secret', record({ secrets: [] }), newId(), newer.clientSecret],
   ['a revoked secret', ended({ revoked: true }), newId(), newer.clientSecret],
@@ -49,7 +49,7 @@ const refused: [string, ClientRecord | undefined, string, Secret][] = [
 ];
 
 describe.each(refused)('%s', (_, client, clientId, secret) => {
-  it('is refused for the same work as any other: one read by UUID, one hash, two comparisons', async () => {
+  it('is refused with the same work as any other: one read by UUID, one hash, two comparisons', async () => {
     const read = jest.fn(async (_id: string) => client);
     createHash.mockClear();
     timingSafeEqual.mockClear();

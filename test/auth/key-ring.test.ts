@@ -38,15 +38,19 @@ function ringOn(...keys: StoredKey[]) {
 const signer = async (ring: KeyRing) => (await ring.signingKey()).kid;
 
 it.each([
-  ['the only one, however young', [stored('a', 0)], 'a'],
-  ['not one that others may not have read yet', [stored('b', 7_999), stored('a', 1e6, 7_999)], 'a'],
-  ['the newest that everybody has read', [stored('c', 100), stored('b', 8_000, 100), stored('a', 1e6, 8_000)], 'b'],
-  ['the oldest, where all are young', [stored('b', 100), stored('a', 200, 100)], 'a'],
-])('the key that signs is %s', async (_, keys, kid) => {
+  ['the only key, also if it is new', [stored('a', 0)], 'a'],
+  ['not a key that other processes may not have read', [stored('b', 7_999), stored('a', 1e6, 7_999)], 'a'],
+  [
+    'the newest key that every process has read',
+    [stored('c', 100), stored('b', 8_000, 100), stored('a', 1e6, 8_000)],
+    'b',
+  ],
+  ['the oldest key if all keys are new', [stored('b', 100), stored('a', 200, 100)], 'a'],
+])('signs with %s', async (_, keys, kid) => {
   expect(await signer(ringOn(...keys).ring)).toBe(kid);
 });
 
-it('many at once share one read, and what was read counts for 4 s', async () => {
+it('shares one read among concurrent calls, and uses the result for 4 s', async () => {
   const { ring, clock, store } = ringOn(stored('a', 0));
   await Promise.all(Array.from({ length: 20 }, () => signer(ring)));
   clock.pass(3_999);
@@ -57,7 +61,7 @@ it('many at once share one read, and what was read counts for 4 s', async () => 
   expect(store.reads).toBe(2);
 });
 
-it('a kid that nobody knows is looked for at once, but made-up ones cost one read a second', async () => {
+it('looks up an unknown kid at once, but reads at most once per second for unknown kids', async () => {
   const { ring, clock, store } = ringOn(stored('a', 0));
   await signer(ring);
   store.keys = [stored('b', 0), ...store.keys];
@@ -67,7 +71,7 @@ it('a kid that nobody knows is looked for at once, but made-up ones cost one rea
   expect(store.reads).toBe(2);
 });
 
-it('a key that could not be read again verifies for 5 s, since it may have been revoked', async () => {
+it('verifies for 5 s with a key that cannot be read again, since it may be revoked', async () => {
   const { ring, clock, store } = ringOn(stored('a', 0));
   await signer(ring);
   store.broken = true;
@@ -80,7 +84,7 @@ it('a key that could not be read again verifies for 5 s, since it may have been 
   expect(await ring.verificationKey('a')).toBeDefined();
 });
 
-it('a store that fails leaves the known keys in use for signing, and is asked again once a second', async () => {
+it('goes on signing with the known keys while the store fails, and reads again once per second', async () => {
   const { ring, clock, store } = ringOn(stored('a', 0));
   await signer(ring);
   store.broken = true;
@@ -93,7 +97,7 @@ it('a store that fails leaves the known keys in use for signing, and is asked ag
   expect(store.reads).toBe(3);
 });
 
-it('with no key known a store that fails is a failure', async () => {
+it('throws if the store fails and no key is known', async () => {
   const { ring, store } = ringOn(stored('a', 0));
   store.broken = true;
   await expect(ring.signingKey()).rejects.toThrow('broken');

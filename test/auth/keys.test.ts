@@ -17,13 +17,13 @@ afterEach(() => database.drop());
 const kidOf = (token: string) => decodeProtectedHeader(token).kid;
 const kids = async (authority: ReturnType<typeof testAuthority>) => (await authority.jwks()).keys.map(({ kid }) => kid);
 
-it('the first key is made once, by however many processes at once', async () => {
+it('makes the first key once, also if several processes start at once', async () => {
   const seen = await Promise.all(Array.from({ length: 5 }, () => readOrMakeSigningKeys(database, masterKeys)));
   expect(new Set(seen.flat().map(({ kid }) => kid)).size).toBe(1);
   expect(await database.prisma.signingKey.count()).toBe(1);
 });
 
-it('the private key is sealed: neither row nor published key gives it away', async () => {
+it('seals the private key: neither the row nor the published key reveals it', async () => {
   await testAuthority(database).prepare();
   const [row] = await database.prisma.signingKey.findMany();
   expect(row?.privateKeyEnvelope).toMatch(/^v1:/);
@@ -32,14 +32,14 @@ it('the private key is sealed: neither row nor published key gives it away', asy
   expect(keys).toEqual([row?.publicJwk]);
 });
 
-it('a process with another MASTER_KEY says so when it starts', async () => {
+it('fails at the start of a process that has another MASTER_KEY', async () => {
   await testAuthority(database).prepare();
   const stranger = testAuthority(database, { masterKeys: new MasterKeys(new Secret<Uint8Array>(randomBytes(32))) });
   await expect(stranger.prepare()).rejects.toThrow(EnvelopeError);
 });
 
 describe('rotating the signing key', () => {
-  it('is in use everywhere within 15 s, with no moment in which a process refuses what another has signed', async () => {
+  it('makes every process sign with the new key within 15 s, and no process ever refuses a token of another', async () => {
     const clock = new TestClock();
     const processes = [testAuthority(database, { clock }), testAuthority(database, { clock })];
     const [one] = processes as [ReturnType<typeof testAuthority>];
@@ -66,7 +66,7 @@ describe('rotating the signing key', () => {
     }
   });
 
-  it('the old key verifies until its last token has expired, and is published no longer', async () => {
+  it('keeps the old key verifying and published until its last token has expired', async () => {
     const clock = new TestClock();
     const authority = testAuthority(database, { clock });
     const client = await verifiedClient(authority, database);
@@ -81,7 +81,7 @@ describe('rotating the signing key', () => {
     expect(await kids(authority)).toEqual([kid]);
   });
 
-  it('twice at once leaves one key that is not retired', async () => {
+  it('leaves one active key after two concurrent rotations', async () => {
     await readOrMakeSigningKeys(database, masterKeys);
     await Promise.all([
       rotateSigningKey(database, OPERATOR, masterKeys),
@@ -93,7 +93,7 @@ describe('rotating the signing key', () => {
 });
 
 describe('revoking a signing key', () => {
-  it('ends its tokens in every process within 5 s, also remembered ones, and puts a new key in its place', async () => {
+  it('refuses its tokens in every process within 5 s, also cached tokens, and adds a new key', async () => {
     const clock = new TestClock();
     const processes = [testAuthority(database, { clock }), testAuthority(database, { clock })];
     const [one] = processes as [ReturnType<typeof testAuthority>];
@@ -115,14 +115,14 @@ describe('revoking a signing key', () => {
     ]);
   });
 
-  it('leaves the newest key alone where an older one was stolen', async () => {
+  it('does not change the newest key if an older key is revoked', async () => {
     const [first] = await readOrMakeSigningKeys(database, masterKeys);
     const { kid: newest } = await rotateSigningKey(database, OPERATOR, masterKeys);
     expect(await revokeSigningKey(database, OPERATOR, masterKeys, first?.kid as string)).toEqual({ newKid: null });
     expect(await database.prisma.signingKey.findMany({ select: { kid: true } })).toEqual([{ kid: newest }]);
   });
 
-  it('of an unknown key is refused, and changes nothing', async () => {
+  it('refuses an unknown key and changes nothing', async () => {
     await readOrMakeSigningKeys(database, masterKeys);
     await expect(revokeSigningKey(database, OPERATOR, masterKeys, 'unknown')).rejects.toMatchObject({
       code: 'not_found',

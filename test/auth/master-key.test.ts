@@ -29,7 +29,7 @@ async function register(keys: MasterKeys, secret = 'a secret of the client'): Pr
 }
 const read = (id: string) => database.prisma.endpoint.findUniqueOrThrow({ where: { id } });
 
-it('everything opens with the new key alone, and the endpoints look as if nothing had been done', async () => {
+it('seals everything with the new key, and changes nothing that clients see of their endpoints', async () => {
   const authority = testAuthority(database, { masterKeys: before });
   const { accessToken } = await authority.issue(await verifiedClient(authority, database));
   await rotateSigningKey(database, OPERATOR, before);
@@ -49,7 +49,7 @@ it('everything opens with the new key alone, and the endpoints look as if nothin
   await expect(restarted.authenticate(accessToken, ADDRESS)).resolves.toBeDefined();
 });
 
-it('a second run finds nothing to do; two at once and registrations beside them leave nothing behind', async () => {
+it('seals nothing in a second run, and misses nothing with two concurrent runs and registrations', async () => {
   const ids = await Promise.all(Array.from({ length: 50 }, () => register(before)));
   const [one, two, beside] = await Promise.all([
     rotateMasterKey(database, OPERATOR, during),
@@ -61,7 +61,7 @@ it('a second run finds nothing to do; two at once and registrations beside them 
   expect(await rotateMasterKey(database, OPERATOR, during)).toEqual({ endpoints: 0, signingKeys: 0, unreadable: [] });
 });
 
-it('an erased secret stays erased, also where it is erased while it is being sealed', async () => {
+it('keeps an erased secret erased, also if it is erased while it is being sealed', async () => {
   const [erased, racing] = [await register(before), await register(before)];
   await database.prisma.endpoint.update({ where: { id: erased }, data: { secretEnvelope: null } });
   const handle = {
@@ -77,7 +77,7 @@ it('an erased secret stays erased, also where it is erased while it is being sea
   expect([(await read(erased)).secretEnvelope, (await read(racing)).secretEnvelope]).toEqual([null, null]);
 });
 
-it('a row that neither key opens is named and left as it is, the others go on', async () => {
+it('reports and skips a row that neither key opens, and seals the other rows', async () => {
   const lost = await register(new MasterKeys(new Secret<Uint8Array>(randomBytes(32))));
   const { secretEnvelope } = await read(lost);
   await register(before);

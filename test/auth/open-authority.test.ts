@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 
 const refusal = (code: string) => expect.objectContaining({ name: 'Refusal', code });
-/** The longest that a change may go unnoticed (contract, Scopes). */
+/** ms until a change takes effect at the latest (contract, Scopes). */
 const NOTICED_AFTER = 5_000;
 
 async function tokenHolder(wanted: Parameters<typeof verifiedClient>[2] = {}) {
@@ -30,7 +30,7 @@ async function tokenHolder(wanted: Parameters<typeof verifiedClient>[2] = {}) {
   return { ...client, accessToken, caller };
 }
 
-it('a caller is the client, the secret and the scopes of its token', async () => {
+it('returns the client, the secret and the scopes of a token as the caller', async () => {
   const client = await verifiedClient(authority, database, { scopes: ['transfers:read', 'operator'] });
   const { accessToken } = await authority.issue(client, ['operator']);
   expect(await authority.authenticate(accessToken, ADDRESS)).toEqual({
@@ -40,7 +40,7 @@ it('a caller is the client, the secret and the scopes of its token', async () =>
   });
 });
 
-describe('within 5 s a live token is refused after', () => {
+describe('refuses a live token within 5 s after', () => {
   it.each<[string, string, (clientId: string, secretId: string) => Promise<unknown>]>([
     ['its client was revoked', 'invalid_token', (clientId) => revokeClient(database, OPERATOR, clientId)],
     [
@@ -49,17 +49,17 @@ describe('within 5 s a live token is refused after', () => {
       (clientId, secretId) => revokeSecret(database, OPERATOR, clientId, secretId),
     ],
     [
-      'its secret was told to end',
+      'its secret was set to expire',
       'invalid_token',
       (clientId) => rotateSecret(database, OPERATOR, clientId, { expireOldIn: 0 }),
     ],
     [
-      'its network was taken off',
+      'its network was removed',
       'network_not_allowed',
       (clientId) => allowNetworks(database, OPERATOR, clientId, ['10.0.0.0/8']),
     ],
     [
-      'its secret was retired by a third',
+      'its secret was revoked by a third secret',
       'invalid_token',
       async (clientId) => [
         await rotateSecret(database, OPERATOR, clientId),
@@ -73,7 +73,7 @@ describe('within 5 s a live token is refused after', () => {
     await expect(caller()).rejects.toEqual(refusal(code));
   });
 
-  it('scopes that the client has no longer are in no caller', async () => {
+  it('omits the scopes that the client no longer has', async () => {
     const { caller, clientId } = await tokenHolder();
     await database.prisma.client.update({ where: { id: clientId }, data: { scopes: ['webhooks:read'] } });
     clock.pass(NOTICED_AFTER);
@@ -81,7 +81,7 @@ describe('within 5 s a live token is refused after', () => {
   });
 });
 
-it('the other secret and its tokens stay while one is revoked', async () => {
+it('keeps the other secret and its tokens valid if one secret is revoked', async () => {
   const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test' });
   const first = await authority.verifyClient(client.id, clientSecret, ADDRESS);
   const { clientSecret: newer } = await rotateSecret(database, OPERATOR, client.id);
@@ -92,7 +92,7 @@ it('the other secret and its tokens stay while one is revoked', async () => {
   expect(await authority.verifyClient(client.id, clientSecret, ADDRESS)).toBeUndefined();
 });
 
-it('a token of a secret made a moment ago is good in a process that knew the client before', async () => {
+it('accepts a token of a new secret in a process that has an older record of the client', async () => {
   const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test' });
   const elsewhere = testAuthority(database, { clock });
   const one = await authority.issue((await authority.verifyClient(client.id, clientSecret, ADDRESS))!);
@@ -102,7 +102,7 @@ it('a token of a secret made a moment ago is good in a process that knew the cli
   await expect(elsewhere.authenticate(two.accessToken, ADDRESS)).resolves.toBeDefined();
 });
 
-it('no token outlives its secret, and says so', async () => {
+it('issues tokens that expire no later than their secret', async () => {
   const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test' });
   await rotateSecret(database, OPERATOR, client.id, { expireOldIn: 600_000 });
   const { expiresIn } = await authority.issue((await authority.verifyClient(client.id, clientSecret, ADDRESS))!);
@@ -111,7 +111,7 @@ it('no token outlives its secret, and says so', async () => {
   expect(expiresIn).toBeLessThan(LIFETIME / 1000);
 });
 
-it('a client is let in from its networks only, whoever else it shows the right secret to', async () => {
+it('accepts a client from its networks only, also with a valid secret', async () => {
   const networks = ['203.0.113.0/24', '2001:db8::/32'];
   const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test', networks });
   const { accessToken } = await authority.issue((await authority.verifyClient(client.id, clientSecret, ADDRESS))!);
@@ -127,7 +127,7 @@ it('a client is let in from its networks only, whoever else it shows the right s
   }
 });
 
-it('an unknown client and a wrong secret cost the same one statement', async () => {
+it('runs one statement for an unknown client and for a wrong secret alike', async () => {
   const { client } = await createClient(database, OPERATOR, { name: 'test' });
   const watch = watched(database);
   const one = testAuthority(watch.database, { clock });
@@ -141,7 +141,7 @@ it('an unknown client and a wrong secret cost the same one statement', async () 
 });
 
 describe('the cache', () => {
-  it('shares one look-up among requests that come at once, and asks again after 3 s', async () => {
+  it('shares one look-up among concurrent requests, and looks up again after 3 s', async () => {
     const { accessToken } = await tokenHolder();
     const watch = watched(database);
     const one = testAuthority(watch.database, { clock });
@@ -159,21 +159,24 @@ describe('the cache', () => {
   it.each<[string, () => Promise<never>]>([
     ['fails', () => Promise.reject(new Error('connection refused'))],
     ['hangs', () => new Promise(() => {})],
-  ])('serves while a store %s, until it is too old: then the answer is unavailable', async (_, failure) => {
-    const { accessToken } = await tokenHolder();
-    const watch = watched(database);
-    const one = testAuthority(watch.database, { clock });
-    await one.authenticate(accessToken, ADDRESS);
-    watch.breakWith(failure);
-    clock.pass(2_999);
-    await expect(one.authenticate(accessToken, ADDRESS)).resolves.toBeDefined();
-    clock.pass(2);
-    await expect(one.authenticate(accessToken, ADDRESS)).rejects.toEqual(refusal('unavailable'));
-    watch.breakWith(undefined);
-    await expect(one.authenticate(accessToken, ADDRESS)).resolves.toBeDefined();
-  });
+  ])(
+    'serves a cached record while the store %s, and throws unavailable when the record is too old',
+    async (_, failure) => {
+      const { accessToken } = await tokenHolder();
+      const watch = watched(database);
+      const one = testAuthority(watch.database, { clock });
+      await one.authenticate(accessToken, ADDRESS);
+      watch.breakWith(failure);
+      clock.pass(2_999);
+      await expect(one.authenticate(accessToken, ADDRESS)).resolves.toBeDefined();
+      clock.pass(2);
+      await expect(one.authenticate(accessToken, ADDRESS)).rejects.toEqual(refusal('unavailable'));
+      watch.breakWith(undefined);
+      await expect(one.authenticate(accessToken, ADDRESS)).resolves.toBeDefined();
+    },
+  );
 
-  it('counts the age of a record from when its look-up began', async () => {
+  it('counts the age of a record from the start of its look-up', async () => {
     const { accessToken, clientId } = await tokenHolder();
     const watch = watched(database);
     const query: typeof database.query = async (text, values) => {
@@ -189,7 +192,7 @@ describe('the cache', () => {
   });
 });
 
-it('with the store away nothing is issued, and nobody is called unknown', async () => {
+it('throws unavailable for tokens and clients while the store is down', async () => {
   const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test' });
   const watch = watched(database);
   const one = testAuthority(watch.database, { clock });

@@ -24,7 +24,7 @@ afterAll(() => database.drop());
 
 const authenticate = (token: string) => authority.authenticate(token, ADDRESS);
 
-it('a token says what RFC 9068 asks for, and which secret it was got with', async () => {
+it('issues a token with the claims of RFC 9068 and the id of its secret', async () => {
   const seconds = Math.floor(clock.now() / 1000);
   const { accessToken, expiresIn, scope } = await authority.issue(client, ['transfers:read', 'webhooks:read']);
   const { keys } = await authority.jwks();
@@ -43,7 +43,7 @@ it('a token says what RFC 9068 asks for, and which secret it was got with', asyn
   expect([expiresIn, scope]).toEqual([3600, 'transfers:read webhooks:read']);
 });
 
-it('every token has an id of its own', async () => {
+it('gives every token its own id', async () => {
   const tokens = await Promise.all(Array.from({ length: 20 }, () => authority.issue(client)));
   expect(new Set(tokens.map(({ accessToken }) => decodeJwt(accessToken).jti)).size).toBe(20);
 });
@@ -52,7 +52,7 @@ describe('a token is refused', () => {
   const base64url = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 });
 
-  /** Signed with the environment's own key: only what is changed is wrong. */
+  /** Signs with the environment's own key, so that only the changed parts are invalid. */
   async function forged(header: Record<string, unknown>, claims: JWTPayload, without: string[] = []): Promise<string> {
     const [row] = await database.prisma.signingKey.findMany();
     const key = masterKeys.open(row!.privateKeyEnvelope, row!.kid).reveal();
@@ -64,14 +64,14 @@ describe('a token is refused', () => {
       .sign(createPrivateKey(key));
   }
 
-  it('but not by the forging itself', async () => {
-    await expect(authenticate(await forged({}, {}))).resolves.toMatchObject({ clientId: client.clientId });
+  it('but not without a change, which proves that the helper signs valid tokens', async () => {
+    await expect(authenticate(await forged(, ))).resolves.toMatchObject(clientId: client.clientId );
   });
 
   it.each<[string, () => string | Promise<string>]>([
     ['with alg none', () => `${base64url({ alg: 'none', typ: 'at+jwt' })}.${good.split('.')[1]}.`],
     [
-      'with alg none and the signature kept',
+      'with alg none and the original signature',
       () => `${base64url({ alg: 'none' })}.${good.split('.').slice(1).join('.')}`,
     ],
     [
@@ -83,17 +83,17 @@ describe('a token is refused', () => {
         return `${signed}.${createHmac('sha256', pem).update(signed).digest('base64url')}`;
       },
     ],
-    ['with RS512, our key', () => forged({ alg: 'RS512' }, {})],
-    ['with PS256, our key', () => forged({ alg: 'PS256' }, {})],
+    ["with RS512 and the environment's key", () => forged({ alg: 'RS512' }, {})],
+    ["with PS256 and the environment's key", () => forged({ alg: 'PS256' }, {})],
     [
-      'with a key of its own under our kid',
+      "with a foreign key under the environment's kid",
       () =>
         new SignJWT(decodeJwt(good))
           .setProtectedHeader({ ...decodeProtectedHeader(good), alg: 'RS256' })
           .sign(stranger.privateKey),
     ],
     [
-      'with a key of its own in the header',
+      'with a foreign key in the header',
       () =>
         new SignJWT(decodeJwt(good))
           .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', jwk: stranger.publicKey.export({ format: 'jwk' }) })
@@ -107,10 +107,10 @@ describe('a token is refused', () => {
     ['for another audience', () => forged({}, { aud: 'https://sandbox.test' })],
     ['that has expired', () => forged({}, { exp: Math.floor(clock.now() / 1000) })],
     ['not valid yet', () => forged({}, { nbf: Math.floor(clock.now() / 1000) + 60 })],
-    ['for a client that there is not', () => forged({}, { client_id: newId(), sub: newId() })],
-    ['of a secret that there is not', () => forged({}, { secret_id: newId() })],
-    ['for a client that is no text', () => forged({}, { client_id: 5 })],
-    ['for a client_id that is no UUID', () => forged({}, { client_id: '\0' })],
+    ['for an unknown client', () => forged({}, { client_id: newId(), sub: newId() })],
+    ['of an unknown secret', () => forged({}, { secret_id: newId() })],
+    ['with a client_id that is not a text', () => forged({}, { client_id: 5 })],
+    ['with a client_id that is not a UUID', () => forged({}, { client_id: '\0' })],
     ...['exp', 'iat', 'iss', 'aud', 'sub', 'jti', 'client_id', 'secret_id', 'scope'].map(
       (claim): [string, () => Promise<string>] => [`without ${claim}`, () => forged({}, {}, [claim])],
     ),
@@ -119,14 +119,14 @@ describe('a token is refused', () => {
       () => good.replace(/\.[^.]+\./, `.${base64url({ ...decodeJwt(good), scope: 'operator' })}.`),
     ],
     ['with no signature', () => good.replace(/[^.]+$/, '')],
-    ['cut short', () => good.slice(0, -4)],
+    ['that is truncated', () => good.slice(0, -4)],
     ['that is empty', () => ''],
     ['that is a client_secret', () => newId()],
   ])('%s', async (_, make) => {
     await expect(authenticate(await make())).rejects.toMatchObject({ name: 'Refusal', code: 'invalid_token' });
   });
 
-  it('whatever characters it is made of', async () => {
+  it('with random characters', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(
@@ -142,7 +142,7 @@ describe('a token is refused', () => {
   });
 });
 
-it('a token that was verified before is refused once it has expired', async () => {
+it('refuses a cached token once it has expired', async () => {
   const { accessToken } = await authority.issue(client);
   clock.pass(LIFETIME - 1_000);
   await expect(authenticate(accessToken)).resolves.toBeDefined();

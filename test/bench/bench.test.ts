@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Report } from '../../bench/report.js';
 
-/** The least of it; the figures of so few events mean nothing, but each must be there. */
+/** The smallest run: its figures mean nothing with so few events, but each figure must exist. */
 const SMALLEST = ['--only', 'throughput,floor', '--modes', 'retries-only', '--events', '20', '--rounds', '1'];
 
 describe('npm run bench', () => {
-  it('measures the real service beside its floor, loses nothing, and leaves nothing behind', async () => {
+  it('measures the real service and its floor, loses no event, and stops every process', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'bench-'));
     const results = join(folder, 'results.json');
     try {

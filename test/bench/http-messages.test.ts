@@ -20,7 +20,7 @@ describe('HTTP messages of the bench', () => {
     ['/c', 'xyz'],
   ];
 
-  it('are found however the bytes are cut', () => {
+  it('are found in chunks of any size', () => {
     for (let size = 1; size <= whole.length; size++) {
       const pieces = [];
       for (let at = 0; at < whole.length; at += size) pieces.push(whole.subarray(at, at + size));
@@ -28,11 +28,11 @@ describe('HTTP messages of the bench', () => {
     }
   });
 
-  it('are not told before they are whole', () => {
+  it('are not reported before they are complete', () => {
     expect(cut([whole.subarray(0, whole.length - 1)])).toEqual(expected.slice(0, 2));
   });
 
-  it('are refused where they are framed in another way', () => {
+  it('are refused if they are framed in another way', () => {
     const chunked = Buffer.from('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n');
     expect(() => cut([chunked])).toThrow('Transfer-Encoding');
   });

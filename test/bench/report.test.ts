@@ -17,7 +17,7 @@ const REPORT: Report = {
 };
 
 describe('the report of the bench', () => {
-  it('is a table that tells what was not measured from nothing', () => {
+  it('is a table that distinguishes missing figures from zero', () => {
     expect(toMarkdown(REPORT)).toContain(
       [
         '| what         | delivered/s | trailing |',
@@ -28,13 +28,13 @@ describe('the report of the bench', () => {
     );
   });
 
-  it('says which target was missed', () => {
+  it('names the missed target', () => {
     const lines = toMarkdown(REPORT).split('\n');
     expect(lines.find((line) => line.startsWith('| delivered/s'))).toMatch(/≥ 1450 \| met/);
     expect(lines.find((line) => line.includes('events lost'))).toContain('**missed**');
   });
 
-  it('is the same when read back from its file', () => {
+  it('is unchanged when it is read from its file', () => {
     expect(toMarkdown(JSON.parse(JSON.stringify(REPORT)) as Report)).toBe(toMarkdown(REPORT));
   });
 });

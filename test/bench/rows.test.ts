@@ -8,7 +8,9 @@ import { Secret } from '../../src/secret.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
-/** The bench writes rows past the service's own verbs: they must be such as those would have made. */
+/**
+ * The bench writes rows without the service's own functions. The rows must equal the rows that those functions make.
+ */
 describe('rows that the bench makes', () => {
   let db: TestDatabase;
   let database: pg.Client;
@@ -24,7 +26,7 @@ describe('rows that the bench makes', () => {
     await db.drop();
   });
 
-  it('are transfers whose change makes a delivery for each endpoint of their client, with a secret that opens', async () => {
+  it('are transfers whose change makes a delivery for each endpoint of the client, with a readable secret', async () => {
     const tenants = await makeTenants({ database, masterKeys }, 'http://127.0.0.1:1', { clients: 2, endpointsEach: 3 });
     const transfers = await makeTransfers({ database }, tenants, 4);
     for (const [index, transferId] of transfers.entries()) {
@@ -42,7 +44,7 @@ describe('rows that the bench makes', () => {
     }
   });
 
-  it('are past events that nobody has anything left to do for', async () => {
+  it('are past events without pending work', async () => {
     const tenants = await makeTenants({ database, masterKeys }, 'http://127.0.0.1:1', { clients: 1, endpointsEach: 1 });
     const before = await readBacklog(db);
     await fillPast({ database }, tenants, 500, () => undefined);

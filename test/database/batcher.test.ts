@@ -19,14 +19,14 @@ const double = async (items: readonly number[]) => items.map((item) => item * 2)
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 
 describe('Batcher', () => {
-  it('runs what arrives together together, at most `size` at once, and answers each its own', async () => {
+  it('runs items that arrive together in batches of at most `size`, and returns each its own result', async () => {
     const { batcher, batches } = open(double);
     const results = await Promise.all(numbers(25).map((item) => batcher.run(item)));
     expect(results).toEqual(numbers(25).map((item) => item * 2));
     expect(batches.map((batch) => batch.length)).toEqual([10, 10, 5]);
   });
 
-  it('gathers what arrives while a batch runs', async () => {
+  it('collects the items that arrive while a batch runs', async () => {
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -44,20 +44,20 @@ describe('Batcher', () => {
     expect(batches).toEqual([[1], [2, 3]]);
   });
 
-  it('runs each alone where the batch was refused for its data, so that one does not take the others with it', async () => {
+  it('runs each item alone if Postgres refuses the data of a batch, so that one item does not fail the others', async () => {
     const { batcher } = open((items) => (items.includes(3) ? Promise.reject(refusedData) : double(items)));
     const results = await Promise.allSettled([1, 2, 3].map((item) => batcher.run(item)));
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
   });
 
-  it('does not run a batch again that may have been committed: its callers are told of the fault', async () => {
+  it('does not run a batch again that may be committed, and rejects its items', async () => {
     const { batcher, batches } = open(() => Promise.reject(lostConnection));
     const results = await Promise.allSettled([1, 2].map((item) => batcher.run(item)));
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(batches).toHaveLength(1);
   });
 
-  it('goes on after a fault', async () => {
+  it('runs later batches after a fault', async () => {
     let broken = true;
     const { batcher } = open((items) => (broken ? Promise.reject(lostConnection) : double(items)));
     await expect(batcher.run(1)).rejects.toBe(lostConnection);

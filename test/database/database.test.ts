@@ -26,7 +26,7 @@ const message = (type: string, body: string) => {
   return Buffer.concat([head, Buffer.from(body)]);
 };
 
-/** A Postgres that is killed as each connection becomes ready: both reach us in one piece. */
+/** A Postgres that dies as each connection becomes ready: readiness and end arrive in one chunk. */
 async function openDyingDatabase() {
   const said = Buffer.concat([
     message('R', '\0\0\0\0'),
@@ -46,13 +46,13 @@ test.each([
   ['a transaction', (db: Database) => db.transaction(async () => 1)],
   ['a statement', (db: Database) => db.query('select 1', [])],
   ['a hot statement', (db: Database) => db.hot('select 1', [])],
-])('a connection that breaks as it is handed over fails %s, not the process', async (_, work) => {
+])('a connection that breaks during checkout fails %s, not the process', async (_, work) => {
   const fault = await work(dying.database).catch((error: unknown) => error);
   expect(fault).toBeInstanceOf(Error);
   expect(isUnreachable(fault)).toBe(true);
 });
 
-test('a connection that comes back inside its transaction is closed: no other statement becomes part of that', async () => {
+test('closes a connection that is returned inside a transaction, so that no later statement joins it', async () => {
   const client = await database.pool.connect();
   await client.query('begin');
   const inside = await client.query('select pg_backend_pid() as pid, pg_current_xact_id()::text as id');

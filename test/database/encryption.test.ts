@@ -25,14 +25,14 @@ describe('encryption at rest', () => {
     expect(keys.isCurrent(envelopes[0]!)).toBe(true);
   });
 
-  it('does not open an envelope that was moved to another row, also where it was opened in its own just now', () => {
+  it('does not open an envelope that was moved to another row, also if the cache has it for its own row', () => {
     const envelope = keys.seal(new Secret('secret'), 'row 1');
     expect(keys.open(envelope, 'row 1').reveal()).toBe('secret');
     expect(() => keys.open(envelope, 'row 2')).toThrow(EnvelopeError);
     expect(keys.open(envelope, 'row 1').reveal()).toBe('secret');
   });
 
-  it('does not open an envelope of which any byte was changed', () => {
+  it('does not open an envelope with any changed byte', () => {
     const envelope = keys.seal(new Secret('secret'), 'row');
     expect(keys.open(envelope, 'row').reveal()).toBe('secret');
     const [version, id, text] = envelope.split(':');
@@ -52,23 +52,23 @@ describe('encryption at rest', () => {
     'v1:00000000:',
     `v1:${keyId(current)}:AAAA`,
     `v1:${keyId(current)}:%%%`,
-  ])('says what is wrong with %p, and nothing of what is in it', (envelope) => {
+  ])('reports the fault of %p and reveals nothing of its content', (envelope) => {
     expect(() => keys.open(envelope, 'row')).toThrow(EnvelopeError);
   });
 
-  it('opens what the key before sealed, and seals with the current one', () => {
+  it('opens the envelopes of the previous key, and seals with the current key', () => {
     const old = new MasterKeys(previous).seal(new Secret('secret'), 'row');
     expect(keys.open(old, 'row').reveal()).toBe('secret');
     expect(keys.isCurrent(old)).toBe(false);
   });
 
-  it('names the key that it would need', () => {
+  it('names the key that an envelope needs', () => {
     const other = key();
     const envelope = new MasterKeys(other).seal(new Secret('secret'), 'row');
     expect(() => keys.open(envelope, 'row')).toThrow(new RegExp(`${keyId(other)}.*${keyId(current)}`));
   });
 
-  it('digests under the key and for the purpose, so that a dump alone tells nothing of what was digested', () => {
+  it('digests under the key and for the purpose, so that a dump alone reveals nothing of the digested value', () => {
     const [now, before] = keys.digests('purpose', ['a', 'b']);
     expect(new MasterKeys(current).digests('purpose', ['ab'])).toEqual([now]);
     expect(new MasterKeys(previous).digests('purpose', ['ab'])).toEqual([before]);

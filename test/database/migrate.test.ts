@@ -33,7 +33,7 @@ afterEach(async () => {
   await server.end();
 });
 
-test('an empty database lacks every migration; migrating applies them in order; a second time nothing is left to do', async () => {
+test('applies every migration to an empty database in order, and none in a second run', async () => {
   expect(await pendingMigrations(database)).toEqual(names);
   expect(await migrate(url)).toEqual({ applied: names });
   expect(await pendingMigrations(database)).toEqual([]);
@@ -41,12 +41,12 @@ test('an empty database lacks every migration; migrating applies them in order; 
   expect(await database.prisma.client.count()).toBe(0);
 });
 
-test('of processes that migrate at once exactly one applies each migration', async () => {
+test('applies each migration once if several processes migrate at once', async () => {
   const results = await Promise.all([migrate(url), migrate(url), migrate(url)]);
   expect(results.flatMap((result) => result.applied)).toEqual(names);
 });
 
-test('a migration that was rolled back is pending again', async () => {
+test('reports a migration that was rolled back as pending', async () => {
   await migrate(url);
   await database.pool.query('update _prisma_migrations set rolled_back_at = now() where migration_name = $1', [
     names[0],
@@ -54,7 +54,7 @@ test('a migration that was rolled back is pending again', async () => {
   expect(await pendingMigrations(database)).toContain(names[0]);
 });
 
-test('what `prisma migrate deploy` reads agrees: checksums are SHA-256 of the files', async () => {
+test('records what `prisma migrate deploy` expects: the SHA-256 of each file as its checksum', async () => {
   const { createHash } = await import('node:crypto');
   const { readFileSync } = await import('node:fs');
   await migrate(url);

@@ -4,12 +4,12 @@ import { settings } from '../../src/config.js';
 import { isSupportedNode } from '../../src/process/runtime.js';
 import { type Document, isHealthPath, readCommands, readEnvFile, readYaml } from '../support/manifests.js';
 
-// What drifts apart when the service changes. That the file is a compose file at all, `npm run check:deploy` says.
+// These tests find drift between docker-compose.yml and the service. `npm run check:deploy` checks the file's syntax.
 
 const [compose] = readYaml('docker-compose.yml');
 const ours: [string, Document][] = Object.entries<Document>(compose.services).filter(([, { build }]) => build === '.');
 
-test('the roles of the service are there, two of each that is to outlive the other', () => {
+test('has all roles of the service, with two replicas of API and worker', () => {
   expect(ours.map(([name, { deploy }]) => [name, deploy?.replicas])).toEqual([
     ['migrate', undefined],
     ['api', 2],
@@ -18,7 +18,7 @@ test('the roles of the service are there, two of each that is to outlive the oth
 });
 
 describe.each(ours)('%s', (_, service) => {
-  test('runs a command that there is, with settings that there are', async () => {
+  test('runs an existing command with existing settings', async () => {
     expect(await readCommands()).toContain(service.command[0]);
     expect([...Object.keys(settings), 'SUDO_USER']).toEqual(expect.arrayContaining(Object.keys(service.environment)));
   });
@@ -27,7 +27,7 @@ describe.each(ours)('%s', (_, service) => {
 test.each([
   ['api', 'PORT', 5 + 10 + 5],
   ['worker', 'METRICS_PORT', 40],
-])('%s is asked for its health where it answers (%s), and has %d s to end', (name, port, seconds) => {
+])('the health check of %s uses its port (%s), and it has %d s to end', (name, port, seconds) => {
   const { healthcheck, environment, stop_grace_period } = compose.services[name];
   const [, asked, path = ''] = /http:\/\/127\.0\.0\.1:(\d+)(\/\w+)/.exec(healthcheck.test.join(' ')) ?? [];
   expect(asked).toBe(environment[port]);
@@ -35,28 +35,28 @@ test.each([
   expect(Number.parseInt(stop_grace_period, 10)).toBeGreaterThanOrEqual(seconds);
 });
 
-test('the proxy leads to the port of the API, and lets go of connections before the API does', () => {
+test('the proxy forwards to the port of the API, and closes idle connections before the API does', () => {
   const caddyfile = readFileSync('deploy/Caddyfile', 'utf8');
   expect(caddyfile).toContain(`dynamic a api ${compose.services.api.environment.PORT} {`);
   const [, keepAlive] = /^\s*keepalive (\d+)s$/m.exec(caddyfile) ?? [];
   expect(Number(keepAlive)).toBeLessThan(Number.parseInt(settings.SHUTDOWN_DELAY.byDefault, 10));
 });
 
-test('every file that it mounts is in the repository', () => {
+test('mounts only files of the repository', () => {
   const volumes: string[] = Object.values<Document>(compose.services).flatMap(({ volumes = [] }) => volumes);
   const mounted = volumes.map((volume) => volume.split(':')[0] as string).filter((path) => path.startsWith('./'));
   expect(mounted.length).toBeGreaterThan(2);
   expect(mounted.filter((path) => !existsSync(path))).toEqual([]);
 });
 
-test('what has to be given in .env is in .env.example', () => {
+test('.env.example has every variable that .env requires', () => {
   const text = readFileSync('docker-compose.yml', 'utf8');
   const asked = [...text.matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name = '']) => name);
   expect(asked.length).toBeGreaterThan(3);
   expect(Object.keys(readEnvFile('.env.example'))).toEqual(expect.arrayContaining(asked));
 });
 
-test('the image starts the command line as nobody in particular, at the port that is exposed', async () => {
+test('the image runs the command line as an unprivileged user, and exposes its port', async () => {
   const dockerfile = readFileSync('Dockerfile', 'utf8');
   const { bin } = JSON.parse(readFileSync('package.json', 'utf8'));
   const [, entrypoint = '[]'] = /^ENTRYPOINT (.*)$/m.exec(dockerfile) ?? [];

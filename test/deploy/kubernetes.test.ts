@@ -12,7 +12,7 @@ import {
   yamlFiles,
 } from '../support/manifests.js';
 
-// What drifts apart when the service changes. That Kubernetes takes the manifests, `npm run check:deploy` says.
+// These tests find drift between the manifests and the service. `npm run check:deploy` validates the manifests.
 
 const [kustomization] = readYaml(`${KUBERNETES}/kustomization.yaml`);
 const env = readEnvFile(`${KUBERNETES}/settings.env`);
@@ -27,12 +27,12 @@ const config = loadConfig({
   MASTER_KEY: randomBytes(32).toString('base64'),
 });
 
-test('nothing that is there is left out, and nothing says which namespace', () => {
+test('includes every manifest, and no manifest names a namespace', () => {
   expect(yamlFiles(KUBERNETES).sort()).toEqual([...kustomization.resources, 'kustomization.yaml', 'pod.yaml'].sort());
   expect(documents.filter(({ metadata }) => metadata.namespace !== undefined)).toEqual([]);
 });
 
-test('its settings are settings, production starts with them, and the secrets have no value', () => {
+test('has valid settings with which production starts, and secrets without values', () => {
   expect(Object.keys(settings)).toEqual(
     expect.arrayContaining([...Object.keys(env), ...Object.keys(secret.stringData)]),
   );
@@ -53,13 +53,13 @@ describe.each([
   const { template } = find(kind, name).spec;
   const [container] = template.spec.containers;
 
-  test('runs a command that there is, of the image that is set, under the name that pod.yaml adds to', async () => {
+  test('runs an existing command of the configured image, under the name that pod.yaml patches', async () => {
     expect(await readCommands()).toContain(container.args[0]);
     expect(container.image).toBe(kustomization.images[0].name);
     expect(container.name).toBe(pod.spec.template.spec.containers[0].name);
   });
 
-  test.each(['startupProbe', 'readinessProbe', 'livenessProbe'])('%s asks where it is answered', (probe) => {
+  test.each(['startupProbe', 'readinessProbe', 'livenessProbe'])('%s requests an existing health route', (probe) => {
     if (kind === 'Job') return expect(container[probe]).toBeUndefined();
     const { path, port } = container[probe].httpGet;
     expect(isHealthPath(path)).toBe(true);
@@ -68,7 +68,7 @@ describe.each([
   });
 });
 
-test('the Service leads to the port that the API listens on', () => {
+test('the Service forwards to the port that the API listens on', () => {
   const service = find('Service', '-api').spec;
   const { labels } = find('Deployment', '-api').spec.template.metadata;
   expect(labels).toMatchObject(service.selector);
@@ -76,13 +76,13 @@ test('the Service leads to the port that the API listens on', () => {
   expect(ports).toContainEqual({ name: service.ports[0].targetPort, containerPort: config.port });
 });
 
-test('each has the time to end in order', () => {
+test('each role has enough time to shut down', () => {
   const seconds = (name: string) => find('Deployment', name).spec.template.spec.terminationGracePeriodSeconds;
   expect(seconds('-api')).toBeGreaterThanOrEqual(config.shutdownDelay / 1_000 + 10 + 5);
   expect(seconds('-worker')).toBeGreaterThanOrEqual(40);
 });
 
-test('workers reach the internet, and nothing private but by the ports that everybody has', () => {
+test('workers reach the internet, and private addresses only at the ports that every role may use', () => {
   const [rule] = find('NetworkPolicy', '-worker').spec.egress;
   const closed = new Networks(rule.to[0].ipBlock.except);
   const inside = ['10.1.2.3', '172.16.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1', '127.0.0.1', '239.1.1.1'];

@@ -23,7 +23,7 @@ const alerts = [...ALERTS.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => na
 const folder = mkdtempSync(join(tmpdir(), 'monitoring-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('each alert leads to its line in the runbook, and has a test in which it comes', () => {
+test('each alert links to its line in the runbook, and has a test in which it fires', () => {
   const runbook = readFileSync('docs/operations.md', 'utf8');
   const tests = readFileSync('deploy/prometheus/alerts.test.yml', 'utf8');
   expect(alerts.length).toBeGreaterThan(10);
@@ -36,7 +36,7 @@ test('each alert leads to its line in the runbook, and has a test in which it co
   }
 });
 
-test('the dashboard can be imported: an id of its own, a data source to choose, panels that do not overlap', () => {
+test('the dashboard can be imported: it has its own id, a selectable data source and panels that do not overlap', () => {
   expect(dashboard).toMatchObject({ uid: 'transfer-service', schemaVersion: expect.any(Number) });
   expect(dashboard.templating.list).toContainEqual(
     expect.objectContaining({ name: 'datasource', type: 'datasource', query: 'prometheus' }),
@@ -55,21 +55,21 @@ test('the dashboard can be imported: an id of its own, a data source to choose, 
 
 const withPromtool = hasPromtool ? describe : describe.skip;
 withPromtool('promtool (Debian: prometheus) finds nothing wrong', () => {
-  test('with the configuration and its rules', () => {
+  test('accepts the configuration and its rules', () => {
     expect(promtool(['check', 'config', 'deploy/prometheus/prometheus.yml'])).toBe('');
   });
 
-  test('with what the rules do', () => {
+  test('passes the tests of the rules', () => {
     expect(promtool(['test', 'rules', 'deploy/prometheus/alerts.test.yml'])).toBe('');
   });
 
-  test("with the dashboard's expressions, read as rules", () => {
+  test("accepts the dashboard's expressions as rules", () => {
     const rules = expressions.map((expr, i) => ({
       record: `panel:${i}`,
       expr: expr.replaceAll('$job', '.*').replaceAll('$__rate_interval', '1m'),
     }));
     const file = join(folder, 'dashboard.yml');
-    // JSON is YAML too.
+    // JSON is valid YAML.
     writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }));
     expect(promtool(['check', 'rules', file])).toBe('');
   });

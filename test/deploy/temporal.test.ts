@@ -5,10 +5,10 @@ import { delimiter, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { type Document, readYaml } from '../support/manifests.js';
 
-// Temporal as docker-compose.yml runs it. What its server does with these settings, `npm run test:production` shows.
+// Temporal as docker-compose.yml runs it. `npm run test:production` tests its server with these settings.
 
 const [{ services }] = readYaml('docker-compose.yml');
-/** Name and release of an image, `${TEMPORAL_VERSION:-…}` resolved to its default. */
+/** Name and release of an image, with the default of `${TEMPORAL_VERSION:-…}`. */
 const imageOf = (name: string): string[] =>
   services[name].image.replace(/\$\{TEMPORAL_VERSION:-(.*)\}/, '$1').split(':');
 const readConstant = (path: string, pattern: RegExp): string => pattern.exec(readFileSync(path, 'utf8'))?.[1] ?? '';
@@ -23,7 +23,7 @@ test('the server is temporalio/server, and its schema and command line come from
   expect(minor(tested)).toEqual(minor(release));
 });
 
-test('the server starts after its schema is upgraded, and the rest after the server serves', () => {
+test('the server starts after the upgrade of its schema, and the other services start when the server is healthy', () => {
   const waitsFor = (name: string): Document => services[name].depends_on;
   expect(waitsFor('temporal-schema').postgres.condition).toBe('service_healthy');
   expect(waitsFor('temporal')['temporal-schema'].condition).toBe('service_completed_successfully');
@@ -45,14 +45,14 @@ test('a new store gets 512 history shards, which can never be changed, here and 
   expect(readConstant(path, /HISTORY_SHARDS = (\d+);/)).toBe('512');
 });
 
-test('tasks are dispatched fairly across clients from the first start', () => {
+test('dispatches tasks fairly across clients from the first start', () => {
   const [mount = ''] = services.temporal.volumes;
   const [file, target] = mount.split(':');
   expect(services.temporal.environment.DYNAMIC_CONFIG_FILE_PATH).toBe(target);
   expect(readYaml(file)).toEqual([{ 'matching.enableFairness': [{ value: true }] }]);
 });
 
-test('the UI changes nothing, and all that has no login is reached from this machine alone', () => {
+test('the UI is read-only, and services without a login are reachable from this machine only', () => {
   expect(services['temporal-ui'].environment.TEMPORAL_DISABLE_WRITE_ACTIONS).toBe('true');
   const open = Object.entries<Document>(services).filter(([, { ports = [] }]) =>
     ports.some((port: string) => !port.startsWith('127.0.0.1:')),
@@ -60,7 +60,7 @@ test('the UI changes nothing, and all that has no login is reached from this mac
   expect(open.map(([name]) => name)).toEqual(['proxy']);
 });
 
-test('the schema script creates, sets up and upgrades both stores, and stops at the first failure', () => {
+test('the schema script creates, initialises and upgrades both stores, and stops at the first failure', () => {
   const folder = mkdtempSync(join(tmpdir(), 'temporal-schema-'));
   try {
     const tool = join(folder, 'temporal-sql-tool');

@@ -19,7 +19,7 @@ const documents = [
 ];
 const read = (document: string) => readFileSync(join(root, document), 'utf8');
 
-test('the tables that are made from the code are those of the code', () => {
+test('the tables that are generated from the code are up to date', () => {
   const { stderr, status } = spawnSync(process.execPath, ['scripts/readme.mjs', '--check'], {
     cwd: root,
     encoding: 'utf8',
@@ -27,7 +27,7 @@ test('the tables that are made from the code are those of the code', () => {
   expect([stderr, status]).toEqual(['', 0]);
 });
 
-test('every link leads somewhere', () => {
+test('every link has an existing target', () => {
   const anchors = (markdown: string) =>
     [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
       heading
@@ -46,7 +46,7 @@ test('every link leads somewhere', () => {
   expect(dead).toEqual([]);
 });
 
-test('every command that the documents name exists', () => {
+test('every command in the documents exists', () => {
   const named = documents.flatMap((document) =>
     [...read(document).matchAll(/npx transfer-service ([a-z]+)(?: ([a-z]+(?:-[a-z]+)*)\b)?/g)].map(([, ...words]) =>
       words.filter((word) => word !== undefined),
@@ -61,19 +61,19 @@ test('every command that the documents name exists', () => {
   }
 });
 
-test('scripts that the README names exist', () => {
+test('every script in the README exists', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const named = [...read('README.md').matchAll(/npm (?:run )?(demo|start|test|check|format|bench|readme)\b/g)];
   expect(named.map(([, name = '']) => name).filter((name) => !(name in scripts))).toEqual([]);
 });
 
-test('npm ci takes the lockfile: no optional package is left out of it', () => {
+test('npm ci accepts the lockfile, which includes every optional package', () => {
   const { packages } = JSON.parse(read('package-lock.json')) as {
     packages: Record<string, { optionalDependencies?: Record<string, string> }>;
   };
   const wanted = Object.values(packages).flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies));
   const there = new Set(Object.keys(packages).map((path) => path.replace(/^.*node_modules\//, '')));
-  // Mended by: node scripts/complete-lockfile.mjs
+  // To fix a failure, run: node scripts/complete-lockfile.mjs
   expect(wanted.filter((name) => !there.has(name))).toEqual([]);
 });
 
@@ -86,7 +86,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('the first delivery arrives when its lines are pasted', async () => {
+test('a user who pastes the lines of the README gets the first delivery', async () => {
   const [, snippet = ''] = /<!-- snippet: first-delivery.sh -->\n```sh\n(.*?)```/s.exec(read('README.md')) ?? [];
   const { PATH, HOME } = process.env;
   const ports = { PORT: '0', POSTGRES_PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0' };
@@ -101,10 +101,10 @@ test('the first delivery arrives when its lines are pasted', async () => {
   const lines = snippet
     .replaceAll('.local/', `${local.path}/`)
     .replaceAll('4000', String(receiver))
-    // A busy machine needs longer than the reader is told to wait.
+    // A busy machine needs longer than the README's wait.
     .replace('sleep 3', `until curl -so /dev/null http://127.0.0.1:${receiver}/; do sleep 0.2; done`)
     .replaceAll('npx transfer-service', `"${process.execPath}" "${join(root, 'dist/src/cli.js')}"`);
-  // What was started in the background ends when the terminal does.
+  // Background processes end with the terminal.
   const terminal = spawn('sh', ['-c', `${lines}\nread _; kill $!`], { cwd: folder, env: { PATH, HOME } });
   started.push(terminal);
   let said = '';

@@ -9,7 +9,7 @@ import { Secret } from '../../src/secret.js';
 import { signatureHeader } from '../../src/webhooks/sender/signature.js';
 import { verify } from '../../src/webhooks/verify.js';
 
-// Every snippet of the integrators' guide is taken out of it as a file, and run where its runtime is.
+// Each snippet of the integrators' guide is extracted into a file and run if its runtime is installed.
 const root = join(import.meta.dirname, '../..');
 const guide = readFileSync(join(root, 'docs/integrators.md'), 'utf8');
 const folder = mkdtempSync(join(tmpdir(), 'snippets-'));
@@ -48,7 +48,7 @@ function driver(name: string, as = name): void {
   copyFileSync(join(import.meta.dirname, 'drivers', name), at(as));
 }
 
-/** TypeScript to JavaScript beside it, and `transfer-service/verify` where Node finds it, through the package's own exports. */
+/** Compiles TypeScript to JavaScript, and makes `transfer-service/verify` resolvable through the package's exports. */
 function javascript(name: string, source = at(name)): string {
   const target = at(name.replace(/\.ts$/, '.mjs'));
   writeFileSync(
@@ -88,14 +88,14 @@ test('the guide has a snippet for each language', () => {
   ]);
 });
 
-test('the delivery that the guide shows is genuine', () => {
+test('the example delivery of the guide has a valid signature', () => {
   const [, header = '', shown = ''] = /Service-Signature: (\S+)\n\n(.*)\n```/.exec(guide) ?? [];
   const [, t = ''] = /t=([^,]+)/.exec(header) ?? [];
   expect(verify({ header, body: shown, secret, now: new Date(t) }).t.toISOString()).toBe(t);
   expect(guide).toContain(`signed with the secret \`${secret}\``);
 });
 
-test('the TypeScript snippets pass the compiler', () => {
+test('the TypeScript snippets compile without errors', () => {
   writeFileSync(
     at('tsconfig.json'),
     JSON.stringify({
@@ -109,7 +109,7 @@ test('the TypeScript snippets pass the compiler', () => {
       include: [...snippets.keys()].filter((name) => name.endsWith('.ts')),
     }),
   );
-  // As ES modules, which the snippets are.
+  // The snippets are ES modules.
   writeFileSync(at('package.json'), '{"type":"module"}');
   run(join(root, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.json']);
 });
@@ -156,9 +156,9 @@ describe('Node.js, with transfer-service/verify', () => {
     for (const receiver of receivers) if (receiver.kill()) await once(receiver, 'exit');
   });
 
-  test('the receiver takes what is genuine, once, and rejects the rest', async () => {
+  test('the receiver accepts a genuine delivery once and rejects forged deliveries', async () => {
     installPackage();
-    // The snippet does not say where it listens when told to take any port.
+    // The snippet does not print its port if it listens on a free port.
     const listening = readFileSync(javascript('receiver.ts'), 'utf8').replace(
       /\.listen\((.*)\);\s*$/,
       ".listen(0, '127.0.0.1', function () { console.log('port ' + this.address().port); });",
@@ -189,7 +189,7 @@ describe('Node.js, with transfer-service/verify', () => {
     expect(said).toEqual(['transfer 2 is now SENT', true]);
   });
 
-  test('two secrets while one is changed for the other', () => {
+  test('accepts two secrets while a secret is rotated', () => {
     installPackage();
     javascript('two-secrets.ts');
     const tried = (secrets: string[], header = genuine.header) => {

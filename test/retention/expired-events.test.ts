@@ -8,7 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => db.drop());
 
-/** An event whose deliveries have all ended after one attempt each, and whose workflow has started. */
+/** An event whose deliveries all ended after one attempt each, and whose workflow was started. */
 async function ended(endpoints = 1): Promise<string> {
   const { eventId, deliveries } = await commitEvent(db, { endpoints });
   const startedAt = new Date();
@@ -40,14 +40,14 @@ const left = async () => ({
 });
 
 describe('retention', () => {
-  it('removes an event with its deliveries and attempts, and leaves its transfer', async () => {
+  it('removes an event with its deliveries and attempts, and keeps its transfer', async () => {
     await ended(3);
     expect(await remove()).toEqual({ removed: 1, after: null });
     expect(await left()).toEqual({ events: [], deliveries: 0, attempts: 0 });
     expect(await db.prisma.transfer.count()).toBe(1);
   });
 
-  it('keeps what is younger', async () => {
+  it('keeps younger events', async () => {
     const id = await ended();
     const kept = await removeExpiredEvents(db, { before: await firstKept(db, 60_000), after: null, limit: 100 });
     expect(kept).toEqual({ removed: 0, after: null });
@@ -56,7 +56,7 @@ describe('retention', () => {
 
   it.each([
     ['one of its deliveries is pending', { status: 'pending' as const, nextAttemptAt: new Date() }],
-    ['an attempt asked for by hand is under way', { attemptingUntil: new Date(Date.now() + 30_000) }],
+    ['a manual retry is under way', { attemptingUntil: new Date(Date.now() + 30_000) }],
   ])('keeps the whole event while %s', async (_, data) => {
     const id = await ended(2);
     const first = await db.prisma.delivery.findFirstOrThrow({ where: { eventId: id } });
@@ -65,13 +65,13 @@ describe('retention', () => {
     expect(await left()).toEqual({ events: [id], deliveries: 2, attempts: 2 });
   });
 
-  it('keeps an event whose workflow is still to be started', async () => {
+  it('keeps an event that is due for a workflow start', async () => {
     const id = await ended();
     await db.prisma.event.update({ where: { id }, data: { outbox: 'start' } });
     expect(await remove()).toMatchObject({ removed: 0 });
   });
 
-  it('waits for no lock: what a recovery holds is left alone, and stays where that made it pending', async () => {
+  it('waits for no lock: skips events that a recovery has locked, and keeps those that it made pending', async () => {
     const [held, free] = [await ended(), await ended()];
     await db.transaction(async (tx) => {
       await tx.query(`update deliveries set status = 'pending' where event_id = $1::uuid`, [held]);
@@ -82,7 +82,7 @@ describe('retention', () => {
     expect((await left()).events).not.toContain(free);
   });
 
-  it('goes on after the batch before, past what had to stay', async () => {
+  it('continues after the previous batch, past events that stay', async () => {
     const ids = [await ended(), await ended(), await ended()];
     await db.prisma.delivery.updateMany({ where: { eventId: ids[0]! }, data: { status: 'pending' } });
     expect(await remove(2)).toEqual({ removed: 1, after: ids[1] });

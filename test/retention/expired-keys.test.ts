@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-it('removes kept answers after 24 h, so many at a time, and no younger one', async () => {
+it('removes stored responses after 24 h, a limited number at a time, and no younger one', async () => {
   const clientId = await makeClient(db);
   const HOUR = 3_600_000;
   for (const [key, age] of [

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-it('removes retries older than an hour and recovers that ended a day ago, and keeps what counts still', async () => {
+it('removes retries older than an hour and recovers that ended a day ago, and keeps those that limits still count', async () => {
   const [retried, recovered] = [newId(), newId()];
   for (const minutes of [59, 61, 90]) {
     await db.query(

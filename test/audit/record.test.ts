@@ -22,15 +22,15 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** What was written about a target, oldest first. */
+/** The entries of a target, oldest first. */
 async function entriesOf(target: string | null) {
   const entries = await db.prisma.auditEntry.findMany({ where: { target }, orderBy: { id: 'asc' } });
   return entries.map(({ actor, action, details }) => ({ actor, action, details }));
 }
 const by = (action: string, details: unknown = {}) => ({ actor: OPERATOR, action, details });
 
-describe('every deed of an operator leaves one entry', () => {
-  it('the life of a client', async () => {
+describe('every action of an operator writes one entry', () => {
+  it('for a client, from creation to revocation', async () => {
     const { client, secretId: first } = await createClient(db, OPERATOR, { name: 'Acme', networks: ['10.0.0.0/8'] });
     const { secretId: second } = await rotateSecret(db, OPERATOR, client.id);
     const { secretId: third } = await rotateSecret(db, OPERATOR, client.id, { expireOldIn: 86_400_000 });
@@ -47,7 +47,7 @@ describe('every deed of an operator leaves one entry', () => {
     ]);
   });
 
-  it('an endpoint, with what it was before', async () => {
+  it('for an endpoint, with its previous state', async () => {
     const clientId = await makeClient(db);
     const { id } = await makeEndpoint(db, clientId);
     for (const enabled of [false, true]) await setEndpointEnabledByOperator(db, OPERATOR, id, enabled);
@@ -57,7 +57,7 @@ describe('every deed of an operator leaves one entry', () => {
     ]);
   });
 
-  it('the keys', async () => {
+  it('for signing keys and the master key', async () => {
     const { kid: first } = await rotateSigningKey(db, OPERATOR, masterKeys);
     const { kid: second } = await rotateSigningKey(db, OPERATOR, masterKeys);
     await rotateMasterKey(db, OPERATOR, masterKeys);
@@ -70,8 +70,8 @@ describe('every deed of an operator leaves one entry', () => {
   });
 });
 
-describe('no entry', () => {
-  it('for what changed nothing', async () => {
+describe('no entry is written', () => {
+  it('for an action that changes nothing', async () => {
     const { client, secretId } = await createClient(db, OPERATOR, { name: 'Acme' });
     const { id } = await makeEndpoint(db, client.id, {});
     for (const _ of ['once', 'again']) {
@@ -84,11 +84,11 @@ describe('no entry', () => {
     expect(await entriesOf(id)).toHaveLength(1);
   });
 
-  it('for what was refused', async () => {
+  it('for a refused action', async () => {
     const before = await db.prisma.auditEntry.count();
     const { length: clients } = await listClients(db);
     const id = newId();
-    for (const deed of [
+    for (const action of [
       () => createClient(db, OPERATOR, { name: '' }),
       () => rotateSecret(db, OPERATOR, id),
       () => revokeClient(db, OPERATOR, id),
@@ -96,12 +96,12 @@ describe('no entry', () => {
       () => allowNetworks(db, OPERATOR, id, []),
       () => setEndpointEnabledByOperator(db, OPERATOR, id, false),
     ]) {
-      await expect(deed()).rejects.toMatchObject({ name: 'Refusal' });
+      await expect(action()).rejects.toMatchObject({ name: 'Refusal' });
     }
     expect([await db.prisma.auditEntry.count(), (await listClients(db)).length]).toEqual([before, clients]);
   });
 
-  it('for a retry that Temporal did not take', async () => {
+  it('for a retry that Temporal did not accept', async () => {
     const { deliveries } = await commitEvent(db, { claims: false });
     const id = deliveries[0]!.deliveryId;
     const nowhere = readEnvironment({ DATABASE_URL: db.url.reveal(), TEMPORAL_ADDRESS: '127.0.0.1:1' });
@@ -110,7 +110,7 @@ describe('no entry', () => {
   });
 });
 
-it('the deed and its entry are there together or not at all', async () => {
+it('commits the action and its entry together or not at all', async () => {
   const { client } = await createClient(db, OPERATOR, { name: 'Acme' });
   await db.query(`alter table audit_entries add constraint full_disk check (action <> 'clients.revoke') not valid`, []);
   await expect(revokeClient(db, OPERATOR, client.id)).rejects.toThrow('full_disk');
@@ -118,7 +118,7 @@ it('the deed and its entry are there together or not at all', async () => {
   expect(await listClients(db)).toContainEqual({ ...client, revokedAt: null });
 });
 
-it('no entry holds a secret, or the hash of one', async () => {
+it('writes no secret and no hash of a secret into an entry', async () => {
   const { client, clientSecret } = await createClient(db, OPERATOR, { name: 'Acme' });
   const { clientSecret: second } = await rotateSecret(db, OPERATOR, client.id);
   const { secrets } = await db.prisma.client.findUniqueOrThrow({
