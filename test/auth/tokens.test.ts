@@ -65,7 +65,7 @@ describe('a token is refused', () => {
   }
 
   it('but not without a change, which proves that the helper signs valid tokens', async () => {
-    await expect(authenticate(await forged(, ))).resolves.toMatchObject(clientId: client.clientId );
+    await expect(authenticate(await forged({}, {}))).resolves.toMatchObject({ clientId: client.clientId });
   });
 
   it.each<[string, () => string | Promise<string>]>([

@@ -1,7 +1,7 @@
 import type { Asked } from './load.js';
 import type { Record } from './record.js';
 
-/** Whether what clients were told is what has become of their changes. That each event arrived, judge-record.ts says. */
+/** Checks that the responses to changes agree with the record. judge-record.ts checks that each event arrived. */
 export function judgeChanges(
   { created, asked }: { created: readonly string[]; asked: readonly Asked[] },
   record: Record,
@@ -14,8 +14,8 @@ export function judgeChanges(
   }
   const faults: string[] = [];
   const known = new Set(created);
-  for (const id of record.transfers) if (!known.delete(id)) faults.push(`a transfer that its key made twice: ${id}`);
-  for (const id of known) faults.push(`a transfer that was acknowledged and is not there: ${id}`);
+  for (const id of record.transfers) if (!known.delete(id)) faults.push(`a transfer that one key made twice: ${id}`);
+  for (const id of known) faults.push(`an acknowledged transfer that does not exist: ${id}`);
   let acknowledged = 0;
   let madeUnacknowledged = 0;
   for (const { transfer, to, answer, keyed } of asked) {
@@ -23,7 +23,7 @@ export function judgeChanges(
     const events = made.get(change) ?? 0;
     if (answer === 200) acknowledged++;
     else if (events > 0) madeUnacknowledged++;
-    if (answer === 200 && events === 0) faults.push(`acknowledged, but there is no event: ${change}`);
+    if (answer === 200 && events === 0) faults.push(`an acknowledged change without an event: ${change}`);
     if (events > 1) faults.push(`${events} events for one change: ${change}`);
     if (answer !== 200 && (keyed || ![0, 503].includes(answer))) faults.push(`answered ${answer}: ${change}`);
   }

@@ -2,15 +2,18 @@ import type { Arrival } from './receiver.js';
 import type { AttemptRow, DeliveryRow, Record } from './record.js';
 
 export interface Judgement {
-  /** What is lost or untrue, a line each. */
+  /** A line for each loss and each untrue record. */
   faults: string[];
-  /** Requests that arrived but that no attempt records: what died between the POST and its record. */
+  /** Requests that arrived and that no attempt records: the worker died between the POST and its record. */
   unrecorded: number;
-  /** 2xx answers beyond the first to one delivery that nobody asked for: what a receiver sees twice. */
+  /** Further 2xx responses to a delivery without a request for a retry: deliveries that a receiver sees twice. */
   duplicates: number;
 }
 
-/** Compares the record with what the receiver saw, once it is quiet. @param rungs how many attempts a ladder has */
+/**
+ * Compares the record with the receiver's requests, once the service is quiet.
+ * @param rungs number of attempts on a ladder
+ */
 export function judgeRecord(record: Record, arrivals: readonly Arrival[], rungs: number): Judgement {
   const faults: string[] = [];
   const fault = (what: string, id: string) => faults.push(`${what}: ${id}`);
@@ -21,7 +24,7 @@ export function judgeRecord(record: Record, arrivals: readonly Arrival[], rungs:
 
   const bodies = new Map(record.events.map(({ id, body }) => [id, body]));
   for (const arrival of arrivals) {
-    if (!arrival.rightlySigned) fault('a wrong signature', arrival.event);
+    if (!arrival.validSignature) fault('a wrong signature', arrival.event);
     if (arrival.body !== bodies.get(arrival.event)) fault('a body that is not the event’s', arrival.event);
   }
 
@@ -47,7 +50,7 @@ function* faultsOf(
   seen: readonly Arrival[],
   rungs: number,
 ): Generator<string> {
-  if (status === 'pending') yield 'a delivery that is pending still';
+  if (status === 'pending') yield 'a delivery that is still pending';
   if (attempts.length !== attemptCount || attempts.some(({ number }, i) => number !== i + 1)) {
     yield `attempts ${attempts.map(({ number }) => number)} of ${attemptCount}`;
   }
@@ -55,7 +58,7 @@ function* faultsOf(
   for (const { number, t, responseStatus, error } of attempts) {
     const arrival = byTime.get(t);
     if (responseStatus !== null && responseStatus !== arrival?.answered) {
-      yield `attempt ${number} records ${responseStatus}, the receiver ${arrival ? `answered ${arrival.answered}` : 'saw nothing'}`;
+      yield `attempt ${number} records ${responseStatus}, the receiver ${arrival ? `returned ${arrival.answered}` : 'got no request'}`;
     }
     if ((error === null) !== (responseStatus !== null && responseStatus < 300)) {
       yield `attempt ${number} records ${responseStatus} and ${error}`;
@@ -63,9 +66,9 @@ function* faultsOf(
   }
   const succeeded = attempts.some(({ error }) => error === null);
   const succeededOnLadder = attempts.some(({ error, number }) => error === null && number > ladderStart);
-  if (status === 'succeeded' && !succeeded) yield 'succeeded, with no attempt that did';
-  if (status === 'succeeded' && !seen.some(isSuccess)) yield 'succeeded, but the receiver never gave a 2xx';
-  if (status === 'failed' && succeededOnLadder) yield 'failed, with an attempt that succeeded';
+  if (status === 'succeeded' && !succeeded) yield 'succeeded without a successful attempt';
+  if (status === 'succeeded' && !seen.some(isSuccess)) yield 'succeeded, but the receiver never returned a 2xx';
+  if (status === 'failed' && succeededOnLadder) yield 'failed with a successful attempt';
   const gone = attempts.at(-1)?.responseStatus === 410;
   if (status === 'failed' && !gone && attemptCount - ladderStart < rungs) {
     yield `failed after ${attemptCount - ladderStart} attempts of ${rungs}`;

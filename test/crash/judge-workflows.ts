@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Record } from './record.js';
 
-/** What an event or an attempt is carried by. */
+/** The workflows of the service that carry events and attempts. */
 const OURS = new Set(['deliverEvent', 'retryDelivery', 'recoverEndpoint']);
 
 export function runningWorkflows(temporal: Client): Promise<number> {
@@ -11,8 +11,9 @@ export function runningWorkflows(temporal: Client): Promise<number> {
 }
 
 /**
- * Once it is quiet: no workflow runs, each event has its one, and those that failed did so for an exhausted ladder.
- * @param rungs how many attempts a ladder has
+ * Checks, once the service is quiet, that no workflow runs, that each event has one workflow, and that a workflow
+ * failed only for an exhausted ladder.
+ * @param rungs number of attempts on a ladder
  */
 export async function judgeWorkflows(temporal: Client, record: Record, rungs: number): Promise<string[]> {
   const faults: string[] = [];
@@ -26,7 +27,7 @@ export async function judgeWorkflows(temporal: Client, record: Record, rungs: nu
     if (!OURS.has(type)) continue;
     const execution = `${status.name} ${startTime.toISOString()}/${closeTime?.toISOString() ?? ''}`;
     known.set(workflowId, [...(known.get(workflowId) ?? []), execution]);
-    // A workflow of a recovered delivery is named after that delivery.
+    // The id of a recovered delivery's workflow contains the delivery's id.
     const wellFailed = status.name === 'FAILED' && (exhausted.has(workflowId) || workflowId.startsWith('recover-'));
     if (status.name !== 'COMPLETED' && !wellFailed) faults.push(`a ${type} that is ${status.name}: ${workflowId}`);
   }
@@ -37,7 +38,7 @@ export async function judgeWorkflows(temporal: Client, record: Record, rungs: nu
   return faults;
 }
 
-/** What the recovery of an endpoint is at: its state, and the last of its history. */
+/** Describes the recovery of an endpoint: its state and the end of its history. */
 export async function describeRecovery(temporal: Client, webhookId: string): Promise<string> {
   const handle = temporal.workflow.getHandle(`recover-${webhookId}`);
   const { status, raw } = await handle.describe();

@@ -3,22 +3,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '../support/caller.js';
 import { transferRequest } from '../support/transfers.js';
 
-/** A change of status that was asked for, and what was answered; 0: nothing. */
+/** A requested status change with the status of the response; 0: no response. */
 export interface Asked {
   transfer: string;
   to: string;
   answer: number;
-  /** With an Idempotency-Key, and asked again until it was answered. */
+  /** The request had an Idempotency-Key and was repeated until it got a response. */
   keyed: boolean;
 }
 
 export interface Load {
-  /** Transfers that were made: each by one key, asked again until it was answered. */
+  /** The created transfers. Each request has its own key and is repeated until it gets a response. */
   created: string[];
   asked: Asked[];
-  /** How often each status was answered, to anything. */
+  /** Number of responses by status, over all requests. */
   answers: Record<number, number>;
-  /** Begins nothing more, and waits for what is under way. */
+  /** Starts no further request, and waits for the requests under way. */
   stop(): Promise<void>;
 }
 
@@ -26,7 +26,9 @@ const PATH_OF_A_TRANSFER = ['PROCESSING', 'SENT', 'COMPLETED'];
 const KEYED = 0.3;
 const AT_ONCE = 100;
 
-/** About `rate` changes a second, as long as nobody stops it: transfers that are made and go some way through their states. */
+/**
+ * Makes about `rate` changes per second until it is stopped: it creates transfers and moves them through some states.
+ */
 export function startLoad(clients: readonly Caller[], random: () => number, rate: number): Load {
   const created: string[] = [];
   const asked: Asked[] = [];
@@ -40,7 +42,7 @@ export function startLoad(clients: readonly Caller[], random: () => number, rate
     answers[status] = (answers[status] ?? 0) + 1;
     return { status, id: answer?.id as string, code: answer?.code as string | undefined };
   };
-  /** The same key makes it once, however often it is asked for. */
+  /** Repeats a request with the same key, which makes the change once. */
   const askUntilAnswered = async (call: Caller, path: string, body: unknown) => {
     const key = randomUUID();
     for (let patience = 0; patience < 600; patience++) {
@@ -48,7 +50,7 @@ export function startLoad(clients: readonly Caller[], random: () => number, rate
       if (![0, 503].includes(answer.status) && answer.code !== 'idempotency_key_in_use') return answer;
       await sleep(200);
     }
-    throw new Error(`no answer to ${path} in two minutes`);
+    throw new Error(`no response to ${path} within two minutes`);
   };
   const story = async (call: Caller) => {
     const { id } = await askUntilAnswered(call, '/transfers', transferRequest());
@@ -59,7 +61,8 @@ export function startLoad(clients: readonly Caller[], random: () => number, rate
       const path = `/sandbox/transfers/${id}/status`;
       const { status: answer } = await (keyed ? askUntilAnswered : ask)(call, path, { status: to });
       asked.push({ transfer: id, to, answer, keyed });
-      // Whether an unanswered change was made is for the judge to say: nothing is asked of that transfer again.
+      // The judge decides whether a change without a response was made. No further change of that transfer is
+      // requested.
       if (answer !== 200) return;
       await sleep(100 * random());
     }
@@ -71,7 +74,7 @@ export function startLoad(clients: readonly Caller[], random: () => number, rate
         const one = story(call).finally(() => running.delete(one));
         running.add(one);
       }
-      // A story has two changes on average.
+      // A transfer has two changes on average.
       await sleep((2_000 / rate) * 2 * random(), undefined, { signal: stopped.signal }).catch(() => undefined);
     }
   };

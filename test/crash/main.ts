@@ -4,12 +4,12 @@ import { randomFrom } from '../support/random.js';
 import { runCrash } from './run.js';
 import { planKills } from './schedule.js';
 
-// `npm run test:crash`: the real service under load, and everything in it killed at random. docs/reliability.md has more.
+// `npm run test:crash`: runs the real service under load and kills its processes at random. See docs/reliability.md.
 
 const USAGE = `npm run test:crash -- [--minutes M] [--seed S] [--gap SECONDS] [--rate CHANGES/S] [--json FILE]
 
 Kills API, workers, Temporal and Postgres by a schedule that the seed repeats (default: 3 minutes, a kill every 8 s on
-average, 15 changes a second). Exit code 1, with what is lost, where anything is.`;
+average, 15 changes per second). The exit code is 1 if anything is lost; each loss is listed.`;
 
 const { values } = parseArgs({
   options: {
@@ -41,9 +41,9 @@ async function main(): Promise<void> {
   };
   const total = Object.values(kills).reduce((sum, count) => sum + count, 0);
   table(`${total} kills`, kills);
-  table('what was made of it', numbers);
-  table('answers to changes (0: none)', answers);
-  table('answers to retries, disables, enables and recovers', deliveryActions);
+  table('result', numbers);
+  table('responses to changes (0: none)', answers);
+  table('responses to retries, disables, enables and recovers', deliveryActions);
   console.log(`\nlost or untrue: ${faults.length}`);
   for (const fault of faults.slice(0, 50)) console.log(`  ${fault}`);
   if (values.json) writeFileSync(values.json, `${JSON.stringify({ ...result, total }, null, 2)}\n`);

@@ -4,10 +4,10 @@ import { type RoleProcess, startRole } from '../support/role-process.js';
 import { waitFor } from '../support/wait-for.js';
 import type { Kill, Target } from './schedule.js';
 
-/** A process that can be killed alone, and that somebody starts again. */
+/** A process that can be killed alone, and that its supervisor starts again. */
 export interface Part {
   name: string;
-  /** Sends the signal to whatever process it is now, and leaves it dead for `pause` ms (where its supervisor asks us). */
+  /** Sends the signal to the current process. A supervisor of this test restarts it after `pause` ms. */
   kill(signal: NodeJS.Signals, pause: number): Promise<number>;
 }
 
@@ -17,7 +17,7 @@ export class SupervisedRole implements Part {
   #pause = 0;
   #stopping = false;
   readonly #loop: Promise<void>;
-  /** Starts that did not come to serve, and were not ours to kill. */
+  /** Processes that ended without a kill by this test. */
   readonly failures: string[] = [];
   killed = 0;
 
@@ -30,7 +30,7 @@ export class SupervisedRole implements Part {
     this.#loop = this.#keepRunning();
   }
 
-  /** Serves, however often it has to be started for that. */
+  /** Resolves when the role serves, after any number of restarts. */
   untilReady(): Promise<void> {
     return this.#current.ready.catch(() => sleep(100).then(() => this.untilReady()));
   }
@@ -72,7 +72,7 @@ export function embeddedPart(localDir: string, name: 'postgres' | 'temporal'): P
       waitFor(`${name} to run`, () => {
         const { pid } = readState(localDir)?.[name] ?? { pid: 0 };
         try {
-          // Between a death and the next start the file names the dead: that is refused, and waited for.
+          // Between a death and the next start the file names the dead process. The kill waits for the next process.
           return pid > 0 && process.kill(pid, signal) && pid;
         } catch {
           return false;
@@ -88,7 +88,7 @@ export interface Parts {
   postgres: Part;
 }
 
-/** What a kill hits, of what there is. */
+/** The processes that a kill hits. */
 export function partsOf(parts: Parts, { target, which }: Pick<Kill, 'target' | 'which'>): Part[] {
   const { apis, workers, temporal, postgres } = parts;
   const api = apis.slice(which % apis.length).slice(0, 1);

@@ -5,21 +5,24 @@ import { underWay, withDatabase } from './record.js';
 import type { Service } from './service.js';
 
 /**
- * So long nothing may change before it counts as stuck: a lease runs out after 30 s, an activity of a dead worker after 45 s,
- * one that failed while Postgres was away is tried again a minute later at most. A backlog takes as long as it takes.
+ * ms without a change after which the service counts as stuck. A lease expires after 30 s, an activity of a dead worker
+ * after 45 s. An activity that failed while Postgres was down is retried after at most a minute. A long backlog is not
+ * stuck while it shrinks.
  */
 const STUCK_AFTER = 150_000;
 
-/** Temporal lists late what it has started, and a recovery that was accepted has yet to begin: a moment of quiet is none, ms. */
+/**
+ * ms that the quiet must last: Temporal lists a started workflow late, and an accepted recovery may not have started.
+ */
 const LISTED_AFTER = 3_000;
 
-/** As soon as everything is back, time limits run out: for who cannot wait for them. */
+/** Makes the time limits expire as soon as every process runs again, for runs that cannot wait for them. */
 export async function hurry(service: Service): Promise<void> {
   await Promise.all(service.roles.map((role) => role.untilReady()));
   await withDatabase(service.databaseUrl, (database) => makeItLongAgo(database, service.temporal));
 }
 
-/** @returns after how many seconds */
+/** @returns the seconds until the service was quiet */
 export async function untilQuiet(service: Service, faults: string[]): Promise<number> {
   const began = Date.now();
   let changedAt = began;

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { pick, randomFrom } from '../support/random.js';
 import { type Behaviour, startReceiver } from './receiver.js';
 
-// The receiver as a process of its own (`fork`), bad by chance but good in the end: `node receiver-process.js SECRET SEED FAULTS`.
-// Paths tell how an endpoint behaves: `/faulty…` fails a few times and then answers 204, `/dead…` answers 500 until it is healed.
+// The receiver in its own process (`fork`). It fails at random and succeeds in the end: `node receiver-process.js
+// SECRET SEED FAULTS`. The path decides how an endpoint behaves: `/faulty…` fails a few times and then returns 204,
+// `/dead…` returns 500 until it is healed.
 
 const [secret = '', seed = '', faults = ''] = process.argv.slice(2);
 const HANGS = faults === 'with-hangs' ? 1.5 : 0;
@@ -15,13 +16,13 @@ const FAILURES: readonly (readonly [Behaviour, number])[] = [
   ['reset', 20],
   ['garbage', 15],
   ['cut', 15],
-  // Each takes the service's whole 15 s.
+  // Each hang takes the service's full time limit of 15 s.
   ['hang', HANGS],
 ];
 
 let healed = false;
 
-/** The same for one delivery whenever it is asked: how often it fails, how, and how slowly it succeeds. */
+/** The behaviour for a delivery, which the seed decides: number and kind of failures, and the delay of the success. */
 function behave(path: string, event: string, n: number): Behaviour {
   if (path.startsWith('/dead') && !healed) return 500;
   const digest = createHash('sha256').update(`${seed} ${path} ${event}`).digest();

@@ -3,22 +3,22 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What a receiver does with a request; a number: that status. */
+/** How a receiver handles a request; a number is the status of the response. */
 export type Behaviour = number | 'hang' | 'reset' | 'garbage' | 'cut' | { slowly: number };
 
-/** A request as the receiver saw it, its signature judged by code that is not the service's. */
+/** A request that the receiver got. The check of its signature shares no code with the service. */
 export interface Arrival {
-  /** Names the endpoint. */
+  /** The path identifies the endpoint. */
   path: string;
   event: string;
   transfer: string;
-  /** The transfer's status that the event tells. */
+  /** The transfer's status in the event. */
   status: string;
   /** The signed timestamp: no two attempts at one delivery share it. */
   t: string;
   body: string;
-  rightlySigned: boolean;
-  /** The status that was answered; null: nothing that is HTTP. */
+  validSignature: boolean;
+  /** The status of the response; null: no HTTP response. */
   answered: number | null;
 }
 
@@ -28,7 +28,7 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-/** @param behave what to do with the n-th request (from 1) for this event at this path */
+/** @param behave the behaviour for the n-th request (from 1) for this event at this path */
 export async function startReceiver(
   secret: string,
   behave: (path: string, event: string, n: number) => Behaviour,
@@ -37,7 +37,7 @@ export async function startReceiver(
   const seen = new Map<string, number>();
   const server = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
     const body = await read(request).catch(() => undefined);
-    // The sender died in the middle: nothing has arrived.
+    // The sender died during the request, so the request did not arrive.
     if (body === undefined) return;
     const arrival = judge(request, body, secret);
     arrivals.push(arrival);
@@ -66,9 +66,9 @@ async function read(request: IncomingMessage): Promise<string> {
 function judge(request: IncomingMessage, body: string, secret: string): Arrival {
   const [, t = '', v0] = /^t=([^,]+),v0=([0-9a-f]{64})$/.exec(String(request.headers['service-signature'])) ?? [];
   const { id, data } = JSON.parse(body) as { id: string; data: { id: string; status: string } };
-  const rightlySigned = v0 === createHmac('sha256', secret).update(`${t}.${body}`).digest('hex');
+  const validSignature = v0 === createHmac('sha256', secret).update(`${t}.${body}`).digest('hex');
   const told = { event: id, transfer: data.id, status: data.status };
-  return { path: request.url ?? '', ...told, t, body, rightlySigned, answered: null };
+  return { path: request.url ?? '', ...told, t, body, validSignature, answered: null };
 }
 
 async function answer(response: ServerResponse, behaviour: Behaviour): Promise<number | null> {
@@ -79,7 +79,7 @@ async function answer(response: ServerResponse, behaviour: Behaviour): Promise<n
   else if (behaviour === 'cut') socket?.end('HTTP/1.1 2');
   else {
     if (typeof behaviour === 'object') await sleep(behaviour.slowly);
-    // Who asked has died meanwhile: an answer that nobody hears is none.
+    // The sender died during the response, so the response counts as none.
     if (response.destroyed) return null;
     const status = typeof behaviour === 'object' ? 204 : behaviour;
     response.writeHead(status, status === 302 ? { location: '/elsewhere' } : {}).end();

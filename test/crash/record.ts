@@ -1,14 +1,14 @@
 import pg from 'pg';
 
-/** What the database says after a run: the record that must be true. */
+/** The content of the database after a run. It must be true. */
 export interface Record {
   transfers: string[];
   events: EventRow[];
   deliveries: DeliveryRow[];
   attempts: AttemptRow[];
-  /** Transfers whose status, history and events do not agree: half a change. */
+  /** Transfers with half a change: status, history and events do not agree. */
   halfChanged: string[];
-  /** Events that have no delivery for an endpoint that was enabled all the while. */
+  /** Events without a delivery for an endpoint that was enabled the whole time. */
   undirected: string[];
 }
 
@@ -22,7 +22,7 @@ export interface EventRow {
 export interface DeliveryRow {
   id: string;
   event: string;
-  /** Of the endpoint's URL. */
+  /** The path of the endpoint's URL. */
   path: string;
   status: 'pending' | 'succeeded' | 'failed' | 'cancelled';
   attemptCount: number;
@@ -63,13 +63,13 @@ select t.id from transfers t
                   from transfer_status_history h where h.transfer_id = t.id) h on true
  where t.status <> h.last or h.changes - 1 <> (select count(*) from events e where e.transfer_id = t.id)`;
 
-/** An enabling and a change at the same moment may come in either order: hence the seconds. */
+/** The margin of 20 s allows either order of an enabling and a change at the same moment. */
 const UNDIRECTED = `
 select distinct e.id from events e
   join webhook_endpoints w on w.client_id = e.client_id and w.enabled and w.enabled_at < e.created_at - interval '20 seconds'
  where not exists (select from deliveries d where d.event_id = e.id and d.endpoint_id = w.id)`;
 
-/** How much is under way still: all three are 0 when it is quiet. */
+/** Counts the work under way. All three counts are 0 when the service is quiet. */
 export async function underWay(database: pg.Client) {
   const { rows } = await database.query(
     `select (select count(*)::int from events where outbox <> 'done') as outbox,
@@ -79,7 +79,7 @@ export async function underWay(database: pg.Client) {
   return rows[0] as { outbox: number; pending: number; claimed: number };
 }
 
-/** On a connection of its own, since Postgres comes and goes. */
+/** Runs on a new connection, since Postgres is killed during a run. */
 export async function withDatabase<T>(databaseUrl: string, work: (database: pg.Client) => Promise<T>): Promise<T> {
   const database = new pg.Client({ connectionString: databaseUrl });
   database.on('error', () => {});

@@ -7,29 +7,29 @@ import { describeRecovery, judgeWorkflows } from './judge-workflows.js';
 import { startLoad } from './load.js';
 import { partsOf } from './parts.js';
 import { hurry, untilQuiet } from './quiet.js';
+import { recover, setEnabled, startRandomActions } from './random-actions.js';
 import { readRecord, withDatabase } from './record.js';
 import type { Kill } from './schedule.js';
 import { type Service, startService } from './service.js';
-import { recover, setEnabled, startSteering } from './steer.js';
 
 export interface CrashOptions {
-  /** Of the receivers and of what is asked for. */
+  /** Seed of the receivers' behaviour and of the requests. */
   seed: number;
-  /** In order; the load begins with it and ends with the last. */
+  /** The kills in order. The load starts with the schedule and ends with the last kill. */
   plan: readonly Kill[];
-  /** Changes a second. */
+  /** Changes per second. */
   rate: number;
-  /** Whether receivers may hang for the whole 15 s that they are given. */
+  /** Whether receivers may hang for the full time limit of 15 s. */
   hangs: boolean;
-  /** Whether to wait for leases and Temporal's time limits, as in life, or to have them run out at once. */
+  /** Whether to wait for leases and Temporal's time limits as in production, or to make them expire at once. */
   patient: boolean;
-  /** Told of each kill, and of what follows. */
+  /** Called with a line for each kill and each later step. */
   say(line: string): void;
 }
 
 export interface CrashResult {
   seed: number;
-  /** What is lost or untrue; nothing else makes a run fail. */
+  /** A line for each loss and each untrue record. A run fails only if there is one. */
   faults: string[];
   kills: Record<string, number>;
   numbers: Record<string, number>;
@@ -37,11 +37,11 @@ export interface CrashResult {
   deliveryActions: Record<string, number>;
 }
 
-/** Long enough that a receiver which fails a few times never exhausts it, short enough to wait for. */
+/** A ladder that a receiver with a few failures never exhausts, and that a run can wait for. */
 const LADDER = '0s,1s,1s,2s,2s,3s,3s';
 const RUNGS = LADDER.split(',').length + 1;
 
-/** One run: load and kills, then quiet, the first judgement, the recovery of what was disabled or exhausted, and the last. */
+/** Runs load and kills, waits for quiet, judges, recovers the disabled or exhausted deliveries, and judges again. */
 export async function runCrash(options: CrashOptions): Promise<CrashResult> {
   const { seed, plan, rate, hangs, patient, say } = options;
   const random = randomFrom(seed + 1);
@@ -49,7 +49,7 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
   try {
     const since = new Date().toISOString();
     const load = startLoad(service.clients, random, rate);
-    const deliveryActions = startSteering(service.endpoints, random, since);
+    const deliveryActions = startRandomActions(service.endpoints, random, since);
     const kills = await killAsPlanned(service, plan, say);
     await Promise.all([load.stop(), deliveryActions.stop()]);
     say(`${load.asked.length} changes asked for; waiting for quiet`);
@@ -119,16 +119,16 @@ async function killAsPlanned(service: Service, plan: readonly Kill[], say: (line
   return kills;
 }
 
-/** Every receiver is well again: what was cancelled or exhausted must arrive too. */
+/** Heals every receiver. The cancelled and exhausted deliveries must then arrive too. */
 async function recoverAll(service: Service, since: string, faults: string[]): Promise<void> {
   await service.heal();
-  // The recovers at random may have used up the hour's.
+  // The random recovers may have used up the limit per hour.
   await withDatabase(service.databaseUrl, (database) =>
     database.query('delete from recovers where ended_at is not null'),
   );
   for (const endpoint of service.endpoints) {
     await waitFor('the endpoint to be enabled', async () => (await setEnabled(endpoint, true)).status === 200);
-    // Temporal tells a list later than it tells a start: one that runs may not be in what was counted.
+    // Temporal lists a workflow later than it starts it, so the count may miss a running workflow.
     await waitFor(
       `${endpoint.webhookId} to be recovered`,
       async () => (await recover(endpoint, since)).status === 202,

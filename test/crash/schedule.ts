@@ -1,17 +1,17 @@
 import { pick } from '../support/random.js';
 
-/** What a kill hits. */
+/** The target of a kill. */
 export type Target = 'api' | 'worker' | 'api and worker' | 'all workers' | 'temporal' | 'postgres' | 'everything';
 
 export interface Kill {
-  /** ms after the load began */
+  /** ms after the start of the load */
   at: number;
   target: Target;
-  /** Postgres alone knows a second kind of sudden end, its `immediate` stop. */
+  /** Only Postgres has a second kind of sudden end, its `immediate` stop. */
   how: 'kill -9' | 'immediate stop';
-  /** Which of several processes of a role. */
+  /** Index of the process among the processes of a role. */
   which: number;
-  /** ms until what was killed is started again */
+  /** ms until the killed process is started again */
   pause: number;
 }
 
@@ -25,7 +25,7 @@ const TARGETS = [
   ['everything', 1],
 ] as const;
 
-/** Kills for `length` ms, one every `gap` ms on average: the same for the same random numbers. */
+/** A schedule of `length` ms with a kill every `gap` ms on average. The same random numbers give the same schedule. */
 export function planKills(random: () => number, length: number, gap: number): Kill[] {
   const kills: Kill[] = [];
   for (let at = gap * (0.25 + random() / 2); at < length; at += gap * (0.5 + random())) {
@@ -34,7 +34,7 @@ export function planKills(random: () => number, length: number, gap: number): Ki
   return kills;
 }
 
-/** Every target once, in an order by chance, one every `gap` ms. */
+/** A schedule with every target once, in random order, with a kill every `gap` ms. */
 export function planRound(random: () => number, gap: number): Kill[] {
   const order = TARGETS.map(([target]) => ({ target, place: random() })).sort((a, b) => a.place - b.place);
   return order.map(({ target }, i) => planKill(random, (i + random()) * gap, target));
@@ -45,7 +45,7 @@ function planKill(random: () => number, at: number, target: Target): Kill {
   return { at: Math.round(at), target, how, which: Math.floor(random() * 1_000), pause: pauseOf(random) };
 }
 
-/** Mostly short; sometimes long enough for retries of retries. */
+/** The pause is mostly short, and sometimes long enough for retries of retries. */
 function pauseOf(random: () => number): number {
   return Math.round(random() < 0.8 ? 2_000 * random() : 2_000 + 4_000 * random());
 }

@@ -10,25 +10,25 @@ import { makeLocalDir } from '../support/local-dir.js';
 import { startStackProcess } from '../support/stack-process.js';
 import { SECRET } from '../support/transfers.js';
 import { embeddedPart, type Parts, SupervisedRole } from './parts.js';
+import type { ActionEndpoint } from './random-actions.js';
 import type { Arrival } from './receiver.js';
-import type { SteeredEndpoint } from './steer.js';
 
-/** The service in production's shape, every part a process that can be killed alone: two of each role, and a receiver. */
+/** The service as in production: two processes of each role, and a receiver. Each process can be killed alone. */
 export interface Service {
   parts: Parts;
   roles: readonly SupervisedRole[];
-  /** By client; each request goes to one of the API processes at random. */
+  /** One caller for each client. Each request goes to a random API process. */
   clients: Caller[];
-  endpoints: SteeredEndpoint[];
+  endpoints: ActionEndpoint[];
   databaseUrl: string;
   temporal: Client;
-  /** Everybody answers 204 from now on. */
+  /** Makes every endpoint return 204 from now on. */
   heal(): Promise<void>;
   arrivals(): Promise<Arrival[]>;
   stop(): Promise<void>;
 }
 
-/** Paths of each client's endpoints (receiver-process.ts says how they behave). The first client's are never touched. */
+/** Paths of each client's endpoints (see receiver-process.ts). The endpoints of the first client are never changed. */
 const ENDPOINTS = [
   ['/faulty/a', '/faulty/b'],
   ['/faulty/toggled', '/dead/toggled'],
@@ -64,7 +64,7 @@ export async function startService({ ladder, seed, random, hangs }: ServiceOptio
   await Promise.all(roles.map((role) => role.untilReady()));
 
   const clients: Caller[] = [];
-  const endpoints: SteeredEndpoint[] = [];
+  const endpoints: ActionEndpoint[] = [];
   for (const paths of ENDPOINTS) {
     const call = await makeClient(env, baseUrl, ports, random);
     clients.push(call);
@@ -116,7 +116,7 @@ async function makeClient(
 }
 
 export async function startReceiverProcess(seed: number, hangs: boolean) {
-  // Run from sources (Jest), the build is beside.
+  // If this runs from the sources (Jest), the build is in dist/.
   const beside = fileURLToPath(new URL('./receiver-process.js', import.meta.url));
   const built = fileURLToPath(new URL('../../dist/test/crash/receiver-process.js', import.meta.url));
   const faults = hangs ? 'with-hangs' : 'no-hangs';

@@ -5,7 +5,7 @@ export interface Delivered {
   id: string;
   transferId: string;
   status: string;
-  rightlySigned: boolean;
+  validSignature: boolean;
 }
 
 /** Parses a raw request in Latin-1, the form that the raw receiver keeps. */
@@ -14,7 +14,7 @@ export function readDelivered(raw: string, secret: string): Delivered {
   const [, t, v0] = /^service-signature: t=([^,]+),v0=([0-9a-f]{64})$/im.exec(head) ?? [];
   const { id, data } = JSON.parse(body) as { id: string; data: { id: string; status: string } };
   const expected = createHmac('sha256', secret).update(`${t}.`).update(Buffer.from(body, 'latin1')).digest('hex');
-  return { id, transferId: data.id, status: data.status, rightlySigned: v0 === expected };
+  return { id, transferId: data.id, status: data.status, validSignature: v0 === expected };
 }
 
 export function splitRequest(raw: string): { head: string; body: string } {

@@ -121,8 +121,8 @@ function arrivals(ids: readonly string[]): Map<string, number> {
   const wanted = new Set(ids);
   const found = new Map<string, number>();
   for (const raw of receiver.requests) {
-    const { transferId, rightlySigned } = readDelivered(raw, SECRET);
-    if (!rightlySigned) throw new Error(`wrongly signed: ${raw}`);
+    const { transferId, validSignature } = readDelivered(raw, SECRET);
+    if (!validSignature) throw new Error(`wrongly signed: ${raw}`);
     if (wanted.has(transferId)) found.set(transferId, (found.get(transferId) ?? 0) + 1);
   }
   return found;

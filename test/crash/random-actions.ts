@@ -2,24 +2,28 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '../support/caller.js';
 import { pick } from '../support/random.js';
 
-export interface SteeredEndpoint {
+export interface ActionEndpoint {
   call: Caller;
   webhookId: string;
   url: string;
-  /** Whether it is disabled, enabled and recovered; of the others deliveries are retried alone. */
+  /** Whether the endpoint is disabled, enabled and recovered. On the other endpoints, deliveries are only retried. */
   toggled: boolean;
 }
 
-export interface Steering {
-  /** How often each request got each answer: `retry 202`. */
+export interface RandomActions {
+  /** Number of responses by request and status, such as `retry 202`. */
   answers: Record<string, number>;
   stop(): Promise<void>;
 }
 
 const EVERY = 700;
 
-/** Asks at random for retries, disables, enables and recovers, as people do who watch. */
-export function startSteering(endpoints: readonly SteeredEndpoint[], random: () => number, since: string): Steering {
+/** Requests random retries, disables, enables and recovers, like operators who watch the deliveries. */
+export function startRandomActions(
+  endpoints: readonly ActionEndpoint[],
+  random: () => number,
+  since: string,
+): RandomActions {
   const answers: Record<string, number> = {};
   const stopped = new AbortController();
   const toggled = endpoints.filter((endpoint) => endpoint.toggled);
@@ -31,7 +35,7 @@ export function startSteering(endpoints: readonly SteeredEndpoint[], random: () 
     answers[said] = (answers[said] ?? 0) + 1;
     return body;
   };
-  const retry = async (endpoint: SteeredEndpoint) => {
+  const retry = async (endpoint: ActionEndpoint) => {
     const status = random() < 0.5 ? '?status=pending' : '';
     const page = await counted(
       'list',
@@ -52,7 +56,7 @@ export function startSteering(endpoints: readonly SteeredEndpoint[], random: () 
     if (what === 'recover') return counted('recover', recover(endpoint, since));
     await counted('disable', setEnabled(endpoint, false));
     await sleep(1_000 * random());
-    // Not enabled where this finds nobody: another toggle does it, or the end.
+    // If this request fails, the endpoint stays disabled until a later toggle or the end of the run.
     await counted('enable', setEnabled(endpoint, true));
   };
   const loop = async () => {
@@ -71,8 +75,8 @@ export function startSteering(endpoints: readonly SteeredEndpoint[], random: () 
   };
 }
 
-export const setEnabled = ({ call, webhookId, url }: SteeredEndpoint, enabled: boolean) =>
+export const setEnabled = ({ call, webhookId, url }: ActionEndpoint, enabled: boolean) =>
   call('PUT', `/webhook-endpoints/${webhookId}`, { url, enabled });
 
-export const recover = ({ call, webhookId }: SteeredEndpoint, since: string) =>
+export const recover = ({ call, webhookId }: ActionEndpoint, since: string) =>
   call('POST', `/webhook-endpoints/${webhookId}/recover`, { since });
