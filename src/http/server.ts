@@ -33,7 +33,7 @@ export interface ConnectionLimits {
 export const CONNECTION_LIMITS: ConnectionLimits = {
   connections: 5_000,
   connectionsPerAddress: 500,
-  pipelined: 100,
+  pipelined: 20,
   silence: 60_000,
   responseTaken: 60_000,
 };
@@ -57,8 +57,14 @@ export async function listen<State, Ctx>(
       requireHostHeader: false,
     },
     inTurn((request, response) => {
-      if (request.httpVersion === '1.1' && request.headers.host === undefined) {
-        refuse(response, 400, 'Bad Request', 'HTTP/1.1 requires a Host header (RFC 9112, section 3.2).');
+      const hosts = request.headersDistinct.host?.length ?? 0;
+      if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) {
+        refuse(
+          response,
+          400,
+          'Bad Request',
+          'An HTTP/1.1 request has exactly one Host header (RFC 9112, section 3.2).',
+        );
         return;
       }
       endStalledResponse(response, limits.responseTaken);

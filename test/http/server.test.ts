@@ -106,6 +106,7 @@ it('says which port is taken, as an error that can be told apart', async () => {
 
 describe('what never reaches the application', () => {
   it.each([
+    ['a request with two Host headers', 'GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', 400],
     ['a request with no Host', 'GET / HTTP/1.1\r\n\r\n', 400],
     ['an expectation that nobody knows', 'GET / HTTP/1.1\r\nHost: x\r\nExpect: pony\r\n\r\n', 417],
     ['no HTTP at all', 'pony\r\n\r\n', 400],
@@ -162,7 +163,7 @@ describe('a client that holds on to its connection', () => {
   }
 
   it('and never reads its answers is cut off', async () => {
-    await cutOff(await connectTo({ responseTaken: 200 }));
+    await cutOff(await connectTo({ responseTaken: 200, pipelined: 1_000 }));
   });
 
   it('is cut off where no byte passes in either direction', async () => {
@@ -202,7 +203,7 @@ describe('a client that holds on to its connection', () => {
       handled.push(ctx.path);
       ctx.body = 'done';
     });
-    strict = await listen(app, config);
+    strict = await listen(app, config, { ...CONNECTION_LIMITS, pipelined: 100 });
     const [many, single] = [(await another()).resume(), await another()];
     many.write('GET /many HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(100));
     single.write('GET /single HTTP/1.1\r\nHost: a\r\n\r\n');
