@@ -2,12 +2,12 @@ import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { idCursor, numberCursor } from '../../src/http/cursor.js';
 
-it('a cursor is read as the key that it was written for', () => {
+it('reads a cursor as the key that it was written for', () => {
   fc.assert(fc.property(fc.uuid(), (id) => idCursor.read(idCursor.write(id)) === id));
   fc.assert(fc.property(fc.nat(), (number) => numberCursor.read(numberCursor.write(number)) === number));
 });
 
-it('a cursor that was changed is none', () => {
+it('refuses a changed cursor', () => {
   const cursor = numberCursor.write(4_711);
   const changed = fc.tuple(fc.nat(cursor.length - 1), fc.base64String({ minLength: 4, maxLength: 4 }));
   fc.assert(
@@ -18,7 +18,7 @@ it('a cursor that was changed is none', () => {
   );
 });
 
-it('a cursor of one kind of list is none of another, and a long text is none at all', () => {
+it('refuses a cursor of another kind of list and a long text', () => {
   expect(idCursor.read(numberCursor.write(1))).toBeUndefined();
   expect(numberCursor.read('A'.repeat(1_000_000))).toBeUndefined();
 });

@@ -22,7 +22,7 @@ const create = (key: string, overrides = {}, who = client) => keyed(who, '/trans
 const count = (who: TestClient) => api.database.prisma.transfer.count({ where: { clientId: who.id } });
 
 describe('Idempotency-Key', () => {
-  it('gives the first answer again, word by word', async () => {
+  it('returns the first response again, byte for byte', async () => {
     const key = newKey();
     const [first, second] = [await create(key), await create(key)];
     expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, null]);
@@ -31,7 +31,7 @@ describe('Idempotency-Key', () => {
     for (const name of ['content-type', 'location']) expect(second.headers.get(name)).toBe(first.headers.get(name));
   });
 
-  it('is the same quoted or bare', async () => {
+  it('is the same key quoted and unquoted', async () => {
     const key = newKey();
     const [bare, quoted] = [await create(key), await create(`"${key}"`)];
     expect(quoted.body.id).toBe(bare.body.id);
@@ -42,7 +42,7 @@ describe('Idempotency-Key', () => {
     const { body } = await create(key);
     for (const reply of [
       await create(key, { reference: 'other' }),
-      // Wrong besides.
+      // This body is also invalid.
       await keyed(client, '/transfers', key, {}),
       await keyed(client, `/transfers/${body.id}/cancel`, key),
     ]) {
@@ -51,14 +51,14 @@ describe('Idempotency-Key', () => {
     expect((await client.call('GET', `/transfers/${body.id}`)).body.status).toBe('CREATED');
   });
 
-  it("is a client's own", async () => {
+  it('is separate for each client', async () => {
     const [key, other] = [newKey(), await api.client()];
     const [mine, theirs] = [await create(key), await create(key, {}, other)];
     expect([theirs.status, theirs.headers.get('idempotency-replayed')]).toEqual([201, null]);
     expect(theirs.body.id).not.toBe(mine.body.id);
   });
 
-  it('makes one transfer of 20 requests at the same moment, across two processes', async () => {
+  it('creates one transfer for 20 simultaneous requests to two processes', async () => {
     const second = await startApi({ database: api.database });
     const own = await api.client();
     const elsewhere = {
@@ -78,7 +78,7 @@ describe('Idempotency-Key', () => {
     await second.close();
   });
 
-  it('does not keep the answer to an invalid request', async () => {
+  it('does not keep the response to an invalid request', async () => {
     const key = newKey();
     expect((await create(key, { amount: {} })).status).toBe(422);
     expect((await keyed(client, '/transfers', key)).status).toBe(400);
@@ -86,7 +86,7 @@ describe('Idempotency-Key', () => {
     expect([right.status, right.headers.get('idempotency-replayed')]).toEqual([201, null]);
   });
 
-  it('does not keep a refusal for want of room, nor what did not exist', async () => {
+  it('does not keep a refusal because of a limit, nor a 404', async () => {
     const limited = await startApi({ env: { MAX_ENDPOINTS: '1' }, database: api.database });
     const own = await limited.client();
     const [first] = [await keyed(own, '/webhook-endpoints', newKey(), endpointRequest())];
@@ -98,7 +98,7 @@ describe('Idempotency-Key', () => {
     await limited.close();
   });
 
-  it('keeps what a transfer refused: an invalid transition', async () => {
+  it('keeps the refusal of an invalid transition', async () => {
     const { body: transfer } = await create(newKey());
     const path = `/sandbox/transfers/${transfer.id}/status`;
     const key = newKey();
@@ -120,7 +120,7 @@ describe('Idempotency-Key', () => {
     expect(api.committed.slice(before)).toHaveLength(1);
   });
 
-  it('is free again where the request died half way', async () => {
+  it('is free again after the request failed half way', async () => {
     const { body: transfer } = await create(newKey());
     let dying = true;
     const failing = await startApi({
@@ -148,7 +148,7 @@ describe('Idempotency-Key', () => {
     await failing.close();
   });
 
-  it('is forgotten after 24 hours', async () => {
+  it('expires after 24 hours', async () => {
     const key = newKey();
     const first = await create(key);
     const age = (hours: number) =>
@@ -183,7 +183,7 @@ describe('readIdempotencyKey', () => {
     fc.assert(fc.property(texts, (text) => readIdempotencyKey([`"${text.replace(/["\\]/g, '\\$&')}"`]) === text));
   });
 
-  it('reads nothing where there is none, and refuses two', () => {
+  it('returns undefined without a header, and refuses two', () => {
     expect(readIdempotencyKey(undefined)).toBeUndefined();
     expect(() => readIdempotencyKey(['a', 'b'])).toThrow(Refusal);
     expect(() => readIdempotencyKey([''])).toThrow(Refusal);

@@ -12,7 +12,7 @@ let owner: TestClient;
 let stranger: TestClient;
 let operator: TestClient;
 let routes: Route[];
-/** The owner's own, by the part of the path that they stand behind. */
+/** The owner's ids, by the part of the path that precedes them. */
 let ids: Record<string, string>;
 
 beforeAll(async () => {
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** The route's path with the owner's ids, and a body that is right. */
+/** The route's path with the owner's ids, and a valid body. */
 function requestTo(route: Route): { path: string; json: unknown } {
   const path = route.path.replace(/([\w-]+)\/{\w+}/g, (_, collection: string) => {
     const id = ids[collection];
@@ -41,7 +41,7 @@ function requestTo(route: Route): { path: string; json: unknown } {
 
 const name = ({ method, path }: Route) => `${method} ${path}`;
 
-/** Everything of the owner's that a stranger's request could have changed. */
+/** All rows of the owner that a request of another client could have changed. */
 async function snapshot() {
   const { prisma } = api.database;
   const where = { clientId: owner.id };
@@ -57,7 +57,7 @@ async function snapshot() {
 }
 
 describe('every route', () => {
-  it("answers 404 to another client's ids, and changes nothing", async () => {
+  it("responds with 404 to another client's ids, and changes nothing", async () => {
     const before = await snapshot();
     const asked = routes.filter((route) => route.path.includes('{') && route.scope !== 'operator');
     const answers = [];
@@ -73,7 +73,7 @@ describe('every route', () => {
     expect(await snapshot()).toBe(before);
   });
 
-  it("lists nothing of another client's", async () => {
+  it('lists no item of another client', async () => {
     const lists = routes.filter((route) => route.method === 'GET' && !route.path.includes('{'));
     expect(lists.length).toBeGreaterThan(2);
     for (const route of lists) {
@@ -83,7 +83,7 @@ describe('every route', () => {
     expect((await stranger.call('GET', `/events?transfer_id=${ids.transfers}`)).body.data).toEqual([]);
   });
 
-  it('answers 403 where its scope is missing, all others there or not', async () => {
+  it('responds with 403 without its scope, with or without all others', async () => {
     const answers = [];
     for (const route of routes) {
       const { path, json } = requestTo(route);
@@ -97,7 +97,7 @@ describe('every route', () => {
     expect(answers).toEqual(answers.map(([route]) => [route, 403, 'insufficient_scope']));
   });
 
-  it('answers 401 without a token', async () => {
+  it('responds with 401 without a token', async () => {
     for (const route of routes) {
       const { path, json } = requestTo(route);
       const { status, headers, body } = await api.call(route.method, path, { json });
@@ -106,16 +106,16 @@ describe('every route', () => {
     }
   });
 
-  it('works for the owner with the very same requests', async () => {
+  it('works for the owner with the same requests', async () => {
     const answers = [];
-    // Deleting comes last, or there is nothing left to read.
+    // DELETE runs last, so that the other requests still find the endpoint.
     for (const route of [...routes].sort((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))) {
       const { path, json } = requestTo(route);
       const caller = route.scope === 'operator' ? operator : owner;
       const { status } = await caller.call(route.method, path, { json });
       answers.push([name(route), status]);
     }
-    // The owner's transfer is SENT, which neither the examples nor /cancel may follow.
+    // The owner's transfer is SENT: neither the status of the examples nor /cancel is a valid transition.
     const late = answers.filter(([, status]) => status === 409).map(([route]) => route);
     expect(late).toEqual([
       'POST /transfers/{id}/cancel',
@@ -125,7 +125,7 @@ describe('every route', () => {
     expect(answers.filter(([, status]) => Number(status) >= 400)).toHaveLength(late.length);
   });
 
-  it('keeps a client out of /operator, and the operator out of all else', async () => {
+  it('keeps a client out of /operator, and the operator out of all other routes', async () => {
     const outside = routes.filter(({ scope }) => scope !== 'operator');
     for (const route of outside) {
       const { path, json } = requestTo(route);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { examineStructure, MAX_DEPTH } from '../../src/http/json-structure.js';
 
 describe('examineStructure', () => {
-  it('finds nothing in any JSON that was written from a value', () => {
+  it('reports no repeated name in the JSON of any value', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: MAX_DEPTH - 1 }), (value) => {
         for (const space of [0, 2]) {
@@ -15,7 +15,7 @@ describe('examineStructure', () => {
     );
   });
 
-  it('finds a name that is repeated, whatever stands in names and values', () => {
+  it('finds a repeated name for any text in names and values', () => {
     const text = fc.string({ unit: fc.constantFrom('"', '\\', '{', '[', ',', ':', '}', ']', 'a', 'é') });
     fc.assert(
       fc.property(text, text, (name, value) => {
@@ -26,7 +26,7 @@ describe('examineStructure', () => {
     );
   });
 
-  it('counts members and items, and stops at the first that is too many', () => {
+  it('counts members and items, and stops at the first excess', () => {
     expect(examineStructure('{"a":1,"b":{"c":2}}', 3)).toEqual({ repeated: false });
     expect(examineStructure('{"a":1,"b":{"c":2}}', 2)).toEqual({
       repeated: false,
@@ -49,7 +49,7 @@ describe('examineStructure', () => {
     expect(examineStructure(`[${nested(MAX_DEPTH - 1)},${nested(MAX_DEPTH - 1)}]`, 100)).toEqual({ repeated: false });
   });
 
-  it('ends for any text, JSON or not', () => {
+  it('terminates for any text, JSON or not', () => {
     const text = fc.string({ unit: fc.constantFrom('"', '\\', '{', '[', ',', ':', '}', ']', 'a', ' ') });
     fc.assert(fc.property(text, (any) => typeof examineStructure(any, 5).repeated === 'boolean'));
   });

@@ -6,7 +6,7 @@ import { Refusal } from '../../src/refusal.js';
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 describe('parseJson', () => {
-  it('reads what JSON.stringify writes, whatever is in it', () => {
+  it('reads the output of JSON.stringify for any value', () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
         const text = JSON.stringify(value);
@@ -15,7 +15,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('refuses every object that has a member twice', () => {
+  it('refuses every object with a repeated member', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.jsonValue(), fc.jsonValue(), (name, one, two) => {
         const member = (value: unknown) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`;

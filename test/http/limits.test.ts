@@ -31,8 +31,8 @@ describe('a query', () => {
         .join('&')
         .slice(0, 13_000),
     ],
-    ['a wrong limit among 21', ['limit=0', ...times(20, (i) => `a${i}`)].join('&')],
-  ])('of %s is refused before anything else of it is looked at', async (_, query) => {
+    ['21 parameters with an invalid limit', ['limit=0', ...times(20, (i) => `a${i}`)].join('&')],
+  ])('of %s is refused before its parameters are checked', async (_, query) => {
     for (const path of [
       '/transfers',
       '/events',
@@ -73,7 +73,7 @@ describe('a query', () => {
     }
   });
 
-  it('has a long name cut in errors', async () => {
+  it('cuts a long name in errors', async () => {
     const { body } = await client.call('GET', `/transfers?${'n'.repeat(10_000)}=1`);
     expect(body.errors).toEqual([
       { parameter: `${'n'.repeat(128)}…`, code: 'unknown_parameter', detail: expect.any(String) },
@@ -85,12 +85,12 @@ describe('a body', () => {
   const post = (raw: string, path = '/transfers') => client.call('POST', path, { raw });
   const tooMany = (pointer: string) => [{ pointer, code: 'too_many', detail: expect.any(String) }];
 
-  it('of 7,000 wrong metadata values is refused by their count', async () => {
+  it('of 7,000 invalid metadata values is refused by their count', async () => {
     const { status, body } = await post(transfer(`"metadata":{${members(6_700)}}`));
     expect([status, body.code, body.errors]).toEqual([422, 'invalid_request', tooMany('/metadata')]);
   });
 
-  it('of 7,300 unknown fields has 50 of them in errors', async () => {
+  it('of 7,300 unknown fields reports 50 of them in errors', async () => {
     const { status, body } = await post(`{${members(7_200)}}`);
     expect([status, body.code, body.errors.length]).toEqual([422, 'invalid_request', 50]);
     for (const { code } of body.errors) expect(code).toBe('unknown_field');
@@ -109,20 +109,20 @@ describe('a body', () => {
     expect(body.errors).toEqual([{ pointer, code, detail: expect.any(String) }]);
   });
 
-  it('that is no JSON is malformed, and one that is too large besides is counted first', async () => {
+  it('that is not JSON is malformed, and its members are counted first', async () => {
     expect((await post(`{${members(50)}`)).body.code).toBe('malformed_request');
     expect((await post('no JSON, '.repeat(7_000))).body.code).toBe('malformed_request');
     expect((await post(`{${members(7_200)}`)).body.code).toBe('invalid_request');
   });
 
-  it('of few members has each of its mistakes in errors, 50 at most', async () => {
+  it('of few members reports each validation error, at most 50', async () => {
     const { body } = await post(`{${members(60)}}`);
     expect(body.errors).toHaveLength(50);
     const some = await post(transfer(`"metadata":{${members(30)}}`));
     expect(some.body.errors[0]).toMatchObject({ pointer: '/metadata/0', code: 'invalid_type' });
   });
 
-  it('has a long name cut in errors, and no half of a character', async () => {
+  it('cuts a long name in errors without splitting a character', async () => {
     const name = `${'n'.repeat(127)}😀`.repeat(200);
     const { body, text } = await post(transfer(`"${name}":1`));
     expect(body.errors).toEqual([
@@ -131,12 +131,12 @@ describe('a body', () => {
     expect(text.length).toBeLessThan(1_000);
   });
 
-  it('may repeat no name, however it is written', async () => {
+  it('must not repeat a name, also not with escapes', async () => {
     const { status, body } = await post(transfer('"\\u0061mount":{"value":2,"currency":"EUR"}'));
     expect([status, body.code]).toEqual([400, 'malformed_request']);
   });
 
-  it('with too many fields ignores none of them where a PUT ignores some', async () => {
+  it('with too many fields is refused, also in the fields that a PUT ignores', async () => {
     const { body: endpoint } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
     const raw = `{"url":"https://example.com/hooks","created_at":{${members(200)}}}`;
     const { status, body } = await client.call('PUT', `/webhook-endpoints/${endpoint.webhookId}`, { raw });
@@ -147,7 +147,7 @@ describe('a body', () => {
 describe('the rate limit', () => {
   const left = (headers: Headers) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
 
-  it('counts a request that is refused for its size as five, and says so in RateLimit', async () => {
+  it('counts a request that is refused for its size as five, also in RateLimit', async () => {
     const limited = await startApi({ env: { RATE_LIMIT: '1000' }, database: api.database });
     try {
       const query = times(21, (i) => `a${i}`).join('&');
@@ -167,7 +167,7 @@ describe('the rate limit', () => {
     }
   });
 
-  it('refuses what comes after too many of them', async () => {
+  it('refuses requests after too many oversized ones', async () => {
     const limited = await startApi({ env: { RATE_LIMIT: '10' }, database: api.database });
     try {
       const own = await limited.client();

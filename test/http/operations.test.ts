@@ -10,7 +10,7 @@ let api: TestApi;
 let operations: Operations | undefined;
 beforeAll(async () => {
   api = await startApi();
-  // The template of test databases is made with no record of its migrations.
+  // The template of test databases has no record of its migrations.
   await api.database.pool.query('drop schema public cascade; create schema public');
   await migrate(api.database.url);
 });
@@ -29,7 +29,7 @@ async function listenOn(port: number, allowedNetworks: string[], readiness: () =
 
 const isReady = async () => ({ ready: true, checks: { postgres: 'ok', migrations: 'applied', temporal: 'ok' } });
 
-it('a worker answers that it lives and that it is ready, and nothing else', async () => {
+it('a worker serves its health, readiness and metrics, and no other path', async () => {
   const url = await listenOn(0, ['127.0.0.0/8', '::1/128'], isReady);
   expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: 'ok' });
   expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({ status: 'ready', checks: { temporal: 'ok' } });
@@ -38,7 +38,7 @@ it('a worker answers that it lives and that it is ready, and nothing else', asyn
   expect((await fetch(`${url}/healthz`, { method: 'POST' })).status).toBe(405);
 });
 
-it('a process that is told to end is unready at once, even for who asked before and waits for a Postgres that hangs', async () => {
+it('a process that is told to stop is unready at once, also for a probe that already waits for a hanging Postgres', async () => {
   const { config, database } = api.dependencies;
   let end = () => {};
   const signalled = new Promise<void>((resolve) => {
@@ -52,7 +52,7 @@ it('a process that is told to end is unready at once, even for who asked before 
   expect([await asked, await readiness()]).toEqual([unready, unready]);
 });
 
-it("Temporal's state is in the body, and makes no process unready", async () => {
+it("Temporal's state is in the body and does not affect readiness", async () => {
   const { config, database } = api.dependencies;
   const never = new Promise<void>(() => {});
   const url = await listenOn(
@@ -66,18 +66,18 @@ it("Temporal's state is in the body, and makes no process unready", async () => 
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
 });
 
-it('who is outside of METRICS_ALLOWED_NETWORKS is cut off, forwarded or not', async () => {
+it('disconnects clients outside METRICS_ALLOWED_NETWORKS, forwarded or not', async () => {
   const url = await listenOn(0, ['203.0.113.0/24'], isReady);
   await expect(fetch(`${url}/healthz`, { headers: { 'X-Forwarded-For': '203.0.113.1' } })).rejects.toThrow();
 });
 
-it('a port in use is a line that names METRICS_PORT', async () => {
+it('reports a port in use with one line that names METRICS_PORT', async () => {
   await expect(listenOn(api.port, [], isReady)).rejects.toMatchObject({
     lines: [`METRICS_PORT: ${api.port} is in use; set another port, or 0 for a free one`],
   });
 });
 
-it('without METRICS_PORT nothing listens', async () => {
+it('does not listen without METRICS_PORT', async () => {
   const { config, log } = api.dependencies;
   const context = { config: { ...config, metrics: undefined }, log, metrics: createMetrics() };
   expect((await listenForOperators(context, isReady)).url).toBeNull();

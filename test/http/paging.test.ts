@@ -18,7 +18,7 @@ interface Page {
   next_cursor: string | null;
 }
 
-/** What makes an item on each list, and the name of the item's id. */
+/** How to create an item of each list, and the name of the item's id. */
 const lists: Record<
   string,
   { path: (client: TestClient) => Promise<string>; id: string; make: (client: TestClient) => Promise<unknown> }
@@ -44,7 +44,7 @@ const lists: Record<
   },
 };
 
-it.each(Object.entries(lists))('each of %s is seen once, newest first, while more are made', async (_, list) => {
+it.each(Object.entries(lists))('lists each of %s once, newest first, while new ones are created', async (_, list) => {
   const before = fc.integer({ min: 0, max: 12 });
   const limit = fc.integer({ min: 1, max: 5 });
   const meanwhile = fc.array(fc.integer({ min: 0, max: 2 }), { maxLength: 6 });
@@ -72,10 +72,10 @@ it.each(Object.entries(lists))('each of %s is seen once, newest first, while mor
   );
 });
 
-it('a page that would be larger than 1 MB ends early, and leads on to the rest', async () => {
+it('a page that would be larger than 1 MB has fewer items and links to the rest', async () => {
   const client = await api.client();
   for (let i = 0; i < 40; i++) await client.call('POST', '/transfers', { json: transferRequest() });
-  // As the longest that a body can bring: 48 KiB of control characters, each six bytes of JSON.
+  // The largest item that a body can create: 48 KiB of control characters, each six bytes of JSON.
   await api.database.query(
     `update transfers set metadata = jsonb_build_object('k', repeat(chr(1), 8192)) where client_id = $1`,
     [client.id],

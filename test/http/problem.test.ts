@@ -16,11 +16,11 @@ const byModel = (tx: Handle, id: string) => tx.prisma.client.update({ where: { i
 const byStatement = (tx: Handle, id: string) =>
   tx.query(`update clients set name = 'x' where id = $1::uuid returning id`, [id]);
 
-describe('what a client is told of a fault', () => {
+describe('the refusal of a fault', () => {
   it.each([
     ['a model', byModel],
     ['a statement', byStatement],
-  ])('of two transactions in each other’s way, over %s: ask again', async (_, update) => {
+  ])('is unavailable for a deadlock of two transactions over %s', async (_, update) => {
     const [one, two] = [await makeClient(db), await makeClient(db)];
     let arrived = 0;
     let meet = () => {};
@@ -39,18 +39,18 @@ describe('what a client is told of a fault', () => {
     expect(failed.map(({ reason }) => refusalOf(reason).code)).toEqual(['unavailable']);
   });
 
-  it('of our own: nothing', () => {
+  it('reveals nothing about an internal error', () => {
     const refusal = refusalOf(new TypeError('secret of 10.0.0.1'));
     expect([refusal.code, refusal.message]).toEqual(['internal_error', 'The service failed to process the request.']);
   });
 
-  it('that is a refusal: itself', () => {
+  it('is the refusal itself if one was thrown', () => {
     const refusal = new Refusal('not_found', 'The resource does not exist.');
     expect(refusalOf(refusal)).toBe(refusal);
   });
 });
 
-it('a problem names a path that cannot be decoded as a URI reference still', () => {
+it('a problem escapes a path that cannot be decoded, so that its instance is a URI reference', () => {
   const where = { baseUrl: 'https://api.test', path: '/a%2fb/%E0%A4%A', requestId: 'x' };
   expect(toProblem(new Refusal('malformed_request', 'x'), where)).toMatchObject({
     type: 'https://api.test/docs#malformed_request',

@@ -34,7 +34,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-it('a client gets a token, uses it, and leaves no secret in the log', async () => {
+it('a client gets a token and uses it, and the log contains no secret', async () => {
   const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'Integrator' });
   const asked = {
     client_id: client.id,

@@ -18,13 +18,13 @@ afterAll(() => api.close());
 let keys = 0;
 const newKey = () => ({ 'Idempotency-Key': `key-${keys++}` });
 
-/** An API on the same database whose retries do what `carryOut` says. */
+/** An API on the same database whose retries call `carryOut`. */
 async function apiThat(carryOut: () => Promise<void>) {
   const deliveryActions = fakeDeliveryActions();
   deliveryActions.retry = { ...deliveryActions.retry, carryOut };
   return startApi({ database: api.database, dependencies: { deliveryActions } });
 }
-/** Work that does not end before the test's end. */
+/** Work that runs until the end of the test. */
 function neverAnswers() {
   let ends = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -38,12 +38,12 @@ const as = (other: TestApi, client: TestClient) => (path: string, headers: Recor
 const reservedBy = ({ id: clientId }: TestClient) =>
   waitFor('the reservation', () => api.database.prisma.idempotencyKey.findFirst({ where: { clientId, status: 409 } }));
 
-/** As if the process that holds the key had died long ago. */
+/** Simulates that the process that holds the key died long ago. */
 const expireReservations = () =>
   api.database.query(`update idempotency_keys set lease_until = now() where lease_until is not null`, []);
 
 describe('60 keyed retries while Temporal hangs', () => {
-  it('hold no connection to Postgres: another client is answered while all of them still wait', async () => {
+  it('hold no connection to Postgres: another client gets its response while all of them still wait', async () => {
     const hanging = await startSilentServer();
     const temporal = lazyClient({ address: hanging.address, namespace: 'default', tls: false, apiKey: undefined });
     const deliveryActions = createDeliveryActions(() => temporal, [0]);
@@ -72,7 +72,7 @@ describe('60 keyed retries while Temporal hangs', () => {
     );
     expect([answered, own.database.pool.waitingCount, open?.n]).toEqual([0, 0, 0]);
     expect(new Set(await Promise.all(retries))).toEqual(new Set([503]));
-    // What Temporal did not take counts in no limit.
+    // A retry that Temporal did not accept counts in no limit.
     expect(await own.database.query('select id::text from manual_retries', [])).toEqual([]);
     hanging.close();
     await temporal.connection.close();
@@ -81,7 +81,7 @@ describe('60 keyed retries while Temporal hangs', () => {
 });
 
 describe('a keyed request whose process dies', () => {
-  it('keeps duplicates out while its lease lasts, and a repeat goes on with the same plan', async () => {
+  it('keeps duplicates out during its lease, and a repeat continues with the same plan', async () => {
     const client = await api.client();
     const { deliveryId } = await deliverTo(api, client);
     const path = `/deliveries/${deliveryId}/retry`;
@@ -128,7 +128,7 @@ describe('a keyed request whose process dies', () => {
     await Promise.all([dead.close(), alive.close()]);
   });
 
-  it('keeps its plan where Temporal gave no answer, and can be asked again at once', async () => {
+  it('keeps its plan if Temporal did not respond, and can be repeated at once', async () => {
     const client = await api.client();
     const { deliveryId } = await deliverTo(api, client);
     let away = true;
@@ -152,7 +152,7 @@ describe('a keyed request whose process dies', () => {
     await own.close();
   });
 
-  it('gives two runs of one plan one answer: that of the first to end', async () => {
+  it('returns the same response to two runs of a plan: the response of the first run to end', async () => {
     const client = await api.client();
     const { deliveryId } = await deliverTo(api, client);
     const path = `/deliveries/${deliveryId}/retry`;
@@ -172,7 +172,7 @@ describe('a keyed request whose process dies', () => {
     await fast.close();
   });
 
-  it('reads as a request that is still running to the release before', async () => {
+  it('is read by the previous release as a request that is still running', async () => {
     const client = await api.client();
     const { deliveryId } = await deliverTo(api, client);
     const { never, ends } = neverAnswers();

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** Any string: half surrogates, U+0000, names of prototypes, control characters, texts that mean something elsewhere. */
+/** Any string: lone surrogates, U+0000, prototype names, control characters, texts with a meaning in other languages. */
 const nasty = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 300 }),
   fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)), maxLength: 20 }),
@@ -40,7 +40,7 @@ const anything = fc.oneof(nasty, fc.jsonValue({ maxDepth: 3 }), fc.constant(null
 
 const runs = { numRuns: 25 };
 
-describe('no string makes a fault', () => {
+describe('no string causes an internal error', () => {
   it('anywhere in a body', async () => {
     for (const route of apiRoutes(api.dependencies)) {
       const schema = route.body && schemaFor(route.body);

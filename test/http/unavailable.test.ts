@@ -10,10 +10,10 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it('a connection that Postgres ends in the midst of a transaction is 503, and nothing was done', async () => {
+it('responds with 503 and changes nothing if Postgres ends the connection during a transaction', async () => {
   const client = await api.client();
   const { database } = api;
-  // Holds the registration up at its lock, so that there is a moment to end its connection in.
+  // Blocks the registration at its lock, so that its connection can be ended meanwhile.
   const lock = `select pg_advisory_xact_lock(hashtextextended('endpoints of ' || $1::text, 0))::text`;
   let reply: ReturnType<typeof client.call> | undefined;
   await database.transaction(async (tx) => {

@@ -369,7 +369,7 @@ test.each([1, -1])('doctor finds that its machine is %d h off', async (hours) =>
   expect([code, clocks.ok]).toEqual([1, false]);
   expect(clocks.detail).toMatch(
     new RegExp(
-      `this machine's clock is 3(600|599|601) s ${hours > 0 ? 'ahead of' : 'behind'} Postgres's; set both by NTP`,
+      `the clock of this machine is 3(600|599|601) s ${hours > 0 ? 'ahead of' : 'behind'} the clock of Postgres; synchronize both by NTP`,
     ),
   );
 });

@@ -26,11 +26,11 @@ function problem({ status, headers, body }: Reply): [number, string, string | nu
   return [status, body.code, headers.get('www-authenticate')];
 }
 
-it.each(['Bearer', 'bearer', 'BEARER'])('a token is taken from the header as %s', async (scheme) => {
+it.each(['Bearer', 'bearer', 'BEARER'])('reads a token from the header with the scheme %s', async (scheme) => {
   expect((await get({ Authorization: `${scheme} ${token}` })).status).toBe(200);
 });
 
-describe('nobody is let in', () => {
+describe('responds with 401 to a request', () => {
   const challenge = 'Bearer realm="transfer-service", error="invalid_token"';
 
   it.each<[string, () => Record<string, string>]>([
@@ -38,12 +38,12 @@ describe('nobody is let in', () => {
     ['with Basic', () => ({ Authorization: `Basic ${token}` })],
     ['with the scheme alone', () => ({ Authorization: 'Bearer' })],
     ['with two tokens', () => ({ Authorization: `Bearer ${token} ${token}` })],
-    ['with characters that no token has', () => ({ Authorization: 'Bearer "x"' })],
+    ['with characters that are invalid in a token', () => ({ Authorization: 'Bearer "x"' })],
   ])('%s', async (_, headers) => {
     expect(problem(await get(headers()))).toEqual([401, 'unauthorized', challenge]);
   });
 
-  it('with a token that is wrong', async () => {
+  it('with an invalid token', async () => {
     expect(problem(await get({ Authorization: 'Bearer x.y.z' }))).toEqual([401, 'invalid_token', challenge]);
   });
 
@@ -56,7 +56,7 @@ describe('nobody is let in', () => {
   });
 });
 
-it('a token without the scope is forbidden, and told which one it needs', async () => {
+it('responds with 403 to a token without the scope, and names the scope', async () => {
   const other = await tokenOf({ scopes: ['transfers:read'] });
   expect(problem(await get({ Authorization: `Bearer ${other}` }))).toEqual([
     403,
@@ -65,10 +65,10 @@ it('a token without the scope is forbidden, and told which one it needs', async 
   ]);
 });
 
-describe('from elsewhere', () => {
+describe('from outside the allowed networks', () => {
   const denied = [403, 'network_not_allowed', expect.stringMatching(/^Bearer .*error="/)];
 
-  it("a good token outside of its client's networks is forbidden", async () => {
+  it("a valid token outside its client's networks is forbidden", async () => {
     const other = await tokenOf({ networks: ['203.0.113.7/32'] });
     expect((await get({ Authorization: `Bearer ${other}` })).status).toBe(200);
     expect(problem(await get({ Authorization: `Bearer ${other}`, 'X-Forwarded-For': '203.0.113.8' }))).toEqual(denied);
@@ -82,7 +82,7 @@ describe('from elsewhere', () => {
     },
   );
 
-  it('a token request is refused in the words of OAuth, with no challenge', async () => {
+  it('a token request gets an OAuth error without a challenge', async () => {
     const { status, headers, body } = await auth.token(await auth.client(), { 'X-Forwarded-For': '198.51.100.1' });
     expect([status, body]).toEqual([403, { error: 'access_denied', error_description: expect.any(String) }]);
     expect(headers.get('content-type')).toMatch(/^application\/json/);
@@ -90,13 +90,13 @@ describe('from elsewhere', () => {
     expect(headers.get('www-authenticate')).toBeNull();
   });
 
-  it('a request that passed a second trusted proxy is judged by the address before', async () => {
+  it('a request through two trusted proxies is checked by the address before them', async () => {
     const headers = { 'X-Forwarded-For': '203.0.113.7, 127.0.0.2', Authorization: `Bearer ${token}` };
     expect((await get(headers)).status).toBe(200);
   });
 });
 
-it('a network taken off the list counts for the next look-up', async () => {
+it('a removed network is refused from the next look-up on', async () => {
   const credentials = await auth.client({ networks: ['203.0.113.0/24'] });
   await allowNetworks(auth.database, OPERATOR, credentials.client_id, ['10.0.0.0/8']);
   const { status, body } = await auth.token(credentials, HERE);

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { TokenLimit } from '../../../src/http/oauth/token-limit.js';
 
-it('a client gets 20 tokens a second, whatever another client gets', async () => {
+it('issues 20 tokens a second to a client, independent of other clients', async () => {
   const limit = new TokenLimit();
   const outcomes = await Promise.allSettled(Array.from({ length: 25 }, () => limit.consume('eager')));
   const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));

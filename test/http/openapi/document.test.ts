@@ -31,7 +31,7 @@ describe('/openapi.json', () => {
       'router' in layer ? [layer.router] : [],
     );
     const layers = (router as { stack: { path: string; methods: string[] }[] }).stack;
-    // What answers 405 in OAuth's form takes every method.
+    // The route that responds with 405 in OAuth's format is registered for every method.
     const own = layers.filter(({ methods }) => methods.length < 5);
     const mounted = own.flatMap(({ path, methods }) =>
       methods.filter((method) => method !== 'HEAD').map((method) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`),
@@ -50,7 +50,7 @@ describe('/openapi.json', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('has examples that match their schemas, for every body, answer and problem', () => {
+  it('has examples that match their schemas, for every body, response and problem', () => {
     let checked = 0;
     const visit = (node: unknown, path: string): void => {
       if (typeof node !== 'object' || node === null) return;
@@ -68,7 +68,7 @@ describe('/openapi.json', () => {
     expect(checked).toBeGreaterThan(25);
   });
 
-  it('describes what is really answered', async () => {
+  it('describes the actual responses', async () => {
     const transfer = `/transfers/${history.transferId}`;
     const endpoint = `/webhook-endpoints/${history.webhookId}`;
     const delivery = `/deliveries/${history.deliveryId}`;
@@ -121,7 +121,7 @@ describe('/openapi.json', () => {
     expect(new Set(real.map(([method, pattern]) => `${method} ${pattern}`)).size).toBe(19 + 2);
   });
 
-  it('says nothing of /sandbox in production', async () => {
+  it('omits /sandbox in production', async () => {
     const production = await startApi({
       env: { ENVIRONMENT: 'production', MASTER_KEY: randomBytes(32).toString('base64') },
       database: api.database,
@@ -133,7 +133,7 @@ describe('/openapi.json', () => {
 });
 
 describe('/docs', () => {
-  it('is one page that fetches nothing, with a place for each operation and problem code', async () => {
+  it('is a self-contained page with an anchor for each operation and problem code', async () => {
     const { status, headers, text } = await api.call('GET', '/docs');
     expect(status).toBe(200);
     expect(headers.get('content-type')).toMatch(/^text\/html/);
@@ -145,7 +145,7 @@ describe('/docs', () => {
     }
   });
 
-  it('escapes what it shows', () => {
+  it('escapes the texts that it shows', () => {
     const page = docsPage({ ...document, info: { ...document.info, title: '<script>alert(1)</script>' } });
     expect(page).not.toContain('<script>');
     expect(page).toContain('&lt;script&gt;');

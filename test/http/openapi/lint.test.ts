@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { startApi } from '../../support/api.js';
 
-it('the document is as a linter of others wants it, without a warning', async () => {
+it('the document passes a third-party linter without a warning', async () => {
   const api = await startApi();
   const { text } = await api.call('GET', '/openapi.json');
   await api.close();

@@ -6,7 +6,7 @@ import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { deliverTo, type History } from '../../support/history.js';
 
 const COUNT = 8_000;
-/** What becomes longest as JSON: 4 KiB of it are 24 KiB. */
+/** The text with the longest JSON: 4 KiB of it take 24 KiB. */
 const BODY = '\u0001'.repeat(4_096);
 
 let api: TestApi;
@@ -39,7 +39,7 @@ describe('a delivery with 8,000 attempts', () => {
     expect(Buffer.byteLength(text)).toBeLessThan(MAX_RESPONSE_BYTES);
   });
 
-  it('is listed, and answered by a retry, without the bodies', async () => {
+  it('is listed, and returned by a retry, without the response bodies', async () => {
     const paths = [`/events/${history.eventId}/deliveries`, `/webhook-endpoints/${history.webhookId}/deliveries`];
     const answers = [
       ...(await Promise.all(paths.map((path) => client.call('GET', path)))),
@@ -85,7 +85,7 @@ it('the attempts of a short delivery are one page', async () => {
   expect(headers.get('link')).toBeNull();
 });
 
-it("another client's attempts are not found", async () => {
+it("responds with 404 to another client's attempts", async () => {
   const other = await api.client();
   expect((await other.call('GET', `/deliveries/${history.deliveryId}/attempts`)).status).toBe(404);
 });

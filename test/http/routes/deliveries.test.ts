@@ -36,7 +36,7 @@ afterAll(() => api.close());
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe('events', () => {
-  it('are shown as they were delivered, with how their deliveries stand', async () => {
+  it('are shown as they were delivered, with the number of deliveries in each status', async () => {
     const { body } = await client.call('GET', `/events/${history.eventId}`);
     expect(body).toEqual({
       id: history.eventId,
@@ -146,7 +146,7 @@ describe('deliveries', () => {
     ]);
   });
 
-  it('are still there when their endpoint is gone', async () => {
+  it('remain after their endpoint is deleted', async () => {
     const own = await api.client();
     const { webhookId, eventId, deliveryId } = await deliverTo(api, own);
     await own.call('DELETE', `/webhook-endpoints/${webhookId}`);
@@ -163,13 +163,13 @@ describe('deliveries', () => {
 describe('POST /deliveries/{id}/retry', () => {
   const path = () => `/deliveries/${history.deliveryId}/retry`;
 
-  it('asks for one attempt now', async () => {
+  it('requests one attempt now', async () => {
     const { status, body } = await client.call('POST', path());
     expect([status, body.id]).toEqual([202, history.deliveryId]);
     expect(steered).toEqual([[client.id, history.deliveryId]]);
   });
 
-  it('asks once for one Idempotency-Key', async () => {
+  it('requests one attempt for one Idempotency-Key', async () => {
     const headers = { 'Idempotency-Key': newId() };
     for (const replayed of [null, 'true']) {
       const reply = await client.call('POST', path(), { headers });
@@ -178,16 +178,19 @@ describe('POST /deliveries/{id}/retry', () => {
     expect(steered).toHaveLength(1);
   });
 
-  it.each(['endpoint_not_active', 'unavailable'] as const)('answers %s, and keeps no such answer', async (code) => {
-    refusal = new Refusal(code, 'x');
-    const headers = { 'Idempotency-Key': newId() };
-    const refused = await client.call('POST', path(), { headers });
-    expect([refused.status, refused.body.code]).toEqual([code === 'unavailable' ? 503 : 409, code]);
-    refusal = undefined;
-    expect((await client.call('POST', path(), { headers })).status).toBe(202);
-  });
+  it.each(['endpoint_not_active', 'unavailable'] as const)(
+    'responds with %s, and does not keep that response',
+    async (code) => {
+      refusal = new Refusal(code, 'x');
+      const headers = { 'Idempotency-Key': newId() };
+      const refused = await client.call('POST', path(), { headers });
+      expect([refused.status, refused.body.code]).toEqual([code === 'unavailable' ? 503 : 409, code]);
+      refusal = undefined;
+      expect((await client.call('POST', path(), { headers })).status).toBe(202);
+    },
+  );
 
-  it('takes no fields', async () => {
+  it('accepts no fields', async () => {
     const { status, body } = await client.call('POST', path(), { json: { now: true } });
     expect([status, body.errors]).toMatchObject([422, [{ pointer: '/now', code: 'unknown_field' }]]);
     expect(steered).toEqual([]);
@@ -198,14 +201,14 @@ describe('POST /webhook-endpoints/{webhookId}/recover', () => {
   const recover = (json: unknown, id = history.webhookId) =>
     client.call('POST', `/webhook-endpoints/${id}/recover`, { json });
 
-  it('says how many deliveries start again', async () => {
+  it('returns the number of deliveries that start again', async () => {
     const { status, body } = await recover({ since: '2026-11-21T01:00:00+01:00', until: '2026-11-22T00:00:00Z' });
     expect([status, body]).toEqual([202, { count: 7 }]);
     const range = { since: Date.parse('2026-11-21T00:00:00Z'), until: Date.parse('2026-11-22T00:00:00Z') };
     expect(steered).toEqual([[client.id, history.webhookId, range]]);
   });
 
-  it('reaches up to now where until is left out', async () => {
+  it('recovers up to now if until is omitted', async () => {
     const before = Date.now();
     await recover({ since: '2026-01-01T00:00:00Z' });
     const [[, , { until }]] = steered as [[string, string, { until: number }]];
@@ -217,16 +220,16 @@ describe('POST /webhook-endpoints/{webhookId}/recover', () => {
     ['since with no zone', { since: '2026-01-01T00:00:00' }, '/since', 'invalid_time'],
     ['since as a number', { since: 0 }, '/since', 'invalid_type'],
     ['since null', { since: null }, '/since', 'invalid_type'],
-    ['a bad until', { since: '2026-01-01T00:00:00Z', until: 'now' }, '/until', 'invalid_time'],
+    ['an invalid until', { since: '2026-01-01T00:00:00Z', until: 'now' }, '/until', 'invalid_time'],
     ['an empty range', { since: '2026-01-01T00:00:00Z', until: '2026-01-01T00:00:00Z' }, '/until', 'invalid_range'],
-    ['more', { since: '2026-01-01T00:00:00Z', status: 'failed' }, '/status', 'unknown_field'],
+    ['an unknown field', { since: '2026-01-01T00:00:00Z', status: 'failed' }, '/status', 'unknown_field'],
   ])('refuses %s', async (_, json, pointer, code) => {
     const { status, body } = await recover(json);
     expect([status, body.errors]).toEqual([422, [{ pointer, code, detail: expect.any(String) }]]);
     expect(steered).toEqual([]);
   });
 
-  it('is refused for an endpoint that is not active, and while one runs', async () => {
+  it('is refused for an endpoint that is not active, and while a recover runs', async () => {
     const { body: endpoint } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
     await setEndpointEnabledByOperator(api.database, OPERATOR, endpoint.webhookId, false);
     const disabled = await recover({ since: '2026-01-01T00:00:00Z' }, endpoint.webhookId);

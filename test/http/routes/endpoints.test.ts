@@ -25,7 +25,7 @@ async function register(overrides = {}) {
 const put = (id: string, json: unknown) => client.call('PUT', `/webhook-endpoints/${id}`, { json });
 
 describe('POST /webhook-endpoints', () => {
-  it('answers the endpoint with its address, and no secret', async () => {
+  it('returns the endpoint with its Location, without the secret', async () => {
     const reply = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
     expect(reply.status).toBe(201);
     expect(reply.headers.get('location')).toBe(`https://api.test/webhook-endpoints/${reply.body.webhookId}`);
@@ -43,7 +43,7 @@ describe('POST /webhook-endpoints', () => {
     expect(api.dependencies.masterKeys.open(row.secretEnvelope ?? '', row.id).reveal()).toBe(SECRET);
   });
 
-  it('takes the same URL again, and one that is disabled from the start', async () => {
+  it('accepts the same URL again, and an endpoint that is disabled from the start', async () => {
     const [first, second] = [await register(), await register({ enabled: false, description: undefined })];
     expect(second).toMatchObject({ url: first.url, enabled: false, disabled_reason: 'owner', description: null });
     expect(second.webhookId).not.toBe(first.webhookId);
@@ -52,7 +52,7 @@ describe('POST /webhook-endpoints', () => {
   it.each([
     ['16 characters', 'x'.repeat(16)],
     ['256 characters', '~'.repeat(256)],
-    ['blanks at both ends', '  fourteen chars  '],
+    ['spaces at both ends', '  fourteen chars  '],
   ])('keeps a secret of %s as it is', async (_, secret) => {
     const { webhookId } = await register({ secret });
     const row = await api.database.prisma.endpoint.findUniqueOrThrow({ where: { id: webhookId } });
@@ -61,25 +61,25 @@ describe('POST /webhook-endpoints', () => {
 
   it.each<[string, unknown, string, string]>([
     ['no url', { url: undefined }, '/url', 'required'],
-    ['a url of no text', { url: 5 }, '/url', 'invalid_type'],
-    ['a url that is none', { url: 'example.com' }, '/url', 'invalid_url'],
+    ['a url that is not a string', { url: 5 }, '/url', 'invalid_type'],
+    ['an invalid url', { url: 'example.com' }, '/url', 'invalid_url'],
     ['no secret', { secret: undefined }, '/secret', 'required'],
-    ['a secret of no text', { secret: 1234567890123456 }, '/secret', 'invalid_type'],
+    ['a secret that is not a string', { secret: 1234567890123456 }, '/secret', 'invalid_type'],
     ['15 characters', { secret: 'x'.repeat(15) }, '/secret', 'too_short'],
     ['257 characters', { secret: 'x'.repeat(257) }, '/secret', 'too_long'],
     ['a secret beyond ASCII', { secret: 'é'.repeat(16) }, '/secret', 'invalid_secret'],
     ['a tab in the secret', { secret: `\t${'x'.repeat(16)}` }, '/secret', 'invalid_secret'],
     ['U+0000 in the secret', { secret: `\0${'x'.repeat(16)}` }, '/secret', 'invalid_secret'],
-    ['16 blanks as the secret', { secret: ' '.repeat(16) }, '/secret', 'invalid_secret'],
-    ['256 blanks as the secret', { secret: ' '.repeat(256) }, '/secret', 'invalid_secret'],
+    ['16 spaces as the secret', { secret: ' '.repeat(16) }, '/secret', 'invalid_secret'],
+    ['256 spaces as the secret', { secret: ' '.repeat(256) }, '/secret', 'invalid_secret'],
     ['a long description', { description: 'x'.repeat(256) }, '/description', 'too_long'],
-    ['a description of no text', { description: [] }, '/description', 'invalid_type'],
+    ['a description that is not a string', { description: [] }, '/description', 'invalid_type'],
     ['U+0000 in the description', { description: '\0' }, '/description', 'invalid_text'],
     ['half a character in the description', { description: '\udc00' }, '/description', 'invalid_text'],
     ['enabled as text', { enabled: 'true' }, '/enabled', 'invalid_type'],
     ['enabled null', { enabled: null }, '/enabled', 'invalid_type'],
-    ['a field that is not', { events: [] }, '/events', 'unknown_field'],
-    ['what is read-only', { webhookId: 'x' }, '/webhookId', 'unknown_field'],
+    ['an unknown field', { events: [] }, '/events', 'unknown_field'],
+    ['a read-only field', { webhookId: 'x' }, '/webhookId', 'unknown_field'],
     ['a prototype', JSON.parse('{"__proto__": {}}'), '/__proto__', 'unknown_field'],
   ])('refuses %s', async (_, overrides, pointer, code) => {
     const json = Object.defineProperties(endpointRequest(), Object.getOwnPropertyDescriptors(overrides));
@@ -88,7 +88,7 @@ describe('POST /webhook-endpoints', () => {
     expect(body.errors).toEqual([{ pointer, code, detail: expect.any(String) }]);
   });
 
-  it('never says a secret back', async () => {
+  it('never returns a secret', async () => {
     const secret = 'short-but-secret'.slice(1);
     const { text } = await client.call('POST', '/webhook-endpoints', {
       json: endpointRequest({ secret, [secret]: 1 }),
@@ -104,7 +104,7 @@ describe('POST /webhook-endpoints', () => {
     expect(body.errors).toEqual([{ pointer: '/url', code: 'blocked_address', detail: expect.any(String) }]);
   });
 
-  it('keeps to the limit under concurrent registrations', async () => {
+  it('enforces the limit for concurrent registrations', async () => {
     const limited = await startApi({ env: { MAX_ENDPOINTS: '3' }, database: api.database });
     const own = await limited.client();
     const replies = await Promise.all(
@@ -121,14 +121,14 @@ describe('POST /webhook-endpoints', () => {
 });
 
 describe('PUT /webhook-endpoints/{webhookId}', () => {
-  it('replaces: description left out becomes null, enabled left out stays', async () => {
+  it('replaces the endpoint: an omitted description becomes null, an omitted enabled does not change', async () => {
     const { webhookId } = await register({ enabled: false });
     const { status, body } = await put(webhookId, { url: 'https://example.org/?a=b' });
     expect(status).toBe(200);
     expect(body).toMatchObject({ webhookId, url: 'https://example.org/?a=b', description: null, enabled: false });
   });
 
-  it('takes the answer of a GET back, and ignores what is read-only', async () => {
+  it('accepts the response of a GET, and ignores read-only fields', async () => {
     const endpoint = await register();
     const { status, body } = await put(endpoint.webhookId, {
       ...endpoint,
@@ -156,7 +156,7 @@ describe('PUT /webhook-endpoints/{webhookId}', () => {
     expect(after.enabledAt.getTime()).toBeGreaterThan(before.enabledAt.getTime());
   });
 
-  it('cannot enable what the operator has disabled, but change its url', async () => {
+  it('cannot enable an endpoint that the operator disabled, but can change its url', async () => {
     const { webhookId, url } = await register();
     await setEndpointEnabledByOperator(api.database, OPERATOR, webhookId, false);
     const refused = await put(webhookId, { url, enabled: true });
@@ -177,7 +177,7 @@ describe('PUT /webhook-endpoints/{webhookId}', () => {
       'secret_immutable',
     ],
     ['no url', {}, 'invalid_request', '/url', 'required'],
-    ['a bad url', { url: 'ftp://example.com' }, 'invalid_request', '/url', 'invalid_scheme'],
+    ['an invalid url', { url: 'ftp://example.com' }, 'invalid_request', '/url', 'invalid_scheme'],
     ['a blocked url', { url: 'http://[::1]/' }, 'blocked_address', '/url', 'blocked_address'],
     [
       'a long description',
@@ -187,7 +187,7 @@ describe('PUT /webhook-endpoints/{webhookId}', () => {
       'too_long',
     ],
     ['enabled null', { url: 'https://example.com', enabled: null }, 'invalid_request', '/enabled', 'invalid_type'],
-    ['a field that is not', { url: 'https://example.com', name: 'x' }, 'invalid_request', '/name', 'unknown_field'],
+    ['an unknown field', { url: 'https://example.com', name: 'x' }, 'invalid_request', '/name', 'unknown_field'],
   ])('refuses %s', async (_, json, code, pointer, validationError) => {
     const { webhookId } = await register();
     const { status, body, text } = await put(webhookId, json);
@@ -198,7 +198,7 @@ describe('PUT /webhook-endpoints/{webhookId}', () => {
 });
 
 describe('an endpoint', () => {
-  it('is gone once deleted, with its secret', async () => {
+  it('is gone after it is deleted, with its secret', async () => {
     const { webhookId } = await register();
     const path = `/webhook-endpoints/${webhookId}`;
     const deleted = await client.call('DELETE', path);
@@ -227,7 +227,7 @@ describe('an endpoint', () => {
 });
 
 describe('in production', () => {
-  it('has an https: URL', async () => {
+  it('requires an https: URL', async () => {
     const production = await startApi({
       env: { ENVIRONMENT: 'production', MASTER_KEY: randomBytes(32).toString('base64') },
       database: api.database,

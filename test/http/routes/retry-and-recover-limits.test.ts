@@ -7,7 +7,7 @@ import { deliverTo } from '../../support/history.js';
 import { createTestNamespace, type TestTemporal } from '../../support/temporal.js';
 import { endpointRequest } from '../../support/transfers.js';
 
-// Two processes of the API, on one database and one Temporal, which no worker serves: what is asked for stays asked for.
+// Two processes of the API share a database and a Temporal namespace without a worker: started workflows do not run.
 
 let temporal: TestTemporal;
 let api: TestApi;
@@ -39,10 +39,10 @@ const query = <Row>(text: string, values: unknown[] = []) => api.database.query<
 const atSecond = (client: TestClient, path: string) =>
   second.call('POST', path, { headers: { Authorization: `Bearer ${client.token}` } });
 
-describe('retries by hand of one delivery', () => {
+describe('manual retries of one delivery', () => {
   const set = (id: string, data: object) => api.database.prisma.delivery.update({ where: { id }, data });
 
-  it('are ten in any hour over two processes at once; the next is refused until the first is an hour old', async () => {
+  it('are limited to ten an hour across two processes; the next is refused until the first is an hour old', async () => {
     const client = await api.client();
     const { deliveryId } = await deliverTo(api, client);
     const path = `/deliveries/${deliveryId}/retry`;
@@ -72,7 +72,7 @@ describe('retries by hand of one delivery', () => {
     expect((await client.call('POST', path)).status).toBe(429);
   });
 
-  it('do not count for a replayed key, while an attempt is in flight, and where Temporal is away', async () => {
+  it('do not count for a replayed key, while an attempt is in flight, or if Temporal is unreachable', async () => {
     const client = await api.client();
     const { deliveryId } = await deliverTo(api, client);
     const path = `/deliveries/${deliveryId}/retry`;
@@ -91,7 +91,7 @@ describe('retries by hand of one delivery', () => {
     expect(await counted()).toBe(1);
   });
 
-  it('are refused for the endpoint and the delivery first, and a key that was refused is free', async () => {
+  it('are refused for the endpoint and the delivery first, and a refused key is free again', async () => {
     const client = await api.client();
     const { deliveryId, webhookId } = await deliverTo(api, client);
     const path = `/deliveries/${deliveryId}/retry`;
@@ -129,7 +129,7 @@ describe('recovers', () => {
     await fail(history.deliveryId);
     return history;
   }
-  /** What the worker does, to the end. */
+  /** Does the work of the worker until the recover has ended. */
   async function carryOut(webhookId: string) {
     const handle = handleOf(webhookId);
     const { events } = await handle.fetchHistory();
@@ -140,7 +140,7 @@ describe('recovers', () => {
     await handle.terminate('as if it ended');
   }
 
-  it('start nothing where there is nothing to recover, and the next call is not refused', async () => {
+  it('start nothing if there is nothing to recover, and the next call is not refused', async () => {
     const client = await api.client();
     const { body } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
     for (let i = 0; i < 12; i++) expect(said(await recover(client, body.webhookId))).toEqual([202, 0]);
@@ -154,7 +154,7 @@ describe('recovers', () => {
     expect(said(await recover(client, webhookId))).toEqual([202, 0]);
   });
 
-  it('run one for an endpoint and two for a client, whichever process is asked', async () => {
+  it('are limited to one for an endpoint and two for a client, across processes', async () => {
     const client = await api.client();
     const endpoints = [await failing(client), await failing(client), await failing(client)];
     const [one, two, three] = endpoints.map(({ webhookId }) => webhookId) as [string, string, string];
@@ -167,12 +167,12 @@ describe('recovers', () => {
     expect(race.map(({ status }) => status).sort()).toEqual([202, 409, 409, 409]);
     expect(said(await at(two))).toEqual([202, 1]);
     expect(said(await recover(client, three))).toEqual([409, 'recover_in_progress']);
-    // One that an operator ended blocks nothing.
+    // A recover that an operator ended blocks no other.
     await handleOf(one).terminate('by hand');
     expect(said(await recover(client, three))).toEqual([202, 1]);
   });
 
-  it('are ten an hour for an endpoint', async () => {
+  it('are limited to ten an hour for an endpoint', async () => {
     const client = await api.client();
     const { webhookId, deliveryId } = await failing(client);
     for (let i = 0; i < 10; i++) {
@@ -187,7 +187,7 @@ describe('recovers', () => {
     expect(said(await recover(client, webhookId))).toEqual([409, 'endpoint_not_active']);
   });
 
-  it('that got 503 count for nothing when Temporal is back, and their key goes on with the same recover', async () => {
+  it('that got 503 do not count after Temporal is back, and their key continues with the same recover', async () => {
     const client = await api.client();
     const { webhookId } = await failing(client);
     const headers = { 'Idempotency-Key': newId() };

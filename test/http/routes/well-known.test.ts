@@ -4,7 +4,7 @@ import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { type AuthApi, type Credentials, startAuthApi } from '../../support/auth-api.js';
 
-// On the same machine only, and on purpose: the libraries mark what allows plain HTTP as deprecated.
+// The tests use plain HTTP on the same machine on purpose; the libraries mark the option for it as deprecated.
 const insecure = { [oauth.allowInsecureRequests]: true };
 
 describe.each(['', '/auth', '/a/b'])('below an AUTH_URL with the path %j', (authPath) => {
@@ -24,7 +24,7 @@ describe.each(['', '/auth', '/a/b'])('below an AUTH_URL with the path %j', (auth
     expect((await jwtVerify(token, keys, expected)).payload.sub).toBe(client.client_id);
   };
 
-  it('the metadata says where everything is', async () => {
+  it('the metadata has the URLs of all endpoints', async () => {
     const reply = await auth.api.call('GET', `/.well-known/oauth-authorization-server${authPath}`);
     expect(reply.status).toBe(200);
     expect(reply.headers.get('content-type')).toMatch(/^application\/json/);
@@ -39,7 +39,7 @@ describe.each(['', '/auth', '/a/b'])('below an AUTH_URL with the path %j', (auth
     });
   });
 
-  it('the keys are public ones', async () => {
+  it('the keys are public keys', async () => {
     const reply = await auth.api.call('GET', `${authPath}/.well-known/jwks.json`);
     expect(reply.headers.get('cache-control')).toBe('public, max-age=5');
     expect(reply.body.keys).toHaveLength(1);
@@ -62,9 +62,9 @@ describe.each(['', '/auth', '/a/b'])('below an AUTH_URL with the path %j', (auth
         { algorithm, execute: [openid.allowInsecureRequests] },
       );
       const parameters = { audience: auth.baseUrl, scope: 'webhooks:read' };
-      const answer = await openid.clientCredentialsGrant(server, parameters);
-      expect([answer.token_type, answer.expires_in, answer.scope]).toEqual(['bearer', 3600, 'webhooks:read']);
-      await opens(answer.access_token);
+      const response = await openid.clientCredentialsGrant(server, parameters);
+      expect([response.token_type, response.expires_in, response.scope]).toEqual(['bearer', 3600, 'webhooks:read']);
+      await opens(response.access_token);
     }
   });
 
@@ -83,8 +83,8 @@ describe.each(['', '/auth', '/a/b'])('below an AUTH_URL with the path %j', (auth
       new URLSearchParams({ resource: auth.baseUrl }),
       insecure,
     );
-    const answer = await oauth.processClientCredentialsResponse(server, me, sent);
-    await opens(answer.access_token);
+    const response = await oauth.processClientCredentialsResponse(server, me, sent);
+    await opens(response.access_token);
   });
 
   it('oauth4webapi understands a refusal', async () => {
@@ -101,7 +101,7 @@ describe.each(['', '/auth', '/a/b'])('below an AUTH_URL with the path %j', (auth
     await expect(ask('wrong', { audience: auth.baseUrl })).rejects.toMatchObject({ status: 401 });
   });
 
-  it('the keys stay at one path for each way in', async () => {
+  it('the keys are served at one path for each kind of proxy', async () => {
     const { keys } = await auth.authority.jwks();
     for (const path of ['/.well-known/jwks.json', `${authPath}/.well-known/jwks.json`]) {
       expect((await auth.api.call('GET', path)).body).toEqual({ keys });
