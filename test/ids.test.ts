@@ -4,7 +4,7 @@ import { isId, lowestIdAt, newId } from '../src/ids.js';
 const instant = fc.integer({ min: 0, max: 2 ** 47 });
 
 describe('ids', () => {
-  it('are UUIDs of version 7 that sort by the time they were made for', () => {
+  it('are UUIDs of version 7 that sort by their time', () => {
     fc.assert(
       fc.property(instant, fc.integer({ min: 1, max: 10 ** 9 }), (at, later) => {
         expect(newId(at)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -13,7 +13,7 @@ describe('ids', () => {
     );
   });
 
-  it('of one moment are never below the least of that moment, nor above that of the next', () => {
+  it('are between the least id of their millisecond and the least id of the next', () => {
     fc.assert(
       fc.property(instant, (at) => {
         expect(lowestIdAt(at) <= newId(at)).toBe(true);
@@ -22,7 +22,7 @@ describe('ids', () => {
     );
   });
 
-  it('have a form that other text has not', () => {
+  it('are told from other text by their form', () => {
     expect(isId(newId())).toBe(true);
     for (const text of ['', 'x', newId().slice(1), `${newId()}0`, newId().replaceAll('-', '')]) {
       expect(isId(text)).toBe(false);

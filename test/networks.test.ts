@@ -4,9 +4,9 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { clientAddress, guardSocket, isNetwork, Networks } from '../src/networks.js';
 
-describe('a network', () => {
+describe('isNetwork', () => {
   it.each(['10.0.0.0/8', '203.0.113.7/32', '0.0.0.0/0', '::/0', '2001:db8::/32', '::ffff:10.0.0.0/104', '10.1.2.3/8'])(
-    '%s is one',
+    'accepts the CIDR %s',
     (text) => expect(isNetwork(text)).toBe(true),
   );
 
@@ -26,7 +26,7 @@ describe('a network', () => {
     'localhost/8',
     '10.0.0.0/8\0',
     ' 10.0.0.0/8',
-  ])('%j is none', (text) => expect(isNetwork(text)).toBe(false));
+  ])('rejects %j', (text) => expect(isNetwork(text)).toBe(false));
 });
 
 describe('a list of networks', () => {
@@ -48,52 +48,52 @@ describe('a list of networks', () => {
     expect(new Networks([network]).contains(address)).toBe(expected);
   });
 
-  it('that is empty allows everybody and contains nobody', () => {
+  it('allows every address and contains none when it is empty', () => {
     const none = new Networks([]);
     expect([none.allows('192.0.2.1'), none.allows('unknown'), none.contains('192.0.2.1')]).toEqual([true, true, false]);
   });
 });
 
-describe('the address a request is judged by', () => {
+describe("the client's address of a request", () => {
   const proxies = new Networks(['10.0.0.0/8', '2001:db8:ff::/48']);
 
   it.each([
-    ['the socket, where it is no proxy', '192.0.2.1', '198.51.100.1', '192.0.2.1'],
-    ['the socket, in plain IPv4', '::ffff:192.0.2.1', undefined, '192.0.2.1'],
-    ['what the proxy saw', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
+    ['that of the socket when it is not a trusted proxy', '192.0.2.1', '198.51.100.1', '192.0.2.1'],
+    ['that of the socket, in plain IPv4', '::ffff:192.0.2.1', undefined, '192.0.2.1'],
+    ['the address that the proxy saw', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
     [
-      'what the proxy saw, whatever the client wrote before',
+      'the address that the proxy saw, whatever the client wrote before it',
       '10.0.0.1',
       '10.0.0.9, 1.1.1.1, 198.51.100.1',
       '198.51.100.1',
     ],
-    ['past a second proxy', '::ffff:10.0.0.1', '198.51.100.1, 10.0.0.2', '198.51.100.1'],
-    ['IPv6', '2001:db8:ff::1', '2001:db8:1::5', '2001:db8:1::5'],
-    ['IPv4-mapped in the header', '10.0.0.1', '::ffff:198.51.100.1', '198.51.100.1'],
-    ['with a port', '10.0.0.1', '198.51.100.1:4711', '198.51.100.1'],
-    ['in brackets with a port', '10.0.0.1', '[2001:db8:1::5]:4711', '2001:db8:1::5'],
-    ['in brackets', '10.0.0.1', '[2001:db8:1::5]', '2001:db8:1::5'],
-    ['the proxy itself, where it names nobody', '10.0.0.1', undefined, '10.0.0.1'],
-    ['the proxy itself, where the header is blank', '10.0.0.1', ' , ', '10.0.0.1'],
-    ['the left-most, where all are proxies', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
-    ['unknown, where the proxy does not know', '10.0.0.1', '198.51.100.1, unknown', 'unknown'],
-    ['unknown, where the entry is garbage', '10.0.0.1', '198.51.100.1, <script>', 'unknown'],
-    ['unknown, where the socket has gone', undefined, '198.51.100.1', 'unknown'],
+    ['the address before a second proxy', '::ffff:10.0.0.1', '198.51.100.1, 10.0.0.2', '198.51.100.1'],
+    ['an IPv6 address', '2001:db8:ff::1', '2001:db8:1::5', '2001:db8:1::5'],
+    ['plain IPv4 when the header has IPv4-mapped IPv6', '10.0.0.1', '::ffff:198.51.100.1', '198.51.100.1'],
+    ['read without its port', '10.0.0.1', '198.51.100.1:4711', '198.51.100.1'],
+    ['read without its brackets and port', '10.0.0.1', '[2001:db8:1::5]:4711', '2001:db8:1::5'],
+    ['read without its brackets', '10.0.0.1', '[2001:db8:1::5]', '2001:db8:1::5'],
+    ['that of the proxy when there is no header', '10.0.0.1', undefined, '10.0.0.1'],
+    ['that of the proxy when the header is blank', '10.0.0.1', ' , ', '10.0.0.1'],
+    ['the left-most entry when all entries are trusted proxies', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    ['unknown when the proxy does not know it', '10.0.0.1', '198.51.100.1, unknown', 'unknown'],
+    ['unknown when the entry is not an address', '10.0.0.1', '198.51.100.1, <script>', 'unknown'],
+    ['unknown when the socket is closed', undefined, '198.51.100.1', 'unknown'],
   ])('is %s', (_, socket, header, expected) => {
     expect(clientAddress(socket, header, proxies)).toBe(expected);
   });
 
-  it('is never chosen by a client: what stands left of the entry of the last proxy does not count', () => {
+  it('is never chosen by a client: entries left of the entry of the last proxy are ignored', () => {
     fc.assert(
       fc.property(fc.string(), fc.ipV4(), (written, seen) => {
-        const honest = clientAddress('10.0.0.1', seen, proxies);
-        fc.pre(!proxies.contains(honest));
-        expect(clientAddress('10.0.0.1', `${written}, ${seen}`, proxies)).toBe(honest);
+        const real = clientAddress('10.0.0.1', seen, proxies);
+        fc.pre(!proxies.contains(real));
+        expect(clientAddress('10.0.0.1', `${written}, ${seen}`, proxies)).toBe(real);
       }),
     );
   });
 
-  it('is one, or unknown, whatever the header holds', () => {
+  it('is an address or unknown, whatever the header contains', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (header) => {
         const address = clientAddress('10.0.0.1', header, proxies);
@@ -103,12 +103,12 @@ describe('the address a request is judged by', () => {
   });
 });
 
-describe('the guard of the socket', () => {
+describe('guardSocket', () => {
   let server: Server;
   let requests = 0;
   afterEach(() => new Promise((resolve) => server.close(resolve)));
 
-  async function answerTo(allowed: string[], proxies: string[]): Promise<string> {
+  async function responseWith(allowed: string[], proxies: string[]): Promise<string> {
     requests = 0;
     server = createServer((_, response) => {
       requests++;
@@ -117,27 +117,27 @@ describe('the guard of the socket', () => {
     guardSocket(server, allowed, proxies);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return new Promise((resolve) => {
-      let answer = '';
+      let text = '';
       const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
       socket.on('data', (bytes) => {
-        answer += bytes;
+        text += bytes;
       });
       socket.on('error', () => {});
-      socket.on('close', () => resolve(answer));
+      socket.on('close', () => resolve(text));
       socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     });
   }
 
-  it('cuts off who is not allowed, without an answer', async () => {
-    expect(await answerTo(['192.0.2.0/24'], [])).toBe('');
+  it('closes a connection from an address that is not allowed, without a response', async () => {
+    expect(await responseWith(['192.0.2.0/24'], [])).toBe('');
     expect(requests).toBe(0);
   });
 
   it.each([
-    ['nobody is named', [], []],
-    ['it is allowed', ['127.0.0.0/8'], []],
-    ['it is a trusted proxy', ['192.0.2.0/24'], ['127.0.0.1/32']],
-  ])('lets in where %s', async (_, allowed, proxies) => {
-    expect(await answerTo(allowed, proxies)).toContain('200 OK');
+    ['the allow-list is empty', [], []],
+    ['its address is allowed', ['127.0.0.0/8'], []],
+    ['its address is a trusted proxy', ['192.0.2.0/24'], ['127.0.0.1/32']],
+  ])('accepts a connection when %s', async (_, allowed, proxies) => {
+    expect(await responseWith(allowed, proxies)).toContain('200 OK');
   });
 });

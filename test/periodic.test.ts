@@ -18,7 +18,7 @@ describe('Periodic', () => {
     await periodic.stop();
   });
 
-  it('runs once more for the requests that come during a run, and never twice at once', async () => {
+  it('runs once more for the requests that arrive during a run, and never twice at once', async () => {
     const ends: (() => void)[] = [];
     const { periodic } = open(() => new Promise((resolve) => ends.push(resolve)));
     periodic.request();
@@ -32,7 +32,7 @@ describe('Periodic', () => {
     expect(ends).toHaveLength(2);
   });
 
-  it('hands over what a run throws, and runs again on request', async () => {
+  it('reports the error of a run, and runs again on request', async () => {
     let runs = 0;
     const { periodic, faults } = open(async () => {
       runs++;
@@ -45,7 +45,7 @@ describe('Periodic', () => {
     await periodic.stop();
   });
 
-  it('waits at its stop for the run that is under way, and starts nothing after it', async () => {
+  it('waits at its stop for the run that is under way, and starts no run after it', async () => {
     let runs = 0;
     let end = () => {};
     const { periodic } = open(() => {

@@ -27,7 +27,7 @@ describe('Secret', () => {
     expect(lines.join()).not.toContain(VALUE);
   });
 
-  it('reveals its value when asked to', () => {
+  it('returns its value from reveal', () => {
     expect(secret.reveal()).toBe(VALUE);
   });
 });

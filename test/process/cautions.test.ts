@@ -16,18 +16,22 @@ const named = (env: Record<string, string>) =>
   cautionsOf(loadConfig({ ...SAFE, ...env })).map((line) => line.split(':')[0]);
 
 it.each<[string, Record<string, string>, string[]]>([
-  ['nothing where all is encrypted', {}, []],
+  ['nothing when every connection is encrypted', {}, []],
   ['a remote Postgres in plaintext', { DATABASE_URL: 'postgresql://app:hunter2@db.internal/app' }, ['DATABASE_URL']],
-  ['sslmode=disable', { DATABASE_URL: 'postgresql://app@db.internal/app?sslmode=disable' }, ['DATABASE_URL']],
   [
-    'no loopback',
+    'a remote Postgres with sslmode=disable',
+    { DATABASE_URL: 'postgresql://app@db.internal/app?sslmode=disable' },
+    ['DATABASE_URL'],
+  ],
+  [
+    'nothing for plaintext over loopback',
     { DATABASE_URL: 'postgresql://app@127.0.0.1/app', TEMPORAL_TLS: 'false', TEMPORAL_ADDRESS: '[::1]:7233' },
     [],
   ],
-  ['no Unix socket', { DATABASE_URL: 'postgresql://app@socket/app?host=/var/run/postgresql' }, []],
+  ['nothing for a Unix socket', { DATABASE_URL: 'postgresql://app@socket/app?host=/var/run/postgresql' }, []],
   ['a remote Temporal in plaintext', { TEMPORAL_TLS: 'false' }, ['TEMPORAL_TLS']],
   ['an empty ALLOWED_NETWORKS', { ALLOWED_NETWORKS: '' }, ['ALLOWED_NETWORKS']],
-  ['nothing in the sandbox', { ENVIRONMENT: 'sandbox', ALLOWED_NETWORKS: '', TEMPORAL_TLS: 'false' }, []],
-])('production is warned of %s', (_, env, expected) => {
+  ['nothing when it is a sandbox', { ENVIRONMENT: 'sandbox', ALLOWED_NETWORKS: '', TEMPORAL_TLS: 'false' }, []],
+])('warns of %s', (_, env, expected) => {
   expect(named(env)).toEqual(expected);
 });

@@ -1,12 +1,12 @@
 import { expect, it } from '@jest/globals';
 import { createReadiness } from '../../src/process/readiness.js';
 
-/** Postgres as a test sets it: what is missing, or undefined while it is away. */
+/** Dependencies in a state that the test sets. `pending`: the missing migrations; undefined while Postgres is away. */
 function dependencies(state: { pending?: string[] | undefined; temporal?: string }) {
   const asked = { postgres: 0, temporal: 0 };
-  let answer = () => {};
+  let respond = () => {};
   const gate = new Promise<void>((resolve) => {
-    answer = resolve;
+    respond = resolve;
   });
   const probes = {
     pendingMigrations: async () => {
@@ -21,17 +21,17 @@ function dependencies(state: { pending?: string[] | undefined; temporal?: string
       return state.temporal ?? 'ok';
     },
   };
-  return { probes, asked, answer };
+  return { probes, asked, respond };
 }
 
 const never = new Promise<void>(() => {});
 
-/** A process that looks afresh each time, at a time that the test sets. */
+/** A process that reads its dependencies anew each time, at a time that the test sets. */
 function processOn(state: { pending?: string[] | undefined; temporal?: string }) {
-  const { probes, answer } = dependencies(state);
-  answer();
+  const { probes, respond } = dependencies(state);
+  respond();
   let time = 0;
-  // Each reading is older than what is shared, as far as this test's looks go.
+  // No reading is kept.
   const readiness = createReadiness(probes, never, () => time, { keep: 0, limit: 2_000 });
   return {
     ready: async (at: number) => {
@@ -42,19 +42,19 @@ function processOn(state: { pending?: string[] | undefined; temporal?: string })
   };
 }
 
-it('callers at once, and all within a second, share one look at Postgres and Temporal', async () => {
-  const { probes, asked, answer } = dependencies({ pending: [] });
+it('reads Postgres and Temporal once for all callers within a second', async () => {
+  const { probes, asked, respond } = dependencies({ pending: [] });
   const readiness = createReadiness(probes, never);
   const first = Array.from({ length: 50 }, () => readiness());
-  answer();
+  respond();
   await Promise.all(first);
   await Promise.all(Array.from({ length: 50 }, () => readiness()));
-  // A slow machine may take longer than the second for which a look is kept.
+  // A slow machine may take longer than the second for which a reading is kept.
   expect(asked.postgres).toBeLessThanOrEqual(2);
   expect(asked.temporal).toBeLessThanOrEqual(2);
 });
 
-it('stays ready for 30 s of an outage of Postgres, turns unready then, and ready when it is back', async () => {
+it('becomes unready after Postgres was unreachable for 30 s, and ready when Postgres is back', async () => {
   const state: { pending?: string[] | undefined } = { pending: [] };
   const { ready, readiness } = processOn(state);
   expect(await ready(0)).toBe(true);
@@ -68,7 +68,7 @@ it('stays ready for 30 s of an outage of Postgres, turns unready then, and ready
   expect([await ready(50_000), await ready(79_999), await ready(80_000)]).toEqual([true, true, false]);
 });
 
-it('is unready while migrations are missing, and until Postgres has said that none is', async () => {
+it('is unready while migrations are missing, and until Postgres has reported that none is', async () => {
   const state: { pending?: string[] | undefined } = { pending: undefined };
   const { ready, readiness } = processOn(state);
   expect(await ready(0)).toBe(false);
@@ -81,7 +81,7 @@ it('is unready while migrations are missing, and until Postgres has said that no
   expect(await ready(3_000)).toBe(true);
 });
 
-it('is ready whatever Temporal does, and reports it', async () => {
+it('is ready in any state of Temporal, and reports that state', async () => {
   const { readiness } = processOn({ pending: [], temporal: 'no namespace x' });
   expect(await readiness()).toMatchObject({ ready: true, checks: { temporal: 'no namespace x' } });
 });

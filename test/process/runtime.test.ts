@@ -9,10 +9,10 @@ test.each([
   ['24.0.0', true],
   ['24.21.0', true],
   ['26.0.0', false],
-])('Node.js %s is supported where package.json names it: %s', (version, supported) => {
+])('compares Node.js %s with the ranges of package.json: supported is %s', (version, supported) => {
   expect(isSupportedNode(version, '^22.19 || ^24')).toBe(supported);
 });
 
-test('the tests run on a release that package.json names', () => {
+test('supports the release of Node.js that runs the tests', () => {
   expect(isSupportedNode(process.versions.node)).toBe(true);
 });

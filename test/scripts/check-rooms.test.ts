@@ -24,7 +24,7 @@ function check(files: Readonly<Record<string, string>>) {
 
 const ENDPOINTS = { 'src/webhooks/endpoints.ts': 'export type Endpoint = string;' };
 
-test('passes where every import runs down', () => {
+test('passes when every import runs down', () => {
   const files = { ...ENDPOINTS, 'src/http/routes.ts': "import type { Endpoint } from '../webhooks/endpoints.js';" };
   expect(check(files)).toEqual({ status: 0, faults: [] });
 });
@@ -41,7 +41,7 @@ test.each([
   expect(status).toBe(1);
 });
 
-test('fails for a circle inside of a room that type imports close', () => {
+test('fails for a circle of type imports inside a room', () => {
   const { status, faults } = check({
     'src/webhooks/a.ts': "import type { B } from './b.js';",
     'src/webhooks/b.ts': "import type { A } from './a.js';",
@@ -50,7 +50,7 @@ test('fails for a circle inside of a room that type imports close', () => {
   expect(status).toBe(1);
 });
 
-test('fails where an entry file loads the embedded stack statically, and where another room loads it at all', () => {
+test('fails when an entry file loads the embedded stack statically, and when another room loads it at all', () => {
   const { faults } = check({
     'src/local/stack.ts': 'export const start = 1;',
     'src/main.ts': "import { start } from './local/stack.js';",
@@ -62,7 +62,7 @@ test('fails where an entry file loads the embedded stack statically, and where a
   ]);
 });
 
-test('fails for a file that stands in no room', () => {
+test('fails for a file in no room', () => {
   const { status, faults } = check({ 'src/helpers/a.ts': '' });
   expect(faults).toEqual(['src/helpers/a.ts stands in no room; add its folder to scripts/check-rooms/rooms.mjs']);
   expect(status).toBe(1);

@@ -7,7 +7,7 @@ import { startApi } from '../support/api.js';
 
 const linesOf = (text: string, name: string) => text.split('\n').filter((line) => line.startsWith(name));
 
-test('an attempt is counted by outcome and trigger, timed, and the first one by how long it let wait', async () => {
+test('counts attempts by outcome and trigger, and measures their duration and the delay of first attempts', async () => {
   const metrics = createMetrics();
   metrics.attemptMade({ trigger: 'schedule', error: null, durationMs: 30, delayMs: 7 });
   metrics.attemptMade({ trigger: 'manual', error: 'timeout', durationMs: 15_000, delayMs: undefined });
@@ -22,23 +22,23 @@ test('an attempt is counted by outcome and trigger, timed, and the first one by 
   expect(text).toContain('webhook_first_attempt_delay_seconds_count 1\n');
 });
 
-test('clocks that differ make no delay below nothing', async () => {
+test('counts a delay of 0 when the clocks of two machines make it negative', async () => {
   const metrics = createMetrics();
   metrics.attemptMade({ trigger: 'schedule', error: null, durationMs: 1, delayMs: -40 });
   expect(await metrics.text()).toContain('webhook_first_attempt_delay_seconds_sum 0\n');
 });
 
-test('whatever clients send makes no new series: paths, ids, methods', async () => {
+test('makes no new series for the paths, ids and methods that clients send', async () => {
   const metrics = createMetrics();
   const api = await startApi({ dependencies: { metrics } });
   const client = await api.client();
-  const asked: [string, string][] = [
+  const requests: [string, string][] = [
     ['GET', '/transfers/0190a8e2-0000-7000-8000-000000000001'],
     ['GET', '/transfers/0190a8e2-0000-7000-8000-000000000002'],
     ['GET', '/nowhere/at/all?secret=in-a-query'],
     ['PROPFIND', '/nowhere/else'],
   ];
-  for (const [method, path] of asked) await client.call(method, path);
+  for (const [method, path] of requests) await client.call(method, path);
   await api.close();
   expect(linesOf(await metrics.text(), 'http_requests_total{')).toEqual([
     'http_requests_total{method="GET",route="/transfers/:id",status="404"} 2',
@@ -47,7 +47,7 @@ test('whatever clients send makes no new series: paths, ids, methods', async () 
   ]);
 });
 
-test('Postgres away: the scrape succeeds, and says so', async () => {
+test('reports at a successful scrape that Postgres is away', async () => {
   const registry = new Registry();
   const away = () => Promise.reject(new Error('connect ECONNREFUSED'));
   measureBacklog(registry, away, 86_400_000);
@@ -63,7 +63,7 @@ test('Postgres away: the scrape succeeds, and says so', async () => {
   ]);
 });
 
-test('what the scrapes of two servers read is read once', async () => {
+test('reads the backlog once for the scrapes of two servers', async () => {
   const registry = new Registry();
   let readings = 0;
   const none = { attempt: 0, start: 0 };

@@ -28,7 +28,7 @@ const turns = () => new Promise((resolve) => setImmediate(resolve));
 const count = (ids: readonly string[], id: string) => ids.filter((each) => each === id).length;
 
 describe('requests of one client to Temporal', () => {
-  it('are under way five at once, and the others wait; another client has its own five', async () => {
+  it('run five at once while the others wait; another client has its own five', async () => {
     const [one, other] = [newId(), newId()];
     const { started, release, all } = askOften({ [one]: 12, [other]: 3 });
     await turns();
@@ -38,7 +38,7 @@ describe('requests of one client to Temporal', () => {
     expect(started).toHaveLength(15);
   });
 
-  it('are refused with rate_limited where 100 wait; another client is not', async () => {
+  it('are refused with rate_limited when 100 wait; those of another client are not', async () => {
     const [one, other] = [newId(), newId()];
     const { ask, started, release, all } = askOften({ [one]: 105 });
     await turns();

@@ -41,7 +41,7 @@ async function withWorker<T>(retention: number, work: () => Promise<T>): Promise
   }
 }
 
-/** Runs what the Schedule runs, now; answers how many events it removed. */
+/** Runs the Schedule's workflow now. @returns the number of events that it removed */
 async function trigger(): Promise<number> {
   const before = (await schedule().describe()).info.numActionsTaken;
   await schedule().trigger();
@@ -52,8 +52,8 @@ async function trigger(): Promise<number> {
   return temporal.client.workflow.getHandle(workflowId).result();
 }
 
-describe('the Schedule of the retention', () => {
-  it('removes what has ended and is older than RETENTION, and nothing that is pending', async () => {
+describe('the retention Schedule', () => {
+  it('removes ended events older than RETENTION, and no pending event', async () => {
     const pending = await commitEvent(db);
     for (let i = 0; i < 3; i++) {
       const { eventId } = await commitEvent(db);
@@ -65,7 +65,7 @@ describe('the Schedule of the retention', () => {
     expect((await db.prisma.event.findMany()).map(({ id }) => id)).toEqual([pending.eventId]);
   });
 
-  it('is brought up to date by another migrate, and one that an operator paused stays so', async () => {
+  it('is updated by another migrate, and stays paused when an operator has paused it', async () => {
     await schedule().pause('an audit is under way');
     await migrateTemporal({ address: temporal.address, namespace: temporal.namespace, tls: false, apiKey: undefined });
     const { state, policies } = await schedule().describe();

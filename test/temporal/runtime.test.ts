@@ -5,9 +5,9 @@ import { otherBuild } from '../support/workflow-builds.js';
 
 const dist = join(import.meta.dirname, '../../dist');
 
-test("what the SDK's native side has to say goes into our log, and not to standard output", () => {
-  // It warns of a history that the workflow's code does not agree with. Its lines come when it likes, and those that
-  // have not come when the last worker ends never do: the replay is held open until there is one.
+test("writes the lines of the SDK's native part to our log, and not to standard output", () => {
+  // The native part warns of a history that does not match the workflow's code. Its lines arrive late, and are lost
+  // when the last worker ends before. So the replay is held open until a line has arrived.
   const script = `
     const { readFileSync } = await import('node:fs');
     const { Worker } = await import('@temporalio/worker');

@@ -28,7 +28,7 @@ const reconcile = () =>
     log: silentLog,
   });
 
-async function passedOn(overdueMinutes: number): Promise<string> {
+async function doneEvent(overdueMinutes: number): Promise<string> {
   const { eventId } = await commitEvent(db);
   await db.prisma.event.update({ where: { id: eventId }, data: { outbox: 'done' } });
   const nextAttemptAt = new Date(Date.now() - overdueMinutes * 60_000);
@@ -38,9 +38,9 @@ async function passedOn(overdueMinutes: number): Promise<string> {
   });
   return eventId;
 }
-/** So many events of one client, overdue by 11 minutes and more. */
-async function manyPassedOn(count: number): Promise<string[]> {
-  const first = await passedOn(11);
+/** Events of one client whose workflows have started, overdue by 11 minutes and more. @returns their ids */
+async function doneEvents(count: number): Promise<string[]> {
+  const first = await doneEvent(11);
   await db.query(COPIES, [first, count - 1]);
   const rows = await db.prisma.event.findMany({ where: { outbox: 'done' }, select: { id: true } });
   return rows.map(({ id }) => id);
@@ -62,15 +62,15 @@ async function removeAll(): Promise<void> {
 const status = async (id: string) => (await temporal.client.workflow.getHandle(id).describe()).status.name;
 
 describe('reconcile', () => {
-  it('starts the workflow of an overdue delivery that Temporal has lost, and leaves one that is on time', async () => {
-    const [lost, onTime] = [await passedOn(11), await passedOn(5)];
+  it('starts the workflow of an overdue delivery that Temporal has lost, and not that of a delivery on time', async () => {
+    const [lost, onTime] = [await doneEvent(11), await doneEvent(5)];
     expect(await reconcile().now()).toBe(1);
     expect(await status(lost)).toBe('RUNNING');
     await expect(status(onTime)).rejects.toThrow(/not found/i);
   });
 
-  it('leaves a workflow alone that runs, and starts again one that was terminated by hand', async () => {
-    const eventId = await passedOn(11);
+  it('does not touch a running workflow, and starts a terminated workflow again', async () => {
+    const eventId = await doneEvent(11);
     await reconcile().now();
     expect(await reconcile().now()).toBe(0);
     await temporal.client.workflow.getHandle(eventId).terminate('by hand');
@@ -78,8 +78,8 @@ describe('reconcile', () => {
     expect(await status(eventId)).toBe('RUNNING');
   });
 
-  it('starts the workflow of a recovered delivery again under the name that owns it', async () => {
-    const eventId = await passedOn(11);
+  it('starts the workflow of a recovered delivery under the id of its owner', async () => {
+    const eventId = await doneEvent(11);
     const { id } = await db.prisma.delivery.findFirstOrThrow({ where: { eventId } });
     await db.prisma.delivery.update({ where: { id }, data: { owner: `recover-${id}-2`, ladderStart: 2 } });
     await reconcile().now();
@@ -87,24 +87,24 @@ describe('reconcile', () => {
     await expect(status(eventId)).rejects.toThrow(/not found/i);
   });
 
-  it('leaves an event to the sweep that has not been passed on', async () => {
-    const eventId = await passedOn(11);
+  it('starts no workflow for an event that is still in the outbox', async () => {
+    const eventId = await doneEvent(11);
     await db.prisma.event.update({ where: { id: eventId }, data: { outbox: 'start' } });
     await reconcile().now();
     await expect(status(eventId)).rejects.toThrow(/not found/i);
   });
 
-  it('goes on page by page until nothing is overdue', async () => {
+  it('continues page by page until nothing is overdue', async () => {
     await removeAll();
-    const ids = await manyPassedOn(250);
+    const ids = await doneEvents(250);
     expect(await reconcile().now()).toBe(250);
     expect(await Promise.all(ids.map(status))).toEqual(ids.map(() => 'RUNNING'));
     expect(await reconcile().now()).toBe(0);
   });
 
-  it('leaves the work to the worker that does it already', async () => {
+  it('runs in one worker at a time', async () => {
     await removeAll();
-    await manyPassedOn(30);
+    await doneEvents(30);
     const lock = await tryAdvisoryLock(db.url, 'reconcile');
     expect(await reconcile().now()).toBe(0);
     await lock?.release();
@@ -112,13 +112,13 @@ describe('reconcile', () => {
     expect(workers.reduce((sum, started) => sum + started)).toBe(30);
   });
 
-  it('ends a pass after 1000 workflows that run already, and goes on from there with the next', async () => {
+  it('ends a pass after 1000 running workflows, and continues from there with the next pass', async () => {
     await removeAll();
-    const ids = await manyPassedOn(1_250);
+    const ids = await doneEvents(1_250);
     const { starts } = await readPending(db, [], { overdueMinutes: 10, after: null, limit: 1_250 });
     await startPending(temporal.client, starts, 'restart');
     const one = reconcile();
-    // The last of all by its planned time: the first pass after this one does not come so far.
+    // The last of all by its planned time: the first pass ends before it.
     const last = await db.prisma.delivery.findFirstOrThrow({ orderBy: { nextAttemptAt: 'desc' } });
     await temporal.client.workflow.getHandle(last.eventId).terminate('by hand');
     expect(await one.now()).toBe(0);
@@ -127,9 +127,9 @@ describe('reconcile', () => {
     expect(ids).toContain(last.eventId);
   });
 
-  it('reads its pages by the index on the planned time, and nothing of what is not overdue', async () => {
+  it('reads its pages from the index on the planned time, and no row that is not overdue', async () => {
     await removeAll();
-    await manyPassedOn(3_000);
+    await doneEvents(3_000);
     await db.query(`update deliveries set next_attempt_at = now() + interval '1 hour' where random() < 0.9`, []);
     await db.pool.query('vacuum analyze deliveries, events');
     const explained = openExplained(db.url.reveal());
