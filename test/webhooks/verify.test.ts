@@ -99,7 +99,7 @@ describe('names the difference', () => {
     ['read as Latin-1', { body: Buffer.from(body).toString('latin1') }],
     ['the body is empty', { body: '' }],
     ['the secret has white space', { secret: `${secret}\n` }],
-    ['another secret, or the body or t was changed', { body: 'x' }],
+    ['another secret was used, or the body or t was changed', { body: 'x' }],
     ['more than 300 s', { now: later(301) }],
     ["301 s after this machine's time", { now: later(-301) }],
     ['v0 is not 64 hexadecimal digits but 3', { header: `t=${t},v0=abc` }],
