@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Secret } from '../secret.js';
+import type { Handle } from './database.js';
 import { SERVICE_SETTINGS, withServerSettings } from './server-settings.js';
 
 export interface AdvisoryLock {
@@ -40,6 +41,11 @@ export async function tryAdvisoryLock(url: Secret, name: string): Promise<Adviso
     },
     release,
   };
+}
+
+/** Waits for the lock of this name, which ends with the transaction `tx`. Equal names exclude each other. */
+export async function lockInTransaction(tx: Handle, name: string): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))::text', [name]);
 }
 
 const TRY_LOCK = 'select pg_try_advisory_lock(hashtextextended($1::text, 0)) as taken';

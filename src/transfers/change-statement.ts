@@ -15,7 +15,7 @@ export interface StatusChangeRequest {
   actor?: Actor;
   to: TransferStatus;
   reason: string | null;
-  /** Only with a status of STATUSES_WITH_REASON_CODE; none where it is left out. */
+  /** Allowed only with a status of STATUSES_WITH_REASON_CODE; absent: no code. */
   reasonCode?: ReasonCode | null;
   /** Narrows the statuses from which the change is allowed, as a client's `/cancel` does. */
   from?: readonly TransferStatus[];

@@ -1,6 +1,6 @@
 import type { TransferStatus } from '../database/generated/enums.js';
 
-/** Why a transfer ended without the money being where it was sent to (contract, Transfers). */
+/** Reasons for which a transfer ended without the money reaching its destination (contract, Transfers). */
 export const REASON_CODES = [
   'account_closed',
   'account_not_found',
@@ -15,7 +15,7 @@ export const REASON_CODES = [
 ] as const;
 export type ReasonCode = (typeof REASON_CODES)[number];
 
-/** The statuses that a change may give a reason code for. */
+/** The statuses with which a change may give a reason code. */
 export const STATUSES_WITH_REASON_CODE = [
   'FAILED',
   'RETURNED',
@@ -23,5 +23,5 @@ export const STATUSES_WITH_REASON_CODE = [
 ] as const satisfies readonly TransferStatus[];
 
 export function takesReasonCode(status: TransferStatus): boolean {
-  return STATUSES_WITH_REASON_CODE.some((one) => one === status);
+  return STATUSES_WITH_REASON_CODE.some((allowed) => allowed === status);
 }

@@ -87,16 +87,17 @@ export async function readDeliveryState(db: Handle, request: AttemptRequest): Pr
   return row;
 }
 
+/** SQL: the recorded outcome of the delivery's attempt with this number, as JSON; null if it is not recorded. */
+const outcomeOf = (number: string) => `
+       (select json_build_object('responseStatus', a.response_status, 'error', a.error)
+          from attempts a where a.delivery_id = d.id and a.number = ${number})`;
+
 const READ_STATE = `
 select d.status::text, d.reason, d.owner, d.attempt_count as "attemptCount",
        case when ${isFree('d.attempting_until')} then 0
             else ceil(extract(epoch from d.attempting_until - now()) * 1000)::int end as "claimedFor",
        greatest(0, ceil(extract(epoch from d.next_attempt_at - now()) * 1000))::int as "untilNext",
        e.enabled and e.deleted_at is null as "endpointActive", e.deleted_at is not null as "endpointDeleted",
-       e.disabled_reason as "disabledReason",
-       (select json_build_object('responseStatus', a.response_status, 'error', a.error)
-          from attempts a where a.delivery_id = d.id and a.number = $2::int) as recorded,
-       (select json_build_object('responseStatus', a.response_status, 'error', a.error)
-          from attempts a where a.delivery_id = d.id and a.number = d.attempt_count) as latest
+       e.disabled_reason as "disabledReason",${outcomeOf('$2::int')} as recorded,${outcomeOf('d.attempt_count')} as latest
   from deliveries d join webhook_endpoints e on e.id = d.endpoint_id
  where d.id = $1::uuid`;

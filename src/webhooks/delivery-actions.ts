@@ -1,11 +1,6 @@
 import type { Database, Handle } from '../database/database.js';
+import type { RecoverScope } from './recover.js';
 import type { PlannedRecover } from './recovers.js';
-
-/** The time range [since, until) in which the events were made, ms since 1970. */
-export interface RecoverRange {
-  since: number;
-  until: number;
-}
 
 /**
  * An action whose effect Temporal makes. It has two steps, so that no transaction is open during the call to Temporal.
@@ -38,5 +33,5 @@ export interface DeliveryActions {
    * @throws Refusal not_found | endpoint_not_active; recover_in_progress | recover_limit_reached | unavailable |
    * rate_limited
    */
-  recover: TwoStepAction<RecoverRange & { clientId: string; endpointId: string }, PlannedRecover, number>;
+  recover: TwoStepAction<RecoverScope, PlannedRecover, number>;
 }

@@ -1,3 +1,4 @@
+import { lockInTransaction } from '../database/advisory-lock.js';
 import { atomically, type Handle } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
 import type { Endpoint } from '../database/generated/client.js';
@@ -42,7 +43,7 @@ export async function registerEndpoint(
   const now = new Date(timeOf(id));
   return atomically(db, async (tx) => {
     // A client's registrations run one at a time, so that two concurrent ones cannot exceed the limit.
-    await tx.query(`select pg_advisory_xact_lock(hashtextextended('endpoints of ' || $1::text, 0))::text`, [clientId]);
+    await lockInTransaction(tx, `endpoints of ${clientId}`);
     const count = await tx.prisma.endpoint.count({ where: { clientId, deletedAt: null } });
     if (count >= rules.maxEndpoints) {
       throw new Refusal('endpoint_limit_reached', `A client may have ${rules.maxEndpoints} webhook endpoints.`);

@@ -85,34 +85,35 @@ function disableGone(dependencies: AttemptDependencies, { endpointId, deliveryId
   return underWay;
 }
 
-async function disableNow(
-  { database, metrics, log }: AttemptDependencies,
-  endpointId: string,
-  deliveryId: string,
-): Promise<boolean> {
+async function disableNow(dependencies: AttemptDependencies, endpointId: string, deliveryId: string): Promise<boolean> {
   failpoint('before-disable');
   try {
-    const byUs = await database.transaction((tx) => disableEndpoint(tx, endpointId, 'gone', deliveryId));
-    if (byUs) {
-      metrics.endpointDisabled('gone');
-      log.warn({ webhook_id: endpointId }, 'endpoint disabled: gone');
-    }
+    await disableAndReport(dependencies, endpointId, 'gone', deliveryId);
     return true;
   } catch (error) {
-    log.error({ err: error, webhook_id: endpointId }, 'could not disable an endpoint that is gone');
+    dependencies.log.error({ err: error, webhook_id: endpointId }, 'could not disable an endpoint that is gone');
     return false;
   }
 }
 
+/** Disables the endpoint. If this call is the one that disables it, the log and the metrics report it. */
+async function disableAndReport(
+  { database, metrics, log }: AttemptDependencies,
+  endpointId: string,
+  reason: 'gone' | 'failing',
+  except?: string,
+): Promise<void> {
+  if (!(await database.transaction((tx) => disableEndpoint(tx, endpointId, reason, except)))) return;
+  metrics.endpointDisabled(reason);
+  log.warn({ webhook_id: endpointId }, `endpoint disabled: ${reason}`);
+}
+
 async function disableIfFailing(dependencies: AttemptDependencies, { endpointId }: ClaimedAttempt): Promise<void> {
-  const { database, disableAfter, metrics, log } = dependencies;
+  const { database, disableAfter, log } = dependencies;
   try {
-    const disabled =
-      (await isFailing(database, endpointId, disableAfter)) &&
-      (await database.transaction((tx) => disableEndpoint(tx, endpointId, 'failing')));
-    if (!disabled) return;
-    metrics.endpointDisabled('failing');
-    log.warn({ webhook_id: endpointId }, 'endpoint disabled: failing');
+    if (await isFailing(database, endpointId, disableAfter)) {
+      await disableAndReport(dependencies, endpointId, 'failing');
+    }
   } catch (error) {
     // The attempt is recorded. The endpoint's next exhausted delivery repeats the check.
     log.error({ err: error, webhook_id: endpointId }, 'could not check whether the endpoint is failing');

@@ -61,10 +61,9 @@ export async function withLastAttempts(db: Handle, rows: readonly DeliveryRow[])
 
 /** @throws Refusal not_found */
 export async function getDelivery(db: Handle, clientId: string, id: string): Promise<DeliveryRecord> {
-  const row = await db.prisma.delivery.findFirst({ where: { id, clientId }, include: WITH_URL });
-  const [delivery] = await withLastAttempts(db, row ? [row] : []);
-  if (!delivery) throw notFound();
-  return delivery;
+  const row = await getRow(db, clientId, id);
+  const lastAttempts = await readLastAttempts(db, [row]);
+  return { ...row, lastAttempt: lastAttempts.get(row.id) ?? null };
 }
 
 /** @param clientId the client that must own the delivery; null: any client (the operator). @throws Refusal not_found */
@@ -73,20 +72,19 @@ export async function getDeliveryWithAttempts(
   clientId: string | null,
   id: string,
 ): Promise<DeliveryWithAttempts> {
-  const where = { id, ...(clientId !== null && { clientId }) };
-  const row = await db.prisma.delivery.findFirst({ where, include: WITH_URL });
-  if (!row) throw notFound();
+  const row = await getRow(db, clientId, id);
   const newestFirst = await listAttempts(db, id, { take: SHOWN_ATTEMPTS });
   return { ...row, attempts: newestFirst.reverse() };
 }
 
 /** Reads any client's delivery, for the operator. @throws Refusal not_found */
-export async function getDeliveryForOperator(db: Handle, id: string): Promise<DeliveryRow> {
-  const delivery = await db.prisma.delivery.findUnique({ where: { id }, include: WITH_URL });
-  if (!delivery) throw notFound();
-  return delivery;
+export function getDeliveryForOperator(db: Handle, id: string): Promise<DeliveryRow> {
+  return getRow(db, null, id);
 }
 
-function notFound(): Refusal {
-  return new Refusal('not_found', 'There is no such delivery.');
+async function getRow(db: Handle, clientId: string | null, id: string): Promise<DeliveryRow> {
+  const where = { id, ...(clientId !== null && { clientId }) };
+  const row = await db.prisma.delivery.findFirst({ where, include: WITH_URL });
+  if (!row) throw new Refusal('not_found', 'There is no such delivery.');
+  return row;
 }

@@ -1,13 +1,11 @@
 import type { Handle } from '../database/database.js';
 import { lowestIdAt } from '../ids.js';
 
-/** The deliveries of one endpoint for events made in [since, until), ms since 1970. */
-export interface RecoverScope {
-  clientId: string;
-  endpointId: string;
-  since: number;
-  until: number;
-}
+/** The time range [since, until) in which the events were made, ms since 1970. */
+export type RecoverRange = { since: number; until: number };
+
+/** The deliveries of one endpoint for the events of a range. */
+export type RecoverScope = RecoverRange & { clientId: string; endpointId: string };
 
 /** Counts the failed and cancelled deliveries of the scope. */
 export async function countRecoverable(db: Handle, scope: RecoverScope): Promise<number> {

@@ -1,7 +1,8 @@
+import { lockInTransaction } from '../database/advisory-lock.js';
 import type { Handle } from '../database/database.js';
 import { Refusal } from '../refusal.js';
 import { getEndpoint } from './endpoints.js';
-import { countRecoverable } from './recover.js';
+import { countRecoverable, type RecoverScope } from './recover.js';
 
 /** Recovers of one endpoint in any hour (contract). */
 export const RECOVERS_AN_HOUR = 10;
@@ -14,13 +15,7 @@ const STARTING_SECONDS = 30;
  * The plan of a recover of the events made in [since, until), ms since 1970. `recoverId` identifies the recover in
  * Postgres and in Temporal.
  */
-export type PlannedRecover = {
-  recoverId: string;
-  clientId: string;
-  endpointId: string;
-  since: number;
-  until: number;
-};
+export type PlannedRecover = RecoverScope & { recoverId: string };
 
 /** A recover whose end is not recorded in Postgres. */
 export interface OpenRecover {
@@ -48,7 +43,7 @@ export async function admitRecover(
   running: ReadonlySet<string>,
 ): Promise<Admission> {
   const { recoverId, clientId, endpointId } = recover;
-  await tx.query(LOCK, [clientId]);
+  await lockInTransaction(tx, `recovers of ${clientId}`);
   const [own] = await tx.query<{ count: number; url: string; ended: boolean }>(OWN, [recoverId]);
   if (own) return { ...own, earlier: true };
   const { url } = await getActiveEndpoint(tx, clientId, endpointId);
@@ -114,8 +109,6 @@ export async function forgetRecover(db: Handle, recoverId: string): Promise<void
 export async function endStarting(db: Handle, recoverId: string): Promise<void> {
   await db.query('update recovers set starting_until = now() where id = $1::uuid', [recoverId]);
 }
-
-const LOCK = `select pg_advisory_xact_lock(hashtextextended('recovers of ' || $1::text, 0))::text`;
 
 const OWN = `
 select r.count, e.url, r.ended_at is not null as ended

@@ -1,3 +1,4 @@
+import { lockInTransaction } from '../database/advisory-lock.js';
 import type { Handle } from '../database/database.js';
 import { Refusal } from '../refusal.js';
 
@@ -10,7 +11,7 @@ export const RETRIES_AN_HOUR = 10;
  * @throws Refusal retry_limit_reached
  */
 export async function countRetry(tx: Handle, deliveryId: string, retryId: string): Promise<void> {
-  await tx.query(LOCK, [deliveryId]);
+  await lockInTransaction(tx, `retries of ${deliveryId}`);
   const [row] = await tx.query<{ counted: boolean; wait: number | null }>(COUNT, [
     deliveryId,
     retryId,
@@ -26,8 +27,6 @@ export async function countRetry(tx: Handle, deliveryId: string, retryId: string
 export async function uncountRetry(db: Handle, deliveryId: string, retryId: string): Promise<void> {
   await db.query(UNCOUNT, [deliveryId, retryId]);
 }
-
-const LOCK = `select pg_advisory_xact_lock(hashtextextended('retries of ' || $1::text, 0))::text`;
 
 const COUNT = `
 with held as (

@@ -1,5 +1,6 @@
 import type { Database } from '../../src/database/database.js';
-import type { DeliveryActions, RecoverRange, TwoStepAction } from '../../src/webhooks/delivery-actions.js';
+import type { DeliveryActions, TwoStepAction } from '../../src/webhooks/delivery-actions.js';
+import type { RecoverRange } from '../../src/webhooks/recover.js';
 import { getActiveEndpoint } from '../../src/webhooks/recovers.js';
 
 /** Runs both steps of an action, like a request without an Idempotency-Key. */
