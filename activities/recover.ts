@@ -23,7 +23,7 @@ export function createRecoverActivities(dependencies: RecoverDependencies): Reco
   return {
     async recoverBatch({ recoverId, clientId, webhookId, since, until, after }) {
       const connected = temporal();
-      if (!connected) throw new Error('Temporal is unavailable');
+      if (!connected) throw new Error('Temporal is away');
       const limit = Math.floor(BATCH / (await countRunning(database, clientId)));
       const ids = await resetForRecovery(database, { clientId, endpointId: webhookId, since, until }, after, limit);
       failpoint('after-put-back');

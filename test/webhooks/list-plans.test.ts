@@ -5,7 +5,8 @@ import { type ExplainedDatabase, nodesOf, openExplained, type PlanNode, rowsOf }
 import { listQueries } from '../../bench/lists/queries.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
-// Checks the plans that Postgres runs on a table big enough for its indexes. `npm run bench:lists` measures a million rows.
+// Checks the plans that Postgres runs on a table big enough for its indexes. `npm run bench:lists` measures a million
+// rows.
 
 const ROWS = 20_000;
 const BIG = ['events', 'transfers', 'deliveries', 'attempts'];

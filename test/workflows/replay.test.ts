@@ -4,7 +4,7 @@ import '../support/quiet-temporal.js';
 import { readHistories, recordedVersions, textsOf } from '../support/histories.js';
 import { ATTEMPT, otherBuild, replay, thisBuild } from '../support/workflow-builds.js';
 
-// This release must be able to end workflows that an earlier release has begun. The test replays recorded histories on it.
+// This release must be able to end workflows that an earlier release has begun. The test replays recorded histories.
 
 const histories = readHistories();
 

@@ -7,7 +7,7 @@ import { type KeptHeaders, keepHeaders } from './kept-headers.js';
 /** A receiver's response, or the error that replaced it. */
 export interface ReceiverResponse {
   status: number | null;
-  /** Null where no head arrived. */
+  /** Null if no head arrived. */
   headers: KeptHeaders | null;
   body: string | null;
   error: AttemptError | null;

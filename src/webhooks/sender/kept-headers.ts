@@ -15,9 +15,9 @@ export type KeptHeaders = Partial<Record<(typeof KEPT_HEADERS)[number], string>>
 const MAX_LENGTH = 256;
 
 /**
- * Picks the kept headers. Values have no control characters and at most 256 characters; `location` has neither user name
- * nor query nor fragment, since these may hold a credential of the receiver.
- * @param headers lower-case names, as undici hands them over
+ * Picks the kept headers. Control characters are removed, and a value is cut to 256 characters. User name, password,
+ * query and fragment of `location` are removed, since they may contain a credential of the receiver.
+ * @param headers by lower-case name, as undici passes them
  */
 export function keepHeaders(headers: Readonly<Record<string, string | readonly string[] | undefined>>): KeptHeaders {
   const kept: KeptHeaders = {};
@@ -26,19 +26,19 @@ export function keepHeaders(headers: Readonly<Record<string, string | readonly s
     if (value === undefined) continue;
     const text = withoutControls(typeof value === 'string' ? value : value.join(', '));
     const shown = name === 'location' ? withoutCredentials(text) : text;
-    // By code points: half of a surrogate pair is no Unicode, and Postgres refuses it.
+    // The value is cut by code points. Postgres refuses half of a surrogate pair, which is not valid Unicode.
     kept[name] = [...shown].slice(0, MAX_LENGTH).join('');
   }
   return kept;
 }
 
-/** C0, DEL and C1: they steer terminals, and Postgres takes no U+0000. */
+/** Removes C0, DEL and C1, because they control terminals and Postgres does not accept U+0000. */
 function withoutControls(text: string): string {
   return text.replace(/\p{Cc}/gu, '');
 }
 
 function withoutCredentials(location: string): string {
   const address = location.replace(/[?#].*$/s, '');
-  // WHATWG URL reads a backslash as a slash, and the last @ of the authority ends the user information.
+  // By the WHATWG URL standard, a backslash is a slash, and the last @ of the authority ends the user information.
   return address.replace(/^([a-z][a-z0-9+.-]*:)?([\\/]{2,})[^\\/]*@/i, '$1$2');
 }

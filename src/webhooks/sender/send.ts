@@ -30,7 +30,7 @@ export interface SendOutcome {
   /** From the start to the response's head, or to the failure; whole ms. */
   durationMs: number;
   responseStatus: number | null;
-  /** Null where no head arrived. */
+  /** Null if no head arrived. */
   responseHeaders: KeptHeaders | null;
   /** The first 4 KiB as UTF-8 with replacement characters, without U+0000; null if no byte arrived. */
   responseBody: string | null;

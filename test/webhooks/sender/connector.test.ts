@@ -5,7 +5,7 @@ import { createSender, type SendLimits, type SendOutcome } from '../../../src/we
 import { type RawReceiver, startRawReceiver } from '../../support/raw-receiver.js';
 
 const CLOSING = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
-/** Stands for a private address. A test runs on loopback, so that only the blocked list can distinguish this address. */
+/** Stands for a private address. Tests run on loopback, so that only the blocked list can distinguish it. */
 const PRIVATE = '127.0.0.2';
 const guard = createAddressGuard({ allowPrivate: true, blocked: [`${PRIVATE}/32`] });
 

@@ -89,7 +89,7 @@ describe('asking name servers', () => {
   const AAAA = 28;
   type Zone = (name: string, type: number) => { code: number; ttl?: number; data?: number[][] } | undefined;
 
-  /** A name server on UDP that responds from `zone`, and never if `zone` returns undefined. It implements RFC 1035 §4.1. */
+  /** A name server on UDP (RFC 1035 §4.1). It responds from `zone`, and never if `zone` returns undefined. */
   async function nameServer(zone: Zone) {
     const socket = createSocket('udp4');
     let asked = 0;

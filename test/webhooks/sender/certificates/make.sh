@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the certificates of test/webhooks/sender/send-tls.test.ts: the test's own issuer and the certificates that it
-# signed, valid from 2020 to 2119; an expired one (2021); a self-signed one. The keys protect nothing, so that they may be
-# committed. Requires OpenSSL 3.
+# signed, valid from 2020 to 2119; an expired one (2021); a self-signed one. The keys protect nothing, so that they may
+# be committed. Requires OpenSSL 3.
 set -eu
 cd "$(dirname "$0")"
 work=$(mktemp -d)
