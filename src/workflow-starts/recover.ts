@@ -13,7 +13,6 @@ import {
   endRecover,
   endStarting,
   forgetRecover,
-  getActiveEndpoint,
   type OpenRecover,
   type PlannedRecover,
 } from '../webhooks/recovers.js';
@@ -24,10 +23,9 @@ import {
  */
 export function recoverAction(ask: AskTemporal): DeliveryActions['recover'] {
   return {
-    async plan(tx, { clientId, endpointId, since, until }, earlier) {
-      if (earlier) return earlier;
-      await getActiveEndpoint(tx, clientId, endpointId);
-      return { recoverId: newId(), clientId, endpointId, since, until };
+    // The plan only identifies the recover: `admitRecover` checks the endpoint and the limits under one lock.
+    async plan(_tx, { clientId, endpointId, since, until }, earlier) {
+      return earlier ?? { recoverId: newId(), clientId, endpointId, since, until };
     },
     async carryOut(db, plan) {
       const { count, url, earlier, ended } = await admit(db, ask, plan);

@@ -60,16 +60,16 @@ describe('every route', () => {
   it("responds with 404 to another client's ids, and changes nothing", async () => {
     const before = await snapshot();
     const asked = routes.filter((route) => route.path.includes('{') && route.scope !== 'operator');
-    const answers = [];
+    const responses = [];
     for (const route of asked) {
       const { path, json } = requestTo(route);
       for (const headers of [{}, ...(route.method === 'POST' ? [{ 'Idempotency-Key': `theirs ${path}` }] : [])]) {
         const { status, body } = await stranger.call(route.method, path, { json, headers });
-        answers.push([name(route), status, body?.code]);
+        responses.push([name(route), status, body?.code]);
       }
     }
-    expect(answers.length).toBeGreaterThan(10);
-    expect(answers).toEqual(answers.map(([route]) => [route, 404, 'not_found']));
+    expect(responses.length).toBeGreaterThan(10);
+    expect(responses).toEqual(responses.map(([route]) => [route, 404, 'not_found']));
     expect(await snapshot()).toBe(before);
   });
 
@@ -84,17 +84,17 @@ describe('every route', () => {
   });
 
   it('responds with 403 without its scope, with or without all others', async () => {
-    const answers = [];
+    const responses = [];
     for (const route of routes) {
       const { path, json } = requestTo(route);
       for (const scopes of [SCOPES.filter((scope) => scope !== route.scope), []]) {
         const caller = await api.client(scopes);
         const { status, headers, body } = await caller.call(route.method, path, { json });
         expect(headers.get('www-authenticate')).toMatch(/^Bearer .*error="insufficient_scope"/);
-        answers.push([name(route), status, body.code]);
+        responses.push([name(route), status, body.code]);
       }
     }
-    expect(answers).toEqual(answers.map(([route]) => [route, 403, 'insufficient_scope']));
+    expect(responses).toEqual(responses.map(([route]) => [route, 403, 'insufficient_scope']));
   });
 
   it('responds with 401 without a token', async () => {
@@ -107,22 +107,22 @@ describe('every route', () => {
   });
 
   it('works for the owner with the same requests', async () => {
-    const answers = [];
+    const responses = [];
     // DELETE runs last, so that the other requests still find the endpoint.
     for (const route of [...routes].sort((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))) {
       const { path, json } = requestTo(route);
       const caller = route.scope === 'operator' ? operator : owner;
       const { status } = await caller.call(route.method, path, { json });
-      answers.push([name(route), status]);
+      responses.push([name(route), status]);
     }
     // The owner's transfer is SENT: neither the status of the examples nor /cancel is a valid transition.
-    const late = answers.filter(([, status]) => status === 409).map(([route]) => route);
+    const late = responses.filter(([, status]) => status === 409).map(([route]) => route);
     expect(late).toEqual([
       'POST /transfers/{id}/cancel',
       'POST /sandbox/transfers/{id}/status',
       'POST /operator/transfers/{id}/status',
     ]);
-    expect(answers.filter(([, status]) => Number(status) >= 400)).toHaveLength(late.length);
+    expect(responses.filter(([, status]) => Number(status) >= 400)).toHaveLength(late.length);
   });
 
   it('keeps a client out of /operator, and the operator out of all other routes', async () => {

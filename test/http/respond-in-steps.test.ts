@@ -52,10 +52,10 @@ describe('60 keyed retries while Temporal hangs', () => {
     await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
     await moveMany(client, 60);
     const deliveries = await own.database.prisma.delivery.findMany({ where: { clientId: client.id } });
-    let answered = 0;
+    let responded = 0;
     const retries = deliveries.map(async ({ id }) => {
       const reply = await client.call('POST', `/deliveries/${id}/retry`, { headers: newKey() });
-      answered++;
+      responded++;
       return reply.status;
     });
     await waitFor('all of them to wait for Temporal', async () => {
@@ -70,7 +70,7 @@ describe('60 keyed retries while Temporal hangs', () => {
       `select count(*)::int as n from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
       [],
     );
-    expect([answered, own.database.pool.waitingCount, open?.n]).toEqual([0, 0, 0]);
+    expect([responded, own.database.pool.waitingCount, open?.n]).toEqual([0, 0, 0]);
     expect(new Set(await Promise.all(retries))).toEqual(new Set([503]));
     // A retry that Temporal did not accept counts in no limit.
     expect(await own.database.query('select id::text from manual_retries', [])).toEqual([]);
@@ -102,7 +102,7 @@ describe('a keyed request whose process dies', () => {
     };
     const alive = await startApi({ database: api.database, dependencies: { deliveryActions } });
     const headers = newKey();
-    const unanswered = as(dead, client)(path, headers);
+    const pendingResponse = as(dead, client)(path, headers);
     await reservedBy(client);
     const duplicate = await as(alive, client)(path, headers);
     expect([duplicate.status, duplicate.body.code]).toEqual([409, 'idempotency_key_in_use']);
@@ -124,7 +124,7 @@ describe('a keyed request whose process dies', () => {
       resumed.text,
     ]);
     ends();
-    await unanswered;
+    await pendingResponse;
     await Promise.all([dead.close(), alive.close()]);
   });
 

@@ -49,7 +49,7 @@ export const attemptView = z
       .nullable()
       .meta({
         description:
-          'Those of these that the receiver sent; null if no head came. Values are cut at 256 characters; `location` has neither user name nor query nor fragment.',
+          'The listed headers that the receiver sent; null if there was no response. Values are cut at 256 characters. `location` is shown without user name, query and fragment.',
         examples: [{ 'content-type': 'text/plain', 'retry-after': '120' }],
       }),
     response_body: z

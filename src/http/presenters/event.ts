@@ -13,7 +13,9 @@ function anyOf<Schema extends z.ZodType>(schemas: readonly Schema[]) {
 /** The event as it is delivered (spec §2, Webhook event). */
 const delivered = z.object({
   id: uuid.meta({ description: 'Unique per event: use it to discard duplicates.' }),
-  version: z.string().meta({ description: 'Version of the event format.', format: 'date', examples: [EVENT_VERSION] }),
+  version: z
+    .string()
+    .meta({ description: 'The version of the event format.', format: 'date', examples: [EVENT_VERSION] }),
   type: z.string().meta({ examples: EVENT_TYPES }),
   data: anyOf(EVENT_TYPES.map((type) => EVENT_CATALOGUE[type].data)),
   created_at: z.string().meta({

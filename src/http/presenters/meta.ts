@@ -9,19 +9,19 @@ export const metaView = z
   .object({
     environment: z.enum(['sandbox', 'production']),
     version: z.string().meta({ description: 'The release of the service.', examples: [VERSION] }),
-    event_version: z.string().meta({ description: 'Version of the event format.', examples: [EVENT_VERSION] }),
+    event_version: z.string().meta({ description: 'The version of the event format.', examples: [EVENT_VERSION] }),
     retry_delays: z.array(z.string()).meta({
-      description: 'The ladder: the delays of the retries after the first attempt.',
+      description: 'The delays of the retries after the first attempt, in order.',
       examples: [['0s', '5m', '30m', '2h', '6h', '24h']],
     }),
     egress_addresses: z.array(z.string()).meta({
-      description: 'CIDRs from which deliveries leave; empty where the operator states none.',
+      description: 'The networks (CIDR) that deliveries come from; empty if the operator has not configured them.',
       examples: [['203.0.113.0/28']],
     }),
   })
   .register(components, { id: 'Meta' });
 
-/** What an integrator must know of an environment before the first delivery (contract, Errors, limits, paging). */
+/** The facts about an environment that an integrator needs before the first delivery (contract, Errors, limits, paging). */
 export function presentMeta({
   environment,
   retryDelays,

@@ -14,7 +14,7 @@ const reasonCode = z
   .enum(REASON_CODES)
   .nullable()
   .meta({
-    description: 'Why it failed, was returned or was cancelled; null where no code was given.',
+    description: 'Why the transfer failed, was returned or was cancelled; null if no code was given.',
     examples: [null],
   });
 

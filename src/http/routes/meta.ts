@@ -3,7 +3,7 @@ import type { Config } from '../../config.js';
 import { presentMeta } from '../presenters/meta.js';
 import type { AppMiddleware, State } from '../state.js';
 
-/** `/meta`: open to all, since it holds nothing of any client. */
+/** `/meta`: needs no token, because it contains no client's data. */
 export function metaRouter(config: Config, limit: AppMiddleware): Router<State> {
   const meta = presentMeta(config);
   const router = new Router<State>({ strict: true, sensitive: true });

@@ -80,7 +80,10 @@ export const statusChange = z
       .enum(REASON_CODES)
       .nullable()
       .default(null)
-      .meta({ description: `Only with ${STATUSES_WITH_REASON_CODE.join(', ')}.`, examples: [null] }),
+      .meta({
+        description: `Allowed only with the statuses ${STATUSES_WITH_REASON_CODE.join(', ')}.`,
+        examples: [null],
+      }),
   })
   .refine(({ status, reason_code }) => reason_code === null || takesReasonCode(status), {
     path: ['reason_code'],

@@ -41,11 +41,11 @@ describe('a delivery with 8,000 attempts', () => {
 
   it('is listed, and returned by a retry, without the response bodies', async () => {
     const paths = [`/events/${history.eventId}/deliveries`, `/webhook-endpoints/${history.webhookId}/deliveries`];
-    const answers = [
+    const responses = [
       ...(await Promise.all(paths.map((path) => client.call('GET', path)))),
       await client.call('POST', `/deliveries/${history.deliveryId}/retry`, { headers: { 'Idempotency-Key': newId() } }),
     ];
-    for (const { text } of answers) {
+    for (const { text } of responses) {
       expect(text).toContain(`"last_attempt":{"number":${COUNT},`);
       expect(text.length).toBeLessThan(2_000);
     }

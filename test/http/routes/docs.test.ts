@@ -24,7 +24,7 @@ async function untilRefused(path: string, address: (index: number) => string): P
   return undefined;
 }
 
-it.each(['/openapi.json', '/docs'])('answers 304 to the ETag of %s', async (path) => {
+it.each(['/openapi.json', '/docs'])('responds with 304 to the ETag of %s', async (path) => {
   const first = await api.call('GET', path, anybody());
   const etag = first.headers.get('etag') ?? '';
   expect([first.status, etag]).toEqual([200, expect.stringMatching(/^"[\w-]{43}"$/)]);
