@@ -22,7 +22,7 @@ describe('ids', () => {
     );
   });
 
-  it('are told from other text by their form', () => {
+  it('have a form that other text does not have', () => {
     expect(isId(newId())).toBe(true);
     for (const text of ['', 'x', newId().slice(1), `${newId()}0`, newId().replaceAll('-', '')]) {
       expect(isId(text)).toBe(false);

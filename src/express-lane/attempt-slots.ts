@@ -1,4 +1,5 @@
 import { withinShare } from '../fair-share.js';
+import { type ClientLine, ClientLines, type EndpointLine } from './client-lines.js';
 
 /** A burst makes more jobs wait than this; a steady load hardly ever does. */
 const PILE = 20;
@@ -10,34 +11,13 @@ export interface Limits {
   total: number;
 }
 
-interface EndpointLine<Job> {
-  id: string;
-  client: ClientLine<Job>;
-  active: number;
-  jobs: { job: Job; since: number }[];
-  /** Slots released since the last `expire`: the speed of the endpoint. */
-  progress: number;
-  /** Whether the endpoint stands in its client's line. */
-  queued: boolean;
-}
-
-interface ClientLine<Job> {
-  id: string;
-  active: number;
-  waiting: number;
-  endpoints: Map<string, EndpointLine<Job>>;
-  /** Endpoints with a waiting job and a slot for it, each listed once, served in turn. */
-  ready: EndpointLine<Job>[];
-  queued: boolean;
-}
-
 /**
  * The attempts that run at once in this process, and the jobs that wait for a slot. Jobs are served in turn across
  * clients and, within a client, across its endpoints. Each client and each endpoint has a bound on its attempts, so
  * that a client's flood, or its dead receiver, takes no slot from another client. Plain data, no timers.
  */
 export class AttemptSlots<Job> {
-  readonly #clients = new Map<string, ClientLine<Job>>();
+  readonly #lines = new ClientLines<Job>();
   readonly #ready: ClientLine<Job>[] = [];
   #active = 0;
   #waiting = 0;
@@ -64,11 +44,11 @@ export class AttemptSlots<Job> {
   }
 
   waitingOf(clientId: string): number {
-    return this.#clients.get(clientId)?.waiting ?? 0;
+    return this.#lines.find(clientId)?.waiting ?? 0;
   }
 
   enqueue(clientId: string, endpointId: string, job: Job, now: number): void {
-    const endpoint = this.#endpoint(clientId, endpointId);
+    const endpoint = this.#lines.endpoint(clientId, endpointId);
     endpoint.jobs.push({ job, since: now });
     endpoint.client.waiting++;
     this.#waiting++;
@@ -102,33 +82,33 @@ export class AttemptSlots<Job> {
 
   /** Whether a slot is free for this client, apart from the bounds of its endpoints. */
   hasSlotFor(clientId: string): boolean {
-    return this.#hasSlot(this.#clients.get(clientId) ?? { active: 0 });
+    return this.#hasSlot(this.#lines.find(clientId) ?? { active: 0 });
   }
 
   /** Takes a slot for a job that does not wait here. @returns false when no slot is free for it */
   tryAcquire(clientId: string, endpointId: string): boolean {
-    const endpoint = this.#endpoint(clientId, endpointId);
+    const endpoint = this.#lines.endpoint(clientId, endpointId);
     const acquired = endpoint.active < this.limits.perEndpoint && this.#hasSlot(endpoint.client);
     if (acquired) {
       endpoint.active++;
       endpoint.client.active++;
       this.#active++;
     } else {
-      this.#forgetIfIdle(endpoint);
+      this.#lines.removeIfIdle(endpoint);
     }
     return acquired;
   }
 
   /** Frees the slot of a job. */
   release(clientId: string, endpointId: string): void {
-    const endpoint = this.#endpoint(clientId, endpointId);
+    const endpoint = this.#lines.endpoint(clientId, endpointId);
     endpoint.active--;
     endpoint.client.active--;
     endpoint.progress++;
     this.#active--;
     this.#enqueue(endpoint);
     this.#enqueueClient(endpoint.client);
-    this.#forgetIfIdle(endpoint);
+    this.#lines.removeIfIdle(endpoint);
     this.#onRelease();
   }
 
@@ -138,7 +118,7 @@ export class AttemptSlots<Job> {
    */
   expire(before: { stuck: number; others: number }, slow: number): { job: Job; stuck: boolean }[] {
     const expired: { job: Job; stuck: boolean }[] = [];
-    for (const client of this.#clients.values()) {
+    for (const client of this.#lines) {
       for (const endpoint of client.endpoints.values()) {
         const saturated = endpoint.active >= this.limits.perEndpoint || (client.active > 0 && !this.#hasSlot(client));
         const stuck = saturated && endpoint.progress < slow;
@@ -149,7 +129,7 @@ export class AttemptSlots<Job> {
           client.waiting--;
         }
         endpoint.progress = 0;
-        this.#forgetIfIdle(endpoint);
+        this.#lines.removeIfIdle(endpoint);
       }
     }
     this.#waiting -= expired.length;
@@ -161,25 +141,11 @@ export class AttemptSlots<Job> {
     return active < this.limits.perClient && withinShare(active, 1, this.limits.total - this.#active);
   }
 
-  #endpoint(clientId: string, endpointId: string): EndpointLine<Job> {
-    let client = this.#clients.get(clientId);
-    if (!client) {
-      client = { id: clientId, active: 0, waiting: 0, endpoints: new Map(), ready: [], queued: false };
-      this.#clients.set(clientId, client);
-    }
-    let endpoint = client.endpoints.get(endpointId);
-    if (!endpoint) {
-      endpoint = { id: endpointId, client, active: 0, jobs: [], progress: 0, queued: false };
-      client.endpoints.set(endpointId, endpoint);
-    }
-    return endpoint;
-  }
-
   #nextEndpoint(client: ClientLine<Job>): EndpointLine<Job> | undefined {
     for (let endpoint = client.ready.shift(); endpoint; endpoint = client.ready.shift()) {
       endpoint.queued = false;
       if (endpoint.jobs.length > 0 && endpoint.active < this.limits.perEndpoint) return endpoint;
-      this.#forgetIfIdle(endpoint);
+      this.#lines.removeIfIdle(endpoint);
     }
     return undefined;
   }
@@ -195,12 +161,5 @@ export class AttemptSlots<Job> {
     if (client.queued || client.ready.length === 0 || client.active >= this.limits.perClient) return;
     client.queued = true;
     this.#ready.push(client);
-  }
-
-  #forgetIfIdle(endpoint: EndpointLine<Job>): void {
-    if (endpoint.active > 0 || endpoint.jobs.length > 0 || endpoint.queued) return;
-    const { client } = endpoint;
-    client.endpoints.delete(endpoint.id);
-    if (client.endpoints.size === 0 && !client.queued) this.#clients.delete(client.id);
   }
 }

@@ -16,7 +16,7 @@ export interface AppDependencies {
   handover: Handover;
   authority: Authority;
   deliveryActions: DeliveryActions;
-  metrics: Pick<Metrics, 'requestAnswered'>;
+  metrics: Pick<Metrics, 'requestCompleted'>;
   log: Log;
   readiness: () => Promise<Readiness>;
 }

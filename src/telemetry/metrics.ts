@@ -8,7 +8,7 @@ export interface Metrics {
   attemptMade(attempt: CountedAttempt): void;
   /** The service itself has disabled an endpoint. */
   endpointDisabled(reason: DisabledByService): void;
-  requestAnswered(request: CountedRequest): void;
+  requestCompleted(request: CountedRequest): void;
   /** Adds the text of another registry to every scrape. */
   append(read: () => Promise<string>): void;
   /** All metrics in Prometheus's text format. */
@@ -89,7 +89,7 @@ export function createMetrics(): Metrics {
       if (delayMs !== undefined) firstAttemptDelay.observe(Math.max(0, delayMs) / 1_000);
     },
     endpointDisabled: (reason) => disabled.inc({ reason }),
-    requestAnswered({ method, route = 'none', status, durationMs }) {
+    requestCompleted({ method, route = 'none', status, durationMs }) {
       const known = METHODS.has(method) ? method : 'other';
       requests.inc({ method: known, route, status });
       requestDuration.observe({ method: known, route }, durationMs / 1_000);

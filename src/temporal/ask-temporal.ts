@@ -34,7 +34,7 @@ export function boundedAsking(temporal: () => Client | undefined, grace = GRACE)
     const limit = limits.get(clientId) ?? pLimit(AT_ONCE);
     limits.set(clientId, limit);
     if (limit.activeCount + limit.pendingCount >= AT_ONCE + WAITING) {
-      const detail = `${AT_ONCE + WAITING} retries and recovers of this client are under way; ask again in a moment.`;
+      const detail = `${AT_ONCE + WAITING} retries and recovers of this client are under way; try again in a moment.`;
       throw new Refusal('rate_limited', detail, [], { retryAfter: 1 });
     }
     const deadline = Date.now() + TIME_LIMIT;
@@ -47,7 +47,7 @@ export function boundedAsking(temporal: () => Client | undefined, grace = GRACE)
       return await within(TIME_LIMIT + grace, asked);
     } catch (error) {
       if (error instanceof Refusal) throw error;
-      throw new Refusal('unavailable', 'Temporal does not answer; ask again.', [], { cause: error });
+      throw new Refusal('unavailable', 'Temporal does not respond; try again.', [], { cause: error });
     }
   };
 }

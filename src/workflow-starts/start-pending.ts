@@ -18,7 +18,7 @@ export interface StartedPending {
 
 /**
  * Starts the workflows of pending deliveries, `CONCURRENCY` at once. Temporal refuses the start of a workflow that is
- * running, so no check comes before.
+ * running, so no check is needed.
  * @param reuse `replace` terminates a running workflow and starts it anew
  * @throws the first fault other than a refused input; it ends the pass
  */

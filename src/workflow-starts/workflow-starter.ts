@@ -50,7 +50,7 @@ export interface WorkflowStarterOptions {
  *   when an event becomes due; then the loop asks memory again.
  * - IDLE. Memory has nothing that Temporal may have now, and the table has nothing (`DueInTable.mayHaveMore` is false),
  *   or Temporal is away. Ends when an event becomes due, when an attempt's arrival makes capacity in Temporal, when the
- *   worker connects, or after POLL; all but the first two make the table ask again.
+ *   worker connects, or after POLL; all but the first two make the loop read the table again.
  * - BACKING_OFF. Postgres or Temporal failed. Ends after 1 s. A notification does not end it.
  * - STOPPED. Ends every mode. What memory holds returns to the table.
  *

@@ -134,7 +134,7 @@ describe('a keyed request whose process dies', () => {
     let away = true;
     const made: number[] = [];
     const own = await apiThat(async () => {
-      if (away) throw new Refusal('unavailable', 'Temporal does not answer; ask again.');
+      if (away) throw new Refusal('unavailable', 'Temporal does not respond; try again.');
       made.push(1);
     });
     const headers = newKey();

@@ -5,7 +5,7 @@ import { routeOf } from '../route-of.js';
 import type { AppMiddleware } from '../state.js';
 
 /** Logs one line for each request and counts it. */
-export function accessLog(log: Log, metrics: Pick<Metrics, 'requestAnswered'>): AppMiddleware {
+export function accessLog(log: Log, metrics: Pick<Metrics, 'requestCompleted'>): AppMiddleware {
   return async (ctx, next) => {
     const startedAt = performance.now();
     await next();
@@ -13,7 +13,7 @@ export function accessLog(log: Log, metrics: Pick<Metrics, 'requestAnswered'>): 
     const route = routeOf(ctx);
     const client = ctx.state.caller ?? ctx.state.tokenClient;
     const durationMs = performance.now() - startedAt;
-    metrics.requestAnswered({ method, route, status, durationMs });
+    metrics.requestCompleted({ method, route, status, durationMs });
     log.info(
       {
         request_id: ctx.state.requestId,
