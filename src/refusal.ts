@@ -27,6 +27,7 @@ export type RefusalCode =
   | 'endpoint_not_active'
   | 'disabled_by_operator'
   | 'recover_in_progress'
+  | 'secret_erased'
   | 'retry_limit_reached'
   | 'recover_limit_reached'
   | 'idempotency_key_reused'

@@ -1,8 +1,10 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { personHere } from '../audit/actor.js';
 import type { Handle } from '../database/database.js';
 import { DeliveryStatus } from '../database/generated/enums.js';
 import { presentDelivery, presentDeliveryWithAttempts } from '../http/presenters/delivery.js';
+import { explainAttempt } from '../webhooks/explain-attempt.js';
+import { EXPLANATIONS } from '../webhooks/explain-signature.js';
 import { listDeliveriesForOperator } from '../webhooks/list-for-operator.js';
 import { type DeliveryRecord, getDeliveryWithAttempts, SHOWN_ATTEMPTS } from '../webhooks/read-deliveries.js';
 import { eventIdsOfTransfer } from '../webhooks/read-events.js';
@@ -10,9 +12,11 @@ import { idOf, oneOf, parseLimit, parseSince } from './arguments.js';
 import { setAction } from './command.js';
 import { addRestore } from './deliveries-restore.js';
 import { deliveryDetails, deliveryTable } from './delivery-view.js';
-import { withDatabase } from './with-database.js';
+import { masterKeysOf, withDatabase } from './with-database.js';
 
 const STATUSES = Object.values(DeliveryStatus);
+/** A longer text is no digest of any kind. */
+const MAX_DIGEST = 512;
 
 interface ListOptions {
   status?: DeliveryStatus;
@@ -74,7 +78,27 @@ export function addDeliveries(program: Command): void {
       return { json: { id, retried: true }, text: `delivery ${id} is retried now` };
     },
   );
+  setAction(
+    deliveries
+      .command('explain')
+      .argument('<delivery_id>', '', idOf('delivery'))
+      .requiredOption('--attempt <n>', 'the number of the attempt', parseAttempt)
+      .requiredOption('--v0 <digest>', 'the digest that the receiver computed')
+      .description('name the mistake by which a receiver computed another signature'),
+    async (deliveryId: string, { attempt: number, v0 }: { attempt: number; v0: string }) => {
+      const explanation = await withDatabase((database, environment) =>
+        explainAttempt(database, masterKeysOf(environment), null, { deliveryId, number }, v0.slice(0, MAX_DIGEST)),
+      );
+      const detail = EXPLANATIONS[explanation];
+      return { json: { explanation, detail }, text: `${explanation}: ${detail}` };
+    },
+  );
   addRestore(deliveries);
+}
+
+function parseAttempt(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('Give the number of an attempt, such as 1.');
+  return Number(text);
 }
 
 async function list(db: Handle, options: ListOptions): Promise<DeliveryRecord[]> {

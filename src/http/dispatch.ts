@@ -23,7 +23,7 @@ export function dispatch(route: Route, { database, masterKeys, baseUrl }: Dispat
     limitParameters(ctx.querystring);
     const key = route.method === 'POST' ? readIdempotencyKey(ctx.req.headersDistinct['idempotency-key']) : undefined;
     const bytes = route.method === 'GET' ? new Uint8Array() : await readBody(ctx);
-    const params = readIds(ctx.params);
+    const params = readParams(ctx.params);
     const search = new URLSearchParams(ctx.querystring);
     const accept = () => route.accept({ caller, params, path: ctx.path, search, bytes });
     if (key === undefined) {
@@ -43,8 +43,15 @@ export function dispatch(route: Route, { database, masterKeys, baseUrl }: Dispat
 
 const isTwoStep = (work: ReturnType<Route['accept']>): work is TwoStepWork => typeof work !== 'function';
 
-/** The ids in lower case, as the service writes them; RFC 9562 §4 allows both cases. @throws Refusal not_found */
-function readIds(params: Record<string, string>): Record<string, string> {
-  if (!Object.values(params).every(isId)) throw new Refusal('not_found', 'The path contains an id that is not a UUID.');
-  return Object.fromEntries(Object.entries(params).map(([name, id]) => [name, id.toLowerCase()]));
+/**
+ * The ids in lower case, as the service writes them (RFC 9562 §4 allows both cases), and `number`, a positive integer.
+ * @throws Refusal not_found
+ */
+function readParams({ number, ...ids }: Record<string, string>): Record<string, string> {
+  if (!Object.values(ids).every(isId)) throw new Refusal('not_found', 'The path contains an id that is not a UUID.');
+  if (number !== undefined && !/^[1-9]\d{0,8}$/.test(number)) {
+    throw new Refusal('not_found', 'The path contains a number that is not a positive integer.');
+  }
+  const lower = Object.entries(ids).map(([name, id]) => [name, id.toLowerCase()]);
+  return { ...Object.fromEntries(lower), ...(number !== undefined && { number }) };
 }

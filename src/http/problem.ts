@@ -43,6 +43,7 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
     'Recover in progress',
     'A recover of this endpoint is running, or two recovers of other endpoints of this client are; wait until one ends.',
   ),
+  secret_erased: kind(409, 'Secret erased', 'The webhook endpoint is deleted, and its secret with it.'),
   idempotency_key_in_use: kind(
     409,
     'Idempotency key in use',

@@ -18,7 +18,7 @@ type Parameters<Path extends string> = Path extends `${string}{${infer Name}}${i
 /** A request that was read and is valid. */
 export interface Incoming<Path extends string, Query, Body> {
   caller: Caller;
-  /** The path's ids, each a UUID. */
+  /** The path's ids, each a UUID, and `number`, a positive integer as text. */
   params: Readonly<Record<Parameters<Path>, string>>;
   query: Query;
   body: Body;

@@ -43,7 +43,7 @@ function parametersOf(route: Route): Json[] {
     name,
     in: 'path',
     required: true,
-    schema: { type: 'string', format: 'uuid' },
+    schema: name === 'number' ? { type: 'integer', minimum: 1 } : { type: 'string', format: 'uuid' },
   }));
   const { properties = {} } = inlineSchema(route.query);
   const inQuery = Object.entries(properties).map(([name, { description, ...schema }]) => ({

@@ -3,13 +3,20 @@ import type { Route } from '../route.js';
 import { deliveryRoutes } from './deliveries.js';
 import { endpointRoutes } from './endpoints.js';
 import { eventRoutes } from './events.js';
+import { explainSignatureRoute } from './explain-signature.js';
 import { operatorRoutes } from './operator.js';
 import { sandboxRoutes } from './sandbox.js';
 import { transferRoutes } from './transfers.js';
 
 /** Every route that requires a token. */
 export function apiRoutes(dependencies: AppDependencies): Route[] {
-  return [endpointRoutes, transferRoutes, eventRoutes, deliveryRoutes, sandboxRoutes, operatorRoutes].flatMap(
-    (routes) => routes(dependencies),
-  );
+  return [
+    endpointRoutes,
+    transferRoutes,
+    eventRoutes,
+    deliveryRoutes,
+    explainSignatureRoute,
+    sandboxRoutes,
+    operatorRoutes,
+  ].flatMap((routes) => routes(dependencies));
 }

@@ -1,0 +1,125 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+
+/** The mistakes that are tried, in this order, and what a receiver changes (contract, Why was my signature refused?). */
+export const EXPLANATIONS = {
+  match: 'The digest is right: compare it with `v0` as text, in constant time, and look at the age of `t`.',
+  upper_case_digest: 'The digest is in upper case; write it in lower case, or compare the bytes.',
+  base64_digest: 'The digest is in base64; write it in hexadecimal.',
+  reserialized_body: 'The body was parsed and written again; use the raw bytes of the request, before any parser.',
+  body_with_newline: 'The body has a line end added; use exactly the bytes of the request.',
+  body_without_timestamp: 'Only the body was signed; the signed text is `t`, a dot, and the body.',
+  missing_dot: 'The dot between `t` and the body is missing.',
+  timestamp_changed: '`t` was parsed and written again; use its text exactly as the header has it.',
+  secret_with_newline: 'The secret has a line end, as a file often has; remove it.',
+  secret_trimmed: 'Blanks at an end of the secret were removed; use the secret exactly as it was registered.',
+  secret_base64_decoded: 'The secret was decoded from base64; the key is its text as bytes.',
+  secret_hex_decoded: 'The secret was decoded from hexadecimal; the key is its text as bytes.',
+  other_endpoint: 'The secret is that of another endpoint of yours; use the one of the endpoint that got the delivery.',
+  wrong_algorithm: 'Another algorithm was used; use HMAC-SHA256 with the secret as its key.',
+  unknown: 'None of the usual mistakes gives this digest; compare secret, `t` and raw body byte by byte.',
+} as const;
+
+export type Explanation = keyof typeof EXPLANATIONS;
+export const EXPLANATION_NAMES = Object.keys(EXPLANATIONS) as [Explanation, ...Explanation[]];
+
+export interface SignedAttempt {
+  /** As sent in `Service-Signature`. */
+  t: string;
+  /** The body as sent. */
+  body: string;
+  secret: string;
+  /** Secrets of the client's other endpoints. */
+  otherSecrets: readonly string[];
+}
+
+/**
+ * Names the first usual mistake that gives the digest which a receiver computed.
+ * @param v0 any text; only its length is relied on, which the caller bounds
+ */
+export function explainSignature(attempt: SignedAttempt, v0: string): Explanation {
+  const given = v0.trim();
+  const right = hmac(attempt.secret, signedText(attempt)).toString('hex');
+  if (same(given, right)) return 'match';
+  if (same(given, right.toUpperCase())) return 'upper_case_digest';
+  if (base64Forms(right).some((form) => same(given, form))) return 'base64_digest';
+  const digest = given.toLowerCase();
+  for (const [name, digests] of Object.entries(MISTAKES)) {
+    if (digests(attempt).some((wrong) => same(digest, wrong.toString('hex')))) return name as Explanation;
+  }
+  return 'unknown';
+}
+
+type Mistake = Exclude<Explanation, 'match' | 'upper_case_digest' | 'base64_digest' | 'unknown'>;
+
+/** The digests that each mistake gives, in the order in which they are tried. */
+const MISTAKES: Readonly<Record<Mistake, (attempt: SignedAttempt) => Buffer[]>> = {
+  reserialized_body: ({ secret, t, body }) =>
+    rewritten(body).map((text) => hmac(secret, signedText({ t, body: text }))),
+  body_with_newline: ({ secret, t, body }) =>
+    ['\n', '\r\n'].map((end) => hmac(secret, signedText({ t, body: body + end }))),
+  body_without_timestamp: ({ secret, body }) => [hmac(secret, body)],
+  missing_dot: ({ secret, t, body }) => [hmac(secret, t + body)],
+  timestamp_changed: ({ secret, t, body }) => otherForms(t).map((form) => hmac(secret, signedText({ t: form, body }))),
+  secret_with_newline: ({ secret, ...signed }) => ['\n', '\r\n'].map((end) => hmac(secret + end, signedText(signed))),
+  secret_trimmed: ({ secret, ...signed }) => [hmac(secret.trim(), signedText(signed))],
+  secret_base64_decoded: ({ secret, ...signed }) => [hmac(Buffer.from(secret, 'base64'), signedText(signed))],
+  secret_hex_decoded: ({ secret, ...signed }) => [hmac(Buffer.from(secret, 'hex'), signedText(signed))],
+  other_endpoint: ({ otherSecrets, ...signed }) => otherSecrets.map((other) => hmac(other, signedText(signed))),
+  wrong_algorithm: ({ secret, ...signed }) => [
+    createHmac('sha1', secret).update(signedText(signed)).digest(),
+    createHmac('sha512', secret).update(signedText(signed)).digest(),
+    createHash('sha256').update(signedText(signed)).digest(),
+  ],
+};
+
+function signedText({ t, body }: Pick<SignedAttempt, 't' | 'body'>): string {
+  return `${t}.${body}`;
+}
+
+function hmac(key: string | Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest();
+}
+
+/** Both alphabets, with padding and without (RFC 4648 §4 and §5). */
+function base64Forms(hex: string): string[] {
+  const bytes = Buffer.from(hex, 'hex');
+  const padded = bytes.toString('base64');
+  return [padded, padded.replace(/=+$/, ''), bytes.toString('base64url'), `${bytes.toString('base64url')}=`];
+}
+
+/** The body as other writers of JSON put it: with spaces (Python's `json.dumps`), indented, and with sorted keys. */
+function rewritten(body: string): string[] {
+  const value: unknown = JSON.parse(body);
+  return [value, sorted(value)]
+    .flatMap((json) => [
+      JSON.stringify(json),
+      spaced(json),
+      JSON.stringify(json, null, 2),
+      JSON.stringify(json, null, 4),
+    ])
+    .filter((text) => text !== body);
+}
+
+function sorted(value: unknown): unknown {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
+  const entries = Object.entries(value).map(([name, member]) => [name, sorted(member)] as const);
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** A space after each `,` and `:`. */
+function spaced(value: unknown): string {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return JSON.stringify(value);
+  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${spaced(member)}`);
+  return `{${members.join(', ')}}`;
+}
+
+/** `t` without milliseconds, in Unix seconds and in Unix milliseconds. */
+function otherForms(t: string): string[] {
+  const milliseconds = Date.parse(t);
+  return [t.replace(/\.\d+/, ''), String(Math.floor(milliseconds / 1_000)), String(milliseconds)];
+}
+
+function same(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

@@ -1,0 +1,94 @@
+import { spawnSync } from 'node:child_process';
+import { createHash, createHmac } from 'node:crypto';
+import { eventBody } from '../../src/webhooks/event-catalogue.js';
+import { EXPLANATION_NAMES, type Explanation, explainSignature } from '../../src/webhooks/explain-signature.js';
+
+const t = '2026-11-21T10:00:00.123Z';
+const body = eventBody({
+  id: '019abe01-7a10-7c44-9d02-3f1f6f0c8a11',
+  type: 'transfer.status_changed',
+  data: { id: '019abe01-7a10-7c44-9d02-3f1f6f0c8a12', status: 'SENT' },
+  createdAt: Date.parse(t),
+});
+/** A text that is both base64 and, without its blank, hexadecimal: each mistake of a secret changes it. */
+const secret = '0123456789abcdef0123456789abcdef ';
+const attempt = { t, body, secret, otherSecrets: ['the-secret-of-another-endpoint'] };
+const hmac = (key: string | Buffer, text: string, algorithm = 'sha256') =>
+  createHmac(algorithm, key).update(text).digest('hex');
+const right = hmac(secret, `${t}.${body}`);
+const parsed = JSON.parse(body);
+
+/** Each mistake, made as an integrator makes it in Node. */
+const MADE: [Explanation, string, string][] = [
+  ['match', 'none', right],
+  ['upper_case_digest', 'toUpperCase', right.toUpperCase()],
+  ['base64_digest', 'base64', Buffer.from(right, 'hex').toString('base64')],
+  ['base64_digest', 'base64url', Buffer.from(right, 'hex').toString('base64url')],
+  ['reserialized_body', 'two spaces', hmac(secret, `${t}.${JSON.stringify(parsed, null, 2)}`)],
+  ['reserialized_body', 'four spaces', hmac(secret, `${t}.${JSON.stringify(parsed, null, 4)}`)],
+  [
+    'reserialized_body',
+    'sorted keys',
+    hmac(
+      secret,
+      `${t}.${JSON.stringify({ created_at: parsed.created_at, data: parsed.data, id: parsed.id, type: parsed.type, version: parsed.version })}`,
+    ),
+  ],
+  ['body_with_newline', 'a line end', hmac(secret, `${t}.${body}\n`)],
+  ['body_without_timestamp', 'the body alone', hmac(secret, body)],
+  ['missing_dot', 'no dot', hmac(secret, t + body)],
+  ['timestamp_changed', 'no milliseconds', hmac(secret, `2026-11-21T10:00:00Z.${body}`)],
+  ['timestamp_changed', 'Unix seconds', hmac(secret, `${Math.floor(Date.parse(t) / 1000)}.${body}`)],
+  ['timestamp_changed', 'Unix milliseconds', hmac(secret, `${Date.parse(t)}.${body}`)],
+  ['secret_with_newline', 'a line end', hmac(`${secret}\n`, `${t}.${body}`)],
+  ['secret_trimmed', 'trim', hmac(secret.trim(), `${t}.${body}`)],
+  ['secret_base64_decoded', 'base64', hmac(Buffer.from(secret, 'base64'), `${t}.${body}`)],
+  ['secret_hex_decoded', 'hex', hmac(Buffer.from(secret, 'hex'), `${t}.${body}`)],
+  ['other_endpoint', 'another secret', hmac('the-secret-of-another-endpoint', `${t}.${body}`)],
+  ['wrong_algorithm', 'SHA-1', hmac(secret, `${t}.${body}`, 'sha1')],
+  ['wrong_algorithm', 'SHA-512', hmac(secret, `${t}.${body}`, 'sha512')],
+  ['wrong_algorithm', 'no key', createHash('sha256').update(`${t}.${body}`).digest('hex')],
+  ['unknown', 'a secret of nobody', hmac('nobody', `${t}.${body}`)],
+  ['unknown', 'no digest', 'hello'],
+  ['unknown', 'nothing', ''],
+];
+
+describe('explainSignature', () => {
+  it.each(MADE)('names %s (%s)', (explanation, _, v0) => {
+    expect(explainSignature(attempt, v0)).toBe(explanation);
+  });
+
+  it('is shown each of its explanations by the cases above', () => {
+    expect(new Set(MADE.map(([explanation]) => explanation))).toEqual(new Set(EXPLANATION_NAMES));
+  });
+
+  it('ignores blanks around the digest, and its case where another mistake was made', () => {
+    expect(explainSignature(attempt, ` ${right}\n`)).toBe('match');
+    expect(explainSignature(attempt, hmac(secret, body).toUpperCase())).toBe('body_without_timestamp');
+  });
+
+  /** Runs as integrators write it in Python; undefined where Python is missing. */
+  function python(expression: string): string | undefined {
+    const code = `import hmac, hashlib, json, base64, sys
+t, body, secret = sys.argv[1:4]
+sign = lambda key, text: hmac.new(key.encode(), text.encode(), hashlib.sha256)
+print(${expression})`;
+    const { status, stdout, error } = spawnSync('python3', ['-c', code, t, body, secret], { encoding: 'utf8' });
+    if (error) return undefined;
+    expect(status).toBe(0);
+    return stdout.replace(/\n$/, '');
+  }
+
+  it.each<[Explanation, string]>([
+    ['match', 'sign(secret, t + "." + body).hexdigest()'],
+    ['reserialized_body', 'sign(secret, t + "." + json.dumps(json.loads(body))).hexdigest()'],
+    ['reserialized_body', 'sign(secret, t + "." + json.dumps(json.loads(body), sort_keys=True)).hexdigest()'],
+    ['reserialized_body', 'sign(secret, t + "." + json.dumps(json.loads(body), indent=4)).hexdigest()'],
+    ['base64_digest', 'base64.b64encode(sign(secret, t + "." + body).digest()).decode()'],
+    ['secret_trimmed', 'sign(secret.strip(), t + "." + body).hexdigest()'],
+  ])('names %s of a receiver in Python: %s', (explanation, expression) => {
+    const v0 = python(expression);
+    if (v0 === undefined) return;
+    expect(explainSignature(attempt, v0)).toBe(explanation);
+  });
+});
