@@ -18,8 +18,8 @@ const FAILURE = 1;
 const INVALID_ARGUMENTS = 2;
 
 /**
- * Sets the action of `command`, adds `--json` and prints the result. Commander calls `work` with the arguments, then the
- * options.
+ * Sets the action of `command`, adds `--json` and prints the result. Commander calls `work` with the arguments, then
+ * the options.
  */
 export function setAction<Args extends unknown[]>(
   command: Command,

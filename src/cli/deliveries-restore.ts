@@ -6,7 +6,9 @@ import { setAction } from './command.js';
 import type { Table } from './view/table.js';
 import { withDatabase } from './with-database.js';
 
-/** `deliveries reconcile` and `deliveries lost`: for use after the data of Postgres or Temporal was restored or lost. */
+/**
+ * `deliveries reconcile` and `deliveries lost`: for use after the data of Postgres or Temporal was restored or lost.
+ */
 export function addRestore(deliveries: Command): void {
   setAction(
     deliveries

@@ -73,7 +73,10 @@ export function deliveryDetails(delivery: DeliveryWithAttempts): View {
   ];
 }
 
-/** The status of the response (`503`), or the error where there was none (`timeout`); both for a refused redirect, for example. */
+/**
+ * The status of the response (`503`), or the error where there was none (`timeout`); both for a refused redirect, for
+ * example.
+ */
 function outcomeOf({ responseStatus, error }: Pick<LastAttempt, 'responseStatus'> & { error: string | null }): string {
   const parts = [responseStatus, error === 'status' ? null : error];
   return parts.filter((part) => part !== null).join(' ');

@@ -7,8 +7,8 @@ import { oneLine } from '../process/explain.js';
 type ReachableEnvironment = Environment & { DATABASE_URL: NonNullable<Environment['DATABASE_URL']> };
 
 /**
- * The variables of the environment to work on: `env` itself if it names a database, else those of the embedded stack that
- * runs under LOCAL_DIR.
+ * The variables of the environment to work on: `env` itself if it names a database, else those of the embedded stack
+ * that runs under LOCAL_DIR.
  * @throws Error of one line if no embedded stack runs
  */
 export async function findEnvironment(env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {

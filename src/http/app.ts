@@ -44,7 +44,10 @@ export function createApp(dependencies: AppDependencies): Koa<State> {
   return app;
 }
 
-/** Every path of the service. The token and its scope are checked before the rest of a request is read (contract, Scopes). */
+/**
+ * Every path of the service. The token and its scope are checked before the rest of a request is read (contract,
+ * Scopes).
+ */
 function createRouter(dependencies: AppDependencies): Router<State> {
   const { config, database, masterKeys, authority } = dependencies;
   const routes = apiRoutes(dependencies);

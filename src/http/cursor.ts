@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 const CHECK_BYTES = 4;
 
 /**
- * Writes and reads the position where a page ended. A cursor holds the key that its list is ordered by and a checksum, so
- * that a damaged cursor is refused and not read as another position. A cursor is not secret: it points into the caller's
- * own data.
+ * Writes and reads the position where a page ended. A cursor holds the key that its list is ordered by and a checksum,
+ * so that a damaged cursor is refused and not read as another position. A cursor is not secret: it points into the
+ * caller's own data.
  */
 export interface CursorKind<Key> {
   write(key: Key): string;

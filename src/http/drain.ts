@@ -6,21 +6,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const GRACE = 10_000;
 
 /**
- * Stops the server. It serves for another `delay` ms, then accepts no new connection and gives requests in flight at most
- * 10 s to finish.
+ * Stops the server. It serves for another `delay` ms, then accepts no new connection and gives requests in flight at
+ * most 10 s to finish.
  */
 export type Drain = (delay: number) => Promise<void>;
 
 /**
  * Tracks the connections of a server, so that the server can stop without losing a request. A connection that is closed
- * while its client sends a request loses that request, and the client cannot know whether it took effect (RFC 9112, section
- * 9.5). The server therefore continues to serve at first, and every response asks its client to close the connection. Idle
- * connections are closed after that delay, when load balancers have seen /readyz fail and have closed their own.
+ * while its client sends a request loses that request, and the client cannot know whether it took effect (RFC 9112
+ * §9.5). The server therefore continues to serve at first, and every response asks its client to close the connection.
+ * Idle connections are closed after that delay, when load balancers have seen /readyz fail and have closed their own.
  */
 export function drainOf(server: Server): Drain {
   /**
-   * Each connection with its incomplete responses. The response of a pipelined request emits no `close` if the connection
-   * ends first, so the map drops it with its connection.
+   * Each connection with its incomplete responses. The response of a pipelined request emits no `close` if the
+   * connection ends first, so the map drops it with its connection.
    */
   const connections = new Map<Socket, Set<ServerResponse>>();
   let ending = false;

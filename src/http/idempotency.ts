@@ -29,8 +29,9 @@ export function readIdempotencyKey(values: readonly string[] | undefined): strin
 }
 
 /**
- * The digests of a request. Two requests are equal when their methods, paths and body bytes are equal. The digests are keyed
- * with the master key: a body may hold an endpoint's secret, which a reader of a table dump could otherwise guess.
+ * The digests of a request. Two requests are equal when their methods, paths and body bytes are equal. The digests are
+ * keyed with the master key: a body may hold an endpoint's secret, which a reader of a table dump could otherwise
+ * guess.
  */
 export function hashRequest(
   masterKeys: MasterKeys,
@@ -49,8 +50,8 @@ export interface KeyedRequest {
 }
 
 /**
- * Does `work` once for a key. Its effect and its response are committed together: after a crash both exist or neither, and
- * no recovery is needed. A key is kept for 24 h.
+ * Does `work` once for a key. Its effect and its response are committed together: after a crash both exist or neither,
+ * and no recovery is needed. A key is kept for 24 h.
  * @param refused makes the response of a refusal that is kept
  * @throws Refusal idempotency_key_in_use | idempotency_key_reused, and what `work` throws
  */
@@ -112,7 +113,10 @@ export async function unlessReused<Accepted>(
 
 type Kept = Pick<IdempotencyKey, 'status' | 'headers' | 'body'>;
 
-/** The response or the reservation under a key. @throws Refusal idempotency_key_reused where it belongs to another request */
+/**
+ * The response or the reservation under a key.
+ * @throws Refusal idempotency_key_reused where it belongs to another request
+ */
 export async function readKept(db: Handle, { clientId, key, hashes }: KeyedRequest) {
   const kept = await db.prisma.idempotencyKey.findFirst({
     where: { clientId, key, createdAt: { gt: new Date(Date.now() - 24 * 3_600_000) } },
@@ -124,8 +128,9 @@ export async function readKept(db: Handle, { clientId, key, hashes }: KeyedReque
 }
 
 /**
- * The only refusal that is kept is `invalid_transition`: the request was carried out, and the transfer's status decided its
- * outcome. Every other refusal reports an invalid request or a temporary condition: it is rolled back and frees the key.
+ * The only refusal that is kept is `invalid_transition`: the request was carried out, and the transfer's status decided
+ * its outcome. Every other refusal reports an invalid request or a temporary condition: it is rolled back and frees the
+ * key.
  */
 function keptRefusal(error: unknown): Refusal {
   if (error instanceof Refusal && error.code === 'invalid_transition') return error;

@@ -21,8 +21,9 @@ export interface JsonStructure {
 }
 
 /**
- * Examines names and brackets only, each character once, and stops at the first excess: a text of 7,000 members costs no
- * more than a text of `maxMembers`. The result for a text that is not JSON has no meaning; this function does not throw.
+ * Examines names and brackets only, each character once, and stops at the first excess: a text of 7,000 members costs
+ * no more than a text of `maxMembers`. The result for a text that is not JSON has no meaning; this function does not
+ * throw.
  */
 export function examineStructure(text: string, maxMembers: number): JsonStructure {
   /** The names of each open object; null for an array. */
@@ -64,7 +65,10 @@ export function examineStructure(text: string, maxMembers: number): JsonStructur
   return { repeated: false };
 }
 
-/** @returns the index after the closing quote of the string that begins at `start`; beyond the end where it is not closed */
+/**
+ * @returns the index after the closing quote of the string that begins at `start`; beyond the end where it is not
+ * closed
+ */
 function endOfString(text: string, start: number): number {
   let i = start + 1;
   while (i < text.length && text[i] !== '"') i += text[i] === '\\' ? 2 : 1;

@@ -5,8 +5,8 @@ import { type Excess, examineStructure, type JsonStructure, MAX_DEPTH, MAX_MEMBE
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Parses JSON (RFC 8259). A repeated member name is refused: parsers differ in which of the two values they take, and the
- * value may be an amount.
+ * Parses JSON (RFC 8259). A repeated member name is refused: parsers differ in which of the two values they take, and
+ * the value may be an amount.
  * @throws Refusal malformed_request
  */
 export function parseJson(bytes: Uint8Array): unknown {
@@ -17,8 +17,8 @@ export function parseJson(bytes: Uint8Array): unknown {
 }
 
 /**
- * Parses a request's body after its members are counted. A body with more members or levels than any request allows is not
- * parsed: parsing 7,000 members costs milliseconds.
+ * Parses a request's body after its members are counted. A body with more members or levels than any request allows is
+ * not parsed: parsing 7,000 members costs milliseconds.
  * @throws Refusal malformed_request
  */
 export function parseBody(bytes: Uint8Array): { value: unknown } | { excess: Excess } {

@@ -7,8 +7,8 @@ import { MAX_ERRORS, pointerTo, UNKNOWN_FIELD } from './validation-errors.js';
 export const MAX_PARAMETERS = 20;
 
 /**
- * Counts the query's parameters before any of them is read. The length of a query needs no separate limit: Node refuses a
- * request whose head is larger than 16 KiB.
+ * Counts the query's parameters before any of them is read. The length of a query needs no separate limit: Node refuses
+ * a request whose head is larger than 16 KiB.
  * @param querystring as it was sent, without `?`
  * @throws Refusal too_many_parameters
  */
@@ -25,8 +25,8 @@ export function limitParameters(querystring: string): void {
 }
 
 /**
- * Refuses a body with more members or levels than any request allows. The body was not parsed: the errors are derived from
- * its names alone.
+ * Refuses a body with more members or levels than any request allows. The body was not parsed: the errors are derived
+ * from its names alone.
  * @throws Refusal invalid_request
  */
 export function refuseExcess(schema: z.ZodType, excess: Excess): never {

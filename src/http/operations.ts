@@ -24,8 +24,8 @@ export interface Operations {
 const MAX_CONNECTIONS = 100;
 
 /**
- * Serves `/metrics`, `/healthz` and `/readyz` on METRICS_PORT, in every role, to METRICS_ALLOWED_NETWORKS only. A worker has
- * no other port.
+ * Serves `/metrics`, `/healthz` and `/readyz` on METRICS_PORT, in every role, to METRICS_ALLOWED_NETWORKS only. A
+ * worker has no other port.
  * @throws ConfigError where the port cannot be bound
  */
 export async function listenForOperators(

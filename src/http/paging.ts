@@ -69,8 +69,8 @@ export function respondWithPage<Row extends { id: string }, View>(
 }
 
 /**
- * The same for any order. A page has `limit` items, or fewer where they would exceed the largest response; the cursor then
- * continues after the last item of the page. Each item is serialized once, so that measuring its size is free.
+ * The same for any order. A page has `limit` items, or fewer where they would exceed the largest response; the cursor
+ * then continues after the last item of the page. Each item is serialized once, so that measuring its size is free.
  */
 export function respondWithPageBy<Row, View>(
   cursorAfter: (row: Row) => string,

@@ -141,8 +141,8 @@ export function toProblem(refusal: Refusal, where: { baseUrl: string; path: stri
 }
 
 /**
- * The refusal that a client gets for a fault: it states only whether a repeat can help. Where Postgres hung or the connection
- * broke during the commit, the outcome is unknown; the transaction took effect as a whole or not at all.
+ * The refusal that a client gets for a fault: it states only whether a repeat can help. Where Postgres hung or the
+ * connection broke during the commit, the outcome is unknown; the transaction took effect as a whole or not at all.
  */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error;

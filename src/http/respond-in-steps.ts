@@ -5,16 +5,19 @@ import { Refusal } from '../refusal.js';
 import { inUse, type KeyedRequest, keepResponse, lockKey, readKept, replay } from './idempotency.js';
 import { type HttpResponse, type WrittenResponse, writeResponse } from './response.js';
 
-/** Work whose effect is outside Postgres. A plan is JSON and identifies the effect: a repeat of a plan has no second effect. */
+/**
+ * Work whose effect is outside Postgres. A plan is JSON and identifies the effect: a repeat of a plan has no second
+ * effect.
+ */
 export interface TwoStepWork {
   plan(tx: Handle, earlier: unknown): Promise<unknown>;
   carryOut(database: Database, plan: unknown): Promise<HttpResponse>;
 }
 
 /**
- * How long a reservation keeps duplicates out, in seconds: the time limit of a call to Temporal and a few statements. After
- * it, the process that made the reservation counts as dead. If that process is alive, both processes carry out the same plan,
- * and the first response counts.
+ * How long a reservation keeps duplicates out, in seconds: the time limit of a call to Temporal and a few statements.
+ * After it, the process that made the reservation counts as dead. If that process is alive, both processes carry out
+ * the same plan, and the first response counts.
  */
 const LEASE_SECONDS = 10;
 
@@ -94,8 +97,8 @@ async function keepFirst(tx: Handle, request: KeyedRequest, response: WrittenRes
 }
 
 /**
- * Lets the next try of the request begin at once. After a refusal nothing was done, and the key is freed. After any other
- * error Temporal may have accepted the plan, so the plan is kept.
+ * Lets the next try of the request begin at once. After a refusal nothing was done, and the key is freed. After any
+ * other error Temporal may have accepted the plan, so the plan is kept.
  */
 async function release(db: Handle, { request, holder }: Held, error: unknown): Promise<void> {
   const nothingDone = error instanceof Refusal && error.code !== 'unavailable';
@@ -105,7 +108,10 @@ async function release(db: Handle, { request, holder }: Held, error: unknown): P
 const OF_KEY = 'client_id = $1::uuid and key = $2 and lease_until is not null';
 const HELD = `${OF_KEY} and holder = $3::uuid`;
 
-/** A lease that ends later than the longest lease could was made by another clock (Postgres was restored): it is not held. */
+/**
+ * A lease that ends later than the longest lease could was made by another clock (Postgres was restored): it is not
+ * held.
+ */
 const RESERVED = `
 select lease_until > now() and lease_until < now() + interval '${2 * LEASE_SECONDS} seconds' as held, plan
   from idempotency_keys where ${OF_KEY}`;

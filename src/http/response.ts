@@ -2,7 +2,9 @@ import type { Context } from 'koa';
 import type { Refusal } from '../refusal.js';
 import { PROBLEMS, toProblem } from './problem.js';
 
-/** The largest response (contract, Errors, limits, paging): each item has its own bounds, and a large page ends early. */
+/**
+ * The largest response (contract, Errors, limits, paging): each item has its own bounds, and a large page ends early.
+ */
 export const MAX_RESPONSE_BYTES = 1_000_000;
 
 /** The response of a route; `body` is serialized as JSON, `json` is a body that is already serialized. */

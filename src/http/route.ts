@@ -24,7 +24,9 @@ export interface Incoming<Path extends string, Query, Body> {
   body: Body;
   path: string;
   search: URLSearchParams;
-  /** A transaction where the request has an `Idempotency-Key`. A handler makes all its statements through this handle. */
+  /**
+   * A transaction where the request has an `Idempotency-Key`. A handler makes all its statements through this handle.
+   */
   db: Handle;
 }
 

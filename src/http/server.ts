@@ -10,15 +10,17 @@ export interface Listening {
   /** The port that was bound: the configured port, or a free port where that is 0. */
   port: number;
   /**
-   * Serves for another `delay` ms (default 0), then accepts no new connection and gives requests in flight at most 10 s to
-   * finish.
+   * Serves for another `delay` ms (default 0), then accepts no new connection and gives requests in flight at most 10 s
+   * to finish.
    */
   close(delay?: number): Promise<void>;
 }
 
 /** Limits on connections; times in ms. */
 export interface ConnectionLimits {
-  /** Open connections; further ones are closed. An idle connection takes about 20 KB; a process has 512 MiB in deploy/. */
+  /**
+   * Open connections; further ones are closed. An idle connection takes about 20 KB; a process has 512 MiB in deploy/.
+   */
   connections: number;
   /** Open connections of one address (IPv6: one /64) that is not a trusted proxy. */
   connectionsPerAddress: number;
@@ -26,7 +28,9 @@ export interface ConnectionLimits {
   pipelined: number;
   /** Time without a byte in either direction, also where a client does not read. Longer than any handler takes. */
   silence: number;
-  /** Time from the end of a response until the client has read it: 1 MB at 17 KB/s, also for a client that reads slowly. */
+  /**
+   * Time from the end of a response until the client has read it: 1 MB at 17 KB/s, also for a client that reads slowly.
+   */
   responseTaken: number;
 }
 
@@ -46,8 +50,8 @@ export async function listen<State, Ctx>(
 ): Promise<Listening> {
   const handle = app.callback();
   const server = createServer(
-    // These times bound the cost of a client that sends slowly. Idle connections stay open longer than a proxy's usual 60 s.
-    // The number of requests on a connection is not limited: a proxy keeps few connections for all its clients.
+    // These times bound the cost of a client that sends slowly. Idle connections stay open longer than a proxy's usual
+    // 60 s. The number of requests on a connection is not limited: a proxy keeps few connections for all its clients.
     {
       headersTimeout: 10_000,
       requestTimeout: 30_000,
@@ -98,9 +102,9 @@ function endStalledResponse(response: ServerResponse, limit: number): void {
 }
 
 /**
- * Connections that may wait in the kernel to be accepted. Node's default of 511 overflows when one client opens hundreds of
- * connections at once; the kernel then drops the SYN of other clients too, which try again after 1 s. The kernel takes at
- * most net.core.somaxconn (4,096 by default on Linux).
+ * Connections that may wait in the kernel to be accepted. Node's default of 511 overflows when one client opens
+ * hundreds of connections at once; the kernel then drops the SYN of other clients too, which try again after 1 s. The
+ * kernel takes at most net.core.somaxconn (4,096 by default on Linux).
  */
 const BACKLOG = 4_096;
 

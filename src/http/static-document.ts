@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import type { AppMiddleware } from './state.js';
 
 /**
- * Serves a document that does not change while the process runs. The bytes are made once, because the conversion of a large
- * string costs CPU at each request. A request whose `If-None-Match` has the document's ETag gets 304 (RFC 9110 §13.1.2).
+ * Serves a document that does not change while the process runs. The bytes are made once, because the conversion of a
+ * large string costs CPU at each request. A request whose `If-None-Match` has the document's ETag gets 304 (RFC 9110
+ * §13.1.2).
  */
 export function staticDocument(type: string, text: string, headers: Readonly<Record<string, string>>): AppMiddleware {
   const bytes = Buffer.from(text);
@@ -19,7 +20,9 @@ export function staticDocument(type: string, text: string, headers: Readonly<Rec
   };
 }
 
-/** Koa's `fresh` never matches a request with `Cache-Control: no-cache`, which fetch adds to each conditional request. */
+/**
+ * Koa's `fresh` never matches a request with `Cache-Control: no-cache`, which fetch adds to each conditional request.
+ */
 function namesTag(ifNoneMatch: string, etag: string): boolean {
   return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }

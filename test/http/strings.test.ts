@@ -16,7 +16,9 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** Any string: lone surrogates, U+0000, prototype names, control characters, texts with a meaning in other languages. */
+/**
+ * Any string: lone surrogates, U+0000, prototype names, control characters, texts with a meaning in other languages.
+ */
 const nasty = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 300 }),
   fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)), maxLength: 20 }),

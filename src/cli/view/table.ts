@@ -24,8 +24,8 @@ const GAP = 2;
 const MIN_WIDTH = 16;
 
 /**
- * A table with headers and aligned columns that is at most as wide as the terminal. If wrapping does not make it fit, each
- * row becomes a list of fields.
+ * A table with headers and aligned columns that is at most as wide as the terminal. If wrapping does not make it fit,
+ * each row becomes a list of fields.
  */
 export function layTable({ columns, rows }: Table, screen: Screen): string {
   const used = columns.map((_, i) => i).filter((i) => rows.some((row) => (row[i] ?? '') !== ''));

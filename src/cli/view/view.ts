@@ -7,8 +7,8 @@ import { layTable, type Table } from './table.js';
 export type View = string | Table | Fields | readonly View[];
 
 /**
- * The view as text. On a terminal it is laid out for reading. Elsewhere it is made for `grep` and `cut`: each row of a table
- * is one line with cells separated by tabs, exact times, no headers, and nothing that depends on other rows.
+ * The view as text. On a terminal it is laid out for reading. Elsewhere it is made for `grep` and `cut`: each row of a
+ * table is one line with cells separated by tabs, exact times, no headers, and nothing that depends on other rows.
  */
 export function render(view: View, screen: Screen | undefined): string {
   if (typeof view === 'string') return view;

@@ -6,8 +6,9 @@ import type { AppMiddleware } from '../state.js';
 const REALM = 'realm="transfer-service"';
 
 /**
- * Sets `ctx.state.caller` to the owner of the request's token. The token is read from `Authorization: Bearer` only (RFC 6750
- * §2.1): a query or a body may be logged. The challenge of a 401 names `invalid_token` also where no token was sent.
+ * Sets `ctx.state.caller` to the owner of the request's token. The token is read from `Authorization: Bearer` only (RFC
+ * 6750 §2.1): a query or a body may be logged. The challenge of a 401 names `invalid_token` also where no token was
+ * sent.
  * @throws Refusal unauthorized | invalid_token | network_not_allowed | unavailable
  */
 export function authenticate(authority: Pick<Authority, 'authenticate'>): AppMiddleware {

@@ -14,7 +14,9 @@ export function decodablePath(): AppMiddleware {
   };
 }
 
-/** Handles requests that no route matched: OPTIONS, another method (405 and `Allow`, RFC 9110 §15.5.6), unknown paths. */
+/**
+ * Handles requests that no route matched: OPTIONS, another method (405 and `Allow`, RFC 9110 §15.5.6), unknown paths.
+ */
 export function unrouted(router: Router): AppMiddleware {
   return (ctx) => {
     const methods = new Set(router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods));

@@ -4,8 +4,8 @@ import { Refusal } from '../../refusal.js';
 import type { AppMiddleware } from '../state.js';
 
 /**
- * Sets `ctx.state.address` to the client's address (contract, Networks). `guardSocket` has already closed connections from
- * outside ALLOWED_NETWORKS; this middleware checks clients that connect through a trusted proxy.
+ * Sets `ctx.state.address` to the client's address (contract, Networks). `guardSocket` has already closed connections
+ * from outside ALLOWED_NETWORKS; this middleware checks clients that connect through a trusted proxy.
  * @throws Refusal network_not_allowed
  */
 export function networks(config: Pick<Config, 'allowedNetworks' | 'trustedProxies'>): AppMiddleware {

@@ -5,8 +5,8 @@ import { problemResponse, send, writeResponse } from '../response.js';
 import type { AppMiddleware } from '../state.js';
 
 /**
- * Turns a thrown error into problem details (RFC 9457). Headers that were set before the throw stay. A fault is logged with
- * the request's id; its response contains no details of it.
+ * Turns a thrown error into problem details (RFC 9457). Headers that were set before the throw stay. A fault is logged
+ * with the request's id; its response contains no details of it.
  */
 export function problems({ baseUrl, log }: { baseUrl: string; log: Log }): AppMiddleware {
   return async (ctx, next) => {

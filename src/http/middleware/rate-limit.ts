@@ -2,7 +2,10 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { Refusal } from '../../refusal.js';
 import type { AppMiddleware } from '../state.js';
 
-/** The weight of a request that is refused for its size: receiving it costs that much, and a correct client rarely sends one. */
+/**
+ * The weight of a request that is refused for its size: receiving it costs that much, and a correct client rarely sends
+ * one.
+ */
 const OVERSIZED_POINTS = 5;
 
 /**

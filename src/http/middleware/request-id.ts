@@ -1,7 +1,10 @@
 import { newId } from '../../ids.js';
 import type { AppMiddleware } from '../state.js';
 
-/** Takes `X-Request-Id` from the request if it has 1 to 128 visible ASCII characters, else makes a new id; sets it on every response. */
+/**
+ * Takes `X-Request-Id` from the request if it has 1 to 128 visible ASCII characters, else makes a new id; sets it on
+ * every response.
+ */
 export function requestId(): AppMiddleware {
   return (ctx, next) => {
     const given = ctx.get('X-Request-Id');

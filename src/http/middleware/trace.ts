@@ -3,7 +3,9 @@ import { inSpan } from '../../telemetry/traces.js';
 import { routeOf } from '../route-of.js';
 import type { AppMiddleware } from '../state.js';
 
-/** Makes the server's span of a request, under the caller's span if the request has a `traceparent` (W3C Trace Context). */
+/**
+ * Makes the server's span of a request, under the caller's span if the request has a `traceparent` (W3C Trace Context).
+ */
 export function traceRequest(): AppMiddleware {
   return (ctx, next) => {
     const attributes = { 'http.request.method': ctx.method, request_id: ctx.state.requestId };

@@ -6,8 +6,9 @@ const LIMIT = 100;
 const WINDOW_SECONDS = 60;
 
 /**
- * Limits failed authentications of an address to 100 a minute in this process (contract, Tokens). They are not counted by
- * client, so that an attacker cannot lock out a client from another address. Successful authentications do not count.
+ * Limits failed authentications of an address to 100 a minute in this process (contract, Tokens). They are not counted
+ * by client, so that an attacker cannot lock out a client from another address. Successful authentications do not
+ * count.
  */
 export class FailedAuthentications {
   readonly #limiter = new RateLimiterMemory({ points: LIMIT, duration: WINDOW_SECONDS });
@@ -18,7 +19,10 @@ export class FailedAuthentications {
     if (failed && failed.consumedPoints >= LIMIT) throw tooMany(failed.msBeforeNext);
   }
 
-  /** Counts a failure. @throws TemporarilyUnavailable if it exceeds the limit, which covers requests that run at once */
+  /**
+   * Counts a failure.
+   * @throws TemporarilyUnavailable if it exceeds the limit, which covers requests that run at once
+   */
   async count(address: string): Promise<void> {
     const failed = await this.#limiter.penalty(hostNetwork(address));
     if (failed.consumedPoints > LIMIT) throw tooMany(failed.msBeforeNext);

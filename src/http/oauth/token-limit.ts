@@ -4,7 +4,9 @@ import { TemporarilyUnavailable } from './errors.js';
 /** Signing a token takes about 1 ms of CPU; a client needs one token an hour. */
 const TOKENS_PER_SECOND = 20;
 
-/** Limits the tokens of a client to 20 a second in this process (contract, Tokens). Counts only authenticated clients. */
+/**
+ * Limits the tokens of a client to 20 a second in this process (contract, Tokens). Counts only authenticated clients.
+ */
 export class TokenLimit {
   readonly #limiter = new RateLimiterMemory({ points: TOKENS_PER_SECOND, duration: 1 });
 

@@ -1,7 +1,10 @@
 import { formatLadder } from '../../ladder.js';
 import { EVENT_CATALOGUE, EVENT_TYPES, type EventType } from '../../webhooks/event-catalogue.js';
 
-/** The requests that the service sends to a registered URL (spec §4, Delivery), by event type. @param retryDelays in ms */
+/**
+ * The requests that the service sends to a registered URL (spec §4, Delivery), by event type.
+ * @param retryDelays in ms
+ */
 export function deliveryWebhooks(retryDelays: readonly number[]) {
   return Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: deliveryOf(type, retryDelays) }]));
 }

@@ -130,7 +130,9 @@ const ERROR = {
   required: ['error'],
 };
 
-/** A request from outside ALLOWED_NETWORKS or over the limit of its address is refused with the API's problem details. */
+/**
+ * A request from outside ALLOWED_NETWORKS or over the limit of its address is refused with the API's problem details.
+ */
 const REFUSED = {
   '403': {
     description: '`network_not_allowed`',

@@ -21,7 +21,9 @@ export const metaView = z
   })
   .register(components, { id: 'Meta' });
 
-/** The facts about an environment that an integrator needs before the first delivery (contract, Errors, limits, paging). */
+/**
+ * The facts about an environment that an integrator needs before the first delivery (contract, Errors, limits, paging).
+ */
 export function presentMeta({
   environment,
   retryDelays,

@@ -120,7 +120,9 @@ function checkTargets(targets: readonly string[], audience: string): void {
   }
 }
 
-/** The requested scopes if the client has all of them; all scopes of the client if none was requested (RFC 6749 §3.3). */
+/**
+ * The requested scopes if the client has all of them; all scopes of the client if none was requested (RFC 6749 §3.3).
+ */
 function chooseScopes({ scope = '' }: TokenParameters, client: VerifiedClient): readonly string[] {
   const requested = scope.split(' ').filter((each) => each !== '');
   if (requested.length === 0) return client.scopes;
@@ -130,7 +132,9 @@ function chooseScopes({ scope = '' }: TokenParameters, client: VerifiedClient): 
   return client.scopes.filter((each) => requested.includes(each));
 }
 
-/** Answers every error on the token endpoint's paths in the form of RFC 6749 §5.2, also errors of earlier middleware. */
+/**
+ * Answers every error on the token endpoint's paths in the form of RFC 6749 §5.2, also errors of earlier middleware.
+ */
 export function tokenErrors({ authority, log }: TokenDependencies): AppMiddleware {
   const paths = new Set(tokenPaths(authority.issuer));
   return async (ctx, next) => {

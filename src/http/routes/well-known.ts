@@ -29,8 +29,8 @@ export function wellKnownRouter(
 }
 
 /**
- * RFC 8414 §3.1 puts the well-known part before the issuer's path. §5 also allows OpenID's suffix, which many clients use by
- * default, and OpenID puts it after the path.
+ * RFC 8414 §3.1 puts the well-known part before the issuer's path. §5 also allows OpenID's suffix, which many clients
+ * use by default, and OpenID puts it after the path.
  */
 function metadataPaths(issuer: string): string[] {
   const suffix = '/.well-known/oauth-authorization-server';

@@ -14,7 +14,10 @@ const description = text({ max: 255 })
   .default(null)
   .meta({ examples: ['Orders, live'] });
 
-/** The bytes of the HMAC key: printable ASCII, not trimmed. A secret of spaces only is refused, because it is easily guessed. */
+/**
+ * The bytes of the HMAC key: printable ASCII, not trimmed. A secret of spaces only is refused, because it is easily
+ * guessed.
+ */
 const secret = z
   .string()
   .refine(

@@ -6,8 +6,8 @@ export function validationError(code: string, message: string) {
 }
 
 /**
- * Text of at most `max` characters, counted as Unicode code points, like JSON Schema does. U+0000 and lone surrogates are
- * refused: Postgres and UTF-8 cannot hold them.
+ * Text of at most `max` characters, counted as Unicode code points, like JSON Schema does. U+0000 and lone surrogates
+ * are refused: Postgres and UTF-8 cannot hold them.
  */
 export function text({ min = 0, max }: { min?: number; max: number }) {
   return z

@@ -12,7 +12,9 @@ let addresses = 0;
 const from = (address: string) => ({ headers: { 'X-Forwarded-For': address } });
 const anybody = () => from(`203.0.113.${++addresses}`);
 
-/** Reads documents, half as many again as an address may read in a second, until one is refused or 10 batches are read. */
+/**
+ * Reads documents, half as many again as an address may read in a second, until one is refused or 10 batches are read.
+ */
 async function untilRefused(path: string, address: (index: number) => string): Promise<Reply | undefined> {
   for (let batch = 0; batch < 10; batch++) {
     const replies = await Promise.all(
