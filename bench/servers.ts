@@ -30,19 +30,19 @@ export async function startServers(say: (line: string) => void): Promise<Servers
   const [postgresPort, temporalPort, uiPort] = [await freePort(), await freePort(), await freePort()];
   const password = new Secret(randomBytes(24).toString('hex'));
   const temporal = temporalAt(`127.0.0.1:${temporalPort}`, settings);
-  const told = { localDir, progress: say, signal: undefined };
+  const common = { localDir, progress: say, signal: undefined };
   const parts = { postgres: 0, temporal: 0 };
   const running: Partial<Record<keyof typeof parts, Child>> = {};
 
   const launchPostgres = async () => {
     const onStart = ({ pid }: { pid: number }) => Object.assign(parts, { postgres: pid });
-    running.postgres = await startPostgres({ ...told, port: postgresPort, password, onStart });
+    running.postgres = await startPostgres({ ...common, port: postgresPort, password, onStart });
   };
   const launchTemporal = async () => {
-    const command = await findTemporal({ ...told, cacheDir: settings.CACHE_DIR, path: process.env.PATH });
+    const command = await findTemporal({ ...common, cacheDir: settings.CACHE_DIR, path: process.env.PATH });
     const onStart = ({ pid }: { pid: number }) => Object.assign(parts, { temporal: pid });
     const { namespace } = temporal;
-    running.temporal = await startTemporal({ ...told, command, port: temporalPort, uiPort, namespace, onStart });
+    running.temporal = await startTemporal({ ...common, command, port: temporalPort, uiPort, namespace, onStart });
   };
   const stop = async () => {
     await Promise.all([running.temporal?.stop(), running.postgres?.stop()]);

@@ -1,4 +1,4 @@
-// Bundles the workflows once, at build: a worker that starts need not run webpack. Skipped where nothing has changed.
+// Bundles the workflows at build time, so that a worker starts without webpack. Skipped if nothing has changed.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ const entry = join(dist, 'workflows/index.js');
 const bundle = join(dist, 'workflow-bundle.js');
 const stamp = join(dist, 'workflow-bundle.inputs');
 
-/** What may end up in the bundle: everything built, but for declarations and maps, and the SDK's version. */
+/** The inputs of the bundle: every built file except declarations and maps, and the SDK's version. */
 const inputs = createHash('sha256').update(
   readFileSync(join(dist, '../node_modules/@temporalio/workflow/package.json')),
 );

@@ -1,7 +1,7 @@
-// `npm run check:deploy`: whether docker build, docker compose and Kubernetes take the Dockerfile, docker-compose.yml and
-// deploy/kubernetes, by their own libraries and schemas, those of the examples' custom resources included; whether hadolint
-// and caddy, where they are installed, like the Dockerfile and the Caddyfile. The programs are built with Go, once, and kept
-// in the cache.
+// `npm run check:deploy`: checks that docker build, docker compose and Kubernetes accept the Dockerfile,
+// docker-compose.yml and deploy/kubernetes. It uses their own libraries and schemas, including those of the examples'
+// custom resources. It also runs hadolint on the Dockerfile and caddy on the Caddyfile if they are installed. The
+// programs are built with Go once and kept in the cache.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ const PROGRAMS = {
   kustomize: 'sigs.k8s.io/kustomize/kustomize/v5@v5.6.0',
   'kubectl-validate': 'sigs.k8s.io/kubectl-validate@v0.0.4',
 };
-/** Whose schemas kubectl-validate has in it. */
+/** The Kubernetes version whose schemas kubectl-validate contains. */
 const KUBERNETES_VERSIONS = ['1.27', '1.30'];
 const CUSTOM_RESOURCES = {
   'github.com/prometheus-operator/prometheus-operator@v0.85.0':
@@ -69,13 +69,13 @@ function checkTheRest() {
   );
 }
 
-/** By a program that would take long to get. */
+/** Runs a program that takes long to install, if it is installed. */
 function checkWhereInstalled(what, program, args, env) {
-  if (spawnSync(program, ['--version']).error) return say(what, `not checked, ${program} is not here`, 0);
+  if (spawnSync(program, ['--version']).error) return say(what, `not checked, ${program} is not installed`, 0);
   return check(what, program, args, env);
 }
 
-/** @returns 0, or 1 where it is not well */
+/** @returns 0, or 1 if the check fails */
 function check(what, program, args, env = {}) {
   const own = join(programs, program);
   const { status, stdout, stderr } = spawnSync(existsSync(own) ? own : program, args, {

@@ -1,5 +1,5 @@
-// Part of `npm run check`: imports run down the list of rooms in check-rooms/rooms.mjs and never up, with no circle.
-// An argument names another checkout's folder.
+// Part of `npm run check`: imports go down the list of rooms in check-rooms/rooms.mjs and never up, without a cycle.
+// An argument selects another checkout.
 import { fileURLToPath } from 'node:url';
 import { readGraph } from './check-rooms/graph.mjs';
 import { circles, filesInNoRoom, needlessLoads, upwardImports } from './check-rooms/judge.mjs';

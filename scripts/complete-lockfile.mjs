@@ -1,6 +1,7 @@
-// `node scripts/complete-lockfile.mjs`, after `npm install` added a package: npm leaves out of package-lock.json what its
-// registry cannot serve (a mirror may lack the builds for other platforms), and then `npm ci` refuses the file, everywhere.
-// Writes those entries from what their parents ask for; versions are exact there, and the name says the platform.
+// `node scripts/complete-lockfile.mjs`: run it after `npm install` has added a package. npm omits from
+// package-lock.json the packages that its registry does not have (a mirror may lack the builds for other platforms),
+// and then `npm ci` refuses the file everywhere. This script writes those entries from their parents' entries, which
+// have exact versions and names that contain the platform.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -18,7 +19,7 @@ for (const parent of Object.values(lock.packages)) {
     const os = SYSTEMS.find((system) => words.includes(system));
     const cpu = PROCESSORS.find((processor) => words.includes(processor));
     if (!os || !cpu || !/^\d+\.\d+\.\d+$/.test(version)) {
-      console.error(`${name}@${version}: not the build of a package for one platform; mend package-lock.json by hand`);
+      console.error(`${name}@${version}: not the build of a package for one platform; fix package-lock.json by hand`);
       process.exit(1);
     }
     const libc = words.some((word) => word.startsWith('musl'))

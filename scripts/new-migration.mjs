@@ -1,6 +1,6 @@
-// `npm run migration -- NAME`: writes what has changed in prisma/schema.prisma since the commit that last changed the
-// migrations, as a new migration. Needs no download, but a Postgres that answers (it is not changed): the embedded stack's
-// (npm start), or DATABASE_URL. `npx prisma migrate dev` does the same where its engine can be had.
+// `npm run migration -- NAME`: writes a migration with the changes of prisma/schema.prisma since the commit that last
+// changed the migrations. It needs no download, but a running Postgres, which it does not change: the embedded stack's
+// (npm start), or DATABASE_URL. `npx prisma migrate dev` does the same if its engine is available.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { Secret } from '../dist/src/secret.js';
 
 const [name] = process.argv.slice(2);
 if (!/^[a-z0-9_]+$/.test(name ?? '')) {
-  console.error('npm run migration -- NAME: NAME is made of a-z, 0-9 and _');
+  console.error('npm run migration -- NAME: NAME consists of a-z, 0-9 and _');
   process.exit(2);
 }
 const folder = prismaFolder();
@@ -32,7 +32,7 @@ const { stdout } = await withSchemaEngine(new Secret(findStack(process.env).DATA
   }),
 );
 if (!/^(?!--)./m.test(stdout ?? '')) {
-  console.log('nothing has changed that the database would notice');
+  console.log('the schema has no changes for the database');
 } else {
   const stamp = new Date().toISOString().replace(/\D/g, '').slice(0, 14);
   const path = join(folder, 'migrations', `${stamp}_${name}`);

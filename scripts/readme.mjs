@@ -1,10 +1,10 @@
-// `npm run readme`: writes the tables that are made from the code into the documents that hold them, between the markers
-// `<!-- NAME -->` and `<!-- /NAME -->`. With --check it writes nothing and fails where one is out of date.
+// `npm run readme`: writes the tables that are generated from the code into their documents, between the markers
+// `<!-- NAME -->` and `<!-- /NAME -->`. With --check it writes nothing and fails if a table is out of date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-// The default that the README shows is the one with no such variable.
+// The README shows the default without this variable.
 delete process.env.XDG_CACHE_HOME;
 const { settings } = await import('../dist/src/config.js');
 const { PROBLEMS } = await import('../dist/src/http/problem.js');
@@ -56,7 +56,7 @@ for (const [document, parts] of Object.entries(tables)) {
   for (const [name, content] of Object.entries(parts)) {
     const [open, close] = [`<!-- ${name} -->\n`, `\n<!-- /${name} -->`];
     const [start, end] = [after.indexOf(open), after.indexOf(close)];
-    if (start < 0 || end < start) throw new Error(`${document} has no place for ${name}`);
+    if (start < 0 || end < start) throw new Error(`${document} has no markers for ${name}`);
     after = after.slice(0, start + open.length) + content + after.slice(end);
   }
   if (after === before) continue;
@@ -64,6 +64,6 @@ for (const [document, parts] of Object.entries(tables)) {
   if (!process.argv.includes('--check')) writeFileSync(path, after);
 }
 if (process.argv.includes('--check') && outdated.length > 0) {
-  console.error(`${outdated.join(' and ')}: out of date; npm run readme`);
+  console.error(`${outdated.join(' and ')}: out of date; run npm run readme`);
   process.exitCode = 1;
 }

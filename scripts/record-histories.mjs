@@ -1,5 +1,6 @@
-// `npm run histories`: plays every path of the workflows on the real service, and keeps their histories in
-// test/histories/<version>/, where each later version's workflow code is replayed against them (docs/workflow-changes.md).
+// `npm run histories`: runs every path of the workflows on the real service, and stores the histories in
+// test/histories/<version>/. The workflow code of each later version is replayed against them
+// (docs/workflow-changes.md).
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,8 +14,10 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const folder = join(root, 'test/histories', version);
 if (existsSync(folder)) {
-  console.error(`${folder} is there: what a release has recorded stays. Raise the version in package.json, or`);
-  console.error('remove the folder where that version has not been released.');
+  console.error(
+    `${folder} exists, and the histories of a release are never changed. Raise the version in package.json, or`,
+  );
+  console.error('remove the folder if that version has not been released.');
   process.exit(1);
 }
 

@@ -1,5 +1,5 @@
-// `npm run test:production`: the tests of whole stacks on what production runs on, Temporal's server on Postgres, and the
-// rolling restart in its long form. Arguments are Jest's.
+// `npm run test:production`: runs the tests of the whole stack on production's Temporal, the server on Postgres, and
+// the long form of the rolling restart. It passes its arguments to Jest.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// Loads a compose file as `docker compose` does, by the same library: the schema, interpolation, and that what is named is there.
+// Loads a compose file with the library of `docker compose`: checks the schema, the interpolation and that named
+// resources exist.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Reads a Dockerfile as `docker build` does, by BuildKit's own parser: syntax, flags, what its linter says of single instructions,
-// and that the stage is there which another copies from.
+// Reads a Dockerfile with BuildKit's own parser, like `docker build`: checks syntax and flags, runs the linter on
+// single instructions, and checks that each stage that another stage copies from exists.
 package main
 
 import (

@@ -26,7 +26,7 @@ export function readGraph(root) {
   );
 }
 
-/** Relative specifiers alone: the project has no path aliases. `./x.js` names `x.ts` or `x.tsx`. */
+/** Resolves relative specifiers only: the project has no path aliases. `./x.js` names `x.ts` or `x.tsx`. */
 function resolve(file, specifier, known) {
   if (!specifier.startsWith('.')) return [];
   const path = posix.join(posix.dirname(file), specifier);

@@ -2,7 +2,7 @@ import { LOADED_ON_DEMAND, ROOMS } from './rooms.mjs';
 
 /** @typedef {Map<string, { to: string, kind: 'static' | 'dynamic' | 'type' }[]>} Graph */
 
-/** The index in ROOMS of the room that a file stands in: the longest folder that holds it. -1: none does. */
+/** The index in ROOMS of the room of a file: the longest folder that contains it; -1 if there is none. */
 function roomOf(file) {
   const fits = ROOMS.map((room, index) => ({ room, index })).filter(({ room: { name, files, ownFilesOnly } }) => {
     if (files) return files.includes(file);
@@ -12,7 +12,7 @@ function roomOf(file) {
   return best?.index ?? -1;
 }
 
-/** A file that is named beats a folder, and a longer folder a shorter one. */
+/** A named file precedes a folder, and a longer folder precedes a shorter one. */
 function rank({ files, name }) {
   return files ? Number.POSITIVE_INFINITY : name.length;
 }
@@ -21,19 +21,19 @@ function rank({ files, name }) {
 export function filesInNoRoom(graph) {
   return [...graph.keys()]
     .filter((file) => roomOf(file) === -1)
-    .map((file) => `${file} stands in no room; add its folder to scripts/check-rooms/rooms.mjs`);
+    .map((file) => `${file} is in no room; add its folder to scripts/check-rooms/rooms.mjs`);
 }
 
-/** Imports that run from a room up to a higher one, one sentence each. @param {Graph} graph */
+/** Imports from a room of a higher room, one sentence each. @param {Graph} graph */
 export function upwardImports(graph) {
   return imports(graph).flatMap(({ from, to }) => {
     const [own, target] = [roomOf(from), roomOf(to)];
     if (own === -1 || target === -1 || target >= own) return [];
-    return [`${from} imports ${to}, but ${ROOMS[own]?.name} stands below ${ROOMS[target]?.name}`];
+    return [`${from} imports ${to}, but ${ROOMS[own]?.name} is below ${ROOMS[target]?.name}`];
   });
 }
 
-/** Imports that load a room which production does not need. @param {Graph} graph */
+/** Imports that load a room that production does not need. @param {Graph} graph */
 export function needlessLoads(graph) {
   return LOADED_ON_DEMAND.flatMap(({ room, importers }) =>
     imports(graph)
@@ -47,7 +47,7 @@ export function needlessLoads(graph) {
   );
 }
 
-/** Circles of imports, type imports included: each as the files along it. @param {Graph} graph */
+/** Import cycles, including type imports, each as the list of its files. @param {Graph} graph */
 export function circles(graph) {
   const state = new Map();
   const path = [];

@@ -1,6 +1,6 @@
 /**
  * The order of the rooms, the highest first: a file imports from its own room and from rooms below it. Each entry is a
- * folder, or a group of files where it has `files`. A folder inside another room is named before that room.
+ * folder, or a group of files if it has `files`. A folder inside another room precedes that room.
  */
 export const ROOMS = [
   { name: 'entry files', files: ['src/main.ts', 'src/api.ts', 'src/worker.ts', 'src/cli.ts'] },
@@ -26,11 +26,11 @@ export const ROOMS = [
   { name: 'src', ownFilesOnly: true },
 ];
 
-/** Rooms that production does not load: who may import them, and only with `import()` (a type import loads nothing). */
+/** Rooms that production does not load, and their importers, which must use `import()`. A type import loads nothing. */
 export const LOADED_ON_DEMAND = [{ room: 'src/local', importers: ['src/main.ts', 'src/cli'] }];
 
-/** Folders whose files the graph holds. */
+/** Folders whose files are in the graph. */
 export const FOLDERS = ['src', 'activities', 'workflows'];
 
-/** Made by a generator, and part of the room that it stands in. */
+/** Generated code, which is part of its room. */
 export const GENERATED = 'src/database/generated';

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-// Issue 6, item 5: the whole service, native code too, runs with a clock an hour ahead and then an hour behind Postgres's and
-// Temporal's (Debian's package `faketime`). One receiver is well, one answers 500: says what each got and what is planned.
-// `node scripts/drills/clock.mjs`; test/long/bad-hours.test.ts has it in short, with a jump while it runs.
+// Runs the whole service, including native code, with a clock an hour ahead and then an hour behind Postgres's and
+// Temporal's clocks (Debian's package `faketime`). One receiver accepts, one returns 500. Prints what each got and what
+// is planned. `node scripts/drills/clock.mjs`; test/long/bad-hours.test.ts has a short form with a jump of the clock
+// during the run.
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -46,7 +47,7 @@ for (const ahead of ['+1h', '-1h']) {
   for (const id of ids) await must(client('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' }));
   const asleep = async () => (await deliveriesOf(endpoints[1])).every((one) => one.attempt_count === 3);
   await waitFor('three attempts at each failing one', asleep, 120_000);
-  // A lease or a claim that was reckoned wrongly would show as an attempt too many.
+  // A wrong lease or claim would show as one attempt too many.
   await sleep(35_000);
   const off = Math.round((Date.parse(got['/well'][0]) - Date.now()) / 60_000);
   const planned = (await deliveriesOf(endpoints[1])).map((one) =>

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Issue 6, item 5: 10,000 endpoints (500 clients with 20 each) answer 503 at once, beside one client whose receiver is well.
-// Says what that one notices, and when the crowd's first and second attempts are over.
+// 10,000 endpoints (500 clients with 20 each) return 503 at once. One further client has a receiver that accepts.
+// Prints the effect on that client, and the time of the crowd's last first attempt and last second attempt.
 // `node scripts/drills/crowd.mjs [--clients 500] [--rate 20] [--limit 600]`
 import { parseArgs } from 'node:util';
 import { startBench } from '../../dist/bench/bench.js';

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Issue 6, item 5: Postgres's disk is full, for real: its tables (or with --wal its log, at which it panics) lie on a disk of 64 MiB.
-// Root only, for `mount`. Changes are asked for before, while it is full, and after; then the crash run's judges look at
-// every one of them. Exit code 1 where anything is lost, half done, or answered otherwise than by a 503 with Retry-After.
+// Postgres's disk is really full: its tables (or with --wal its log, at which it panics) are on a disk of 64 MiB. Needs
+// root for `mount`. Changes are requested before, while the disk is full, and after; then the crash run's judges check
+// each of them. The exit code is 1 if anything is lost or half done, or if a refusal is not a 503 with Retry-After.
 // `node scripts/drills/full-disk.mjs [--wal] [--seconds 40]`
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,8 +21,8 @@ import { startRole } from '../../dist/test/support/role-process.js';
 import { startStackProcess } from '../../dist/test/support/stack-process.js';
 import { SECRET } from '../../dist/test/support/transfers.js';
 import { waitFor } from '../../dist/test/support/wait-for.js';
+import { printLogs } from './print-logs.mjs';
 import { makeSmallDisk } from './small-disk.mjs';
-import { tellLogs } from './tell-logs.mjs';
 
 const { values } = parseArgs({
   options: { wal: { type: 'boolean', default: false }, seconds: { type: 'string', default: '40' } },
@@ -32,7 +32,7 @@ const RUNGS = 8;
 const startedAt = Date.now();
 const say = (line) => console.error(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(6)} s  ${line}`);
 
-/** What undoes what was done, last first; once, however the drill ends. */
+/** Undoes the changes of the drill in reverse order, once. */
 const undo = [];
 let undone;
 const cleanUp = () => {
@@ -66,7 +66,7 @@ async function drill() {
   undo.push(() => receiver.process.disconnect());
   const service = startRole('start', env);
   undo.push(service.stop);
-  undo.push(() => tellLogs(join(place.path, 'postgres.log'), stack.progress, service.said));
+  undo.push(() => printLogs(join(place.path, 'postgres.log'), stack.progress, service.said));
   await service.ready;
   const connection = Connection.lazy({ address: env.TEMPORAL_ADDRESS });
   undo.push(() => connection.close());
@@ -109,7 +109,7 @@ async function drill() {
   disk.fill();
   phase = 'full';
   say('the disk is full');
-  // The log's last file has room still: on to the next, for which there is none.
+  // The log's last file has space left. A switch needs the next file, for which there is no space.
   if (values.wal) await useUpTheLog(env.DATABASE_URL);
   await waitFor('a write to be refused', () => answers.full['write 503'] > 0, 60_000);
   say('writes are refused');

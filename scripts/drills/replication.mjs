@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// What "acknowledged means replicated" costs: changes of status on a primary with a streaming standby, in turns without and
-// with `synchronous_standby_names`. `npm run build`, then `node scripts/drills/replication.mjs [seconds] [rounds]`.
+// Measures the cost of "acknowledged means replicated": status changes on a primary with a streaming standby,
+// alternately without and with `synchronous_standby_names`. `npm run build`, then `node scripts/drills/replication.mjs
+// [seconds] [rounds]`.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,13 +42,13 @@ const places = [makeLocalDir(), makeLocalDir()];
 const [primaryDir, standbyDir] = places.map(({ path }) => path);
 const password = new Secret('drill');
 const ports = [await freePort(), await freePort()];
-const told = { password, onStart() {}, progress: (line) => console.error(line), signal: undefined };
-const plan = (index, settings = []) => ({ ...told, localDir: places[index].path, port: ports[index], settings });
+const common = { password, onStart() {}, progress: (line) => console.error(line), signal: undefined };
+const plan = (index, settings = []) => ({ ...common, localDir: places[index].path, port: ports[index], settings });
 const running = [];
 try {
   mkdirSync(primaryDir, { recursive: true });
   await (await startPostgres(plan(0))).stop();
-  // The embedded programs have no pg_basebackup; a copy of a stopped primary is as good.
+  // The embedded programs have no pg_basebackup. A copy of a stopped primary is equivalent.
   execFileSync('cp', ['-a', primaryDir, standbyDir]);
   const signal = join(standbyDir, 'postgres/data/standby.signal');
   writeFileSync(signal, '');
@@ -91,7 +92,7 @@ try {
   for (const place of places) await place.remove();
 }
 
-/** Changes fresh transfers for some seconds. Times in ms. */
+/** Changes new transfers for some seconds. Times are in ms. */
 async function measure(db, clientId) {
   const { rows } = await db.pool.query(TRANSFERS, [clientId, seconds * 3_000]);
   const transfers = rows.map(({ id }) => id);
@@ -102,7 +103,7 @@ async function measure(db, clientId) {
     Array.from({ length: CONNECTIONS }, async () => {
       while (performance.now() - start < seconds * 1_000) {
         const transferId = transfers.pop();
-        if (!transferId) throw new Error('too few transfers were made');
+        if (!transferId) throw new Error('there are too few transfers');
         const before = performance.now();
         await changeStatus(db, handover, { transferId, to: 'PROCESSING', reason: null });
         times.push(performance.now() - before);

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Issue 6, item 4: fills in past events, runs the service at a steady load, triggers the Schedule with RETENTION=1d, and
-// says how fast they go and what the load notices. `node scripts/drills/retention.mjs [--events 1000000] [--rate 20]
-// [--limit 1200]`: after so many seconds it stops watching.
+// Fills in past events, runs the service at a steady load, triggers the Schedule with RETENTION=1d, and prints how fast
+// the events are removed and the effect on the load. `node scripts/drills/retention.mjs [--events 1000000] [--rate 20]
+// [--limit 1200]`: after `limit` seconds it stops.
 import { parseArgs } from 'node:util';
 import { startBench } from '../../dist/bench/bench.js';
 import { during } from '../../dist/bench/ending.js';
@@ -20,7 +20,7 @@ const { values } = parseArgs({
   },
 });
 const [events, rate, limit] = [values.events, values.rate, values.limit].map(Number);
-/** Changes of one window of the load: about 20 s. */
+/** Changes in one window of the load, about 20 s. */
 const WINDOW = 20 * rate;
 const COLUMNS = ['p50 ms', 'p99 ms', 'answer p50 ms', 'answer p99 ms', 'lost', 'repeated', 'refused'];
 const startedAt = performance.now();

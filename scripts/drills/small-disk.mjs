@@ -5,26 +5,26 @@ import { join } from 'node:path';
 
 /** A disk of 64 MiB (tmpfs, for root only) for one folder of the embedded Postgres. */
 export function makeSmallDisk() {
-  const place = mkdtempSync(join(tmpdir(), 'small-disk-'));
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'none', place]);
+  const disk = mkdtempSync(join(tmpdir(), 'small-disk-'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'none', disk]);
   return {
-    /** Moves a folder of Postgres's data here, to be called while Postgres is stopped. */
+    /** Moves a folder of Postgres's data to this disk. Call it while Postgres is stopped. */
     take(localDir, name) {
       const folder = join(realpathSync(join(localDir, 'postgres')), 'data', name);
-      execFileSync('cp', ['-a', folder, place]);
+      execFileSync('cp', ['-a', folder, disk]);
       rmSync(folder, { recursive: true });
-      symlinkSync(join(place, name), folder);
+      symlinkSync(join(disk, name), folder);
     },
-    /** Somebody else's file takes all that is left. */
+    /** Fills the rest of the disk with a file. */
     fill() {
-      const { bavail, bsize } = statfsSync(place);
-      if (bavail > 0) execFileSync('fallocate', ['-l', String(bavail * bsize), join(place, `ballast-${Date.now()}`)]);
+      const { bavail, bsize } = statfsSync(disk);
+      if (bavail > 0) execFileSync('fallocate', ['-l', String(bavail * bsize), join(disk, `ballast-${Date.now()}`)]);
     },
-    /** Room again. */
-    grow: () => execFileSync('mount', ['-o', 'remount,size=512m', place]),
+    /** Enlarges the disk. */
+    grow: () => execFileSync('mount', ['-o', 'remount,size=512m', disk]),
     remove() {
-      execFileSync('umount', ['-l', place]);
-      rmSync(place, { recursive: true });
+      execFileSync('umount', ['-l', disk]);
+      rmSync(disk, { recursive: true });
     },
   };
 }

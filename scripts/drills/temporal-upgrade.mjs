@@ -1,9 +1,10 @@
 #!/usr/bin/env node
-// Upgrades Temporal's server under deliveries that sleep on the ladder, one minor release after the other, the service running:
-// for each release, the server stops, the schema is upgraded, the next server starts, and every sleeping delivery must make its
-// next attempt. The first server has 4 history shards, as `auto-setup` made them; the later ones are told 512 and keep 4. At last
-// Temporal gets a new store, which has 512, and `deliveries reconcile` starts the workflows there.
-// After `npm run build`: node scripts/drills/temporal-upgrade.mjs [VERSION…]. Needs Go; builds each server once.
+// Upgrades Temporal's server, one minor release after the other, while the service runs and deliveries sleep on the
+// ladder. For each release, the server stops, the schema is upgraded, the next server starts, and every sleeping
+// delivery must make its next attempt. The first server has 4 history shards, as `auto-setup` made them; later servers
+// are configured with 512 and keep 4. Finally Temporal gets a new store, which has 512, and `deliveries reconcile`
+// starts the workflows there. After `npm run build`: node scripts/drills/temporal-upgrade.mjs [VERSION…]. Needs Go;
+// builds each server once.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -47,7 +48,7 @@ const start = (index, shards) =>
   startServer({ programs: programs[index], postgresUrl: superUrl, port: temporalPort, folder, shards });
 
 let healthy = false;
-/** Requests that the receiver got, by the event's id. */
+/** Requests to the receiver by the event's id. */
 const received = new Map();
 const receiver = createServer(async (request, response) => {
   const chunks = await request.toArray();
@@ -83,7 +84,7 @@ const change = async () => changeAll(client, await makeTransfers(client, CHANGES
 const asleep = (all) => all.every((one) => Date.parse(one.next_attempt_at) > Date.now() + 2_000);
 const attempts = (all) => new Map(all.map((one) => [one.id, one.attempt_count]));
 
-/** Stops the server under sleeping deliveries, starts another, and waits until each of them has made its next attempt. */
+/** Stops the server, starts another, and waits until each sleeping delivery has made its next attempt. */
 async function underSleep(what, startNext) {
   const sleeping = async () => {
     const all = await deliveries();
@@ -124,7 +125,7 @@ await waitFor(
 say(`${versions[0]}: ${JSON.stringify(await describeCluster(temporalPort, superUrl))}`);
 for (let next = 1; next < versions.length; next++) {
   await underSleep(versions[next], async () => {
-    // Made while Temporal is away: the express lane makes its first attempt.
+    // This change is made while Temporal is down. The express lane makes the first attempt.
     if (next === 1) await change();
     return start(next, HISTORY_SHARDS);
   });

@@ -1,7 +1,7 @@
-// What a path does as the service's client, and as an operator who looks into Temporal.
+// The actions of a path as a client of the service, and as an operator with access to Temporal.
 import { until } from './stage.mjs';
 
-/** @param keep told the name and the history of each workflow that is to be kept */
+/** @param keep called with the name and the history of each workflow to keep */
 export function actor({ call, receiver, temporal }, keep) {
   const read = (deliveryId) => call('GET', `/deliveries/${deliveryId}`);
   const register = async (url) => {
@@ -20,7 +20,7 @@ export function actor({ call, receiver, temporal }, keep) {
     register,
     change,
     read,
-    /** An event for endpoints of its own: one for each function that answers. */
+    /** Makes an event with its own endpoints, one for each `respond` function. */
     async event(...answers) {
       for (const { webhookId } of (await call('GET', '/webhook-endpoints')).data) {
         await call('DELETE', `/webhook-endpoints/${webhookId}`);
@@ -50,14 +50,14 @@ export function actor({ call, receiver, temporal }, keep) {
       await until(`the end of ${name}`, async () => (await ended()) !== 'RUNNING');
       keep(name, await handle.fetchHistory());
     },
-    /** @returns the id of the workflow that it has started */
+    /** @returns the id of the started workflow */
     async runSchedule(scheduleId) {
       const schedule = temporal.schedule.getHandle(scheduleId);
       await schedule.trigger();
       const started = async () => (await schedule.describe()).info.recentActions.at(-1);
       return (await until(`a run of ${scheduleId}`, started)).action.workflow.workflowId;
     },
-    /** What the workflow's history says that it was started with. */
+    /** The workflow's input in its history. */
     async inputOf(workflowId) {
       const handle = temporal.workflow.getHandle(workflowId);
       await until('a workflow', () => handle.describe().catch(() => undefined));

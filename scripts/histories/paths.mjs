@@ -1,5 +1,5 @@
-// Every path that a workflow of ours can take, each played once. The ladder is LADDER: short, since a timer of a second and
-// one of a day leave the same events.
+// Every path of the service's workflows, each run once. The ladder LADDER is short, since a timer of a second and
+// a timer of a day leave the same events.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export const LADDER = '0s,1s,2s,8s';
@@ -9,7 +9,9 @@ const good = () => 204;
 const bad = () => 503;
 const badFor = (count) => (attempt) => (attempt <= count ? 503 : 204);
 
-/** Played while the only worker cannot reach Temporal: the first attempt is made, and the workflow trails. */
+/**
+ * These paths run while the only worker cannot reach Temporal: the first attempt is made and the workflow starts later.
+ */
 export async function beforeTheFirstTask({ event, attempts, retry, keepEnded }, startWorker) {
   const stopBlindWorker = await startWorker({ TEMPORAL_ADDRESS: '127.0.0.1:1' });
   const { eventId, deliveryIds } = await event(badFor(1));
@@ -69,8 +71,8 @@ export const paths = {
     await keepEnded('two-endpoints', (await event(badFor(2), bad)).eventId);
   },
 
-  async 'the first attempt, left to the workflow by the express lane'({ event, change, inputOf, keepEnded }) {
-    // As many as an endpoint may have at once hang for longer than the lane waits: what comes after them is left.
+  async 'the first attempt, handed over to the workflow by the express lane'({ event, change, inputOf, keepEnded }) {
+    // As many attempts as an endpoint may have at once hang longer than the lane waits. Later jobs are handed over.
     const events = [await event((attempt) => (attempt <= 10 ? sleep(8_000, 204) : 204))];
     for (let i = 0; i < 12; i++) events.push(await change());
     for (const { eventId } of events.slice(10)) {
@@ -95,7 +97,7 @@ export const paths = {
     await recover(webhookIds[0]);
     await keepEnded('recover-endpoint', `recover-${webhookIds[0]}`);
     await keepEnded('recovered', `recover-${first.deliveryIds[0]}-${attempt_count}`);
-    // The event's own workflow wakes at its last rung, and finds that another has taken over.
+    // The event's own workflow wakes at its last rung and finds that another workflow has taken over.
     await keepEnded('taken-over', last.eventId);
   },
 

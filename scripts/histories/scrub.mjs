@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 
 /**
- * A history (as JSON) with this machine's names replaced by examples, in its payloads too, and without stack traces: replay
- * reads neither.
- * @param replacements pairs of what is there and what is put in its place
+ * Replaces this machine's names in a history (as JSON) and in its payloads by examples, and removes stack traces.
+ * Replay reads neither.
+ * @param replacements pairs of a text and its replacement
  */
 export function scrub(history, replacements) {
   const clean = (text) =>
@@ -20,5 +20,5 @@ export function scrub(history, replacements) {
   return walk(history);
 }
 
-/** Payloads are JSON in base64. */
+/** A payload is JSON in base64. */
 const recode = (data, clean) => Buffer.from(clean(Buffer.from(data, 'base64').toString())).toString('base64');

@@ -1,4 +1,5 @@
-// The real service for the recorder: the embedded stack, an API, a worker, and a receiver that answers as a path wants it to.
+// The real service for the recorder: the embedded stack, an API, a worker, and a receiver whose responses a path
+// controls.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
@@ -38,7 +39,7 @@ export async function openStage(ladder) {
     call: await caller(env, credentials),
     receiver,
     temporal: new Client({ connection, namespace: env.TEMPORAL_NAMESPACE }),
-    /** @returns what ends it */
+    /** @returns a function that ends the process */
     startWorker: (differs) => start('worker', differs),
     async close() {
       for (const stop of stops.reverse()) await stop();
@@ -64,7 +65,7 @@ async function startRole(role, env) {
   };
 }
 
-/** Each URL of it answers by a function of its own: of the attempt's number, a status. */
+/** Starts a receiver. Each of its URLs has its own function from the attempt's number to a status. */
 async function startReceiver() {
   const answers = [];
   const server = createServer(async (request, response) => {
@@ -76,7 +77,7 @@ async function startReceiver() {
   const { port } = server.address();
   return {
     port,
-    /** @param host `127.0.0.1` or `localhost`: two names, for two receivers that can be told apart */
+    /** @param host `127.0.0.1` or `localhost`: two names distinguish two receivers */
     place(answer, host = '127.0.0.1') {
       answers.push({ answer, seen: 0 });
       return `http://${host}:${port}/${answers.length - 1}`;
@@ -101,11 +102,11 @@ async function caller({ BASE_URL, AUTH_URL }, { client_id, client_secret }) {
   return (method, path, json) => send(method, BASE_URL + path, json, { authorization: `Bearer ${token}` });
 }
 
-/** Waits until `condition` gives something. */
+/** Polls `condition` until it returns a value. */
 export async function until(what, condition, timeout = 60_000) {
   for (const deadline = Date.now() + timeout; ; await sleep(20)) {
     const value = await condition();
     if (value) return value;
-    if (Date.now() > deadline) throw new Error(`waited in vain for ${what}`);
+    if (Date.now() > deadline) throw new Error(`timeout while waiting for ${what}`);
   }
 }

@@ -1,10 +1,10 @@
 import { freePort } from '../../dist/src/free-port.js';
 
-/** As docker-compose.yml has it. The first start on a new store fixes it for good. */
+/** The value of docker-compose.yml. The first start on a new store fixes it permanently. */
 export const HISTORY_SHARDS = 512;
 
 /**
- * The server's configuration: all of its services in one process, its two stores on Postgres.
+ * The server's configuration: all services in one process, with both stores on Postgres.
  * @param databases `{ main, visibility }`, their names
  * @param dynamic the path of the dynamic configuration
  */

@@ -1,5 +1,5 @@
-// What the program `temporal` of start.mjs does before it becomes Temporal's server: its databases, copied from those that
-// have the schema, and its configuration, whose folder it prints. Started again, it finds both.
+// Runs in the program `temporal` of start.mjs before Temporal's server starts. It makes the server's databases as
+// copies of those that have the schema, and its configuration, whose folder it prints. A later start finds both.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -14,11 +14,11 @@ const text = { type: 'string' };
 const { values } = parseArgs({
   args,
   options: { port: text, namespace: text, 'db-filename': text },
-  // The rest is the dev server's alone.
+  // The other options apply to the dev server only.
   strict: false,
 });
 const port = Number(values.port);
-// The databases stay with the state of the stack, the configuration with the port, which is another after each restart.
+// The databases belong to the state of the stack, the configuration to the port, which changes at each restart.
 const state = dirname(values['db-filename']);
 const folder = join(state, `server-${port}`);
 const suffix = createHash('sha256').update(state).digest('hex').slice(0, 12);
@@ -33,7 +33,7 @@ if (!existsSync(join(folder, 'server.yaml'))) {
     dynamic,
     JSON.stringify({
       'matching.enableFairness': [{ value: true }],
-      // As the dev server does: a search attribute that was added just now is known at once.
+      // Like the dev server: a new search attribute is known at once.
       'system.forceSearchAttributesCacheRefreshOnRead': [{ value: true }],
     }),
   );
@@ -42,7 +42,7 @@ if (!existsSync(join(folder, 'server.yaml'))) {
     JSON.stringify(await serverConfiguration({ port, postgresUrl, databases, dynamic })),
   );
 }
-// The dev server makes the namespace that it is told to.
+// The dev server creates the namespace in its options.
 const register = fileURLToPath(new URL('./register.mjs', import.meta.url));
 spawn(process.execPath, [register, `127.0.0.1:${port}`, values.namespace], {
   detached: true,
@@ -52,7 +52,7 @@ process.stdout.write(folder);
 
 async function copyDatabase(from, to) {
   await onDatabase('postgres', `create database ${to} template ${from}`).catch((error) => {
-    // An earlier start came so far.
+    // An earlier start made the databases.
     if (error.code !== '42P04') throw error;
   });
   await onDatabase(to, `update schema_version set db_name = '${to}'`);

@@ -4,14 +4,15 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * The minor release that docker-compose.yml runs. The patch release may be an older one: a later one can need a newer Go, or a
- * module that no proxy has.
+ * The minor release of docker-compose.yml. The patch release may be older: a later patch can need a newer Go, or a
+ * module that is on no proxy.
  */
 export const SERVER_VERSION = '1.31.2';
 const MODULE = 'go.temporal.io/server';
 
 /**
- * Temporal's server, the tool for its schema, and the schema: built with Go once, which takes some minutes, and kept in the cache.
+ * Builds Temporal's server and its schema tool with Go, and gets the schema. The build takes some minutes and stays in
+ * the cache.
  * @returns `{ server, tools, schema }`: a program, the folder that has temporal-sql-tool, and the folder of the schema
  */
 export async function findPrograms(cacheDir, progress, version = SERVER_VERSION) {
@@ -20,7 +21,7 @@ export async function findPrograms(cacheDir, progress, version = SERVER_VERSION)
     const draft = `${kept}.${process.pid}`;
     mkdirSync(draft, { recursive: true });
     try {
-      progress(`building Temporal's server ${version} with Go, once: about three minutes`);
+      progress(`building Temporal's server ${version} with Go, once; this takes about three minutes`);
       await build(draft, version);
       renameSync(draft, kept);
     } finally {
@@ -33,7 +34,7 @@ export async function findPrograms(cacheDir, progress, version = SERVER_VERSION)
 async function build(folder, version) {
   const go = (args) => promisify(execFile)('go', args, { env: { ...process.env, GOBIN: folder }, cwd: folder });
   await go(['install', `${MODULE}/cmd/server@v${version}`, `${MODULE}/cmd/tools/sql@v${version}`]);
-  // The name that Temporal's images give it.
+  // The name of the folder in Temporal's images.
   renameSync(join(folder, 'sql'), join(folder, 'temporal-sql-tool'));
   const { stdout } = await go(['mod', 'download', '-json', `${MODULE}@v${version}`]);
   cpSync(join(JSON.parse(stdout).Dir, 'schema/postgresql/v12'), join(folder, 'schema'), { recursive: true });

@@ -1,4 +1,4 @@
-// Makes a namespace as soon as the server answers; what it needs besides is the service's own `migrate`'s.
+// Creates a namespace as soon as the server responds. The service's own `migrate` adds the rest.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const SCRIPT = fileURLToPath(new URL('../../deploy/temporal-schema.sh', import.meta.url));
 
-/** Creates Temporal's databases or upgrades their schema, by the script that docker-compose.yml runs too. */
+/** Creates Temporal's databases or upgrades their schema, with the script that docker-compose.yml also runs. */
 export async function applySchema({ tools, schema }, postgresUrl) {
   const { hostname, port, username, password } = new URL(postgresUrl);
   await promisify(execFile)('sh', [SCRIPT], {

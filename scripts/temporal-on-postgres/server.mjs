@@ -8,7 +8,7 @@ import { applySchema } from './schema.mjs';
 
 const DATABASES = { main: 'temporal', visibility: 'temporal_visibility' };
 
-/** Upgrades the schema and then starts the server, as docker-compose.yml does. @returns `{ stop }` */
+/** Upgrades the schema and then starts the server, like docker-compose.yml. @returns `{ stop }` */
 export async function startServer({ programs, postgresUrl, port, folder, shards }) {
   await applySchema(programs, postgresUrl);
   const config = join(folder, 'temporal');
@@ -29,7 +29,7 @@ export async function startServer({ programs, postgresUrl, port, folder, shards 
   });
 }
 
-/** The server's version and history shards as it reports them, and the versions of its stores' schemas. */
+/** The server's reported version and history shards, and the versions of its stores' schemas. */
 export async function describeCluster(port, postgresUrl) {
   const { serverVersion, historyShardCount } = await withConnection(port, (connection) =>
     connection.workflowService.getClusterInfo({}),

@@ -12,9 +12,9 @@ const PREPARE = fileURLToPath(new URL('./prepare.mjs', import.meta.url));
 const PASSWORD = 'temporal';
 
 /**
- * Starts a Postgres with Temporal's schema in `folder`, and writes a program `temporal` into `folder`/bin: told to
- * `server start-dev …`, it starts Temporal's server on that Postgres in place of the dev server on SQLite. So whoever finds
- * it first on the PATH runs on what production runs on, with nothing else changed.
+ * Starts a Postgres with Temporal's schema in `folder`, and writes a program `temporal` into `folder`/bin. For `server
+ * start-dev …` the program starts Temporal's server on that Postgres instead of the dev server on SQLite. A process
+ * that finds this program first on its PATH runs on production's Temporal, without any other change.
  * @returns `{ bin, stop }`
  */
 export async function startTemporalOnPostgres({ folder, cacheDir, progress }) {

@@ -55,7 +55,7 @@ describe('a new client', () => {
   ])('is refused with %s', async (_, wanted, pointer) => {
     await expect(createClient(database, OPERATOR, wanted)).rejects.toMatchObject({
       code: 'invalid_request',
-      validationErrors: [expect.objectContaining({ pointer })],
+      errors: [expect.objectContaining({ pointer })],
     });
   });
 });

@@ -37,7 +37,7 @@ test.each([
   ['a type that names a module', "export type Route = import('../http/routes.js').Route;"],
 ])('fails for %s that runs up', (_, text) => {
   const { status, faults } = check({ 'src/http/routes.ts': 'export type Route = string;', 'src/webhooks/a.ts': text });
-  expect(faults).toEqual(['src/webhooks/a.ts imports src/http/routes.ts, but src/webhooks stands below src/http']);
+  expect(faults).toEqual(['src/webhooks/a.ts imports src/http/routes.ts, but src/webhooks is below src/http']);
   expect(status).toBe(1);
 });
 
@@ -64,6 +64,6 @@ test('fails when an entry file loads the embedded stack statically, and when ano
 
 test('fails for a file in no room', () => {
   const { status, faults } = check({ 'src/helpers/a.ts': '' });
-  expect(faults).toEqual(['src/helpers/a.ts stands in no room; add its folder to scripts/check-rooms/rooms.mjs']);
+  expect(faults).toEqual(['src/helpers/a.ts is in no room; add its folder to scripts/check-rooms/rooms.mjs']);
   expect(status).toBe(1);
 });
