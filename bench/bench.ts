@@ -3,12 +3,14 @@ import type { Options } from './options.js';
 import type { Arrivals, ReceiverQuestion } from './receiver.js';
 import { untilNone } from './waiting.js';
 
-/** What every scenario works with; the load generator and the receiver serve the whole run, so that both are warm. */
+/**
+ * The environment of every scenario. The load generator and the receiver serve the whole run, so that both are warm.
+ */
 export interface Bench {
   options: Options;
   generator: Helper;
   receiver: Receiver;
-  /** Tells the person who waits. */
+  /** Prints a progress line. */
   say(line: string): void;
   stop(): Promise<void>;
 }
@@ -19,7 +21,7 @@ export interface Receiver {
   origin: string;
   clear(answers: 'accept' | 'refuse'): Promise<void>;
   arrivals(): Promise<Arrivals>;
-  /** Resolves when so many different deliveries are there, or nothing has come for 30 s. */
+  /** Resolves when `count` different deliveries have arrived, or after 30 s without a delivery. */
   untilArrived(count: number): Promise<void>;
 }
 

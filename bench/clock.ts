@@ -1,2 +1,2 @@
-/** ms on the machine's monotonic clock, which all its processes share: times taken in two of them can be compared. */
+/** ms on the machine's monotonic clock. All processes share it, so their times are comparable. */
 export const now = () => Number(process.hrtime.bigint()) / 1e6;

@@ -1,6 +1,6 @@
 const running = new Set<() => Promise<void>>();
 
-/** Works with something and stops it after, whatever happens; `stopAll` stops it where that comes first. */
+/** Runs `work` with a started thing and stops the thing afterwards, unless `stopAll` has already stopped it. */
 export async function during<Thing extends { stop(): Promise<void> }, Result>(
   started: Promise<Thing>,
   work: (thing: Thing) => Promise<Result>,
@@ -15,7 +15,7 @@ export async function during<Thing extends { stop(): Promise<void> }, Result>(
   }
 }
 
-/** At Ctrl-C: what was started last ends first. */
+/** Stops everything at Ctrl-C, in reverse order of the starts. */
 export async function stopAll(): Promise<void> {
   const stops = [...running].reverse();
   running.clear();

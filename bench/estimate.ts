@@ -1,13 +1,13 @@
 import type { Options, Scenario } from './options.js';
 import { roundsOf } from './scenarios/throughput.js';
 
-/** About what two cores do, events a second. */
+/** Approximate rate of two cores, events per second. */
 const FIRST_ATTEMPTS = 800;
 const WORKFLOWS = 40;
 const FILLED = 8_000;
 const STACK_SECONDS = 15;
 
-/** How long a scenario takes on a machine of two cores, s: to be told to who waits. */
+/** Estimated time of a scenario on a machine with two cores, s, for the progress lines. */
 export function estimateSeconds(scenario: Scenario, options: Options): number {
   const { modes, events, rounds, bare, rate, steady, sleeping, due, past, tenants, backlog } = options;
   const perRound = {

@@ -5,16 +5,16 @@ import { fileURLToPath } from 'node:url';
 /** A process of the bench itself, which ends with this one. */
 export interface Helper {
   pid: number;
-  /** One question at a time. Rejects where it fails at it, or ends. */
+  /** Asks one question at a time. Rejects if the process fails to answer or ends. */
   ask<Answer>(question: object): Promise<Answer>;
   end(): void;
 }
 
 type Message = 'ready' | { answer: unknown } | { error: string };
 
-/** @param file a module beside this one that calls `answerQuestions` */
+/** @param file a module in this folder that calls `answerQuestions` */
 export async function startHelper(file: string): Promise<Helper> {
-  // Out of reach of Ctrl-C: the bench ends it.
+  // Ctrl-C must not reach the process: the bench ends it.
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), { detached: true });
   const ended = once(child, 'exit').then(([code, signal]) => {
     throw new Error(`${file} ended by ${signal ?? code}`);

@@ -2,12 +2,12 @@ import { connect, type Socket } from 'node:net';
 import { HttpMessages } from './http-messages.js';
 
 export interface HttpConnection {
-  /** Sends one request and resolves with the answer's status once all of it is here; 0: none came. One at a time. */
+  /** Sends one request at a time. Resolves with the status of the complete response; 0: no response. */
   ask(request: string): Promise<number>;
   close(): void;
 }
 
-/** A kept connection; where the server has closed it, the next request opens another. */
+/** A persistent connection. If the server has closed it, the next request opens another. */
 export function openConnection(host: string, port: number): HttpConnection {
   let socket: Socket | undefined;
   let answered: (status: number) => void = () => undefined;

@@ -6,7 +6,10 @@ import type { Row } from './report.js';
 const SETTLES = 10_000;
 const OBSERVED = 10_000;
 
-/** What service, Temporal and Postgres hold and use while nothing is asked of them; garbage of the service is collected before. */
+/**
+ * What service, Temporal and Postgres hold and use while nothing is asked of them; garbage of the service is collected
+ * before.
+ */
 export async function observeIdle({ stack, service }: Site): Promise<Row> {
   const parts = { ...service.parts, ...stack.servers.parts };
   service.collectGarbage();

@@ -3,21 +3,21 @@ import { now } from './clock.js';
 import { openConnection } from './http-connection.js';
 import { answerQuestions } from './questions.js';
 
-// The load generator, in a process of its own: one change of status for each transfer, over kept connections.
+// The load generator, in its own process: one status change for each transfer, over persistent connections.
 
 export interface Load {
   baseUrl: string;
   token: string;
   transfers: string[];
   connections: number;
-  /** Changes a second; 0: as fast as they are answered. */
+  /** Changes per second; 0: as fast as the responses arrive. */
   rate: number;
 }
 
 export interface LoadResult {
-  /** Transfer id, when its change was asked for, and when it was answered. */
+  /** Transfer id, time of the request and time of the response. */
   accepted: [string, number, number][];
-  /** How many were answered otherwise, by status; 0: not at all. */
+  /** Number of other responses by status; 0: no response. */
   refused: Record<string, number>;
   startedAt: number;
   endedAt: number;

@@ -1,12 +1,12 @@
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 
-/** What the figures were taken on. */
+/** The machine that the figures were measured on. */
 export interface Machine {
   cpu: string;
   cores: number;
   memoryGib: number;
   node: string;
-  /** Of the last minute; what other work there was spoils the absolute figures. */
+  /** Load average of the last minute. Other work on the machine distorts the absolute figures. */
   loadBefore: number;
 }
 

@@ -12,7 +12,8 @@ import { latency } from './scenarios/latency.js';
 import { sleeping } from './scenarios/sleeping.js';
 import { throughput } from './scenarios/throughput.js';
 
-// `npm run bench`: the real service, its Postgres and Temporal, a receiver and a load generator, each its own process, on loopback.
+// `npm run bench`: the real service, its Postgres and Temporal, a receiver and a load generator, each its own process,
+// on loopback.
 
 const RUNS: readonly [run: (bench: Bench) => Promise<Outcome>, ...scenarios: Scenario[]][] = [
   [throughput, 'throughput', 'floor'],
@@ -63,7 +64,7 @@ async function run(options: Options): Promise<void> {
   if (report.verdicts.some(({ what, met }) => what.startsWith('events lost') && !met)) process.exitCode = 1;
 }
 
-/** A mistake in the options is told in one line. */
+/** An error in the options is reported in one line. */
 function optionsHere(): Options | string {
   try {
     return readOptions(process.argv.slice(2));

@@ -5,8 +5,8 @@ const BATCH = 100_000;
 const DAYS = 30;
 
 /**
- * Fills in events of the last thirty days that are over with: transfer, history, event, one delivery, one attempt each, all
- * of the first client, in whose indexes the measured ones go as well.
+ * Fills in events of the last thirty days that are over with: transfer, history, event, one delivery, one attempt each,
+ * all of the first client, in whose indexes the measured ones go as well.
  */
 export async function fillPast(
   { database }: Pick<Stack, 'database'>,

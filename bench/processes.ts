@@ -5,7 +5,10 @@ export type Parts = Readonly<Record<string, number>>;
 
 const TICK_MS = 10;
 
-/** CPU time used so far, ms: of the process with all its threads, of its children, and of those that have ended. Linux only. */
+/**
+ * CPU time used so far, ms: of the process with all its threads, of its children, and of those that have ended. Linux
+ * only.
+ */
 export function cpuOf(pid: number): number {
   // proc(5), fields 14 to 17: utime, stime, and both of children that have ended.
   const ticks = ticksOf(pid, 4) + childrenOf(pid).reduce((sum, child) => sum + ticksOf(child, 2), 0);

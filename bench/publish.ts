@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type Report, toMarkdown } from './report.js';
 
-// `npm run bench:report -- results.json [docs/performance.md]`: prints the report, or puts it into its place in a document.
+// `npm run bench:report -- results.json [docs/performance.md]`: prints the report, or puts it into its place in a
+// document.
 
 const BEGIN = '<!-- bench: results -->';
 const END = '<!-- bench: end -->';

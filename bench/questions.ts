@@ -1,4 +1,4 @@
-/** In a process of the bench: answers what its parent asks, one thing after the other, until the parent is gone. */
+/** In a process of the bench: answers the questions of the parent one after the other, until the parent ends. */
 export function answerQuestions<Question, Answer>(answer: (question: Question) => Answer | Promise<Answer>): void {
   process.on('message', async (question: Question) => {
     try {

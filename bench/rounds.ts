@@ -2,10 +2,10 @@ import { FAULTS, type Figures } from './measure.js';
 import type { Row, Section } from './report.js';
 import { overRounds } from './statistics.js';
 
-/** What was measured under one name, a round each. */
+/** The figures of each round under one name. */
 export type Measured = readonly [what: string, rounds: readonly Figures[]];
 
-/** A table of speed and one of cost, of the medians. */
+/** Makes a table of speed and a table of cost from the medians. */
 export function tablesOf(title: string, measured: readonly Measured[]): Section[] {
   const of = (kind: keyof Figures): Pick<Section, 'rows' | 'rounds'> => ({
     rows: measured.map(([what, rounds]) => ({
@@ -27,6 +27,6 @@ export function tablesOf(title: string, measured: readonly Measured[]): Section[
 export const column = (rounds: readonly Figures[], name: string) =>
   rounds.map(({ speed }) => speed[name] ?? Number.NaN);
 
-/** Side by side, round by round: what another's work took from both cancels out. */
+/** Ratios round by round. The effect of other work on the machine on both cancels out. */
 export const ratios = (ours: readonly number[], theirs: readonly number[]) =>
   ours.map((value, round) => value / (theirs[round] ?? Number.NaN));

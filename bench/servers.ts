@@ -12,7 +12,10 @@ import { findTemporal } from '../src/local/temporal-binary.js';
 import { Secret } from '../src/secret.js';
 import type { Parts } from './processes.js';
 
-/** Postgres and Temporal as the embedded stack runs them, but as children of the bench: the service's own use stays apart. */
+/**
+ * Postgres and Temporal as the embedded stack runs them, but as children of the bench: the service's own use stays
+ * apart.
+ */
 export interface Servers {
   databaseUrl: Secret;
   temporal: Config['temporal'];
@@ -20,7 +23,7 @@ export interface Servers {
   startTemporal(): Promise<void>;
   stopTemporal(): Promise<void>;
   temporalBytesOnDisk(): number;
-  /** Ends both and removes their data. */
+  /** Ends both servers and removes their data. */
   stop(): Promise<void>;
 }
 

@@ -10,7 +10,9 @@ export function median(values: readonly number[]): number {
   return low === undefined || high === undefined ? Number.NaN : (low + high) / 2;
 }
 
-/** The median of each column over the rounds; of what must not happen at all (`summed`) the sum, which hides nothing. */
+/**
+ * The median of each column over the rounds; of what must not happen at all (`summed`) the sum, which hides nothing.
+ */
 export function overRounds<Column extends string>(
   rounds: readonly Record<Column, number>[],
   summed: readonly Column[] = [],

@@ -2,7 +2,7 @@ import { newId } from '../src/ids.js';
 import { Secret } from '../src/secret.js';
 import type { Stack } from './stack.js';
 
-/** Clients with their endpoints. They are written straight into the tables: making them is not what is measured. */
+/** Makes clients with endpoints. It writes directly to the tables, since the bench does not measure this. */
 export interface Tenants {
   clients: readonly { id: string; endpoints: readonly string[] }[];
   endpointsEach: number;
@@ -10,7 +10,7 @@ export interface Tenants {
 
 export const SECRET = new Secret('a secret for the bench');
 
-/** @param receiver `http://host:port`; each endpoint has a path of its own there */
+/** @param receiver `http://host:port`; each endpoint has its own path there */
 export async function makeTenants(
   { database, masterKeys }: Pick<Stack, 'database' | 'masterKeys'>,
   receiver: string,

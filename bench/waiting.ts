@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The question itself takes no more than such a part of the time. */
+/** Largest share of the time that the polling itself may take. */
 const RARELY = 50;
 
 /**
  * Waits until nothing is left.
- * @returns what is left where it has not become less for `patience` ms; 0: all is done
+ * @returns 0 when nothing is left, or the rest that has not shrunk for `patience` ms
  */
 export async function untilNone(
   left: () => Promise<number>,
@@ -21,7 +21,7 @@ export async function untilNone(
       least = now;
       since = performance.now();
     } else if (performance.now() - since > patience) return now;
-    // To count a hundred thousand rows ten times a second would be a load of its own.
+    // Counting a hundred thousand rows ten times per second would itself be a load.
     await sleep(Math.max(every, RARELY * took));
   }
 }

@@ -3,19 +3,19 @@ import { now } from '../clock.js';
 import { answerQuestions } from '../questions.js';
 import { type Asked, asker, type Target } from './requests.js';
 
-// A client that means harm: sends the same few requests in turn until it is told to end.
+// A hostile client: it sends the same few requests in turn until it is stopped.
 
 export interface AttackLoad {
   target: Target;
   asked: Asked[];
-  /** Requests a second; 0: as fast as they are answered. */
+  /** Requests per second; 0: as fast as the responses arrive. */
   rate: number;
-  /** Requests that wait for an answer at once, at most. */
+  /** Most requests that wait for a response at a time. */
   atOnce: number;
 }
 
 export interface AttackResult {
-  /** Answers by status; 0: none came. */
+  /** Responses by status; 0: no response. */
   answers: Record<string, number>;
   largestBytes: number;
 }

@@ -12,14 +12,14 @@ export interface Comparison {
 
 export interface Trial {
   name: string;
-  /** Lets the victim work for the scenario's time. */
+  /** Runs the victim for the scenario's time. */
   victim(): Promise<VictimResult>;
   begin(): Promise<EndAttack>;
 }
 
 const SAMPLE_MS = 200;
 const SETTLE_MS = 3_000;
-/** The victim's p95 may be so many times its quiet one, or so many ms. */
+/** Limits of the victim's p95: a factor of its p95 without the attack, or a number of ms. */
 const [TIMES, AT_LEAST_MS] = [5, 250];
 const GROWTH_MIB = 150;
 const LARGEST_BYTES = 1_000_000;

@@ -9,7 +9,9 @@ import { PATIENCE } from './requests.js';
 import { type AbuseSite, type EndAttack, makeTenant, type Tenant } from './site.js';
 import type { VictimResult } from './victim.js';
 
-/** Changes of status a second, each of which goes to every kind of flood. Few: their retries cost Temporal CPU as any do. */
+/**
+ * Status changes per second, each delivered to every kind of flood. The number is low, since retries cost Temporal CPU.
+ */
 const FLOOD_RATE = 5;
 
 async function change({ service }: AbuseSite, transfers: string[], rate: number): Promise<LoadResult> {

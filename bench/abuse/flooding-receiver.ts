@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { answerQuestions } from '../questions.js';
 import { FLOODS } from './floods.js';
 
-// A receiver whose answers never end. The letter that is the path says what they consist of.
+// A receiver whose responses never end. The letter in the path selects their content.
 
 const PATH_AT = 'POST /'.length;
 

@@ -1,21 +1,21 @@
 import { connect, type Socket } from 'node:net';
 import { answerQuestions } from '../questions.js';
 
-// A client that holds connections: it sends requests and reads no answer, sends half a head, or sends nothing.
+// A client that holds connections: it sends requests and reads no response, sends half a head, or sends nothing.
 
 export interface HeldConnections {
   baseUrl: string;
   token: string;
-  /** Connections whose answers are not read. */
+  /** Connections whose responses are not read. */
   unread: number;
-  /** Connections with half a head, and as many with nothing. */
+  /** Connections with half a head, and the same number of silent connections. */
   others: number;
 }
 
 export type HolderQuestion = { hold: HeldConnections } | { release: true };
 
 const REQUESTS_EACH = 40;
-/** Not the victim's: the service limits connections and open documents by address. */
+/** Not the victim's address: the service limits connections and open documents by address. */
 const HOLDER_ADDRESS = '127.0.0.2';
 const held = new Set<Socket>();
 let wanted: HeldConnections | undefined;
@@ -29,7 +29,7 @@ function open(baseUrl: string, bytes: (host: string) => string): void {
   socket.on('error', () => socket.destroy());
   socket.on('close', () => {
     held.delete(socket);
-    // Whom the service cuts off comes back.
+    // A closed connection is opened again.
     setTimeout(() => wanted && open(baseUrl, bytes), 1_000).unref();
   });
   held.add(socket);

@@ -11,7 +11,7 @@ export interface Asked {
 }
 
 export interface Answered {
-  /** 0: none came within the time limit, or the connection broke. */
+  /** 0: no response within the time limit, or the connection broke. */
   status: number;
   /** Of the body. */
   bytes: number;
@@ -20,14 +20,14 @@ export interface Answered {
 export interface Target {
   baseUrl: string;
   token: string;
-  /** Keep connections and use them again. */
+  /** Whether connections are kept and reused. */
   keepAlive: boolean;
 }
 
-/** What a client of the API waits for an answer, ms. */
+/** ms that a client of the API waits for a response. */
 export const PATIENCE = 10_000;
 
-/** Asks the API, over as many connections as it takes. */
+/** Sends requests to the API, over as many connections as needed. */
 export function asker({ baseUrl, token, keepAlive }: Target): (asked: Asked) => Promise<Answered> {
   const agent = new Agent({ keepAlive, maxSockets: 100 });
   return ({ method, path, body, keyed }) =>

@@ -12,13 +12,13 @@ import type { VictimLoad, VictimResult } from './victim.js';
 
 export type Scenario = (site: AbuseSite) => Promise<Trial>;
 
-/** Requests a second: below the limit of 100 for a client. */
+/** Requests per second, below the limit of 100 for a client. */
 const ATTACK_RATE = 60;
 const VICTIM_RATE = 20;
 const NOBODY = 'http://127.0.0.1:1/';
 const NO_ANSWER: AttackResult = { answers: {}, largestBytes: 0 };
 
-/** A client whose attempts' bodies are as large as they may be reads its deliveries. */
+/** A client reads its deliveries, whose attempts have bodies of the largest permitted size. */
 async function attempts(site: AbuseSite): Promise<Trial> {
   const attacker = await makeTenant(site, NOBODY);
   const deliveries = await fillDeliveries(site, attacker, 300);
@@ -33,7 +33,7 @@ async function attempts(site: AbuseSite): Promise<Trial> {
   return trial(site, 'reads of huge attempts', { ...load(site, attacker, asked), rate: 10, atOnce: 4 });
 }
 
-/** Requests that are refused, and cost much. */
+/** Refused requests that are expensive. */
 async function requests(site: AbuseSite): Promise<Trial> {
   const attacker = await makeTenant(site, NOBODY);
   const fields = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [i.toString(36), 0]));
@@ -46,7 +46,7 @@ async function requests(site: AbuseSite): Promise<Trial> {
   return trial(site, 'refused requests', { ...load(site, attacker, asked), rate: ATTACK_RATE, atOnce: 60 });
 }
 
-/** Receivers whose answers never end. */
+/** Receivers whose responses never end. */
 async function receivers(site: AbuseSite): Promise<Trial> {
   return {
     name: 'receivers that flood',
@@ -55,7 +55,7 @@ async function receivers(site: AbuseSite): Promise<Trial> {
   };
 }
 
-/** Keyed retries while Temporal accepts calls and answers none. */
+/** Keyed retries while Temporal accepts calls and never responds. */
 async function retries(site: AbuseSite): Promise<Trial> {
   const attacker = await makeTenant(site, NOBODY);
   const deliveries = await fillDeliveries(site, attacker, 600);
@@ -82,7 +82,7 @@ async function connections(site: AbuseSite): Promise<Trial> {
   const { baseUrl } = site.service;
   return {
     name: 'connections that are held',
-    // Who has a connection keeps it: the victim needs a new one each time.
+    // An open connection stays usable, so the victim opens a new connection for each request.
     victim: await victimOfRequests(site, false),
     async begin() {
       const holder = await startHelper('./abuse/holder.js');
@@ -135,7 +135,7 @@ async function fillDeliveries({ stack }: AbuseSite, { id, endpointId }: Tenant, 
   return rows.map((row) => row.id);
 }
 
-/** Each has so many attempts then, with bodies that JSON makes six times as large. */
+/** Adds attempts to each delivery, with bodies that JSON makes six times as large. */
 async function fillAttempts({ database }: Stack, deliveries: readonly string[], count: number): Promise<void> {
   await database.query(
     `insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status, response_body)

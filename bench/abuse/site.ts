@@ -6,7 +6,7 @@ import { makeClient, type Stack } from '../stack.js';
 import { insertEndpoints } from '../tenants.js';
 import type { AttackerQuestion, AttackLoad, AttackResult } from './attacker.js';
 
-/** What a scenario works with: a service of its own, on servers that all scenarios share. */
+/** The environment of a scenario: its own service, on servers that all scenarios share. */
 export interface AbuseSite {
   stack: Stack;
   service: Service;
@@ -20,7 +20,7 @@ export interface Tenant {
   token: string;
 }
 
-/** After that the service is killed: what it still has under way may keep it from ending. */
+/** ms after which the service is killed, since its work under way may keep it from ending. */
 const END_MS = 20_000;
 
 export function withService<Result>(
@@ -28,7 +28,7 @@ export function withService<Result>(
   folder: string | undefined,
   work: (service: Service) => Promise<Result>,
 ): Promise<Result> {
-  // What an attack makes it log is not what the report is about.
+  // The report does not measure the logging that an attack causes.
   const env = { LOG_LEVEL: 'silent' };
   const starting = startService(stack, { workflows: 'retries-only', roles: false, profile: undefined, env, folder });
   const bounded = starting.then((service) => ({
@@ -49,10 +49,10 @@ export async function makeTenant({ stack, service }: AbuseSite, url: string): Pr
   return { id, endpointId, token: await getToken(service.baseUrl, credentials) };
 }
 
-/** Ends the attack, and says what came of it. */
+/** Ends the attack and returns its result. */
 export type EndAttack = () => Promise<AttackResult>;
 
-/** An attack by requests, from a process of its own. */
+/** An attack by requests, from its own process. */
 export async function attack(load: AttackLoad): Promise<EndAttack> {
   const helper = await startHelper('./abuse/attacker.js');
   const ask = (question: AttackerQuestion) => helper.ask<AttackResult>(question);

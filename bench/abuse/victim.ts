@@ -3,18 +3,18 @@ import { now } from '../clock.js';
 import { answerQuestions } from '../questions.js';
 import { type Asked, asker, type Target } from './requests.js';
 
-// A client that only wants its work done: asks at a steady rate, whether the answers come or not.
+// A normal client: it sends requests at a steady rate, whether responses arrive or not.
 
 export interface VictimLoad {
   target: Target;
   asked: Asked;
-  /** Requests a second. */
+  /** Requests per second. */
   rate: number;
   seconds: number;
 }
 
 export interface VictimResult {
-  /** ms from the time a request was due to the end of its answer; one that failed counts with the time that it took. */
+  /** ms from a request's planned time to the end of its response, or to its failure. */
   delays: number[];
   failed: number;
 }

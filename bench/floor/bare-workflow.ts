@@ -1,2 +1,2 @@
-/** Nothing: what a workflow costs by itself. */
+/** An empty workflow, to measure the cost of a workflow by itself. */
 export async function bare(): Promise<void> {}

@@ -7,7 +7,8 @@ import { now } from '../clock.js';
 import { answerQuestions } from '../questions.js';
 import { SECRET } from '../tenants.js';
 
-// The floor under a first attempt: for each change one prepared statement and one signed POST, in a bare loop, nothing else.
+// The floor under a first attempt: for each change one prepared statement and one signed POST, in a bare loop without
+// other work.
 
 export interface LoopPlan {
   databaseUrl: string;
@@ -23,7 +24,7 @@ export interface Took {
   endedAt: number;
 }
 
-/** As the service has by default. */
+/** The service's default. */
 const POOL_SIZE = 10;
 
 const CHANGE = `

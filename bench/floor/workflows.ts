@@ -8,7 +8,8 @@ import { answerQuestions } from '../questions.js';
 import { countClosed, untilClosed } from '../workflows.js';
 import type { Took } from './loop.js';
 
-// The floor under a workflow: an empty one, started eagerly on the worker's own connection, as the service starts its own.
+// The floor under a workflow: an empty one, started eagerly on the worker's own connection, as the service starts its
+// own.
 
 export interface WorkflowsPlan {
   address: string;

@@ -16,8 +16,8 @@ export interface Filled {
 const DAYS = 30;
 
 /**
- * Fills empty tables with `events` events of as many transfers, one delivery each, over the last thirty days, as a skewed
- * house has them: one client of a thousand has half of it all, with one endpoint that always fails.
+ * Fills empty tables with `events` events of as many transfers, one delivery each, over the last thirty days, as a
+ * skewed house has them: one client of a thousand has half of it all, with one endpoint that always fails.
  */
 export async function fill(db: pg.Client, events: number, clients = 1_000): Promise<void> {
   await db.query(FUNCTIONS);

@@ -5,7 +5,8 @@ import { fill, readFilled } from './fill.js';
 import { nodesOf, openExplained, type Plan, rowsOf } from './plans.js';
 import { listQueries } from './queries.js';
 
-// `npm run bench:lists -- --url postgresql://…/empty`: how the lists behave with a million rows. Fills a migrated, empty database first.
+// `npm run bench:lists -- --url postgresql://…/empty`: how the lists behave with a million rows. Fills a migrated,
+// empty database first.
 
 const { values: options } = parseArgs({
   options: {

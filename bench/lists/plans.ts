@@ -25,7 +25,9 @@ export interface ExplainedDatabase extends Database {
   plans(): Plan[];
 }
 
-/** The database as the service opens it, but that Postgres (auto_explain) tells the plan of each statement as it ran. */
+/**
+ * The database as the service opens it, but that Postgres (auto_explain) tells the plan of each statement as it ran.
+ */
 export function openExplained(url: string): ExplainedDatabase {
   const address = new URL(url);
   const settings = {

@@ -15,7 +15,10 @@ export type Query = [name: string, run: (db: Handle) => Promise<unknown>];
 
 const DAY = 86_400_000;
 
-/** Every list of the API and the command line, and each filter that changes its plan: the first page, and one deep in the past. */
+/**
+ * Every list of the API and the command line, and each filter that changes its plan: the first page, and one deep in
+ * the past.
+ */
 export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> {
   const { bigClient, failingEndpoint, busyEndpoint, smallClient, smallEndpoint } = filled;
   const now = Date.now();

@@ -9,10 +9,12 @@ import { startStack } from '../stack.js';
 import { makeTransfers } from '../tenants.js';
 import { countClosed, countWaiting, untilAllStarted, untilClosed } from '../workflows.js';
 
-/** Temporal is stopped while changes are accepted, then started: what goes on without it, and how soon it has caught up. */
+/**
+ * Stops Temporal while changes are accepted, then starts it: measures the work without it, and the time to catch up.
+ */
 export async function backlog(bench: Bench): Promise<Outcome> {
   return during(startStack(bench.say), (stack) => {
-    // That Temporal is away would be told again and again.
+    // The service would log the outage of Temporal repeatedly.
     const choice = { workflows: 'every-event', env: { LOG_LEVEL: 'error' } } as const;
     return withService(bench, stack, choice, async (site) => {
       const tenant = await makeWarmTenant(site);

@@ -20,7 +20,9 @@ interface Variant {
   rounds: Figures[];
 }
 
-/** The first-attempt rate with few and many past events, endpoints and clients, in turn: two stacks stand side by side. */
+/**
+ * The first-attempt rate with few and many past events, endpoints and clients, in turn: two stacks stand side by side.
+ */
 export async function growth(bench: Bench): Promise<Outcome> {
   const [few, many] = bench.options.past;
   const variants = await withPast(bench, few, (small, tenant) =>

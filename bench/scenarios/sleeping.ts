@@ -11,7 +11,7 @@ import { observeLateness } from './lateness.js';
 
 /** More than the worker keeps workflows in its cache (300), so that the cache is full before anything is compared. */
 const CACHE_FILLED = 400;
-/** Below this the noise of a heap is larger than what is looked for. */
+/** Below this number the noise of the heap is larger than the measured effect. */
 const ENOUGH_TO_JUDGE = 20_000;
 
 interface Asleep {
@@ -22,7 +22,7 @@ interface Asleep {
   figures: Figures;
 }
 
-/** What events cost that wait for a retry, and how late their timers fire when many are due. */
+/** Measures the cost of events that wait for a retry, and the lateness of their timers when many are due. */
 export async function sleeping(bench: Bench): Promise<Outcome> {
   const { sleeping: count, due } = bench.options;
   return during(startStack(bench.say), async (stack) => {

@@ -22,7 +22,10 @@ type Modes = Partial<Record<ServiceOptions['workflows'], Mode>>;
 export const roundsOf = (workflows: ServiceOptions['workflows'], rounds: number) =>
   workflows === 'every-event' ? Math.ceil(rounds / 2) : rounds;
 
-/** Full speed in each mode beside what the same work costs at least: `throughput` and `floor`, in turn where both are wanted. */
+/**
+ * Full speed in each mode beside what the same work costs at least: `throughput` and `floor`, in turn where both are
+ * wanted.
+ */
 export async function throughput(bench: Bench): Promise<Outcome> {
   const modes: Modes = {};
   await during(startStack(bench.say), async (stack) => {
