@@ -1,6 +1,7 @@
-# syntax=docker/dockerfile:1 The same release that npm scripts use (package.json, `node`). A digest would also fix the
-# bytes: `docker buildx imagetools inspect node:24.21.0-bookworm-slim` prints it, and it is appended as `@sha256:…`. No
-# digest was verified, so none is set.
+# syntax=docker/dockerfile:1
+# The same release that npm scripts use (package.json, `node`). A digest would also fix the bytes: `docker buildx
+# imagetools inspect node:24.21.0-bookworm-slim` prints it, and it is appended as `@sha256:…`. No digest was verified,
+# so none is set.
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
