@@ -18,15 +18,15 @@ import { type StackProcess, startStackProcess } from '../support/stack-process.j
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// What clients and operators see in a bad hour, and that the service goes on by itself when it is over. What takes a disk
-// of its own, or minutes, is in scripts/drills.
+// The view of clients and operators while a part of the platform fails, and the recovery afterwards without an operator.
+// Drills that need a separate disk, or minutes, are in scripts/drills.
 
 const SHIFT_CLOCK = ['--import', pathToFileURL('test/support/shift-clock.js').href];
 const HOUR = 3_600_000;
-/** Of a statement: 20 s in production. */
+/** The limit of a statement, ms. In production it is 20 s. */
 const QUERY_TIMEOUT = 2_000;
 
-const place = makeLocalDir();
+const localDir = makeLocalDir();
 let stack: StackProcess;
 let admin: pg.Client;
 let temporal: Connection;
@@ -40,20 +40,20 @@ let workerUrl: string;
 let client: Caller;
 let receiver: RawReceiver;
 let failing: RawReceiver;
-/** Whether the receiver lets go of what it has. */
-let answering: Promise<void> | undefined;
+/** While it is pending, the receiver holds its responses. */
+let held: Promise<void> | undefined;
 
 beforeAll(async () => {
-  [stack, nameServer] = await Promise.all([startStackProcess(place.path), startNameServer()]);
+  [stack, nameServer] = await Promise.all([startStackProcess(localDir.path), startNameServer()]);
   receiver = await startRawReceiver(async (socket) => {
-    await answering;
+    await held;
     socket.write('HTTP/1.1 204 x\r\n\r\n');
   });
   failing = await startRawReceiver('HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n');
   expect(await runCli(['migrate'], stack.env)).toMatchObject({ code: 0 });
   admin = new pg.Client({ connectionString: stack.env.DATABASE_URL });
   await admin.connect();
-  // As in production: no superuser, for whom Postgres makes exceptions.
+  // As in production, the service is no superuser: Postgres makes exceptions for a superuser.
   await admin.query(`create role app login password 'app'; grant all on all tables in schema public to app`);
   const url = new URL(stack.env.DATABASE_URL as string);
   Object.assign(url, { username: 'app', password: 'app' });
@@ -80,7 +80,7 @@ afterAll(async () => {
   await Promise.all([receiver?.close(), failing?.close(), admin?.end(), temporal?.close()]);
   nameServer?.close();
   await stack?.stop();
-  await place.remove();
+  await localDir.remove();
 }, 60_000);
 
 const change = (id: string, headers?: Record<string, string>, call = client): Promise<ApiResponse> =>
@@ -102,7 +102,7 @@ async function untilDelivered(transferId: string): Promise<void> {
   );
 }
 
-/** A worker has taken its tasks; after a namespace is made anew, when the polls of before have run out (60 s). */
+/** A worker has taken the workflow's tasks. In a new namespace it does so once its older polls have expired (60 s). */
 async function untilWorkflowEnded(transferId: string): Promise<void> {
   const [event] = (await must(client('GET', `/events?transfer_id=${transferId}`))).data;
   const handle = new Client({ connection: temporal, namespace: 'bad-hours' }).workflow.getHandle(event.id);
@@ -110,7 +110,7 @@ async function untilWorkflowEnded(transferId: string): Promise<void> {
   await waitFor('its workflow to end', ended, 120_000);
 }
 
-/** The answer of a bad hour. */
+/** Expects the response of a service whose dependency fails. */
 function expectUnavailable({ status, headers, body }: ApiResponse): void {
   expect([status, body.code, headers.get('content-type')]).toEqual([
     503,
@@ -121,64 +121,67 @@ function expectUnavailable({ status, headers, body }: ApiResponse): void {
 }
 
 async function readyz(url: string): Promise<{ status: number; checks: Record<string, string> }> {
-  const answer = await fetch(`${url}/readyz`);
-  const { checks } = (await answer.json()) as { checks: Record<string, string> };
-  return { status: answer.status, checks };
+  const response = await fetch(`${url}/readyz`);
+  const { checks } = (await response.json()) as { checks: Record<string, string> };
+  return { status: response.status, checks };
 }
 
 const REFUSED = { status: 'CREATED', status_history: { length: 1 } };
 const MADE = { status: 'PROCESSING', status_history: { length: 2 } };
 
 /**
- * Nothing is half done: two requests are refused while it lasts, the delivery under way is recorded after it, once, and
- * both requests, asked again, are carried out once.
- * @param afterwards what may have become of the one that was refused
+ * Expects that a failure leaves nothing half done: two requests are refused during it, the delivery in flight is recorded
+ * once after it, and both requests succeed once when they are sent again.
+ * @param afterwards the states that the transfer of the refused request may have
  */
-async function outlives(
+async function expectNothingHalfDone(
   begin: () => Promise<unknown>,
   end: () => Promise<unknown>,
   afterwards = [REFUSED],
 ): Promise<void> {
-  const underWay = await newTransfer();
+  const inFlight = await newTransfer();
   const [bare, keyed] = [await newTransfer(), await newTransfer()];
-  let letGo = () => {};
-  answering = new Promise((resolve) => {
-    letGo = resolve;
+  let release = () => {};
+  held = new Promise((resolve) => {
+    release = resolve;
   });
-  await must(change(underWay));
-  await waitFor('the attempt to be under way', () => arrivals(underWay) === 1);
+  await must(change(inFlight));
+  await waitFor('the attempt to be in flight', () => arrivals(inFlight) === 1);
   await begin();
   try {
     expectUnavailable(await waitFor('a refusal', () => refusal(bare)));
     expectUnavailable(await change(keyed, { 'Idempotency-Key': keyed }));
-    letGo();
+    release();
     expectUnavailable(await client('POST', '/webhook-endpoints', { url: receiver.url, secret: SECRET }));
   } finally {
-    answering = undefined;
-    letGo();
+    held = undefined;
+    release();
     await end();
   }
   const read = () => client('GET', `/transfers/${bare}`);
-  const after = await waitFor('an answer', () => read().then((answer) => answer.status === 200 && answer));
+  const after = await waitFor('a response', () => read().then((response) => response.status === 200 && response));
   const {
     status,
     status_history: { length },
   } = after.body;
   expect(afterwards).toContainEqual({ status, status_history: { length } });
-  // 409: it was made after all.
+  // 409: the change was made in spite of the error.
   await waitFor('the change to be made', async () => [200, 409].includes((await change(bare)).status));
-  await waitFor('it with its key', async () => (await change(keyed, { 'Idempotency-Key': keyed })).status === 200);
-  for (const id of [underWay, bare, keyed]) await untilDelivered(id);
-  expect([underWay, bare, keyed].map(arrivals)).toEqual([1, 1, 1]);
+  await waitFor(
+    'the change with its key',
+    async () => (await change(keyed, { 'Idempotency-Key': keyed })).status === 200,
+  );
+  for (const id of [inFlight, bare, keyed]) await untilDelivered(id);
+  expect([inFlight, bare, keyed].map(arrivals)).toEqual([1, 1, 1]);
   expect((await must(client('GET', '/webhook-endpoints'))).data).toHaveLength(1);
 }
 
 async function refusal(id: string): Promise<ApiResponse | false> {
-  const answered = await client('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' });
-  return answered.status !== 200 && answered;
+  const response = await client('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' });
+  return response.status !== 200 && response;
 }
 
-test("Temporal's namespace was never made: all but retries goes on, it is said, and migrate mends it with no restart", async () => {
+test('a missing Temporal namespace stops retries only, is reported, and is fixed by migrate without a restart', async () => {
   const id = await newTransfer();
   await must(change(id));
   await waitFor('the first attempt', () => arrivals(id) === 1);
@@ -194,10 +197,10 @@ test("Temporal's namespace was never made: all but retries goes on, it is said, 
   await untilWorkflowEnded(id);
 }, 240_000);
 
-test("Temporal's namespace was deleted while the worker ran: migrate mends it with no restart", async () => {
+test('a Temporal namespace that is deleted while the worker runs is fixed by migrate without a restart', async () => {
   await temporal.operatorService.deleteNamespace({ namespace: 'bad-hours' });
   const missing = async () => (await readyz(workerUrl)).checks.temporal === 'no namespace bad-hours';
-  await waitFor('it to be noticed', missing, 60_000);
+  await waitFor('the missing namespace to be noticed', missing, 60_000);
   const id = await newTransfer();
   await must(change(id));
   await waitFor('the first attempt', () => arrivals(id) === 1);
@@ -207,13 +210,13 @@ test("Temporal's namespace was deleted while the worker ran: migrate mends it wi
   await untilWorkflowEnded(id);
 }, 240_000);
 
-test('Postgres is read-only: changes are refused, what is there can be read', async () => {
+test('a read-only Postgres: changes are refused, and transfers can be read', async () => {
   const set = async (value: string) => {
     await admin.query('set default_transaction_read_only = off');
     await admin.query(`alter system set default_transaction_read_only = ${value}`);
     await admin.query('select pg_reload_conf()');
   };
-  await outlives(
+  await expectNothingHalfDone(
     async () => {
       await set('on');
       expect((await client('GET', '/transfers')).status).toBe(200);
@@ -222,19 +225,19 @@ test('Postgres is read-only: changes are refused, what is there can be read', as
   );
 }, 120_000);
 
-test('no space left for Postgres: nothing is half done', async () => {
+test('no space left for Postgres: no change is half made', async () => {
   const full = ['transfers', 'events', 'attempts', 'webhook_endpoints', 'idempotency_keys', 'deliveries'];
   await admin.query(`create function no_space() returns trigger language plpgsql as
     $$ begin raise 'could not extend file: No space left on device' using errcode = '53100'; end $$`);
   const on = (text: (name: string) => string) => admin.query(full.map(text).join(';'));
-  await outlives(
+  await expectNothingHalfDone(
     () => on((name) => `create trigger full_disk before insert on ${name} execute function no_space()`),
     () => on((name) => `drop trigger full_disk on ${name}`),
   );
 }, 120_000);
 
-test('others have taken every connection: nothing is half done', async () => {
-  await outlives(
+test('no free connection to Postgres: no change is half made', async () => {
+  await expectNothingHalfDone(
     async () => {
       await admin.query('alter role app connection limit 0');
       await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'app'`);
@@ -243,19 +246,19 @@ test('others have taken every connection: nothing is half done', async () => {
   );
 }, 120_000);
 
-test('Postgres hangs: an answer within the time limit of a statement; what hung in it is made whole or not at all', async () => {
+test('Postgres hangs: requests fail within the statement limit, and the change that hung is made whole or not at all', async () => {
   const thaws: (() => void)[] = [];
-  await outlives(
-    async () => thaws.push(freeze(readState(place.path)?.postgres?.pid ?? 0)),
+  await expectNothingHalfDone(
+    async () => thaws.push(freeze(readState(localDir.path)?.postgres?.pid ?? 0)),
     async () => {
       for (const thaw of thaws) thaw();
     },
-    // What Postgres had read before it hung it carries out afterwards: the answer cannot know.
+    // Postgres executes a statement that it read before it hung, so both results are possible.
     [REFUSED, MADE],
   );
 }, 120_000);
 
-test('Temporal hangs: changes are accepted and first attempts made; a retry is refused in time', async () => {
+test('Temporal hangs: changes are accepted and first attempts are made, and a retry is refused within its limit', async () => {
   const { webhookId } = await must(client('POST', '/webhook-endpoints', { url: failing.url, secret: SECRET }));
   const [before, during] = [await newTransfer(), await newTransfer()];
   await must(change(before));
@@ -263,11 +266,11 @@ test('Temporal hangs: changes are accepted and first attempts made; a retry is r
   const deliveries = (await must(client('GET', `/events/${event.id}/deliveries`))).data;
   const { id } = deliveries.find((delivery: { webhookId: string }) => delivery.webhookId === webhookId);
   await waitFor(
-    'it to sleep',
+    'the delivery to sleep',
     async () => (await must(client('GET', `/deliveries/${id}`))).attempt_count === 2,
     60_000,
   );
-  const thaw = freeze(readState(place.path)?.temporal?.pid ?? 0);
+  const thaw = freeze(readState(localDir.path)?.temporal?.pid ?? 0);
   try {
     await must(change(during));
     await waitFor('the first attempt', () => arrivals(during) === 1);
@@ -281,7 +284,7 @@ test('Temporal hangs: changes are accepted and first attempts made; a retry is r
 }, 180_000);
 
 test.each(['SERVFAIL', 'NXDOMAIN'] as const)(
-  'name servers answer %s: the ladder goes on, and a retry succeeds when they are well',
+  'name servers respond %s: the ladder continues, and a retry succeeds after they recover',
   async (mood) => {
     nameServer.mood = mood;
     const url = `http://${mood}.example.com:${receiver.port}/`;
@@ -310,7 +313,7 @@ test.each(['SERVFAIL', 'NXDOMAIN'] as const)(
 );
 
 test.each([1, -1])(
-  'clocks of API and worker jump by %d h: nothing is lost and nothing repeated',
+  'clocks of API and worker jump by %d h: no event is lost or repeated',
   async (hours) => {
     const { webhookId } = await must(client('POST', '/webhook-endpoints', { url: failing.url, secret: SECRET }));
     for (const { process: one } of [api, worker]) {
@@ -332,7 +335,7 @@ test.each([1, -1])(
       );
       sleeping = data[0].id;
       const { next_attempt_at, attempts } = await must(client('GET', `/deliveries/${sleeping}`));
-      // The plan is Postgres's; the signature's time is the worker's, which a receiver may refuse.
+      // Postgres's clock sets the plan. The worker's clock sets the signature's time, which a receiver may refuse.
       expect(Math.round((Date.parse(next_attempt_at) - Date.now()) / HOUR)).toBe(1);
       expect(Math.round((Date.parse(attempts[0].t) - Date.now()) / HOUR)).toBe(hours);
       const { rows } = await admin.query(`select from deliveries where attempting_until > now() + interval '1 minute'`);
@@ -354,7 +357,7 @@ test.each([1, -1])(
   120_000,
 );
 
-/** Of what was issued before a jump ahead by an hour all has expired: a client gets a new token, as it does in any hour. */
+/** Tokens issued before a jump ahead by an hour have expired, so the client gets a new token, as it does every hour. */
 async function newTransferWithFreshToken(hours: number): Promise<string> {
   const { status, body } = await client('GET', '/transfers');
   expect([status, body.code]).toEqual(hours > 0 ? [401, 'invalid_token'] : [200, undefined]);
@@ -362,7 +365,7 @@ async function newTransferWithFreshToken(hours: number): Promise<string> {
   return newTransfer();
 }
 
-test.each([1, -1])('doctor finds that its machine is %d h off', async (hours) => {
+test.each([1, -1])("doctor reports that its machine's clock is %d h off", async (hours) => {
   const off = { ...env, CLOCK_AHEAD: String(hours * HOUR), NODE_OPTIONS: SHIFT_CLOCK.join(' ') };
   const { code, stdout } = await runCli(['doctor', '--json'], off);
   const clocks = JSON.parse(stdout).checks.find(({ check }: { check: string }) => check === 'clocks');

@@ -7,7 +7,7 @@ import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// An endpoint that comes back is not knocked over by all that waited for it.
+// An endpoint that recovers is not overloaded by the deliveries that waited for it.
 
 const PER_WORKER = 10;
 /** `npm run bench:isolation` takes two hundred. */
@@ -20,7 +20,7 @@ let production: Production;
 let client: Caller;
 let receiver: RawReceiver;
 let up = false;
-let atOnceNow = 0;
+let inFlight = 0;
 let most = 0;
 
 beforeAll(async () => {
@@ -31,10 +31,10 @@ beforeAll(async () => {
       socket.write('HTTP/1.1 503 x\r\nContent-Length: 0\r\n\r\n');
       return;
     }
-    most = Math.max(most, ++atOnceNow);
-    // Long enough for the next to come meanwhile, if they may.
+    most = Math.max(most, ++inFlight);
+    // Long enough for more requests to arrive meanwhile, if the limit allows them.
     await sleep(150);
-    atOnceNow--;
+    inFlight--;
     socket.write('HTTP/1.1 204 x\r\n\r\n');
   });
 }, 120_000);
@@ -51,7 +51,7 @@ async function change(count: number): Promise<void> {
 }
 
 test.each([1, 2])(
-  'one that comes back has at most ten requests in flight from each of %s workers, whatever wakes its deliveries',
+  'an endpoint that recovers has at most ten requests in flight from each of %s workers, after retries and a recover',
   async (workers) => {
     production.startWorker();
     for (const { webhookId } of (await must(client('GET', '/webhook-endpoints'))).data) {
@@ -99,7 +99,7 @@ test.each([1, 2])(
     ]);
     await waitFor('all to be delivered', () => deliveries('succeeded', TO_RECOVER + ASLEEP + FRESH), 120_000);
     expect(most).toBeLessThanOrEqual(PER_WORKER * workers);
-    // It was the bound that held them back, and not that few came.
+    // The limit was reached: the load was large enough.
     expect(most).toBeGreaterThanOrEqual(PER_WORKER - 2);
   },
   240_000,

@@ -8,13 +8,14 @@ import { startSilentNameServer } from '../support/silent-name-server.js';
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// What one client's receivers do is no other client's trouble. `npm run bench:isolation` is the long form, with numbers for each kind.
+// The receivers of one client do not delay another client. `npm run bench:isolation` is the long form, with numbers for
+// each kind of receiver.
 
 const LONG = process.env.ISOLATION === 'long';
 const EVENTS = Number(process.env.ISOLATION_EVENTS ?? (LONG ? 500 : 200));
 const TRICKLE = LONG ? 100 : 20;
 const INTERVAL = 300;
-/** The most that another client may cost, ms. */
+/** The longest delay that another client may cause, ms. */
 const BOUND = 2_000;
 
 let production: Production;
@@ -43,12 +44,12 @@ afterAll(async () => {
 const urlOf = {
   dead: () => 'http://127.0.0.1:1/',
   slow: () => silent.url,
-  'without an answer from DNS': (i: number) => `http://hooks${i}.example.com/`,
+  'without a DNS response': (i: number) => `http://hooks${i}.example.com/`,
 };
 type Kind = keyof typeof urlOf;
 const KINDS = Object.keys(urlOf) as Kind[];
 
-/** Twenty endpoints of these kinds, and a flood of events for them. */
+/** Makes twenty endpoints of these kinds, and a flood of events for them. */
 async function makeNoise(kinds: readonly Kind[]): Promise<{ call: Caller; flood: Promise<void> }> {
   const call = await production.newClient(`noisy: ${kinds}`);
   for (let i = 0; i < 20; i++) {
@@ -80,7 +81,7 @@ describe.each(noises)('twenty endpoints, %s', (_, kinds) => {
       expect(percentile(retry, 1)).toBeLessThan(percentile(alone.retry, 1) + BOUND);
     }
     if (kinds.includes('slow')) expect(silent.requests.length).toBeGreaterThanOrEqual(10);
-    if (kinds.includes('without an answer from DNS')) expect(nameServer.asked()).toBeGreaterThan(0);
+    if (kinds.includes('without a DNS response')) expect(nameServer.asked()).toBeGreaterThan(0);
     for (const { webhookId } of (await must(call('GET', '/webhook-endpoints'))).data) {
       await must(call('DELETE', `/webhook-endpoints/${webhookId}`));
     }

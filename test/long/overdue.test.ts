@@ -10,11 +10,11 @@ import { type ServiceProcess, startService } from '../support/service-process.js
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// Temporal has lost its store, and everything that slept in it is overdue: `OVERDUE` events, 20,000 where it is not set.
+// Temporal has lost its store, and `OVERDUE` events (20,000 by default) whose workflows slept in it are overdue.
 
 const COUNT = Number(process.env.OVERDUE ?? 20_000);
 const HOURS = 3_600_000;
-const place = makeLocalDir();
+const localDir = makeLocalDir();
 let service: ServiceProcess;
 let receiver: RawReceiver;
 let database: pg.Client;
@@ -30,7 +30,7 @@ beforeAll(async () => {
     if (refuses) refused.add(id);
     socket.write(`HTTP/1.1 ${refuses ? 503 : 204} x\r\ncontent-length: 0\r\n\r\n`);
   });
-  service = await startService(place.path, { DELIVERY_RETRY_DELAYS: '0s,5m', LOG_LEVEL: 'error' });
+  service = await startService(localDir.path, { DELIVERY_RETRY_DELAYS: '0s,5m', LOG_LEVEL: 'error' });
   database = new pg.Client({ connectionString: service.sandbox.database_url });
   await database.connect();
   await must(service.client('POST', '/webhook-endpoints', { url: receiver.url, secret: SECRET }));
@@ -40,7 +40,7 @@ afterAll(async () => {
   await database?.end();
   await receiver?.close();
   await service?.stop();
-  await place.remove();
+  await localDir.remove();
 }, 60_000);
 
 async function change(): Promise<string> {
@@ -59,7 +59,7 @@ const statusOf = async (transferId: string) =>
   ).rows[0]?.status as string | undefined;
 
 test(
-  `${COUNT} overdue events that Temporal has lost are delivered, and fresh events beside them`,
+  `${COUNT} overdue events that Temporal has lost are delivered, and new events meanwhile`,
   async () => {
     const first = await change();
     await waitFor('the first event', async () => (await statusOf(first)) === 'succeeded');
@@ -81,7 +81,7 @@ test(
     })();
     let said = 0;
     await waitFor(
-      'the last of them',
+      'the last overdue event',
       async () => {
         await sleep(1_000);
         const { rows } = await database.query<{ left: number }>(LEFT);
@@ -101,7 +101,7 @@ test(
       const { id, transferId } = readDelivered(raw, SECRET);
       if (!fresh.has(transferId) || transferId === first) arrived.set(id, (arrived.get(id) ?? 0) + 1);
     }
-    // The first event itself, refused once, is among the copies' transfer.
+    // The first event, which was refused once, belongs to the same transfer as the copies.
     expect(arrived.size).toBe(COUNT + 1);
   },
   5 * HOURS,
@@ -113,7 +113,7 @@ function spread(late: readonly number[]): string {
   return `second attempt after p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`;
 }
 
-/** Copies of the one event that there is, each with a body and an id of its own, asleep before attempt 2 until long ago. */
+/** Copies the only event, each copy with its own body and id, as if it slept before attempt 2 until long ago. */
 const OVERDUE = `
 with made as (
   insert into events (id, client_id, transfer_id, type, body, created_at, outbox)

@@ -18,9 +18,9 @@ import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// Two APIs behind a load balancer and two workers, under load, and every answer counts: not one may be missing.
+// Two APIs behind a load balancer and two workers under load. Every request must get a response.
 
-/** `npm run test:production` asks for more, on a machine that does nothing else, and waits for leases as in life. */
+/** `npm run test:production` sets more rounds, on an idle machine, and waits for leases to expire. */
 const ROUNDS = Number(process.env.ROLLING_ROUNDS ?? 1);
 const RATE = Number(process.env.ROLLING_RATE ?? 10);
 const PATIENT = process.env.ROLLING_ROUNDS !== undefined;
@@ -99,7 +99,7 @@ async function withDatabase<T>(work: (client: pg.Client) => Promise<T>): Promise
   return work(client).finally(() => client.end());
 }
 
-test('kill -9 of one of two workers: the other has what comes from now on, while the load goes on', async () => {
+test('kill -9 of one of two workers: the other delivers new events while the load continues', async () => {
   const [, , , killed] = instances as [Instance, Instance, Instance, Instance];
   await untilAsked(20);
   killed.running.process.kill('SIGKILL');
@@ -109,11 +109,11 @@ test('kill -9 of one of two workers: the other has what comes from now on, while
   const later = load.asked.slice(before);
   const hasArrived = ({ transfer, to }: (typeof later)[number]) =>
     receiver.arrivals.some((arrival) => arrival.transfer === transfer && arrival.status === to);
-  await waitFor('what was asked for since', () => later.every(hasArrived), 60_000);
+  await waitFor('the changes made since', () => later.every(hasArrived), 60_000);
   await startAgain(killed);
 }, 120_000);
 
-test('a rolling restart of all four, one by one, under load: each ends well, and every request is served', async () => {
+test('a rolling restart of all four under load: each exits with code 0, and every request is served', async () => {
   for (let round = 0; round < ROUNDS; round++) {
     for (const instance of instances) {
       await untilAsked(load.asked.length + 10);
@@ -128,11 +128,11 @@ test('a rolling restart of all four, one by one, under load: each ends well, and
   expect(balancer.failures).toEqual([]);
   const { 503: unavailable = 0, ...answers } = load.answers;
   expect(Object.keys(answers).sort()).toEqual(['200', '201']);
-  // An honest answer of a process that waited 1.5 s for Postgres, which on a machine that runs much else is no fault.
+  // A process that waited 1.5 s for Postgres returns 503, which is no fault on a busy machine.
   if (PATIENT) expect(unavailable).toBe(0);
 }, 600_000);
 
-test('after it is quiet: nothing is lost, what the killed worker had under way included, and the record is true', async () => {
+test('no event is lost once all is quiet, including those in flight at the killed worker, and the record is true', async () => {
   const since = Date.now();
   if (!PATIENT) await makeItLongAgo(database, temporal.client);
   await waitFor(

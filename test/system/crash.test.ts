@@ -14,50 +14,51 @@ import { killPart, type ServiceProcess, startService } from '../support/service-
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// The embedded stack in one process when a part of it ends: what clients see meanwhile. (kills.test.ts: production's shape;
-// failpoints.test.ts: between any two steps.) One LOCAL_DIR all the way: what a test leaves, the next finds.
+// The embedded stack in one process while one of its parts is down, as its clients see it. kills.test.ts has the separate
+// processes of production; test/long/failpoints.test.ts has every two steps. All tests share one LOCAL_DIR: each continues
+// with the state that the test before it leaves.
 
 const CHANGES = 200;
-const place = makeLocalDir();
+const localDir = makeLocalDir();
 const random = seededRandom('crash.test');
 let service: ServiceProcess;
 let receiver: RawReceiver;
 
 beforeAll(async () => {
   receiver = await startRawReceiver('HTTP/1.1 204 x\r\n\r\n');
-  service = await startService(place.path);
+  service = await startService(localDir.path);
   await must(service.client('POST', '/webhook-endpoints', { url: receiver.url, secret: SECRET }));
 }, 400_000);
 
 afterAll(async () => {
   await receiver?.close();
   await service?.stop();
-  await place.remove();
+  await localDir.remove();
 }, 60_000);
 
-/** Some way into the load. */
+/** A random number of changes within the load. */
 const somewhere = () => Math.floor(CHANGES * (0.2 + 0.5 * random()));
 
-test('SIGTERM under load: exit code 0, nothing left running, and no acknowledged change is lost', async () => {
+test('SIGTERM under load exits with code 0, leaves no process running and loses no acknowledged change', async () => {
   const ids = await makeTransfers(service.client, CHANGES);
   const changes = changeAll(service.client, ids, 'PROCESSING');
   const moment = somewhere();
   await waitFor('some changes', () => changes.acknowledged.length >= moment);
-  const parts = readState(place.path);
+  const parts = readState(localDir.path);
   expect(await service.stop()).toBe(0);
   await changes.done;
   expect([parts?.postgres, parts?.temporal].map((part) => part && isRunning(part))).toEqual([false, false]);
 
-  service = await startService(place.path);
+  service = await startService(localDir.path);
   await expectNothingLost(ids, changes.acknowledged);
 }, 400_000);
 
-test('kill -9 of Postgres under load: 503 while it is away, and it goes on as before', async () => {
+test('kill -9 of Postgres under load causes 503 until Postgres is back, and loses no acknowledged change', async () => {
   const ids = await makeTransfers(service.client, CHANGES);
   const changes = changeAll(service.client, ids, 'PROCESSING');
   const moment = somewhere();
   await waitFor('some changes', () => changes.acknowledged.length >= moment);
-  killPart(place.path, 'postgres');
+  killPart(localDir.path, 'postgres');
   await changes.done;
   expect(Object.keys(changes.others)).toEqual(['503']);
   await waitFor('Postgres to be back', () => service.said.some((line) => line === 'Postgres is back'));
@@ -69,12 +70,12 @@ test('kill -9 of Postgres under load: 503 while it is away, and it goes on as be
   await expectNothingLost([...ids, more], [...changes.acknowledged, more]);
 }, 400_000);
 
-test('kill -9 of Temporal: changes and first attempts go on, and every event has one workflow when it is back', async () => {
+test('kill -9 of Temporal stops neither changes nor first attempts, and each event has one workflow once it is back', async () => {
   const ids = await makeTransfers(service.client, CHANGES);
   const first = changeAll(service.client, ids.slice(0, 50), 'PROCESSING');
   await waitFor('some changes', () => first.acknowledged.length > 20);
-  killPart(place.path, 'temporal');
-  // Its port is taken for a while, so that it stays away.
+  killPart(localDir.path, 'temporal');
+  // Another listener takes its port for a while, so that it stays down.
   const port = Number(service.sandbox.temporal_address.split(':').at(-1));
   const squatter = createServer((socket) => socket.destroy());
   await waitFor(
@@ -106,8 +107,8 @@ test('kill -9 of Temporal: changes and first attempts go on, and every event has
       expect(status.name).not.toBe('FAILED');
       started.push({ id, at: startTime.getTime() });
     });
-    // Oldest first, but for those of one round, which start together, and those of a round that Temporal's return cut in
-    // two, which come a second later. By chance it were 59.
+    // Workflows start oldest first, except within one batch, which starts together, and a batch that Temporal's return
+    // splits, whose rest starts a second later. A random order has a median distance of 59.
     const order = started.sort((a, b) => a.at - b.at).map(({ id }) => id);
     const late = [...eventIds].sort().map((id, i) => Math.abs(order.indexOf(id) - i));
     expect(late.sort((a, b) => a - b)[late.length >> 1]).toBeLessThan(45);
@@ -116,7 +117,7 @@ test('kill -9 of Temporal: changes and first attempts go on, and every event has
   }
 }, 400_000);
 
-/** How often each transfer's event arrived; each arrival rightly signed. */
+/** The number of arrivals of each transfer's event. Throws for a wrong signature. */
 function arrivals(ids: readonly string[]): Map<string, number> {
   const wanted = new Set(ids);
   const found = new Map<string, number>();
@@ -128,7 +129,7 @@ function arrivals(ids: readonly string[]): Map<string, number> {
   return found;
 }
 
-/** Waits until the outbox is empty; then each change has one event, arrived, and nothing that was acknowledged is missing. */
+/** Waits until the outbox is empty, then expects one event for each change, which arrived, and every acknowledged change. */
 async function expectNothingLost(ids: readonly string[], acknowledged: readonly string[]): Promise<string[]> {
   const database = new pg.Client({ connectionString: service.sandbox.database_url });
   await database.connect();

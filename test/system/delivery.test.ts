@@ -10,23 +10,23 @@ import { type ServiceProcess, startService } from '../support/service-process.js
 import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// The whole stack: this process is the client and the receiver, the service is another.
+// The whole stack. This process is the client and the receiver; the service is another process.
 
-const place = makeLocalDir();
+const localDir = makeLocalDir();
 let service: ServiceProcess;
 let temporal: Client;
 let receiver: RawReceiver;
-/** What the receiver answers. */
-let answer = 204;
-/** Sent before that answer. */
-let before = '';
+/** The status of the receiver's responses. */
+let responseStatus = 204;
+/** Bytes that the receiver sends before each response. */
+let prefix = '';
 
 beforeAll(async () => {
-  service = await startService(place.path);
+  service = await startService(localDir.path);
   const { temporal_address: address, temporal_namespace: namespace } = service.sandbox;
   temporal = new Client({ connection: await Connection.connect({ address }), namespace });
   receiver = await startRawReceiver((socket) =>
-    socket.write(`${before}HTTP/1.1 ${answer} x\r\nContent-Length: 0\r\n\r\n`),
+    socket.write(`${prefix}HTTP/1.1 ${responseStatus} x\r\nContent-Length: 0\r\n\r\n`),
   );
 }, 120_000);
 
@@ -34,12 +34,12 @@ afterAll(async () => {
   await temporal?.connection.close();
   await receiver?.close();
   await service?.stop();
-  await place.remove();
+  await localDir.remove();
 });
 
 const PATH = '/hooks/in?tenant=a%20b';
 
-/** An endpoint of its own, and a transfer that has become PROCESSING with nothing else listening. */
+/** Makes a transfer PROCESSING with one new endpoint and no other. */
 async function makeEvent() {
   const { client } = service;
   for (const { webhookId } of (await must(client('GET', '/webhook-endpoints'))).data) {
@@ -62,7 +62,7 @@ const untilStatus = (deliveryId: string, status: string) =>
     return delivery.status === status && delivery;
   });
 
-test('a change of status arrives as the contract draws it, byte for byte, and Temporal shows it with nothing secret', async () => {
+test('a change of status arrives byte for byte as in the contract, and Temporal shows it without secrets', async () => {
   const { eventId, transferId, deliveryId, webhookId } = await makeEvent();
   const raw = await waitFor('the delivery', () => receiver.requests[0]);
   const { head, body } = splitRequest(raw);
@@ -121,8 +121,8 @@ test('a change of status arrives as the contract draws it, byte for byte, and Te
   for (const secret of [SECRET, '/hooks/in', 'tenant', v0, event.created_at]) expect(history).not.toContain(secret);
 });
 
-test('what fails waits on the ladder as a timer in Temporal, is woken by a retry, and may be sent once more after its success', async () => {
-  answer = 503;
+test('a failed delivery waits on a timer in Temporal, a retry wakes it, and it can be retried again after its success', async () => {
+  responseStatus = 503;
   const before = receiver.requests.length;
   const { eventId, deliveryId, webhookId } = await makeEvent();
   const failed = await waitFor('two failed attempts', async () => {
@@ -135,14 +135,14 @@ test('what fails waits on the ladder as a timer in Temporal, is woken by a retry
   expect(second).toMatchObject({ response_status: 503, error: 'status' });
   expect(first.t < second.t).toBe(true);
   const rung = Date.parse(failed.next_attempt_at) - Date.parse(second.started_at) - second.duration_ms;
-  // Its parts are rounded to ms.
+  // Each of its terms is rounded to 1 ms.
   expect(rung).toBeGreaterThanOrEqual(300_000 - 2);
   expect(rung).toBeLessThan(330_000);
   const handle = temporal.workflow.getHandle(eventId);
   await waitFor('its timer', async () => textOf(await handle.fetchHistory()).includes('waits 5m'));
   expect((await handle.describe()).status.name).toBe('RUNNING');
 
-  answer = 200;
+  responseStatus = 200;
   expect((await retry(deliveryId)).status).toBe(202);
   const delivered = await untilStatus(deliveryId, 'succeeded');
   expect(delivered.attempts).toHaveLength(3);
@@ -164,9 +164,9 @@ test('what fails waits on the ladder as a timer in Temporal, is woken by a retry
   expect([refused.status, refused.body.code]).toEqual([409, 'endpoint_not_active']);
 });
 
-test('an attempt that is answered by more than eight 1xx is recorded as protocol, and the retry after it succeeds', async () => {
-  answer = 204;
-  before = 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(9);
+test('an attempt that gets more than eight 1xx responses is recorded as protocol, and the retry after it succeeds', async () => {
+  responseStatus = 204;
+  prefix = 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(9);
   const { deliveryId } = await makeEvent();
   const failed = await waitFor('the immediate retry to fail', async () => {
     const delivery = await read(deliveryId);
@@ -174,20 +174,20 @@ test('an attempt that is answered by more than eight 1xx is recorded as protocol
   });
   const attempt = { error: 'protocol', response_status: null, response_body: null };
   expect(failed.attempts).toMatchObject([attempt, attempt]);
-  before = '';
+  prefix = '';
   expect((await retry(deliveryId)).status).toBe(202);
   await untilStatus(deliveryId, 'succeeded');
 });
 
-test('of two changes of one transfer at the same moment one wins, and one event is made', async () => {
-  answer = 204;
+test('one of several conflicting changes of a transfer wins, and makes one event', async () => {
+  responseStatus = 204;
   const { client } = service;
   for (let round = 0; round < 10; round++) {
     const { id } = await must(client('POST', '/transfers', transferRequest()));
     const change = (status: string) => client('POST', `/sandbox/transfers/${id}/status`, { status });
-    const answers = await Promise.all([change('PROCESSING'), change('CANCELLED'), change('FAILED')]);
-    const statuses = answers.map(({ status }) => status).sort();
-    // PROCESSING may be followed by either of the others, which then is a change of its own.
+    const responses = await Promise.all([change('PROCESSING'), change('CANCELLED'), change('FAILED')]);
+    const statuses = responses.map(({ status }) => status).sort();
+    // Either of the other changes is valid after PROCESSING, and is then a separate change.
     const won = statuses.filter((status) => status === 200).length;
     expect(statuses).toEqual([...Array(won).fill(200), ...Array(3 - won).fill(409)]);
     const { status, status_history: history } = await must(client('GET', `/transfers/${id}`));
@@ -198,21 +198,21 @@ test('of two changes of one transfer at the same moment one wins, and one event 
   }
 });
 
-test('twenty requests at once with one Idempotency-Key make one transfer', async () => {
+test('twenty simultaneous requests with one Idempotency-Key make one transfer', async () => {
   const { client } = service;
   const ask = () => client('POST', '/transfers', transferRequest({ reference: 'once' }), { 'Idempotency-Key': 'k' });
-  const answers = await Promise.all(Array.from({ length: 20 }, ask));
+  const responses = await Promise.all(Array.from({ length: 20 }, ask));
   const late = await ask();
   expect(late.status).toBe(201);
   expect(late.headers.get('idempotency-replayed')).toBe('true');
-  for (const { status, body } of answers) {
+  for (const { status, body } of responses) {
     if (status === 201) expect(body).toEqual(late.body);
     else expect([status, body.code]).toEqual([409, 'idempotency_key_in_use']);
   }
   expect((await must(client('GET', '/transfers?reference=once'))).data).toHaveLength(1);
 });
 
-/** Every text in a history, payloads decoded. */
+/** Every text in a history, with its payloads decoded. */
 function textOf(history: unknown): string {
   const texts: string[] = [];
   const walk = (value: unknown) => {

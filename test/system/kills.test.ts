@@ -3,9 +3,9 @@ import { runCrash } from '../crash/run.js';
 import { planRound } from '../crash/schedule.js';
 import { randomFrom } from '../support/random.js';
 
-// `npm run test:crash` in short: each part of production's shape killed once, in an order by chance, under load.
+// The short form of `npm run test:crash`: each process of a production set-up is killed once under load, in random order.
 
-test('whatever is killed, nothing is lost, the record is true and nothing stays stuck', async () => {
+test('no kill loses an event, falsifies the record or leaves a delivery stuck', async () => {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 32);
   const say = (line: string) => process.stderr.write(`${line}\n`);
   say(`kills.test: SEED=${seed}`);

@@ -13,14 +13,14 @@ import { type ServiceProcess, startService } from '../support/service-process.js
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// The data folders of the embedded stack are copied while it is stopped, and put back later: one of the two stores goes back
-// in time, the other stays. One LOCAL_DIR all the way: what a test leaves, the next finds.
+// The data folders of the embedded stack are copied while it is stopped and restored later, so that one of the two stores
+// goes back in time. All tests share one LOCAL_DIR: each continues with the state that the test before it leaves.
 
-const place = makeLocalDir();
-/** As many as a ladder may have, so that nothing is exhausted before the end. */
+const localDir = makeLocalDir();
+/** The longest ladder allowed, so that no delivery is exhausted before the end of the tests. */
 const DELIVERY_RETRY_DELAYS = ['0s', ...Array<string>(49).fill('4s')].join(',');
-/** Transfers whose deliveries the receiver takes; it refuses the others with 503. */
-const well = new Set<string>();
+/** Transfers whose deliveries the receiver accepts. It refuses the others with 503. */
+const accepted = new Set<string>();
 let service: ServiceProcess;
 let receiver: RawReceiver;
 let asking: string;
@@ -28,7 +28,7 @@ let asking: string;
 beforeAll(async () => {
   receiver = await startRawReceiver((socket, number) => {
     const { transferId } = readDelivered(receiver.requests[number - 1] ?? '', SECRET);
-    socket.write(`HTTP/1.1 ${well.has(transferId) ? 204 : 503} x\r\ncontent-length: 0\r\n\r\n`);
+    socket.write(`HTTP/1.1 ${accepted.has(transferId) ? 204 : 503} x\r\ncontent-length: 0\r\n\r\n`);
   });
   await start();
   await must(service.client('POST', '/webhook-endpoints', { url: receiver.url, secret: SECRET }));
@@ -37,11 +37,11 @@ beforeAll(async () => {
 afterAll(async () => {
   await receiver?.close();
   await service?.stop();
-  await place.remove();
+  await localDir.remove();
 }, 60_000);
 
 const start = async () => {
-  service = await startService(place.path, { DELIVERY_RETRY_DELAYS });
+  service = await startService(localDir.path, { DELIVERY_RETRY_DELAYS });
 };
 
 interface Row {
@@ -51,7 +51,7 @@ interface Row {
   attempts: number;
 }
 
-/** The delivery of a transfer's event, as its row is. */
+/** The row of the delivery of a transfer's event. */
 async function rowOf(transferId: string): Promise<Row | undefined> {
   const client = new pg.Client({ connectionString: service.sandbox.database_url });
   await client.connect();
@@ -67,7 +67,7 @@ async function rowOf(transferId: string): Promise<Row | undefined> {
   }
 }
 
-/** Changes a new transfer, whose delivery is refused until the transfer is `well`. */
+/** Changes a new transfer, whose delivery is refused until the transfer is in `accepted`. */
 async function refuseOne(): Promise<string> {
   const [id] = await makeTransfers(service.client, 1);
   await must(service.client('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' }));
@@ -81,21 +81,21 @@ const attempted = (transferId: string, times: number) =>
   });
 
 async function cli<T>(...args: string[]): Promise<T> {
-  const { code, stdout, stderr } = await runCli([...args, '--json'], { LOCAL_DIR: place.path });
+  const { code, stdout, stderr } = await runCli([...args, '--json'], { LOCAL_DIR: localDir.path });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return JSON.parse(stdout) as T;
 }
 
-const folderOf = (part: 'postgres' | 'temporal') => realpathSync(join(place.path, part));
+const folderOf = (part: 'postgres' | 'temporal') => realpathSync(join(localDir.path, part));
 const copyOf = (part: 'postgres' | 'temporal') => `${folderOf(part)}.copy`;
 
-/** With owners and modes: Postgres refuses a folder that is not its own. */
+/** Keeps owners and modes: Postgres refuses a folder that another user owns. */
 function copy(from: string, to: string): void {
   rmSync(to, { recursive: true, force: true });
   execFileSync('cp', ['-a', from, to]);
 }
 
-test('Postgres restored under a newer Temporal: deliveries go on from their rows, and lost events are named', async () => {
+test('Postgres restored under a newer Temporal: deliveries continue from their rows, and lost events are listed', async () => {
   asking = await refuseOne();
   const delivered = await refuseOne();
   await attempted(asking, 2);
@@ -107,7 +107,7 @@ test('Postgres restored under a newer Temporal: deliveries go on from their rows
   const restoredTo = new Date().toISOString();
   const before = (await rowOf(asking))!.attempts;
   const lost = await refuseOne();
-  well.add(delivered);
+  accepted.add(delivered);
   await waitFor('the delivery', async () => (await rowOf(delivered))?.status === 'succeeded');
   const { eventId, id: lostId } = await attempted(lost, 2);
   await attempted(asking, before + 3);
@@ -118,7 +118,7 @@ test('Postgres restored under a newer Temporal: deliveries go on from their rows
   await start();
   const started = performance.now();
   const after = (await rowOf(asking))!.attempts;
-  // It asks for an attempt that the row is far from.
+  // Its workflow asks for an attempt that is far ahead of the row.
   await attempted(asking, after + 2);
   expect(performance.now() - started).toBeLessThan(30_000);
   const lines = await waitFor('the log to name the lost event', () => {
@@ -132,7 +132,7 @@ test('Postgres restored under a newer Temporal: deliveries go on from their rows
     { event_id: eventId, transfer_id: lost },
   ]);
 
-  // Its workflow has ended in the time that was lost: nobody asks, until somebody starts it again.
+  // Its workflow ended in the time that was lost, so no attempt follows until an operator starts it again.
   expect(await rowOf(delivered)).toMatchObject({ status: 'pending' });
   const { started: count } = await cli<{ started: number }>('deliveries', 'reconcile');
   expect(count).toBe(1);
@@ -141,7 +141,7 @@ test('Postgres restored under a newer Temporal: deliveries go on from their rows
   expect(again.filter((id) => id === delivered)).toHaveLength(1);
 }, 400_000);
 
-test('Temporal restored under a newer Postgres: what was delivered is not sent again, the rest goes on', async () => {
+test('Temporal restored under a newer Postgres: delivered events are not sent again, and the others continue', async () => {
   const begun = await refuseOne();
   const { attempts } = await attempted(begun, 3);
   const before = (await rowOf(asking))!.attempts;
@@ -151,7 +151,7 @@ test('Temporal restored under a newer Postgres: what was delivered is not sent a
   const received = receiver.requests.length;
   await start();
   await attempted(asking, before + 2);
-  // Temporal does not know this one any more.
+  // Temporal no longer has the workflow of this delivery.
   await cli('deliveries', 'reconcile');
   await attempted(begun, attempts + 2);
   const { status, attempts: numbered } = (await rowOf(asking))!;
@@ -159,15 +159,15 @@ test('Temporal restored under a newer Postgres: what was delivered is not sent a
   const arrived = receiver.requests.slice(received).map((raw) => readDelivered(raw, SECRET).transferId);
   expect(arrived.every((id) => id === asking || id === begun)).toBe(true);
   expect(arrived.filter((id) => id === asking).length).toBeGreaterThanOrEqual(numbered - before);
-  well.add(begun);
+  accepted.add(begun);
   await waitFor('the delivery', async () => (await rowOf(begun))?.status === 'succeeded');
 }, 400_000);
 
-test('Temporal emptied under Postgres: reconcile starts what is pending, and it is delivered', async () => {
+test('Temporal emptied under Postgres: reconcile starts pending deliveries, which then succeed', async () => {
   await service.stop();
   rmSync(folderOf('temporal'), { recursive: true });
   await start();
-  well.add(asking);
+  accepted.add(asking);
   expect(await cli('deliveries', 'reconcile')).toEqual({ started: 1, running: 0, refused: [] });
   await waitFor('the delivery', async () => (await rowOf(asking))?.status === 'succeeded');
 }, 400_000);

@@ -12,19 +12,19 @@ import { type StackProcess, startStackProcess } from '../support/stack-process.j
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// `api` and `worker` as processes of their own, as in production.
+// `api` and `worker` as separate processes, as in production.
 
-const place = makeLocalDir();
+const localDir = makeLocalDir();
 const processes: ChildProcess[] = [];
 let stack: StackProcess;
 let env: Record<string, string>;
 let client: Caller;
 let receiver: RawReceiver;
-/** Requests up to this number get no answer. */
+/** Requests up to this number get no response. */
 let silentUntil = 0;
 
 beforeAll(async () => {
-  stack = await startStackProcess(place.path);
+  stack = await startStackProcess(localDir.path);
   env = { ...stack.env, LOG_LEVEL: 'warn', RATE_LIMIT: '1000000' };
   receiver = await startRawReceiver((socket, number) => {
     if (number > silentUntil) socket.write('HTTP/1.1 204 x\r\n\r\n');
@@ -42,7 +42,7 @@ afterAll(async () => {
   await Promise.all(processes.map((child) => end(child, 'SIGTERM')));
   await receiver?.close();
   await stack?.stop();
-  await place.remove();
+  await localDir.remove();
 }, 60_000);
 
 function run(role: 'api' | 'worker'): ChildProcess {
@@ -67,7 +67,7 @@ async function change(count: number): Promise<string[]> {
   return ids;
 }
 
-/** How often each transfer's event arrived. */
+/** The number of arrivals of each transfer's event. */
 function arrivals(ids: readonly string[]): number[] {
   const transferIds = receiver.requests.map((raw) => readDelivered(raw, SECRET).transferId);
   return ids.map((id) => transferIds.filter((one) => one === id).length);
@@ -85,7 +85,7 @@ async function untilDelivered(ids: readonly string[]): Promise<void> {
 
 let worker: ChildProcess;
 
-test('changes are accepted with no worker, and the first one that comes delivers them', async () => {
+test('changes are accepted without a worker, and the first worker that starts delivers their events', async () => {
   const ids = await change(5);
   expect(arrivals(ids)).toEqual([0, 0, 0, 0, 0]);
   worker = run('worker');
@@ -93,10 +93,10 @@ test('changes are accepted with no worker, and the first one that comes delivers
   expect(arrivals(ids)).toEqual([1, 1, 1, 1, 1]);
 });
 
-test('kill -9 of a worker: another takes over, and only what was under way arrives twice', async () => {
+test('kill -9 of a worker: another worker takes over, and only attempts in flight arrive twice', async () => {
   silentUntil = receiver.requests.length + 10;
   const ids = await change(40);
-  await waitFor('ten attempts under way', () => receiver.requests.length >= silentUntil);
+  await waitFor('ten attempts in flight', () => receiver.requests.length >= silentUntil);
   await end(worker, 'SIGKILL');
   worker = run('worker');
   await untilDelivered(ids);
@@ -105,7 +105,7 @@ test('kill -9 of a worker: another takes over, and only what was under way arriv
   expect(times.filter((n) => n === 1)).toHaveLength(30);
 }, 120_000);
 
-test('SIGTERM of a worker: it ends what is under way, and another has the rest at once', async () => {
+test('SIGTERM of a worker: it finishes attempts in flight, and another worker has the rest at once', async () => {
   const ids = await makeTransfers(client, 100);
   const { acknowledged, done } = changeAll(client, ids, 'PROCESSING');
   await waitFor('some changes', () => acknowledged.length > 30);

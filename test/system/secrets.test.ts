@@ -245,7 +245,7 @@ function readable(value: unknown): string {
   );
 }
 
-test('no secret is in a log, an answer, a table, a workflow history, a file or a command line', async () => {
+test('no secret appears in a log, a response, a table, a workflow history, a file or a command line', async () => {
   const { sandbox } = service;
   const privately = JSON.parse(readFileSync(join(place.path, 'secrets.json'), 'utf8'));
   secrets['the master key'] = privately.master_key;

@@ -7,35 +7,35 @@ import { killPart, type ServiceProcess, startService } from '../support/service-
 import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// "What was sent, what did we answer, when do you try again?", asked and steered over HTTP alone, with the ladder of the spec.
+// The attempts, responses and next attempt of a delivery, read and changed over HTTP alone, with the ladder of the spec.
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const place = makeLocalDir();
+const localDir = makeLocalDir();
 let service: ServiceProcess;
 let receiver: RawReceiver;
-/** Down: it cuts off whoever comes. Hanging: it says nothing until it is down or up. */
+/** Down: the receiver closes each connection. Hanging: it sends nothing until it is down or up. */
 let state: 'up' | 'down' | 'hanging';
 const hanging: Socket[] = [];
 
 beforeAll(async () => {
   receiver = await startRawReceiver((socket) => {
     if (state === 'hanging') hanging.push(socket);
-    else answer(socket);
+    else respond(socket);
   });
-  service = await startService(place.path);
+  service = await startService(localDir.path);
 }, 120_000);
 beforeEach(() => become('down'));
 afterAll(async () => {
   await receiver?.close();
   await service?.stop();
-  await place.remove();
+  await localDir.remove();
 }, 60_000);
 
-const answer = (socket: Socket) => (state === 'up' ? socket.write('HTTP/1.1 204 x\r\n\r\n') : socket.destroy());
+const respond = (socket: Socket) => (state === 'up' ? socket.write('HTTP/1.1 204 x\r\n\r\n') : socket.destroy());
 function become(next: typeof state): void {
   state = next;
-  if (state !== 'hanging') for (const socket of hanging.splice(0)) answer(socket);
+  if (state !== 'hanging') for (const socket of hanging.splice(0)) respond(socket);
 }
 
 interface Attempt {
@@ -67,7 +67,7 @@ const afterAttempt = (id: string, count: number) =>
 const shown = ({ attempts }: Delivery) =>
   attempts.map(({ number, trigger, response_status, error }) => [number, trigger, response_status ?? error]);
 
-/** An event whose receiver is down, with a delivery that has failed at once and once more: it sleeps before the 5-minute rung. */
+/** Makes an event whose delivery has failed twice and sleeps before the 5-minute rung. */
 async function fallAsleep(): Promise<string> {
   const { client } = service;
   for (const { webhookId } of (await must(client('GET', '/webhook-endpoints'))).data) {
@@ -87,7 +87,7 @@ async function fallAsleep(): Promise<string> {
   return id;
 }
 
-/** The next attempt is planned a rung after the end of the last: not before it, and not after it has been recorded and read. */
+/** Expects the next attempt one rung after the record of the last, which is made between its end and the read. */
 function expectPlanned(delivery: Delivery, rung: number, readAt = Date.now()): void {
   const last = delivery.attempts.at(-1)!;
   expect([delivery.status, delivery.finished_at]).toEqual(['pending', null]);
@@ -97,15 +97,15 @@ function expectPlanned(delivery: Delivery, rung: number, readAt = Date.now()): v
   expect(recordedAt).toBeLessThanOrEqual(readAt + 1);
 }
 
-async function retryInVain(id: string, number: number, nextRung: number): Promise<Delivery> {
-  await waitFor('the retry to be taken', async () => (await retry(id)).status === 202);
+async function failRetry(id: string, number: number, nextRung: number): Promise<Delivery> {
+  await waitFor('the retry to be accepted', async () => (await retry(id)).status === 202);
   const delivery = await afterAttempt(id, number);
   expect(shown(delivery).at(-1)).toEqual([number, 'manual', 'reset']);
   expectPlanned(delivery, nextRung);
   return delivery;
 }
 
-async function retryWithSuccess(id: string): Promise<Delivery> {
+async function succeedRetry(id: string): Promise<Delivery> {
   become('up');
   expect((await retry(id)).status).toBe(202);
   const delivered = await waitFor('the success', async () => {
@@ -118,21 +118,21 @@ async function retryWithSuccess(id: string): Promise<Delivery> {
   return delivered;
 }
 
-test('a receiver that is down: asleep on the right rung, a retry in vain uses that up, and one succeeds when it is up', async () => {
+test('a delivery sleeps on the right rung while its receiver is down, a failed retry uses up the rung, and a later one succeeds', async () => {
   const id = await fallAsleep();
 
   become('hanging');
   const before = receiver.requests.length;
   const [one, other] = await Promise.all([retry(id), retry(id)]);
   expect([one.status, other.status]).toEqual([202, 202]);
-  await waitFor('the attempt to be under way', () => receiver.requests.length > before);
-  // What is planned is past while the attempt runs.
+  await waitFor('the attempt to be in flight', () => receiver.requests.length > before);
+  // The planned time is past while the attempt runs.
   expect(Date.parse((await read(id)).next_attempt_at ?? '')).toBeLessThanOrEqual(Date.now());
   expect((await retry(id)).status).toBe(202);
   become('down');
   expectPlanned(await afterAttempt(id, 3), 30 * MINUTE);
 
-  expect(shown(await retryWithSuccess(id))).toEqual([
+  expect(shown(await succeedRetry(id))).toEqual([
     [1, 'schedule', 'reset'],
     [2, 'schedule', 'reset'],
     [3, 'manual', 'reset'],
@@ -142,27 +142,27 @@ test('a receiver that is down: asleep on the right rung, a retry in vain uses th
 });
 
 test.each([
-  ['stopped in order', async () => void (await service.stop())],
+  ['stopped by SIGTERM', async () => void (await service.stop())],
   [
     'killed',
     async () => {
       await service.kill();
-      killPart(place.path, 'temporal');
-      killPart(place.path, 'postgres');
+      killPart(localDir.path, 'temporal');
+      killPart(localDir.path, 'postgres');
     },
   ],
 ])(
-  'the same with every process %s while it sleeps: nothing of the plan changes',
+  'keeps its plan when every process is %s while it sleeps',
   async (_, end) => {
     const id = await fallAsleep();
-    const asleep = await retryInVain(id, 3, 30 * MINUTE);
+    const asleep = await failRetry(id, 3, 30 * MINUTE);
 
     await end();
-    service = await startService(place.path);
+    service = await startService(localDir.path);
     expect(await read(id)).toEqual(asleep);
-    expectPlanned(await retryInVain(id, 4, 2 * HOUR), 2 * HOUR);
+    expectPlanned(await failRetry(id, 4, 2 * HOUR), 2 * HOUR);
 
-    const delivered = await retryWithSuccess(id);
+    const delivered = await succeedRetry(id);
     expect(delivered.attempts.slice(0, 3)).toEqual(asleep.attempts);
     expect(shown(delivered).slice(3)).toEqual([
       [4, 'manual', 'reset'],
@@ -172,7 +172,7 @@ test.each([
   120_000,
 );
 
-test('cancelled by its owner and recovered: it begins the ladder again, and attempts are counted on', async () => {
+test('begins the ladder again after a cancel and a recover, and continues the attempt numbers', async () => {
   const id = await fallAsleep();
   const { webhookId } = await read(id);
   const enable = (enabled: boolean) =>
@@ -189,7 +189,7 @@ test('cancelled by its owner and recovered: it begins the ladder again, and atte
   const asleep = await afterAttempt(id, 4);
   expectPlanned(asleep, 5 * MINUTE);
 
-  expect(shown(await retryWithSuccess(id)).slice(2)).toEqual([
+  expect(shown(await succeedRetry(id)).slice(2)).toEqual([
     [3, 'recover', 'reset'],
     [4, 'recover', 'reset'],
     [5, 'manual', 204],

@@ -13,7 +13,7 @@ import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
 import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// An API and a worker, each a process of its own, with a collector of traces and a receiver that fails once.
+// An API and a worker as separate processes, with a collector of traces and a receiver that fails once.
 
 const TRACE = randomBytes(16).toString('hex');
 const CALLER = randomBytes(8).toString('hex');
@@ -71,7 +71,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** @returns the address that it says it is ready at */
+/** @returns the address that the role announces */
 async function run(role: 'api' | 'worker', env: Record<string, string>): Promise<string> {
   const child = startCli([role, '--json'], env);
   processes.push(child);
@@ -82,7 +82,7 @@ async function run(role: 'api' | 'worker', env: Record<string, string>): Promise
   return JSON.parse(line as string).ready;
 }
 
-/** One event, whose first attempt fails and whose second arrives. */
+/** Makes one event, whose first attempt fails and whose second succeeds. */
 async function deliver(): Promise<void> {
   await must(
     client('POST', '/webhook-endpoints', { url: `${receiver.url}/hooks/of-somebody?key=4711`, secret: SECRET }),
@@ -99,7 +99,7 @@ async function deliver(): Promise<void> {
 
 const scrape = async (url: string) => (await fetch(`${url}/metrics`)).text();
 
-test('one trace goes from the request through the workflow to both POSTs, across processes', async () => {
+test('one trace spans the request, the workflow and both POSTs, across processes', async () => {
   const spanOf = (name: string, attributes: object = {}) =>
     waitFor(`the span ${name}`, () =>
       collector.spans.find(
@@ -124,7 +124,7 @@ test('one trace goes from the request through the workflow to both POSTs, across
   expect(activity.attributes.temporalWorkflowID).toBe(start.attributes.temporalWorkflowID);
 });
 
-test("spans hold no path, query, body or secret; receivers get the spec's headers alone", () => {
+test('spans contain no path, query, body or secret, and receivers get only the headers of the contract', () => {
   const sent = collector.received.join('');
   for (const text of ['of-somebody', '4711', SECRET, 'transfer.status_changed', 'Ada Lovelace']) {
     expect(sent).not.toContain(text);
@@ -133,7 +133,7 @@ test("spans hold no path, query, body or secret; receivers get the spec's header
   for (const request of receiver.requests) expect(request.toLowerCase()).not.toContain('traceparent');
 });
 
-test('the lines of the request and of both attempts name the trace', async () => {
+test('the log lines of the request and of both attempts name the trace', async () => {
   const lines = await waitFor('three lines', () => {
     const ofTrace = logged.filter(({ trace_id }) => trace_id === TRACE);
     return (
@@ -149,7 +149,7 @@ test('the lines of the request and of both attempts name the trace', async () =>
   expect(lines.filter(({ role }) => role === 'api')).toEqual([{ role: 'api', msg: 'request' }]);
 });
 
-/** What does not answer in time is left out of a scrape, as on a busy machine. */
+/** A dependency that does not respond in time is missing from a scrape, as happens on a busy machine. */
 const wholeScrape = () =>
   waitFor('a whole scrape', async () => {
     const text = await scrape(workerMetrics);
@@ -161,7 +161,7 @@ const wholeScrape = () =>
     return whole.every((part) => text.includes(part)) && text;
   });
 
-test('a worker has counted it, and tells what Temporal’s SDK counts in the same scrape', async () => {
+test('a worker serves its own metrics and those of Temporal’s SDK in one scrape', async () => {
   const text = await wholeScrape();
   for (const line of [
     'webhook_attempts_total{outcome="status",trigger="schedule"} 1',
@@ -179,10 +179,10 @@ test('a worker has counted it, and tells what Temporal’s SDK counts in the sam
   );
 });
 
-test('every metric that the alerts and the dashboard ask for exists', async () => {
+test('every metric in the alerts and the dashboard exists', async () => {
   const text = await wholeScrape();
   const existing = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
-  // The SDK tells of a failure when the first one has come.
+  // The SDK reports this metric only after a first failure.
   existing.add('temporal_workflow_task_execution_failed_total');
   const asked = metricsIn(ALERTS + DASHBOARD);
   expect(asked.length).toBeGreaterThan(20);

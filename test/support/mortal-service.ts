@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from '@jest/globals';
+import pg from 'pg';
+import type { Failpoint } from '../../src/failpoints.js';
+import { freePort } from '../../src/free-port.js';
+import { judgeRecord } from '../crash/judge-record.js';
+import { judgeWorkflows, runningWorkflows } from '../crash/judge-workflows.js';
+import { startReceiver } from '../crash/receiver.js';
+import { readRecord, underWay } from '../crash/record.js';
+import { caller, must } from './caller.js';
+import { runCli } from './cli.js';
+import { createTestDatabase } from './database.js';
+import { makeItLongAgo } from './long-ago.js';
+import { type MortalRole, startMortalRole } from './role-process.js';
+import { createTestNamespace } from './temporal.js';
+import { SECRET, transferRequest } from './transfers.js';
+import { waitFor } from './wait-for.js';
+
+/** Attempt 2 follows at once, attempt 3 in an hour. */
+const LADDER = '0s,1h';
+const RUNGS = 3;
+
+export type MortalService = Awaited<ReturnType<typeof startMortalService>>;
+
+/** The whole service in one process that a test ends at a failpoint, as `kill -9` does, with a client and a receiver. */
+export async function startMortalService() {
+  const [database, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
+  /** The statuses of the receiver's responses to an event, in order; 204 after them. A test replaces the list. */
+  const responses: { statuses: number[] } = { statuses: [] };
+  const receiver = await startReceiver(SECRET, (path, _, n) =>
+    path === '/gone' ? 410 : (responses.statuses[n - 1] ?? 204),
+  );
+  const port = await freePort();
+  const at = { auth_url: `http://127.0.0.1:${port}`, base_url: `http://127.0.0.1:${port}` };
+  const env = {
+    ...{ ENVIRONMENT: 'sandbox', HOST: '127.0.0.1', PORT: String(port), BASE_URL: at.base_url, LOG_LEVEL: 'warn' },
+    ...{ DATABASE_URL: database.url.reveal(), MASTER_KEY: randomBytes(32).toString('base64') },
+    ...{ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
+    ...{ ALLOW_PRIVATE_RECEIVERS: 'true', RATE_LIMIT: '1000000', DELIVERY_RETRY_DELAYS: LADDER },
+  };
+  let service: MortalRole;
+  const begin = async (more: Record<string, string> = {}) => {
+    service = startMortalRole('start', { ...env, ...more });
+    await service.ready;
+  };
+  const [created] = await Promise.all([runCli(['clients', 'create', '--json', '--name', 'test'], env), begin()]);
+  const client = await caller(at, JSON.parse(created.stdout));
+  const inbox = { url: `${receiver.url}/in`, secret: SECRET };
+  const webhookId: string = (await must(client('POST', '/webhook-endpoints', inbox))).webhookId;
+
+  const makeTransfer = async () => (await must(client('POST', '/transfers', transferRequest()))).id as string;
+  const change = (id: string, headers?: Record<string, string>) =>
+    client('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' }, headers);
+  const arrivalsOf = (transfer: string) => receiver.arrivals.filter((arrival) => arrival.transfer === transfer);
+
+  /** The delivery of a transfer's one event, with its attempts. */
+  const readDelivery = async (transfer: string) => {
+    const { data } = await must(client('GET', `/events?transfer_id=${transfer}`));
+    expect(data).toHaveLength(1);
+    const deliveries = (await must(client('GET', `/events/${data[0].id}/deliveries`))).data;
+    return must(client('GET', `/deliveries/${deliveries[0].id}`));
+  };
+
+  return {
+    database,
+    temporal,
+    receiver,
+    client,
+    webhookId,
+    responses,
+    begin,
+    makeTransfer,
+    change,
+    arrivalsOf,
+    readDelivery,
+    /**
+     * Ends the service at the failpoint `at`, which `cause` makes it pass, and starts it again.
+     *
+     * @returns the result of `cause`, or undefined when it got no response
+     */
+    async dieAndBegin<T>(
+      [at, passes]: readonly [Failpoint, number],
+      cause: () => Promise<T>,
+      more?: Record<string, string>,
+    ): Promise<T | undefined> {
+      await service.dieAt(at, passes);
+      const caused = cause().catch(() => undefined);
+      expect(await service.ended).toBe('SIGKILL');
+      expect(service.said.at(-1)).toBe(`died at failpoint ${at}`);
+      await makeItLongAgo(database, temporal.client);
+      await begin(more);
+      return caused;
+    },
+    /** Waits until the delivery has succeeded and the event is marked. */
+    untilDelivered: (transfer: string) =>
+      waitFor('the delivery and its mark', async () => {
+        const delivery = await readDelivery(transfer);
+        const [waiting] = await database.query<{ n: number }>(
+          `select count(*)::int as n from events where outbox <> 'done'`,
+          [],
+        );
+        return delivery.status === 'succeeded' && waiting?.n === 0 && delivery;
+      }),
+    async count(table: string, where: string): Promise<number> {
+      const [row] = await database.query<{ n: number }>(`select count(*)::int as n from ${table} where ${where}`, []);
+      return row?.n ?? 0;
+    },
+    /** Waits until nothing is in progress, and expects that the record agrees with what arrived at the receiver. */
+    async expectTrueRecord(): Promise<void> {
+      const connection = new pg.Client({ connectionString: database.url.reveal() });
+      await connection.connect();
+      // A first workflow task that died with its worker is given to another after 10 s.
+      await waitFor('quiet', async () => {
+        const counts = [...Object.values(await underWay(connection)), await runningWorkflows(temporal.client)];
+        return counts.every((count) => count === 0);
+      });
+      const record = await readRecord(connection);
+      await connection.end();
+      expect(judgeRecord(record, receiver.arrivals, RUNGS).faults).toEqual([]);
+      expect(await judgeWorkflows(temporal.client, record, RUNGS)).toEqual([]);
+    },
+    stopService: () => service.stop(),
+    async stop(): Promise<void> {
+      await service.stop();
+      await receiver.close();
+      await temporal.close();
+      await database.drop();
+    },
+  };
+}
