@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import pg from 'pg';
 import { caller, must } from '../support/caller.js';
 import { type CliResult, runCli } from '../support/cli.js';
 import { commandLines, filesBelow, findLeaks, type Trace, trace } from '../support/leaks.js';
 import { makeLocalDir } from '../support/local-dir.js';
 import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
 import { type ServiceProcess, startService } from '../support/service-process.js';
+import { dumpOfEveryTable, histories } from '../support/stored-traces.js';
 import { transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// What an operator, a client or a thief may come to see of the whole stack, searched for everything that is secret.
+// Searches everything that an operator, a client or a thief can see of the whole stack for every secret.
 
 const ENDPOINT_SECRETS = {
   'the secret of a healthy endpoint': 'healthy "quoted" \\ s3cr3t',
@@ -22,23 +22,23 @@ const ENDPOINT_SECRETS = {
   'a secret that was refused': 'refused-s3cr3t-é-of-an-endpoint',
 };
 
-const place = makeLocalDir();
-const answers: Trace[] = [];
+const localDir = makeLocalDir();
+const responses: Trace[] = [];
 const commands: Trace[] = [];
 let service: ServiceProcess;
 let receiver: RawReceiver;
-let answer = 500;
+let responseStatus = 500;
 let temporal: Client;
-/** By name; filled as they are made. */
+/** The secrets by name. They are added as they are made. */
 const secrets: Record<string, string> = { ...ENDPOINT_SECRETS };
 
 beforeAll(async () => {
-  service = await startService(place.path, { LOG_LEVEL: 'debug' });
+  service = await startService(localDir.path, { LOG_LEVEL: 'debug' });
   const { temporal_address: address, temporal_namespace: namespace } = service.sandbox;
   temporal = new Client({ connection: await Connection.connect({ address }), namespace });
   receiver = await startRawReceiver((socket) => {
     const [line] = receiver.requests.at(-1)?.split('\r\n') ?? [];
-    const status = line?.includes('/gone') ? 410 : line?.includes('/healthy') ? 204 : answer;
+    const status = line?.includes('/gone') ? 410 : line?.includes('/healthy') ? 204 : responseStatus;
     socket.write(`HTTP/1.1 ${status} x\r\nContent-Length: 0\r\n\r\n`);
   });
 }, 240_000);
@@ -47,10 +47,10 @@ afterAll(async () => {
   await temporal?.connection.close();
   await receiver?.close();
   await service?.stop();
-  await place.remove();
+  await localDir.remove();
 });
 
-/** Any request; what came back is kept to be searched. */
+/** Sends a request and keeps its response for the search. */
 async function call(
   method: string,
   path: string,
@@ -67,16 +67,16 @@ async function call(
     body: raw ?? null,
   });
   const text = await reply.text();
-  answers.push(
+  responses.push(
     trace(
-      `the answer ${reply.status} to ${method} ${path.split('?')[0]}`,
+      `the response ${reply.status} to ${method} ${path.split('?')[0]}`,
       `${JSON.stringify([...reply.headers])}\n${text}`,
     ),
   );
   return { status: reply.status, text };
 }
 
-/** The one answer that may hold a token: it is not kept. */
+/** Asks for a token. Only this response may contain one, so it is not kept. */
 async function tokenOf(
   name: string,
   { client_id, client_secret }: { client_id: string; client_secret: string },
@@ -95,7 +95,7 @@ async function tokenOf(
 }
 
 async function cli(args: string[], env: Record<string, string> = {}): Promise<CliResult> {
-  const result = await runCli(args, { LOCAL_DIR: place.path, ...env });
+  const result = await runCli(args, { LOCAL_DIR: localDir.path, ...env });
   commands.push(trace(`what \`${args.slice(0, 2).join(' ')}\` prints on standard error`, result.stderr));
   if (!/create|rotate-secret/.test(args[1] ?? '')) {
     commands.push(trace(`what \`${args.slice(0, 2).join(' ')}\` prints`, result.stdout));
@@ -112,7 +112,7 @@ async function register(token: string, path: string, secret: string): Promise<st
   return JSON.parse(text).webhookId;
 }
 
-/** Endpoints that are healthy, failing, gone and deleted, and every way to use them. */
+/** Makes a healthy, a failing, a gone and a deleted endpoint, and makes every request about them. */
 async function playClient(token: string): Promise<void> {
   await register(token, '/healthy', ENDPOINT_SECRETS['the secret of a healthy endpoint']);
   const failing = await register(token, '/failing', ENDPOINT_SECRETS['the secret of a failing endpoint']);
@@ -126,7 +126,7 @@ async function playClient(token: string): Promise<void> {
     const [first] = JSON.parse((await call('GET', `/webhook-endpoints/${failing}/deliveries`, { token })).text).data;
     return first?.attempt_count >= 2 && first;
   });
-  answer = 204;
+  responseStatus = 204;
   await call('POST', `/deliveries/${delivery.id}/retry`, { token });
   await waitFor(
     'the retry',
@@ -144,8 +144,8 @@ async function playClient(token: string): Promise<void> {
   }
 }
 
-/** Requests that are wrong, with a secret in them. */
-async function blunder(
+/** Sends invalid requests that contain a secret. */
+async function sendInvalidRequests(
   token: string,
   { client_id, client_secret }: { client_id: string; client_secret: string },
 ): Promise<void> {
@@ -195,7 +195,7 @@ async function playOperator(transferId: string): Promise<void> {
     await cli([...command.split(' '), '--json']);
   }
   const { database_url: url } = service.sandbox;
-  // A database that is not there, and a password that is wrong by one letter.
+  // A database that does not exist, and a password with one wrong letter.
   await cli(['clients', 'list'], { DATABASE_URL: url.replace(/\/transfer_service$/, '/nothing') });
   await cli(['clients', 'list'], { DATABASE_URL: url.replace('@', 'x@') });
   await cli(['api'], {
@@ -206,69 +206,30 @@ async function playOperator(transferId: string): Promise<void> {
   });
 }
 
-async function dumpOfEveryTable(): Promise<Trace[]> {
-  const database = new pg.Client({ connectionString: service.sandbox.database_url });
-  await database.connect();
-  try {
-    const { rows } = await database.query<{ name: string }>(
-      `select quote_ident(table_name) as name from information_schema.tables where table_schema = 'public'`,
-    );
-    const dumps = [];
-    for (const { name } of rows) {
-      const { rows: lines } = await database.query<{ line: string }>(`select t::text as line from ${name} t`);
-      dumps.push(trace(`table ${name}`, lines.map(({ line }) => line).join('\n')));
-    }
-    return dumps;
-  } finally {
-    await database.end();
-  }
-}
-
-async function histories(): Promise<Trace[]> {
-  const found = [];
-  for await (const execution of temporal.workflow.list()) {
-    const history = await temporal.workflow.getHandle(execution.workflowId, execution.runId).fetchHistory();
-    const about = JSON.stringify([execution.memo, execution.searchAttributes]);
-    found.push(trace(`the history of ${execution.type}`, about + readable(history)));
-  }
-  return found;
-}
-
-/** Everything in it as text; payloads are bytes. */
-function readable(value: unknown): string {
-  return JSON.stringify(value, (_, member) =>
-    member?.type === 'Buffer'
-      ? Buffer.from(member.data).toString('latin1')
-      : member instanceof Uint8Array
-        ? Buffer.from(member).toString('latin1')
-        : member,
-  );
-}
-
 test('no secret appears in a log, a response, a table, a workflow history, a file or a command line', async () => {
   const { sandbox } = service;
-  const privately = JSON.parse(readFileSync(join(place.path, 'secrets.json'), 'utf8'));
+  const privately = JSON.parse(readFileSync(join(localDir.path, 'secrets.json'), 'utf8'));
   secrets['the master key'] = privately.master_key;
   secrets['the database password'] = privately.postgres_password;
   const token = await tokenOf('the sandbox client', sandbox);
   await tokenOf('the operator', sandbox.operator);
 
   await playClient(token);
-  await blunder(token, sandbox);
+  await sendInvalidRequests(token, sandbox);
   const [{ id }] = (await must((await caller(sandbox, sandbox))('GET', '/transfers'))).data;
   await playOperator(id);
 
   const log = trace("the service's standard error", service.said.join('\n'));
   const traces = [
-    ...answers,
+    ...responses,
     ...commands,
     log,
-    ...(await dumpOfEveryTable()),
-    ...(await histories()),
+    ...(await dumpOfEveryTable(sandbox.database_url)),
+    ...(await histories(temporal)),
     ...commandLines(),
-    ...filesBelow(place.path, ['secrets.json', 'sandbox-client.json']),
+    ...filesBelow(localDir.path, ['secrets.json', 'sandbox-client.json']),
   ];
-  // What was searched is what was meant to be.
+  // The search finds texts that must be there, so it covers these traces.
   expect(
     findLeaks({ deliverEvent: 'deliverEvent', 'a debug line': '"level":20', 'a client': sandbox.client_id }, traces),
   ).toEqual(
