@@ -7,7 +7,8 @@ import { homedir, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { startTemporalOnPostgres } from './temporal-on-postgres/start.mjs';
 
-const SUITES = 'test/(system/(delivery|story|roles|crash|kills)|long/(rolling|failpoints(-retries)?|bad-hours|isolation))\\.test';
+const SUITES =
+  'test/(system/(delivery|story|roles|crash|kills)|long/(rolling|failpoints(-retries)?|bad-hours|isolation))\\.test';
 
 const folder = mkdtempSync(join(tmpdir(), 'transfer-service-production-'));
 const cacheDir =
