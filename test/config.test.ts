@@ -151,11 +151,13 @@ describe('the configuration', () => {
   });
 
   it('contains no secret when it is printed, nor in a validation error', () => {
-    expect(inspect(loadConfig(SANDBOX), { depth: 9 })).not.toMatch(
-      new RegExp(`${PASSWORD}|${MASTER_KEY.slice(0, 20)}`),
-    );
+    const config = inspect(loadConfig(SANDBOX), { depth: 9 });
     const lines = linesOf({ ...SANDBOX, DATABASE_URL: `mysql://${PASSWORD}`, MASTER_KEY: `${MASTER_KEY}AAAA` });
-    expect(lines.join()).not.toMatch(new RegExp(`${PASSWORD}|${MASTER_KEY.slice(0, 20)}`));
+    // The key is random: its characters may mean something in a regular expression.
+    for (const secret of [PASSWORD, MASTER_KEY.slice(0, 20)]) {
+      expect(config).not.toContain(secret);
+      expect(lines.join()).not.toContain(secret);
+    }
   });
 
   it('counts as configured if Postgres or Temporal is named', () => {

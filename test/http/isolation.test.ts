@@ -25,6 +25,7 @@ beforeAll(async () => {
     'webhook-endpoints': history.webhookId,
     events: history.eventId,
     deliveries: history.deliveryId,
+    attempts: '1',
   };
 });
 afterAll(() => api.close());
