@@ -21,9 +21,11 @@ describe('npm run bench', () => {
       const { sections } = JSON.parse(readFileSync(results, 'utf8')) as Report;
       const [speed, cost, floor] = sections.map(({ rows }) => rows[0]!);
       expect(speed).toMatchObject({ what: 'retries-only', events: 20, lost: 0, repeated: 0, refused: 0 });
-      for (const figure of [speed?.['delivered/s'], speed?.['p99 ms'], cost?.['service MiB'], floor?.['events/s']]) {
+      for (const figure of [speed?.['delivered/s'], cost?.['service MiB'], floor?.['events/s']]) {
         expect(figure).toBeGreaterThan(0);
       }
+      // A POST may arrive before its client has read the response: then the delay counts as 0.
+      expect(speed?.['p99 ms']).toBeGreaterThanOrEqual(0);
       expect(stdout).toContain('| delivered/s, retries-only ÷ bare loop');
       expect(readdirSync(folder)).toEqual(['results.json']);
     } finally {
