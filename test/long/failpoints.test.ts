@@ -118,8 +118,8 @@ test('after-removed: continues the removal of expired events, and leaves none ha
   await mortal.dieAndBegin(['after-removed', 1], removal, retention);
   await mortal.temporal.client.workflow.getHandle('remove').result();
   const [left] = await mortal.database.query<{ events: number; deliveries: number; attempts: number }>(
-    `select (select mortal.count(*)::int from events) as events, (select mortal.count(*)::int from deliveries) as deliveries,
-            (select mortal.count(*)::int from attempts) as attempts`,
+    `select (select count(*)::int from events) as events, (select count(*)::int from deliveries) as deliveries,
+            (select count(*)::int from attempts) as attempts`,
     [],
   );
   expect(left).toEqual({ events: 0, deliveries: 0, attempts: 0 });
