@@ -27,17 +27,19 @@ const SOCKET_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE
 
 /**
  * Postgres is temporarily unusable: unreachable, connection lost, shutting down, out of connections or space, read-only
- * (classes 08, 53, 57, 58, 25006), or no free connection in the pool in time.
+ * (classes 08, 53, 57, 58, 25006), a time limit of the session ended the transaction (25P03, 25P04, 55P03), or no
+ * connection of the pool was free in time.
  */
 export function isUnreachable(error: unknown): boolean {
   const state = sqlState(error);
-  if (state !== undefined && !PRISMA_UNREACHABLE.has(state)) return /^(08|53|57|58|25006)/.test(state);
+  if (state !== undefined && !PRISMA_UNREACHABLE.has(state))
+    return /^(08|53|57|58|25006|25P03|25P04|55P03)/.test(state);
   for (let fault = error; fault instanceof Object; fault = (fault as { cause?: unknown }).cause) {
     const { code, message, errors } = fault as { code?: unknown; message?: unknown; errors?: unknown };
     if (PRISMA_UNREACHABLE.has(String(code)) || SOCKET_ERRORS.has(String(code))) return true;
     if (Array.isArray(errors) && errors.some(isUnreachable)) return true;
     if (
-      /connection terminated|query read timeout|timeout exceeded when trying to connect|client has encountered a connection error|can't reach database|cannot use a pool after/i.test(
+      /connection terminated|query read timeout|timeout exceeded when trying to connect|client has encountered a connection error|can't reach database|cannot use a pool after|is not queryable/i.test(
         String(message),
       )
     ) {

@@ -19,6 +19,8 @@ export class SupervisedRole implements Part {
   readonly #loop: Promise<void>;
   /** Processes that ended without a kill by this test. */
   readonly failures: string[] = [];
+  /** Log lines of level `error` of processes that have ended. */
+  readonly #errors: string[] = [];
   killed = 0;
 
   constructor(
@@ -49,9 +51,15 @@ export class SupervisedRole implements Part {
     await this.#loop;
   }
 
+  /** Log lines of level `error` so far, each at most 2,000 characters. */
+  get errors(): string[] {
+    return [...this.#errors, ...errorsIn(this.#current)];
+  }
+
   async #keepRunning(): Promise<void> {
     for (;;) {
       const signal = await this.#current.ended;
+      this.#errors.push(...errorsIn(this.#current));
       if (this.#stopping) return;
       if (signal !== 'SIGKILL')
         this.failures.push(`${this.name} ended by itself: ${this.#current.said.slice(-60).join('\n    ')}`);
@@ -103,4 +111,9 @@ export function partsOf(parts: Parts, { target, which }: Pick<Kill, 'target' | '
     everything: [...apis, ...workers, temporal, postgres],
   };
   return hit[target];
+}
+
+/** pino's levels from `error` (50) on. */
+function errorsIn({ said }: RoleProcess): string[] {
+  return said.filter((line) => /^\{"level":[56]0,/.test(line)).map((line) => line.slice(0, 2_000));
 }

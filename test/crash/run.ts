@@ -79,6 +79,8 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
     for (const [answer, count] of Object.entries({ ...load.answers, ...deliveryActions.answers })) {
       if (/\b500$/.test(answer)) faults.push(`answered ${answer}, ${count} times`);
     }
+    // The log says why a response was 500.
+    for (const role of service.roles) for (const line of role.errors) say(`${role.name} logged an error: ${line}`);
     return {
       seed,
       faults: [...new Set(faults)],
