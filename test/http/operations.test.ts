@@ -38,7 +38,7 @@ it('a worker serves its health, readiness and metrics, and no other path', async
   expect((await fetch(`${url}/healthz`, { method: 'POST' })).status).toBe(405);
 });
 
-it('a process that is told to stop is unready at once, also for a probe that already waits for a hanging Postgres', async () => {
+it('a process is unready at once after a signal to stop, also for a probe that waits for a hanging Postgres', async () => {
   const { config, database } = api.dependencies;
   let end = () => {};
   const signalled = new Promise<void>((resolve) => {
