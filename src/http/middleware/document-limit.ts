@@ -1,10 +1,11 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { hostNetwork } from '../../networks.js';
 import { Refusal } from '../../refusal.js';
+import { Limiter } from '../limiter.js';
 import type { AppMiddleware } from '../state.js';
 
 /** A client reads the documents when it starts and the signing keys every few minutes. */
 export const DOCUMENTS_PER_SECOND = 20;
+const TOO_MANY = `An address may read at most ${DOCUMENTS_PER_SECOND} documents a second without a token.`;
 
 /**
  * Limits the documents that need no token, by address, in this process. Use one instance for all of them. Health checks
@@ -12,16 +13,12 @@ export const DOCUMENTS_PER_SECOND = 20;
  * @throws Refusal rate_limited
  */
 export function documentLimit(): AppMiddleware {
-  const limiter = new RateLimiterMemory({ points: DOCUMENTS_PER_SECOND, duration: 1 });
+  const limiter = new Limiter({ points: DOCUMENTS_PER_SECOND, duration: 1 });
   return async (ctx, next) => {
-    try {
-      await limiter.consume(hostNetwork(ctx.state.address));
-    } catch (rejection) {
-      if (!(rejection instanceof RateLimiterRes)) throw rejection;
-      const retryAfter = Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000));
-      const detail = `An address may read at most ${DOCUMENTS_PER_SECOND} documents a second without a token.`;
-      throw new Refusal('rate_limited', detail, [], { retryAfter });
-    }
+    await limiter.consume(
+      hostNetwork(ctx.state.address),
+      (retryAfter) => new Refusal('rate_limited', TOO_MANY, [], { retryAfter }),
+    );
     return next();
   };
 }

@@ -1,5 +1,6 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { Refusal } from '../../refusal.js';
+import { retryAfterOf } from '../limiter.js';
 import type { AppMiddleware } from '../state.js';
 
 /**
@@ -21,7 +22,7 @@ export function rateLimit(perSecond: number): AppMiddleware {
       if (rejection instanceof RateLimiterRes) return rejection;
       throw rejection;
     });
-    const seconds = secondsOf(usage);
+    const seconds = retryAfterOf(usage);
     ctx.set('RateLimit-Policy', `"default";q=${perSecond};w=1`);
     ctx.set('RateLimit', remaining(usage, perSecond));
     if (usage.consumedPoints > perSecond) {
@@ -47,9 +48,5 @@ function isOversized(error: unknown): boolean {
 }
 
 function remaining(usage: RateLimiterRes, perSecond: number): string {
-  return `"default";r=${Math.max(0, perSecond - usage.consumedPoints)};t=${secondsOf(usage)}`;
-}
-
-function secondsOf({ msBeforeNext }: RateLimiterRes): number {
-  return Math.max(1, Math.ceil(msBeforeNext / 1_000));
+  return `"default";r=${Math.max(0, perSecond - usage.consumedPoints)};t=${retryAfterOf(usage)}`;
 }

@@ -1,5 +1,6 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { hostNetwork } from '../../networks.js';
+import { retryAfterOf } from '../limiter.js';
 import { TemporarilyUnavailable } from './errors.js';
 
 const LIMIT = 100;
@@ -16,7 +17,7 @@ export class FailedAuthentications {
   /** @throws TemporarilyUnavailable if the address has reached the limit */
   async check(address: string): Promise<void> {
     const failed = await this.#limiter.get(hostNetwork(address));
-    if (failed && failed.consumedPoints >= LIMIT) throw tooMany(failed.msBeforeNext);
+    if (failed && failed.consumedPoints >= LIMIT) throw tooMany(retryAfterOf(failed));
   }
 
   /**
@@ -25,11 +26,10 @@ export class FailedAuthentications {
    */
   async count(address: string): Promise<void> {
     const failed = await this.#limiter.penalty(hostNetwork(address));
-    if (failed.consumedPoints > LIMIT) throw tooMany(failed.msBeforeNext);
+    if (failed.consumedPoints > LIMIT) throw tooMany(retryAfterOf(failed));
   }
 }
 
-function tooMany(msBeforeNext: number): TemporarilyUnavailable {
-  const seconds = Math.max(1, Math.ceil(msBeforeNext / 1_000));
+function tooMany(seconds: number): TemporarilyUnavailable {
   return new TemporarilyUnavailable('Too many failed authentications from this address.', 429, seconds);
 }

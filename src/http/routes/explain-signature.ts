@@ -1,9 +1,9 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { z } from 'zod';
 import { Refusal } from '../../refusal.js';
 import { explainAttempt } from '../../webhooks/explain-attempt.js';
 import { EXPLANATION_NAMES, EXPLANATIONS } from '../../webhooks/explain-signature.js';
 import type { AppDependencies } from '../dependencies.js';
+import { Limiter } from '../limiter.js';
 import { components } from '../openapi/components.js';
 import { route } from '../route.js';
 import { validationError } from '../schemas/text.js';
@@ -36,7 +36,7 @@ const explained = z
 
 /** `/deliveries/{id}/attempts/{number}/explain-signature` (contract, Why was my signature refused?). */
 export function explainSignatureRoute({ masterKeys }: AppDependencies) {
-  const limiter = new RateLimiterMemory({ points: A_MINUTE, duration: 60 });
+  const limiter = new Limiter({ points: A_MINUTE, duration: 60 });
   return route({
     method: 'POST',
     path: '/deliveries/{id}/attempts/{number}/explain-signature',
@@ -49,13 +49,8 @@ export function explainSignatureRoute({ masterKeys }: AppDependencies) {
     response: { status: 200, description: 'The mistake, and what to change.', schema: explained },
     refusals: ['secret_erased'],
     async handle({ caller, params, body: { v0 }, db }) {
-      await limiter.consume(caller.clientId).catch((rejection: unknown) => {
-        if (!(rejection instanceof RateLimiterRes)) throw rejection;
-        const retryAfter = Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000));
-        throw new Refusal('rate_limited', `A client may ask for at most ${A_MINUTE} explanations a minute.`, [], {
-          retryAfter,
-        });
-      });
+      const detail = `A client may ask for at most ${A_MINUTE} explanations a minute.`;
+      await limiter.consume(caller.clientId, (retryAfter) => new Refusal('rate_limited', detail, [], { retryAfter }));
       const name = { deliveryId: params.id, number: Number(params.number) };
       const explanation = await explainAttempt(db, masterKeys, caller.clientId, name, v0);
       return { status: 200, body: { explanation, detail: EXPLANATIONS[explanation] } };
