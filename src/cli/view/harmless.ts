@@ -1,6 +1,4 @@
-/** Unicode characters that change the direction of text (UAX #9). */
-const BIDIRECTIONAL = '\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069';
-const CONTROL = new RegExp(`[\\p{Cc}\\p{Cs}${BIDIRECTIONAL}]`, 'gu');
+import { CONTROLS } from '../../unseen-characters.js';
 
 /**
  * A text in one line and harmless: texts of clients, receivers and senders must not control the operator's terminal. A
@@ -9,13 +7,13 @@ const CONTROL = new RegExp(`[\\p{Cc}\\p{Cs}${BIDIRECTIONAL}]`, 'gu');
 export function harmless(text: string, longest = Number.POSITIVE_INFINITY): string {
   // The text is cut first because it may be large.
   const cut = text.length > longest ? `${text.slice(0, longest)}…` : text;
-  return cut.replace(/\s+/g, ' ').replace(CONTROL, '\ufffd');
+  return cut.replace(/\s+/g, ' ').replace(CONTROLS, '\ufffd');
 }
 
 /** JSON in one line with those characters escaped; `JSON.stringify` leaves many of them unescaped. */
 export function harmlessJson(value: unknown): string {
   return JSON.stringify(value).replace(
-    CONTROL,
+    CONTROLS,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }

@@ -1,9 +1,10 @@
 import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
+import { relativeTime } from '../../relative-time.js';
 import { type Cell, cellText } from './cell.js';
 import { layFields } from './fields.js';
 import type { Screen } from './screen.js';
-import { fullTime, relativeTime } from './time.js';
+import { fullTime } from './time.js';
 
 export interface Column {
   name: string;

@@ -1,0 +1,44 @@
+import { UNSEEN_RUN, UNSEEN_RUN_IN_LINES } from '../../unseen-characters.js';
+
+/** The picture of a C0 control or DEL (Unicode block Control Pictures); any other character as its code point. */
+function picture(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+  if (code === 0x7f) return '\u2421';
+  return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
+}
+
+/**
+ * A text of a client, a receiver or a sender, in one line: shown as text, isolated from the direction of the text around
+ * it, with the characters that a reader cannot see made visible. Never a link.
+ */
+export function Untrusted({ text }: { text: string }) {
+  return <bdi class="untrusted">{parts(text, UNSEEN_RUN)}</bdi>;
+}
+
+/** A box that scrolls is reachable by keyboard (WCAG 2.1.1). */
+const SCROLLS = { tabIndex: 0 };
+
+/** The same for a text that keeps its lines, such as the body of a response. It scrolls in its own box. */
+export function UntrustedLines({ text, label }: { text: string; label: string }) {
+  return (
+    <section class="lines" aria-label={label} {...SCROLLS}>
+      <pre>
+        <bdi class="untrusted">{parts(text, UNSEEN_RUN_IN_LINES)}</bdi>
+      </pre>
+    </section>
+  );
+}
+
+/** One element for each run of unseen characters, so that 4 KiB of them stay a small page. */
+function parts(text: string, unseen: RegExp) {
+  const shown = [];
+  let end = 0;
+  for (const { 0: run, index } of text.matchAll(unseen)) {
+    if (index > end) shown.push(text.slice(end, index));
+    shown.push(<span class="unseen">{[...run].map(picture).join(' ')}</span>);
+    end = index + run.length;
+  }
+  if (end < text.length) shown.push(text.slice(end));
+  return shown;
+}

@@ -1,0 +1,38 @@
+import { render } from 'preact-render-to-string';
+import { Untrusted, UntrustedLines } from '../../../src/console/components/untrusted.js';
+
+const shown = (text: string) => render(<Untrusted text={text} />);
+
+it('escapes markup and makes no link', () => {
+  const html = shown('<script>alert(1)</script> https://example.com "\'&');
+  expect(html).not.toMatch(/<script|<a /);
+  expect(html).toContain('&lt;script>alert(1)&lt;/script> https://example.com &quot;');
+});
+
+it.each([
+  ['\u0001', '␁'],
+  ['\u007f', '␡'],
+  ['\u0085', 'U+0085'],
+  ['\u202e', 'U+202E'],
+  ['\u2066', 'U+2066'],
+  ['\u200b', 'U+200B'],
+  ['\u2028', 'U+2028'],
+  ['\ufeff', 'U+FEFF'],
+  ['\ud800', 'U+D800'],
+  ['\n\t', '␊ ␉'],
+])('makes %j visible', (unseen, picture) => {
+  expect(shown(`a${unseen}b`)).toBe(`<bdi class="untrusted">a<span class="unseen">${picture}</span>b</bdi>`);
+});
+
+it('keeps lines and tabs in a box, and joiners everywhere', () => {
+  expect(render(<UntrustedLines label="Body" text={'a\n\tb\r'} />)).toContain(
+    '<bdi class="untrusted">a\n\tb<span class="unseen">␍</span></bdi>',
+  );
+  expect(shown('\u{1f469}\u200d\u{1f4bb}')).toContain('\u{1f469}\u200d\u{1f4bb}');
+});
+
+it('shows 4 KiB of control characters in one element', () => {
+  const html = shown('\u0001'.repeat(4_096));
+  expect(html.match(/<span/g)).toHaveLength(1);
+  expect(html.length).toBeLessThan(10_000);
+});
