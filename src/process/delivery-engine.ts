@@ -1,6 +1,7 @@
 import { createActivities } from '../../activities/deliver.js';
 import { createRecoverActivities } from '../../activities/recover.js';
 import { createRemoveExpiredActivities } from '../../activities/remove-expired.js';
+import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
@@ -17,7 +18,7 @@ import { listenForEvents } from '../outbox/notify.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { readSdkMetrics } from '../temporal/runtime.js';
-import { TemporalWorker } from '../temporal/worker.js';
+import { type ServedQueue, TemporalWorker } from '../temporal/worker.js';
 import type { AttemptDependencies } from '../webhooks/make-attempt.js';
 import { Recorder } from '../webhooks/recorder.js';
 import { createAddressGuard } from '../webhooks/sender/address-guard.js';
@@ -27,6 +28,7 @@ import { readOwnerStart } from '../workflow-starts/read-pending.js';
 import { Reconcile } from '../workflow-starts/reconcile.js';
 import { startPending } from '../workflow-starts/start-pending.js';
 import { WorkflowStarter } from '../workflow-starts/workflow-starter.js';
+import { sandboxQueue } from './sandbox-queue.js';
 
 /**
  * Attempts at once in one process: they flood no endpoint that recovers, and no client takes all (design, The one
@@ -37,6 +39,11 @@ const LIMITS: Limits = { perEndpoint: 10, perClient: 60, total: 150 };
  * First attempts that wait in memory: a few seconds of work. Jobs that wait longer are handed over or returned anyway.
  */
 const CAPACITY = 10_000;
+/**
+ * A small cache is enough: a cached workflow takes 140 KB, and reading a short history again is cheap (design,
+ * Temporal).
+ */
+const DELIVERY_SLOTS = { cachedWorkflows: 300, workflowTasksAtOnce: 40, activitiesAtOnce: 200 };
 
 export interface DeliveryEngine {
   /** Hands the committed events of this process to its own lane. */
@@ -73,8 +80,8 @@ export function createDeliveryEngine(dependencies: {
   };
   measureInHand(metrics.registry, { slots, recorder });
   measureBacklog(metrics.registry, () => readBacklog(database), config.retention);
-  const temporal = new TemporalWorker({
-    temporal: config.temporal,
+  const deliveries: ServedQueue = {
+    taskQueue: TASK_QUEUE,
     activities: {
       ...createActivities({
         ...attempts,
@@ -90,6 +97,11 @@ export function createDeliveryEngine(dependencies: {
       ...createRecoverActivities({ database, temporal: () => temporal.client, retryDelays }),
       ...createRemoveExpiredActivities({ database, retention: config.retention, log }),
     },
+    ...DELIVERY_SLOTS,
+  };
+  const temporal: TemporalWorker = new TemporalWorker({
+    temporal: config.temporal,
+    queues: [deliveries, ...(config.environment === 'sandbox' ? [sandboxQueue()] : [])],
     measured: config.metrics !== undefined,
     log,
   });

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { type NativeConnection, Worker } from '@temporalio/worker';
-import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import type { Config } from '../config.js';
 import type { Log } from '../telemetry/log.js';
 import { connectWorker, isNamespaceMissing } from './connection.js';
@@ -11,30 +10,33 @@ import { installRuntime } from './runtime.js';
 
 const RECONNECT_FIRST = 500;
 const RECONNECT_LONGEST = 10_000;
-/**
- * A small cache is enough: a cached workflow takes 140 KB, and reading a short history again is cheap (design,
- * Temporal).
- */
-const CACHED_WORKFLOWS = 300;
-const ACTIVITIES_AT_ONCE = 200;
 /** An attempt under way takes up to 16 s to end. */
 const GRACE = '20s';
 
+/** A task queue and what it may use. The tasks of one queue never take the slots of another. */
+export interface ServedQueue {
+  taskQueue: string;
+  activities: object;
+  cachedWorkflows: number;
+  workflowTasksAtOnce: number;
+  activitiesAtOnce: number;
+}
+
 export interface TemporalWorkerOptions {
   temporal: Config['temporal'];
-  activities: object;
+  queues: readonly ServedQueue[];
   /** Whether the SDK has metrics, for `readSdkMetrics`. */
   measured: boolean;
   log: Log;
 }
 
 /**
- * The worker of the task queue, and the client on the same connection. Temporal may be away at the start or at any
- * time: the worker connects again until it is stopped.
+ * The workers of the task queues, and the client on the same connection. Temporal may be away at the start or at any
+ * time: the workers connect again until they are stopped.
  */
 export class TemporalWorker {
   #connected: { client: Client; eager: boolean } | undefined;
-  #worker: Worker | undefined;
+  #workers: readonly Worker[] = [];
   #loop: Promise<void> | undefined;
   readonly #stop = new AbortController();
   #onConnected: () => void = () => {};
@@ -55,10 +57,10 @@ export class TemporalWorker {
     this.#loop = this.#run();
   }
 
-  /** Ends the worker: it takes no new tasks and finishes the running ones, within 20 s. */
+  /** Ends the workers: they take no new tasks and finish the running ones, within 20 s. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    if (this.#worker?.getState() === 'RUNNING') this.#worker.shutdown();
+    shutDown(this.#workers);
     await this.#loop;
   }
 
@@ -80,7 +82,7 @@ export class TemporalWorker {
         delay = Math.min(delay * 2, RECONNECT_LONGEST);
       } finally {
         this.#connected = undefined;
-        this.#worker = undefined;
+        this.#workers = [];
         await connection?.close().catch(() => undefined);
       }
       await sleep(delay, undefined, { signal: this.#stop.signal }).catch(() => undefined);
@@ -91,28 +93,52 @@ export class TemporalWorker {
     const { namespace } = this.options.temporal;
     // Checked first: the error of the worker's own check does not say that the namespace is missing.
     await connection.workflowService.describeNamespace({ namespace });
-    const worker = await Worker.create({
-      connection,
-      namespace,
-      taskQueue: TASK_QUEUE,
-      activities: this.options.activities,
-      ...workflowCode(),
-      maxCachedWorkflows: CACHED_WORKFLOWS,
-      maxConcurrentActivityTaskExecutions: ACTIVITIES_AT_ONCE,
-      workflowTaskPollerBehavior: { type: 'autoscaling' },
-      activityTaskPollerBehavior: { type: 'autoscaling' },
-      shutdownGraceTime: GRACE,
-    });
-    if (this.#stop.signal.aborted) {
-      await worker.runUntil(Promise.resolve());
-      return;
+    const workers: Worker[] = [];
+    try {
+      for (const queue of this.options.queues) workers.push(await createWorker(connection, namespace, queue));
+      if (this.#stop.signal.aborted) return;
+      this.#workers = workers;
+      this.#connected = { client: new Client({ connection, namespace }), eager: true };
+      this.options.log.info({ address: this.options.temporal.address, namespace }, 'connected to Temporal');
+      this.#onConnected();
+      await runAll(workers);
+    } finally {
+      // A worker holds the connection until it has run and ended.
+      const unused = workers.filter((worker) => worker.getState() === 'INITIALIZED');
+      await Promise.all(unused.map((worker) => worker.runUntil(Promise.resolve())));
     }
-    this.#worker = worker;
-    this.#connected = { client: new Client({ connection, namespace }), eager: true };
-    this.options.log.info({ address: this.options.temporal.address, namespace }, 'connected to Temporal');
-    this.#onConnected();
-    await worker.run();
   }
+}
+
+function createWorker(connection: NativeConnection, namespace: string, queue: ServedQueue): Promise<Worker> {
+  return Worker.create({
+    connection,
+    namespace,
+    taskQueue: queue.taskQueue,
+    activities: queue.activities,
+    ...workflowCode(),
+    maxCachedWorkflows: queue.cachedWorkflows,
+    maxConcurrentWorkflowTaskExecutions: queue.workflowTasksAtOnce,
+    maxConcurrentActivityTaskExecutions: queue.activitiesAtOnce,
+    workflowTaskPollerBehavior: { type: 'autoscaling' },
+    activityTaskPollerBehavior: { type: 'autoscaling' },
+    shutdownGraceTime: GRACE,
+  });
+}
+
+/** Runs the workers until all have ended. When one fails, the others end too, so that all connect again together. */
+async function runAll(workers: readonly Worker[]): Promise<void> {
+  const runs = workers.map((worker) => worker.run());
+  try {
+    await Promise.all(runs);
+  } finally {
+    shutDown(workers);
+    await Promise.allSettled(runs);
+  }
+}
+
+function shutDown(workers: readonly Worker[]): void {
+  for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
 }
 
 /** The workflow bundle that the build makes. From sources (tests) the worker bundles the workflows itself. */

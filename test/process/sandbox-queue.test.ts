@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newId } from '../../src/ids.js';
+import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
+import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { type RoleProcess, startRole } from '../support/role-process.js';
+import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
+
+let database: TestDatabase;
+let temporal: TestTemporal;
+beforeAll(async () => {
+  [database, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
+}, 120_000);
+afterAll(async () => {
+  await temporal.close();
+  await database.drop();
+});
+
+async function pollersOf(taskQueue: string): Promise<number> {
+  const { namespace, client } = temporal;
+  const described = await client.workflowService.describeTaskQueue({
+    namespace,
+    taskQueue: { name: taskQueue },
+    taskQueueType: 1,
+  });
+  return described.pollers?.length ?? 0;
+}
+
+/** Runs a worker until it has completed a workflow, by when each of its queues has been polled. */
+async function pollersDuring(environment: 'sandbox' | 'production'): Promise<number> {
+  const worker: RoleProcess = startRole('worker', {
+    ...{ ENVIRONMENT: environment, BASE_URL: 'https://api.test', LOG_LEVEL: 'warn' },
+    ...{ DATABASE_URL: database.url.reveal(), MASTER_KEY: randomBytes(32).toString('base64') },
+    ...{ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
+  });
+  try {
+    await worker.ready;
+    await temporal.client.workflow.execute('removeExpired', { taskQueue: TASK_QUEUE, workflowId: newId() });
+    return await pollersOf(SANDBOX_TASK_QUEUE);
+  } finally {
+    await worker.stop();
+  }
+}
+
+describe('the task queue of the sandbox', () => {
+  // Production comes first: Temporal may list a poller for some time after its end.
+  it('has no worker in production', async () => {
+    expect(await pollersDuring('production')).toBe(0);
+  });
+
+  it('has a worker in the sandbox', async () => {
+    expect(await pollersDuring('sandbox')).toBe(1);
+  });
+});
