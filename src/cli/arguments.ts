@@ -46,3 +46,11 @@ export function oneOf<T extends string>(values: readonly T[], message: string): 
     return value;
   };
 }
+
+/** A longer text is no digest of any kind. */
+const MAX_DIGEST = 512;
+
+/** A digest that a receiver computed: any text, of which only so much is looked at as a digest may have. */
+export function parseDigest(text: string): string {
+  return text.slice(0, MAX_DIGEST);
+}

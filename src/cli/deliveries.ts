@@ -8,15 +8,13 @@ import { EXPLANATIONS } from '../webhooks/explain-signature.js';
 import { listDeliveriesForOperator } from '../webhooks/list-for-operator.js';
 import { type DeliveryRecord, getDeliveryWithAttempts, SHOWN_ATTEMPTS } from '../webhooks/read-deliveries.js';
 import { eventIdsOfTransfer } from '../webhooks/read-events.js';
-import { idOf, oneOf, parseLimit, parseSince } from './arguments.js';
+import { idOf, oneOf, parseDigest, parseLimit, parseSince } from './arguments.js';
 import { setAction } from './command.js';
 import { addRestore } from './deliveries-restore.js';
 import { deliveryDetails, deliveryTable } from './delivery-view.js';
 import { masterKeysOf, withDatabase } from './with-database.js';
 
 const STATUSES = Object.values(DeliveryStatus);
-/** A longer text is no digest of any kind. */
-const MAX_DIGEST = 512;
 
 interface ListOptions {
   status?: DeliveryStatus;
@@ -83,11 +81,11 @@ export function addDeliveries(program: Command): void {
       .command('explain')
       .argument('<delivery_id>', '', idOf('delivery'))
       .requiredOption('--attempt <n>', 'the number of the attempt', parseAttempt)
-      .requiredOption('--v0 <digest>', 'the digest that the receiver computed')
+      .requiredOption('--v0 <digest>', 'the digest that the receiver computed', parseDigest)
       .description('name the mistake by which a receiver computed another signature'),
     async (deliveryId: string, { attempt: number, v0 }: { attempt: number; v0: string }) => {
       const explanation = await withDatabase((database, environment) =>
-        explainAttempt(database, masterKeysOf(environment), null, { deliveryId, number }, v0.slice(0, MAX_DIGEST)),
+        explainAttempt(database, masterKeysOf(environment), null, { deliveryId, number }, v0),
       );
       const detail = EXPLANATIONS[explanation];
       return { json: { explanation, detail }, text: `${explanation}: ${detail}` };

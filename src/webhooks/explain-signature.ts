@@ -87,17 +87,25 @@ function base64Forms(hex: string): string[] {
   return [padded, padded.replace(/=+$/, ''), bytes.toString('base64url'), `${bytes.toString('base64url')}=`];
 }
 
-/** The body as other writers of JSON put it: with spaces (Python's `json.dumps`), indented, and with sorted keys. */
+/**
+ * The body as other writers of JSON put it: with spaces (Python's `json.dumps`), indented, with sorted keys (a Go map),
+ * and each of these with a line end (Go's `Encoder`). A body that is no JSON has no such forms.
+ */
 function rewritten(body: string): string[] {
-  const value: unknown = JSON.parse(body);
+  const value = parsed(body);
+  if (value === undefined) return [];
   return [value, sorted(value)]
-    .flatMap((json) => [
-      JSON.stringify(json),
-      spaced(json),
-      JSON.stringify(json, null, 2),
-      JSON.stringify(json, null, 4),
-    ])
-    .filter((text) => text !== body);
+    .flatMap((json) => [spaced(json), ...['', 2, 4, '\t'].map((indent) => JSON.stringify(json, null, indent))])
+    .filter((text) => text !== body)
+    .flatMap((text) => [text, `${text}\n`]);
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
 }
 
 function sorted(value: unknown): unknown {
@@ -113,10 +121,19 @@ function spaced(value: unknown): string {
   return `{${members.join(', ')}}`;
 }
 
-/** `t` without milliseconds, in Unix seconds and in Unix milliseconds. */
+/**
+ * `t` without milliseconds, in Unix seconds and milliseconds, without the zeros at their end (Go's `RFC3339Nano`), and
+ * with microseconds and an offset (Python's `isoformat`).
+ */
 function otherForms(t: string): string[] {
   const milliseconds = Date.parse(t);
-  return [t.replace(/\.\d+/, ''), String(Math.floor(milliseconds / 1_000)), String(milliseconds)];
+  return [
+    t.replace(/\.\d+/, ''),
+    String(Math.floor(milliseconds / 1_000)),
+    String(milliseconds),
+    t.replace(/\.?0+Z$/, 'Z'),
+    t.replace(/(\.\d{3})Z$/, '$1000+00:00'),
+  ].filter((form) => form !== t);
 }
 
 function same(given: string, expected: string): boolean {

@@ -65,6 +65,63 @@ test.each([
   expect(plain).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^[^\n]+\n$/) });
 });
 
+describe('verify --explain', () => {
+  const sign = (text: string, key = SECRET) => createHmac('sha256', key).update(text).digest('hex');
+  const explain = async (made: { header: string; body?: string }, ...more: string[]) => {
+    writeFileSync(join(folder, 'explained'), made.body ?? BODY);
+    const args = ['verify', '--secret-file', secretFile, '--header', made.header, '--body', join(folder, 'explained')];
+    const [json, text] = await Promise.all([runCli([...args, ...more, '--json']), runCli([...args, ...more])]);
+    expect(json.code).toBe(text.code);
+    return { code: json.code, verdict: JSON.parse(json.stdout), text: text.stdout + text.stderr };
+  };
+
+  test('names the mistake that the body at hand carries, and what to change', async () => {
+    const { code, verdict, text } = await explain({ header: header(), body: `${BODY}\n` }, '--explain');
+    const detail = expect.stringContaining('use exactly the bytes of the request');
+    expect({ code, verdict }).toEqual({
+      code: 1,
+      verdict: { verified: false, code: 'signature_mismatch', explanation: 'body_with_newline', detail },
+    });
+    expect(text).toBe(`body_with_newline: ${verdict.detail}\n`);
+  });
+
+  test('explains the digest that a receiver computed for a genuine delivery, also for an old one', async () => {
+    for (const made of [header(), header(SECRET, new Date(Date.now() - 86_400_000))]) {
+      const { code, verdict } = await explain({ header: made }, '--v0', sign(BODY));
+      expect(code).toBe(1);
+      expect(verdict).toMatchObject({ code: 'signature_mismatch', explanation: 'body_without_timestamp' });
+    }
+  });
+
+  test('says that the digest is right where it is', async () => {
+    const genuine = header();
+    const v0 = genuine.slice(-64);
+    const fresh = await explain({ header: genuine }, '--explain', '--v0', v0);
+    expect(fresh).toMatchObject({ code: 0, verdict: { verified: true, explanation: 'match' } });
+    const old = header(SECRET, new Date(Date.now() - 400_000));
+    const late = await explain({ header: old }, '--v0', old.slice(-64));
+    expect(late).toMatchObject({ code: 1, verdict: { code: 'too_old', explanation: 'match' } });
+    expect(late.text).toMatch(/^too_old: was signed/);
+  });
+
+  test('explains nothing of a delivery that verifies, or whose header cannot be read', async () => {
+    expect((await explain({ header: header() }, '--explain')).verdict).toEqual({
+      verified: true,
+      t: expect.any(String),
+    });
+    expect((await explain({ header: 'v0=abc' }, '--explain')).verdict).toMatchObject({ code: 'malformed_header' });
+    expect((await explain({ header: 'v0=abc' }, '--explain')).verdict).not.toHaveProperty('explanation');
+  });
+
+  test('shows what verify sees where none of the usual mistakes was made', async () => {
+    const { verdict, text } = await explain({ header: header(), body: `\uFEFF${BODY}` }, '--explain');
+    expect(verdict).toMatchObject({ explanation: 'unknown', detail: expect.stringContaining('byte order mark') });
+    const other = await explain({ header: header(), body: BODY }, '--v0', sign('x', 'y'));
+    expect(other.verdict).toMatchObject({ explanation: 'unknown', detail: expect.stringContaining('byte by byte') });
+    expect(`${text}${other.text}`).not.toContain(SECRET);
+  });
+});
+
 test('names a file that does not exist', async () => {
   const { code, stderr } = await runCli([
     'verify',

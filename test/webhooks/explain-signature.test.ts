@@ -1,5 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { createHash, createHmac } from 'node:crypto';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { eventBody } from '../../src/webhooks/event-catalogue.js';
 import { EXPLANATION_NAMES, type Explanation, explainSignature } from '../../src/webhooks/explain-signature.js';
 
@@ -70,6 +73,7 @@ describe('explainSignature', () => {
   /** Runs as integrators write it in Python; undefined where Python is missing. */
   function python(expression: string): string | undefined {
     const code = `import hmac, hashlib, json, base64, sys
+from datetime import datetime
 t, body, secret = sys.argv[1:4]
 sign = lambda key, text: hmac.new(key.encode(), text.encode(), hashlib.sha256)
 print(${expression})`;
@@ -84,6 +88,11 @@ print(${expression})`;
     ['reserialized_body', 'sign(secret, t + "." + json.dumps(json.loads(body))).hexdigest()'],
     ['reserialized_body', 'sign(secret, t + "." + json.dumps(json.loads(body), sort_keys=True)).hexdigest()'],
     ['reserialized_body', 'sign(secret, t + "." + json.dumps(json.loads(body), indent=4)).hexdigest()'],
+    ['reserialized_body', 'sign(secret, t + "." + json.dumps(json.loads(body)) + "\\n").hexdigest()'],
+    [
+      'timestamp_changed',
+      'sign(secret, datetime.fromisoformat(t.replace("Z", "+00:00")).isoformat() + "." + body).hexdigest()',
+    ],
     ['base64_digest', 'base64.b64encode(sign(secret, t + "." + body).digest()).decode()'],
     ['secret_trimmed', 'sign(secret.strip(), t + "." + body).hexdigest()'],
   ])('names %s of a receiver in Python: %s', (explanation, expression) => {
@@ -91,4 +100,33 @@ print(${expression})`;
     if (v0 === undefined) return;
     expect(explainSignature(attempt, v0)).toBe(explanation);
   });
+
+  // The first run on a machine compiles Go's standard library.
+  (spawnSync('go', ['version']).status === 0 ? it : it.skip)(
+    'names each mistake of a receiver in Go',
+    () => {
+      const folder = mkdtempSync(join(tmpdir(), 'mistakes-'));
+      try {
+        copyFileSync(join(import.meta.dirname, 'explain-signature.go.txt'), join(folder, 'main.go'));
+        // A `t` that ends with a zero is shortened by Go's RFC3339Nano; the secret is both base64 and hexadecimal.
+        const zero = '2026-11-21T10:00:00.120Z';
+        const args = ['run', 'main.go', zero, body, secret.trim()];
+        const { status, stdout, stderr } = spawnSync('go', args, { cwd: folder, encoding: 'utf8' });
+        expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+        const made = stdout
+          .trimEnd()
+          .split('\n')
+          .map((line) => line.split('\t') as [string, string, string, string]);
+        const named = made.map(([, mistake, ofEndpoint, v0]) => [
+          explainSignature({ ...attempt, t: zero, secret: ofEndpoint }, v0),
+          mistake,
+        ]);
+        expect(named).toEqual(made.map(([explanation, mistake]) => [explanation, mistake]));
+        expect(new Set(made.map(([explanation]) => explanation))).toEqual(new Set(EXPLANATION_NAMES));
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    },
+    180_000,
+  );
 });
