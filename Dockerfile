@@ -6,9 +6,12 @@ ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+# npm ci needs the manifest of the workspace, which is in the lockfile.
+COPY clients/typescript/package.json clients/typescript/
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
-RUN npm run prepare && npm prune --omit=dev --ignore-scripts
+# The image runs only the service: without this option a link to the workspace stays, which leads nowhere.
+RUN npm run prepare && npm prune --omit=dev --ignore-scripts --workspaces=false
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production

@@ -24,13 +24,14 @@ export const ROOMS = [
   { name: 'src/telemetry' },
   { name: 'src/database' },
   { name: 'src', ownFilesOnly: true },
+  { name: 'clients/typescript/src' },
 ];
 
 /** Rooms that production does not load, and their importers, which must use `import()`. A type import loads nothing. */
 export const LOADED_ON_DEMAND = [{ room: 'src/local', importers: ['src/main.ts', 'src/cli'] }];
 
 /** Folders whose files are in the graph. */
-export const FOLDERS = ['src', 'activities', 'workflows'];
+export const FOLDERS = ['src', 'activities', 'workflows', 'clients/typescript/src'];
 
 /** Generated code, which is part of its room. */
 export const GENERATED = 'src/database/generated';

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
+import { SignatureError, type SignatureErrorCode, verify } from '../../clients/typescript/src/verify.js';
 import { explainMismatch } from '../webhooks/explain-mismatch.js';
 import { EXPLANATIONS, type Explanation } from '../webhooks/explain-signature.js';
-import { SignatureError, type SignatureErrorCode, verify } from '../webhooks/verify.js';
 import { parseDigest } from './arguments.js';
 import { setAction } from './command.js';
 import { readSecretFile } from './secret-file.js';

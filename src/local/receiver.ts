@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import getRawBody from 'raw-body';
-import { SignatureError, verify } from '../webhooks/verify.js';
+import { SignatureError, verify } from '../../clients/typescript/src/verify.js';
 
 /** A delivery that the receiver got, with the outcome. */
 export interface Arrival {

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { transformFileSync } from '@swc/core';
+import { verify } from '../../clients/typescript/src/verify.js';
 import { Secret } from '../../src/secret.js';
 import { signatureHeader } from '../../src/webhooks/sender/signature.js';
-import { verify } from '../../src/webhooks/verify.js';
 
 // Each snippet of the integrators' guide is extracted into a file and run if its runtime is installed.
 const root = join(import.meta.dirname, '../..');
@@ -63,7 +63,7 @@ function installPackage(): void {
   const target = join(folder, 'node_modules/transfer-service', manifest.exports['./verify'].default);
   mkdirSync(dirname(target), { recursive: true });
   writeFileSync(join(folder, 'node_modules/transfer-service/package.json'), JSON.stringify(manifest));
-  copyFileSync(javascript('package.ts', join(root, 'src/webhooks/verify.ts')), target);
+  copyFileSync(javascript('package.ts', join(root, 'clients/typescript/src/verify.ts')), target);
 }
 
 const run = (command: string, args: string[]) =>
@@ -104,7 +104,7 @@ test('the TypeScript snippets compile without errors', () => {
         types: ['node'],
         typeRoots: [join(root, 'node_modules/@types')],
         rootDir: '/',
-        paths: { 'transfer-service/verify': [join(root, 'src/webhooks/verify.ts')] },
+        paths: { 'transfer-service/verify': [join(root, 'clients/typescript/src/verify.ts')] },
       },
       include: [...snippets.keys()].filter((name) => name.endsWith('.ts')),
     }),

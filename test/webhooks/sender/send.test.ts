@@ -1,4 +1,4 @@
-import { verify } from '../../../src/webhooks/verify.js';
+import { verify } from '../../../clients/typescript/src/verify.js';
 import type { Answering } from '../../support/raw-receiver.js';
 import { answered, body, closeAll, OK, outgoing, receiver, secret, sender, turn } from '../../support/sender.js';
 

@@ -1,8 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Secret } from '../../src/secret.js';
-import { signatureHeader } from '../../src/webhooks/sender/signature.js';
-import { SignatureError, type SignatureErrorCode, type Verifiable, verify } from '../../src/webhooks/verify.js';
+import {
+  SignatureError,
+  type SignatureErrorCode,
+  type Verifiable,
+  verify,
+} from '../../../clients/typescript/src/verify.js';
+import { Secret } from '../../../src/secret.js';
+import { signatureHeader } from '../../../src/webhooks/sender/signature.js';
 
 const secret = 'whsec_0123456789abcdef';
 const body = '{"id":"1","data":{"name":"Zoë"}}';
@@ -129,7 +134,7 @@ test('a parsed body or an empty secret is a TypeError', () => {
 });
 
 test('verify.ts imports only node:crypto, so that it can be copied', () => {
-  const source = readFileSync(join(import.meta.dirname, '../../src/webhooks/verify.ts'), 'utf8');
+  const source = readFileSync(join(import.meta.dirname, '../../../clients/typescript/src/verify.ts'), 'utf8');
   const imports = [...source.matchAll(/from '([^']+)'/g)].map(([, name]) => name);
   expect(imports).toEqual(['node:crypto']);
 });
