@@ -3,6 +3,7 @@ import { Context } from '@temporalio/activity';
 import type { Handle } from '../src/database/database.js';
 import { failpoint } from '../src/failpoints.js';
 import { firstKept, removeExpiredEvents } from '../src/retention/expired-events.js';
+import { removeExpiredHours } from '../src/retention/expired-hours.js';
 import { removeExpiredKeys } from '../src/retention/expired-keys.js';
 import { removeExpiredLimits } from '../src/retention/expired-limits.js';
 import type { Log } from '../src/telemetry/log.js';
@@ -10,7 +11,7 @@ import type { RemoveExpiredActivities } from '../workflows/remove-expired.js';
 
 /** Events removed by one statement: it holds its locks for some ten milliseconds. */
 const BATCH = 200;
-/** Idempotency keys removed by one statement; the same number of rows of the hourly limits. */
+/** Idempotency keys removed by one statement; as many rows of the hourly limits, and of the hourly counts. */
 const KEYS = 1_000;
 /** How long one activity runs, ms: short enough to end in a shutdown's grace, long enough that histories stay short. */
 const TURN = 15_000;
@@ -45,10 +46,11 @@ export function createRemoveExpiredActivities(dependencies: RemoveExpiredDepende
         failpoint('after-removed');
         const removedKeys = await removeExpiredKeys(database, KEYS);
         const removedLimits = await removeExpiredLimits(database, KEYS);
+        const removedHours = await removeExpiredHours(database, KEYS);
         removed += batch.removed;
         keys += removedKeys;
         after = batch.after ?? after;
-        more = batch.after !== null || removedKeys === KEYS || removedLimits >= KEYS;
+        more = batch.after !== null || removedKeys === KEYS || removedLimits >= KEYS || removedHours === KEYS;
         heartbeat(removed);
         await sleep(Math.max(REST, performance.now() - since));
       }

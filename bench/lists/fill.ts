@@ -29,6 +29,7 @@ export async function fill(db: pg.Client, events: number, clients = 1_000): Prom
   await db.query(EVENTS, [events, clients, ...spread]);
   await db.query(DELIVERIES, [events, clients, ...spread]);
   await db.query(ATTEMPTS);
+  await db.query(ENDPOINT_HOURS, [clients]);
   await db.query('vacuum analyze');
 }
 
@@ -104,3 +105,10 @@ insert into attempts (delivery_id, number, trigger, url, t, started_at, duration
 select id, attempt_count, 'schedule', 'https://hooks.example.com/in', '2026-11-21T10:00:00.123Z', created_at, 12,
        case status when 'succeeded' then 204 else 503 end, case status when 'succeeded' then null else 'status' end
   from deliveries`;
+
+/** Two days of each endpoint, as many as retention leaves. */
+const ENDPOINT_HOURS = `
+insert into endpoint_hours (endpoint_id, hour, succeeded, failed, answer_times, last_success_at)
+select made_id(0, 2, e), hour, 900, 100, array_fill(25, array[40]), hour + interval '30 minutes'
+  from generate_series(0, $1::bigint * 20 - 1) e,
+       generate_series(date_trunc('hour', now()) - interval '47 hours', now(), interval '1 hour') hour`;

@@ -3,6 +3,8 @@ import { DeliveryStatus } from '../../src/database/generated/enums.js';
 import { lowestIdAt } from '../../src/ids.js';
 import { listTransfers } from '../../src/transfers/read-transfers.js';
 import { isFailing } from '../../src/webhooks/disable-endpoint.js';
+import { readEndpointHealth } from '../../src/webhooks/endpoint-health.js';
+import { listEndpoints } from '../../src/webhooks/endpoints.js';
 import { listDeliveriesForOperator } from '../../src/webhooks/list-for-operator.js';
 import { listAttempts, readLastAttempts } from '../../src/webhooks/read-attempts.js';
 import { getDeliveryWithAttempts, listDeliveries } from '../../src/webhooks/read-deliveries.js';
@@ -100,6 +102,13 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
     ['small', smallEndpoint],
   ] as const) {
     ask(`is failing? ${which} endpoint`, (h) => isFailing(h, endpointId, 5 * DAY));
+  }
+  for (const [whose, client] of [
+    ['big client', bigClient],
+    ['small client', smallClient],
+  ] as const) {
+    const ids = (await listEndpoints(db, client, first)).map(({ id }) => id);
+    ask(`overview: health of ${ids.length} endpoints, ${whose}`, (h) => readEndpointHealth(h, client, ids));
   }
   return queries;
 }

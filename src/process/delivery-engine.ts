@@ -19,6 +19,7 @@ import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { readSdkMetrics } from '../temporal/runtime.js';
 import { type ServedQueue, TemporalWorker } from '../temporal/worker.js';
+import { EndpointHours } from '../webhooks/endpoint-hours.js';
 import type { AttemptDependencies } from '../webhooks/make-attempt.js';
 import { Recorder } from '../webhooks/recorder.js';
 import { createAddressGuard } from '../webhooks/sender/address-guard.js';
@@ -67,6 +68,7 @@ export function createDeliveryEngine(dependencies: {
   const { retryDelays, workflows } = config;
   const sender = createSender({ guard: createAddressGuard(config.receivers) });
   const recorder = new Recorder(database, log);
+  const endpointHours = new EndpointHours(database, log);
   const slots = new AttemptSlots<LaneJob>(LIMITS);
   const inFlight = new InFlightLimit({ ...IN_FLIGHT_BOUNDS, hasSlot: (clientId) => slots.hasSlotFor(clientId) });
   const attempts: AttemptDependencies = {
@@ -74,6 +76,7 @@ export function createDeliveryEngine(dependencies: {
     masterKeys,
     sender,
     recorder,
+    endpointHours,
     disableAfter: config.disableAfter,
     metrics,
     log,
@@ -147,6 +150,7 @@ export function createDeliveryEngine(dependencies: {
       starter.start();
       sweep.start();
       reconcile.start();
+      endpointHours.start();
       const onNotify = () => {
         sweep.now();
         starter.nudge();
@@ -158,6 +162,7 @@ export function createDeliveryEngine(dependencies: {
       await Promise.all([temporal.stop(), lane.stop()]);
       await starter.stop();
       await recorder.drain();
+      await endpointHours.stop();
       await sender.close();
     },
   };

@@ -5,6 +5,7 @@ import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { ClaimedAttempt } from './claim.js';
 import { disableEndpoint, isFailing } from './disable-endpoint.js';
+import type { EndpointHours } from './endpoint-hours.js';
 import { observeAttempt } from './observe-attempt.js';
 import type { AttemptPlan, MadeAttempt, RecordedAttempt, Settlement } from './record.js';
 import type { Recorder } from './recorder.js';
@@ -15,6 +16,8 @@ export interface AttemptDependencies {
   masterKeys: MasterKeys;
   sender: Sender;
   recorder: Recorder;
+  /** Counts recorded attempts for the console. */
+  endpointHours: Pick<EndpointHours, 'count'>;
   /** Time without success after which a failing endpoint is disabled, ms; 0: never (contract, Delivery on the wire). */
   disableAfter: number;
   metrics: Pick<Metrics, 'attemptMade' | 'endpointDisabled'>;
@@ -60,6 +63,7 @@ export async function makeAttempt(
     single: plan.single,
   };
   const recorded = await dependencies.recorder.record(attempt, settle?.(outcome));
+  if (recorded) dependencies.endpointHours.count(claimed.endpointId, outcome);
   // The first try failed because Postgres was unreachable. The written record shows that it is reachable again.
   if (gone && !disabled) await disableGone(dependencies, claimed);
   if (!gone && recorded?.status === 'failed' && !plan.single) await disableIfFailing(dependencies, claimed);

@@ -1,5 +1,6 @@
 import { jest } from '@jest/globals';
 import { createMetrics } from '../../src/telemetry/metrics.js';
+import { EndpointHours } from '../../src/webhooks/endpoint-hours.js';
 import { Recorder } from '../../src/webhooks/recorder.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -94,7 +95,16 @@ describe('the express lane', () => {
       return record(...given);
     };
     const sender = fakeSender(() => refusedBy(410));
-    const attempts = { database: db, masterKeys, sender, recorder, disableAfter: 0, metrics: createMetrics() };
+    const endpointHours = new EndpointHours(db, silentLog);
+    const attempts = {
+      database: db,
+      masterKeys,
+      sender,
+      recorder,
+      endpointHours,
+      disableAfter: 0,
+      metrics: createMetrics(),
+    };
     const { lane } = lanes.open(sender, { attempts: { ...attempts, log: silentLog } });
     lane.committed(event);
     expect(await lanes.settled(event.eventId)).toMatchObject({ deliveries: [{ status: 'failed' }] });

@@ -5,6 +5,7 @@ import { AttemptSlots } from '../../src/express-lane/attempt-slots.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
 import type { Log } from '../../src/telemetry/log.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
+import { EndpointHours } from '../../src/webhooks/endpoint-hours.js';
 import { Recorder } from '../../src/webhooks/recorder.js';
 import type { Sender } from '../../src/webhooks/sender/send.js';
 import type { DeliverOutcome, DeliverRequest } from '../../workflows/deliver-event.activities.js';
@@ -26,6 +27,7 @@ export function deliverActivity(db: TestDatabase, sender: Sender, options: Deliv
     masterKeys,
     sender,
     recorder: new Recorder(db, silentLog),
+    endpointHours: new EndpointHours(db, silentLog),
     disableAfter: options.disableAfter ?? 0,
     metrics: createMetrics(),
     log: options.log ?? silentLog,

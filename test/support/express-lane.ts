@@ -3,6 +3,7 @@ import { ExpressLane, type LaneOptions } from '../../src/express-lane/express-la
 import type { LaneJob } from '../../src/express-lane/lane-event.js';
 import { Sweep } from '../../src/express-lane/sweep.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
+import { EndpointHours } from '../../src/webhooks/endpoint-hours.js';
 import { Recorder } from '../../src/webhooks/recorder.js';
 import type { Sender } from '../../src/webhooks/sender/send.js';
 import type { TestDatabase } from './database.js';
@@ -23,7 +24,16 @@ export function createTestLanes(db: TestDatabase) {
       const due: { eventId: string; urgent: boolean }[] = [];
       const recorder = new Recorder(db, silentLog);
       const onDue = ({ eventId }: { eventId: string }, urgent: boolean) => due.push({ eventId, urgent });
-      const attempts = { database: db, masterKeys, sender, recorder, disableAfter: 0, metrics: createMetrics() };
+      const endpointHours = new EndpointHours(db, silentLog);
+      const attempts = {
+        database: db,
+        masterKeys,
+        sender,
+        recorder,
+        endpointHours,
+        disableAfter: 0,
+        metrics: createMetrics(),
+      };
       const lane = new ExpressLane({
         db,
         slots: new AttemptSlots<LaneJob>(options.limits ?? { perEndpoint: 10, perClient: 20, total: 50 }),

@@ -5,6 +5,7 @@ import { createRecoverActivities } from '../../activities/recover.js';
 import { AttemptSlots } from '../../src/express-lane/attempt-slots.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
+import { EndpointHours } from '../../src/webhooks/endpoint-hours.js';
 import { Recorder } from '../../src/webhooks/recorder.js';
 import type { SendOutcome } from '../../src/webhooks/sender/send.js';
 import { readStarts } from '../../src/workflow-starts/read-starts.js';
@@ -113,6 +114,7 @@ function startWorker(
     masterKeys,
     sender: { send: async ({ body }) => receive(body), close: async () => {} },
     recorder: new Recorder(db, silentLog),
+    endpointHours: new EndpointHours(db, silentLog),
     disableAfter: 5 * DAY,
     metrics: createMetrics(),
     log: silentLog,

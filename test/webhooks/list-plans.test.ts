@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.js';
 // rows.
 
 const ROWS = 20_000;
-const BIG = ['events', 'transfers', 'deliveries', 'attempts'];
+const BIG = ['events', 'transfers', 'deliveries', 'attempts', 'endpoint_hours'];
 /** Rows that a list may read at most: fifty of each of fifty endpoints, for the operator's fifty newest. */
 const MOST = 2_500;
 /** Queries that count or check. They read as many rows as they count, but by an index. */
@@ -52,6 +52,22 @@ describe('lists', () => {
     }
     expect(bad).toEqual([]);
     expect(queries).toBeGreaterThan(60);
+  });
+
+  test('the overview counts pending deliveries from the index alone, and reads a bounded number of rows', async () => {
+    const [overview] = (await listQueries(explained, filled)).filter(([name]) =>
+      name.startsWith('overview: health of 20'),
+    );
+    explained.plans();
+    await overview?.[1](explained);
+    const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
+    const ofDeliveries = nodes.filter((node) => node['Relation Name'] === 'deliveries');
+    const [counting, ...others] = ofDeliveries.sort((a, b) => rowsOf(b) - rowsOf(a));
+    expect(counting?.['Node Type']).toBe('Index Only Scan');
+    expect(others).toHaveLength(2);
+    for (const node of others) expect(rowsOf(node)).toBeLessThanOrEqual(20 * 100);
+    const hours = nodes.filter((node) => node['Relation Name'] === 'endpoint_hours');
+    expect(hours.map(rowsOf)).toEqual([20 * 24]);
   });
 
   test('the check itself detects a scan', async () => {

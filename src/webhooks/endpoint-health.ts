@@ -1,0 +1,122 @@
+import type { AttemptError } from '../attempts.js';
+import type { Handle } from '../database/database.js';
+import { quantileOf, sumOf } from './answer-times.js';
+import { HOUR } from './endpoint-hours.js';
+
+/** Hours that health shows: the current one, which has only begun, and 23 before it. */
+export const SHOWN_HOURS = 24;
+/** Pending deliveries of one endpoint that are counted. */
+export const COUNTED_PENDING = 1_000;
+/** Pending deliveries of one endpoint, the newest, among which the next attempt is looked for. */
+const LOOKED_AT_PENDING = 100;
+
+/** An endpoint's attempts and pending deliveries, for its owner to see whether the receiver works. */
+export interface EndpointHealth {
+  /** The attempts that started in each of the `SHOWN_HOURS`, oldest first. */
+  hours: readonly { start: Date; succeeded: number; failed: number }[];
+  succeeded: number;
+  failed: number;
+  /** The receiver's time to answer, ms; null: it has not answered in these hours. */
+  answerTime: { p50: number; p95: number } | null;
+  /** Null if no success is known. */
+  lastSuccessAt: Date | null;
+  /** The latest failure of these hours. */
+  lastFailure: { at: Date; error: AttemptError; responseStatus: number | null } | null;
+  pending: {
+    /** At most `COUNTED_PENDING`. */
+    count: number;
+    /** There are more than `count`. */
+    more: boolean;
+    /** The planned time of the next attempt; of more than a hundred deliveries, a time by which it is made. */
+    nextAttemptAt: Date | null;
+  };
+}
+
+interface Row {
+  endpointId: string;
+  hours: readonly HourRow[] | null;
+  pending: number;
+  nextAttemptAt: string | null;
+  lastSuccessAt: string | null;
+}
+
+interface HourRow {
+  hour: string;
+  succeeded: number;
+  failed: number;
+  answer_times: number[];
+  last_success_at: string | null;
+  last_failure_at: string | null;
+  last_error: AttemptError | null;
+  last_response_status: number | null;
+}
+
+/**
+ * Reads the health of a client's endpoints. What it reads is bounded for each endpoint, whatever the number of its
+ * deliveries: the attempts come from the hourly counts (endpoint-hours.ts), the pending deliveries from their index.
+ * @returns by endpoint id, without ids that are not the client's
+ */
+export async function readEndpointHealth(
+  db: Handle,
+  clientId: string,
+  endpointIds: readonly string[],
+  now = Date.now(),
+): Promise<ReadonlyMap<string, EndpointHealth>> {
+  const first = now - (now % HOUR) - (SHOWN_HOURS - 1) * HOUR;
+  const rows = await db.query<Row>(HEALTH, [clientId, endpointIds, new Date(first).toISOString()]);
+  return new Map(rows.map((row) => [row.endpointId, toHealth(row, first)]));
+}
+
+const HEALTH = `
+select e.id::text as "endpointId", counted.hours, pending.count as pending,
+       to_json(next.at)#>>'{}' as "nextAttemptAt", to_json(success.at)#>>'{}' as "lastSuccessAt"
+  from webhook_endpoints e
+ cross join lateral (
+   select json_agg(h) as hours from endpoint_hours h where h.endpoint_id = e.id and h.hour >= $3::timestamptz) counted
+ cross join lateral (
+   select count(*)::int as count from (
+     select from deliveries where endpoint_id = e.id and status = 'pending' limit ${COUNTED_PENDING + 1}) p) pending
+ cross join lateral (
+   select min(next_attempt_at) as at from (
+     select next_attempt_at from deliveries where endpoint_id = e.id and status = 'pending'
+      order by id desc limit ${LOOKED_AT_PENDING}) p) next
+  left join lateral (
+   select finished_at as at from deliveries where endpoint_id = e.id and status = 'succeeded'
+    order by id desc limit 1) success on true
+ where e.client_id = $1::uuid and e.id = any($2::uuid[]) and e.deleted_at is null`;
+
+function toHealth(row: Row, first: number): EndpointHealth {
+  const counted = row.hours ?? [];
+  const byHour = new Map(counted.map((hour) => [Date.parse(hour.hour), hour]));
+  const hours = Array.from({ length: SHOWN_HOURS }, (_, i) => {
+    const { succeeded, failed } = byHour.get(first + i * HOUR) ?? { succeeded: 0, failed: 0 };
+    return { start: new Date(first + i * HOUR), succeeded, failed };
+  });
+  const times = sumOf(counted.map((hour) => hour.answer_times));
+  const [p50, p95] = [quantileOf(times, 0.5), quantileOf(times, 0.95)];
+  return {
+    hours,
+    succeeded: hours.reduce((sum, hour) => sum + hour.succeeded, 0),
+    failed: hours.reduce((sum, hour) => sum + hour.failed, 0),
+    answerTime: p50 === null || p95 === null ? null : { p50, p95 },
+    lastSuccessAt: latest([row.lastSuccessAt, ...counted.map((hour) => hour.last_success_at)]),
+    lastFailure: lastFailureOf(counted),
+    pending: {
+      count: Math.min(row.pending, COUNTED_PENDING),
+      more: row.pending > COUNTED_PENDING,
+      nextAttemptAt: latest([row.nextAttemptAt]),
+    },
+  };
+}
+
+function latest(times: readonly (string | null)[]): Date | null {
+  const known = times.filter((time) => time !== null).map((time) => Date.parse(time));
+  return known.length === 0 ? null : new Date(Math.max(...known));
+}
+
+function lastFailureOf(hours: readonly HourRow[]): EndpointHealth['lastFailure'] {
+  const at = latest(hours.map((hour) => hour.last_failure_at));
+  const hour = hours.find(({ last_failure_at }) => at !== null && Date.parse(last_failure_at ?? '') === at.getTime());
+  if (!at || !hour?.last_error) return null;
+  return { at, error: hour.last_error, responseStatus: hour.last_response_status };
+}
