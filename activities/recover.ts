@@ -25,7 +25,8 @@ export function createRecoverActivities(dependencies: RecoverDependencies): Reco
       const connected = temporal();
       if (!connected) throw new Error('Temporal is away');
       const limit = Math.floor(BATCH / (await countRunning(database, clientId)));
-      const ids = await resetForRecovery(database, { clientId, endpointId: webhookId, since, until }, after, limit);
+      const scope = { clientId, endpointId: webhookId, since, until };
+      const ids = await resetForRecovery(database, scope, retryDelays, after, limit);
       failpoint('after-put-back');
       for (const start of await readRecoveredStarts(database, ids, retryDelays)) {
         await startDeliverEvent(connected.client, start, { eager: false, reuse: 'restart' });

@@ -55,7 +55,7 @@ export async function runApi(env: NodeJS.ProcessEnv, announce = announceReady): 
   const context = await bootstrap(env, 'api');
   const { config, database, log, stopTracing } = context;
   const client = lazyClient(config.temporal);
-  const handover = notifyHandover(database, log);
+  const handover = notifyHandover(database, config.retryDelays, log);
   const rest = [() => handover.flush(), () => client.connection.close(), () => database.close(), stopTracing];
   try {
     const api = await startApi(context, handover, () => client, signalled);

@@ -1,4 +1,4 @@
-import { formatDuration } from './duration.js';
+import { formatDuration, parseDuration } from './duration.js';
 
 /**
  * The delay of the retry ladder after attempt n, counted from the ladder's start: `delays[n - 1]` ms, or null after the
@@ -6,6 +6,17 @@ import { formatDuration } from './duration.js';
  */
 export function delayAfter(delays: readonly number[], attempt: number): number | null {
   return delays[attempt - 1] ?? null;
+}
+
+/** A ladder as a delivery's row keeps it: `0s,5m,30m,2h,6h,1d`. Text, because it is shorter than an array of numbers. */
+export function ladderToText(ladder: readonly number[]): string {
+  return ladder.map((delay) => formatDuration(delay)).join();
+}
+
+/** Reads `ladderToText`. @param text null: the row does not say @returns ms; null if the text is */
+export function ladderFromText(text: string | null): readonly number[] | null {
+  if (text === null) return null;
+  return text === '' ? [] : text.split(',').map((delay) => parseDuration(delay) ?? 0);
 }
 
 /** The delays of a ladder as the spec writes them (spec §8): `['0s', '5m', '30m', '2h', '6h', '24h']`. */

@@ -63,7 +63,7 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
   const [delivery] = deliveries.filter(({ attemptCount }) => attemptCount > 0);
   const deliveryId = delivery?.id ?? '';
   ask('last attempts of a hundred deliveries', (h) => readLastAttempts(h, deliveries));
-  ask('delivery with its attempts', (h) => getDeliveryWithAttempts(h, bigClient, deliveryId));
+  ask('delivery with its attempts', (h) => getDeliveryWithAttempts(h, bigClient, deliveryId, []));
   ask('attempts of a delivery', (h) => listAttempts(h, deliveryId, { take: 21 }));
   ask('attempts of a delivery, second page', (h) => listAttempts(h, deliveryId, { before: 2, take: 21 }));
   for (const [which, endpointId, client] of [

@@ -54,9 +54,11 @@ export function addDeliveries(program: Command): void {
     deliveries
       .command('show')
       .argument('<delivery_id>', '', idOf('delivery'))
-      .description(`show a delivery with its latest ${SHOWN_ATTEMPTS} attempts`),
+      .description(`show a delivery with its latest ${SHOWN_ATTEMPTS} attempts and those that are planned`),
     async (id: string) => {
-      const delivery = await withDatabase((database) => getDeliveryWithAttempts(database, null, id));
+      const delivery = await withDatabase((database, environment) =>
+        getDeliveryWithAttempts(database, null, id, environment.DELIVERY_RETRY_DELAYS),
+      );
       const json = { ...presentDeliveryWithAttempts(delivery), client_id: delivery.clientId };
       return { json, text: deliveryDetails(delivery) };
     },

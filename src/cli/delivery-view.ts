@@ -70,6 +70,11 @@ export function deliveryDetails(delivery: DeliveryWithAttempts): View {
       ]),
       none: 'no attempt yet',
     },
+    {
+      columns: [{ name: 'planned' }, { name: 'at, if each attempt fails at once' }],
+      rows: delivery.planned.map(({ number, at }) => [number, at]),
+      none: 'no attempt is planned',
+    },
   ];
 }
 

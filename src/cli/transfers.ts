@@ -40,9 +40,9 @@ export function addTransfers(program: Command): void {
       if (reasonCode !== null && !takesReasonCode(to)) {
         program.error(`error: --reason-code may be given only with ${STATUSES_WITH_REASON_CODE.join(', ')}`);
       }
-      const transfer = await withDatabase(async (database) => {
+      const transfer = await withDatabase(async (database, environment) => {
         // This process has no express lane: it notifies the workers.
-        const handover = notifyHandover(database);
+        const handover = notifyHandover(database, environment.DELIVERY_RETRY_DELAYS);
         const request = { transferId, actor: personHere(), to, reason, reasonCode };
         const changed = await changeStatus(database, handover, request);
         await handover.flush();

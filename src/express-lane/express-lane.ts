@@ -54,7 +54,10 @@ export class ExpressLane implements Handover {
   readonly #active: LRUCache<string, boolean>;
   #onCapacity: () => void = () => {};
 
+  readonly retryDelays: readonly number[];
+
   constructor(private readonly options: LaneOptions) {
+    this.retryDelays = options.retryDelays;
     this.#capacity = new LaneCapacity(options.slots, options.capacity);
     const fetchMethod = (endpointId: string) => isEndpointActive(options.db, endpointId);
     this.#active = new LRUCache({ max: 10_000, ttl: STALE_AFTER, fetchMethod });
@@ -136,7 +139,7 @@ export class ExpressLane implements Handover {
       const plan = {
         number: 1,
         trigger: 'schedule' as const,
-        nextDelay: delayAfter(this.options.retryDelays, 1),
+        nextDelay: delayAfter(event.event.ladder ?? this.retryDelays, 1),
         single: false,
       };
       const claimed = { ...delivery, eventId, clientId, body, traceparent, rung: 1 };

@@ -1,5 +1,6 @@
 import type { Handle } from '../database/database.js';
 import { failpoint } from '../failpoints.js';
+import { ladderToText } from '../ladder.js';
 import { LEASE } from '../lease.js';
 import type { EventType } from '../webhooks/event-catalogue.js';
 import type { FreshDelivery, Handover } from './handover.js';
@@ -15,11 +16,14 @@ export interface NewEvent {
 }
 
 /** Placeholders in the producer's statement, such as `$11`, for the values of `appendValues`, in the same order. */
-export type AppendPlaceholders = readonly [type: string, claims: string, leaseSeconds: string];
+export type AppendPlaceholders = readonly [type: string, claims: string, leaseSeconds: string, ladder: string];
 
-/** @param claims whether the insert claims the events for the lane of this process (`Handover.claims`) */
-export function appendValues(type: EventType, claims: boolean): [string, boolean, number] {
-  return [type, claims, LEASE.seconds];
+/** @param handover says whether the insert claims the events for the lane of this process, and gives the ladder */
+export function appendValues(
+  type: EventType,
+  { claims, retryDelays }: Pick<Handover, 'claims' | 'retryDelays'>,
+): [string, boolean, number, string] {
+  return [type, claims, LEASE.seconds, ladderToText(retryDelays)];
 }
 
 /**
@@ -30,7 +34,7 @@ export function appendValues(type: EventType, claims: boolean): [string, boolean
  * traceparent
  * @returns CTEs; `appended` has a row for each event that has deliveries: event_id, deliveries (JSON)
  */
-export function appendEvents(source: string, [type, claims, leaseSeconds]: AppendPlaceholders): string {
+export function appendEvents(source: string, [type, claims, leaseSeconds, ladder]: AppendPlaceholders): string {
   return `receivers as (
   select e.id, e.client_id, e.url, e.secret_envelope
     from webhook_endpoints e
@@ -43,9 +47,9 @@ export function appendEvents(source: string, [type, claims, leaseSeconds]: Appen
               then now() + ${leaseSeconds}::int * interval '1 second' else now() end
     from ${source} c
 ), delivery as (
-  insert into deliveries (id, event_id, endpoint_id, client_id, next_attempt_at, attempting_until, created_at)
+  insert into deliveries (id, event_id, endpoint_id, client_id, next_attempt_at, attempting_until, created_at, ladder)
   select (substr(c.event_id::text, 1, 13) || '-7' || substr(gen_random_uuid()::text, 16))::uuid, c.event_id, r.id, c.client_id,
-         c.at, case when ${claims}::boolean then now() + ${leaseSeconds}::int * interval '1 second' end, c.at
+         c.at, case when ${claims}::boolean then now() + ${leaseSeconds}::int * interval '1 second' end, c.at, ${ladder}::text
     from ${source} c join receivers r on r.client_id = c.client_id
   returning id, event_id, endpoint_id
 ), appended as (
@@ -59,11 +63,11 @@ export function appendEvents(source: string, [type, claims, leaseSeconds]: Appen
 /** Hands an appended event over after its transaction has committed. @param deliveries as `appended` has them */
 export function handOverAfterCommit(
   db: Pick<Handle, 'afterCommit'>,
-  handover: Handover,
+  handover: Pick<Handover, 'committed' | 'retryDelays'>,
   event: NewEvent & { clientId: string; transferId: string; deliveries: readonly FreshDelivery[] },
 ): void {
   db.afterCommit(() => {
     failpoint('after-commit');
-    handover.committed(event);
+    handover.committed({ ...event, ladder: handover.retryDelays });
   });
 }

@@ -1,22 +1,27 @@
 import type { Handle } from '../database/database.js';
+import { ladderFromText } from '../ladder.js';
 import { isFree, LEASE } from '../lease.js';
 import type { EventRow } from './event-row.js';
 import type { CommittedEvent, FreshDelivery } from './handover.js';
+
+interface ClaimedRow extends FreshDelivery {
+  eventId: string;
+  ladder: string | null;
+}
 
 /**
  * Claims the first attempts of leased events that are not made yet.
  * @returns each event with the deliveries it claimed
  */
 export async function claimFirstAttempts(db: Handle, events: readonly EventRow[]): Promise<CommittedEvent[]> {
-  const claimed = await db.query<FreshDelivery & { eventId: string }>(CLAIM_FIRST, [
-    events.map((event) => event.eventId),
-    LEASE.seconds,
-  ]);
+  const claimed = await db.query<ClaimedRow>(CLAIM_FIRST, [events.map((event) => event.eventId), LEASE.seconds]);
   const byEvent = groupByEvent(claimed);
-  return events.map((event) => ({
-    ...event,
-    deliveries: byEvent.get(event.eventId) ?? [],
-  }));
+  return events.map((event) => {
+    const rows = byEvent.get(event.eventId) ?? [];
+    // One statement inserted them, with one ladder.
+    const ladder = ladderFromText(rows[0]?.ladder ?? null);
+    return { ...event, ladder, deliveries: rows.map(({ ladder: _, ...delivery }) => delivery) };
+  });
 }
 
 function groupByEvent<Row extends { eventId: string }>(rows: readonly Row[]): Map<string, Row[]> {
@@ -44,7 +49,7 @@ update deliveries d set attempting_until = now() + $2::int * interval '1 second'
   from free f, webhook_endpoints e
  where d.id = f.id and e.id = d.endpoint_id and e.enabled and e.deleted_at is null
 returning d.event_id as "eventId", d.id as "deliveryId", d.endpoint_id as "endpointId", e.url,
-          e.secret_envelope as "secretEnvelope"`;
+          e.secret_envelope as "secretEnvelope", d.ladder`;
 
 /** Releases the claims of first attempts that this process will not make. */
 export async function releaseClaims(db: Handle, deliveryIds: readonly string[]): Promise<void> {

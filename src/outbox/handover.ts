@@ -10,6 +10,8 @@ export interface FreshDelivery {
 
 /** An event that has been committed and whose first attempts are due. */
 export interface CommittedEvent extends EventRow {
+  /** The delays that its deliveries started with, ms; null: their rows do not say. */
+  ladder: readonly number[] | null;
   deliveries: readonly FreshDelivery[];
 }
 
@@ -20,6 +22,8 @@ export interface Handover {
    * free, and a worker elsewhere takes them.
    */
   readonly claims: boolean;
+  /** The ladder with which the deliveries of this process's events start, ms. Each keeps it. */
+  readonly retryDelays: readonly number[];
   /** Called after the commit, never before. It must not throw and must not wait. */
   committed(event: CommittedEvent): void;
 }

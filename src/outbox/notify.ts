@@ -14,7 +14,11 @@ const COALESCE = 20;
 const RECONNECT = 1_000;
 
 /** The handover of a process without a lane: the rows stay free, and workers are notified at most once in 20 ms. */
-export function notifyHandover(database: Database, log?: Log): Handover & { flush(): Promise<void> } {
+export function notifyHandover(
+  database: Database,
+  retryDelays: readonly number[],
+  log?: Log,
+): Handover & { flush(): Promise<void> } {
   let timer: NodeJS.Timeout | undefined;
   const notify = async () => {
     clearTimeout(timer);
@@ -28,6 +32,7 @@ export function notifyHandover(database: Database, log?: Log): Handover & { flus
   };
   return {
     claims: false,
+    retryDelays,
     committed() {
       timer ??= setTimeout(notify, COALESCE);
     },

@@ -4,7 +4,7 @@ import type { Handle } from '../database/database.js';
 import type { Transfer } from '../database/generated/client.js';
 import type { TransferStatus } from '../database/generated/enums.js';
 import { appendEvents, appendValues } from '../outbox/append.js';
-import type { FreshDelivery } from '../outbox/handover.js';
+import type { FreshDelivery, Handover } from '../outbox/handover.js';
 import type { ReasonCode } from './reason-codes.js';
 
 export interface StatusChangeRequest {
@@ -76,12 +76,12 @@ const SET_STATUS: Action = 'transfers.set-status';
 
 /**
  * Makes the changes in one statement.
- * @param claims whether the statement also claims the first attempts for this process
+ * @param handover says whether the statement also claims the first attempts for this process, and gives the ladder
  * @returns a row for each change, in the given order; undefined if the transfer does not exist
  */
 export async function changeAll(
   db: Handle,
-  claims: boolean,
+  handover: Pick<Handover, 'claims' | 'retryDelays'>,
   changes: readonly Change[],
 ): Promise<(ChangedRow | undefined)[]> {
   const rows = await db.hot<ChangedRow>(CHANGE_STATUS, [
@@ -95,7 +95,7 @@ export async function changeAll(
     changes.map(({ body }) => body),
     changes.map(({ request }) => request.actor ?? null),
     changes.map(({ traceparent }) => traceparent),
-    ...appendValues(EVENT_TYPE, claims),
+    ...appendValues(EVENT_TYPE, handover),
     SET_STATUS,
     changes.map(({ request }) => request.reasonCode ?? null),
   ]);
@@ -111,7 +111,7 @@ export async function changeAll(
 const CHANGE_STATUS = `
 with input as (
   select * from unnest($1::uuid[], $2::uuid[], $3::transfer_status[], $4::text[], $5::timestamptz[], $6::text[],
-                       $7::uuid[], $8::text[], $9::text[], $10::text[], $15::text[])
+                       $7::uuid[], $8::text[], $9::text[], $10::text[], $16::text[])
     as i(transfer_id, client_id, status, allowed, at, reason, event_id, body, actor, traceparent, reason_code)
 ), seen as materialized (
   select i.*, t.status as seen
@@ -129,11 +129,11 @@ with input as (
     from changed c
 ), audit as (
   insert into audit_entries (id, at, actor, action, target, details)
-  select c.event_id, c.at, c.actor, $14::text, c.transfer_id,
+  select c.event_id, c.at, c.actor, $15::text, c.transfer_id,
          json_strip_nulls(json_build_object('client_id', c.client_id, 'from', c.seen, 'to', c.status, 'reason', c.reason,
                                             'reason_code', c.reason_code))
     from changed c where c.actor is not null
-), ${appendEvents('changed', ['$11', '$12', '$13'])}
+), ${appendEvents('changed', ['$11', '$12', '$13', '$14'])}
 select s.event_id as "eventId", s.seen::text as seen, c.transfer as changed, coalesce(a.deliveries, '[]') as deliveries
   from seen s
   left join changed c on c.event_id = s.event_id

@@ -41,7 +41,7 @@ export async function changeStatus(
     body: eventBody({ id: eventId, type: EVENT_TYPE, data: { id: transferId, status }, createdAt }),
     traceparent: currentTraceparent(),
   };
-  const row = 'pool' in db ? await batcherOf(db, handover.claims).run(change) : await changeAlone(db, handover, change);
+  const row = 'pool' in db ? await batcherOf(db, handover).run(change) : await changeAlone(db, handover, change);
   if (!row) throw new Refusal('not_found', 'There is no such transfer.');
   if (!row.changed) throw refused(row.seen, status, change.allowed);
   const { changed, deliveries } = row;
@@ -61,24 +61,24 @@ const BATCH = 64;
 const BATCHES_AT_ONCE = 2;
 
 type ChangeBatcher = Batcher<Change, ChangedRow | undefined>;
-const batchers = new WeakMap<Database, Map<boolean, ChangeBatcher>>();
+const batchers = new WeakMap<Database, WeakMap<Handover, ChangeBatcher>>();
 
-function batcherOf(db: Database, claims: boolean): ChangeBatcher {
-  const known = batchers.get(db) ?? new Map<boolean, ChangeBatcher>();
+function batcherOf(db: Database, handover: Handover): ChangeBatcher {
+  const known = batchers.get(db) ?? new WeakMap<Handover, ChangeBatcher>();
   batchers.set(db, known);
   const batcher =
-    known.get(claims) ??
+    known.get(handover) ??
     new Batcher<Change, ChangedRow | undefined>({
-      run: (changes) => changeAll(db, claims, changes),
+      run: (changes) => changeAll(db, handover, changes),
       size: BATCH,
       concurrency: BATCHES_AT_ONCE,
     });
-  known.set(claims, batcher);
+  known.set(handover, batcher);
   return batcher;
 }
 
 async function changeAlone(db: Handle, handover: Handover, change: Change): Promise<ChangedRow | undefined> {
-  const [row] = await changeAll(db, handover.claims, [change]);
+  const [row] = await changeAll(db, handover, [change]);
   return row;
 }
 

@@ -3,6 +3,7 @@ import type { Attempt, Delivery } from '../database/generated/client.js';
 import type { DeliveryStatus } from '../database/generated/enums.js';
 import { exactly } from '../ids.js';
 import { Refusal } from '../refusal.js';
+import { type PlannedAttempt, plannedAttempts } from './planned-attempts.js';
 import { type LastAttempt, listAttempts, readLastAttempts } from './read-attempts.js';
 
 /** A delivery's row and its endpoint's URL. */
@@ -15,6 +16,8 @@ export type DeliveryRecord = DeliveryRow & { lastAttempt: LastAttempt | null };
 export type DeliveryWithAttempts = DeliveryRow & {
   /** The latest `SHOWN_ATTEMPTS`, oldest first. */
   attempts: Attempt[];
+  /** The attempts that are left. */
+  planned: PlannedAttempt[];
 };
 
 /**
@@ -66,15 +69,20 @@ export async function getDelivery(db: Handle, clientId: string, id: string): Pro
   return { ...row, lastAttempt: lastAttempts.get(row.id) ?? null };
 }
 
-/** @param clientId the client that must own the delivery; null: any client (the operator). @throws Refusal not_found */
+/**
+ * @param clientId the client that must own the delivery; null: any client (the operator)
+ * @param retryDelays the present ladder, ms, for a delivery whose row does not name its own
+ * @throws Refusal not_found
+ */
 export async function getDeliveryWithAttempts(
   db: Handle,
   clientId: string | null,
   id: string,
+  retryDelays: readonly number[],
 ): Promise<DeliveryWithAttempts> {
   const row = await getRow(db, clientId, id);
   const newestFirst = await listAttempts(db, id, { take: SHOWN_ATTEMPTS });
-  return { ...row, attempts: newestFirst.reverse() };
+  return { ...row, attempts: newestFirst.reverse(), planned: plannedAttempts(row, retryDelays) };
 }
 
 /** Reads any client's delivery, for the operator. @throws Refusal not_found */

@@ -1,5 +1,6 @@
 import type { Handle } from '../database/database.js';
 import { lowestIdAt } from '../ids.js';
+import { ladderToText } from '../ladder.js';
 
 /** The time range [since, until) in which the events were made, ms since 1970. */
 export type RecoverRange = { since: number; until: number };
@@ -44,17 +45,25 @@ function rankOf(owner: string | null): readonly [number, number] | undefined {
  * The result repeats deliveries that an earlier call reset and that have had no attempt since: that call may have died
  * before it started their workflows. A delivery that was cancelled before its first attempt, and is reset again, gets
  * another owner (`…-<ms>`): the first owner's workflow may not have ended yet, and would be taken for the new one.
+ * @param retryDelays the present ladder, ms, with which they start again
  * @returns their ids, oldest first
  */
 export async function resetForRecovery(
   db: Handle,
   scope: RecoverScope,
+  retryDelays: readonly number[],
   after: string | null,
   limit: number,
 ): Promise<readonly string[]> {
   const { clientId, endpointId, since, until } = scope;
   const range = [lowestIdAt(since), lowestIdAt(until), after];
-  const rows = await db.query<{ id: string }>(RESET_FOR_RECOVERY, [endpointId, clientId, ...range, limit]);
+  const rows = await db.query<{ id: string }>(RESET_FOR_RECOVERY, [
+    endpointId,
+    clientId,
+    ...range,
+    limit,
+    ladderToText(retryDelays),
+  ]);
   return rows.map(({ id }) => id);
 }
 
@@ -69,7 +78,7 @@ with candidates as (
    order by d.id limit $6::int
 ), put_back as (
   update deliveries d set status = 'pending', reason = null, finished_at = null, next_attempt_at = now(),
-         ladder_start = d.attempt_count,
+         ladder_start = d.attempt_count, ladder = $7::text,
          owner = 'recover-' || d.id || '-' || d.attempt_count || case
            when starts_with(d.owner, 'recover-' || d.id || '-' || d.attempt_count)
            then '-' || floor(extract(epoch from clock_timestamp()) * 1000) else '' end

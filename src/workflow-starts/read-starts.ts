@@ -1,5 +1,6 @@
 import type { DeliverEventInput } from '../../workflows/deliver-event.input.js';
 import type { Handle } from '../database/database.js';
+import { ladderFromText } from '../ladder.js';
 import { EVENT_COLUMNS, type EventRow } from '../outbox/event-row.js';
 import { hostOf } from '../webhooks/endpoint-url.js';
 import { eventTitle } from '../webhooks/event-catalogue.js';
@@ -12,20 +13,22 @@ export interface WorkflowStart {
 }
 
 type Delivery = DeliverEventInput['deliveries'][number];
-type DeliveryRow = Omit<Delivery, 'host'> & { eventId: string; url: string };
+type DeliveryRow = Omit<Delivery, 'host'> & { eventId: string; url: string; ladder: string | null };
 
 /**
- * Reads the starts of the events' workflows. The input has the current state of each delivery that is not recovered.
+ * Reads the starts of the events' workflows. The input has the current state of each delivery that is not recovered,
+ * and the ladder that the deliveries started with.
+ * @param retryDelays the present ladder, ms, for deliveries whose rows do not name theirs
  */
 export async function readStarts(
   db: Handle,
   events: readonly EventRow[],
-  ladder: readonly number[],
+  retryDelays: readonly number[],
 ): Promise<WorkflowStart[]> {
   const rows = await db.query<DeliveryRow>(OF_EVENTS, [events.map((event) => event.eventId)]);
   return events.map((event) => {
-    const deliveries = rows.filter((row) => row.eventId === event.eventId).map(toDelivery);
-    return { workflowId: event.eventId, event, input: toInput(event, deliveries, ladder) };
+    const own = rows.filter((row) => row.eventId === event.eventId);
+    return { workflowId: event.eventId, event, input: toInput(event, own, retryDelays) };
   });
 }
 
@@ -33,21 +36,21 @@ export async function readStarts(
 export async function readRecoveredStarts(
   db: Handle,
   deliveryIds: readonly string[],
-  ladder: readonly number[],
+  retryDelays: readonly number[],
 ): Promise<WorkflowStart[]> {
   const rows = await db.query<DeliveryRow & EventRow>(RECOVERED, [deliveryIds]);
   return rows.flatMap((row) => {
     const { eventId, clientId, transferId, type, body, traceparent } = row;
     const event = { eventId, clientId, transferId, type, body, traceparent };
-    return row.owner === null
-      ? []
-      : [{ workflowId: row.owner, event, input: toInput(event, [toDelivery(row)], ladder) }];
+    return row.owner === null ? [] : [{ workflowId: row.owner, event, input: toInput(event, [row], retryDelays) }];
   });
 }
 
-function toInput(event: EventRow, deliveries: Delivery[], ladder: readonly number[]): DeliverEventInput {
+/** @param rows deliveries that one statement inserted or reset, so that they have one ladder */
+function toInput(event: EventRow, rows: readonly DeliveryRow[], retryDelays: readonly number[]): DeliverEventInput {
   const { eventId, clientId, type, body } = event;
-  return { eventId, clientId, title: eventTitle(type, body), deliveries, ladder };
+  const ladder = ladderFromText(rows[0]?.ladder ?? null) ?? retryDelays;
+  return { eventId, clientId, title: eventTitle(type, body), deliveries: rows.map(toDelivery), ladder };
 }
 
 /** Copies field by field, so that a workflow's history holds nothing that is not named here. */
@@ -68,7 +71,7 @@ function toDelivery(row: DeliveryRow): Delivery {
 
 const DELIVERY = `
        d.id as "deliveryId", d.endpoint_id as "webhookId", e.url,
-       d.status::text, d.reason, d.attempt_count as "attemptCount", d.ladder_start as "ladderStart", d.owner,
+       d.status::text, d.reason, d.attempt_count as "attemptCount", d.ladder_start as "ladderStart", d.ladder, d.owner,
        coalesce(a.response_status::text, a.error) as "lastOutcome",
        to_char(d.next_attempt_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "nextAttemptAt"`;
 

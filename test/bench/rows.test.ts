@@ -33,6 +33,7 @@ describe('rows that the bench makes', () => {
       const handed: { endpointId: string; secretEnvelope: string }[] = [];
       const handover = {
         claims: true,
+        retryDelays: [],
         committed: ({ deliveries }: { deliveries: typeof handed }) => handed.push(...deliveries),
       };
       await changeStatus(db, handover as never, { transferId, to: 'PROCESSING', reason: null });

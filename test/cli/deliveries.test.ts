@@ -105,6 +105,7 @@ describe('deliveries', () => {
       id: failedId,
       client_id: failed.clientId,
       attempts: [{ number: 1, response_status: 503, error: 'status' }],
+      planned_attempts: [],
     });
     const { stdout: shown } = await runCli(['deliveries', 'show', failedId], env);
     expect(shown).toContain(`1\tschedule\t${startedAt.toISOString()}\t503\t12 ms\tdown for the night`);
@@ -135,6 +136,7 @@ describe('deliveries', () => {
       ]);
       const shown = showOnTerminal(['deliveries', 'show', id], env, 130);
       expect(shown).toContain(`next attempt  in 6 h (${nextAttemptAt.toISOString().slice(0, 19)}Z)\n`);
+      expect(shown).toMatch(/PLANNED +AT, IF EACH ATTEMPT FAILS AT ONCE\n4 +in 6 h/);
     },
   );
 

@@ -3,6 +3,7 @@ import type { FreshDelivery } from '../../src/outbox/handover.js';
 import { EVENT_TYPE } from '../../src/transfers/change-statement.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
+import { LADDER } from '../support/run-workflow.js';
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -16,7 +17,7 @@ with noticed as (
   select gen_random_uuid() as event_id, t.client_id, t.id as transfer_id, now() as at,
          json_build_object('transfer', t.id)::text as body, null::text as traceparent
     from transfers t where t.id = any($1::uuid[])
-), ${appendEvents('noticed', ['$2', '$3', '$4'])}
+), ${appendEvents('noticed', ['$2', '$3', '$4', '$5'])}
 select n.event_id as "eventId", n.transfer_id as "transferId", coalesce(a.deliveries, '[]') as deliveries
   from noticed n left join appended a on a.event_id = n.event_id`;
 
@@ -27,7 +28,10 @@ interface Appended {
 }
 
 async function append(transferIds: readonly string[], claims: boolean): Promise<Appended[]> {
-  const rows = await db.query<Appended>(PRODUCER, [transferIds, ...appendValues(EVENT_TYPE, claims)]);
+  const rows = await db.query<Appended>(PRODUCER, [
+    transferIds,
+    ...appendValues(EVENT_TYPE, { claims, retryDelays: LADDER }),
+  ]);
   return transferIds.map((id) => rows.find(({ transferId }) => transferId === id)!);
 }
 
@@ -62,7 +66,7 @@ describe("an event that a producer's own statement appends", () => {
       const [delivery] = await deliveriesOf(event!.eventId);
       const { leaseUntil } = await eventOf(event!.eventId);
       expect([leaseUntil.getTime() > now, (delivery!.attemptingUntil?.getTime() ?? 0) > now]).toEqual([claims, claims]);
-      expect(delivery).toMatchObject({ status: 'pending', attemptCount: 0, owner: null });
+      expect(delivery).toMatchObject({ status: 'pending', attemptCount: 0, owner: null, ladder: '0s,5m,30m,2h,6h,1d' });
     },
   );
 

@@ -18,7 +18,7 @@ describe('notifying workers of events', () => {
     const listener = listenForEvents(db.url, () => void notified++, silentLog);
     try {
       await waitFor('the listener to be connected', () => notified === 1);
-      const handover = notifyHandover(db, silentLog);
+      const handover = notifyHandover(db, [], silentLog);
       for (let i = 0; i < 100; i++) handover.committed(event);
       await waitFor('the notification', () => notified > 1);
       await handover.flush();

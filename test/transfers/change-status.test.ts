@@ -11,7 +11,7 @@ let clientId: string;
 
 function recordingHandover(claims = true): Handover & { events: CommittedEvent[] } {
   const events: CommittedEvent[] = [];
-  return { claims, events, committed: (event) => events.push(event) };
+  return { claims, retryDelays: [], events, committed: (event) => events.push(event) };
 }
 
 beforeAll(async () => {
@@ -132,12 +132,13 @@ describe('changeStatus', () => {
 
   it('lets exactly one of several racing changes win, with one event', async () => {
     const targets: TransferStatus[] = ['PROCESSING', 'CANCELLED', 'PROCESSING', 'FAILED', 'CANCELLED'];
+    const handover = recordingHandover();
     for (let run = 0; run < 20; run++) {
       const transfer = await makeTransfer(db, clientId);
       const results = await Promise.allSettled(
         targets
           .filter((to) => to !== 'PROCESSING' || run % 2 === 0)
-          .map((to) => changeStatus(db, recordingHandover(), { transferId: transfer.id, to, reason: null })),
+          .map((to) => changeStatus(db, handover, { transferId: transfer.id, to, reason: null })),
       );
       expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
       for (const result of results) {

@@ -2,9 +2,11 @@ import { createRecoverActivities } from '../../activities/recover.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
 import { cancelPending } from '../../src/webhooks/disable-endpoint.js';
 import { countRecoverable, resetForRecovery } from '../../src/webhooks/recover.js';
+import { readRecoveredStarts } from '../../src/workflow-starts/read-starts.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient } from '../support/factories.js';
+import { LADDER } from '../support/run-workflow.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 
 let db: TestDatabase;
@@ -39,12 +41,13 @@ describe('recovering deliveries', () => {
   it('counts and resets failed and cancelled deliveries only', async () => {
     const { scope, ids } = await endpointWith('succeeded', 'failed', 'cancelled', 'pending');
     expect(await countRecoverable(db, scope)).toBe(2);
-    expect(await resetForRecovery(db, scope, null, 10)).toEqual([ids[1], ids[2]]);
+    expect(await resetForRecovery(db, scope, LADDER, null, 10)).toEqual([ids[1], ids[2]]);
     expect(await read(ids[1]!)).toMatchObject({
       status: 'pending',
       reason: null,
       finishedAt: null,
       ladderStart: 7,
+      ladder: '0s,5m,30m,2h,6h,1d',
       attemptCount: 7,
       owner: `recover-${ids[1]}-7`,
       nextAttemptAt: expect.any(Date),
@@ -53,13 +56,21 @@ describe('recovering deliveries', () => {
     expect((await read(ids[3]!)).owner).toBeNull();
   });
 
+  it('starts a delivery again with the present ladder, also when an earlier release kept none', async () => {
+    const { scope, ids } = await endpointWith('failed');
+    await db.query('update deliveries set ladder = null where id = $1::uuid', [ids[0]]);
+    await resetForRecovery(db, scope, [0, 1_000], null, 10);
+    const [start] = await readRecoveredStarts(db, [ids[0]!], LADDER);
+    expect(start!.input.ladder).toEqual([0, 1_000]);
+  });
+
   it('gives a delivery that was cancelled before its first attempt a new owner at each reset', async () => {
     const { scope, ids } = await endpointWith('failed');
     const [id] = ids;
     // The workflow of the earlier owner may not have ended yet, and would be taken for the new one.
     const owners: unknown[] = [];
     for (let time = 0; time < 3; time++) {
-      await resetForRecovery(db, scope, null, 10);
+      await resetForRecovery(db, scope, LADDER, null, 10);
       owners.push((await read(id!)).owner);
       await cancelPending(db, scope.endpointId, 'endpoint_disabled');
     }
@@ -73,25 +84,25 @@ describe('recovering deliveries', () => {
     const times = await Promise.all(ids.map(async (id) => (await read(id)).createdAt.getTime()));
     const some = { ...scope, since: times[1]!, until: times[2]! };
     const expected = ids.filter((_, i) => times[i]! >= some.since && times[i]! < some.until);
-    expect(await resetForRecovery(db, some, null, 10)).toEqual(expected);
+    expect(await resetForRecovery(db, some, LADDER, null, 10)).toEqual(expected);
   });
 
   it("resets neither another endpoint's nor another client's deliveries", async () => {
     const { scope } = await endpointWith('failed');
     const other = await endpointWith('failed');
-    expect(await resetForRecovery(db, { ...scope, clientId: other.scope.clientId }, null, 10)).toEqual([]);
-    expect(await resetForRecovery(db, { ...scope, endpointId: other.scope.endpointId }, null, 10)).toEqual([]);
+    expect(await resetForRecovery(db, { ...scope, clientId: other.scope.clientId }, LADDER, null, 10)).toEqual([]);
+    expect(await resetForRecovery(db, { ...scope, endpointId: other.scope.endpointId }, LADDER, null, 10)).toEqual([]);
   });
 
   it('resets nothing for a disabled endpoint', async () => {
     const { scope } = await endpointWith('failed');
     await db.prisma.endpoint.update({ where: { id: scope.endpointId }, data: { enabled: false } });
-    expect(await resetForRecovery(db, scope, null, 10)).toEqual([]);
+    expect(await resetForRecovery(db, scope, LADDER, null, 10)).toEqual([]);
   });
 
   it('starts one workflow for each delivery, even if the activity died between the reset and the start', async () => {
     const { scope, ids } = await endpointWith('failed', 'cancelled');
-    await resetForRecovery(db, scope, null, 10);
+    await resetForRecovery(db, scope, LADDER, null, 10);
     const { recoverBatch } = createRecoverActivities({
       database: db,
       temporal: () => ({ client: temporal.client }),
@@ -114,7 +125,7 @@ describe('recovering deliveries', () => {
     const { scope, ids } = await endpointWith('failed', 'failed', 'failed', 'cancelled', 'failed');
     const seen: string[] = [];
     for (let after: string | null = null; ; ) {
-      const batch: readonly string[] = await resetForRecovery(db, scope, after, 2);
+      const batch: readonly string[] = await resetForRecovery(db, scope, LADDER, after, 2);
       seen.push(...batch);
       after = batch.at(-1) ?? null;
       if (batch.length < 2) break;

@@ -81,6 +81,10 @@ const delivery = z.object({
   finished_at: time.nullable(),
 });
 
+const plannedAttempt = z
+  .object({ number: z.int().positive(), at: time })
+  .register(components, { id: 'PlannedAttempt' });
+
 /** A delivery in lists, and as the response of a retry. */
 export const deliveryView = delivery
   .extend({ last_attempt: lastAttempt.nullable().meta({ description: 'Null before the first attempt.' }) })
@@ -94,6 +98,10 @@ export const deliveryWithAttemptsView = delivery
       .meta({
         description: `The latest ${SHOWN_ATTEMPTS} attempts, oldest first. \`/deliveries/{id}/attempts\` lists all of them.`,
       }),
+    planned_attempts: z.array(plannedAttempt).meta({
+      description:
+        'The attempts that are left if each fails at once, by the ladder that this delivery started with. The first is at `next_attempt_at`. Empty once the delivery has ended.',
+    }),
   })
   .register(components, { id: 'DeliveryWithAttempts' });
 
@@ -102,7 +110,11 @@ export function presentDelivery(record: DeliveryRecord): z.output<typeof deliver
 }
 
 export function presentDeliveryWithAttempts(record: DeliveryWithAttempts): z.output<typeof deliveryWithAttemptsView> {
-  return { ...fieldsOf(record), attempts: record.attempts.map(presentAttempt) };
+  return {
+    ...fieldsOf(record),
+    attempts: record.attempts.map(presentAttempt),
+    planned_attempts: record.planned.map(({ number, at }) => ({ number, at: at.toISOString() })),
+  };
 }
 
 export function presentAttempt(made: Attempt): z.output<typeof attemptView> {

@@ -60,11 +60,11 @@ export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
       scope: 'webhooks:read',
       response: {
         status: 200,
-        description: 'The delivery with its latest attempts.',
+        description: 'The delivery with its latest attempts and those that are planned.',
         schema: deliveryWithAttemptsView,
       },
       async handle({ caller, params, db }) {
-        const delivery = await getDeliveryWithAttempts(db, caller.clientId, params.id);
+        const delivery = await getDeliveryWithAttempts(db, caller.clientId, params.id, config.retryDelays);
         return { status: 200, body: presentDeliveryWithAttempts(delivery) };
       },
     }),

@@ -105,12 +105,13 @@ describe('deliveries', () => {
         { ...attempt, number: 1, response_status: 500, response_body: 'no', error: 'status' },
         { ...attempt, number: 2, response_status: 204, response_body: null, error: null },
       ],
+      planned_attempts: [],
     });
   });
 
   it('are listed with their last attempt and no response body', async () => {
     const shown = (await client.call('GET', `/deliveries/${history.deliveryId}`)).body;
-    const { attempts, ...delivery } = shown;
+    const { attempts, planned_attempts: _planned, ...delivery } = shown;
     const { url: _url, t: _t, response_headers: _headers, response_body: _body, ...last } = attempts[1];
     const listed = { ...delivery, last_attempt: last };
     for (const path of [`/events/${history.eventId}`, `/webhook-endpoints/${history.webhookId}`]) {
@@ -139,6 +140,9 @@ describe('deliveries', () => {
       finished_at: null,
       attempts: [],
     });
+    const { next_attempt_at, planned_attempts } = body;
+    const times = [0, 0, 5, 35, 155, 515, 1_955].map((minutes) => Date.parse(next_attempt_at) + minutes * 60_000);
+    expect(planned_attempts).toEqual(times.map((at, i) => ({ number: i + 1, at: new Date(at).toISOString() })));
     const refused = await client.call('GET', `${ofEndpoint}?status=done`);
     expect([refused.status, refused.body.errors]).toMatchObject([
       422,
