@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { openAuthority } from './auth/open-authority.js';
 import { ConfigError } from './config.js';
+import { consoleExtension } from './console/router.js';
 import { EnvelopeError } from './database/encryption.js';
 import { createApp } from './http/app.js';
 import { listenForOperators } from './http/operations.js';
@@ -25,13 +26,9 @@ export async function startApi(
   const { config } = context;
   const readiness = readinessOf(context, temporal, signalled);
   const authority = openAuthority(context);
-  const app = createApp({
-    ...context,
-    handover,
-    authority,
-    deliveryActions: createDeliveryActions(temporal, config.retryDelays),
-    readiness,
-  });
+  const deliveryActions = createDeliveryActions(temporal, config.retryDelays);
+  const dependencies = { ...context, handover, authority, deliveryActions, readiness };
+  const app = createApp(dependencies, [consoleExtension]);
   await authority.prepare().catch((error: unknown) => {
     if (error instanceof EnvelopeError) throw new ConfigError([`MASTER_KEY: a signing key ${error.message}`]);
     // Postgres may be away at the start. Keys are read again when they are needed.

@@ -30,6 +30,7 @@ export type RefusalCode =
   | 'secret_erased'
   | 'retry_limit_reached'
   | 'recover_limit_reached'
+  | 'console_link_limit_reached'
   | 'idempotency_key_reused'
   | 'idempotency_key_in_use'
   | 'internal_error'

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 
-/** The operator that acts: a person at a command line, or a client with the scope `operator`. */
-export type Actor = `cli:${string}` | `client:${string}`;
+/** Who acts: a person at a command line, a client through the API, or a client's session of the console. */
+export type Actor = `cli:${string}` | `client:${string}` | `console:${string}`;
 
 /** The person at this command line; under `sudo`, the user who ran `sudo`. */
 export function personHere(env: NodeJS.ProcessEnv = process.env): Actor {

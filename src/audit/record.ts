@@ -3,7 +3,7 @@ import type { Prisma } from '../database/generated/client.js';
 import { newId, timeOf } from '../ids.js';
 import type { Actor } from './actor.js';
 
-/** The actions of an operator that the audit records, each as resource and verb. */
+/** The actions that the audit records, each as resource and verb. */
 export type Action =
   | 'clients.create'
   | 'clients.rotate-secret'
@@ -18,7 +18,9 @@ export type Action =
   | 'deliveries.reconcile'
   | 'keys.rotate'
   | 'keys.revoke'
-  | 'keys.rotate-master';
+  | 'keys.rotate-master'
+  // Links, sign-ins and sign-outs of the console, and each change made there: `console.` and the API's operation.
+  | `console.${string}`;
 
 export interface AuditRecord {
   actor: Actor;

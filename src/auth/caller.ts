@@ -3,9 +3,10 @@ export const CLIENT_SCOPES = ['transfers:read', 'transfers:write', 'webhooks:rea
 export const SCOPES = [...CLIENT_SCOPES, 'operator'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** The client that makes a request, as its access token identifies it. */
+/** The client that makes a request, as its access token or its session of the console identifies it. */
 export interface Caller {
   clientId: string;
-  secretId: string;
+  /** The secret behind the token or the session; null: the operator's link made the session. */
+  secretId: string | null;
   scopes: ReadonlySet<string>;
 }

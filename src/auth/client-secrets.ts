@@ -1,16 +1,14 @@
-import { createHash, randomBytes } from 'node:crypto';
 import type { Actor } from '../audit/actor.js';
 import { recordAudit } from '../audit/record.js';
 import { atomically, type Handle } from '../database/database.js';
 import { formatDuration } from '../duration.js';
 import { isId, newId } from '../ids.js';
 import { Refusal } from '../refusal.js';
-import { Secret } from '../secret.js';
+import type { Secret } from '../secret.js';
+import { makeRandomSecret } from './random-secret.js';
 
 /** Secrets of a client that are active at one time. With two, a client replaces a secret without an outage. */
 export const MAX_ACTIVE_SECRETS = 2;
-
-const SECRET_BYTES = 32;
 
 /** A secret at the only time at which it is readable. */
 export interface NewClientSecret {
@@ -18,15 +16,10 @@ export interface NewClientSecret {
   clientSecret: Secret;
 }
 
-/** 32 random bytes in base64url (43 characters), with the hash that is stored. */
+/** A new secret with its id, and the hash that is stored. */
 export function makeClientSecret(): NewClientSecret & { hash: Buffer<ArrayBuffer> } {
-  const clientSecret = new Secret(randomBytes(SECRET_BYTES).toString('base64url'));
-  return { secretId: newId(), clientSecret, hash: hashClientSecret(clientSecret) };
-}
-
-/** SHA-256 of the text's UTF-8 bytes. A slow hash is not needed: 256 random bits cannot be guessed at any speed. */
-export function hashClientSecret(secret: Secret): Buffer<ArrayBuffer> {
-  return Buffer.from(createHash('sha256').update(secret.reveal(), 'utf8').digest());
+  const { secret, hash } = makeRandomSecret();
+  return { secretId: newId(), clientSecret: secret, hash };
 }
 
 /**

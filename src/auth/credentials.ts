@@ -3,7 +3,8 @@ import { isId } from '../ids.js';
 import type { Secret } from '../secret.js';
 import type { ClientRecord, SecretRecord } from './client-record.js';
 import { isAlive } from './client-record.js';
-import { hashClientSecret, MAX_ACTIVE_SECRETS } from './client-secrets.js';
+import { MAX_ACTIVE_SECRETS } from './client-secrets.js';
+import { hashSecret } from './random-secret.js';
 
 /** The nil UUID (RFC 9562 §5.9), which no client has. A malformed client_id is looked up as this, at the same cost. */
 const NO_CLIENT = '00000000-0000-0000-0000-000000000000';
@@ -20,7 +21,7 @@ export async function checkCredentials(
   clientSecret: Secret,
   now: number,
 ): Promise<{ client: ClientRecord; secret: SecretRecord } | undefined> {
-  const given = hashClientSecret(clientSecret);
+  const given = hashSecret(clientSecret);
   const client = await read(isId(clientId) ? clientId : NO_CLIENT);
   const secrets = client?.secrets.filter((secret) => isAlive(secret, now)) ?? [];
   let match: SecretRecord | undefined;

@@ -2,6 +2,7 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import type { AppDependencies } from './dependencies.js';
 import { dispatch } from './dispatch.js';
+import type { Extend, Extension } from './extension.js';
 import { accessLog } from './middleware/access-log.js';
 import { authenticate, requireScope } from './middleware/authenticate.js';
 import { documentLimit } from './middleware/document-limit.js';
@@ -12,6 +13,8 @@ import { rateLimit } from './middleware/rate-limit.js';
 import { requestId } from './middleware/request-id.js';
 import { secureHeaders } from './middleware/secure-headers.js';
 import { traceRequest } from './middleware/trace.js';
+import { FailedAuthentications } from './oauth/failed-authentications.js';
+import { scopesOf } from './route.js';
 import { docsRouter } from './routes/docs.js';
 import { healthRouter } from './routes/health.js';
 import { apiRoutes } from './routes/index.js';
@@ -23,10 +26,13 @@ import type { State } from './state.js';
 export type { Readiness } from '../process/readiness.js';
 export type { AppDependencies } from './dependencies.js';
 
-/** The API as a Koa application. It covers the whole contract except the requests that are sent to receivers. */
-export function createApp(dependencies: AppDependencies): Koa<State> {
+/**
+ * The API as a Koa application. It covers the whole contract except the requests that are sent to receivers.
+ * @param extensions further paths, such as the console's
+ */
+export function createApp(dependencies: AppDependencies, extensions: readonly Extend[] = []): Koa<State> {
   const { config, log, metrics } = dependencies;
-  const router = createRouter(dependencies);
+  const { router, extended } = createRouter(dependencies, extensions);
   const app = new Koa<State>();
   // Only faults of a socket or a stream arrive here: `problems` turns every other error into a response.
   app.silent = true;
@@ -37,8 +43,10 @@ export function createApp(dependencies: AppDependencies): Koa<State> {
   app.use(accessLog(log, metrics));
   app.use(problems({ baseUrl: config.baseUrl, log }));
   app.use(tokenErrors(dependencies));
+  for (const { errors } of extended) app.use(errors);
   app.use(networks(config));
   app.use(decodablePath());
+  for (const { before } of extended) app.use(before);
   app.use(router.routes());
   app.use(unrouted(router));
   return app;
@@ -48,13 +56,18 @@ export function createApp(dependencies: AppDependencies): Koa<State> {
  * Every path of the service. The token and its scope are checked before the rest of a request is read (contract,
  * Scopes).
  */
-function createRouter(dependencies: AppDependencies): Router<State> {
+function createRouter(
+  dependencies: AppDependencies,
+  extensions: readonly Extend[],
+): { router: Router<State>; extended: Extension[] } {
   const { config, database, masterKeys, authority } = dependencies;
   const routes = apiRoutes(dependencies);
   const router = new Router<State>({ strict: true, sensitive: true });
   const authenticated = authenticate(authority);
   const limit = rateLimit(config.rateLimit);
   const documents = documentLimit();
+  const failures = new FailedAuthentications();
+  const extended = extensions.map((extend) => extend({ ...dependencies, routes, failures, rateLimit: limit }));
   for (const route of routes) {
     const path = route.path.replace(/{(\w+)}/g, ':$1');
     router.register(
@@ -62,20 +75,21 @@ function createRouter(dependencies: AppDependencies): Router<State> {
       [route.method],
       [
         authenticated,
-        requireScope(route.scope),
+        requireScope(scopesOf(route)),
         limit,
         dispatch(route, { database, masterKeys, baseUrl: config.baseUrl }),
       ],
     );
   }
   for (const other of [
-    tokenRouter(dependencies),
+    tokenRouter({ ...dependencies, failures }),
     wellKnownRouter(dependencies, documents),
     healthRouter({ baseUrl: config.baseUrl, readiness: dependencies.readiness }),
     metaRouter(config, documents),
     docsRouter(dependencies, routes, documents),
+    ...extended.map((extension) => extension.router),
   ]) {
     router.use(other.routes());
   }
-  return router;
+  return { router, extended };
 }

@@ -7,7 +7,7 @@ import { hashRequest, readIdempotencyKey, respondOnce, unlessReused } from './id
 import { limitParameters } from './limits.js';
 import { respondInSteps, respondUnkeyed, type TwoStepWork } from './respond-in-steps.js';
 import { problemResponse, send, writeResponse } from './response.js';
-import type { Route } from './route.js';
+import { isKeyed, type Route } from './route.js';
 import type { AppContext } from './state.js';
 
 export interface DispatchDependencies {
@@ -21,7 +21,7 @@ export function dispatch(route: Route, { database, masterKeys, baseUrl }: Dispat
   return async (ctx: AppContext & { params: Record<string, string> }): Promise<void> => {
     const { caller, requestId } = ctx.state;
     limitParameters(ctx.querystring);
-    const key = route.method === 'POST' ? readIdempotencyKey(ctx.req.headersDistinct['idempotency-key']) : undefined;
+    const key = isKeyed(route) ? readIdempotencyKey(ctx.req.headersDistinct['idempotency-key']) : undefined;
     const bytes = route.method === 'GET' ? new Uint8Array() : await readBody(ctx);
     const params = readParams(ctx.params);
     const search = new URLSearchParams(ctx.querystring);
@@ -41,13 +41,13 @@ export function dispatch(route: Route, { database, masterKeys, baseUrl }: Dispat
   };
 }
 
-const isTwoStep = (work: ReturnType<Route['accept']>): work is TwoStepWork => typeof work !== 'function';
+export const isTwoStep = (work: ReturnType<Route['accept']>): work is TwoStepWork => typeof work !== 'function';
 
 /**
  * The ids in lower case, as the service writes them (RFC 9562 §4 allows both cases), and `number`, a positive integer.
  * @throws Refusal not_found
  */
-function readParams({ number, ...ids }: Record<string, string>): Record<string, string> {
+export function readParams({ number, ...ids }: Record<string, string>): Record<string, string> {
   if (!Object.values(ids).every(isId)) throw new Refusal('not_found', 'The path contains an id that is not a UUID.');
   if (number !== undefined && !/^[1-9]\d{0,8}$/.test(number)) {
     throw new Refusal('not_found', 'The path contains a number that is not a positive integer.');

@@ -1,3 +1,4 @@
+import { MAX_OPEN_CODES } from '../auth/console-codes.js';
 import { isConflict, isUnreachable } from '../database/faults.js';
 import { Refusal, type RefusalCode, type ValidationError } from '../refusal.js';
 import { RECOVERS_AN_HOUR } from '../webhooks/recovers.js';
@@ -99,6 +100,11 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
     429,
     'Recover limit reached',
     `An endpoint can be recovered at most ${RECOVERS_AN_HOUR} times an hour; wait as long as \`Retry-After\` states.`,
+  ),
+  console_link_limit_reached: kind(
+    429,
+    'Sign-in link limit reached',
+    `A client may have at most ${MAX_OPEN_CODES} sign-in links of the console that are neither used nor expired; wait as long as \`Retry-After\` states.`,
   ),
   internal_error: kind(500, 'Internal error', 'The service failed; report the `request_id` to the operator.'),
   unavailable: kind(

@@ -39,7 +39,10 @@ interface Declaration<Path extends string, Query extends z.ZodType, Body extends
   tag: string;
   summary: string;
   description?: string;
-  scope: Scope;
+  /** The scope that the token needs; of a list, any one. */
+  scope: Scope | readonly Scope[];
+  /** Set where the response holds a secret, which must not be kept: an `Idempotency-Key` is ignored. */
+  ignoresIdempotencyKey?: true;
   /** A strict object of texts; if omitted, the operation has no parameters. */
   query?: Query;
   /** A strict object; if omitted, the body must be absent or an empty object. */
@@ -82,6 +85,16 @@ export interface Route extends Omit<Declaration<string, z.ZodType, z.ZodType>, '
 }
 
 const NOTHING = z.strictObject({});
+
+/** The scopes of which a token needs one. */
+export function scopesOf({ scope }: Pick<Route, 'scope'>): readonly Scope[] {
+  return typeof scope === 'string' ? [scope] : scope;
+}
+
+/** Whether a request of the operation may have an `Idempotency-Key`. */
+export function isKeyed({ method, ignoresIdempotencyKey }: Pick<Route, 'method' | 'ignoresIdempotencyKey'>): boolean {
+  return method === 'POST' && !ignoresIdempotencyKey;
+}
 
 /** @param operation the single declaration that runs, documents and tests the operation */
 export function route<

@@ -1,6 +1,7 @@
 import type { Authority } from '../../src/auth/authority.js';
 import { CLIENT_SCOPES } from '../../src/auth/caller.js';
 import { loadConfig } from '../../src/config.js';
+import { consoleExtension } from '../../src/console/router.js';
 import { MasterKeys } from '../../src/database/encryption.js';
 import { type AppDependencies, createApp } from '../../src/http/app.js';
 import { listen } from '../../src/http/server.js';
@@ -84,7 +85,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     readiness: async () => ({ ready: true, checks: { postgres: 'ok', migrations: 'ok', temporal: 'ok' } }),
     ...options.dependencies,
   };
-  const listening = await listen(createApp(dependencies), config);
+  const listening = await listen(createApp(dependencies, [consoleExtension]), config);
   const url = `http://127.0.0.1:${listening.port}`;
   const call = (method: string, path: string, sent?: Sent) => request(`${url}${path}`, method, sent);
   return {

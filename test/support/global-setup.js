@@ -36,8 +36,10 @@ function build() {
   });
   // Type errors do not stop the run: `npm run check` reports them, and the tests run the emitted code.
   if (stdout) process.stderr.write(stdout);
-  const bundle = spawnSync(process.execPath, ['scripts/bundle-workflows.mjs'], { cwd: root, encoding: 'utf8' });
-  if (bundle.status !== 0) throw new Error(`the workflows cannot be bundled: ${bundle.stderr}`);
+  for (const script of ['copy-assets', 'bundle-workflows']) {
+    const { status, stderr } = spawnSync(process.execPath, [`scripts/${script}.mjs`], { cwd: root, encoding: 'utf8' });
+    if (status !== 0) throw new Error(`scripts/${script}.mjs has failed: ${stderr}`);
+  }
 }
 
 async function startTestPostgres(common) {

@@ -26,12 +26,12 @@ export function authenticate(authority: Pick<Authority, 'authenticate'>): AppMid
   };
 }
 
-/** Admits callers whose token has `scope`. @throws Refusal insufficient_scope (RFC 6750 §3.1) */
-export function requireScope(scope: Scope): AppMiddleware {
+/** Admits callers whose token has one of `scopes`. @throws Refusal insufficient_scope (RFC 6750 §3.1) */
+export function requireScope(scopes: readonly Scope[]): AppMiddleware {
   return (ctx, next) => {
-    if (ctx.state.caller.scopes.has(scope)) return next();
-    ctx.set('WWW-Authenticate', `Bearer ${REALM}, error="insufficient_scope", scope="${scope}"`);
-    throw new Refusal('insufficient_scope', `This request requires the scope ${scope}.`);
+    if (scopes.some((scope) => ctx.state.caller.scopes.has(scope))) return next();
+    ctx.set('WWW-Authenticate', `Bearer ${REALM}, error="insufficient_scope", scope="${scopes.join(' ')}"`);
+    throw new Refusal('insufficient_scope', `This request requires the scope ${scopes.join(' or ')}.`);
   };
 }
 

@@ -72,6 +72,8 @@ export function toOAuthError(error: unknown): OAuthError {
   switch (refusal.code) {
     case 'network_not_allowed':
       return new AccessDenied();
+    case 'rate_limited':
+      return new TemporarilyUnavailable(refusal.message, 429, refusal.retryAfter ?? 1);
     case 'unavailable':
       return new TemporarilyUnavailable('The service cannot issue tokens at the moment; repeat the request.', 503, 1);
     case 'internal_error':

@@ -1,7 +1,7 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { hostNetwork } from '../../networks.js';
+import { Refusal } from '../../refusal.js';
 import { retryAfterOf } from '../limiter.js';
-import { TemporarilyUnavailable } from './errors.js';
 
 const LIMIT = 100;
 const WINDOW_SECONDS = 60;
@@ -14,7 +14,7 @@ const WINDOW_SECONDS = 60;
 export class FailedAuthentications {
   readonly #limiter = new RateLimiterMemory({ points: LIMIT, duration: WINDOW_SECONDS });
 
-  /** @throws TemporarilyUnavailable if the address has reached the limit */
+  /** @throws Refusal rate_limited if the address has reached the limit */
   async check(address: string): Promise<void> {
     const failed = await this.#limiter.get(hostNetwork(address));
     if (failed && failed.consumedPoints >= LIMIT) throw tooMany(retryAfterOf(failed));
@@ -22,7 +22,7 @@ export class FailedAuthentications {
 
   /**
    * Counts a failure.
-   * @throws TemporarilyUnavailable if it exceeds the limit, which covers requests that run at once
+   * @throws Refusal rate_limited if it exceeds the limit, which covers requests that run at once
    */
   async count(address: string): Promise<void> {
     const failed = await this.#limiter.penalty(hostNetwork(address));
@@ -30,6 +30,6 @@ export class FailedAuthentications {
   }
 }
 
-function tooMany(seconds: number): TemporarilyUnavailable {
-  return new TemporarilyUnavailable('Too many failed authentications from this address.', 429, seconds);
+function tooMany(retryAfter: number): Refusal {
+  return new Refusal('rate_limited', 'Too many failed authentications from this address.', [], { retryAfter });
 }

@@ -77,7 +77,7 @@ Lists are paginated, newest first. \`Link: rel="next"\` and \`next_cursor\` lead
 
 A query has at most 20 parameters. A body has at most 64 KiB, 100 members and 16 levels. A request that is refused for its size counts as five requests. Characters are counted as Unicode code points.
 
-Every POST accepts an \`Idempotency-Key\`. A repeat of the request within 24 hours with the same key and body gets the first response again, with \`Idempotency-Replayed: true\`.`;
+Every POST but \`/console-sessions\` accepts an \`Idempotency-Key\`. A repeat of the request within 24 hours with the same key and body gets the first response again, with \`Idempotency-Replayed: true\`.`;
 
 const TOKEN =
   'OAuth 2.0 client credentials. The token request also needs `audience`, the base URL of this API. Send the token as `Authorization: Bearer …`.';
@@ -91,6 +91,7 @@ const TAGS = [
     description: 'The events of your transfers, and the delivery of each event to each endpoint.',
   },
   { name: 'Sandbox', description: 'Change the status of your own transfers, as the operator would; sandbox only.' },
+  { name: 'Console', description: 'The web pages for the people of a client, at `/console`.' },
   { name: 'Operator', description: "For the operator's systems." },
   { name: 'Health', description: 'Probes of the service and this documentation.' },
 ];

@@ -1,6 +1,6 @@
 import type { RefusalCode } from '../../refusal.js';
 import { PROBLEMS } from '../problem.js';
-import type { Route } from '../route.js';
+import { isKeyed, type Route, scopesOf } from '../route.js';
 import { exampleOf, type JsonSchema } from './example.js';
 import { inlineSchema, schemaFor } from './schemas.js';
 
@@ -25,8 +25,8 @@ export function describeOperation(route: Route, schemas: Record<string, JsonSche
     operationId: route.operationId,
     tags: [route.tag],
     summary: route.summary,
-    description: `${route.description ? `${route.description}\n\n` : ''}Scope: \`${route.scope}\`.`,
-    security: [{ oauth2: [route.scope] }],
+    description: `${route.description ? `${route.description}\n\n` : ''}${scopeSentence(route)}`,
+    security: scopesOf(route).map((scope) => ({ oauth2: [scope] })),
     parameters: parametersOf(route),
     ...(body && {
       requestBody: {
@@ -36,6 +36,11 @@ export function describeOperation(route: Route, schemas: Record<string, JsonSche
     }),
     responses: { [route.response.status]: responseOf(route, schemas), ...problemsOf(route) },
   };
+}
+
+function scopeSentence(route: Route): string {
+  const scopes = scopesOf(route).map((scope) => `\`${scope}\``);
+  return scopes.length === 1 ? `Scope: ${scopes[0]}.` : `Scope: any of ${scopes.join(', ')}.`;
 }
 
 function parametersOf(route: Route): Json[] {
@@ -52,7 +57,7 @@ function parametersOf(route: Route): Json[] {
     ...(description && { description }),
     schema,
   }));
-  const keyed = route.method === 'POST' ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : [];
+  const keyed = isKeyed(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : [];
   return [...inPath, ...inQuery, ...keyed];
 }
 
@@ -93,7 +98,7 @@ export function refusalsOf(route: Route): RefusalCode[] {
     ...(readsBody ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
     'invalid_request',
     'too_many_parameters',
-    ...(route.method === 'POST' ? (['idempotency_key_in_use', 'idempotency_key_reused'] as const) : []),
+    ...(isKeyed(route) ? (['idempotency_key_in_use', 'idempotency_key_reused'] as const) : []),
     ...(route.refusals ?? []),
     ...(route.scope === 'operator' ? [] : (['rate_limited'] as const)),
     'internal_error',

@@ -1,5 +1,6 @@
 import type { AppDependencies } from '../dependencies.js';
 import type { Route } from '../route.js';
+import { consoleSessionRoutes } from './console-sessions.js';
 import { deliveryRoutes } from './deliveries.js';
 import { endpointRoutes } from './endpoints.js';
 import { eventRoutes } from './events.js';
@@ -17,6 +18,7 @@ export function apiRoutes(dependencies: AppDependencies): Route[] {
     deliveryRoutes,
     explainSignatureRoute,
     sandboxRoutes,
+    consoleSessionRoutes,
     operatorRoutes,
   ].flatMap((routes) => routes(dependencies));
 }

@@ -12,7 +12,7 @@ import {
   toOAuthError,
   UnsupportedGrantType,
 } from '../oauth/errors.js';
-import { FailedAuthentications } from '../oauth/failed-authentications.js';
+import type { FailedAuthentications } from '../oauth/failed-authentications.js';
 import { readTokenParameters, type TokenParameters } from '../oauth/parameters.js';
 import { TokenLimit } from '../oauth/token-limit.js';
 import type { AppContext, AppMiddleware, State } from '../state.js';
@@ -28,8 +28,9 @@ interface Services extends TokenDependencies {
 }
 
 /** `POST {AUTH_URL}/oauth/token`. */
-export function tokenRouter({ authority, log }: TokenDependencies): Router<State> {
-  const services: Services = { authority, log, failures: new FailedAuthentications(), limit: new TokenLimit() };
+export function tokenRouter(dependencies: TokenDependencies & { failures: FailedAuthentications }): Router<State> {
+  const { authority, log, failures } = dependencies;
+  const services: Services = { authority, log, failures, limit: new TokenLimit() };
   const router = new Router<State>({ strict: true, sensitive: true });
   const paths = tokenPaths(authority.issuer);
   router.post(paths, (ctx) => answerTokenRequest(ctx, services));

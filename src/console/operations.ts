@@ -1,0 +1,98 @@
+import { recordBySession } from '../auth/console-access.js';
+import type { ConsoleSession } from '../auth/console-sessions.js';
+import type { Database } from '../database/database.js';
+import { isTwoStep, readParams } from '../http/dispatch.js';
+import { limitParameters } from '../http/limits.js';
+import { respondUnkeyed } from '../http/respond-in-steps.js';
+import { type WrittenResponse, writeResponse } from '../http/response.js';
+import { type Route, scopesOf } from '../http/route.js';
+import { Refusal } from '../refusal.js';
+
+/** The API's operations, run in this process for a session: the same checks, limits, scopes and presenters. */
+export interface Operations {
+  /**
+   * Runs a GET operation.
+   * @returns the JSON that the API responds with
+   * @throws Refusal, as the API
+   */
+  read<T>(operationId: string, request?: ReadRequest): Promise<T>;
+  /**
+   * Runs an operation that changes something, and records an audit entry in its transaction; for an operation that asks
+   * Temporal, after Temporal accepted it.
+   * @returns the JSON that the API responds with; undefined for an empty response
+   * @throws Refusal, as the API
+   */
+  change<T>(operationId: string, request?: ChangeRequest): Promise<T>;
+}
+
+export interface ReadRequest {
+  params?: Readonly<Record<string, string>>;
+  query?: Readonly<Record<string, string>>;
+}
+
+export interface ChangeRequest {
+  params?: Readonly<Record<string, string>>;
+  body?: unknown;
+}
+
+/** @param routes every operation of the API, the same objects that the API runs */
+export function operationsOf(routes: readonly Route[], database: Database, session: ConsoleSession): Operations {
+  const byId = new Map(routes.map((route) => [route.operationId, route]));
+  const caller = { clientId: session.clientId, secretId: session.secretId, scopes: session.scopes };
+
+  const prepare = (operationId: string, { params = {}, query = {}, body }: ReadRequest & ChangeRequest) => {
+    const route = byId.get(operationId);
+    if (!route) throw new Refusal('not_found', 'This environment has no such operation.');
+    if (!scopesOf(route).some((scope) => session.scopes.has(scope))) throw lacksScope(scopesOf(route));
+    const search = new URLSearchParams(query);
+    limitParameters(search.toString());
+    const ids = readParams({ ...params });
+    const path = route.path.replace(/{(\w+)}/g, (_, name: string) => ids[name] ?? '');
+    const bytes = Buffer.from(body === undefined ? '' : JSON.stringify(body));
+    return { route, ids, accept: () => route.accept({ caller, params: ids, path, search, bytes }) };
+  };
+
+  return {
+    async read<T>(operationId: string, request: ReadRequest = {}) {
+      const { route, accept } = prepare(operationId, request);
+      const work = accept();
+      if (route.method !== 'GET' || isTwoStep(work)) throw new Error(`${operationId} changes something`);
+      return parsed(writeResponse(await work(database))) as T;
+    },
+
+    async change<T>(operationId: string, request: ChangeRequest = {}) {
+      const { route, ids, accept } = prepare(operationId, request);
+      if (route.method === 'GET') throw new Error(`${operationId} changes nothing`);
+      const action = `console.${kebab(operationId)}` as const;
+      const work = accept();
+      const record = (db: Parameters<typeof recordBySession>[0], response: WrittenResponse) =>
+        recordBySession(db, session, action, targetOf(ids, parsed(response)), ids);
+      if (isTwoStep(work)) {
+        const response = await respondUnkeyed(database, work);
+        await record(database, response);
+        return parsed(response) as T;
+      }
+      return database.transaction(async (tx) => {
+        const response = writeResponse(await work(tx));
+        await record(tx, response);
+        return parsed(response) as T;
+      });
+    },
+  };
+}
+
+export function lacksScope(scopes: readonly string[]): Refusal {
+  return new Refusal('insufficient_scope', `Your session lacks the scope ${scopes.join(' or ')}.`);
+}
+
+const parsed = ({ text }: WrittenResponse): unknown => (text === '' ? undefined : JSON.parse(text));
+
+/** `registerWebhookEndpoint` → `register-webhook-endpoint` */
+const kebab = (operationId: string) => operationId.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/** The id of what was changed, from the path or, for something new, from the response. */
+function targetOf(ids: Readonly<Record<string, string>>, body: unknown): string | null {
+  const made = (body ?? {}) as { id?: unknown; webhookId?: unknown };
+  const id = ids.id ?? ids.webhookId ?? made.webhookId ?? made.id;
+  return typeof id === 'string' ? id : null;
+}

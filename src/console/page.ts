@@ -1,0 +1,110 @@
+import type { ComponentChildren } from 'preact';
+import type { Scope } from '../auth/caller.js';
+import type { ConsoleSession } from '../auth/console-sessions.js';
+import type { Config } from '../config.js';
+import type { Handle } from '../database/database.js';
+import type { Refusal } from '../refusal.js';
+import type { Operations } from './operations.js';
+
+/** The names in braces: `'/console/deliveries/{id}'` → `'id'`. */
+type Parameters<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Parameters<Rest>
+  : never;
+
+/** The settings that pages read. */
+export type ConsoleConfig = Pick<
+  Config,
+  | 'environment'
+  | 'baseUrl'
+  | 'authUrl'
+  | 'retryDelays'
+  | 'egressAddresses'
+  | 'rateLimit'
+  | 'maxEndpoints'
+  | 'retention'
+  | 'disableAfter'
+  | 'receivers'
+>;
+
+/** A request of a signed-in session whose scopes were checked. */
+export interface Visit<Params extends string = string> {
+  session: ConsoleSession;
+  operations: Operations;
+  /** The path's ids, each a UUID in lower case, and `number`, a positive integer as text. */
+  params: Readonly<Record<Params, string>>;
+  query: URLSearchParams;
+  config: ConsoleConfig;
+  /** For reads that only the console has; they live in the rooms of the domain. */
+  db: Handle;
+  /** The form of this page that was refused, so that the page shows it again; undefined on a plain visit. */
+  refused?: RefusedForm;
+}
+
+export interface RefusedForm {
+  /** The path of the form. */
+  path: string;
+  refusal: Refusal;
+  /** What was sent, without the secrets (`SECRET_FIELDS`). */
+  fields: URLSearchParams;
+}
+
+/** Fields that a page never shows again. */
+export const SECRET_FIELDS = ['secret', 'client_secret', 'code', 'v0'] as const;
+
+/** A page of the console. */
+export interface Page {
+  path: string;
+  /** The scope of the operation behind the page; null: every session may see it. */
+  scope: Scope | null;
+  title: string | ((visit: Visit) => string);
+  /** The page's name in the navigation; undefined: it has no entry. */
+  navigation?: string;
+  view(visit: Visit): ComponentChildren | Promise<ComponentChildren>;
+}
+
+/** A form of the console: a POST that changes something. */
+export interface Form {
+  path: string;
+  /** The scope of the operation behind the form; null: every session may send it. */
+  scope: Scope | null;
+  /** The page that has the form; its path has no other parameters. A refused form is shown there again. */
+  page?: Page;
+  submit(visit: Visit, fields: URLSearchParams): Promise<SeeOther>;
+}
+
+/** The response to a form (303). */
+export interface SeeOther {
+  /** A path of the console. */
+  location: `/console${string}`;
+  /** Shown once, on the next page. */
+  notice?: string;
+}
+
+export const seeOther = (location: SeeOther['location'], notice?: string): SeeOther => ({
+  location,
+  ...(notice !== undefined && { notice }),
+});
+
+/** Declares a page. */
+export function page<const Path extends `/console${string}`>(
+  declaration: Omit<Page, 'path' | 'view' | 'title'> & {
+    path: Path;
+    title: string | ((visit: Visit<Parameters<Path>>) => string);
+    view(visit: Visit<Parameters<Path>>): ComponentChildren | Promise<ComponentChildren>;
+  },
+): Page {
+  return declaration as Page;
+}
+
+/** Declares a form. */
+export function form<const Path extends `/console${string}`>(
+  declaration: Omit<Form, 'path' | 'submit'> & {
+    path: Path;
+    submit(visit: Visit<Parameters<Path>>, fields: URLSearchParams): Promise<SeeOther>;
+  },
+): Form {
+  return declaration as Form;
+}
+
+/** Whether a declaration of the list is a form. */
+export const isForm = (declared: Page | Form): declared is Form => 'submit' in declared;

@@ -1,0 +1,5 @@
+import type { Form, Page } from '../page.js';
+import { overviewPages } from './overview.js';
+
+/** Every page and form of the console; the navigation has their order. */
+export const declared: readonly (Page | Form)[] = [...overviewPages];

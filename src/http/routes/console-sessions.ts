@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { CLIENT_SCOPES } from '../../auth/caller.js';
+import { CONSOLE_ROLES } from '../../auth/console-access.js';
+import { makeSignInLink } from '../../auth/console-codes.js';
+import type { AppDependencies } from '../dependencies.js';
+import { components } from '../openapi/components.js';
+import { route } from '../route.js';
+import { time } from '../schemas/time.js';
+
+const newSession = z
+  .strictObject({
+    role: z.enum(CONSOLE_ROLES).default('viewer').meta({
+      description: 'A `viewer` changes nothing; an `editor` has every scope of the token.',
+    }),
+  })
+  .register(components, { id: 'NewConsoleSession' });
+
+const signInLink = z
+  .object({
+    url: z.url().meta({
+      description: 'Opens a session of the console, once. Pass it to one person and do not store it.',
+      examples: [
+        'https://api.example.com/console/sign-in/019abe01-7a10-7c44-9d02-3f1f6f0c8a11#a-code-of-43-characters',
+      ],
+    }),
+    expires_at: time,
+  })
+  .register(components, { id: 'ConsoleSignInLink' });
+
+/** `/console-sessions` (contract, The console). */
+export function consoleSessionRoutes({ config }: AppDependencies) {
+  return [
+    route({
+      method: 'POST',
+      path: '/console-sessions',
+      operationId: 'createConsoleSession',
+      tag: 'Console',
+      summary: 'Make a sign-in link of the console',
+      description:
+        "The session has the scopes of the token, a viewer's only those that end in `:read`, and ends with the secret of the token. `Idempotency-Key` is ignored, so that no link is stored.",
+      scope: CLIENT_SCOPES,
+      ignoresIdempotencyKey: true,
+      body: newSession,
+      response: { status: 201, description: 'The link, good once and for 5 minutes.', schema: signInLink },
+      refusals: ['console_link_limit_reached'],
+      async handle({ caller, body: { role }, db }) {
+        const { clientId, secretId } = caller;
+        const grant = { clientId, secretId, role, scopes: [...caller.scopes] };
+        const { url, expiresAt } = await makeSignInLink(db, `client:${clientId}`, config.baseUrl, grant);
+        return { status: 201, body: { url, expires_at: expiresAt.toISOString() } };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type AuthApi, startAuthApi } from '../support/auth-api.js';
+import { consoleBrowser, signedInBrowser } from '../support/console.js';
+
+let auth: AuthApi;
+beforeAll(async () => {
+  auth = await startAuthApi();
+});
+afterAll(() => auth.close());
+
+const browser = () => consoleBrowser({ url: auth.api.url, baseUrl: auth.baseUrl });
+
+test('a sign-in with credentials opens the overview, which names client and environment', async () => {
+  const session = await signedInBrowser(auth, await auth.client({ name: 'Acme <Ltd>' }));
+  const { status, text } = await session.get('/console');
+  expect(status).toBe(200);
+  expect(text).toContain('<h1>Overview</h1>');
+  expect(text).toContain('Acme &lt;Ltd>');
+  expect(text).toContain('sandbox');
+});
+
+test('a wrong secret and an unknown client get the same page, without the secret', async () => {
+  const { client_id } = await auth.client();
+  const wrong = await browser().post('/console/sign-in', { client_id, client_secret: 'hunter2hunter2' });
+  const unknown = await browser().post('/console/sign-in', { client_id: 'nobody', client_secret: 'hunter2hunter2' });
+  expect([wrong.status, unknown.status]).toEqual([401, 401]);
+  expect(wrong.text.replace(client_id, 'nobody')).toBe(unknown.text);
+  expect(wrong.text).not.toContain('hunter2');
+});
+
+test('a link opens a session once, by its button and not by its page', async () => {
+  const credentials = await auth.client({ name: 'Acme' });
+  const { body } = await auth.token(credentials);
+  const made = await auth.api.call('POST', '/console-sessions', {
+    json: {},
+    headers: { Authorization: `Bearer ${body.access_token}` },
+  });
+  expect(made.status).toBe(201);
+  const { pathname, hash } = new URL(made.body.url);
+  const person = browser();
+  const page = await person.get(pathname);
+  expect(page.status).toBe(200);
+  expect(page.text).toContain('Acme');
+  expect(page.text).toContain('viewer');
+  expect(person.cookie).toBeUndefined();
+  expect((await person.post(pathname, { code: hash.slice(1) })).status).toBe(303);
+  expect((await person.get('/console')).status).toBe(200);
+  expect((await browser().post(pathname, { code: hash.slice(1) })).status).toBe(401);
+});
