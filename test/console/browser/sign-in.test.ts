@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { accessibilityViolations, describeInBrowser, overflows, signIn } from '../../support/browser.js';
+import { type ConsoleService, startConsoleService } from '../../support/console-service.js';
+
+describeInBrowser('signing in, in a browser', () => {
+  let console: ConsoleService;
+  beforeAll(async () => {
+    console = await startConsoleService();
+  });
+  afterAll(() => console.close());
+
+  const link = async (call: Awaited<ReturnType<ConsoleService['client']>>['call'], role = 'viewer') =>
+    (await call('POST', '/console-sessions', { role })).body.url as string;
+
+  test('credentials open the overview; sign-out closes it', async () => {
+    const { credentials } = await console.client({ name: 'Acme' });
+    const visitor = await console.visitor();
+    const { page } = visitor;
+    await page.goto('/console');
+    expect(new URL(page.url()).pathname).toBe('/console/sign-in');
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await signIn(visitor, credentials);
+    expect(await page.title()).toBe('Overview · Acme · sandbox');
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByText('You are signed out.').waitFor();
+    await page.goto('/console');
+    expect(new URL(page.url()).pathname).toBe('/console/sign-in');
+    expect(visitor.complaints).toEqual([]);
+    await visitor.close();
+  });
+
+  test('a wrong secret shows the form again, without the secret', async () => {
+    const { credentials } = await console.client();
+    const visitor = await console.visitor();
+    const { page } = visitor;
+    await page.goto('/console/sign-in');
+    await page.getByLabel('Client id').fill(credentials.client_id);
+    await page.getByLabel('Client secret').fill('hunter2hunter2');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').getByText('The client is unknown or its secret is wrong.').waitFor();
+    expect(await page.getByLabel('Client id').inputValue()).toBe(credentials.client_id);
+    expect(await page.getByLabel('Client secret').inputValue()).toBe('');
+    expect(await page.content()).not.toContain('hunter2');
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(visitor.complaints).toEqual([]);
+    await visitor.close();
+  });
+
+  test('a link leaves no code in the address or the history, and opens a session by its button', async () => {
+    const { call } = await console.client({ name: 'Acme' });
+    const visitor = await console.visitor();
+    const { page } = visitor;
+    const url = await link(call);
+    const code = new URL(url).hash.slice(1);
+    await page.goto(url);
+    await page.waitForURL((address) => address.hash === '');
+    expect(await page.evaluate('[location.href, history.length]')).toEqual([url.split('#')[0], 2]);
+    await page.getByText('Acme').first().waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(await page.content()).not.toContain(code);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.waitForURL('**/console');
+    await page.goBack();
+    expect(page.url()).not.toContain(code);
+    expect(visitor.complaints).toEqual([]);
+    await visitor.close();
+  });
+
+  test('a second link does not replace a live session', async () => {
+    const [first, second] = [await console.client({ name: 'First' }), await console.client({ name: 'Second' })];
+    const visitor = await console.visitor();
+    const { page } = visitor;
+    await signIn(visitor, first.credentials);
+    await page.goto(await link(second.call));
+    await page.getByRole('heading', { name: 'You are signed in' }).waitFor();
+    expect(page.url()).not.toContain('#');
+    await page.goto('/console');
+    expect(await page.title()).toContain('First');
+    await visitor.close();
+  });
+
+  test('without script, the code of a link is pasted', async () => {
+    const { call } = await console.client({ name: 'Acme' });
+    const visitor = await console.visitor({ javaScriptEnabled: false });
+    const { page } = visitor;
+    const url = await link(call);
+    await page.goto(url);
+    await page.getByLabel(/^Code/).fill(new URL(url).hash.slice(1));
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.waitForURL('**/console');
+    expect(await page.title()).toBe('Overview · Acme · sandbox');
+    await visitor.close();
+  });
+
+  test('the pages fit a window of 360 px', async () => {
+    const { credentials, call } = await console.client({ name: 'A client with a long name '.repeat(8).trim() });
+    const visitor = await console.visitor({ viewport: { width: 360, height: 740 } });
+    const { page } = visitor;
+    await page.goto('/console/sign-in');
+    expect(await overflows(page)).toBe(false);
+    await page.goto(await link(call));
+    expect(await overflows(page)).toBe(false);
+    await signIn(visitor, credentials);
+    expect(await overflows(page)).toBe(false);
+    await visitor.close();
+  });
+});
