@@ -1,9 +1,3 @@
-/** Characters that change the direction of text (UAX #9). */
-const BIDIRECTIONAL = '\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069';
-
-/** Characters that control a terminal or change the direction of text, and lone surrogates. For `replace`. */
-export const CONTROLS = new RegExp(`[\\p{Cc}\\p{Cs}${BIDIRECTIONAL}]`, 'gu');
-
 /**
  * Runs of characters that a reader cannot see: controls, format characters (direction, zero width, tags), line and
  * paragraph separators, lone surrogates. U+200C and U+200D stay: scripts and emoji are written with them.

@@ -36,8 +36,8 @@ export interface Verifiable {
 
 /**
  * Verifies a delivery as spec §5 requires of a receiver. In addition to the spec, a `t` too far in the future is
- * rejected: a delivery signed for next year could be replayed until then. This file depends on Node alone: import it
- * from `transfer-service/verify`, or copy it.
+ * rejected: a delivery signed for next year could be replayed until then. This file depends on `node:crypto` alone and
+ * may be copied. It is synchronous: a forgotten `await` of a check by WebCrypto would accept every delivery.
  * @returns the time at which the delivery was signed
  * @throws SignatureError
  */
@@ -103,6 +103,21 @@ function parseTime(t: string): Date {
     throw new SignatureError('bad_timestamp', 't is not an ISO 8601 timestamp such as 2026-11-21T10:00:00.123Z');
   }
   return time;
+}
+
+/** What a signature is made of. */
+export interface Signable {
+  /** The endpoint's secret; the key is its bytes. */
+  secret: string | Uint8Array;
+  /** The time of signing as sent: ISO 8601, UTC, with milliseconds, such as `2026-11-21T10:00:00.123Z`. */
+  t: string;
+  /** The body exactly as sent. */
+  body: string | Uint8Array;
+}
+
+/** The value of the `Service-Signature` header (spec §4). Use it to test a receiver. */
+export function signatureHeader({ secret, t, body }: Signable): string {
+  return `t=${t},v0=${hmac(secret, t, body).toString('hex')}`;
 }
 
 function hmac(secret: string | Uint8Array, t: string, body: string | Uint8Array): Buffer {

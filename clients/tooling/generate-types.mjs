@@ -1,0 +1,41 @@
+import openapiTS, { astToString } from 'openapi-typescript';
+import { digestOf } from '../../scripts/client/document.mjs';
+
+/**
+ * The TypeScript file for a document: its types, and the method and path of each operation.
+ * @returns {Promise<string>}
+ */
+export async function generateTypes(document) {
+  const types = astToString(await openapiTS(document, { alphabetize: false, defaultNonNullable: false }));
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId, security, servers }]) => [
+      operationId,
+      {
+        ...{ method: method.toUpperCase(), path },
+        ...(security?.length === 0 && { open: true }),
+        ...(servers && { auth: true }),
+      },
+    ]),
+  );
+  return `// Made by \`npm run client:types\` from the service's OpenAPI document. Do not edit.
+// Document: ${digestOf(document)}
+
+${withoutPaths(types).replaceAll('    ', '  ').trimEnd()}
+
+export interface Operation {
+  method: string;
+  path: string;
+  /** Whether it needs no token. */
+  open?: true;
+  /** Whether it is at the host of the token endpoint. */
+  auth?: true;
+}
+
+export const OPERATIONS: Record<keyof operations, Operation> = ${JSON.stringify(Object.fromEntries(operations), null, 2)};
+`;
+}
+
+/** `operations` has what the client uses; `paths` has it once more, by path. */
+function withoutPaths(types) {
+  return types.replace(/^export interface paths \{.*?^\}\n/ms, '');
+}

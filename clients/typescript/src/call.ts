@@ -1,0 +1,106 @@
+import { TransferServiceError } from './error.js';
+import { OPERATIONS } from './generated/openapi.js';
+import type { Arguments, Call, OperationId, PostOptions, ResultOf } from './operations.js';
+import { parseObject, refusalOf } from './refusal.js';
+import { Failure, MOST_TIME, withRetries } from './retry.js';
+import { type HttpResponse, send } from './send.js';
+import type { Settings } from './settings.js';
+import { TIME_IS_UP, withTimeLimit } from './time-limit.js';
+import type { TokenSource } from './token.js';
+
+/** The service ignores the key of these: a repetition after a broken connection could do the work twice. */
+const UNREPEATABLE: ReadonlySet<string> = new Set(['createConsoleSession']);
+
+/** Makes the function through which every method of a client calls the API. */
+export function createCall(settings: Settings, tokens: TokenSource): Call {
+  return async <Id extends OperationId>(id: Id, given: Arguments<Id>, options: PostOptions = {}) => {
+    const { method, path, open, auth } = OPERATIONS[id];
+    const title = `${method} ${path}`;
+    const idempotencyKey = method === 'POST' ? checkKey(options.idempotencyKey ?? crypto.randomUUID()) : undefined;
+    const limits = {
+      deadline: performance.now() + Math.min(options.timeoutMs ?? MOST_TIME, MOST_TIME),
+      signal: options.signal,
+    };
+    const request = {
+      method,
+      title,
+      url: `${auth ? settings.authUrl : settings.baseUrl}${fill(path, given.path)}${queryOf(given.query)}`,
+      ...(given.body !== undefined && { json: given.body }),
+      repeatable: !UNREPEATABLE.has(id),
+    };
+    const headers = {
+      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+      ...(options.requestId !== undefined && { 'x-request-id': checkRequestId(options.requestId) }),
+    };
+    const { secret } = (given.body ?? {}) as { secret?: unknown };
+    const ownSecrets = [settings.clientSecret, ...(typeof secret === 'string' ? [secret] : [])];
+    let renewed = false;
+
+    const once = async (attempt: number): Promise<HttpResponse> => {
+      const token = open ? undefined : await waitForToken();
+      const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+      const response = await send(settings.fetch, { ...request, headers: { ...headers, ...authorization } }, limits);
+      if (response.status >= 200 && response.status < 300) return response;
+      // The try before this one may have deleted the resource although its response was lost.
+      if (response.status === 404 && method === 'DELETE' && attempt > 1) return response;
+      const secrets = token === undefined ? ownSecrets : [...ownSecrets, token];
+      const refusal = refusalOf(response, { title, secrets, idempotencyKey });
+      if (response.status !== 401 || token === undefined || renewed) throw refusal;
+      renewed = true;
+      tokens.discard(token);
+      throw new Failure(refusal.error, 0, true);
+    };
+
+    const waitForToken = async (): Promise<string> => {
+      try {
+        return await withTimeLimit(limits.deadline - performance.now(), limits.signal, () => tokens.get());
+      } catch (error) {
+        if (error !== TIME_IS_UP) throw error;
+        throw new TransferServiceError(`${title}: no token within the time limit`, { code: 'timeout' });
+      }
+    };
+
+    try {
+      return read(await withRetries(limits, once), title) as ResultOf<Id>;
+    } catch (error) {
+      if (idempotencyKey === undefined || !(error instanceof TransferServiceError)) throw error;
+      throw new TransferServiceError(error.message, { ...error, idempotencyKey });
+    }
+  };
+}
+
+function fill(path: string, values: unknown): string {
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = String((values as Record<string, unknown> | undefined)?.[name] ?? '');
+    // A dot would be resolved as a path, so that the request reached another operation.
+    if (/^\.{0,2}$/.test(value)) throw new TypeError(`${name} must be an id, not ${JSON.stringify(value)}`);
+    return encodeURIComponent(value);
+  });
+}
+
+function queryOf(query: object | undefined): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined && value !== null) search.set(name, String(value));
+  }
+  return search.size === 0 ? '' : `?${search}`;
+}
+
+function checkKey(key: string): string {
+  if (!/^[\x21-\x7e]{1,255}$/.test(key))
+    throw new TypeError('idempotencyKey must be 1 to 255 visible ASCII characters');
+  return key;
+}
+
+function checkRequestId(id: string): string {
+  if (!/^[\x21-\x7e]{1,128}$/.test(id)) throw new TypeError('requestId must be 1 to 128 visible ASCII characters');
+  return id;
+}
+
+function read({ status, headers, text }: HttpResponse, title: string): unknown {
+  if (status === 204 || status === 404) return undefined;
+  if (!headers.get('content-type')?.includes('json')) return text;
+  const body = parseObject({ status, headers, text });
+  if (body !== undefined) return body;
+  throw new TransferServiceError(`${title}: the response is no JSON object`, { code: 'invalid_response', status });
+}

@@ -1,0 +1,50 @@
+import type { ParseArgsOptionsConfig } from 'node:util';
+
+/** The values of the options that were given. */
+export type Values = Record<string, string | boolean | undefined>;
+
+/** What a command gets. */
+export interface Given {
+  values: Values;
+  positionals: string[];
+  env: NodeJS.ProcessEnv;
+  /** Aborts when the process is asked to end. */
+  signal: AbortSignal;
+  /** Writes a line to standard output. */
+  print(line: string): void;
+  /** Writes a line to standard error. */
+  warn(line: string): void;
+}
+
+/** A command of the CLI. */
+export interface Command {
+  /** What it does, in one line. */
+  summary: string;
+  /** The lines of `--help` below the usage. */
+  help: string;
+  /** What follows the command's name, such as `ENDPOINT [options]`. */
+  usage: string;
+  options: ParseArgsOptionsConfig;
+  /** @returns the exit code */
+  run(given: Given): Promise<number>;
+}
+
+/** Invalid arguments: the exit code is 2. */
+export class UsageError extends Error {}
+
+/** @throws UsageError if the option was not given */
+export function required(values: Values, name: string): string {
+  const value = values[name];
+  if (typeof value !== 'string' || value === '') throw new UsageError(`give --${name}`);
+  return value;
+}
+
+/** A whole number of an option. @throws UsageError */
+export function count(values: Values, name: string, byDefault: number, most: number): number {
+  const value = values[name];
+  if (value === undefined) return byDefault;
+  if (typeof value !== 'string' || !/^[1-9]\d{0,8}$/.test(value) || Number(value) > most) {
+    throw new UsageError(`--${name} must be a number from 1 to ${most}`);
+  }
+  return Number(value);
+}

@@ -1,0 +1,1253 @@
+// Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
+// Document: 312daa76b8fef3dea5ae5db2829c86ae3a6f9eb14ab07393763c33fc7a267ae7
+
+export type webhooks = Record<string, never>;
+export interface components {
+  schemas: {
+    Attempt: {
+      number: number;
+      /** @enum {string} */
+      trigger: "schedule" | "manual" | "recover";
+      /** Format: date-time */
+      started_at: string;
+      duration_ms: number;
+      response_status: number | null;
+      /** @description Null if the attempt succeeded. */
+      error: ("dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status") | null;
+      url: string;
+      /** @description The signed timestamp, as sent. */
+      t: string;
+      /** @description The listed headers that the receiver sent; null if there was no response. Values are cut at 256 characters. `location` is shown without user name, query and fragment. */
+      response_headers: {
+        [key: string]: string;
+      } | null;
+      /** @description The first 4 KiB of the receiver's response, decoded as UTF-8; null if there was no response. */
+      response_body: string | null;
+    };
+    AttemptPage: {
+      data: components["schemas"]["Attempt"][];
+      has_more: boolean;
+      /** @description The `cursor` of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+    ComputedSignature: {
+      /** @description The digest that your receiver computed. */
+      v0: string;
+    };
+    DeliveredEvent: {
+      /**
+       * Format: uuid
+       * @description Unique per event: use it to discard duplicates.
+       */
+      id: string;
+      /**
+       * Format: date
+       * @description The version of the event format.
+       */
+      version: string;
+      type: string;
+      data: {
+        /**
+         * Format: uuid
+         * @description The transfer's.
+         */
+        id: string;
+        /**
+         * @description The new status.
+         * @enum {string}
+         */
+        status: "CREATED" | "PROCESSING" | "SENT" | "COMPLETED" | "CANCELLED" | "FAILED" | "RETURNED";
+      };
+      /** @description UTC, with fractional seconds and no zone designator. */
+      created_at: string;
+    };
+    Delivery: {
+      /** Format: uuid */
+      id: string;
+      /** Format: uuid */
+      event_id: string;
+      /** Format: uuid */
+      webhookId: string;
+      /** @description The endpoint's current URL. */
+      url: string;
+      status: components["schemas"]["DeliveryStatus"];
+      /** @description Why the delivery ended without success. */
+      reason: string | null;
+      attempt_count: number;
+      /** @description When the next attempt is planned. Null if the delivery has ended; in the past while an attempt runs or is late. */
+      next_attempt_at: string | null;
+      /** Format: date-time */
+      created_at: string;
+      finished_at: string | null;
+      /** @description Null before the first attempt. */
+      last_attempt: components["schemas"]["LastAttempt"] | null;
+    };
+    DeliveryPage: {
+      data: components["schemas"]["Delivery"][];
+      has_more: boolean;
+      /** @description The `cursor` of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+    /**
+     * @description `failed`: every retry was used up, or the receiver responded with 410.
+     * @enum {string}
+     */
+    DeliveryStatus: "pending" | "succeeded" | "failed" | "cancelled";
+    DeliveryWithAttempts: {
+      /** Format: uuid */
+      id: string;
+      /** Format: uuid */
+      event_id: string;
+      /** Format: uuid */
+      webhookId: string;
+      /** @description The endpoint's current URL. */
+      url: string;
+      status: components["schemas"]["DeliveryStatus"];
+      /** @description Why the delivery ended without success. */
+      reason: string | null;
+      attempt_count: number;
+      /** @description When the next attempt is planned. Null if the delivery has ended; in the past while an attempt runs or is late. */
+      next_attempt_at: string | null;
+      /** Format: date-time */
+      created_at: string;
+      finished_at: string | null;
+      /** @description The latest 20 attempts, oldest first. `/deliveries/{id}/attempts` lists all of them. */
+      attempts: components["schemas"]["Attempt"][];
+    };
+    Event: {
+      /**
+       * Format: uuid
+       * @description Unique per event: use it to discard duplicates.
+       */
+      id: string;
+      /**
+       * Format: date
+       * @description The version of the event format.
+       */
+      version: string;
+      type: string;
+      data: {
+        /**
+         * Format: uuid
+         * @description The transfer's.
+         */
+        id: string;
+        /**
+         * @description The new status.
+         * @enum {string}
+         */
+        status: "CREATED" | "PROCESSING" | "SENT" | "COMPLETED" | "CANCELLED" | "FAILED" | "RETURNED";
+      };
+      /** @description UTC, with fractional seconds and no zone designator. */
+      created_at: string;
+      /** @description The number of its deliveries in each status. */
+      deliveries: {
+        pending: number;
+        succeeded: number;
+        failed: number;
+        cancelled: number;
+      };
+    };
+    EventPage: {
+      data: components["schemas"]["Event"][];
+      has_more: boolean;
+      /** @description The `cursor` of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+    LastAttempt: {
+      number: number;
+      /** @enum {string} */
+      trigger: "schedule" | "manual" | "recover";
+      /** Format: date-time */
+      started_at: string;
+      duration_ms: number;
+      response_status: number | null;
+      /** @description Null if the attempt succeeded. */
+      error: ("dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status") | null;
+    };
+    Meta: {
+      /** @enum {string} */
+      environment: "sandbox" | "production";
+      /** @description The release of the service. */
+      version: string;
+      /** @description The version of the event format. */
+      event_version: string;
+      /** @description The delays of the retries after the first attempt, in order. */
+      retry_delays: string[];
+      /** @description The networks (CIDR) that deliveries come from; empty if the operator has not configured them. */
+      egress_addresses: string[];
+    };
+    NewTransfer: {
+      amount: {
+        /** @description In minor units (cents). */
+        value: number;
+        /** @description ISO 4217 */
+        currency: string;
+      };
+      destination: {
+        name: string;
+        account: string;
+      };
+      /** @default null */
+      reference?: string | null;
+      /** @description Your own pairs of strings; at most 4096 bytes in total as compact JSON in UTF-8. */
+      metadata?: {
+        [key: string]: string;
+      };
+    };
+    NewWebhookEndpoint: {
+      /**
+       * Format: uri
+       * @description An absolute URL of at most 2048 characters, without credentials and without a fragment; `https:` in production. An IP address in it must be public.
+       */
+      url: string;
+      /** @description The key that signs the deliveries. It is never returned and cannot be changed. */
+      secret: string;
+      /** @default null */
+      description?: string | null;
+      /** @default true */
+      enabled?: boolean;
+    };
+    Problem: {
+      /** Format: uri */
+      type: string;
+      title: string;
+      status: number;
+      detail: string;
+      /** Format: uri-reference */
+      instance: string;
+      /**
+       * @description Stable: branch on this code.
+       * @enum {string}
+       */
+      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "recover_in_progress" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "secret_immutable" | "blocked_address" | "endpoint_limit_reached" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "internal_error" | "unavailable";
+      /** @description The value of `X-Request-Id`. */
+      request_id: string;
+      /** @description At most 50 entries. A name of more than 128 characters is cut. */
+      errors?: {
+        /** @description A JSON Pointer (RFC 6901) into the body. */
+        pointer?: string;
+        /** @description The name of a query parameter. */
+        parameter?: string;
+        code: string;
+        detail: string;
+      }[];
+    };
+    RecoverRequest: {
+      /**
+       * Format: date-time
+       * @description The start of the range, inclusive.
+       */
+      since: string;
+      /**
+       * Format: date-time
+       * @description The end of the range, exclusive; default: now.
+       */
+      until?: string;
+    };
+    Recovered: {
+      /** @description The number of deliveries that start again. */
+      count: number;
+    };
+    SignatureExplanation: {
+      /** @enum {string} */
+      explanation: "match" | "upper_case_digest" | "base64_digest" | "reserialized_body" | "body_with_newline" | "body_without_timestamp" | "missing_dot" | "timestamp_changed" | "secret_with_newline" | "secret_trimmed" | "secret_base64_decoded" | "secret_hex_decoded" | "other_endpoint" | "wrong_algorithm" | "unknown";
+      /** @description What to change. */
+      detail: string;
+    };
+    StatusChange: {
+      /** @enum {string} */
+      status: "CREATED" | "PROCESSING" | "SENT" | "COMPLETED" | "CANCELLED" | "FAILED" | "RETURNED";
+      /**
+       * @description Recorded in the status history.
+       * @default null
+       */
+      reason?: string | null;
+      /**
+       * @description Allowed only with the statuses FAILED, RETURNED, CANCELLED.
+       * @default null
+       */
+      reason_code?: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
+    };
+    Transfer: {
+      /** Format: uuid */
+      id: string;
+      status: components["schemas"]["TransferStatus"];
+      /** @description Why the transfer failed, was returned or was cancelled; null if no code was given. */
+      reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
+      amount: {
+        /** @description In minor units. */
+        value: number;
+        /** @description ISO 4217 */
+        currency: string;
+      };
+      destination: {
+        name: string;
+        account: string;
+      };
+      reference: string | null;
+      metadata: {
+        [key: string]: string;
+      };
+      /** Format: date-time */
+      created_at: string;
+      /** Format: date-time */
+      updated_at: string;
+    };
+    TransferPage: {
+      data: components["schemas"]["Transfer"][];
+      has_more: boolean;
+      /** @description The `cursor` of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+    /** @enum {string} */
+    TransferStatus: "CREATED" | "PROCESSING" | "SENT" | "COMPLETED" | "CANCELLED" | "FAILED" | "RETURNED";
+    TransferWithHistory: {
+      /** Format: uuid */
+      id: string;
+      status: components["schemas"]["TransferStatus"];
+      /** @description Why the transfer failed, was returned or was cancelled; null if no code was given. */
+      reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
+      amount: {
+        /** @description In minor units. */
+        value: number;
+        /** @description ISO 4217 */
+        currency: string;
+      };
+      destination: {
+        name: string;
+        account: string;
+      };
+      reference: string | null;
+      metadata: {
+        [key: string]: string;
+      };
+      /** Format: date-time */
+      created_at: string;
+      /** Format: date-time */
+      updated_at: string;
+      /** @description Oldest first; the first entry is `CREATED`. */
+      status_history: {
+        status: components["schemas"]["TransferStatus"];
+        /** Format: date-time */
+        at: string;
+        reason: string | null;
+        /** @description Why the transfer failed, was returned or was cancelled; null if no code was given. */
+        reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
+      }[];
+    };
+    WebhookEndpoint: {
+      /** Format: uuid */
+      webhookId: string;
+      /** @description As it was registered. */
+      url: string;
+      description: string | null;
+      enabled: boolean;
+      /** @description What disabled the endpoint: your own update (`owner`), the operator (`operator`), a 410 response of the receiver (`gone`), or days without a successful delivery (`failing`). Null if enabled. */
+      disabled_reason: ("owner" | "operator" | "gone" | "failing") | null;
+      /** Format: date-time */
+      created_at: string;
+      /** Format: date-time */
+      updated_at: string;
+    };
+    WebhookEndpointPage: {
+      data: components["schemas"]["WebhookEndpoint"][];
+      has_more: boolean;
+      /** @description The `cursor` of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+    WebhookEndpointUpdate: {
+      /**
+       * Format: uri
+       * @description An absolute URL of at most 2048 characters, without credentials and without a fragment; `https:` in production. An IP address in it must be public.
+       */
+      url: string;
+      /** @default null */
+      description?: string | null;
+      /** @description If omitted, it does not change. */
+      enabled?: boolean;
+      /** @description Refused. To change the secret, register a new endpoint with the new secret and delete the old endpoint. */
+      secret?: unknown;
+      /** @description Ignored. */
+      webhookId?: unknown;
+      /** @description Ignored. */
+      disabled_reason?: unknown;
+      /** @description Ignored. */
+      created_at?: unknown;
+      /** @description Ignored. */
+      updated_at?: unknown;
+    };
+  };
+  responses: never;
+  parameters: never;
+  requestBodies: never;
+  headers: never;
+  pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+  requestToken: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          client_id?: string;
+          client_secret?: string;
+          /** @description The base URL of the API; `resource` (RFC 8707) is another name for this field. */
+          audience: string;
+          /** @constant */
+          grant_type: "client_credentials";
+          /** @description Space-separated; default: all scopes of the client. */
+          scope?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description A token. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": {
+            access_token: string;
+            /** @constant */
+            token_type: "Bearer";
+            /** @description The lifetime of the token in seconds. */
+            expires_in: number;
+            scope: string;
+          };
+        };
+      };
+    };
+  };
+  getJwks: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A JWK set. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": {
+            keys: Record<string, never>[];
+          };
+        };
+      };
+    };
+  };
+  getAuthorizationServer: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The metadata. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": {
+            issuer: string;
+            token_endpoint: string;
+          } & {
+            [key: string]: unknown;
+          };
+        };
+      };
+    };
+  };
+  getOpenIdConfiguration: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The metadata. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": {
+            issuer: string;
+            token_endpoint: string;
+          } & {
+            [key: string]: unknown;
+          };
+        };
+      };
+    };
+  };
+  getHealth: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The process is alive. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": {
+            status: string;
+          };
+        };
+      };
+    };
+  };
+  getReadiness: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The process can serve requests. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": {
+            status: string;
+            checks?: {
+              postgres: string;
+              migrations: string;
+              temporal: string;
+            };
+          };
+        };
+      };
+    };
+  };
+  getMeta: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The metadata, the same for every caller. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Meta"];
+        };
+      };
+    };
+  };
+  getOpenApi: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The OpenAPI 3.1 document. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": Record<string, never>;
+        };
+      };
+    };
+  };
+  getDocs: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The page. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "text/html": string;
+        };
+      };
+    };
+  };
+  listWebhookEndpoints: {
+    parameters: {
+      query?: {
+        /** @description Items per page. A page that would exceed 1 MB has fewer items. */
+        limit?: number;
+        /** @description `next_cursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of the list, newest first. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["WebhookEndpointPage"];
+        };
+      };
+    };
+  };
+  registerWebhookEndpoint: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewWebhookEndpoint"];
+      };
+    };
+    responses: {
+      /** @description Registered. */
+      201: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["WebhookEndpoint"];
+        };
+      };
+    };
+  };
+  getWebhookEndpoint: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        webhookId: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The endpoint. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["WebhookEndpoint"];
+        };
+      };
+    };
+  };
+  updateWebhookEndpoint: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        webhookId: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["WebhookEndpointUpdate"];
+      };
+    };
+    responses: {
+      /** @description The updated endpoint. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["WebhookEndpoint"];
+        };
+      };
+    };
+  };
+  deleteWebhookEndpoint: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        webhookId: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Deleted. */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  listTransfers: {
+    parameters: {
+      query?: {
+        status?: "CREATED" | "PROCESSING" | "SENT" | "COMPLETED" | "CANCELLED" | "FAILED" | "RETURNED";
+        /** @description Only transfers with exactly this reference. */
+        reference?: string;
+        /** @description Only items created after this time, to the millisecond. */
+        created_after?: string;
+        /** @description Only items created before this time, to the millisecond. */
+        created_before?: string;
+        /** @description Items per page. A page that would exceed 1 MB has fewer items. */
+        limit?: number;
+        /** @description `next_cursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of the list, newest first. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["TransferPage"];
+        };
+      };
+    };
+  };
+  createTransfer: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewTransfer"];
+      };
+    };
+    responses: {
+      /** @description The created transfer. */
+      201: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Transfer"];
+        };
+      };
+    };
+  };
+  getTransfer: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The transfer with its status history. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["TransferWithHistory"];
+        };
+      };
+    };
+  };
+  cancelTransfer: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The cancelled transfer. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Transfer"];
+        };
+      };
+    };
+  };
+  listEvents: {
+    parameters: {
+      query?: {
+        type?: "transfer.status_changed";
+        transfer_id?: string;
+        /** @description Only items created after this time, to the millisecond. */
+        created_after?: string;
+        /** @description Only items created before this time, to the millisecond. */
+        created_before?: string;
+        /** @description Items per page. A page that would exceed 1 MB has fewer items. */
+        limit?: number;
+        /** @description `next_cursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of the list, newest first. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["EventPage"];
+        };
+      };
+    };
+  };
+  getEvent: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The event as delivered, with the number of its deliveries in each status. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Event"];
+        };
+      };
+    };
+  };
+  listEventDeliveries: {
+    parameters: {
+      query?: {
+        status?: "pending" | "succeeded" | "failed" | "cancelled";
+        /** @description Items per page. A page that would exceed 1 MB has fewer items. */
+        limit?: number;
+        /** @description `next_cursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: never;
+      path: {
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of the list, newest first. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["DeliveryPage"];
+        };
+      };
+    };
+  };
+  listEndpointDeliveries: {
+    parameters: {
+      query?: {
+        status?: "pending" | "succeeded" | "failed" | "cancelled";
+        /** @description Items per page. A page that would exceed 1 MB has fewer items. */
+        limit?: number;
+        /** @description `next_cursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: never;
+      path: {
+        webhookId: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of the list, newest first. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["DeliveryPage"];
+        };
+      };
+    };
+  };
+  getDelivery: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The delivery with its latest attempts. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["DeliveryWithAttempts"];
+        };
+      };
+    };
+  };
+  listAttempts: {
+    parameters: {
+      query?: {
+        /** @description Items per page. A page that would exceed 1 MB has fewer items. */
+        limit?: number;
+        /** @description `next_cursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: never;
+      path: {
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of the list, newest first. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["AttemptPage"];
+        };
+      };
+    };
+  };
+  retryDelivery: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The retry has started; the delivery in its current state. */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Delivery"];
+        };
+      };
+    };
+  };
+  recoverWebhookEndpoint: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        webhookId: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["RecoverRequest"];
+      };
+    };
+    responses: {
+      /** @description The recover has started. */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Recovered"];
+        };
+      };
+    };
+  };
+  explainSignature: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        id: string;
+        number: number;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ComputedSignature"];
+      };
+    };
+    responses: {
+      /** @description The mistake, and what to change. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["SignatureExplanation"];
+        };
+      };
+    };
+  };
+  setSandboxTransferStatus: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["StatusChange"];
+      };
+    };
+    responses: {
+      /** @description The status is changed, and the event is created. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Transfer"];
+        };
+      };
+    };
+  };
+  setTransferStatus: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["StatusChange"];
+      };
+    };
+    responses: {
+      /** @description The status is changed, and the event is created. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Transfer"];
+        };
+      };
+    };
+  };
+}
+
+export interface Operation {
+  method: string;
+  path: string;
+  /** Whether it needs no token. */
+  open?: true;
+  /** Whether it is at the host of the token endpoint. */
+  auth?: true;
+}
+
+export const OPERATIONS: Record<keyof operations, Operation> = {
+  "requestToken": {
+    "method": "POST",
+    "path": "/oauth/token",
+    "open": true,
+    "auth": true
+  },
+  "getJwks": {
+    "method": "GET",
+    "path": "/.well-known/jwks.json",
+    "open": true,
+    "auth": true
+  },
+  "getAuthorizationServer": {
+    "method": "GET",
+    "path": "/.well-known/oauth-authorization-server",
+    "open": true,
+    "auth": true
+  },
+  "getOpenIdConfiguration": {
+    "method": "GET",
+    "path": "/.well-known/openid-configuration",
+    "open": true,
+    "auth": true
+  },
+  "getHealth": {
+    "method": "GET",
+    "path": "/healthz",
+    "open": true
+  },
+  "getReadiness": {
+    "method": "GET",
+    "path": "/readyz",
+    "open": true
+  },
+  "getMeta": {
+    "method": "GET",
+    "path": "/meta",
+    "open": true
+  },
+  "getOpenApi": {
+    "method": "GET",
+    "path": "/openapi.json",
+    "open": true
+  },
+  "getDocs": {
+    "method": "GET",
+    "path": "/docs",
+    "open": true
+  },
+  "registerWebhookEndpoint": {
+    "method": "POST",
+    "path": "/webhook-endpoints"
+  },
+  "listWebhookEndpoints": {
+    "method": "GET",
+    "path": "/webhook-endpoints"
+  },
+  "getWebhookEndpoint": {
+    "method": "GET",
+    "path": "/webhook-endpoints/{webhookId}"
+  },
+  "updateWebhookEndpoint": {
+    "method": "PUT",
+    "path": "/webhook-endpoints/{webhookId}"
+  },
+  "deleteWebhookEndpoint": {
+    "method": "DELETE",
+    "path": "/webhook-endpoints/{webhookId}"
+  },
+  "createTransfer": {
+    "method": "POST",
+    "path": "/transfers"
+  },
+  "listTransfers": {
+    "method": "GET",
+    "path": "/transfers"
+  },
+  "getTransfer": {
+    "method": "GET",
+    "path": "/transfers/{id}"
+  },
+  "cancelTransfer": {
+    "method": "POST",
+    "path": "/transfers/{id}/cancel"
+  },
+  "listEvents": {
+    "method": "GET",
+    "path": "/events"
+  },
+  "getEvent": {
+    "method": "GET",
+    "path": "/events/{id}"
+  },
+  "listEventDeliveries": {
+    "method": "GET",
+    "path": "/events/{id}/deliveries"
+  },
+  "listEndpointDeliveries": {
+    "method": "GET",
+    "path": "/webhook-endpoints/{webhookId}/deliveries"
+  },
+  "getDelivery": {
+    "method": "GET",
+    "path": "/deliveries/{id}"
+  },
+  "listAttempts": {
+    "method": "GET",
+    "path": "/deliveries/{id}/attempts"
+  },
+  "retryDelivery": {
+    "method": "POST",
+    "path": "/deliveries/{id}/retry"
+  },
+  "recoverWebhookEndpoint": {
+    "method": "POST",
+    "path": "/webhook-endpoints/{webhookId}/recover"
+  },
+  "explainSignature": {
+    "method": "POST",
+    "path": "/deliveries/{id}/attempts/{number}/explain-signature"
+  },
+  "setSandboxTransferStatus": {
+    "method": "POST",
+    "path": "/sandbox/transfers/{id}/status"
+  },
+  "setTransferStatus": {
+    "method": "POST",
+    "path": "/operator/transfers/{id}/status"
+  }
+};

@@ -1,0 +1,13 @@
+export { TransferServiceClient } from './client.js';
+export { type ConnectionErrorCode, type ErrorCode, type FieldError, TransferServiceError } from './error.js';
+export type { List, Page } from './list.js';
+export type { CallOptions, PostOptions, QueryOf, ResultOf } from './operations.js';
+export type { Deliveries } from './resources/deliveries.js';
+export type { Events } from './resources/events.js';
+export type { Operator } from './resources/operator.js';
+export type { Sandbox } from './resources/sandbox.js';
+export type { Service } from './resources/service.js';
+export type { Transfers } from './resources/transfers.js';
+export type { WebhookEndpoints } from './resources/webhook-endpoints.js';
+export type { ClientOptions, Fetch } from './settings.js';
+export type * from './types.js';

@@ -1,0 +1,68 @@
+import { type FieldError, TransferServiceError } from './error.js';
+import { Failure, parseRetryAfter } from './retry.js';
+import type { HttpResponse } from './send.js';
+
+const MOST_ERRORS = 50;
+
+/**
+ * A response that is no success, as a failure. `Retry-After` counts for 429 and 503, and for the first request with
+ * the same key, which is still running after its connection broke.
+ * @param request.secrets texts that the error must not show even if the server returned them
+ */
+export function refusalOf(
+  response: HttpResponse,
+  {
+    title,
+    secrets,
+    idempotencyKey,
+  }: { title: string; secrets: readonly string[]; idempotencyKey?: string | undefined },
+): Failure {
+  const { status, headers } = response;
+  const body = parseObject(response);
+  const clean = (text: string) =>
+    secrets.reduce((left, secret) => (secret === '' ? left : left.replaceAll(secret, '[redacted]')), text);
+  const textOf = (value: unknown) => (typeof value === 'string' ? clean(value.slice(0, 2_000)) : undefined);
+
+  // `code` and `detail` are RFC 9457's; `error` and `error_description` are RFC 6749's.
+  const code = textOf(body?.code) ?? textOf(body?.error);
+  const detail = textOf(body?.detail) ?? textOf(body?.error_description);
+  const errors = Array.isArray(body?.errors) ? body.errors.slice(0, MOST_ERRORS).map(fieldError) : [];
+  const named = errors.map(({ pointer, parameter, detail }) => `${pointer ?? parameter ?? ''} ${detail}`.trim());
+  const message = [
+    `${title}: ${status}${code ? ` ${code}` : ''}`,
+    ...(detail ? [detail] : []),
+    ...(named.length > 0 ? [named.slice(0, 5).join(', ')] : []),
+  ].join(': ');
+
+  const error = new TransferServiceError(message, {
+    code: code ?? 'invalid_response',
+    status,
+    requestId: textOf(headers.get('x-request-id')),
+    errors,
+    idempotencyKey,
+  });
+  const repeats = status === 429 || status === 503 || (status === 409 && code === 'idempotency_key_in_use');
+  return new Failure(error, repeats ? parseRetryAfter(headers.get('retry-after')) : undefined);
+
+  function fieldError(entry: unknown): FieldError {
+    const { pointer, parameter, code, detail } = (entry ?? {}) as Record<string, unknown>;
+    return {
+      ...(typeof pointer === 'string' && { pointer: clean(pointer) }),
+      ...(typeof parameter === 'string' && { parameter: clean(parameter) }),
+      code: textOf(code) ?? '',
+      detail: textOf(detail) ?? '',
+    };
+  }
+}
+
+/** The body as a JSON object; undefined if it is none, such as the HTML page of a proxy. */
+export function parseObject({ text }: HttpResponse): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

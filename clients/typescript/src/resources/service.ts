@@ -1,0 +1,52 @@
+import type { Call, CallOptions, ResultOf } from '../operations.js';
+import type { Meta } from '../types.js';
+
+/** The service itself. These calls need no token. */
+export class Service {
+  readonly #call: Call;
+
+  /** @internal */
+  constructor(call: Call) {
+    this.#call = call;
+  }
+
+  /** Reads the environment, the versions, the delays of the retries and the addresses that deliveries come from. */
+  meta(options?: CallOptions): Promise<Meta> {
+    return this.#call('getMeta', {}, options);
+  }
+
+  /** Checks that the process is alive. */
+  health(options?: CallOptions): Promise<ResultOf<'getHealth'>> {
+    return this.#call('getHealth', {}, options);
+  }
+
+  /** Checks that the process can serve requests. */
+  readiness(options?: CallOptions): Promise<ResultOf<'getReadiness'>> {
+    return this.#call('getReadiness', {}, options);
+  }
+
+  /** Reads the OpenAPI 3.1 document. */
+  openApi(options?: CallOptions): Promise<ResultOf<'getOpenApi'>> {
+    return this.#call('getOpenApi', {}, options);
+  }
+
+  /** Reads the documentation of the API, a web page. */
+  docs(options?: CallOptions): Promise<string> {
+    return this.#call('getDocs', {}, options);
+  }
+
+  /** Reads the public keys that verify access tokens (RFC 7517). */
+  jwks(options?: CallOptions): Promise<ResultOf<'getJwks'>> {
+    return this.#call('getJwks', {}, options);
+  }
+
+  /** Reads the metadata of the token endpoint (RFC 8414). */
+  authorizationServer(options?: CallOptions): Promise<ResultOf<'getAuthorizationServer'>> {
+    return this.#call('getAuthorizationServer', {}, options);
+  }
+
+  /** Reads the same metadata at the path that OpenID clients use. */
+  openIdConfiguration(options?: CallOptions): Promise<ResultOf<'getOpenIdConfiguration'>> {
+    return this.#call('getOpenIdConfiguration', {}, options);
+  }
+}

@@ -1,0 +1,60 @@
+import type { List } from '../list.js';
+import { listOf } from '../list-of.js';
+import type { Call, CallOptions, PostOptions, QueryOf } from '../operations.js';
+import type {
+  Delivery,
+  NewWebhookEndpoint,
+  Recovered,
+  RecoverRequest,
+  WebhookEndpoint,
+  WebhookEndpointUpdate,
+} from '../types.js';
+
+/** The URLs that receive your events. */
+export class WebhookEndpoints {
+  readonly #call: Call;
+
+  /** @internal */
+  constructor(call: Call) {
+    this.#call = call;
+  }
+
+  /** Registers an endpoint with a secret of your choice. Scope: `webhooks:write`. */
+  register(endpoint: NewWebhookEndpoint, options?: PostOptions): Promise<WebhookEndpoint> {
+    return this.#call('registerWebhookEndpoint', { body: endpoint }, options);
+  }
+
+  /** Lists the endpoints, newest first. Scope: `webhooks:read`. */
+  list(filters?: QueryOf<'listWebhookEndpoints'>, options?: CallOptions): List<WebhookEndpoint> {
+    return listOf(this.#call, 'listWebhookEndpoints', { query: filters }, options);
+  }
+
+  /** Reads an endpoint. Scope: `webhooks:read`. */
+  get(webhookId: string, options?: CallOptions): Promise<WebhookEndpoint> {
+    return this.#call('getWebhookEndpoint', { path: { webhookId } }, options);
+  }
+
+  /** Replaces an endpoint: an omitted `description` becomes null, an omitted `enabled` stays. Scope: `webhooks:write`. */
+  update(webhookId: string, update: WebhookEndpointUpdate, options?: CallOptions): Promise<WebhookEndpoint> {
+    return this.#call('updateWebhookEndpoint', { path: { webhookId }, body: update }, options);
+  }
+
+  /** Deletes an endpoint, erases its secret and cancels its pending deliveries. Scope: `webhooks:write`. */
+  delete(webhookId: string, options?: CallOptions): Promise<void> {
+    return this.#call('deleteWebhookEndpoint', { path: { webhookId } }, options);
+  }
+
+  /** Lists the deliveries to an endpoint, newest first. Scope: `webhooks:read`. */
+  listDeliveries(
+    webhookId: string,
+    filters?: QueryOf<'listEndpointDeliveries'>,
+    options?: CallOptions,
+  ): List<Delivery> {
+    return listOf(this.#call, 'listEndpointDeliveries', { path: { webhookId }, query: filters }, options);
+  }
+
+  /** Sends again what failed or was cancelled in a range of time. Scope: `webhooks:write`. */
+  recover(webhookId: string, range: RecoverRequest, options?: PostOptions): Promise<Recovered> {
+    return this.#call('recoverWebhookEndpoint', { path: { webhookId }, body: range }, options);
+  }
+}

@@ -1,0 +1,102 @@
+import { type ConnectionErrorCode, TransferServiceError } from './error.js';
+import { Failure } from './retry.js';
+import type { Fetch } from './settings.js';
+import { TIME_IS_UP, withTimeLimit } from './time-limit.js';
+import { VERSION } from './version.js';
+
+/** A complete response. */
+export interface HttpResponse {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+export interface HttpRequest {
+  method: string;
+  url: string;
+  /** Names the request in errors, without the query: `POST /transfers`. */
+  title: string;
+  headers: Record<string, string>;
+  /** Sent as JSON. */
+  json?: unknown;
+  /** Whether the request may be sent again after a broken connection. */
+  repeatable: boolean;
+}
+
+/** The time for one try, ms: the service itself answers within 5 s, or with 503. */
+const TRY_LIMIT = 15_000;
+/** The service's responses have at most 1 MB; its documents are smaller than this limit too. In bytes. */
+const MAX_RESPONSE = 8 * 1024 * 1024;
+
+/**
+ * Sends one request and reads the whole response.
+ * @param deadline by `performance.now()`
+ * @throws Failure if no complete response arrived, or the reason of `signal`
+ */
+export async function send(
+  fetch: Fetch,
+  { method, url, title, headers, json, repeatable }: HttpRequest,
+  { deadline, signal }: { deadline: number; signal?: AbortSignal | undefined },
+): Promise<HttpResponse> {
+  try {
+    return await withTimeLimit(Math.min(TRY_LIMIT, deadline - performance.now()), signal, async (limited) => {
+      const response = await fetch(url, {
+        method,
+        headers: {
+          accept: 'application/json, application/problem+json',
+          'user-agent': `transfer-service-client/${VERSION}`,
+          ...(json !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(json !== undefined && { body: JSON.stringify(json) }),
+        // A redirect would take the token, and after a 307 the secret too, to another server.
+        redirect: 'error',
+        cache: 'no-store',
+        signal: limited,
+      });
+      return { status: response.status, headers: response.headers, text: await readText(response) };
+    });
+  } catch (error) {
+    signal?.throwIfAborted();
+    const { code, detail } = describe(error);
+    // The original error is not kept as `cause`: it may contain headers.
+    throw new Failure(
+      new TransferServiceError(`${title}: ${detail}`, { code }),
+      repeatable && (code === 'connection_failed' || code === 'timeout') ? 0 : undefined,
+    );
+  }
+}
+
+class TooLarge extends Error {}
+
+async function readText(response: Response): Promise<string> {
+  if (!response.body) return '';
+  const decoder = new TextDecoder();
+  const reader = response.body.getReader();
+  let text = '';
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.byteLength;
+    if (bytes > MAX_RESPONSE) {
+      await reader.cancel();
+      throw new TooLarge();
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+function describe(error: unknown): { code: ConnectionErrorCode; detail: string } {
+  if (error === TIME_IS_UP) return { code: 'timeout', detail: 'no response within the time limit' };
+  if (error instanceof TooLarge) {
+    return { code: 'invalid_response', detail: `the response has more than ${MAX_RESPONSE} bytes` };
+  }
+  const { message, cause } = (error ?? {}) as { message?: unknown; cause?: { message?: unknown; code?: unknown } };
+  if (/redirect/i.test(`${message} ${cause?.message}`)) {
+    return { code: 'redirected', detail: 'the server responded with a redirect, which is not followed' };
+  }
+  const system = cause?.code ?? (error as { code?: unknown } | undefined)?.code;
+  const known = typeof system === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(system) ? ` (${system})` : '';
+  return { code: 'connection_failed', detail: `the connection failed${known}` };
+}

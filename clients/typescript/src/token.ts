@@ -1,0 +1,100 @@
+import { TransferServiceError } from './error.js';
+import { parseObject, refusalOf } from './refusal.js';
+import { Failure, MOST_TIME, withRetries } from './retry.js';
+import { send } from './send.js';
+import type { Settings } from './settings.js';
+
+interface Token {
+  value: string;
+  /** By `performance.now()`: from then on a new token is requested while this one is still used. */
+  renewAt: number;
+  /** By `performance.now()`: from then on it is not used. */
+  expiresAt: number;
+}
+
+const TITLE = 'POST /oauth/token';
+/** A token is renewed when a fifth of its lifetime is left, and at most this long before its end. ms */
+const MOST_AHEAD = 300_000;
+/** A renewal that failed while the token is still valid is tried again after this time. ms */
+const RENEWAL_PAUSE = 5_000;
+/** RFC 6749 lets a server omit `expires_in`. In seconds. */
+const ASSUMED_LIFETIME = 300;
+
+/**
+ * Gets, keeps and renews the access token (RFC 6749 §4.4). All callers share one request. The token is renewed in the
+ * background before it expires, so that no call waits for it and a short outage of the token endpoint harms none.
+ */
+export class TokenSource {
+  readonly #settings: Settings;
+  #token: Token | undefined;
+  #request: Promise<Token> | undefined;
+  #refused: TransferServiceError | undefined;
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+  }
+
+  /** @throws TransferServiceError */
+  async get(): Promise<string> {
+    if (this.#refused) throw this.#refused;
+    const token = this.#token;
+    const now = performance.now();
+    if (!token || now >= token.expiresAt) return (await this.#renew()).value;
+    if (now >= token.renewAt) {
+      token.renewAt = now + RENEWAL_PAUSE;
+      this.#renew().catch(() => undefined);
+    }
+    return token.value;
+  }
+
+  /** Forgets a token that the API refused, unless it has been replaced already. */
+  discard(value: string): void {
+    if (this.#token?.value === value) this.#token = undefined;
+  }
+
+  #renew(): Promise<Token> {
+    this.#request ??= this.#send()
+      .then((token) => {
+        this.#token = token;
+        return token;
+      })
+      .catch((error: unknown) => {
+        // Each wrong attempt counts against the address, which other programs share.
+        if (error instanceof TransferServiceError && error.code === 'invalid_client') this.#refused = error;
+        throw error;
+      })
+      .finally(() => {
+        this.#request = undefined;
+      });
+    return this.#request;
+  }
+
+  #send(): Promise<Token> {
+    const { authUrl, clientId, clientSecret, audience, fetch } = this.#settings;
+    const deadline = performance.now() + MOST_TIME;
+    const json = { client_id: clientId, client_secret: clientSecret, audience, grant_type: 'client_credentials' };
+    return withRetries({ deadline }, async () => {
+      const sentAt = performance.now();
+      const request = { method: 'POST', url: `${authUrl}/oauth/token`, title: TITLE, headers: {}, json };
+      const response = await send(fetch, { ...request, repeatable: true }, { deadline });
+      if (response.status !== 200) throw refusalOf(response, { title: TITLE, secrets: [clientSecret] });
+      return parse(parseObject(response), sentAt);
+    });
+  }
+}
+
+function parse(body: Record<string, unknown> | undefined, sentAt: number): Token {
+  const { access_token: value, expires_in: seconds } = body ?? {};
+  if (typeof value !== 'string' || !/^[\x21-\x7e]+$/.test(value)) {
+    throw new Failure(
+      new TransferServiceError(`${TITLE}: the response contains no token`, { code: 'invalid_response', status: 200 }),
+      undefined,
+    );
+  }
+  const lifetime = (typeof seconds === 'number' && seconds > 0 ? seconds : ASSUMED_LIFETIME) * 1_000;
+  return {
+    value,
+    renewAt: sentAt + lifetime - Math.min(MOST_AHEAD, lifetime / 5),
+    expiresAt: sentAt + lifetime - Math.min(10_000, lifetime / 10),
+  };
+}

@@ -1,0 +1,2 @@
+/** The release of this package, as package.json states it. */
+export const VERSION = '0.1.0';
