@@ -1,5 +1,6 @@
 import { refuseBrowser } from './browser.js';
 import { createCall } from './call.js';
+import { ConsoleSessions } from './resources/console-sessions.js';
 import { Deliveries } from './resources/deliveries.js';
 import { Events } from './resources/events.js';
 import { Operator } from './resources/operator.js';
@@ -31,6 +32,7 @@ export class TransferServiceClient {
   readonly webhookEndpoints: WebhookEndpoints;
   readonly events: Events;
   readonly deliveries: Deliveries;
+  readonly consoleSessions: ConsoleSessions;
   readonly sandbox: Sandbox;
   readonly operator: Operator;
   readonly service: Service;
@@ -44,6 +46,7 @@ export class TransferServiceClient {
     this.webhookEndpoints = new WebhookEndpoints(call);
     this.events = new Events(call);
     this.deliveries = new Deliveries(call);
+    this.consoleSessions = new ConsoleSessions(call);
     this.sandbox = new Sandbox(call);
     this.operator = new Operator(call);
     this.service = new Service(call);

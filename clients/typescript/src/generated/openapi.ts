@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 312daa76b8fef3dea5ae5db2829c86ae3a6f9eb14ab07393763c33fc7a267ae7
+// Document: bea7113c33971e1fe0245dc29386dc4c6d3a42eb568b7966407258309cb73a4b
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -33,6 +33,15 @@ export interface components {
     ComputedSignature: {
       /** @description The digest that your receiver computed. */
       v0: string;
+    };
+    ConsoleSignInLink: {
+      /**
+       * Format: uri
+       * @description Opens a session of the console, once. Pass it to one person and do not store it.
+       */
+      url: string;
+      /** Format: date-time */
+      expires_at: string;
     };
     DeliveredEvent: {
       /**
@@ -113,6 +122,8 @@ export interface components {
       finished_at: string | null;
       /** @description The latest 20 attempts, oldest first. `/deliveries/{id}/attempts` lists all of them. */
       attempts: components["schemas"]["Attempt"][];
+      /** @description The attempts that are left if each fails at once, by the ladder that this delivery started with. The first is at `next_attempt_at`. Empty once the delivery has ended. */
+      planned_attempts: components["schemas"]["PlannedAttempt"][];
     };
     Event: {
       /**
@@ -177,6 +188,14 @@ export interface components {
       /** @description The networks (CIDR) that deliveries come from; empty if the operator has not configured them. */
       egress_addresses: string[];
     };
+    NewConsoleSession: {
+      /**
+       * @description A `viewer` changes nothing; an `editor` has every scope of the token.
+       * @default viewer
+       * @enum {string}
+       */
+      role?: "viewer" | "editor";
+    };
     NewTransfer: {
       amount: {
         /** @description In minor units (cents). */
@@ -208,6 +227,11 @@ export interface components {
       /** @default true */
       enabled?: boolean;
     };
+    PlannedAttempt: {
+      number: number;
+      /** Format: date-time */
+      at: string;
+    };
     Problem: {
       /** Format: uri */
       type: string;
@@ -220,7 +244,7 @@ export interface components {
        * @description Stable: branch on this code.
        * @enum {string}
        */
-      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "recover_in_progress" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "secret_immutable" | "blocked_address" | "endpoint_limit_reached" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "internal_error" | "unavailable";
+      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "recover_in_progress" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "secret_immutable" | "blocked_address" | "endpoint_limit_reached" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "internal_error" | "unavailable";
       /** @description The value of `X-Request-Id`. */
       request_id: string;
       /** @description At most 50 entries. A name of more than 128 characters is cut. */
@@ -944,7 +968,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The delivery with its latest attempts. */
+      /** @description The delivery with its latest attempts and those that are planned. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1079,6 +1103,30 @@ export interface operations {
         };
         content: {
           "application/json": components["schemas"]["Transfer"];
+        };
+      };
+    };
+  };
+  createConsoleSession: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewConsoleSession"];
+      };
+    };
+    responses: {
+      /** @description The link, good once and for 5 minutes. */
+      201: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["ConsoleSignInLink"];
         };
       };
     };
@@ -1245,6 +1293,10 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   "setSandboxTransferStatus": {
     "method": "POST",
     "path": "/sandbox/transfers/{id}/status"
+  },
+  "createConsoleSession": {
+    "method": "POST",
+    "path": "/console-sessions"
   },
   "setTransferStatus": {
     "method": "POST",
