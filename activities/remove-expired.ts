@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { Handle } from '../src/database/database.js';
 import { failpoint } from '../src/failpoints.js';
+import { removeExpiredConsole } from '../src/retention/expired-console.js';
 import { firstKept, removeExpiredEvents } from '../src/retention/expired-events.js';
 import { removeExpiredHours } from '../src/retention/expired-hours.js';
 import { removeExpiredKeys } from '../src/retention/expired-keys.js';
@@ -11,7 +12,7 @@ import type { RemoveExpiredActivities } from '../workflows/remove-expired.js';
 
 /** Events removed by one statement: it holds its locks for some ten milliseconds. */
 const BATCH = 200;
-/** Idempotency keys removed by one statement; as many rows of the hourly limits, and of the hourly counts. */
+/** Idempotency keys removed by one statement; as many rows of the hourly limits, the hourly counts and the console. */
 const KEYS = 1_000;
 /** How long one activity runs, ms: short enough to end in a shutdown's grace, long enough that histories stay short. */
 const TURN = 15_000;
@@ -46,11 +47,14 @@ export function createRemoveExpiredActivities(dependencies: RemoveExpiredDepende
         failpoint('after-removed');
         const removedKeys = await removeExpiredKeys(database, KEYS);
         const removedLimits = await removeExpiredLimits(database, KEYS);
+        const removedConsole = await removeExpiredConsole(database, KEYS);
         const removedHours = await removeExpiredHours(database, KEYS);
         removed += batch.removed;
         keys += removedKeys;
         after = batch.after ?? after;
-        more = batch.after !== null || removedKeys === KEYS || removedLimits >= KEYS || removedHours === KEYS;
+        more =
+          batch.after !== null ||
+          [removedKeys, removedLimits, removedConsole, removedHours].some((count) => count >= KEYS);
         heartbeat(removed);
         await sleep(Math.max(REST, performance.now() - since));
       }

@@ -379,9 +379,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     ),
     host: read.HOST,
     port: read.PORT,
-    baseUrl: production
-      ? required('BASE_URL', read.BASE_URL, 'give the https address of the API')
-      : (read.BASE_URL ?? `http://localhost:${read.PORT}`),
+    baseUrl: required('BASE_URL', baseUrlOf(read), 'give the https address of the API'),
     authUrl: '',
     masterKey: required('MASTER_KEY', read.MASTER_KEY, 'give 32 bytes in base64 (openssl rand -base64 32)'),
     masterKeyPrevious: read.MASTER_KEY_PREVIOUS,
@@ -408,6 +406,11 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   if (production) lines.push(...insecureIn(config));
   if (lines.length > 0) throw new ConfigError(lines);
   return config;
+}
+
+/** The public URL of the API; undefined in production where BASE_URL is not set. */
+export function baseUrlOf({ ENVIRONMENT, BASE_URL, PORT }: Environment): string | undefined {
+  return BASE_URL ?? (ENVIRONMENT === 'production' ? undefined : `http://localhost:${PORT}`);
 }
 
 /** The connection settings for Temporal at `address`. */

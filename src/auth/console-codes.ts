@@ -5,6 +5,7 @@ import { isId, newId } from '../ids.js';
 import { Networks } from '../networks.js';
 import { Refusal } from '../refusal.js';
 import type { Secret } from '../secret.js';
+import { showClient } from './clients.js';
 import { type ActingSession, type ConsoleGrant, type ConsoleRole, consoleScopes } from './console-access.js';
 import { startSession } from './console-sessions.js';
 import { hashSecret, makeRandomSecret } from './random-secret.js';
@@ -20,8 +21,7 @@ export interface SignInLink {
 
 /**
  * Makes a sign-in link: good once, for 5 minutes. The code is in the URL's fragment, which browsers do not send.
- * @throws Refusal not_found | invalid_request if the client is revoked | insufficient_scope if no scope is left |
- * console_link_limit_reached
+ * @throws Refusal insufficient_scope if no scope is left | console_link_limit_reached
  */
 export function makeSignInLink(db: Handle, actor: Actor, baseUrl: string, grant: ConsoleGrant): Promise<SignInLink> {
   return atomically(db, async (tx) => {
@@ -39,6 +39,24 @@ export function makeSignInLink(db: Handle, actor: Actor, baseUrl: string, grant:
     const details = { link: id, role, expires_at: expiresAt.toISOString(), ...(secretId && { secret_id: secretId }) };
     await recordAudit(tx, { actor, action: 'console.link', target: clientId, details });
     return { url: `${baseUrl}/console/sign-in/${id}#${code.reveal()}`, expiresAt };
+  });
+}
+
+/**
+ * Makes a sign-in link for the operator: the session has the client's scopes, and no secret of the client ends it.
+ * @throws Refusal not_found | invalid_request if the client is revoked | insufficient_scope | console_link_limit_reached
+ */
+export function makeOperatorLink(
+  db: Handle,
+  actor: Actor,
+  baseUrl: string,
+  clientId: string,
+  role: ConsoleRole,
+): Promise<SignInLink> {
+  return atomically(db, async (tx) => {
+    const { id, scopes, revokedAt } = await showClient(tx, clientId);
+    if (revokedAt) throw new Refusal('invalid_request', 'The client is revoked.');
+    return makeSignInLink(tx, actor, baseUrl, { clientId: id, secretId: null, role, scopes });
   });
 }
 

@@ -117,6 +117,25 @@ async function end(db: Handle, session: ConsoleSession, id: string, reason: stri
   });
 }
 
+/** A session as the sessions of the same client see it. */
+export interface ListedSession extends Omit<ActingSession, 'clientId'> {
+  createdAt: Date;
+  lastSeenAt: Date;
+}
+
+/** The live sessions of a client, the most recently used first; there are at most `MAX_SESSIONS`. */
+export function listSessions(db: Handle, clientId: string): Promise<ListedSession[]> {
+  return db
+    .query<Omit<ListedSession, 'createdAt' | 'lastSeenAt'> & { created: string; seen: string }>(LIST, [clientId])
+    .then((rows) =>
+      rows.map(({ created, seen, ...session }) => ({
+        ...session,
+        createdAt: new Date(Number(created)),
+        lastSeenAt: new Date(Number(seen)),
+      })),
+    );
+}
+
 /** Sets the message that the session's next page shows once. */
 export async function leaveNotice(db: Handle, session: ConsoleSession, notice: string): Promise<void> {
   await db.query('update console_sessions set notice = $2 where id = $1::uuid returning id', [session.id, notice]);
@@ -141,6 +160,14 @@ select id::text, client_id::text as "clientId", name as "clientName", secret_id:
        to_json(scopes) as scopes, signed_in_by as "signedInBy", notice, to_json(client_scopes) as "clientScopes",
        to_json(networks) as networks
   from found`;
+
+const milliseconds = (column: string) => `floor(extract(epoch from ${column}) * 1000)::text`;
+
+const LIST = `
+select id::text, role, signed_in_by as "signedInBy", address, ${milliseconds('created_at')} as created,
+       ${milliseconds('last_seen_at')} as seen
+  from console_sessions s where client_id = $1::uuid and ${LIVE}
+ order by last_seen_at desc, id desc limit ${MAX_SESSIONS}`;
 
 /** Removes the expired sessions of a client and all but the $2 most recently used live ones. */
 const MAKE_ROOM = `

@@ -10,11 +10,12 @@ import {
   rotateSecret,
   showClient,
 } from '../auth/clients.js';
+import { makeOperatorLink } from '../auth/console-codes.js';
 import { isNetwork } from '../networks.js';
 import { parseTime } from './arguments.js';
 import { clientDetails, clientTable, presentClient, presentSecret, secretTable } from './client-view.js';
 import { setAction } from './command.js';
-import { withDatabase } from './with-database.js';
+import { baseUrlIn, withDatabase } from './with-database.js';
 
 const SHOWN_ONCE = 'The secret is shown only once; send it to the client through a secure channel.';
 
@@ -128,6 +129,32 @@ export function addClients(program: Command): void {
     async (id: string, networks: string[] | undefined) => {
       const client = await withDatabase((database) => allowNetworks(database, personHere(), id, networks ?? []));
       return { json: presentClient(client), text: clientDetails(client) };
+    },
+  );
+
+  setAction(
+    clients
+      .command('console-link')
+      .argument('<client_id>')
+      .option('--viewer', 'the session changes nothing')
+      .description('make a sign-in link of the console for a client; it works once and for 5 minutes'),
+    async (clientId: string, { viewer }: { viewer?: true }) => {
+      const { url, expiresAt } = await withDatabase((database, environment) =>
+        makeOperatorLink(database, personHere(), baseUrlIn(environment), clientId, viewer ? 'viewer' : 'editor'),
+      );
+      const expires_at = expiresAt.toISOString();
+      return {
+        json: { url, expires_at },
+        text: [
+          {
+            fields: [
+              ['url', url],
+              ['expires_at', expires_at],
+            ],
+          },
+          'The link works once; send it to one person of the client through a secure channel.',
+        ],
+      };
     },
   );
 }

@@ -1,4 +1,4 @@
-import { ConfigError, type Environment, isConfigured, readEnvironment } from '../config.js';
+import { baseUrlOf, ConfigError, type Environment, isConfigured, readEnvironment } from '../config.js';
 import { type Database, openDatabase } from '../database/database.js';
 import { MasterKeys } from '../database/encryption.js';
 import { isUnreachable } from '../database/faults.js';
@@ -53,4 +53,11 @@ export function masterKeysOf(environment: Environment): MasterKeys {
   const { MASTER_KEY, MASTER_KEY_PREVIOUS } = environment;
   if (!MASTER_KEY) throw new ConfigError(['MASTER_KEY: is not set; give 32 bytes in base64 (openssl rand -base64 32)']);
   return new MasterKeys(MASTER_KEY, MASTER_KEY_PREVIOUS);
+}
+
+/** The public URL of the environment's API. @throws ConfigError if BASE_URL is not set in production */
+export function baseUrlIn(environment: Environment): string {
+  const baseUrl = baseUrlOf(environment);
+  if (baseUrl === undefined) throw new ConfigError(['BASE_URL: is not set; give the https address of the API']);
+  return baseUrl;
 }

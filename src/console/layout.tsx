@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import type { ConsoleSession } from '../auth/console-sessions.js';
+import { Untrusted } from './components/untrusted.js';
 import type { Page } from './page.js';
 
 /** What surrounds the content of a page. */
@@ -45,7 +46,7 @@ export function Layout({ children, ...frame }: Frame & { children?: ComponentChi
             <span class={`badge environment environment-${environment}`}>{environment}</span>
             {clientName && (
               <span class="client" title={`Client ${session?.clientId ?? ''}`}>
-                {clientName}
+                <Untrusted text={clientName} />
               </span>
             )}
             {session && <SignOut session={session} />}

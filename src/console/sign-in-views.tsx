@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import type { LinkInfo } from '../auth/console-codes.js';
 import type { ConsoleSession } from '../auth/console-sessions.js';
+import { Untrusted } from './components/untrusted.js';
 
 const STATES: Readonly<Record<string, string>> = {
   out: 'You are signed out.',
@@ -68,11 +69,13 @@ interface LinkProps {
 export function LinkView({ link, id, environment, error }: LinkProps): VNode {
   return (
     <section class="sign-in card">
-      <h1>Sign in as {link.clientName}</h1>
+      <h1>
+        Sign in as <Untrusted text={link.clientName} />
+      </h1>
       <dl class="facts">
         <dt>Client</dt>
         <dd>
-          {link.clientName} <code>{link.clientId}</code>
+          <Untrusted text={link.clientName} /> <code>{link.clientId}</code>
         </dd>
         <dt>Environment</dt>
         <dd>{environment}</dd>
@@ -104,8 +107,12 @@ export function AlreadySignedIn({ session }: { session: ConsoleSession | undefin
     <section class="sign-in card">
       <h1>You are signed in</h1>
       <p>
-        This browser has a session of <strong>{session?.clientName}</strong> ({session?.role}). To sign in as another
-        client or with another role, sign out first; a sign-in link stays good until then.
+        This browser has a session of{' '}
+        <strong>
+          <Untrusted text={session?.clientName ?? ''} />
+        </strong>{' '}
+        ({session?.role}). To sign in as another client or with another role, sign out first; a sign-in link stays good
+        until then.
       </p>
       <form method="post" action="/console/sign-out">
         <button type="submit">Sign out</button>

@@ -56,6 +56,10 @@ export async function playDemo(stops: Stop[]): Promise<void> {
   const eventId = await changeAndReceive(api, good, transfer.id, 'COMPLETED');
   await showLadder(api, eventId, webhookId);
   say('watch it', `${client.temporal_ui_url}/namespaces/${client.temporal_namespace}/workflows/${eventId}`);
+
+  chapter('See it in the console: this link signs you in once, within 5 minutes');
+  const { url } = await api.post<{ url: string }>('/console-sessions', { role: 'editor' });
+  say('console', url);
 }
 
 /** Deletes the endpoints of an earlier demo, whose receivers no longer run. */

@@ -16,6 +16,7 @@ const COMMANDS = [
   ['clients', 'revoke'],
   ['clients', 'revoke-secret'],
   ['clients', 'allow'],
+  ['clients', 'console-link'],
   ['transfers', 'set-status'],
   ['endpoints', 'list'],
   ['endpoints', 'disable'],

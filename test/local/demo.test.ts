@@ -37,7 +37,8 @@ test('the demo delivers verified webhooks, shows a delivery that waits for a ret
   expect(stdout.match(/signature verified/g)).toHaveLength(3);
   expect(stdout).not.toContain('BAD SIGNATURE');
   expect(stdout).toMatch(/attempt 2 +500 .*\n +attempt 3 +at 20\d\d-.*Z \(5m/);
-  expect(stdout).toMatch(/watch it +http:\/\/localhost:\d+\/namespaces\/transfer-service\/workflows\/[0-9a-f-]{36}\n$/);
+  expect(stdout).toMatch(/watch it +http:\/\/localhost:\d+\/namespaces\/transfer-service\/workflows\/[0-9a-f-]{36}\n/);
+  expect(stdout).toMatch(/console +http:\/\/localhost:\d+\/console\/sign-in\/[0-9a-f-]{36}#[\w-]{43}\n$/);
   expect(nothingRuns()).toBe(true);
 }, 120_000);
 

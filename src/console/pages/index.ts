@@ -1,5 +1,6 @@
 import type { Form, Page } from '../page.js';
 import { overviewPages } from './overview.js';
+import { settingsPages } from './settings.js';
 
 /** Every page and form of the console; the navigation has their order. */
-export const declared: readonly (Page | Form)[] = [...overviewPages];
+export const declared: readonly (Page | Form)[] = [...overviewPages, ...settingsPages];
