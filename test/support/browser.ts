@@ -45,8 +45,12 @@ export async function openVisitor(
     ...options,
   });
   context.setDefaultTimeout(30_000);
-  const page = await context.newPage();
   const complaints: string[] = [];
+  // A script that catches the refusal of its own `eval` leaves nothing on the console.
+  await context.exposeFunction('complain', (text: string) => complaints.push(text));
+  await context.addInitScript(`addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI }) =>
+    complain('policy: ' + effectiveDirective + ' ' + blockedURI))`);
+  const page = await context.newPage();
   const refused = new Set<string>();
   page.on('response', (response) => {
     if (response.status() >= 400 && response.status() < 500) refused.add(response.url());
@@ -58,7 +62,8 @@ export async function openVisitor(
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('request', (request) => {
     const { origin, protocol } = new URL(request.url());
-    if (origin !== new URL(baseUrl).origin && protocol !== 'data:') complaints.push(`request to ${request.url()}`);
+    if (origin !== new URL(baseUrl).origin && protocol !== 'data:' && protocol !== 'blob:')
+      complaints.push(`request to ${request.url()}`);
   });
   return { page, complaints, close: () => context.close() };
 }

@@ -56,7 +56,13 @@ export const openPaths: Record<string, Record<string, Json>> = {
   ),
   '/docs': open(
     'getDocs',
-    'This document as a web page',
+    'This document as an API explorer; without script the plain page',
+    response('The page.', 'text/html', { type: 'string' }),
+    UNCHANGED,
+  ),
+  '/docs/plain': open(
+    'getPlainDocs',
+    'This document as a page without script, with the table of problem codes',
     response('The page.', 'text/html', { type: 'string' }),
     UNCHANGED,
   ),

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import { PROBLEMS } from '../problem.js';
 import type { OpenApiDocument } from './document.js';
 import type { JsonSchema } from './example.js';
 import { type Field, fieldsOf, meaningOf, typeOf } from './fields.js';
 import { type Html, html, prose } from './html.js';
-import { style } from './style.js';
+import { style, styleHash } from './style.js';
 
 interface Media {
   schema: JsonSchema;
@@ -22,10 +21,19 @@ interface Described {
 }
 
 /** The page loads no resource; the only allowed style sheet is the inline one with this hash. */
-export const docsPolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+export const plainPolicy = `default-src 'none'; style-src '${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** The OpenAPI document as a web page. Problem types (`/docs#invalid_request`) link to its table of codes. */
-export function docsPage(document: OpenApiDocument): string {
+/** `/docs/plain`: the OpenAPI document as a web page without script. */
+export function plainPage(document: OpenApiDocument): string {
+  return html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${document.info.title}</title><style>${style}</style></head>
+<body>${plainBody(document)}</body></html>
+`.text;
+}
+
+/** What the plain page shows. Problem types (`/docs#invalid_request`) link to its table of codes. */
+export function plainBody(document: OpenApiDocument): Html {
   const { info, paths, components, tags } = document;
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
@@ -39,13 +47,9 @@ export function docsPage(document: OpenApiDocument): string {
     return html`<section id="${slug(name)}"><h2>${name}</h2>${prose(description)}${own.map((one) => describe(one, components.schemas))}</section>`;
   });
   const links = tags.map(({ name }) => html`<a href="#${slug(name)}">${name}</a> `);
-  return html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${info.title}</title><style>${style}</style></head>
-<body><header><h1>${info.title}</h1>${prose(`${info.summary}. Machine-readable: \`/openapi.json\`.`)}${prose(info.description)}
+  return html`<header><h1>${info.title}</h1>${prose(`${info.summary}. Machine-readable: \`/openapi.json\`.`)}${prose(info.description)}
 <nav>${links}<a href="#problems">Problem codes</a></nav></header>
-<main>${sections}${problems()}</main></body></html>
-`.text;
+<main>${sections}${problems()}</main>`;
 }
 
 function describe(

@@ -1,4 +1,6 @@
-/** The style sheet of `/docs`; light or dark as in the reader's system settings. */
+import { createHash } from 'node:crypto';
+
+/** The style sheet of the plain page; light or dark as in the reader's system settings. */
 export const style = `
 :root{color-scheme:light dark;--line:color-mix(in srgb,currentColor 18%,transparent);--soft:color-mix(in srgb,currentColor 6%,transparent)}
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1.5rem}
@@ -17,3 +19,6 @@ i{opacity:.7;font-size:.85em}
 @media(max-width:40rem){table,tbody,tr,td{display:block}td{border:0;padding:.1rem 0;overflow-wrap:anywhere}tr{border-top:1px solid var(--line);padding:.4rem 0}}
 :target{background:var(--soft)}
 `;
+
+/** The source that allows this style sheet in a Content-Security-Policy. */
+export const styleHash = `sha256-${createHash('sha256').update(style).digest('base64')}`;

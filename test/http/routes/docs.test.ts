@@ -26,36 +26,43 @@ async function untilRefused(path: string, address: (index: number) => string): P
   return undefined;
 }
 
-it.each(['/openapi.json', '/docs'])('responds with 304 to the ETag of %s', async (path) => {
-  const first = await api.call('GET', path, anybody());
-  const etag = first.headers.get('etag') ?? '';
-  expect([first.status, etag]).toEqual([200, expect.stringMatching(/^"[\w-]{43}"$/)]);
-  expect(Number(first.headers.get('content-length'))).toBe(Buffer.byteLength(first.text));
-  const conditional = (tag: string) =>
-    api.call('GET', path, { headers: { ...anybody().headers, 'If-None-Match': tag } });
-  const again = await conditional(etag);
-  expect([again.status, again.text.length, again.headers.get('etag')]).toEqual([304, 0, etag]);
-  expect(again.headers.get('cache-control')).toBe('public, max-age=300');
-  expect((await conditional('"other"')).status).toBe(200);
-  const head = await api.call('HEAD', path, anybody());
-  expect([head.status, head.text, head.headers.get('content-length')]).toEqual([
-    200,
-    '',
-    first.headers.get('content-length'),
-  ]);
-});
-
-it.each(['/openapi.json', '/docs', '/meta', '/.well-known/jwks.json', '/.well-known/oauth-authorization-server'])(
-  'limits %s by address',
+it.each(['/openapi.json', '/docs', '/docs/plain', '/docs/explorer.js'])(
+  'responds with 304 to the ETag of %s',
   async (path) => {
-    const host = anybody().headers['X-Forwarded-For'];
-    const refused = await untilRefused(path, () => host);
-    expect([refused?.status, refused?.body.code]).toEqual([429, 'rate_limited']);
-    expect(refused?.headers.get('content-type')).toBe('application/problem+json');
-    expect(refused?.headers.get('retry-after')).toBe('1');
-    expect((await api.call('GET', path, anybody())).status).toBe(200);
+    const first = await api.call('GET', path, anybody());
+    const etag = first.headers.get('etag') ?? '';
+    expect([first.status, etag]).toEqual([200, expect.stringMatching(/^"[\w-]{43}"$/)]);
+    expect(Number(first.headers.get('content-length'))).toBe(Buffer.byteLength(first.text));
+    const conditional = (tag: string) =>
+      api.call('GET', path, { headers: { ...anybody().headers, 'If-None-Match': tag } });
+    const again = await conditional(etag);
+    expect([again.status, again.text.length, again.headers.get('etag')]).toEqual([304, 0, etag]);
+    expect(again.headers.get('cache-control')).toBe('public, max-age=300');
+    expect((await conditional('"other"')).status).toBe(200);
+    const head = await api.call('HEAD', path, anybody());
+    expect([head.status, head.text, head.headers.get('content-length')]).toEqual([
+      200,
+      '',
+      first.headers.get('content-length'),
+    ]);
   },
 );
+
+it.each([
+  '/openapi.json',
+  '/docs',
+  '/docs/scalar.js',
+  '/meta',
+  '/.well-known/jwks.json',
+  '/.well-known/oauth-authorization-server',
+])('limits %s by address', async (path) => {
+  const host = anybody().headers['X-Forwarded-For'];
+  const refused = await untilRefused(path, () => host);
+  expect([refused?.status, refused?.body.code]).toEqual([429, 'rate_limited']);
+  expect(refused?.headers.get('content-type')).toBe('application/problem+json');
+  expect(refused?.headers.get('retry-after')).toBe('1');
+  expect((await api.call('GET', path, anybody())).status).toBe(200);
+});
 
 it('counts a /64 of IPv6 as one address', async () => {
   const refused = await untilRefused('/openapi.json', (index) => `2001:db8:1:2::${index.toString(16)}`);

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import type { OpenApiDocument } from '../../../src/http/openapi/document.js';
+import { explorerScript } from '../../../src/http/openapi/explorer.js';
+import { startApi, type TestApi } from '../../support/api.js';
+
+let api: TestApi;
+let document: OpenApiDocument;
+
+beforeAll(async () => {
+  api = await startApi();
+  document = (await api.call('GET', '/openapi.json')).body;
+});
+afterAll(() => api.close());
+
+describe('/docs', () => {
+  it('shows the plain page to readers without script, and has no inline script', async () => {
+    const { status, headers, text } = await api.call('GET', '/docs');
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toMatch(/^text\/html/);
+    const [, shown] = /<body><noscript>(.*)<\/noscript>/s.exec(text) ?? [];
+    const plain = await api.call('GET', '/docs/plain');
+    expect(plain.text).toContain(`<body>${shown}</body>`);
+    expect(text).not.toMatch(/<script(?! src="docs\/)|https?:[^<]*<\/script>|\son\w+=/i);
+  });
+
+  it.each(['sandbox', 'production'])('has a policy by which only paths of the API are reached, in %s', async (name) => {
+    const env = name === 'sandbox' ? {} : { ENVIRONMENT: name, MASTER_KEY: randomBytes(32).toString('base64') };
+    const here = await startApi({ env: { ...env, AUTH_URL: 'https://auth.test/path' }, database: api.database });
+    const { headers } = await here.call('GET', '/docs');
+    const policy = Object.fromEntries(
+      (headers.get('content-security-policy') ?? '').split('; ').map((directive) => directive.split(/ (.*)/)),
+    );
+    expect(policy).toMatchObject({
+      ...{ 'default-src': "'none'", 'script-src': "'self'", 'frame-src': "'none'", 'frame-ancestors': "'none'" },
+      ...{ 'form-action': "'none'", 'base-uri': "'none'" },
+    });
+    const reached: string[] = policy['connect-src'].split(' ');
+    if (name === 'production') expect(reached).toEqual(["'none'"]);
+    else {
+      expect(reached).toEqual(expect.arrayContaining(['https://api.test/transfers', 'https://api.test/transfers/']));
+      expect(reached).toContain('https://auth.test/path/oauth/');
+      for (const source of reached) expect(source).toMatch(/^https:\/\/(api|auth)\.test\/(?!console)./);
+    }
+    await here.close();
+  });
+
+  it('starts Scalar with nothing that leaves the page, and lets a reader try requests in the sandbox only', () => {
+    for (const environment of ['sandbox', 'production'] as const) {
+      const script = explorerScript(document, {
+        ...{ environment, baseUrl: 'https://api.test', authUrl: 'https://api.test', retryDelays: [] },
+      });
+      const [, json = ''] = /createApiReference\('#explorer', (.*)\);\n/.exec(script) ?? [];
+      expect(JSON.parse(json)).toMatchObject({
+        ...{ persistAuth: false, telemetry: false, withDefaultFonts: false, hideClientButton: true },
+        ...{ showDeveloperTools: 'never', hideTestRequestButton: environment === 'production' },
+      });
+      expect(json).not.toContain('proxyUrl');
+    }
+  });
+
+  it('serves the exact file of the package, compressed', async () => {
+    const file = readFileSync('node_modules/@scalar/api-reference/dist/browser/standalone.js');
+    for (const [coding, extract] of Object.entries({ br: brotliDecompressSync, gzip: gunzipSync })) {
+      const [reply, body] = await encoded('/docs/scalar.js', coding);
+      expect(reply.headers).toMatchObject({
+        ...{ 'content-type': 'text/javascript; charset=utf-8', 'content-encoding': coding, vary: 'Accept-Encoding' },
+        'cache-control': 'public, max-age=300',
+      });
+      expect(extract(body).equals(file)).toBe(true);
+      const again = await encoded('/docs/scalar.js', coding, { 'If-None-Match': String(reply.headers.etag) });
+      expect([again[0].statusCode, again[1].length]).toEqual([304, 0]);
+    }
+    expect((await encoded('/docs/scalar.js', 'identity'))[0].headers['content-encoding']).toBe('gzip');
+    expect(readFileSync('dist/explorer/LICENSE', 'utf8')).toMatch(/^MIT License\n\nCopyright .* Scalar/);
+  });
+});
+
+/** The bytes as sent: fetch would decompress them. */
+async function encoded(path: string, coding: string, headers = {}): Promise<[IncomingMessage, Buffer]> {
+  const sent = request(`${api.url}${path}`, { headers: { 'Accept-Encoding': coding, ...headers } }).end();
+  const [reply] = (await once(sent, 'response')) as [IncomingMessage];
+  return [reply, await buffer(reply)];
+}

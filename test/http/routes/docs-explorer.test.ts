@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import type { Browser } from 'playwright-core';
+import { startApi } from '../../support/api.js';
+import { type AuthApi, type Credentials, startAuthApi } from '../../support/auth-api.js';
+import { describeInBrowser, openVisitor, overflows, startBrowser, type Visitor } from '../../support/browser.js';
+import { waitFor } from '../../support/wait-for.js';
+
+let auth: AuthApi;
+let browser: Browser;
+let credentials: Credentials;
+let open: Visitor | undefined;
+const visit = async (path = '/docs', options = {}) => {
+  open = await openVisitor(browser, auth.baseUrl, options);
+  const requests: string[] = [];
+  open.page.on('request', (request) => {
+    const { protocol, pathname } = new URL(request.url());
+    if (protocol === 'http:') requests.push(`${request.method()} ${pathname}`);
+  });
+  await open.page.goto(path);
+  return { ...open, requests };
+};
+
+describeInBrowser('/docs in a browser', () => {
+  beforeAll(async () => {
+    [auth, browser] = await Promise.all([startAuthApi(), startBrowser()]);
+    credentials = await auth.client();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await auth.close();
+  });
+  afterEach(() => open?.close());
+
+  it('shows the operations, and fetches nothing but its own two scripts', async () => {
+    const { page, complaints, requests } = await visit();
+    for (const tag of ['Tokens', 'Webhook endpoints', 'Transfers', 'Events and deliveries', 'Sandbox']) {
+      await page.getByText(tag, { exact: true }).first().waitFor();
+    }
+    await page.getByText('Get an access token').first().waitFor();
+    expect(requests.sort()).toEqual(['GET /docs', 'GET /docs/explorer.js', 'GET /docs/scalar.js']);
+    expect(complaints).toEqual([]);
+  });
+
+  it('gets a token and sends requests with it, with no parameter that the reader did not choose', async () => {
+    const { page, complaints, requests } = await visit();
+    await page.locator('[data-placeholder="12345"]').click();
+    await page.keyboard.type(credentials.client_id);
+    await page.getByPlaceholder('XYZ123').fill(credentials.client_secret);
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    await page.getByText('Access Token:').first().waitFor();
+    await page.getByText('Transfers', { exact: true }).first().click();
+
+    const send = async (operation: string, path: string) => {
+      await page.getByRole('button', { name: `Test Request (${operation})` }).click();
+      const answered = page.waitForResponse((response) => new URL(response.url()).pathname === path);
+      await page.getByRole('button', { name: 'Send', exact: false }).first().click();
+      const response = await answered;
+      await page.getByText(String(response.status()), { exact: false }).first().waitFor();
+      await page.keyboard.press('Escape');
+      return response;
+    };
+    const created = await send('post /transfers', '/transfers');
+    expect([created.status(), await created.request().headerValue('idempotency-key')]).toEqual([201, null]);
+    const listed = await send('get /transfers', '/transfers');
+    expect([listed.status(), new URL(listed.url()).search]).toEqual([200, '']);
+    expect((await listed.json()).data).toHaveLength(1);
+    expect(requests.slice(3)).toEqual(['POST /oauth/token', 'POST /transfers', 'GET /transfers']);
+    expect(complaints).toEqual([]);
+  });
+
+  it('keeps no credential: a reload forgets them', async () => {
+    const { page } = await visit();
+    await page.getByPlaceholder('XYZ123').fill('a-secret-that-stays-here');
+    await page.reload();
+    await page.getByPlaceholder('XYZ123').waitFor();
+    const stored = await page.evaluate('JSON.stringify([...Object.entries(localStorage), document.cookie])');
+    expect(stored).not.toContain('a-secret-that-stays-here');
+    expect(await page.getByPlaceholder('XYZ123').inputValue()).toBe('');
+  });
+
+  it('cannot reach the console, nor another origin', async () => {
+    const { page, complaints } = await visit();
+    const outcome = (url: string) =>
+      page.evaluate(`fetch(${JSON.stringify(url)}).then(() => 'answered', () => 'refused')`);
+    expect(await outcome('/healthz')).toBe('answered');
+    for (const url of ['/console', '/console/assets/live.js', '/console-sessions', 'https://example.com/']) {
+      expect([url, await outcome(url)]).toEqual([url, 'refused']);
+    }
+    const refused = () => complaints.filter((complaint) => complaint.startsWith('policy: connect-src')).length;
+    await waitFor('four reports', () => refused() === 4);
+  });
+
+  it('leads the address of a problem to the table of codes', async () => {
+    const { page, complaints } = await visit('/docs#invalid_request');
+    await page.waitForURL('**/docs/plain#invalid_request');
+    expect(await page.locator('tr:target code').first().textContent()).toBe('invalid_request');
+    expect(complaints).toEqual([]);
+  });
+
+  it('shows the plain page without script', async () => {
+    const { page, complaints } = await visit('/docs', { javaScriptEnabled: false });
+    expect(await page.getByRole('heading', { name: 'Transfers', exact: true }).isVisible()).toBe(true);
+    expect(await page.locator('#invalid_request').isVisible()).toBe(true);
+    expect(complaints).toEqual([]);
+  });
+
+  it('shows the plain page where the explorer does not load', async () => {
+    const { page } = await visit('/docs/plain');
+    await page.route('**/docs/scalar.js', (route) => route.abort());
+    await page.goto('/docs');
+    await page.waitForURL('**/docs/plain');
+  });
+
+  it('fits a narrow screen', async () => {
+    const { page } = await visit('/docs', { viewport: { width: 360, height: 800 } });
+    await page.getByRole('heading', { name: 'Transfer Service' }).first().waitFor();
+    expect(await overflows(page)).toBe(false);
+  });
+
+  it('sends nothing in production', async () => {
+    const production = await startApi({
+      env: { ENVIRONMENT: 'production', MASTER_KEY: randomBytes(32).toString('base64') },
+      database: auth.database,
+    });
+    const { page, complaints, close } = await openVisitor(browser, production.url);
+    await page.goto('/docs');
+    await page.getByText('Get an access token').first().waitFor();
+    expect(await page.getByRole('button', { name: /Test Request/ }).count()).toBe(0);
+    expect(await page.evaluate("fetch('/healthz').then(() => 'answered', () => 'refused')")).toBe('refused');
+    await waitFor('the report', () => complaints.some((complaint) => complaint.startsWith('policy: connect-src')));
+    await close();
+    await production.close();
+  });
+});
