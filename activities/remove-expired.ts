@@ -7,12 +7,13 @@ import { firstKept, removeExpiredEvents } from '../src/retention/expired-events.
 import { removeExpiredHours } from '../src/retention/expired-hours.js';
 import { removeExpiredKeys } from '../src/retention/expired-keys.js';
 import { removeExpiredLimits } from '../src/retention/expired-limits.js';
+import { removeExpiredPeriods } from '../src/retention/expired-periods.js';
 import type { Log } from '../src/telemetry/log.js';
 import type { RemoveExpiredActivities } from '../workflows/remove-expired.js';
 
 /** Events removed by one statement: it holds its locks for some ten milliseconds. */
 const BATCH = 200;
-/** Idempotency keys removed by one statement; as many rows of the hourly limits, the hourly counts and the console. */
+/** Idempotency keys removed by one statement; as many rows of each other table but those of events. */
 const KEYS = 1_000;
 /** How long one activity runs, ms: short enough to end in a shutdown's grace, long enough that histories stay short. */
 const TURN = 15_000;
@@ -49,12 +50,13 @@ export function createRemoveExpiredActivities(dependencies: RemoveExpiredDepende
         const removedLimits = await removeExpiredLimits(database, KEYS);
         const removedConsole = await removeExpiredConsole(database, KEYS);
         const removedHours = await removeExpiredHours(database, KEYS);
+        const removedPeriods = await removeExpiredPeriods(database, retention, KEYS);
         removed += batch.removed;
         keys += removedKeys;
         after = batch.after ?? after;
         more =
           batch.after !== null ||
-          [removedKeys, removedLimits, removedConsole, removedHours].some((count) => count >= KEYS);
+          [removedKeys, removedLimits, removedConsole, removedHours, removedPeriods].some((count) => count >= KEYS);
         heartbeat(removed);
         await sleep(Math.max(REST, performance.now() - since));
       }

@@ -31,6 +31,8 @@ export type RefusalCode =
   | 'retry_limit_reached'
   | 'recover_limit_reached'
   | 'console_link_limit_reached'
+  | 'statement_limit_reached'
+  | 'outside_retention'
   | 'idempotency_key_reused'
   | 'idempotency_key_in_use'
   | 'internal_error'

@@ -10,6 +10,8 @@ import { listAttempts, readLastAttempts } from '../../src/webhooks/read-attempts
 import { getDeliveryWithAttempts, listDeliveries } from '../../src/webhooks/read-deliveries.js';
 import { getEvent, listEvents } from '../../src/webhooks/read-events.js';
 import { countRecoverable } from '../../src/webhooks/recover.js';
+import { readWindow } from '../../src/webhooks/statement.js';
+import { readWithinLimits } from '../../src/webhooks/statement-limit.js';
 import type { Filled } from './fill.js';
 
 /** A name, and a call of the service's own code. */
@@ -96,6 +98,14 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
   const scope = { clientId: bigClient, endpointId: failingEndpoint, until: now };
   ask('recover: count of a day', (h) => countRecoverable(h, { ...scope, since: now - DAY }));
   ask('recover: count of all', (h) => countRecoverable(h, { ...scope, since: 0 }));
+  for (const [which, client, endpointId] of [
+    ['failing endpoint', bigClient, failingEndpoint],
+    ['busy endpoint', bigClient, busyEndpoint],
+    ['small endpoint', smallClient, smallEndpoint],
+  ] as const) {
+    const window = { clientId: client, endpointId, since: now - 31 * DAY, until: now };
+    ask(`statement of 31 days, ${which}`, (h) => readWithinLimits(h, null, (tx) => readWindow(tx, window)));
+  }
   for (const [which, endpointId] of [
     ['failing', failingEndpoint],
     ['busy', busyEndpoint],

@@ -6,6 +6,7 @@ import { listEndpoints, type PublicEndpoint } from '../webhooks/endpoints.js';
 import { setEndpointEnabledByOperator } from '../webhooks/operate-endpoint.js';
 import { idOf } from './arguments.js';
 import { setAction } from './command.js';
+import { addStatement } from './endpoint-statement.js';
 import type { Table } from './view/table.js';
 import { withDatabase } from './with-database.js';
 
@@ -14,7 +15,9 @@ const ALL = 10_000;
 
 /** `endpoints …`: the clients' webhook endpoints. */
 export function addEndpoints(program: Command): void {
-  const endpoints = program.command('endpoints').description("list, disable and enable the clients' webhook endpoints");
+  const endpoints = program
+    .command('endpoints')
+    .description("list, disable and enable the clients' webhook endpoints, and count what they received");
 
   setAction(
     endpoints
@@ -45,6 +48,7 @@ export function addEndpoints(program: Command): void {
       },
     );
   }
+  addStatement(endpoints);
 }
 
 function present(endpoint: PublicEndpoint) {

@@ -48,4 +48,13 @@ export async function lockInTransaction(tx: Handle, name: string): Promise<void>
   await tx.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))::text', [name]);
 }
 
+/** Takes the lock of this name, which ends with the transaction `tx`. False if another transaction holds it. */
+export async function tryLockInTransaction(tx: Handle, name: string): Promise<boolean> {
+  const [row] = await tx.query<{ taken: boolean }>(
+    'select pg_try_advisory_xact_lock(hashtextextended($1::text, 0)) as taken',
+    [name],
+  );
+  return row?.taken === true;
+}
+
 const TRY_LOCK = 'select pg_try_advisory_lock(hashtextextended($1::text, 0)) as taken';

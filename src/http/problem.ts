@@ -3,6 +3,7 @@ import { isConflict, isUnreachable } from '../database/faults.js';
 import { Refusal, type RefusalCode, type ValidationError } from '../refusal.js';
 import { RECOVERS_AN_HOUR } from '../webhooks/recovers.js';
 import { RETRIES_AN_HOUR } from '../webhooks/retry-limit.js';
+import { STATEMENTS_A_MINUTE } from '../webhooks/statement-limit.js';
 
 interface Kind {
   status: number;
@@ -66,6 +67,11 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
     'Too many parameters',
     'A query may have at most 20 parameters; each repetition counts.',
   ),
+  outside_retention: kind(
+    422,
+    'Outside the retention',
+    'The window starts before the oldest event that is kept; choose a later `since`.',
+  ),
   secret_immutable: kind(
     422,
     'Secret immutable',
@@ -105,6 +111,11 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
     429,
     'Sign-in link limit reached',
     `A client may have at most ${MAX_OPEN_CODES} sign-in links of the console that are neither used nor expired; wait as long as \`Retry-After\` states.`,
+  ),
+  statement_limit_reached: kind(
+    429,
+    'Statement limit reached',
+    `Statements and lists with \`missing_from\` are answered one at a time and ${STATEMENTS_A_MINUTE} a minute for a client; wait as long as \`Retry-After\` states.`,
   ),
   internal_error: kind(500, 'Internal error', 'The service failed; report the `request_id` to the operator.'),
   unavailable: kind(

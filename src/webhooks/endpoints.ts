@@ -60,6 +60,7 @@ export async function registerEndpoint(
         enabledAt: now,
         createdAt: now,
         updatedAt: now,
+        periodsKnownSince: now,
       },
       omit: WITHOUT_SECRET,
     });
@@ -81,11 +82,17 @@ export function listEndpoints(
 }
 
 /** @throws Refusal not_found */
-export async function getEndpoint(db: Handle, clientId: string, id: string): Promise<PublicEndpoint> {
-  const endpoint = await db.prisma.endpoint.findFirst({
-    where: { id, clientId, deletedAt: null },
-    omit: WITHOUT_SECRET,
-  });
+export function getEndpoint(db: Handle, clientId: string, id: string): Promise<PublicEndpoint> {
+  return findEndpoint(db, { id, clientId });
+}
+
+/** Reads any client's endpoint, for the operator. @throws Refusal not_found */
+export function getEndpointForOperator(db: Handle, id: string): Promise<PublicEndpoint> {
+  return findEndpoint(db, { id });
+}
+
+async function findEndpoint(db: Handle, where: { id: string; clientId?: string }): Promise<PublicEndpoint> {
+  const endpoint = await db.prisma.endpoint.findFirst({ where: { ...where, deletedAt: null }, omit: WITHOUT_SECRET });
   if (!endpoint) throw notFound();
   return endpoint;
 }

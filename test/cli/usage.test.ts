@@ -21,6 +21,7 @@ const COMMANDS = [
   ['endpoints', 'list'],
   ['endpoints', 'disable'],
   ['endpoints', 'enable'],
+  ['endpoints', 'statement'],
   ['keys', 'rotate'],
   ['keys', 'rotate-master'],
   ['deliveries', 'list'],

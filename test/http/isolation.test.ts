@@ -30,14 +30,26 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** The route's path with the owner's ids, and a valid body. */
+/** The required parameters of a query, by name. */
+const PARAMETERS: Record<string, () => string> = { since: () => new Date(Date.now() - 60_000).toISOString() };
+
+/** The route's path with the owner's ids and the required parameters, and a valid body. */
 function requestTo(route: Route): { path: string; json: unknown } {
   const path = route.path.replace(/([\w-]+)\/{\w+}/g, (_, collection: string) => {
     const id = ids[collection];
     if (!id) throw new Error(`the test has nothing behind ${collection}`);
     return `${collection}/${id}`;
   });
-  return { path, json: route.body && exampleOf(schemaFor(route.body), componentSchemas()) };
+  const { required = [] } = schemaFor(route.query);
+  const query = required.map((name) => {
+    const value = PARAMETERS[name];
+    if (!value) throw new Error(`the test has no parameter ${name}`);
+    return [name, value()] as [string, string];
+  });
+  return {
+    path: query.length === 0 ? path : `${path}?${new URLSearchParams(query)}`,
+    json: route.body && exampleOf(schemaFor(route.body), componentSchemas()),
+  };
 }
 
 const name = ({ method, path }: Route) => `${method} ${path}`;

@@ -13,7 +13,7 @@ const BIG = ['events', 'transfers', 'deliveries', 'attempts', 'endpoint_hours'];
 /** Rows that a list may read at most: fifty of each of fifty endpoints, for the operator's fifty newest. */
 const MOST = 2_500;
 /** Queries that count or check. They read as many rows as they count, but by an index. */
-const COUNTS = /^recover: count|^is failing/;
+const COUNTS = /^recover: count|^is failing|^statement/;
 
 let db: TestDatabase;
 let explained: ExplainedDatabase;
@@ -68,6 +68,21 @@ describe('lists', () => {
     for (const node of others) expect(rowsOf(node)).toBeLessThanOrEqual(20 * 100);
     const hours = nodes.filter((node) => node['Relation Name'] === 'endpoint_hours');
     expect(hours.map(rowsOf)).toEqual([20 * 24]);
+  });
+
+  test('a statement reads indexes alone', async () => {
+    const statements = (await listQueries(explained, filled)).filter(([name]) => name.startsWith('statement'));
+    expect(statements).toHaveLength(3);
+    for (const [, run] of statements) {
+      explained.plans();
+      await run(explained);
+      const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
+      const big = nodes.filter((node) => BIG.includes(node['Relation Name'] ?? ''));
+      expect(big.map((node) => [node['Node Type'], node['Relation Name']])).toEqual([
+        ['Index Only Scan', 'events'],
+        ...Array(4).fill(['Index Only Scan', 'deliveries']),
+      ]);
+    }
   });
 
   test('the check itself detects a scan', async () => {

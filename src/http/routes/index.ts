@@ -7,6 +7,7 @@ import { eventRoutes } from './events.js';
 import { explainSignatureRoute } from './explain-signature.js';
 import { operatorRoutes } from './operator.js';
 import { sandboxRoutes } from './sandbox.js';
+import { statementRoute } from './statement.js';
 import { transferRoutes } from './transfers.js';
 
 /** Every route that requires a token. */
@@ -16,6 +17,7 @@ export function apiRoutes(dependencies: AppDependencies): Route[] {
     transferRoutes,
     eventRoutes,
     deliveryRoutes,
+    statementRoute,
     explainSignatureRoute,
     sandboxRoutes,
     consoleSessionRoutes,

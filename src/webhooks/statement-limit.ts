@@ -1,0 +1,72 @@
+import pLimit from 'p-limit';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { tryLockInTransaction } from '../database/advisory-lock.js';
+import { atomically, type Handle } from '../database/database.js';
+import { Refusal } from '../refusal.js';
+import { within } from '../time-limit.js';
+
+/** Statements and lists of missing events that a process answers a client in a minute (contract). */
+export const STATEMENTS_A_MINUTE = 20;
+/** Time limit of one answer, the wait for its turn included, ms (contract). */
+const TIME_LIMIT = 5_000;
+/** Answers that a process works on at the same time, so that they leave the pool's connections to other requests. */
+const AT_ONCE = 2;
+
+const limiter = new RateLimiterMemory({ points: STATEMENTS_A_MINUTE, duration: 60 });
+const turns = pLimit(AT_ONCE);
+
+/**
+ * Reads with the limits of statements: one at a time for a client in all processes, 20 a minute in this process, and
+ * 5 s. Postgres ends a statement that takes longer.
+ * @param clientId null: the operator, who has the time limit only
+ * @param read makes one statement
+ * @throws Refusal statement_limit_reached | unavailable
+ */
+export async function readWithinLimits<T>(
+  db: Handle,
+  clientId: string | null,
+  read: (tx: Handle) => Promise<T>,
+): Promise<T> {
+  if (clientId !== null) await consume(clientId);
+  const deadline = performance.now() + TIME_LIMIT;
+  const reading = turns(() => {
+    if (performance.now() >= deadline) throw tooLate();
+    return atomically(db, async (tx) => {
+      const left = Math.ceil(deadline - performance.now());
+      if (left <= 0) throw tooLate();
+      await tx.query(SETTINGS, [String(left)]);
+      if (clientId !== null && !(await tryLockInTransaction(tx, `statement of ${clientId}`))) {
+        await limiter.reward(clientId);
+        throw new Refusal('statement_limit_reached', 'Another statement of this client is being made.', [], {
+          retryAfter: 1,
+        });
+      }
+      return read(tx);
+    });
+  });
+  return within(TIME_LIMIT, reading, tooLate);
+}
+
+async function consume(clientId: string): Promise<void> {
+  try {
+    await limiter.consume(clientId);
+  } catch (rejection) {
+    if (!(rejection instanceof RateLimiterRes)) throw rejection;
+    const retryAfter = Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000));
+    const detail = `A client may ask for at most ${STATEMENTS_A_MINUTE} statements and lists of missing events a minute.`;
+    throw new Refusal('statement_limit_reached', detail, [], { retryAfter });
+  }
+}
+
+function tooLate(): Refusal {
+  return new Refusal('unavailable', `This took longer than ${TIME_LIMIT / 1_000} s. Ask for a shorter window.`);
+}
+
+/**
+ * The time limit, and the plan: only the index of the owner and the range. Without statistics of the last rows, the
+ * planner may choose to scan the table. One process of Postgres works on it, so that other statements keep theirs.
+ */
+const SETTINGS = `
+select set_config('statement_timeout', $1::text, true), set_config('enable_seqscan', 'off', true),
+       set_config('enable_bitmapscan', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
+       set_config('jit', 'off', true)`;

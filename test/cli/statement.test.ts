@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { newId } from '../../src/ids.js';
+import { runCli } from '../support/cli.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeDelivered, makeEvent } from '../support/events.js';
+import { makeClient, makeEndpoint } from '../support/factories.js';
+
+const HOUR = 3_600_000;
+
+let database: TestDatabase;
+let env: Record<string, string>;
+let webhookId: string;
+const at = Date.now() - 2 * HOUR;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  env = { DATABASE_URL: database.url.reveal() };
+  const clientId = await makeClient(database);
+  ({ id: webhookId } = await makeEndpoint(database, clientId, { enabled: false }));
+  await makeDelivered(database, { clientId, endpointId: webhookId, at, status: 'succeeded' });
+  await makeEvent(database, clientId, at + 1);
+});
+afterAll(() => database.drop());
+
+const statement = (...args: string[]) => runCli(['endpoints', 'statement', ...args], env);
+
+test('endpoints statement prints what the API offers, for any client', async () => {
+  const window = ['--since', new Date(at).toISOString(), '--until', new Date(at + HOUR).toISOString()];
+  const { code, stdout, stderr } = await statement(webhookId, ...window, '--json');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(JSON.parse(stdout)).toMatchObject({
+    webhookId,
+    since: new Date(at).toISOString(),
+    until: new Date(at + HOUR).toISOString(),
+    events: 2,
+    succeeded: 1,
+    missing: 1,
+    complete: false,
+    final: true,
+    disabled_periods: [],
+  });
+});
+
+test('endpoints statement prints one number a line for people, and the disabled periods', async () => {
+  const { code, stdout } = await statement(webhookId, '--since', '3h');
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^events +2\n/m);
+  expect(stdout).toMatch(/^missing +1\n/m);
+  expect(stdout).toMatch(/Z\t.*\towner\n/);
+});
+
+test('endpoints statement refuses a window that is too long, empty or before the retention, and an unknown endpoint', async () => {
+  const refusals = [
+    [[webhookId, '--since', '32d'], 1, 'A window may be at most 31 days.\n'],
+    [[webhookId, '--since', '1h', '--until', '2h'], 1, '--until must be later than --since.\n'],
+    [[webhookId, '--since', '100d', '--until', '99d'], 1, /^since must not be before .* were made\.\n$/],
+    [[newId(), '--since', '1h'], 1, 'There is no such webhook endpoint.\n'],
+    [[webhookId], 2, /required option '--since <time>'/],
+  ] as const;
+  for (const [args, code, line] of refusals) {
+    const result = await statement(...args);
+    expect(result).toEqual({ code, stdout: '', stderr: expect.stringMatching(line) });
+  }
+});

@@ -1,0 +1,248 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { newId } from '../../../src/ids.js';
+import { setEndpointEnabledByOperator } from '../../../src/webhooks/operate-endpoint.js';
+import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { makeDelivered, makeEvent } from '../../support/events.js';
+import { OPERATOR } from '../../support/factories.js';
+import { move, moveMany } from '../../support/history.js';
+import { endpointRequest, transferRequest } from '../../support/transfers.js';
+
+const DAY = 86_400_000;
+const MINUTE = 60_000;
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.close());
+
+const iso = (at: number) => new Date(at).toISOString();
+
+async function register(client: TestClient, overrides = {}): Promise<string> {
+  return (await client.call('POST', '/webhook-endpoints', { json: endpointRequest(overrides) })).body.webhookId;
+}
+
+function statement(client: TestClient, webhookId: string, query: Record<string, string>) {
+  return client.call('GET', `/webhook-endpoints/${webhookId}/statement?${new URLSearchParams(query)}`);
+}
+
+const enable = (client: TestClient, webhookId: string, enabled: boolean) =>
+  client.call('PUT', `/webhook-endpoints/${webhookId}`, { json: { url: 'https://example.com/hooks', enabled } });
+
+describe('the statement of an endpoint', () => {
+  it('counts what became of every event made in [since, until), and the numbers add up to the events', async () => {
+    const client = await api.client();
+    const [webhookId, other] = [await register(client), await register(client)];
+    const since = Date.now() - DAY;
+    const until = since + MINUTE;
+    const of = { clientId: client.id, endpointId: webhookId };
+    const statuses = ['succeeded', 'succeeded', 'succeeded', 'pending', 'failed', 'failed', 'cancelled'] as const;
+    for (const [i, status] of statuses.entries()) {
+      await makeDelivered(api.database, { ...of, at: i === 0 ? since : until - i, status });
+    }
+    // Outside of the window, of another endpoint, and of another client.
+    for (const at of [since - 1, until]) await makeDelivered(api.database, { ...of, at, status: 'failed' });
+    await makeDelivered(api.database, { ...of, endpointId: other, at: since + 2, status: 'succeeded' });
+    await makeEvent(api.database, client.id, since + 1);
+    await makeEvent(api.database, (await api.client()).id, since + 1);
+
+    const { status, body } = await statement(client, webhookId, { since: iso(since), until: iso(until) });
+    expect(status).toBe(200);
+    const endpoint = (await client.call('GET', `/webhook-endpoints/${webhookId}`)).body;
+    expect(body).toEqual({
+      since: iso(since),
+      until: iso(until),
+      events: 9,
+      succeeded: 3,
+      pending: 1,
+      failed: 2,
+      cancelled: 1,
+      missing: 2,
+      complete: false,
+      final: true,
+      disabled_periods: [],
+      periods_known_since: endpoint.created_at,
+    });
+  });
+
+  it('counts the events that the service makes, with `until` now by default', async () => {
+    const client = await api.client();
+    const before = await client.call('POST', '/transfers', { json: transferRequest() });
+    await move(client, before.body.id, 'PROCESSING');
+    const webhookId = await register(client);
+    await moveMany(client, 3);
+    const { body } = await statement(client, webhookId, { since: iso(Date.now() - MINUTE) });
+    expect(body).toMatchObject({ events: 4, pending: 3, missing: 1, complete: false, final: false });
+    expect(Math.abs(Date.now() - Date.parse(body.until))).toBeLessThan(30_000);
+  });
+
+  it('is complete if all events succeeded, and if there are none', async () => {
+    const client = await api.client();
+    const webhookId = await register(client);
+    const at = Date.now() - DAY;
+    const window = { since: iso(at), until: iso(at + 1) };
+    expect((await statement(client, webhookId, window)).body).toMatchObject({ events: 0, complete: true });
+    const delivered = { clientId: client.id, endpointId: webhookId, at };
+    await makeDelivered(api.database, { ...delivered, status: 'succeeded' });
+    expect((await statement(client, webhookId, window)).body).toMatchObject({ events: 1, complete: true });
+    await makeDelivered(api.database, { ...delivered, status: 'pending' });
+    expect((await statement(client, webhookId, window)).body).toMatchObject({ events: 2, complete: false });
+  });
+
+  it('is final if `until` is more than 60 s ago', async () => {
+    const client = await api.client();
+    const webhookId = await register(client);
+    const since = iso(Date.now() - DAY);
+    const final = async (until: number) =>
+      (await statement(client, webhookId, { since, until: iso(until) })).body.final;
+    expect(await final(Date.now() - 61_000)).toBe(true);
+    expect(await final(Date.now() - 40_000)).toBe(false);
+    expect(await final(Date.now() + DAY)).toBe(false);
+  });
+});
+
+describe('the disabled periods of a statement', () => {
+  it('are those in which the client or the operator had disabled the endpoint, oldest first; `to` is null for one that lasts', async () => {
+    const client = await api.client();
+    const webhookId = await register(client);
+    const since = iso(Date.now() - MINUTE);
+    const times = [Date.now()];
+    const step = async (work: () => Promise<unknown>) => {
+      await work();
+      times.push(Date.now());
+    };
+    await step(() => enable(client, webhookId, false));
+    await step(() => enable(client, webhookId, true));
+    await step(() => enable(client, webhookId, false));
+    await step(() => setEndpointEnabledByOperator(api.database, OPERATOR, webhookId, false));
+    const { disabled_periods: periods } = (await statement(client, webhookId, { since })).body;
+    expect(periods).toEqual([
+      { from: expect.any(String), to: expect.any(String), reason: 'owner' },
+      { from: expect.any(String), to: expect.any(String), reason: 'owner' },
+      { from: periods[1].to, to: null, reason: 'operator' },
+    ]);
+    const changes = [periods[0].from, periods[0].to, periods[1].from, periods[1].to].map((at) => Date.parse(at));
+    for (const [i, at] of changes.entries()) {
+      // Postgres rounds to the millisecond.
+      expect(at).toBeGreaterThanOrEqual((times[i] ?? 0) - 1);
+      expect(at).toBeLessThanOrEqual((times[i + 1] ?? 0) + 1);
+    }
+  });
+
+  it('begin with the registration for an endpoint that is registered with enabled false', async () => {
+    const client = await api.client();
+    const webhookId = await register(client, { enabled: false });
+    const endpoint = (await client.call('GET', `/webhook-endpoints/${webhookId}`)).body;
+    const { body } = await statement(client, webhookId, { since: iso(Date.now() - MINUTE) });
+    expect(body.disabled_periods).toEqual([{ from: endpoint.created_at, to: null, reason: 'owner' }]);
+    expect(body.periods_known_since).toBe(endpoint.created_at);
+  });
+
+  it('are the latest 100 that touch the window', async () => {
+    const client = await api.client();
+    const webhookId = await register(client);
+    const start = Date.now() - DAY;
+    // A period of a second in every minute.
+    await api.database.query(
+      `insert into endpoint_disabled_periods (endpoint_id, started_at, ended_at, reason)
+       select $1::uuid, at, at + interval '1 second', 'owner'
+         from generate_series(0, 149) n, lateral (select $2::timestamptz + n * interval '1 minute' as at) t`,
+      [webhookId, iso(start)],
+    );
+    const periods = async (since: number, until: number) => {
+      const { body } = await statement(client, webhookId, { since: iso(since), until: iso(until) });
+      return body.disabled_periods.map(({ from }: { from: string }) => (Date.parse(from) - start) / MINUTE);
+    };
+    const minutes = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
+    expect(await periods(start - MINUTE, Date.now())).toEqual(minutes(50, 149));
+    expect(await periods(start + 2 * MINUTE + 999, start + 5 * MINUTE)).toEqual([2, 3, 4]);
+    expect(await periods(start + 2 * MINUTE + 1_000, start + 5 * MINUTE + 1)).toEqual([3, 4, 5]);
+  });
+});
+
+describe('a statement is refused', () => {
+  const refusal = async (query: Record<string, string>) => {
+    const client = await api.client();
+    const { status, body } = await statement(client, await register(client), query);
+    return [status, body.code, body.errors?.map((error: Record<string, string>) => [error.parameter, error.code])];
+  };
+
+  it('for a window of more than 31 days', async () => {
+    const since = Date.now() - 40 * DAY;
+    const tooLong = [422, 'invalid_request', [['since', 'window_too_long']]];
+    expect(await refusal({ since: iso(since), until: iso(since + 31 * DAY + 1) })).toEqual(tooLong);
+    expect(await refusal({ since: iso(Date.now() - 31 * DAY - MINUTE) })).toEqual(tooLong);
+    expect((await refusal({ since: iso(since), until: iso(since + 31 * DAY) }))[0]).toBe(200);
+    expect((await refusal({ since: iso(Date.now() - 31 * DAY) }))[0]).toBe(200);
+  });
+
+  it('for a window that starts before the retention', async () => {
+    const since = Date.now() - 91 * DAY;
+    const window = { since: iso(since), until: iso(since + 5 * DAY) };
+    expect(await refusal(window)).toEqual([422, 'outside_retention', [['since', 'outside_retention']]]);
+    expect((await refusal({ ...window, since: iso(since + 2 * DAY) }))[0]).toBe(200);
+  });
+
+  it('without `since`, for an unreadable time and for an empty window', async () => {
+    expect(await refusal({})).toEqual([422, 'invalid_request', [['since', 'required']]]);
+    expect(await refusal({ since: 'yesterday' })).toEqual([422, 'invalid_request', [['since', 'invalid_time']]]);
+    const since = iso(Date.now());
+    expect(await refusal({ since, until: since })).toEqual([422, 'invalid_request', [['until', 'invalid_range']]]);
+  });
+
+  it('for an endpoint that does not exist or is deleted', async () => {
+    const client = await api.client();
+    const webhookId = await register(client);
+    const window = { since: iso(Date.now() - MINUTE) };
+    await client.call('DELETE', `/webhook-endpoints/${webhookId}`);
+    for (const id of [webhookId, newId()]) expect((await statement(client, id, window)).status).toBe(404);
+  });
+
+  it('beyond 20 a minute for a client, with Retry-After; another client is not affected', async () => {
+    const client = await api.client();
+    const webhookId = await register(client);
+    const window = { since: iso(Date.now() - MINUTE) };
+    for (let i = 0; i < 20; i++) expect((await statement(client, webhookId, window)).status).toBe(200);
+    const { status, body, headers } = await statement(client, webhookId, window);
+    expect([status, body.code]).toEqual([429, 'statement_limit_reached']);
+    const wait = Number(headers.get('retry-after'));
+    expect(wait > 0 && wait <= 60).toBe(true);
+    const another = await api.client();
+    expect((await statement(another, await register(another), window)).status).toBe(200);
+  });
+
+  it('while another of the same client is made, and with 503 after 5 s; nothing is left running in Postgres', async () => {
+    const client = await api.client();
+    const webhookId = await register(client);
+    const window = { since: iso(Date.now() - MINUTE) };
+    const blocker = new pg.Client({ connectionString: api.database.url.reveal() });
+    await blocker.connect();
+    const running = async () => {
+      const rows = await api.database.query(
+        `select pid from pg_stat_activity where datname = current_database() and query like '%endpoint_disabled_periods%'
+          and state <> 'idle' and pid <> pg_backend_pid()`,
+        [],
+      );
+      return rows.length;
+    };
+    await blocker.query('begin; lock table events in access exclusive mode');
+    const started = performance.now();
+    const slow = statement(client, webhookId, window);
+    while ((await running()) === 0) await sleep(20);
+    const second = await statement(client, webhookId, window);
+    expect([second.status, second.body.code, second.headers.get('retry-after')]).toEqual([
+      429,
+      'statement_limit_reached',
+      '1',
+    ]);
+    const { status, body } = await slow;
+    expect([status, body.code]).toEqual([503, 'unavailable']);
+    expect(performance.now() - started).toBeLessThan(8_000);
+    while ((await running()) !== 0) await sleep(20);
+    await blocker.query('rollback');
+    await blocker.end();
+    expect((await statement(client, webhookId, window)).status).toBe(200);
+  }, 30_000);
+});
