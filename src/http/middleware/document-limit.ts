@@ -1,6 +1,6 @@
+import { Limiter } from '../../limiter.js';
 import { hostNetwork } from '../../networks.js';
 import { Refusal } from '../../refusal.js';
-import { Limiter } from '../limiter.js';
 import type { AppMiddleware } from '../state.js';
 
 /** A client reads the documents when it starts and the signing keys every few minutes. */

@@ -1,6 +1,6 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { retryAfterOf } from '../../limiter.js';
 import { Refusal } from '../../refusal.js';
-import { retryAfterOf } from '../limiter.js';
 import type { AppMiddleware } from '../state.js';
 
 /**

@@ -1,7 +1,7 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { retryAfterOf } from '../../limiter.js';
 import { hostNetwork } from '../../networks.js';
 import { Refusal } from '../../refusal.js';
-import { retryAfterOf } from '../limiter.js';
 
 const LIMIT = 100;
 const WINDOW_SECONDS = 60;

@@ -1,4 +1,4 @@
-import { Limiter } from '../limiter.js';
+import { Limiter } from '../../limiter.js';
 import { TemporarilyUnavailable } from './errors.js';
 
 /** Signing a token takes about 1 ms of CPU; a client needs one token an hour. */

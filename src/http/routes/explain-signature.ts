@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { Limiter } from '../../limiter.js';
 import { Refusal } from '../../refusal.js';
 import { explainAttempt } from '../../webhooks/explain-attempt.js';
 import { EXPLANATION_NAMES, EXPLANATIONS } from '../../webhooks/explain-signature.js';
 import type { AppDependencies } from '../dependencies.js';
-import { Limiter } from '../limiter.js';
 import { components } from '../openapi/components.js';
 import { route } from '../route.js';
 import { validationError } from '../schemas/text.js';

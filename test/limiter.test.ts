@@ -1,4 +1,4 @@
-import { Limiter, retryAfterOf } from '../../src/http/limiter.js';
+import { Limiter, retryAfterOf } from '../src/limiter.js';
 
 describe('Limiter', () => {
   const refusal = (retryAfter: number) => new Error(`next try in ${retryAfter} s`);
