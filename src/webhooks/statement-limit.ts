@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { tryLockInTransaction } from '../database/advisory-lock.js';
 import { atomically, type Handle } from '../database/database.js';
+import { Limiter } from '../limiter.js';
 import { Refusal } from '../refusal.js';
 import { within } from '../time-limit.js';
 
@@ -12,7 +12,9 @@ const TIME_LIMIT = 5_000;
 /** Answers that a process works on at the same time, so that they leave the pool's connections to other requests. */
 const AT_ONCE = 2;
 
-const limiter = new RateLimiterMemory({ points: STATEMENTS_A_MINUTE, duration: 60 });
+const TOO_MANY = `A client may ask for at most ${STATEMENTS_A_MINUTE} statements and lists of missing events a minute.`;
+
+const limiter = new Limiter({ points: STATEMENTS_A_MINUTE, duration: 60 });
 const turns = pLimit(AT_ONCE);
 
 /**
@@ -27,7 +29,7 @@ export async function readWithinLimits<T>(
   clientId: string | null,
   read: (tx: Handle) => Promise<T>,
 ): Promise<T> {
-  if (clientId !== null) await consume(clientId);
+  if (clientId !== null) await limiter.consume(clientId, (retryAfter) => refused(TOO_MANY, retryAfter));
   const deadline = performance.now() + TIME_LIMIT;
   const reading = turns(() => {
     if (performance.now() >= deadline) throw tooLate();
@@ -36,10 +38,8 @@ export async function readWithinLimits<T>(
       if (left <= 0) throw tooLate();
       await tx.query(SETTINGS, [String(left)]);
       if (clientId !== null && !(await tryLockInTransaction(tx, `statement of ${clientId}`))) {
-        await limiter.reward(clientId);
-        throw new Refusal('statement_limit_reached', 'Another statement of this client is being made.', [], {
-          retryAfter: 1,
-        });
+        await limiter.giveBack(clientId);
+        throw refused('Another statement of this client is being made.', 1);
       }
       return read(tx);
     });
@@ -47,15 +47,8 @@ export async function readWithinLimits<T>(
   return within(TIME_LIMIT, reading, tooLate);
 }
 
-async function consume(clientId: string): Promise<void> {
-  try {
-    await limiter.consume(clientId);
-  } catch (rejection) {
-    if (!(rejection instanceof RateLimiterRes)) throw rejection;
-    const retryAfter = Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000));
-    const detail = `A client may ask for at most ${STATEMENTS_A_MINUTE} statements and lists of missing events a minute.`;
-    throw new Refusal('statement_limit_reached', detail, [], { retryAfter });
-  }
+function refused(detail: string, retryAfter: number): Refusal {
+  return new Refusal('statement_limit_reached', detail, [], { retryAfter });
 }
 
 function tooLate(): Refusal {
