@@ -5,9 +5,11 @@ import { listTransfers } from '../../src/transfers/read-transfers.js';
 import { isFailing } from '../../src/webhooks/disable-endpoint.js';
 import { readEndpointHealth } from '../../src/webhooks/endpoint-health.js';
 import { listEndpoints } from '../../src/webhooks/endpoints.js';
+import { listDeliveriesForClient } from '../../src/webhooks/list-for-client.js';
 import { listDeliveriesForOperator } from '../../src/webhooks/list-for-operator.js';
-import { listAttempts, readLastAttempts } from '../../src/webhooks/read-attempts.js';
+import { listAttempts, readAttemptSummaries, readLastAttempts } from '../../src/webhooks/read-attempts.js';
 import { getDeliveryWithAttempts, listDeliveries } from '../../src/webhooks/read-deliveries.js';
+import { readDeliveryStory, readEventStory } from '../../src/webhooks/read-event-story.js';
 import { getEvent, listEvents } from '../../src/webhooks/read-events.js';
 import { countRecoverable } from '../../src/webhooks/recover.js';
 import { readWindow } from '../../src/webhooks/statement.js';
@@ -68,6 +70,16 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
   ask('delivery with its attempts', (h) => getDeliveryWithAttempts(h, bigClient, deliveryId, []));
   ask('attempts of a delivery', (h) => listAttempts(h, deliveryId, { take: 21 }));
   ask('attempts of a delivery, second page', (h) => listAttempts(h, deliveryId, { before: 2, take: 21 }));
+  ask('console: story of an event', (h) => readEventStory(h, bigClient, event?.id ?? '', { take: 26 }));
+  ask('console: story of a delivery', (h) => readDeliveryStory(h, bigClient, deliveryId));
+  ask('console: attempts of a hundred deliveries', (h) =>
+    readAttemptSummaries(
+      h,
+      deliveries.map(({ id }) => id),
+      20,
+    ),
+  );
+  ask('console: deliveries, transfer', (h) => listDeliveriesForClient(h, bigClient, { transferId, ...first }));
   for (const [which, endpointId, client] of [
     ['failing endpoint', failingEndpoint, bigClient],
     ['busy endpoint', busyEndpoint, bigClient],
@@ -88,6 +100,17 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
     ['big client', bigClient],
     ['small client', smallClient],
   ] as const) {
+    ask(`console: deliveries, ${whose}`, (h) => listDeliveriesForClient(h, clientId, first));
+    ask(`console: deliveries, ${whose}, deep`, (h) => listDeliveriesForClient(h, clientId, { before: deep, take }));
+    ask(`console: deliveries, ${whose}, a day`, (h) => listDeliveriesForClient(h, clientId, range));
+    for (const status of Object.values(DeliveryStatus)) {
+      ask(`console: deliveries, ${whose}, ${status}`, (h) =>
+        listDeliveriesForClient(h, clientId, { status, ...first }),
+      );
+      ask(`console: deliveries, ${whose}, ${status}, a day`, (h) =>
+        listDeliveriesForClient(h, clientId, { status, ...range }),
+      );
+    }
     ask(`operator: deliveries, ${whose}`, (h) => listDeliveriesForOperator(h, { clientId, take: 50 }));
     for (const status of Object.values(DeliveryStatus)) {
       ask(`operator: deliveries, ${whose}, ${status}`, (h) =>

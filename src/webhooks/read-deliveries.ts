@@ -57,7 +57,10 @@ export async function listDeliveries(
 }
 
 /** Adds its last attempt to each delivery. */
-export async function withLastAttempts(db: Handle, rows: readonly DeliveryRow[]): Promise<DeliveryRecord[]> {
+export async function withLastAttempts<Row extends DeliveryRow>(
+  db: Handle,
+  rows: readonly Row[],
+): Promise<(Row & Pick<DeliveryRecord, 'lastAttempt'>)[]> {
   const lastAttempts = await readLastAttempts(db, rows);
   return rows.map((row) => ({ ...row, lastAttempt: lastAttempts.get(row.id) ?? null }));
 }
