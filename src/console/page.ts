@@ -3,6 +3,7 @@ import type { Scope } from '../auth/caller.js';
 import type { ConsoleSession } from '../auth/console-sessions.js';
 import type { Config } from '../config.js';
 import type { Handle } from '../database/database.js';
+import type { MasterKeys } from '../database/encryption.js';
 import type { Refusal } from '../refusal.js';
 import type { Operations } from './operations.js';
 
@@ -36,6 +37,8 @@ export interface Visit<Params extends string = string> {
   config: ConsoleConfig;
   /** For reads that only the console has; they live in the rooms of the domain. */
   db: Handle;
+  /** For the signature of an attempt, which is computed again where it is shown. */
+  masterKeys: MasterKeys;
   /** The form of this page that was refused, so that the page shows it again; undefined on a plain visit. */
   refused?: RefusedForm;
 }
@@ -51,6 +54,8 @@ export interface RefusedForm {
 /** Fields that a page never shows again. */
 export const SECRET_FIELDS = ['secret', 'client_secret', 'code', 'v0'] as const;
 
+type View = ComponentChildren | SeeOther;
+
 /** A page of the console. */
 export interface Page {
   path: string;
@@ -59,7 +64,8 @@ export interface Page {
   title: string | ((visit: Visit) => string);
   /** The page's name in the navigation; undefined: it has no entry. */
   navigation?: string;
-  view(visit: Visit): ComponentChildren | Promise<ComponentChildren>;
+  /** The page's content, or the page that the request leads to instead. */
+  view(visit: Visit): View | Promise<View>;
 }
 
 /** A form of the console: a POST that changes something. */
@@ -72,7 +78,7 @@ export interface Form {
   submit(visit: Visit, fields: URLSearchParams): Promise<SeeOther>;
 }
 
-/** The response to a form (303). */
+/** Leads to another page (303). */
 export interface SeeOther {
   /** A path of the console. */
   location: `/console${string}`;
@@ -90,7 +96,7 @@ export function page<const Path extends `/console${string}`>(
   declaration: Omit<Page, 'path' | 'view' | 'title'> & {
     path: Path;
     title: string | ((visit: Visit<Parameters<Path>>) => string);
-    view(visit: Visit<Parameters<Path>>): ComponentChildren | Promise<ComponentChildren>;
+    view(visit: Visit<Parameters<Path>>): View | Promise<View>;
   },
 ): Page {
   return declaration as Page;
@@ -105,6 +111,10 @@ export function form<const Path extends `/console${string}`>(
 ): Form {
   return declaration as Form;
 }
+
+/** Whether a page leads to another page. */
+export const isSeeOther = (view: View): view is SeeOther =>
+  typeof view === 'object' && view !== null && 'location' in view;
 
 /** Whether a declaration of the list is a form. */
 export const isForm = (declared: Page | Form): declared is Form => 'submit' in declared;

@@ -6,7 +6,7 @@ import { Refusal } from '../refusal.js';
 import { ErrorSummary } from './components/error-summary.js';
 import { shownError } from './errors.js';
 import { lacksScope, operationsOf } from './operations.js';
-import { type Form, type Page, type RefusedForm, SECRET_FIELDS, type Visit } from './page.js';
+import { type Form, isSeeOther, type Page, type RefusedForm, SECRET_FIELDS, type Visit } from './page.js';
 import { readForm } from './read-form.js';
 import type { Services } from './services.js';
 import { redirect, show } from './show.js';
@@ -52,6 +52,7 @@ export async function runForm(ctx: RoutedContext, services: Services, form: Form
 
 async function showPage(ctx: AppContext, services: Services, page: Page, visit: Visit, status = 200): Promise<void> {
   const body = await page.view(visit);
+  if (isSeeOther(body)) return redirect(ctx, services, body.location);
   const content = (
     <>
       {visit.refused && <ErrorSummary refused={visit.refused} />}
@@ -63,7 +64,7 @@ async function showPage(ctx: AppContext, services: Services, page: Page, visit: 
 }
 
 function visitOf(ctx: RoutedContext, services: Services, session: ConsoleSession): Visit {
-  const { routes, database, config } = services;
+  const { routes, database, masterKeys, config } = services;
   return {
     session,
     operations: operationsOf(routes, database, session),
@@ -71,6 +72,7 @@ function visitOf(ctx: RoutedContext, services: Services, session: ConsoleSession
     query: new URLSearchParams(ctx.querystring),
     config,
     db: database,
+    masterKeys,
   };
 }
 

@@ -75,3 +75,15 @@ async function withAttempts(db: Handle, rows: readonly Omit<StoryDelivery, 'atte
     attempts: (attempts.get(row.id) ?? []).filter(({ number }) => number <= row.attemptCount),
   }));
 }
+
+/** Finds the event that an id of an event or of a delivery leads to. */
+export async function findEventOf(
+  db: Handle,
+  clientId: string,
+  id: string,
+): Promise<{ eventId: string; deliveryId: string | null } | undefined> {
+  const event = await db.prisma.event.findFirst({ where: { id, clientId }, select: { id: true } });
+  if (event) return { eventId: event.id, deliveryId: null };
+  const delivery = await db.prisma.delivery.findFirst({ where: { id, clientId }, select: { eventId: true } });
+  return delivery ? { eventId: delivery.eventId, deliveryId: id } : undefined;
+}

@@ -1,22 +1,23 @@
 import type { DeliveryStatus, TransferStatus } from '../../database/generated/enums.js';
 
-type Tone = 'good' | 'bad' | 'waiting' | 'quiet';
+/** Classes of the style sheet; none: the outcome is neither good nor bad. */
+type Tone = 'good' | 'bad' | 'warn' | '';
 
 const TONES: Readonly<Record<DeliveryStatus | TransferStatus, Tone>> = {
-  pending: 'waiting',
+  pending: 'warn',
   succeeded: 'good',
   failed: 'bad',
-  cancelled: 'quiet',
-  CREATED: 'quiet',
-  PROCESSING: 'waiting',
-  SENT: 'waiting',
+  cancelled: '',
+  CREATED: '',
+  PROCESSING: 'warn',
+  SENT: 'warn',
   COMPLETED: 'good',
-  CANCELLED: 'quiet',
+  CANCELLED: '',
   FAILED: 'bad',
   RETURNED: 'bad',
 };
 
 /** The status of a delivery or of a transfer, by its name in the API. The colour repeats what the word says. */
 export function Status({ status }: { status: DeliveryStatus | TransferStatus }) {
-  return <span class={`status ${TONES[status]}`}>{status}</span>;
+  return <span class={`badge ${TONES[status]}`.trim()}>{status}</span>;
 }

@@ -1,11 +1,18 @@
 import { UNSEEN_RUN, UNSEEN_RUN_IN_LINES } from '../../unseen-characters.js';
 
-/** The picture of a C0 control or DEL (Unicode block Control Pictures); any other character as its code point. */
-function picture(character: string): string {
-  const code = character.codePointAt(0) ?? 0;
-  if (code < 0x20) return String.fromCodePoint(0x2400 + code);
-  if (code === 0x7f) return '\u2421';
-  return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
+/** The code points of a run, repeats as a count: `U+0001×4096`. Their pictures (U+2400…) are missing in many fonts. */
+function pictures(run: string): string {
+  const counted: { character: string; times: number }[] = [];
+  for (const character of run) {
+    const last = counted.at(-1);
+    if (last?.character === character) last.times++;
+    else counted.push({ character, times: 1 });
+  }
+  return counted.map(({ character, times }) => `${codePoint(character)}${times > 1 ? `×${times}` : ''}`).join(' ');
+}
+
+function codePoint(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
 /**
@@ -36,7 +43,7 @@ function parts(text: string, unseen: RegExp) {
   let end = 0;
   for (const { 0: run, index } of text.matchAll(unseen)) {
     if (index > end) shown.push(text.slice(end, index));
-    shown.push(<span class="unseen">{[...run].map(picture).join(' ')}</span>);
+    shown.push(<span class="unseen">{pictures(run)}</span>);
     end = index + run.length;
   }
   if (end < text.length) shown.push(text.slice(end));

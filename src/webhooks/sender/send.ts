@@ -4,6 +4,7 @@ import type { AttemptError } from '../../attempts.js';
 import type { Secret } from '../../secret.js';
 import type { AddressGuard } from './address-guard.js';
 import { createConnector } from './connector.js';
+import { DELIVERY_HEADERS, SIGNATURE_HEADER } from './delivery-headers.js';
 import { exchange } from './exchange.js';
 import type { KeptHeaders } from './kept-headers.js';
 import { createResolver, type ResolverOptions } from './resolver.js';
@@ -117,11 +118,7 @@ export function createSender({ guard, resolver: resolverOptions, caCertificates,
       const bytes = Buffer.from(body);
       const startedAt = new Date();
       const t = startedAt.toISOString();
-      const headers = [
-        ...['Content-Type', 'application/json'],
-        ...['User-Agent', 'Service-Webhooks/1.0'],
-        ...['Service-Signature', signatureHeader({ secret, t, body: bytes })],
-      ];
+      const headers = [...DELIVERY_HEADERS.flat(), ...[SIGNATURE_HEADER, signatureHeader({ secret, t, body: bytes })]];
       const response = await exchange(
         agentOf(clientId),
         { origin, path: pathname + search, method: 'POST', headers, body: bytes },

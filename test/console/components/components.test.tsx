@@ -20,8 +20,8 @@ describe('time', () => {
 });
 
 it('shows a status by its name in the API', () => {
-  expect(render(<Status status="succeeded" />)).toBe('<span class="status good">succeeded</span>');
-  expect(render(<Status status="RETURNED" />)).toBe('<span class="status bad">RETURNED</span>');
+  expect(render(<Status status="succeeded" />)).toBe('<span class="badge good">succeeded</span>');
+  expect(render(<Status status="RETURNED" />)).toBe('<span class="badge bad">RETURNED</span>');
 });
 
 describe('pager', () => {

@@ -1,0 +1,110 @@
+import { REASON_CODES } from '../../../transfers/reason-codes.js';
+import { type Choice, Field, Select } from '../../components/field.js';
+import { form, page, seeOther, type Visit } from '../../page.js';
+import { refuseOutsideSandbox } from './may-move.js';
+
+/** What a transfer of the sandbox does by itself, chosen by the account of its destination (contract, Sandbox). */
+const OUTCOMES: readonly Choice[] = [
+  { value: '', text: 'It waits until you move it' },
+  { value: 'SANDBOX-COMPLETE', text: 'It completes' },
+  { value: 'SANDBOX-CANCEL', text: 'It is cancelled' },
+  ...REASON_CODES.map((code) => ({
+    value: `SANDBOX-FAIL-${code.toUpperCase()}`,
+    text: `Fails: ${code}`,
+    group: 'Fails',
+  })),
+  ...REASON_CODES.map((code) => ({
+    value: `SANDBOX-RETURN-${code.toUpperCase()}`,
+    text: `Returned: ${code}`,
+    group: 'Completes, then is returned',
+  })),
+];
+
+/** `/console/transfers/new`: makes a transfer in the sandbox. */
+export const newTransferPage = page({
+  path: '/console/transfers/new',
+  scope: 'transfers:write',
+  title: 'Make a transfer',
+  view(visit) {
+    refuseOutsideSandbox(visit);
+    return <NewTransfer visit={visit} />;
+  },
+});
+
+export const newTransferForm = form({
+  path: '/console/transfers/new',
+  scope: 'transfers:write',
+  page: newTransferPage,
+  async submit(visit, fields) {
+    refuseOutsideSandbox(visit);
+    const text = (name: string) => fields.get(name) ?? '';
+    const body = {
+      amount: { value: numberOf(text('value')), currency: text('currency').trim().toUpperCase() },
+      destination: { name: text('name'), account: text('outcome') || text('account') },
+      reference: text('reference') === '' ? null : text('reference'),
+    };
+    const { id } = await visit.operations.change<{ id: string }>('createTransfer', { body });
+    return seeOther(`/console/transfers/${id}`, 'The transfer is made. Each change of its status makes one event.');
+  },
+});
+
+/** A text that is no number stays a text, so that the API says what is wrong with it. */
+function numberOf(text: string): number | string {
+  return /^\d{1,16}$/.test(text.trim()) ? Number(text.trim()) : text;
+}
+
+function NewTransfer({ visit: { refused } }: { visit: Visit }) {
+  return (
+    <>
+      <nav class="crumbs" aria-label="You are here">
+        <a href="/console/transfers">Transfers</a>
+      </nav>
+      <h1>Make a transfer</h1>
+      <form class="card narrow" method="post" action="/console/transfers/new">
+        <Select
+          label="What shall happen to it"
+          name="outcome"
+          choices={OUTCOMES}
+          pointer="/outcome"
+          refused={refused}
+          hint="A transfer that moves by itself takes a few seconds for each step."
+        />
+        <div class="pair">
+          <Field
+            label="Amount in minor units"
+            name="value"
+            pointer="/amount/value"
+            inputMode="numeric"
+            required
+            value="1250"
+            refused={refused}
+            hint="1250 is 12.50 EUR."
+          />
+          <Field
+            label="Currency"
+            name="currency"
+            pointer="/amount/currency"
+            required
+            maxLength={3}
+            value="EUR"
+            refused={refused}
+          />
+        </div>
+        <Field label="To" name="name" pointer="/destination/name" required value="Ada Lovelace" refused={refused} />
+        <Field
+          label="Account"
+          name="account"
+          pointer="/destination/account"
+          value="DE89370400440532013000"
+          class="mono"
+          refused={refused}
+          hint="Used for a transfer that waits until you move it."
+        />
+        <Field label="Reference (optional)" name="reference" value="" refused={refused} />
+        <button type="submit" class="primary">
+          Make the transfer
+        </button>
+      </form>
+    </>
+  );
+}
