@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { allowNetworks, revokeClient, revokeSecret } from '../../src/auth/clients.js';
+import { startApi, type TestApi } from '../support/api.js';
+import { type AuthApi, type Credentials, startAuthApi } from '../support/auth-api.js';
+import { consoleBrowser } from '../support/console.js';
+import { OPERATOR } from '../support/factories.js';
+
+let auth: AuthApi;
+/** A second process of the API. */
+let second: TestApi;
+beforeAll(async () => {
+  const env = { TRUSTED_PROXIES: '127.0.0.0/8' };
+  auth = await startAuthApi({ env });
+  const { authority, database } = auth;
+  second = await startApi({ env: { ...env, BASE_URL: auth.baseUrl }, database, dependencies: { authority } });
+});
+afterAll(async () => {
+  await second.close();
+  await auth.close();
+});
+
+const browser = (url = auth.api.url) => consoleBrowser({ url, baseUrl: auth.baseUrl });
+
+async function bearer(credentials: Credentials, scope?: string): Promise<Record<string, string>> {
+  const { body } = await auth.token({ ...credentials, ...(scope !== undefined && { scope }) });
+  return { Authorization: `Bearer ${body.access_token}` };
+}
+
+const ask = (headers: Record<string, string>, json: unknown = {}) =>
+  auth.api.call('POST', '/console-sessions', { json, headers });
+
+async function makeLink(credentials: Credentials, json: unknown = {}, scope?: string) {
+  const { status, body } = await ask(await bearer(credentials, scope), json);
+  expect(status).toBe(201);
+  const { pathname, hash } = new URL(body.url);
+  return { path: pathname, code: hash.slice(1), expiresAt: new Date(body.expires_at), url: body.url as string };
+}
+
+describe('POST /console-sessions', () => {
+  test('makes a link with the code in the fragment, for 5 minutes and for a viewer by default', async () => {
+    const credentials = await auth.client();
+    const { url, code, expiresAt } = await makeLink(credentials);
+    expect(url).toMatch(new RegExp(`^${auth.baseUrl}/console/sign-in/[0-9a-f-]{36}#[\\w-]{43}$`));
+    expect(Math.abs(expiresAt.getTime() - Date.now() - 300_000)).toBeLessThan(30_000);
+    const [row] = await auth.database.prisma.consoleCode.findMany({ where: { clientId: credentials.client_id } });
+    expect(row).toMatchObject({ role: 'viewer', scopes: ['transfers:read', 'webhooks:read'] });
+    expect(Buffer.from(row!.codeHash).toString('base64url')).not.toBe(code);
+    expect(row!.codeHash).toHaveLength(32);
+  });
+
+  test('ignores Idempotency-Key, and stores nothing under it', async () => {
+    const headers = { ...(await bearer(await auth.client())), 'Idempotency-Key': 'same' };
+    const [one, other] = [await ask(headers), await ask(headers, { role: 'editor' })];
+    expect([one.status, other.status]).toEqual([201, 201]);
+    expect(one.body.url).not.toBe(other.body.url);
+    expect(other.headers.get('idempotency-replayed')).toBeNull();
+    expect(await auth.database.prisma.idempotencyKey.count()).toBe(0);
+  });
+
+  test('refuses what it does not know', async () => {
+    const headers = await bearer(await auth.client());
+    expect((await ask(headers, { role: 'admin' })).body).toMatchObject({ code: 'invalid_request' });
+    expect((await ask(headers, { rol: 'viewer' })).body).toMatchObject({ errors: [{ pointer: '/rol' }] });
+    expect((await ask({})).status).toBe(401);
+  });
+
+  test('gives no link to an operator, nor to a viewer who could see nothing', async () => {
+    const operator = await auth.client({ scopes: ['operator'] });
+    expect((await ask(await bearer(operator))).body).toMatchObject({ status: 403, code: 'insufficient_scope' });
+    expect((await browser().post('/console/sign-in', operator)).status).toBe(403);
+    const writing = await bearer(await auth.client(), 'webhooks:write');
+    expect((await ask(writing)).body).toMatchObject({ status: 403, code: 'insufficient_scope' });
+  });
+
+  test('gives at most 20 open links to a client, also for concurrent requests', async () => {
+    const credentials = await auth.client();
+    const headers = await bearer(credentials);
+    const replies = await Promise.all(Array.from({ length: 25 }, () => ask(headers)));
+    expect(replies.filter(({ status }) => status === 201)).toHaveLength(20);
+    const refused = replies.find(({ status }) => status === 429)!;
+    expect(refused.body.code).toBe('console_link_limit_reached');
+    const wait = Number(refused.headers.get('retry-after'));
+    expect(wait).toBeGreaterThan(200);
+    expect(wait).toBeLessThanOrEqual(300);
+    const { pathname, hash } = new URL(replies.find(({ status }) => status === 201)!.body.url);
+    await browser().post(pathname, { code: hash.slice(1) });
+    expect((await ask(headers)).status).toBe(201);
+    expect((await ask(await bearer(await auth.client()))).status).toBe(201);
+  });
+});
+
+describe('a link', () => {
+  test('is swapped once, also by requests at once to two processes', async () => {
+    const credentials = await auth.client();
+    for (let round = 0; round < 5; round++) {
+      const { path, code } = await makeLink(credentials);
+      const people = Array.from({ length: 8 }, (_, index) => browser(index % 2 ? second.url : auth.api.url));
+      const replies = await Promise.all(people.map((person) => person.post(path, { code })));
+      expect(replies.map(({ status }) => status).sort()).toEqual([303, ...Array(7).fill(401)]);
+      expect(people.filter(({ cookie }) => cookie !== undefined)).toHaveLength(1);
+    }
+    expect(await auth.database.prisma.consoleSession.count({ where: { clientId: credentials.client_id } })).toBe(5);
+  });
+
+  test('is not swapped by its page', async () => {
+    const { path, code } = await makeLink(await auth.client());
+    for (let i = 0; i < 3; i++) expect((await browser().get(`${path}?code=${code}`)).status).toBe(200);
+    expect((await browser().post(path, { code })).status).toBe(303);
+    expect((await browser().get(path)).status).toBe(404);
+  });
+
+  test('has expired after 5 minutes', async () => {
+    const credentials = await auth.client();
+    const { path, code } = await makeLink(credentials);
+    await auth.database.query(
+      `update console_codes set expires_at = expires_at - interval '5 minutes' where client_id = $1::uuid returning 1`,
+      [credentials.client_id],
+    );
+    expect((await browser().get(path)).status).toBe(404);
+    expect((await browser().post(path, { code })).status).toBe(401);
+  });
+
+  test('takes only its own code, pasted with or without the rest of the link', async () => {
+    const credentials = await auth.client();
+    const [one, other] = [await makeLink(credentials), await makeLink(credentials)];
+    const wrong = await browser().post(one.path, { code: other.code });
+    expect(wrong.status).toBe(401);
+    expect(wrong.text).not.toContain(other.code);
+    expect((await browser().post(one.path, { code: one.url })).status).toBe(303);
+    expect((await browser().post(other.path, { code: ` ${other.code}\n` })).status).toBe(303);
+  });
+
+  test('names client, environment and role before it is used', async () => {
+    const { path } = await makeLink(await auth.client({ name: 'Acme' }), { role: 'editor' });
+    const { text } = await browser().get(path);
+    for (const part of ['Acme', 'sandbox', 'editor']) expect(text).toContain(part);
+  });
+
+  test('ends with its client and with the secret of its token', async () => {
+    const [one, other] = [await auth.client(), await auth.client()];
+    const [first, later] = [await makeLink(one), await makeLink(other)];
+    const session = browser();
+    const used = await makeLink(other);
+    await session.post(used.path, { code: used.code });
+    expect((await session.get('/console')).status).toBe(200);
+    await revokeClient(auth.database, OPERATOR, one.client_id);
+    const secret = await auth.database.prisma.clientSecret.findFirstOrThrow({ where: { clientId: other.client_id } });
+    await revokeSecret(auth.database, OPERATOR, other.client_id, secret.id);
+    expect((await browser().post(first.path, { code: first.code })).status).toBe(401);
+    expect((await browser().post(later.path, { code: later.code })).status).toBe(401);
+    expect((await session.get('/console')).status).toBe(303);
+  });
+
+  test('is good from the networks of its client only, and stays good after a refusal', async () => {
+    const credentials = await auth.client();
+    const { path, code } = await makeLink(credentials);
+    await allowNetworks(auth.database, OPERATOR, credentials.client_id, ['203.0.113.0/24']);
+    expect((await browser().post(path, { code }, { 'X-Forwarded-For': '198.51.100.1' })).status).toBe(403);
+    expect((await browser().post(path, { code }, { 'X-Forwarded-For': '203.0.113.1' })).status).toBe(303);
+  });
+
+  test('passes on the scopes of its token and no more', async () => {
+    const credentials = await auth.client();
+    const { path, code } = await makeLink(credentials, { role: 'editor' }, 'webhooks:write');
+    await browser().post(path, { code });
+    const session = await auth.database.prisma.consoleSession.findFirstOrThrow({
+      where: { clientId: credentials.client_id },
+    });
+    expect(session.scopes).toEqual(['webhooks:write']);
+  });
+
+  test('of a client that lost a scope since gives a session without it', async () => {
+    const credentials = await auth.client();
+    const { path, code } = await makeLink(credentials, { role: 'editor' });
+    const scopes = ['transfers:read', 'operator'];
+    await auth.database.prisma.client.update({ where: { id: credentials.client_id }, data: { scopes } });
+    const person = browser();
+    await person.post(path, { code });
+    const { text } = await person.get('/console/settings');
+    expect(text).toContain('<dd>transfers:read</dd>');
+    const overview = await person.get('/console');
+    expect(overview.headers.get('location')).toMatch(/^\/console\/(transfers|settings)$/);
+  });
+});

@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type AuthApi, startAuthApi } from '../support/auth-api.js';
+import { type ConsoleBrowser, consoleBrowser, signedInBrowser } from '../support/console.js';
+
+let auth: AuthApi;
+beforeAll(async () => {
+  auth = await startAuthApi({ env: { TRUSTED_PROXIES: '127.0.0.0/8' } });
+});
+afterAll(() => auth.close());
+
+const browser = () => consoleBrowser({ url: auth.api.url, baseUrl: auth.baseUrl });
+let addresses = 0;
+const somewhere = () => ({ 'X-Forwarded-For': `198.51.100.${++addresses}` });
+
+describe('the origin of a form', () => {
+  const wrong: [string, Record<string, string>][] = [
+    ['another', { Origin: 'https://evil.test' }],
+    ['null', { Origin: 'null' }],
+    ['empty', { Origin: '' }],
+    ['of another port', { Origin: 'http://127.0.0.1:1' }],
+    ['only in Referer', { Origin: 'https://evil.test', Referer: 'BASE_URL/console' }],
+  ];
+
+  test.each(wrong)('%s is refused before anything else', async (_, headers) => {
+    const credentials = await auth.client();
+    const session = await signedInBrowser(auth, credentials);
+    for (const [path, fields] of [
+      ['/console/sign-in', credentials],
+      ['/console/sign-in/019abe01-7a10-7c44-9d02-3f1f6f0c8a11', { code: 'x' }],
+      ['/console/sign-out', {}],
+      ['/console/sessions/019abe01-7a10-7c44-9d02-3f1f6f0c8a11/end', {}],
+      ['/console/nothing', {}],
+    ] as const) {
+      const { status, text, headers: sent } = await session.post(path, { ...fields }, headers);
+      expect([path, status]).toEqual([path, 403]);
+      expect(text).toContain('Foreign origin');
+      expect(sent.get('set-cookie')).toBeNull();
+    }
+    expect((await session.get('/console')).status).toBe(200);
+  });
+
+  test('missing is refused', async () => {
+    const { status } = await fetch(`${auth.api.url}/console/sign-in`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams(await auth.client()),
+    });
+    expect(status).toBe(403);
+  });
+
+  test('foreign attempts do not count as failed sign-ins', async () => {
+    const from = somewhere();
+    const wrongSecret = { client_id: 'nobody', client_secret: 'x' };
+    for (let i = 0; i < 101; i++) {
+      expect((await browser().post('/console/sign-in', wrongSecret, { ...from, Origin: 'null' })).status).toBe(403);
+    }
+    expect((await browser().post('/console/sign-in', wrongSecret, from)).status).toBe(401);
+  });
+});
+
+test('failed sign-ins and failed token requests of an address count in one limit', async () => {
+  const from = somewhere();
+  const { client_id, client_secret } = await auth.client();
+  const fails = async (index: number) =>
+    index % 2 === 0
+      ? (await browser().post('/console/sign-in', { client_id, client_secret: 'wrong' }, from)).status
+      : (await auth.token({ client_id, client_secret: 'wrong' }, from)).status;
+  for (let i = 0; i < 100; i++) expect(await fails(i)).toBe(401);
+  const refused = await browser().post('/console/sign-in', { client_id, client_secret }, from);
+  expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
+  expect((await auth.token({ client_id, client_secret }, from)).status).toBe(429);
+  const elsewhere = await browser().post('/console/sign-in', { client_id, client_secret }, somewhere());
+  expect(elsewhere.status).toBe(303);
+});
+
+test('failed codes of links count too', async () => {
+  const from = somewhere();
+  const path = '/console/sign-in/019abe01-7a10-7c44-9d02-3f1f6f0c8a11';
+  for (let i = 0; i < 100; i++) expect((await browser().post(path, { code: 'x' }, from)).status).toBe(401);
+  expect((await browser().post(path, { code: 'x' }, from)).status).toBe(429);
+});
+
+test('a sign-in does not replace a live session, so that nobody is signed in as somebody else unawares', async () => {
+  const [own, theirs] = [await auth.client({ name: 'Own' }), await auth.client({ name: 'Theirs' })];
+  const session = await signedInBrowser(auth, own);
+  const { cookie } = session;
+  const { body } = await auth.token(theirs);
+  const headers = { Authorization: `Bearer ${body.access_token}` };
+  const { pathname, hash } = new URL(
+    (await auth.api.call('POST', '/console-sessions', { json: {}, headers })).body.url,
+  );
+  for (const reply of [
+    await session.post('/console/sign-in', theirs),
+    await session.post(pathname, { code: hash.slice(1) }),
+  ]) {
+    expect([reply.status, reply.headers.get('set-cookie')]).toEqual([409, null]);
+    expect(reply.text).toContain('You are signed in');
+  }
+  expect(session.cookie).toBe(cookie);
+  expect((await session.get('/console')).text).toContain('Own');
+  // The code was not used up.
+  expect((await browser().post(pathname, { code: hash.slice(1) })).status).toBe(303);
+});
+
+describe('the way to the page that was asked for', () => {
+  test('leads through the sign-in, within the console only', async () => {
+    const credentials = await auth.client();
+    const person = browser();
+    const first = await person.get('/console/settings?x=1&y=%3C');
+    const location = first.headers.get('location')!;
+    expect([first.status, location]).toEqual([303, '/console/sign-in?next=%2Fconsole%2Fsettings%3Fx%3D1%26y%3D%253C']);
+    expect((await person.get(location)).text).toContain('value="/console/settings?x=1&amp;y=%3C"');
+    const done = await person.post('/console/sign-in', { ...credentials, next: '/console/settings?x=1' });
+    expect(done.headers.get('location')).toBe('/console/settings?x=1');
+  });
+
+  test.each([
+    'https://evil.test/',
+    '//evil.test/',
+    '/consolecopy',
+    '/console.evil.test',
+    '/console/\\evil',
+    '/console/a b',
+    '/console/sign-out',
+    '/transfers',
+    'javascript:alert(1)',
+  ])('ignores %s', async (next) => {
+    const { headers } = await browser().post('/console/sign-in', { ...(await auth.client()), next });
+    expect(headers.get('location')).toBe('/console');
+    expect((await browser().get(`/console/sign-in?next=${encodeURIComponent(next)}`)).text).not.toContain(
+      'name="next"',
+    );
+  });
+
+  test('from another site loads the page again, since the browser withheld the cookie', async () => {
+    const { status, text, headers } = await browser().get('/console/settings', { 'Sec-Fetch-Site': 'cross-site' });
+    expect(status).toBe(200);
+    expect(text).toContain('http-equiv="refresh" content="0; url=/console/settings"');
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+  });
+});
+
+describe('bodies', () => {
+  let session: ConsoleBrowser;
+  beforeAll(async () => {
+    session = await signedInBrowser(auth, await auth.client());
+  });
+  const path = '/console/sessions/019abe01-7a10-7c44-9d02-3f1f6f0c8a11/end';
+
+  test('of a sign-in have at most 8 KiB, of other forms 64 KiB', async () => {
+    const big = await browser().post('/console/sign-in', { client_id: 'x'.repeat(9_000) }, somewhere());
+    expect([big.status, big.headers.get('content-type')]).toEqual([413, 'text/html; charset=utf-8']);
+    expect((await session.post(path, { x: 'x'.repeat(60_000) })).status).toBe(303);
+    expect((await session.post(path, { x: 'x'.repeat(66_000) })).status).toBe(413);
+  });
+
+  test.each([
+    ['another media type', { 'Content-Type': 'application/json' }, 415],
+    ['a compressed body', { 'Content-Encoding': 'gzip' }, 415],
+  ])('%s is refused', async (_, headers, status) => {
+    expect((await session.post(path, {}, headers)).status).toBe(status);
+    expect((await browser().post('/console/sign-in', {}, { ...headers, ...somewhere() })).status).toBe(status);
+  });
+
+  test('an id that is no UUID is a page that does not exist', async () => {
+    expect((await session.post('/console/sessions/x/end')).status).toBe(404);
+    expect((await browser().get('/console/sign-in/x', somewhere())).status).toBe(404);
+  });
+});
+
+describe('every response of the console', () => {
+  test('has the headers that keep other sites, scripts and caches out', async () => {
+    const session = await signedInBrowser(auth, await auth.client({ name: 'Acme' }));
+    const headers = somewhere();
+    const replies = await Promise.all([
+      session.get('/console', headers),
+      session.get('/console/settings', headers),
+      session.get('/console/nothing', headers),
+      session.get('/console/', headers),
+      session.get('/console/%ff', headers),
+      session.post('/console/settings', {}, headers),
+      session.post('/console/sign-out', {}, { ...headers, Origin: 'null' }),
+      browser().get('/console', headers),
+      browser().get('/console/sign-in', headers),
+      browser().get('/console/assets/console.css', headers),
+    ]);
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 404, 303, 400, 405, 403, 303, 200, 200]);
+    for (const { headers: sent, status } of replies) {
+      const policy = sent.get('content-security-policy') ?? '';
+      for (const part of ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"]) {
+        expect(policy).toContain(part);
+      }
+      expect(policy).not.toMatch(/unsafe|https?:|\*/);
+      expect(sent.get('referrer-policy')).toBe('same-origin');
+      expect(sent.get('cross-origin-opener-policy')).toBe('same-origin');
+      expect(sent.get('x-content-type-options')).toBe('nosniff');
+      expect([...sent.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+      if (status !== 200 || sent.get('content-type')?.includes('html')) {
+        expect(sent.get('cache-control')).toBe('no-store');
+      }
+    }
+    const [, , missing, , , wrongMethod] = replies;
+    expect(missing?.text).toContain('The console has no such page.');
+    expect(missing?.text).toContain('Acme');
+    expect(wrongMethod?.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+    for (const { text, headers: sent } of replies) {
+      if (sent.get('content-type')?.includes('html')) expect(text).not.toMatch(/ style=|<style| on\w+=|javascript:/);
+    }
+  });
+
+  test('no response of the API carries Access-Control-Allow-*, but for the public documents', async () => {
+    const paths = ['/openapi.json', '/meta', '/.well-known/jwks.json', '/docs', '/transfers', '/healthz', '/console'];
+    const allowed = [];
+    for (const path of paths) {
+      const { headers } = await auth.api.call('GET', path, {
+        headers: { Origin: 'https://evil.test', ...somewhere() },
+      });
+      expect(headers.get('access-control-allow-credentials')).toBeNull();
+      if (headers.get('access-control-allow-origin') !== null) allowed.push(path);
+    }
+    expect(allowed.filter((path) => !['/openapi.json', '/meta', '/.well-known/jwks.json'].includes(path))).toEqual([]);
+  });
+
+  test('an asset has an ETag, and 304 is the response to it', async () => {
+    for (const name of ['console.css', 'live.js', 'icon.svg']) {
+      const path = `/console/assets/${name}`;
+      const { headers } = await browser().get(path);
+      const again = await browser().get(path, { 'If-None-Match': headers.get('etag') ?? '' });
+      expect([name, again.status, again.text]).toEqual([name, 304, '']);
+    }
+    expect((await browser().get('/console/assets/router.js')).status).toBe(404);
+    expect((await browser().get('/console/assets/..%2frouter.js')).status).toBe(404);
+  });
+});
+
+test('requests of a session count in the rate limit of its client', async () => {
+  const limited = await startAuthApi({ env: { RATE_LIMIT: '3' } });
+  const session = await signedInBrowser(limited, await limited.client());
+  const replies = await Promise.all(Array.from({ length: 6 }, () => session.get('/console/settings')));
+  expect(replies.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
+  expect(replies.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
+  await limited.close();
+});
