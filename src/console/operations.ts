@@ -55,8 +55,9 @@ export function operationsOf(routes: readonly Route[], database: Database, sessi
   return {
     async read<T>(operationId: string, request: ReadRequest = {}) {
       const { route, accept } = prepare(operationId, request);
+      if (route.method !== 'GET') throw new Error(`${operationId} changes something`);
       const work = accept();
-      if (route.method !== 'GET' || isTwoStep(work)) throw new Error(`${operationId} changes something`);
+      if (isTwoStep(work)) throw new Error(`${operationId} asks Temporal`);
       return parsed(writeResponse(await work(database))) as T;
     },
 
