@@ -8,6 +8,7 @@ import { removeExpiredHours } from '../src/retention/expired-hours.js';
 import { removeExpiredKeys } from '../src/retention/expired-keys.js';
 import { removeExpiredLimits } from '../src/retention/expired-limits.js';
 import { removeExpiredPeriods } from '../src/retention/expired-periods.js';
+import { removeExpiredSandboxTransfers } from '../src/retention/expired-sandbox-transfers.js';
 import type { Log } from '../src/telemetry/log.js';
 import type { RemoveExpiredActivities } from '../workflows/remove-expired.js';
 
@@ -51,12 +52,12 @@ export function createRemoveExpiredActivities(dependencies: RemoveExpiredDepende
         const removedConsole = await removeExpiredConsole(database, KEYS);
         const removedHours = await removeExpiredHours(database, KEYS);
         const removedPeriods = await removeExpiredPeriods(database, retention, KEYS);
+        const removedSandbox = await removeExpiredSandboxTransfers(database, KEYS);
         removed += batch.removed;
         keys += removedKeys;
         after = batch.after ?? after;
-        more =
-          batch.after !== null ||
-          [removedKeys, removedLimits, removedConsole, removedHours, removedPeriods].some((count) => count >= KEYS);
+        const others = [removedLimits, removedConsole, removedHours, removedPeriods, removedSandbox];
+        more = batch.after !== null || [removedKeys, ...others].some((count) => count >= KEYS);
         heartbeat(removed);
         await sleep(Math.max(REST, performance.now() - since));
       }

@@ -11,12 +11,15 @@ const { PROBLEMS } = await import('../dist/src/http/problem.js');
 const { createMetrics } = await import('../dist/src/telemetry/metrics.js');
 const { measureInHand } = await import('../dist/src/express-lane/gauges.js');
 const { measureBacklog } = await import('../dist/src/outbox/backlog-gauges.js');
+const { measureSandboxTransfers } = await import('../dist/src/workflow-starts/sandbox-gauges.js');
+const { COUNTED } = await import('../dist/src/outbox/backlog.js');
 const { measureProcess } = await import('../dist/src/telemetry/process-gauges.js');
 
 // Registered as a process does it, and never read.
 const { registry } = createMetrics();
 measureInHand(registry, { slots: {}, recorder: {} });
 measureBacklog(registry, () => {}, 0);
+measureSandboxTransfers(registry, () => {}, COUNTED);
 measureProcess(registry, () => {});
 const ownMetrics = registry.getMetricsAsArray().filter(({ name }) => !/^(nodejs|process)_/.test(name));
 

@@ -184,6 +184,11 @@ export const settings = {
     '0s,5m,30m,2h,6h,24h',
     'The ladder: delays of the retries after the first attempt.',
   ),
+  SANDBOX_STEP: setting(
+    durationWithin(100, DAY),
+    '2s',
+    'Time between the automatic steps of a transfer to a `SANDBOX-…` account. Sandbox only.',
+  ),
   DISABLE_AFTER: setting(
     duration,
     '5d',
@@ -330,6 +335,8 @@ export interface Config {
   accessTokenLifetime: number;
   /** Delays of the retries, ms. */
   retryDelays: readonly number[];
+  /** ms */
+  sandboxStep: number;
   /** ms; 0 = never */
   disableAfter: number;
   workflows: WorkflowMode;
@@ -385,6 +392,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     masterKeyPrevious: read.MASTER_KEY_PREVIOUS,
     accessTokenLifetime: read.ACCESS_TOKEN_LIFETIME,
     retryDelays: read.DELIVERY_RETRY_DELAYS,
+    sandboxStep: read.SANDBOX_STEP,
     disableAfter: read.DISABLE_AFTER,
     workflows: read.WORKFLOWS,
     receivers: { allowPrivate: read.ALLOW_PRIVATE_RECEIVERS, blocked: read.BLOCKED_RECEIVERS },

@@ -21,7 +21,10 @@ export type Failpoint =
   | 'before-kept'
   | 'after-kept'
   | 'after-put-back'
-  | 'after-removed';
+  | 'after-removed'
+  | 'after-sandbox-start'
+  | 'before-step'
+  | 'after-step';
 
 const passed = channel('transfer-service.failpoint');
 

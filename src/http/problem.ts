@@ -1,6 +1,7 @@
 import { MAX_OPEN_CODES } from '../auth/console-codes.js';
 import { isConflict, isUnreachable } from '../database/faults.js';
 import { Refusal, type RefusalCode, type ValidationError } from '../refusal.js';
+import { SANDBOX_TRANSFERS_A_SECOND, SANDBOX_TRANSFERS_UNFINISHED } from '../transfers/admit-sandbox-transfer.js';
 import { RECOVERS_AN_HOUR } from '../webhooks/recovers.js';
 import { RETRIES_AN_HOUR } from '../webhooks/retry-limit.js';
 import { STATEMENTS_A_MINUTE } from '../webhooks/statement-limit.js';
@@ -82,6 +83,12 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
     'Blocked address',
     'The service does not deliver to the address in the URL; use a public address.',
   ),
+  sandbox_account: kind(422, 'Sandbox account', 'An account that begins with `SANDBOX-` exists in the sandbox only.'),
+  unknown_sandbox_account: kind(
+    422,
+    'Unknown sandbox account',
+    'No account of the sandbox has this name; `errors` lists the accounts.',
+  ),
   endpoint_limit_reached: kind(
     422,
     'Endpoint limit reached',
@@ -116,6 +123,11 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
     429,
     'Statement limit reached',
     `Statements and lists with \`missing_from\` are answered one at a time and ${STATEMENTS_A_MINUTE} a minute for a client; wait as long as \`Retry-After\` states.`,
+  ),
+  sandbox_limit_reached: kind(
+    429,
+    'Sandbox limit reached',
+    `A client can create at most ${SANDBOX_TRANSFERS_A_SECOND} transfers that move by themselves a second, and have ${SANDBOX_TRANSFERS_UNFINISHED} unfinished; wait as long as \`Retry-After\` states.`,
   ),
   internal_error: kind(500, 'Internal error', 'The service failed; report the `request_id` to the operator.'),
   unavailable: kind(

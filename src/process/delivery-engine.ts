@@ -1,6 +1,7 @@
 import { createActivities } from '../../activities/deliver.js';
 import { createRecoverActivities } from '../../activities/recover.js';
 import { createRemoveExpiredActivities } from '../../activities/remove-expired.js';
+import { createSandboxTransferActivities } from '../../activities/sandbox-transfer.js';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
@@ -10,7 +11,7 @@ import { ExpressLane } from '../express-lane/express-lane.js';
 import { measureInHand } from '../express-lane/gauges.js';
 import type { LaneJob } from '../express-lane/lane-event.js';
 import { Sweep } from '../express-lane/sweep.js';
-import { readBacklog } from '../outbox/backlog.js';
+import { COUNTED, readBacklog } from '../outbox/backlog.js';
 import { measureBacklog } from '../outbox/backlog-gauges.js';
 import type { DueEvent } from '../outbox/due-event.js';
 import type { Handover } from '../outbox/handover.js';
@@ -27,6 +28,9 @@ import { createSender } from '../webhooks/sender/send.js';
 import { IN_FLIGHT_BOUNDS, InFlightLimit } from '../workflow-starts/in-flight-limit.js';
 import { readOwnerStart } from '../workflow-starts/read-pending.js';
 import { Reconcile } from '../workflow-starts/reconcile.js';
+import { measureSandboxTransfers } from '../workflow-starts/sandbox-gauges.js';
+import { countSandboxTransfers } from '../workflow-starts/sandbox-outbox.js';
+import { SandboxStarter } from '../workflow-starts/sandbox-starter.js';
 import { startPending } from '../workflow-starts/start-pending.js';
 import { WorkflowStarter } from '../workflow-starts/workflow-starter.js';
 import { sandboxQueue } from './sandbox-queue.js';
@@ -102,9 +106,11 @@ export function createDeliveryEngine(dependencies: {
     },
     ...DELIVERY_SLOTS,
   };
+  const sandboxActivities = createSandboxTransferActivities({ database, handover: () => lane, metrics });
+  const isSandbox = config.environment === 'sandbox';
   const temporal: TemporalWorker = new TemporalWorker({
     temporal: config.temporal,
-    queues: [deliveries, ...(config.environment === 'sandbox' ? [sandboxQueue()] : [])],
+    queues: [deliveries, ...(isSandbox ? [sandboxQueue(sandboxActivities)] : [])],
     measured: config.metrics !== undefined,
     log,
   });
@@ -140,6 +146,16 @@ export function createDeliveryEngine(dependencies: {
     busy: () => slots.busy,
     log,
   });
+  const sandboxStarter = new SandboxStarter({
+    db: database,
+    temporal: client,
+    stepDelay: config.sandboxStep,
+    busy: () => slots.busy,
+    log,
+  });
+  if (isSandbox) {
+    measureSandboxTransfers(metrics.registry, () => countSandboxTransfers(database, COUNTED), COUNTED);
+  }
   let listener: { stop(): Promise<void> } | undefined;
 
   return {
@@ -148,6 +164,7 @@ export function createDeliveryEngine(dependencies: {
     start() {
       temporal.start();
       starter.start();
+      if (isSandbox) sandboxStarter.start();
       sweep.start();
       reconcile.start();
       endpointHours.start();
@@ -158,7 +175,7 @@ export function createDeliveryEngine(dependencies: {
       listener = listenForEvents(config.databaseUrl, onNotify, log);
     },
     async stop() {
-      await Promise.all([listener?.stop(), reconcile.stop(), sweep.stop()]);
+      await Promise.all([listener?.stop(), reconcile.stop(), sweep.stop(), sandboxStarter.stop()]);
       await Promise.all([temporal.stop(), lane.stop()]);
       await starter.stop();
       await recorder.drain();

@@ -8,12 +8,17 @@ export interface Metrics {
   attemptMade(attempt: CountedAttempt): void;
   /** The service itself has disabled an endpoint. */
   endpointDisabled(reason: DisabledByService): void;
+  /** A step of a sandbox transfer was made, or another change came first. */
+  sandboxStepEnded(result: SandboxStepEnd): void;
   requestCompleted(request: CountedRequest): void;
   /** Adds the text of another registry to every scrape. */
   append(read: () => Promise<string>): void;
   /** All metrics in Prometheus's text format. */
   text(): Promise<string>;
 }
+
+const SANDBOX_STEP_ENDS = ['made', 'overtaken'] as const;
+export type SandboxStepEnd = (typeof SANDBOX_STEP_ENDS)[number];
 
 export interface CountedAttempt {
   trigger: Trigger;
@@ -62,6 +67,12 @@ export function createMetrics(): Metrics {
     labelNames: ['reason'],
     registers,
   });
+  const sandboxSteps = new Counter({
+    name: 'sandbox_steps_total',
+    help: 'Automatic steps of sandbox transfers: `made`, or `overtaken` by another change, which ends the steps.',
+    labelNames: ['result'],
+    registers,
+  });
   const requests = new Counter({
     name: 'http_requests_total',
     help: "Requests to the API, by method, route's pattern (`none`: no route) and status. Token requests and rate limited requests (429) are included.",
@@ -78,6 +89,7 @@ export function createMetrics(): Metrics {
   // Prometheus sees no increase in a series that begins at 1, so the series of attempts begin at 0.
   for (const outcome of OUTCOMES) for (const trigger of TRIGGERS) attempts.inc({ outcome, trigger }, 0);
   for (const reason of DISABLED_BY_SERVICE) disabled.inc({ reason }, 0);
+  for (const result of SANDBOX_STEP_ENDS) sandboxSteps.inc({ result }, 0);
   const others: (() => Promise<string>)[] = [];
   return {
     registry,
@@ -88,6 +100,7 @@ export function createMetrics(): Metrics {
       // The two times are from the clocks of two machines, so the difference may be negative.
       if (delayMs !== undefined) firstAttemptDelay.observe(Math.max(0, delayMs) / 1_000);
     },
+    sandboxStepEnded: (result) => sandboxSteps.inc({ result }),
     endpointDisabled: (reason) => disabled.inc({ reason }),
     requestCompleted({ method, route = 'none', status, durationMs }) {
       const known = METHODS.has(method) ? method : 'other';

@@ -19,6 +19,8 @@ export interface StatusChangeRequest {
   reasonCode?: ReasonCode | null;
   /** Narrows the statuses from which the change is allowed, as a client's `/cancel` does. */
   from?: readonly TransferStatus[];
+  /** The automatic step of the sandbox that this change is; recorded in the same statement. */
+  sandboxStep?: { number: number; isLast: boolean };
 }
 
 /** A change of status, and the event that it makes. */
@@ -75,7 +77,7 @@ export const EVENT_TYPE = 'transfer.status_changed';
 const SET_STATUS: Action = 'transfers.set-status';
 
 /**
- * Makes the changes in one statement.
+ * Makes the changes in one statement. None of them is an automatic step.
  * @param handover says whether the statement also claims the first attempts for this process, and gives the ladder
  * @returns a row for each change, in the given order; undefined if the transfer does not exist
  */
@@ -84,7 +86,27 @@ export async function changeAll(
   handover: Pick<Handover, 'claims' | 'retryDelays'>,
   changes: readonly Change[],
 ): Promise<(ChangedRow | undefined)[]> {
-  const rows = await db.hot<ChangedRow>(CHANGE_STATUS, [
+  const rows = await db.hot<ChangedRow>(CHANGE_STATUS, valuesOf(handover, changes));
+  const byEvent = new Map(rows.map((row) => [row.eventId, row]));
+  return changes.map(({ eventId }) => byEvent.get(eventId));
+}
+
+/**
+ * Makes the change of an automatic step and records the step, in one statement.
+ * @returns undefined unless the steps before this one are recorded and this one is not
+ */
+export async function changeByStep(
+  db: Handle,
+  handover: Pick<Handover, 'claims' | 'retryDelays'>,
+  change: Change,
+  { number, isLast }: NonNullable<StatusChangeRequest['sandboxStep']>,
+): Promise<ChangedRow | undefined> {
+  const [row] = await db.query<ChangedRow>(CHANGE_BY_STEP, [...valuesOf(handover, [change]), number, isLast]);
+  return row;
+}
+
+function valuesOf(handover: Pick<Handover, 'claims' | 'retryDelays'>, changes: readonly Change[]): unknown[] {
+  return [
     changes.map(({ request }) => request.transferId),
     changes.map(({ request }) => request.clientId ?? null),
     changes.map(({ request }) => request.to),
@@ -98,17 +120,17 @@ export async function changeAll(
     ...appendValues(EVENT_TYPE, handover),
     SET_STATUS,
     changes.map(({ request }) => request.reasonCode ?? null),
-  ]);
-  const byEvent = new Map(rows.map((row) => [row.eventId, row]));
-  return changes.map(({ eventId }) => byEvent.get(eventId));
+  ];
 }
 
 /**
  * `seen` is read once and kept (materialized), so that an update that waited for another commit compares the new row
  * with the old status and changes nothing. If `input` has several changes of one transfer, the update applies only one
  * of them. An audit entry has the id of the event that the change made.
+ * @param where a condition on the transfers that may change, `i.transfer_id`
+ * @param record a further CTE, which may read `changed`
  */
-const CHANGE_STATUS = `
+const changeStatement = (where = '', record = '') => `
 with input as (
   select * from unnest($1::uuid[], $2::uuid[], $3::transfer_status[], $4::text[], $5::timestamptz[], $6::text[],
                        $7::uuid[], $8::text[], $9::text[], $10::text[], $16::text[])
@@ -116,6 +138,7 @@ with input as (
 ), seen as materialized (
   select i.*, t.status as seen
     from input i join transfers t on t.id = i.transfer_id and (i.client_id is null or t.client_id = i.client_id)
+   ${where}
    order by i.transfer_id
 ), changed as (
   update transfers t set status = s.status, reason_code = s.reason_code, updated_at = s.at
@@ -133,8 +156,19 @@ with input as (
          json_strip_nulls(json_build_object('client_id', c.client_id, 'from', c.seen, 'to', c.status, 'reason', c.reason,
                                             'reason_code', c.reason_code))
     from changed c where c.actor is not null
-), ${appendEvents('changed', ['$11', '$12', '$13', '$14'])}
+), ${appendEvents('changed', ['$11', '$12', '$13', '$14'])}${record}
 select s.event_id as "eventId", s.seen::text as seen, c.transfer as changed, coalesce(a.deliveries, '[]') as deliveries
   from seen s
   left join changed c on c.event_id = s.event_id
   left join appended a on a.event_id = s.event_id`;
+
+const CHANGE_STATUS = changeStatement();
+
+const CHANGE_BY_STEP = changeStatement(
+  `where exists (select from sandbox_transfers x
+                  where x.transfer_id = i.transfer_id and x.steps_made = $17::int - 1 and x.ended_at is null)`,
+  `, step as (
+  update sandbox_transfers x set steps_made = $17::int, ended_at = case when $18::boolean then now() end
+    from changed c where x.transfer_id = c.transfer_id
+)`,
+);

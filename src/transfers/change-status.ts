@@ -12,6 +12,7 @@ import {
   type Change,
   type ChangedRow,
   changeAll,
+  changeByStep,
   EVENT_TYPE,
   type StatusChangeRequest,
   toTransfer,
@@ -41,7 +42,7 @@ export async function changeStatus(
     body: eventBody({ id: eventId, type: EVENT_TYPE, data: { id: transferId, status }, createdAt }),
     traceparent: currentTraceparent(),
   };
-  const row = 'pool' in db ? await batcherOf(db, handover).run(change) : await changeAlone(db, handover, change);
+  const row = await run(db, handover, change);
   if (!row) throw new Refusal('not_found', 'There is no such transfer.');
   if (!row.changed) throw refused(row.seen, status, change.allowed);
   const { changed, deliveries } = row;
@@ -77,7 +78,10 @@ function batcherOf(db: Database, handover: Handover): ChangeBatcher {
   return batcher;
 }
 
-async function changeAlone(db: Handle, handover: Handover, change: Change): Promise<ChangedRow | undefined> {
+async function run(db: Handle | Database, handover: Handover, change: Change): Promise<ChangedRow | undefined> {
+  const { sandboxStep } = change.request;
+  if (sandboxStep) return changeByStep(db, handover, change, sandboxStep);
+  if ('pool' in db) return batcherOf(db, handover).run(change);
   const [row] = await changeAll(db, handover, [change]);
   return row;
 }

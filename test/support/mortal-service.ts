@@ -91,6 +91,13 @@ export async function startMortalService() {
       await begin(more);
       return caused;
     },
+    /** Kills the service where it is, and starts it again. */
+    async killAndBegin(more?: Record<string, string>): Promise<void> {
+      service.process.kill('SIGKILL');
+      expect(await service.ended).toBe('SIGKILL');
+      await makeItLongAgo(database, temporal.client);
+      await begin(more);
+    },
     /** Waits until the delivery has succeeded and the event is marked. */
     untilDelivered: (transfer: string) =>
       waitFor('the delivery and its mark', async () => {

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { SANDBOX_TRANSFERS_A_SECOND, SANDBOX_TRANSFERS_UNFINISHED } from '../../transfers/admit-sandbox-transfer.js';
 import { changeStatus } from '../../transfers/change-status.js';
 import { createTransfer } from '../../transfers/create-transfer.js';
 import { getTransfer, listTransfers } from '../../transfers/read-transfers.js';
+import { ACCOUNT_CODES, SANDBOX_ACCOUNTS } from '../../transfers/sandbox-accounts.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import type { AppDependencies } from '../dependencies.js';
 import { pageOf, paging, respondWithPage } from '../paging.js';
@@ -26,6 +28,13 @@ const filters = z.strictObject({
   ...paging,
 });
 
+/** How a transfer of the sandbox moves by itself, by its account. Production's document does not have it. */
+const SANDBOX_OUTCOMES = `In the sandbox a transfer moves by itself, with one event for each status, if its \`destination.account\` is ${SANDBOX_ACCOUNTS.map(
+  ([account, statuses]) => `\`${account}\` (${statuses.join(', ')})`,
+).join(
+  ', ',
+)}. The last status has a \`reason_code\`: \`<CODE>\` is one of ${ACCOUNT_CODES.join(', ')}; \`SANDBOX-CANCEL\` has \`customer_request\`. Any other change of the transfer ends its automatic steps. At most ${SANDBOX_TRANSFERS_A_SECOND} of these transfers may be created a second, and ${SANDBOX_TRANSFERS_UNFINISHED} be unfinished.`;
+
 /** `/transfers` (contract, Transfers). */
 export function transferRoutes({ config, handover }: AppDependencies) {
   const tag = 'Transfers';
@@ -36,8 +45,7 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       operationId: 'createTransfer',
       tag,
       summary: 'Create a transfer',
-      description:
-        'Send an `Idempotency-Key`: a repeat of the request after a broken connection then creates no second transfer.',
+      description: `Send an \`Idempotency-Key\`: a repeat of the request after a broken connection then creates no second transfer.${config.environment === 'sandbox' ? ` ${SANDBOX_OUTCOMES}` : ''}`,
       scope: 'transfers:write',
       body: newTransfer,
       response: {
@@ -46,8 +54,10 @@ export function transferRoutes({ config, handover }: AppDependencies) {
         schema: transferView,
         headers: { Location: 'The URL of the transfer.' },
       },
+      refusals:
+        config.environment === 'sandbox' ? ['unknown_sandbox_account', 'sandbox_limit_reached'] : ['sandbox_account'],
       async handle({ caller, body, db }) {
-        const transfer = await createTransfer(db, { ...body, clientId: caller.clientId });
+        const transfer = await createTransfer(db, config, { ...body, clientId: caller.clientId });
         const headers = { Location: `${config.baseUrl}/transfers/${transfer.id}` };
         return { status: 201, headers, body: presentTransfer(transfer) };
       },

@@ -127,7 +127,7 @@ describe('/openapi.json', () => {
       database: api.database,
     });
     const { text } = await production.call('GET', '/openapi.json');
-    expect(text).not.toContain('/sandbox');
+    expect(text).not.toContain('/sandbox/');
     await production.close();
   });
 });

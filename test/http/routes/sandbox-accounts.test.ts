@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import { newId } from '../../../src/ids.js';
+import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { transferRequest } from '../../support/transfers.js';
+
+let api: TestApi;
+let client: TestClient;
+beforeAll(async () => {
+  api = await startApi();
+});
+beforeEach(async () => {
+  client = await api.client();
+});
+afterAll(() => api.close());
+
+const to = (account: string) => transferRequest({ destination: { name: 'Ada', account } });
+const create = (account: string, of = client) => of.call('POST', '/transfers', { json: to(account) });
+const records = () => api.database.prisma.sandboxTransfer.findMany({ where: { clientId: client.id } });
+
+/** Records of earlier transfers of the client. `made` is their time, in s from now. */
+async function fill(count: number, made: number): Promise<void> {
+  await api.database.query(FILL, [client.id, count, made]);
+}
+const FILL = `
+with made as (
+  insert into transfers (id, client_id, amount_value, amount_currency, destination_name, destination_account)
+  select gen_random_uuid(), $1::uuid, 1, 'EUR', 'Ada', 'SANDBOX-COMPLETE' from generate_series(1, $2::int) returning id
+)
+insert into sandbox_transfers (transfer_id, client_id, created_at)
+select id, $1::uuid, now() + $3::int * interval '1 second' from made`;
+
+describe('a transfer to an account of the sandbox', () => {
+  it.each(['SANDBOX-COMPLETE', 'SANDBOX-FAIL-INSUFFICIENT_FUNDS', 'SANDBOX-RETURN-OTHER', 'SANDBOX-CANCEL'])(
+    '%s: is created with the need for its workflow, without Temporal',
+    async (account) => {
+      const { status, body } = await create(account);
+      expect([status, body]).toMatchObject([201, { status: 'CREATED', reason_code: null, destination: { account } }]);
+      expect(await records()).toMatchObject([{ transferId: body.id, stepsMade: 0, startedAt: null, endedAt: null }]);
+    },
+  );
+
+  it.each(['SANDBOX-', 'SANDBOX-complete', 'SANDBOX-FAIL-NO_SUCH_CODE', 'SANDBOX-FAIL-insufficient_funds'])(
+    '%s: is refused with unknown_sandbox_account, and nothing is created',
+    async (account) => {
+      const { status, body } = await create(account);
+      expect([status, body.code]).toEqual([422, 'unknown_sandbox_account']);
+      expect(body.errors).toMatchObject([{ pointer: '/destination/account', code: 'unknown_sandbox_account' }]);
+      expect((await client.call('GET', '/transfers')).body.data).toEqual([]);
+    },
+  );
+
+  it.each(['sandbox-complete', 'DE89370400440532013000'])(
+    '%s: is no such account, and waits for a change',
+    async (account) => {
+      expect((await create(account)).status).toBe(201);
+      expect(await records()).toEqual([]);
+    },
+  );
+
+  it('is refused with sandbox_account in production, whether the account is known or not', async () => {
+    const production = await startApi({
+      env: { ENVIRONMENT: 'production', MASTER_KEY: randomBytes(32).toString('base64') },
+    });
+    try {
+      const other = await production.client();
+      for (const account of ['SANDBOX-COMPLETE', 'SANDBOX-nonsense']) {
+        const { status, body } = await create(account, other);
+        expect([status, body.code]).toEqual([422, 'sandbox_account']);
+        expect(body.errors).toMatchObject([{ pointer: '/destination/account', code: 'sandbox_account' }]);
+      }
+      expect((await create('sandbox-complete', other)).status).toBe(201);
+      const document = JSON.stringify((await other.call('GET', '/openapi.json')).body);
+      expect(document).not.toContain('SANDBOX-COMPLETE');
+    } finally {
+      await production.close();
+    }
+  });
+
+  it('is described with its statuses in the OpenAPI document of the sandbox', async () => {
+    const { description } = (await client.call('GET', '/openapi.json')).body.paths['/transfers'].post;
+    for (const part of [
+      '`SANDBOX-COMPLETE` (PROCESSING, SENT, COMPLETED)',
+      '`SANDBOX-FAIL-<CODE>`',
+      'INSUFFICIENT_FUNDS',
+    ])
+      expect(description).toContain(part);
+  });
+});
+
+describe('the limits of a client for these transfers', () => {
+  // The earlier transfers have a time ahead, so that they stay in the last second however slow the machine is.
+  it('are 10 in a second, over all processes, and other transfers are not counted or refused', async () => {
+    await fill(9, 60);
+    const elsewhere = await startApi({ database: api.database });
+    try {
+      const sent = { json: to('SANDBOX-CANCEL'), headers: { Authorization: `Bearer ${client.token}` } };
+      const results = await Promise.all([create('SANDBOX-CANCEL'), elsewhere.call('POST', '/transfers', sent)]);
+      expect(results.map(({ status }) => status).sort()).toEqual([201, 429]);
+      const refused = results.find(({ status }) => status === 429)!;
+      expect(refused.body).toMatchObject({ code: 'sandbox_limit_reached' });
+      expect(refused.headers.get('retry-after')).toBe('1');
+      expect((await create('DE89370400440532013000')).status).toBe(201);
+      expect((await create('SANDBOX-CANCEL', await api.client())).status).toBe(201);
+    } finally {
+      await elsewhere.close();
+    }
+  });
+
+  it('are 1,000 unfinished, until one ends', async () => {
+    await fill(999, -3_600);
+    expect((await create('SANDBOX-CANCEL')).status).toBe(201);
+    const refused = await create('SANDBOX-CANCEL');
+    expect([refused.status, refused.body.code]).toEqual([429, 'sandbox_limit_reached']);
+    expect(refused.headers.get('retry-after')).toBe('2');
+    const [one] = await records();
+    await api.database.query('update sandbox_transfers set ended_at = now() where transfer_id = $1::uuid', [
+      one!.transferId,
+    ]);
+    expect((await create('SANDBOX-CANCEL')).status).toBe(201);
+  });
+
+  it('count a request with an Idempotency-Key once, and a refusal does not use up the key', async () => {
+    await fill(9, 60);
+    const send = (key: string) =>
+      client.call('POST', '/transfers', { json: to('SANDBOX-CANCEL'), headers: { 'Idempotency-Key': key } });
+    const key = newId();
+    const [first, replayed] = [await send(key), await send(key)];
+    expect([first.status, replayed.status, replayed.body.id]).toEqual([201, 201, first.body.id]);
+    const other = newId();
+    expect((await send(other)).status).toBe(429);
+    await api.database.query(`delete from sandbox_transfers where client_id = $1::uuid`, [client.id]);
+    expect((await send(other)).status).toBe(201);
+  });
+});

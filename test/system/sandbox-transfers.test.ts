@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort } from '../../src/free-port.js';
+import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
+import { type Caller, caller, must } from '../support/caller.js';
+import { runCli } from '../support/cli.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
+import { type RoleProcess, startRole } from '../support/role-process.js';
+import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
+import { SECRET, transferRequest } from '../support/transfers.js';
+import { waitFor } from '../support/wait-for.js';
+
+// `api` and `worker` as processes of their own, on a real Temporal. The API begins while Temporal is away.
+
+const STEP = 1_500;
+let database: TestDatabase;
+let temporal: TestTemporal;
+let receiver: RawReceiver;
+let env: Record<string, string>;
+let api: RoleProcess;
+let worker: RoleProcess | undefined;
+let client: Caller;
+
+beforeAll(async () => {
+  [database, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
+  receiver = await startRawReceiver((socket) => socket.write('HTTP/1.1 204 x\r\n\r\n'));
+  const port = await freePort();
+  const at = { auth_url: `http://127.0.0.1:${port}`, base_url: `http://127.0.0.1:${port}` };
+  env = {
+    ...{ ENVIRONMENT: 'sandbox', HOST: '127.0.0.1', PORT: String(port), BASE_URL: at.base_url, LOG_LEVEL: 'warn' },
+    ...{ DATABASE_URL: database.url.reveal(), MASTER_KEY: randomBytes(32).toString('base64') },
+    ...{ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
+    ...{ ALLOW_PRIVATE_RECEIVERS: 'true', SANDBOX_STEP: `${STEP}ms`, SHUTDOWN_DELAY: '0s' },
+  };
+  const created = await runCli(['clients', 'create', '--json', '--name', 'test'], env);
+  api = startRole('api', { ...env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
+  await api.ready;
+  client = await caller(at, JSON.parse(created.stdout));
+  await must(client('POST', '/webhook-endpoints', { url: receiver.url, secret: SECRET }));
+}, 120_000);
+afterAll(async () => {
+  await Promise.all([api?.stop(), worker?.stop()]);
+  await receiver?.close();
+  await temporal?.close();
+  await database?.drop();
+}, 60_000);
+
+const create = async (account: string): Promise<string> =>
+  (await must(client('POST', '/transfers', transferRequest({ destination: { name: 'Ada', account } })))).id;
+const read = (id: string) => must(client('GET', `/transfers/${id}`));
+const until = (id: string, status: string) =>
+  waitFor(`${id} to be ${status}`, async () => {
+    const transfer = await read(id);
+    return transfer.status === status && transfer;
+  });
+const workflowOf = (id: string) => temporal.client.workflow.getHandle(`sandbox-${id}`);
+
+describe('a transfer that moves by itself', () => {
+  it('is created while Temporal is away, and moves when the workers are back', async () => {
+    const id = await create('SANDBOX-COMPLETE');
+    worker = startRole('worker', env);
+    await worker.ready;
+    await until(id, 'COMPLETED');
+  }, 60_000);
+
+  it.each([
+    ['SANDBOX-COMPLETE', ['PROCESSING', 'SENT', 'COMPLETED'], null],
+    ['SANDBOX-FAIL-INSUFFICIENT_FUNDS', ['PROCESSING', 'FAILED'], 'insufficient_funds'],
+    ['SANDBOX-RETURN-ACCOUNT_CLOSED', ['PROCESSING', 'SENT', 'COMPLETED', 'RETURNED'], 'account_closed'],
+    ['SANDBOX-CANCEL', ['CANCELLED'], 'customer_request'],
+  ] as const)(
+    '%s: has its statuses at least a step apart, one delivered event for each, and a workflow that shows them',
+    async (account, statuses, reasonCode) => {
+      const id = await create(account);
+      const last = statuses.at(-1)!;
+      const { status_history: history, reason_code } = await until(id, last);
+      expect(reason_code).toBe(reasonCode);
+      expect(history.map((entry: { status: string }) => entry.status)).toEqual(['CREATED', ...statuses]);
+      for (const [i, entry] of history.entries()) {
+        expect(entry).toMatchObject({ reason: null, reason_code: i === statuses.length ? reasonCode : null });
+        // Two clocks are compared: Temporal's timer and the time of the change.
+        if (i > 0) expect(Date.parse(entry.at) - Date.parse(history[i - 1].at)).toBeGreaterThan(STEP - 200);
+      }
+      const { data } = await must(client('GET', `/events?transfer_id=${id}`));
+      expect(data.map((event: { data: { status: string } }) => event.data.status).reverse()).toEqual(statuses);
+      await waitFor('the deliveries', async () => {
+        const events = (await must(client('GET', `/events?transfer_id=${id}`))).data;
+        return events.every((event: { deliveries: { succeeded: number } }) => event.deliveries.succeeded === 1);
+      });
+
+      expect(await workflowOf(id).result()).toBe(last);
+      const described = await workflowOf(id).describe();
+      expect(described).toMatchObject({ type: 'sandboxTransfer', taskQueue: SANDBOX_TASK_QUEUE });
+      expect(described.searchAttributes).toMatchObject({ TransferId: [id], ClientId: [expect.any(String)] });
+      expect(await described.staticSummary()).toBe(`${account}: ${statuses.join(' → ')}`);
+      const details = await workflowOf(id).query<string>('__temporal_workflow_metadata').then(JSON.stringify);
+      for (const status of statuses) expect(details).toContain(status);
+    },
+    60_000,
+  );
+
+  it('ends its automatic steps when the client changes it by hand', async () => {
+    const id = await create('SANDBOX-COMPLETE');
+    await until(id, 'PROCESSING');
+    await must(client('POST', `/sandbox/transfers/${id}/status`, { status: 'FAILED', reason: 'by hand' }));
+    expect(await workflowOf(id).result()).toBe('FAILED');
+    const { status, status_history } = await read(id);
+    expect([status, status_history.length]).toEqual(['FAILED', 3]);
+    const { endedAt, stepsMade } = await database.prisma.sandboxTransfer.findUniqueOrThrow({
+      where: { transferId: id },
+    });
+    expect([stepsMade, endedAt]).toEqual([1, expect.any(Date)]);
+  }, 60_000);
+
+  it('ends its automatic steps when the client cancels it', async () => {
+    const id = await create('SANDBOX-COMPLETE');
+    await must(client('POST', `/transfers/${id}/cancel`));
+    await waitFor(
+      'the workflow',
+      async () =>
+        (await workflowOf(id)
+          .describe()
+          .catch(() => undefined)) !== undefined,
+    );
+    expect(await workflowOf(id).result()).toBe('CANCELLED');
+    expect((await read(id)).status_history).toHaveLength(2);
+  }, 60_000);
+
+  it('goes on from its last step when its workflow was terminated', async () => {
+    const id = await create('SANDBOX-COMPLETE');
+    await until(id, 'PROCESSING');
+    await workflowOf(id).terminate();
+    await database.query('update sandbox_transfers set start_after = now() where transfer_id = $1::uuid', [id]);
+    const { status_history } = await until(id, 'COMPLETED');
+    expect(status_history).toHaveLength(4);
+  }, 60_000);
+});

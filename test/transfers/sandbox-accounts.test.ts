@@ -1,0 +1,50 @@
+import { REASON_CODES } from '../../src/transfers/reason-codes.js';
+import { isSandboxAccount, sandboxSteps } from '../../src/transfers/sandbox-accounts.js';
+import { canChange } from '../../src/transfers/states.js';
+
+const shown = (account: string) => sandboxSteps(account)?.map(({ status, reasonCode }) => reasonCode ?? status);
+
+describe('the accounts of the sandbox', () => {
+  it('name the statuses that follow, and the reason code of the last one', () => {
+    expect(shown('SANDBOX-COMPLETE')).toEqual(['PROCESSING', 'SENT', 'COMPLETED']);
+    expect(sandboxSteps('SANDBOX-CANCEL')).toEqual([{ status: 'CANCELLED', reasonCode: 'customer_request' }]);
+    expect(sandboxSteps('SANDBOX-FAIL-INSUFFICIENT_FUNDS')).toEqual([
+      { status: 'PROCESSING', reasonCode: null },
+      { status: 'FAILED', reasonCode: 'insufficient_funds' },
+    ]);
+    expect(sandboxSteps('SANDBOX-RETURN-ACCOUNT_CLOSED')).toEqual([
+      { status: 'PROCESSING', reasonCode: null },
+      { status: 'SENT', reasonCode: null },
+      { status: 'COMPLETED', reasonCode: null },
+      { status: 'RETURNED', reasonCode: 'account_closed' },
+    ]);
+  });
+
+  it.each(REASON_CODES)('take the reason code %s, and follow allowed transitions only', (code) => {
+    for (const outcome of ['COMPLETE', 'CANCEL', `FAIL-${code.toUpperCase()}`, `RETURN-${code.toUpperCase()}`]) {
+      const statuses = sandboxSteps(`SANDBOX-${outcome}`)!.map(({ status }) => status);
+      const allowed = statuses.map((status, i) => canChange(statuses[i - 1] ?? 'CREATED', status));
+      expect([outcome, ...allowed]).toEqual([outcome, ...statuses.map(() => true)]);
+    }
+  });
+
+  it.each([
+    'SANDBOX-',
+    'SANDBOX-complete',
+    'SANDBOX-COMPLETE ',
+    'SANDBOX-COMPLETE-OTHER',
+    'SANDBOX-FAIL',
+    'SANDBOX-FAIL-',
+    'SANDBOX-FAIL-insufficient_funds',
+    'SANDBOX-FAIL-NO_SUCH_CODE',
+    'SANDBOX-RETURN',
+    'SANDBOX-CANCEL-DUPLICATE',
+  ])('do not include %j', (account) => {
+    expect([isSandboxAccount(account), sandboxSteps(account)]).toEqual([true, undefined]);
+  });
+
+  it.each(['sandbox-complete', 'SANDBOX', ' SANDBOX-COMPLETE', 'DE89370400440532013000'])(
+    'are no concern of a transfer to %j',
+    (account) => expect([isSandboxAccount(account), sandboxSteps(account)]).toEqual([false, undefined]),
+  );
+});
