@@ -5,7 +5,7 @@ import { parseObject, refusalOf } from './refusal.js';
 import { Failure, MOST_TIME, withRetries } from './retry.js';
 import { type HttpResponse, send } from './send.js';
 import type { Settings } from './settings.js';
-import { TIME_IS_UP, withTimeLimit } from './time-limit.js';
+import { TIME_IS_UP } from './time-limit.js';
 import type { TokenSource } from './token.js';
 
 /** The service ignores the key of these: a repetition after a broken connection could do the work twice. */
@@ -33,17 +33,26 @@ export function createCall(settings: Settings, tokens: TokenSource): Call {
       ...(options.requestId !== undefined && { 'x-request-id': checkRequestId(options.requestId) }),
     };
     const { secret } = (given.body ?? {}) as { secret?: unknown };
-    const ownSecrets = [settings.clientSecret, ...(typeof secret === 'string' ? [secret] : [])];
+    const secrets = [settings.clientSecret, ...(typeof secret === 'string' ? [secret] : [])];
     let renewed = false;
 
-    const once = async (attempt: number): Promise<HttpResponse> => {
+    let lostResponse = false;
+
+    const once = async (): Promise<HttpResponse> => {
       const token = open ? undefined : await waitForToken();
       const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
-      const response = await send(settings.fetch, { ...request, headers: { ...headers, ...authorization } }, limits);
+      const response = await send(
+        settings.fetch,
+        { ...request, headers: { ...headers, ...authorization } },
+        limits,
+      ).catch((failure: unknown) => {
+        lostResponse = true;
+        throw failure;
+      });
       if (response.status >= 200 && response.status < 300) return response;
-      // The try before this one may have deleted the resource although its response was lost.
-      if (response.status === 404 && method === 'DELETE' && attempt > 1) return response;
-      const secrets = token === undefined ? ownSecrets : [...ownSecrets, token];
+      // The try whose response was lost has deleted the resource.
+      if (response.status === 404 && method === 'DELETE' && lostResponse) return response;
+      if (token !== undefined) secrets.push(token);
       const refusal = refusalOf(response, { title, secrets, idempotencyKey });
       if (response.status !== 401 || token === undefined || renewed) throw refusal;
       renewed = true;
@@ -53,7 +62,7 @@ export function createCall(settings: Settings, tokens: TokenSource): Call {
 
     const waitForToken = async (): Promise<string> => {
       try {
-        return await withTimeLimit(limits.deadline - performance.now(), limits.signal, () => tokens.get());
+        return await tokens.get(limits.deadline - performance.now(), limits.signal);
       } catch (error) {
         if (error !== TIME_IS_UP) throw error;
         throw new TransferServiceError(`${title}: no token within the time limit`, { code: 'timeout' });

@@ -27,11 +27,11 @@ const LONGEST_DELAYS = [1_000, 4_000, 16_000];
  */
 export async function withRetries<Result>(
   { deadline, signal }: { deadline: number; signal?: AbortSignal | undefined },
-  once: (attempt: number) => Promise<Result>,
+  once: () => Promise<Result>,
 ): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await once(attempt);
+      return await once();
     } catch (failure) {
       if (!(failure instanceof Failure)) throw failure;
       const longest = LONGEST_DELAYS[attempt - 1];

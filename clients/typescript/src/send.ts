@@ -93,7 +93,8 @@ function describe(error: unknown): { code: ConnectionErrorCode; detail: string }
     return { code: 'invalid_response', detail: `the response has more than ${MAX_RESPONSE} bytes` };
   }
   const { message, cause } = (error ?? {}) as { message?: unknown; cause?: { message?: unknown; code?: unknown } };
-  if (/redirect/i.test(`${message} ${cause?.message}`)) {
+  // The texts of Node and of other platforms.
+  if (/unexpected ?redirect|redirect mode/i.test(`${message} ${cause?.message}`)) {
     return { code: 'redirected', detail: 'the server responded with a redirect, which is not followed' };
   }
   const system = cause?.code ?? (error as { code?: unknown } | undefined)?.code;

@@ -14,7 +14,7 @@ export async function withTimeLimit<Result>(
   outer?.throwIfAborted();
   const controller = new AbortController();
   const abort = () => controller.abort(outer?.reason);
-  const timer = setTimeout(() => controller.abort(TIME_IS_UP), ms);
+  const timer = setTimeout(() => controller.abort(TIME_IS_UP), Math.max(0, ms));
   outer?.addEventListener('abort', abort, { once: true });
   // A `fetch` that ignores its signal must not hold the caller.
   const aborted = new Promise<never>((_, reject) => {

@@ -3,6 +3,7 @@ import { parseObject, refusalOf } from './refusal.js';
 import { Failure, MOST_TIME, withRetries } from './retry.js';
 import { send } from './send.js';
 import type { Settings } from './settings.js';
+import { withTimeLimit } from './time-limit.js';
 
 interface Token {
   value: string;
@@ -10,6 +11,14 @@ interface Token {
   renewAt: number;
   /** By `performance.now()`: from then on it is not used. */
   expiresAt: number;
+}
+
+/** A request for a token that is in flight. */
+interface Renewal {
+  token: Promise<Token>;
+  /** How many callers wait for it. */
+  callers: number;
+  abort: AbortController;
 }
 
 const TITLE = 'POST /oauth/token';
@@ -27,22 +36,26 @@ const ASSUMED_LIFETIME = 300;
 export class TokenSource {
   readonly #settings: Settings;
   #token: Token | undefined;
-  #request: Promise<Token> | undefined;
+  #renewal: Renewal | undefined;
   #refused: TransferServiceError | undefined;
 
   constructor(settings: Settings) {
     this.#settings = settings;
   }
 
-  /** @throws TransferServiceError */
-  async get(): Promise<string> {
+  /**
+   * Returns the token, waiting at most `ms` for it.
+   * @throws TransferServiceError, TIME_IS_UP, or the reason of `signal`
+   */
+  async get(ms: number, signal: AbortSignal | undefined): Promise<string> {
     if (this.#refused) throw this.#refused;
     const token = this.#token;
     const now = performance.now();
-    if (!token || now >= token.expiresAt) return (await this.#renew()).value;
+    if (!token || now >= token.expiresAt) return (await this.#await(ms, signal)).value;
     if (now >= token.renewAt) {
       token.renewAt = now + RENEWAL_PAUSE;
-      this.#renew().catch(() => undefined);
+      // It counts as a caller that never stops waiting.
+      this.#renew().callers++;
     }
     return token.value;
   }
@@ -52,31 +65,50 @@ export class TokenSource {
     if (this.#token?.value === value) this.#token = undefined;
   }
 
-  #renew(): Promise<Token> {
-    this.#request ??= this.#send()
-      .then((token) => {
-        this.#token = token;
-        return token;
-      })
-      .catch((error: unknown) => {
-        // Each wrong attempt counts against the address, which other programs share.
-        if (error instanceof TransferServiceError && error.code === 'invalid_client') this.#refused = error;
-        throw error;
-      })
-      .finally(() => {
-        this.#request = undefined;
-      });
-    return this.#request;
+  /** Shares the request with other callers. It is aborted when the last of them has stopped waiting. */
+  async #await(ms: number, signal: AbortSignal | undefined): Promise<Token> {
+    const renewal = this.#renew();
+    renewal.callers++;
+    try {
+      return await withTimeLimit(ms, signal, () => renewal.token);
+    } finally {
+      renewal.callers--;
+      if (renewal.callers === 0) {
+        renewal.abort.abort();
+        if (this.#renewal === renewal) this.#renewal = undefined;
+      }
+    }
   }
 
-  #send(): Promise<Token> {
+  #renew(): Renewal {
+    if (this.#renewal) return this.#renewal;
+    const abort = new AbortController();
+    const renewal = { token: this.#send(abort.signal), callers: 0, abort };
+    this.#renewal = renewal;
+    renewal.token
+      .then(
+        (token) => {
+          this.#token = token;
+        },
+        (error: unknown) => {
+          // Each wrong attempt counts against the address, which other programs share.
+          if (error instanceof TransferServiceError && error.code === 'invalid_client') this.#refused = error;
+        },
+      )
+      .finally(() => {
+        if (this.#renewal === renewal) this.#renewal = undefined;
+      });
+    return renewal;
+  }
+
+  #send(signal: AbortSignal): Promise<Token> {
     const { authUrl, clientId, clientSecret, audience, fetch } = this.#settings;
     const deadline = performance.now() + MOST_TIME;
     const json = { client_id: clientId, client_secret: clientSecret, audience, grant_type: 'client_credentials' };
-    return withRetries({ deadline }, async () => {
+    return withRetries({ deadline, signal }, async () => {
       const sentAt = performance.now();
       const request = { method: 'POST', url: `${authUrl}/oauth/token`, title: TITLE, headers: {}, json };
-      const response = await send(fetch, { ...request, repeatable: true }, { deadline });
+      const response = await send(fetch, { ...request, repeatable: true }, { deadline, signal });
       if (response.status !== 200) throw refusalOf(response, { title: TITLE, secrets: [clientSecret] });
       return parse(parseObject(response), sentAt);
     });

@@ -1,0 +1,103 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { TransferServiceClient } from '../../../clients/typescript/src/client.js';
+import type { OperationId } from '../../../clients/typescript/src/operations.js';
+import { type StubService, startStubService } from '../../support/stub-service.js';
+import { endpointRequest, transferRequest } from '../../support/transfers.js';
+
+const root = join(import.meta.dirname, '../../..');
+const generated = readFileSync(join(root, 'clients/typescript/src/generated/openapi.ts'), 'utf8');
+const load = (path: string) => import(pathToFileURL(join(root, path)).href);
+
+interface Document {
+  paths: Record<string, Record<string, { operationId: OperationId }>>;
+}
+
+let document: Document;
+let digest: string;
+let stub: StubService;
+
+beforeAll(async () => {
+  const { clientDocument, digestOf } = await load('scripts/client/document.mjs');
+  document = clientDocument();
+  digest = digestOf(document);
+  stub = await startStubService();
+});
+afterAll(() => stub.close());
+
+describe('the types', () => {
+  test("are made from the service's present OpenAPI document; if not, run `npm run client:types`", () => {
+    expect(/^\/\/ Document: (\S+)$/m.exec(generated)?.[1]).toBe(digest);
+  });
+
+  const tooling = existsSync(join(root, 'clients/tooling/node_modules/openapi-typescript'));
+  (tooling ? test : test.skip)(
+    'are what the generator writes (needs `npm ci --ignore-scripts` in clients/tooling)',
+    async () => {
+      const { generateTypes } = await load('clients/tooling/generate-types.mjs');
+      expect(await generateTypes(document)).toBe(generated);
+    },
+  );
+});
+
+const id = '0192f0c1-2f3a-7b4c-8d5e-6f708192a3b4';
+const since = '2026-11-21T00:00:00Z';
+const status = { status: 'SENT' } as const;
+
+/** A call of each operation; the compiler refuses a list that lacks one. */
+const CALLS: Record<Exclude<OperationId, 'requestToken'>, (client: TransferServiceClient) => Promise<unknown>> = {
+  createTransfer: (client) => client.transfers.create(transferRequest()),
+  listTransfers: (client) => client.transfers.list().page(),
+  getTransfer: (client) => client.transfers.get(id),
+  cancelTransfer: (client) => client.transfers.cancel(id),
+  registerWebhookEndpoint: (client) => client.webhookEndpoints.register(endpointRequest()),
+  listWebhookEndpoints: (client) => client.webhookEndpoints.list().page(),
+  getWebhookEndpoint: (client) => client.webhookEndpoints.get(id),
+  updateWebhookEndpoint: (client) => client.webhookEndpoints.update(id, { url: 'https://example.com/' }),
+  deleteWebhookEndpoint: (client) => client.webhookEndpoints.delete(id),
+  listEndpointDeliveries: (client) => client.webhookEndpoints.listDeliveries(id).page(),
+  recoverWebhookEndpoint: (client) => client.webhookEndpoints.recover(id, { since }),
+  listEvents: (client) => client.events.list().page(),
+  getEvent: (client) => client.events.get(id),
+  listEventDeliveries: (client) => client.events.listDeliveries(id).page(),
+  getDelivery: (client) => client.deliveries.get(id),
+  listAttempts: (client) => client.deliveries.listAttempts(id).page(),
+  retryDelivery: (client) => client.deliveries.retry(id),
+  explainSignature: (client) => client.deliveries.explainSignature(id, 1, { v0: 'abc' }),
+  createConsoleSession: (client) => client.consoleSessions.create(),
+  setSandboxTransferStatus: (client) => client.sandbox.setTransferStatus(id, status),
+  setTransferStatus: (client) => client.operator.setTransferStatus(id, status),
+  getMeta: (client) => client.service.meta(),
+  getHealth: (client) => client.service.health(),
+  getReadiness: (client) => client.service.readiness(),
+  getOpenApi: (client) => client.service.openApi(),
+  getDocs: (client) => client.service.docs(),
+  getJwks: (client) => client.service.jwks(),
+  getAuthorizationServer: (client) => client.service.authorizationServer(),
+  getOpenIdConfiguration: (client) => client.service.openIdConfiguration(),
+};
+
+describe('every operation of the document has a method', () => {
+  test('that this test calls', () => {
+    const ids = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).map(({ operationId }) => operationId),
+    );
+    // The client requests tokens by itself.
+    expect(ids.filter((one) => one !== 'requestToken').sort()).toEqual(Object.keys(CALLS).sort());
+  });
+
+  test.each(Object.entries(CALLS))('%s: it sends the request that the document describes', async (name, call) => {
+    stub.requests.length = 0;
+    await call(stub.client());
+    const { method = '', url = '', headers } = stub.requests[0] ?? {};
+    const [path, methods] = Object.entries(document.paths).find(
+      ([path]) =>
+        new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`).test(url) &&
+        method.toLowerCase() in (document.paths[path] ?? {}),
+    ) ?? ['', {}];
+    expect([url, path, methods[method.toLowerCase()]?.operationId]).toEqual([url, path, name]);
+    expect(headers?.['idempotency-key'] !== undefined).toBe(method === 'POST');
+  });
+});

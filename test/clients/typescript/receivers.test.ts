@@ -1,0 +1,240 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import Router from '@koa/router';
+import express from 'express';
+import Fastify from 'fastify';
+import Koa from 'koa';
+import { transferWebhooks as forExpress } from '../../../clients/typescript/src/express.js';
+import { transferWebhooks as forFastify } from '../../../clients/typescript/src/fastify.js';
+import { transferWebhooks as forFetch } from '../../../clients/typescript/src/fetch.js';
+import { transferWebhooks as forKoa } from '../../../clients/typescript/src/koa.js';
+import type { WebhookOptions } from '../../../clients/typescript/src/receiver/receive.js';
+import type { DeliveredEvent } from '../../../clients/typescript/src/types.js';
+import { type SignatureError, signatureHeader } from '../../../clients/typescript/src/verify.js';
+
+const secret = 'whsec_0123456789abcdef';
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closers.push(() => {
+    server.closeAllConnections();
+    return once(server.close(), 'close');
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`;
+}
+
+/** A server of a platform that hands standard requests to a handler. */
+function standard(handler: (request: Request) => Promise<Response>): RequestListener {
+  return async (incoming, outgoing) => {
+    const headers = Object.entries(incoming.headers).map(([name, value]): [string, string] => [name, String(value)]);
+    const body =
+      incoming.method === 'GET' ? {} : { body: incoming as unknown as ReadableStream, duplex: 'half' as const };
+    const request = new Request('http://localhost/hooks', { method: incoming.method ?? '', headers, ...body });
+    const response = await handler(request).catch(() => new Response(null, { status: 500 }));
+    outgoing.writeHead(response.status).end(await response.text());
+  };
+}
+
+/** Starts each framework with the webhook as its guide shows it. */
+const FRAMEWORKS: Record<string, (options: WebhookOptions) => Promise<string>> = {
+  express: (options) => {
+    const app = express();
+    app.post('/hooks', forExpress(options));
+    app.use(express.json());
+    return serve(app);
+  },
+  'express behind express.raw': (options) => {
+    const app = express();
+    app.post('/hooks', express.raw({ type: 'application/json' }), forExpress(options));
+    return serve(app);
+  },
+  'express behind express.text': (options) => {
+    const app = express();
+    app.post('/hooks', express.text({ type: '*/*' }), forExpress(options));
+    return serve(app);
+  },
+  'node:http': (options) => serve(forExpress(options)),
+  async fastify(options) {
+    const app = Fastify();
+    app.register(forFastify, { path: '/hooks', ...options });
+    // Other routes keep Fastify's own parser.
+    app.post('/other', async (request) => typeof request.body);
+    closers.push(() => app.close());
+    return `${await app.listen({ port: 0, host: '127.0.0.1' })}/hooks`;
+  },
+  koa(options) {
+    const app = new Koa();
+    const router = new Router();
+    app.silent = true;
+    router.post('/hooks', forKoa(options));
+    return serve(app.use(router.routes()).callback());
+  },
+  fetch: (options) => serve(standard(forFetch(options))),
+};
+
+// Written as no JSON.stringify would write it: only the raw bytes have this signature.
+const body =
+  '{ "id": "e-1", "version": "2026-11-21", "type": "transfer.status_changed",\r\n "data": {"id":"t-1","status":"SENT","name":"Zo\\u00eb 東京"}, "created_at": "2026-11-21T10:00:00.042" }';
+const now = (seconds = 0) => new Date(Date.now() + seconds * 1_000).toISOString();
+
+function post(url: string, text: string | Uint8Array = body, headers: { 'service-signature'?: string } = {}) {
+  const signature = headers['service-signature'] ?? signatureHeader({ secret, t: now(), body: text });
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(signature !== '' && { 'service-signature': signature }) },
+    body: text as string,
+  });
+}
+
+describe.each(Object.entries(FRAMEWORKS))('%s', (name, start) => {
+  const onRejected = jest.fn<(error: SignatureError) => void>();
+  const events: [DeliveredEvent, { signedAt: Date; createdAt: Date; body: Uint8Array }][] = [];
+  const options: WebhookOptions = {
+    secret,
+    onEvent: (event, delivery) => {
+      events.push([event, delivery]);
+    },
+    onRejected,
+  };
+  afterEach(() => {
+    events.length = 0;
+    onRejected.mockClear();
+  });
+
+  test('verifies the raw body, passes the event on and responds with 204', async () => {
+    const response = await post(await start(options));
+    expect([response.status, await response.text()]).toEqual([204, '']);
+    const [[event, delivery] = events[0]!] = events;
+    expect(event.data).toMatchObject({ id: 't-1', status: 'SENT', name: 'Zoë 東京' });
+    expect(delivery.createdAt.toISOString()).toBe('2026-11-21T10:00:00.042Z');
+    expect(Math.abs(delivery.signedAt.getTime() - Date.now())).toBeLessThan(60_000);
+    expect(Buffer.from(delivery.body).toString()).toBe(body);
+  });
+
+  test('accepts unknown types, unknown fields and repetitions', async () => {
+    const url = await start(options);
+    const later =
+      '{"id":"e-2","version":"2030-01-01","type":"transfer.renamed","data":{},"created_at":"2030-01-01T00:00:00.000","more":1}';
+    expect([(await post(url, later)).status, (await post(url, later)).status]).toEqual([204, 204]);
+    expect(events).toHaveLength(2);
+  });
+
+  test.each<[string, { 'service-signature'?: string }, string, RegExp]>([
+    [
+      'another secret',
+      { 'service-signature': signatureHeader({ secret: 'another-secret-entirely', t: now(), body }) },
+      body,
+      /^signature_mismatch/,
+    ],
+    ['a changed body', {}, body.replace('SENT', 'FAIL'), /^signature_mismatch/],
+    ['an old delivery', { 'service-signature': signatureHeader({ secret, t: now(-360), body }) }, body, /^too_old/],
+    [
+      'a delivery from the future',
+      { 'service-signature': signatureHeader({ secret, t: now(360), body }) },
+      body,
+      /^too_new/,
+    ],
+    ['no signature', { 'service-signature': '' }, body, /^missing_header/],
+    ['words', { 'service-signature': 'sha256=abc' }, body, /^malformed_header/],
+  ])('refuses %s with 400 and the reason', async (_, headers, text, says) => {
+    const url = await start(options);
+    const signature = signatureHeader({ secret, t: now(), body });
+    const response = await post(url, text, { 'service-signature': signature, ...headers });
+    expect(response.status).toBe(400);
+    const reason = await response.text();
+    expect(reason).toMatch(says);
+    expect(reason).not.toContain(secret);
+    expect(events).toEqual([]);
+    expect(onRejected).toHaveBeenCalledTimes(1);
+  });
+
+  test('refuses signed bytes that are no event with 400', async () => {
+    const url = await start(options);
+    for (const text of ['[]', 'null', '"e-1"', 'no JSON']) expect((await post(url, text)).status).toBe(400);
+    expect(events).toEqual([]);
+  });
+
+  test('an error of onEvent is a 500, so that the service retries', async () => {
+    const failing = { ...options, onEvent: () => Promise.reject(new Error('the database is down')) };
+    const url = await start(failing);
+    jest.spyOn(console, 'error').mockImplementation(() => undefined);
+    const response = await post(url);
+    jest.restoreAllMocks();
+    // A plain server has no error handling, and its response is empty.
+    expect(response.status).toBe(500);
+  });
+
+  test('accepts both secrets during a switch-over', async () => {
+    const url = await start({ ...options, secret: ['the-new-secret-here', Buffer.from(secret)] });
+    expect((await post(url)).status).toBe(204);
+    expect(
+      (
+        await post(url, body, {
+          'service-signature': signatureHeader({ secret: 'neither-of-the-two', t: now(), body }),
+        })
+      ).status,
+    ).toBe(400);
+  });
+
+  test('responds with 413 to a body over 64 KiB and serves on', async () => {
+    const url = await start(options);
+    const response = await post(url, ' '.repeat(70_000)).catch(() => undefined);
+    // Some servers cut the connection of a sender that goes on.
+    if (name.startsWith('express behind')) expect(response?.status).toBe(400);
+    else expect([413, undefined]).toContain(response?.status);
+    expect((await post(url)).status).toBe(204);
+  });
+});
+
+test('behind express.json(), which keeps no raw body, the error says what to do', async () => {
+  const said: unknown[] = [];
+  const app = express();
+  app.use(express.json());
+  app.post('/hooks', forExpress({ secret, onEvent: () => {} }));
+  const report: express.ErrorRequestHandler = (
+    error: unknown,
+    _request: unknown,
+    response: { status(code: number): { end(): void } },
+    _next: unknown,
+  ) => {
+    said.push((error as Error).message);
+    response.status(500).end();
+  };
+  app.use(report);
+  expect((await post(await serve(app))).status).toBe(500);
+  expect(said).toEqual([expect.stringContaining('put the webhook before every body parser')]);
+});
+
+test('two signature headers are refused', async () => {
+  const url = await FRAMEWORKS.koa!({ secret, onEvent: () => {} });
+  const signature = signatureHeader({ secret, t: now(), body });
+  const { request } = await import('node:http');
+  const status = await new Promise((resolve) => {
+    const sent = request(
+      url,
+      { method: 'POST', headers: { 'service-signature': [signature, signature] } },
+      (response) => {
+        resolve(response.resume().statusCode);
+      },
+    );
+    sent.end(body);
+  });
+  expect(status).toBe(400);
+});
+
+test('Fastify keeps its own parser for other routes', async () => {
+  const url = await FRAMEWORKS.fastify!({ secret, onEvent: () => {} });
+  const response = await fetch(url.replace('/hooks', '/other'), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+  });
+  expect(await response.text()).toBe('object');
+});

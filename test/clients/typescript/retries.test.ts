@@ -1,0 +1,172 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { parseRetryAfter } from '../../../clients/typescript/src/retry.js';
+import { problem, type StubAnswer, type StubService, startStubService } from '../../support/stub-service.js';
+import { transferRequest } from '../../support/transfers.js';
+
+let stub: StubService;
+let random: ReturnType<typeof jest.spyOn>;
+
+beforeEach(async () => {
+  stub = await startStubService();
+  random = jest.spyOn(Math, 'random').mockReturnValue(0);
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await stub.close();
+});
+
+const keys = () => stub.requests.map(({ headers }) => headers['idempotency-key']);
+const BUSY = problem(429, 'rate_limited');
+const IN_USE = problem(409, 'idempotency_key_in_use');
+
+test.each<[string, StubAnswer]>([
+  ['a 429', BUSY],
+  ['a 503', problem(503, 'unavailable')],
+  ['a broken connection', 'broken'],
+  ['the first request with this key, which is still running', IN_USE],
+])('tries a POST again after %s, with the same key', async (_, answer) => {
+  stub.answers = [answer, answer];
+  await expect(stub.client().transfers.create(transferRequest())).resolves.toEqual({ id: 'made' });
+  expect(stub.requests).toHaveLength(3);
+  expect(new Set(keys()).size).toBe(1);
+  expect(keys()[0]).toMatch(/^[0-9a-f-]{36}$/);
+  expect(new Set(stub.requests.map(({ body }) => body)).size).toBe(1);
+});
+
+test('two calls have two keys, and an explicit key is sent as given', async () => {
+  const client = stub.client();
+  await client.transfers.create(transferRequest());
+  await client.transfers.create(transferRequest());
+  await client.transfers.create(transferRequest(), { idempotencyKey: 'order-4711' });
+  expect(new Set(keys()).size).toBe(3);
+  expect(keys()[2]).toBe('order-4711');
+  await client.transfers.get('t-1');
+  expect(keys()[3]).toBeUndefined();
+});
+
+test('tries four times at most, and the error has the key for a later repetition', async () => {
+  stub.otherwise = () => 'broken';
+  await expect(stub.client().transfers.create(transferRequest(), { idempotencyKey: 'k-1' })).rejects.toMatchObject({
+    name: 'TransferServiceError',
+    code: 'connection_failed',
+    status: undefined,
+    idempotencyKey: 'k-1',
+  });
+  expect(stub.requests).toHaveLength(4);
+});
+
+test.each([400, 403, 404, 409, 422, 500, 502])('a %i is an error at once', async (status) => {
+  stub.otherwise = () =>
+    problem(status, 'some_code', { errors: [{ pointer: '/url', code: 'required', detail: 'is required' }] });
+  await expect(stub.client().transfers.create(transferRequest())).rejects.toMatchObject({
+    status,
+    code: 'some_code',
+    requestId: 'r-1',
+    errors: [{ pointer: '/url', code: 'required', detail: 'is required' }],
+    message: `POST /transfers: ${status} some_code: because of some_code: /url is required`,
+  });
+  expect(stub.requests).toHaveLength(1);
+});
+
+test('a response that is no problem, such as the page of a proxy, is named by its status', async () => {
+  stub.otherwise = () => ({ status: 502, text: '<h1>Bad gateway</h1>' });
+  await expect(stub.client().transfers.get('t-1')).rejects.toMatchObject({
+    code: 'invalid_response',
+    message: 'GET /transfers/{id}: 502',
+  });
+});
+
+describe('the delay', () => {
+  /** The delays that a call asks of its timers, ms; they all end at once. */
+  function delays(): number[] {
+    const asked: number[] = [];
+    const original = globalThis.setTimeout;
+    jest.spyOn(globalThis, 'setTimeout').mockImplementation(((callback: () => void, ms: number) => {
+      // The time limit of a try is no delay.
+      if (ms > 14_000 && ms <= 60_000 && !asked.includes(-1)) return original(callback, ms);
+      asked.push(ms);
+      return original(callback, 0);
+    }) as typeof setTimeout);
+    return asked;
+  }
+
+  test('is random between 0 and 1, 4 and 16 s', async () => {
+    stub.answers = ['broken', 'broken', 'broken'];
+    random.mockReturnValue(0.5 as never);
+    const asked = delays();
+    await stub.client().transfers.get('t-1');
+    expect(asked).toEqual([500, 2_000, 8_000]);
+  });
+
+  test('follows after what Retry-After asks for', async () => {
+    stub.answers = [problem(429, 'rate_limited')];
+    (stub.answers[0] as { headers: Record<string, string> }).headers['retry-after'] = '3';
+    random.mockReturnValue(0.25 as never);
+    const asked = delays();
+    await stub.client().transfers.get('t-1');
+    expect(asked).toEqual([3_250]);
+  });
+
+  test('that would pass 60 s in all is not begun', async () => {
+    stub.answers = [problem(429, 'retry_limit_reached')];
+    (stub.answers[0] as { headers: Record<string, string> }).headers['retry-after'] = '600';
+    await expect(stub.client().deliveries.retry('d-1')).rejects.toMatchObject({ code: 'retry_limit_reached' });
+    expect(stub.requests).toHaveLength(1);
+  });
+});
+
+test.each([
+  ['2', 2_000],
+  ['0', 0],
+  ['Sun, 22 Nov 2026 10:00:05 GMT', 5_000],
+  ['Sun, 22 Nov 2026 09:00:00 GMT', 0],
+  ['soon', 0],
+  [null, 0],
+])('reads Retry-After: %s', (value, expected) => {
+  expect(parseRetryAfter(value, Date.UTC(2026, 10, 22, 10, 0, 0))).toBe(expected);
+});
+
+test('a link to the console is not made twice after a broken connection, and a 503 is tried again', async () => {
+  stub.answers = [problem(503, 'unavailable'), 'broken'];
+  await expect(stub.client().consoleSessions.create()).rejects.toMatchObject({ code: 'connection_failed' });
+  expect(stub.requests).toHaveLength(2);
+});
+
+test('a delete whose first response was lost succeeds when the endpoint is gone', async () => {
+  stub.answers = ['broken', problem(404, 'not_found')];
+  await expect(stub.client().webhookEndpoints.delete('w-1')).resolves.toBeUndefined();
+  stub.answers = [problem(404, 'not_found')];
+  await expect(stub.client().webhookEndpoints.delete('w-1')).rejects.toMatchObject({ code: 'not_found' });
+});
+
+describe('time limits', () => {
+  test('a call ends after timeoutMs, although the server never answers', async () => {
+    stub.otherwise = () => 'silent';
+    await expect(stub.client().transfers.get('t-1', { timeoutMs: 200 })).rejects.toMatchObject({
+      name: 'TransferServiceError',
+      code: 'timeout',
+    });
+    expect(stub.requests).toHaveLength(1);
+  });
+
+  test('a fetch that ignores its signal does not hold a call', async () => {
+    const client = stub.client({ fetch: () => new Promise<never>(() => {}) });
+    await expect(client.service.meta({ timeoutMs: 100 })).rejects.toMatchObject({ code: 'timeout' });
+    await expect(client.transfers.get('t-1', { timeoutMs: 100 })).rejects.toMatchObject({ code: 'timeout' });
+  });
+
+  test('an abort ends a call with the reason of the signal, also during a delay', async () => {
+    random.mockReturnValue(1 as never);
+    stub.otherwise = () => BUSY;
+    const reason = new Error('no longer needed');
+    const abort = new AbortController();
+    const call = stub.client().transfers.get('t-1', { signal: abort.signal });
+    stub.otherwise = () => {
+      setImmediate(() => abort.abort(reason));
+      return BUSY;
+    };
+    await expect(call).rejects.toBe(reason);
+    expect(stub.requests).toHaveLength(1);
+    await expect(stub.client().transfers.get('t-1', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  });
+});

@@ -1,0 +1,134 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { problem, STUB_SECRET, type StubService, startStubService } from '../../support/stub-service.js';
+import { waitFor } from '../../support/wait-for.js';
+
+let stub: StubService;
+
+beforeEach(async () => {
+  stub = await startStubService();
+  jest.spyOn(Math, 'random').mockReturnValue(0);
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await stub.close();
+});
+
+const bearers = () => stub.requests.map(({ headers }) => headers.authorization);
+
+test('requests a token as the specification says: JSON with all four fields', async () => {
+  await stub.client().transfers.get('t-1');
+  const [{ headers, body } = stub.tokens[0]!] = stub.tokens;
+  expect(headers['content-type']).toBe('application/json');
+  expect(JSON.parse(body)).toEqual({
+    client_id: 'the-client',
+    client_secret: STUB_SECRET,
+    audience: stub.url,
+    grant_type: 'client_credentials',
+  });
+});
+
+test('sends authUrl its token request and the given audience', async () => {
+  const auth = await startStubService();
+  await stub.client({ authUrl: `${auth.url}/`, audience: 'https://api.example.com' }).transfers.get('t-1');
+  expect(stub.tokens).toHaveLength(0);
+  expect(JSON.parse(auth.tokens[0]!.body).audience).toBe('https://api.example.com');
+  await auth.close();
+});
+
+test('many callers at once share one token request', async () => {
+  const client = stub.client();
+  await Promise.all(Array.from({ length: 50 }, (_, i) => client.transfers.get(`t-${i}`)));
+  expect(stub.tokens).toHaveLength(1);
+  expect(new Set(bearers())).toEqual(new Set(['Bearer token-1']));
+});
+
+test('a token is renewed in the background before it expires, while calls use the old one', async () => {
+  stub.lifetime = 2;
+  const client = stub.client();
+  await client.transfers.get('t-1');
+  await waitFor('the renewal', async () => {
+    await client.transfers.get('t-2');
+    return stub.tokens.length === 2;
+  });
+  // The call that began the renewal did not wait for it.
+  expect(bearers().at(-1)).toBe('Bearer token-1');
+  await waitFor('the new token', async () => {
+    await client.transfers.get('t-3');
+    return bearers().at(-1) === 'Bearer token-2';
+  });
+});
+
+test('a failed renewal in the background harms no call while the old token is valid', async () => {
+  stub.lifetime = 10;
+  const client = stub.client();
+  await client.transfers.get('t-1');
+  stub.tokenAnswers = [{ status: 500 }];
+  const now = performance.now();
+  const clock = jest.spyOn(performance, 'now').mockReturnValue(now + 8_500);
+  await client.transfers.get('t-2');
+  await waitFor('the renewal', () => stub.tokens.length === 2);
+  await client.transfers.get('t-3');
+  clock.mockRestore();
+  expect(bearers()).toEqual(['Bearer token-1', 'Bearer token-1', 'Bearer token-1']);
+});
+
+describe('a 401 of the API', () => {
+  test('renews the token once, and the call succeeds without a delay', async () => {
+    stub.answers = [problem(401, 'invalid_token')];
+    await stub.client().transfers.get('t-1');
+    expect(bearers()).toEqual(['Bearer token-1', 'Bearer token-2']);
+  });
+
+  test('is the error when the new token is refused too', async () => {
+    stub.otherwise = () => problem(401, 'invalid_token');
+    await expect(stub.client().transfers.get('t-1')).rejects.toMatchObject({ status: 401, code: 'invalid_token' });
+    expect(bearers()).toEqual(['Bearer token-1', 'Bearer token-2']);
+  });
+
+  test('renews one token for many callers', async () => {
+    stub.otherwise = ({ headers }) =>
+      headers.authorization === 'Bearer token-1' ? problem(401, 'invalid_token') : { status: 200, json: {} };
+    const client = stub.client();
+    await Promise.all(Array.from({ length: 20 }, (_, i) => client.transfers.get(`t-${i}`)));
+    expect(stub.tokens).toHaveLength(2);
+  });
+});
+
+test('invalid_client is never tried again, not even by later calls', async () => {
+  stub.tokenAnswers = [{ status: 401, json: { error: 'invalid_client', error_description: 'wrong secret' } }];
+  const client = stub.client();
+  for (let call = 0; call < 3; call++) {
+    await expect(client.transfers.get('t-1')).rejects.toMatchObject({
+      name: 'TransferServiceError',
+      code: 'invalid_client',
+      status: 401,
+    });
+  }
+  expect(stub.tokens).toHaveLength(1);
+  expect(stub.requests).toHaveLength(0);
+});
+
+test('503, 429 and a broken connection of the token endpoint are tried again', async () => {
+  stub.tokenAnswers = [{ status: 503 }, { status: 429, headers: { 'retry-after': '0' } }, 'broken'];
+  await stub.client().transfers.get('t-1');
+  expect(stub.tokens).toHaveLength(4);
+});
+
+test('a caller that aborts stops waiting, and the token request goes on for the others', async () => {
+  stub.tokenAnswers = ['broken'];
+  const client = stub.client();
+  const abort = new AbortController();
+  const aborted = client.transfers.get('t-1', { signal: abort.signal });
+  const other = client.transfers.get('t-2');
+  abort.abort(new Error('changed my mind'));
+  await expect(aborted).rejects.toThrow('changed my mind');
+  await expect(other).resolves.toEqual({ id: 'made' });
+});
+
+test('a response without a usable token is an error that names it', async () => {
+  stub.tokenAnswers = [{ status: 200, json: { access_token: 'two\nlines' } }];
+  await expect(stub.client().transfers.get('t-1')).rejects.toMatchObject({
+    code: 'invalid_response',
+    message: expect.stringContaining('no token'),
+  });
+});
