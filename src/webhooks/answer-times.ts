@@ -18,7 +18,7 @@ export function quantileOf(times: AnswerTimes, quantile: number): number | null 
   let left = Math.ceil(total * quantile);
   for (const [bucket, count] of times.entries()) {
     left -= count;
-    if (count > 0 && left <= 0) return Number((FACTOR ** bucket).toPrecision(2));
+    if (count > 0 && left <= 0) return Math.round(Number((FACTOR ** bucket).toPrecision(2)));
   }
   return null;
 }

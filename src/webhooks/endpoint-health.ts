@@ -1,5 +1,5 @@
 import type { AttemptError } from '../attempts.js';
-import type { Handle } from '../database/database.js';
+import { atomically, type Handle } from '../database/database.js';
 import { quantileOf, sumOf } from './answer-times.js';
 import { HOUR } from './endpoint-hours.js';
 
@@ -9,6 +9,10 @@ export const SHOWN_HOURS = 24;
 export const COUNTED_PENDING = 1_000;
 /** Pending deliveries of one endpoint, the newest, among which the next attempt is looked for. */
 const LOOKED_AT_PENDING = 100;
+/** Endpoints of a client that are read. */
+const MOST_ENDPOINTS = 100;
+/** ms */
+const TIME_LIMIT = 3_000;
 
 /** An endpoint's attempts and pending deliveries, for its owner to see whether the receiver works. */
 export interface EndpointHealth {
@@ -52,27 +56,31 @@ interface HourRow {
 }
 
 /**
- * Reads the health of a client's endpoints. What it reads is bounded for each endpoint, whatever the number of its
- * deliveries: the attempts come from the hourly counts (endpoint-hours.ts), the pending deliveries from their index.
- * @returns by endpoint id, without ids that are not the client's
+ * Reads the health of a client's endpoints, the newest hundred. What it reads of each endpoint is bounded, whatever the
+ * number of its deliveries: attempts come from the hourly counts (endpoint-hours.ts), pending deliveries from their
+ * index. Postgres ends a read that takes longer than 3 s.
+ * @returns by endpoint id
  */
-export async function readEndpointHealth(
+export function readEndpointHealth(
   db: Handle,
   clientId: string,
-  endpointIds: readonly string[],
   now = Date.now(),
 ): Promise<ReadonlyMap<string, EndpointHealth>> {
   const first = now - (now % HOUR) - (SHOWN_HOURS - 1) * HOUR;
-  const rows = await db.query<Row>(HEALTH, [clientId, endpointIds, new Date(first).toISOString()]);
-  return new Map(rows.map((row) => [row.endpointId, toHealth(row, first)]));
+  return atomically(db, async (tx) => {
+    await tx.query(`select set_config('statement_timeout', $1, true)`, [String(TIME_LIMIT)]);
+    const rows = await tx.query<Row>(HEALTH, [clientId, new Date(first).toISOString()]);
+    return new Map(rows.map((row) => [row.endpointId, toHealth(row, first)]));
+  });
 }
 
 const HEALTH = `
 select e.id::text as "endpointId", counted.hours, pending.count as pending,
        to_json(next.at)#>>'{}' as "nextAttemptAt", to_json(success.at)#>>'{}' as "lastSuccessAt"
-  from webhook_endpoints e
+  from (select id from webhook_endpoints where client_id = $1::uuid and deleted_at is null
+         order by id desc limit ${MOST_ENDPOINTS}) e
  cross join lateral (
-   select json_agg(h) as hours from endpoint_hours h where h.endpoint_id = e.id and h.hour >= $3::timestamptz) counted
+   select json_agg(h) as hours from endpoint_hours h where h.endpoint_id = e.id and h.hour >= $2::timestamptz) counted
  cross join lateral (
    select count(*)::int as count from (
      select from deliveries where endpoint_id = e.id and status = 'pending' limit ${COUNTED_PENDING + 1}) p) pending
@@ -82,8 +90,7 @@ select e.id::text as "endpointId", counted.hours, pending.count as pending,
       order by id desc limit ${LOOKED_AT_PENDING}) p) next
   left join lateral (
    select finished_at as at from deliveries where endpoint_id = e.id and status = 'succeeded'
-    order by id desc limit 1) success on true
- where e.client_id = $1::uuid and e.id = any($2::uuid[]) and e.deleted_at is null`;
+    order by id desc limit 1) success on true`;
 
 function toHealth(row: Row, first: number): EndpointHealth {
   const counted = row.hours ?? [];

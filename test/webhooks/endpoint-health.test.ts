@@ -24,7 +24,7 @@ async function pendingDeliveries(endpointId: string, count: number, nextAttemptA
 }
 
 const healthOf = async (endpointId: string, now?: number) =>
-  (await readEndpointHealth(db, clientId, [endpointId], now)).get(endpointId);
+  (await readEndpointHealth(db, clientId, now)).get(endpointId);
 
 describe('readEndpointHealth', () => {
   it('is empty for an endpoint that nothing was sent to', async () => {
@@ -82,6 +82,8 @@ describe('readEndpointHealth', () => {
     const { id } = await makeEndpoint(db, await makeClient(db));
     const deleted = await makeEndpoint(db, clientId);
     await db.prisma.endpoint.update({ where: { id: deleted.id }, data: { deletedAt: new Date() } });
-    expect(await readEndpointHealth(db, clientId, [id, deleted.id, newId()])).toEqual(new Map());
+    const ids = [...(await readEndpointHealth(db, clientId)).keys()];
+    expect(ids).not.toContain(id);
+    expect(ids).not.toContain(deleted.id);
   });
 });

@@ -15,26 +15,27 @@ interface Labelled {
 
 interface Control extends Labelled {
   value?: string;
-  type?: 'text' | 'datetime-local';
+  /** A password is never shown again: its field comes back empty. */
+  type?: 'text' | 'url' | 'password' | 'datetime-local';
   class?: string;
   required?: boolean;
   maxLength?: number;
   inputMode?: 'numeric';
-  autoComplete?: 'off';
+  autoComplete?: 'off' | 'new-password';
+  spellcheck?: boolean;
 }
 
 /** A field with its label, its hint and the error of the refused form. A refused form keeps what was typed. */
-export function Field({ label, name, hint, pointer = `/${name}`, refused, type, ...rest }: Control) {
+export function Field({ label, name, hint, pointer = `/${name}`, refused, type = 'text', value, ...rest }: Control) {
   const described = { name, hint, pointer, refused };
   const attributes = { ...rest, id: `field-${name}`, name, ...describedBy(described) };
-  const value = refused?.fields.get(name) ?? rest.value ?? '';
+  const shown = refused?.fields.get(name) ?? value ?? '';
   return (
     <Labels {...described} label={label}>
-      {type === 'datetime-local' ? (
-        <input {...attributes} type="datetime-local" value={value} />
-      ) : (
-        <input {...attributes} value={value} />
-      )}
+      {type === 'password' && <input {...attributes} type="password" />}
+      {type === 'url' && <input {...attributes} type="url" value={shown} />}
+      {type === 'datetime-local' && <input {...attributes} type="datetime-local" step={1} value={shown} />}
+      {type === 'text' && <input {...attributes} value={shown} />}
     </Labels>
   );
 }

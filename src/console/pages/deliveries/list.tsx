@@ -103,7 +103,13 @@ const choiceOf = ({ webhookId, url, description }: Endpoint): Choice => ({
   text: description || url,
 });
 
-function DeliveryTable({ deliveries }: { deliveries: readonly ClientDelivery[] }) {
+interface TableProps {
+  deliveries: readonly ClientDelivery[];
+  /** Whether they are of several endpoints. */
+  ofSeveral?: boolean;
+}
+
+export function DeliveryTable({ deliveries, ofSeveral = true }: TableProps) {
   const now = new Date();
   return (
     <div class="card table-card">
@@ -112,7 +118,7 @@ function DeliveryTable({ deliveries }: { deliveries: readonly ClientDelivery[] }
           <tr>
             <th scope="col">Event</th>
             <th scope="col">Status</th>
-            <th scope="col">Endpoint</th>
+            {ofSeveral && <th scope="col">Endpoint</th>}
             <th scope="col">Attempts</th>
             <th scope="col">Last answer</th>
             <th scope="col">Next attempt</th>
@@ -130,9 +136,11 @@ function DeliveryTable({ deliveries }: { deliveries: readonly ClientDelivery[] }
               <td data-label="Status">
                 <Status status={delivery.status} />
               </td>
-              <td data-label="Endpoint" class="url">
-                <Untrusted text={delivery.endpoint.url} />
-              </td>
+              {ofSeveral && (
+                <td data-label="Endpoint" class="url">
+                  <Untrusted text={delivery.endpoint.url} />
+                </td>
+              )}
               <td data-label="Attempts" class="numeric">
                 {delivery.attemptCount}
               </td>

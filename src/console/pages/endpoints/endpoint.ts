@@ -1,0 +1,48 @@
+import type { z } from 'zod';
+import type { Scope } from '../../../auth/caller.js';
+import type { endpointView } from '../../../http/presenters/endpoint.js';
+import type { EndpointHealth } from '../../../webhooks/endpoint-health.js';
+import type { Visit } from '../../page.js';
+
+export type Endpoint = z.output<typeof endpointView>;
+
+type EndpointVisit = Visit<'webhookId'>;
+
+export const READ = 'webhooks:read' satisfies Scope;
+export const WRITE = 'webhooks:write' satisfies Scope;
+
+/** The most that one list of the API has; a client has fewer endpoints by default (`MAX_ENDPOINTS`). */
+const MOST_LISTED = '100';
+
+/** @throws Refusal not_found */
+export function readEndpoint({ operations, params }: EndpointVisit): Promise<Endpoint> {
+  return operations.read<Endpoint>('getWebhookEndpoint', { params: { webhookId: params.webhookId } });
+}
+
+/** The client's endpoints, newest first. */
+export async function readEndpoints({ operations }: Visit): Promise<readonly Endpoint[]> {
+  const query = { limit: MOST_LISTED };
+  return (await operations.read<{ data: Endpoint[] }>('listWebhookEndpoints', { query })).data;
+}
+
+/** Replaces fields of an endpoint; those that are not given stay. */
+export async function changeEndpoint(
+  visit: EndpointVisit,
+  change: { url?: string; description?: string | null; enabled?: boolean },
+): Promise<Endpoint> {
+  const { url, description } = await readEndpoint(visit);
+  const { webhookId } = visit.params;
+  const body = { url, description, ...change };
+  return visit.operations.change<Endpoint>('updateWebhookEndpoint', { params: { webhookId }, body });
+}
+
+/** Whether the session may change endpoints; a viewer sees no buttons. */
+export const isEditor = ({ session }: Pick<Visit, 'session'>): boolean => session.scopes.has(WRITE);
+
+/** Whether the latest attempt at an enabled endpoint failed. */
+export function isFailing({ enabled }: Endpoint, health: EndpointHealth | undefined): boolean {
+  const failure = health?.lastFailure;
+  return enabled && !!failure && (health.lastSuccessAt === null || failure.at > health.lastSuccessAt);
+}
+
+export const pathOf = (webhookId: string) => `/console/endpoints/${webhookId}` as const;

@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { newId } from '../../src/ids.js';
+import { type AuthApi, startAuthApi } from '../support/auth-api.js';
+import { type ConsoleBrowser, signedInBrowser } from '../support/console.js';
+import { fakeDeliveryActions } from '../support/delivery-actions.js';
+import { ENDPOINT_SECRET } from '../support/factories.js';
+
+let auth: AuthApi;
+const recovered: unknown[][] = [];
+beforeAll(async () => {
+  const deliveryActions = fakeDeliveryActions({ count: 3, carriedOut: (...asked) => recovered.push(asked) });
+  auth = await startAuthApi({ dependencies: { deliveryActions } });
+});
+afterAll(() => auth.close());
+
+const URL = 'https://hooks.example.com/in';
+const FIELDS = { url: URL, secret: ENDPOINT_SECRET, description: 'Orders, live' };
+
+async function editor() {
+  const credentials = await auth.client();
+  return { credentials, browser: await signedInBrowser(auth, credentials) };
+}
+
+const viewerOf = (credentials: Awaited<ReturnType<typeof editor>>['credentials']) =>
+  signedInBrowser(auth, credentials, { role: 'viewer' });
+
+async function register(browser: ConsoleBrowser, fields: Record<string, string> = {}): Promise<string> {
+  const { status, headers, text } = await browser.post('/console/endpoints', { ...FIELDS, ...fields });
+  expect([status, text]).toEqual([303, '']);
+  return headers.get('Location') ?? '';
+}
+
+const stored = (path: string) =>
+  auth.database.prisma.endpoint.findUniqueOrThrow({ where: { id: path.split('/').at(-1) ?? '' } });
+
+test('a registered endpoint has a page, which never shows its secret, and an entry in the audit', async () => {
+  const { browser, credentials } = await editor();
+  const path = await register(browser);
+  const { status, text } = await browser.get(path);
+  expect(status).toBe(200);
+  expect(text).toContain('The endpoint is registered.');
+  expect(text).toContain('Orders, live');
+  expect(text).not.toContain(ENDPOINT_SECRET);
+  const { id } = await stored(path);
+  const entry = await auth.database.prisma.auditEntry.findFirstOrThrow({ where: { target: id } });
+  expect(entry).toMatchObject({
+    actor: `console:${credentials.client_id}`,
+    action: 'console.register-webhook-endpoint',
+  });
+});
+
+test('a refused registration shows its errors at their fields, keeps what was typed, and never echoes the secret', async () => {
+  const { browser } = await editor();
+  const secret = 'fifteen letters';
+  const { status, text } = await browser.post('/console/endpoints', {
+    url: 'ftp://hooks.example.com/"><script>',
+    secret,
+    description: 'x'.repeat(256),
+  });
+  expect(status).toBe(422);
+  expect(text).toMatch(/id="error-secret"/);
+  expect(text).toMatch(/id="error-description"/);
+  expect(text).toContain('ftp://hooks.example.com/&quot;>&lt;script>');
+  expect(text).not.toContain('<script>');
+  expect(text).not.toContain(secret);
+  const blocked = await browser.post('/console/endpoints', { ...FIELDS, url: 'http://169.254.169.254/' });
+  expect(blocked.status).toBe(422);
+  expect(blocked.text).toMatch(/id="error-url"/);
+});
+
+test('an edit replaces URL and description, and an empty description is none', async () => {
+  const { browser } = await editor();
+  const path = await register(browser);
+  expect((await browser.get(`${path}/edit`)).text).toContain(`value="${URL}"`);
+  const sent = await browser.post(`${path}/edit`, { url: `${URL}/2`, description: ' ' });
+  expect([sent.status, sent.headers.get('Location')]).toEqual([303, path]);
+  expect(await stored(path)).toMatchObject({ url: `${URL}/2`, description: null, enabled: true });
+  expect((await browser.post(`${path}/edit`, { url: 'no url' })).status).toBe(422);
+});
+
+test('a disabled endpoint is shown on the overview with the way back, and enabling leads to what it missed', async () => {
+  const { browser } = await editor();
+  const path = await register(browser);
+  expect((await browser.post(`${path}/disable`)).headers.get('Location')).toBe(path);
+  expect(await stored(path)).toMatchObject({ enabled: false, disabledReason: 'owner', description: 'Orders, live' });
+  const overview = await browser.get('/console');
+  expect(overview.text).toContain('Disabled by you');
+  expect(overview.text).toContain(`action="${path}/enable"`);
+  const enabled = await browser.post(`${path}/enable`);
+  expect(enabled.headers.get('Location')).toMatch(new RegExp(`^${path}/recover\\?since=`));
+  expect(await stored(path)).toMatchObject({ enabled: true, disabledReason: null });
+});
+
+test('what the operator disabled is not enabled here: 409, and the page says who can', async () => {
+  const { browser } = await editor();
+  const path = await register(browser);
+  const { id } = await stored(path);
+  await auth.database.prisma.endpoint.update({ where: { id }, data: { enabled: false, disabledReason: 'operator' } });
+  const refused = await browser.post(`${path}/enable`);
+  expect(refused.status).toBe(409);
+  expect(refused.text).toContain('Only the operator enables it again');
+});
+
+test('deleting asks for confirmation on a page of its own', async () => {
+  const { browser } = await editor();
+  const path = await register(browser);
+  const asked = await browser.get(`${path}/delete`);
+  expect(asked.text).toContain('This cannot be undone.');
+  expect((await stored(path)).deletedAt).toBeNull();
+  expect((await browser.post(`${path}/delete`)).headers.get('Location')).toBe('/console/endpoints');
+  expect((await stored(path)).deletedAt).not.toBeNull();
+  expect((await browser.get(path)).status).toBe(404);
+});
+
+test('a viewer sees no form that changes something, and every such form and page is refused with 403', async () => {
+  const { browser, credentials } = await editor();
+  const path = await register(browser);
+  const viewer = await viewerOf(credentials);
+  for (const page of ['/console', '/console/endpoints', path, `${path}/statement`]) {
+    const { status, text } = await viewer.get(page);
+    expect([page, status]).toEqual([page, 200]);
+    const forms = [...text.matchAll(/method="post" action="([^"]*)"/g)].map(([, action]) => action);
+    expect([page, ...forms]).toEqual([page, '/console/sign-out']);
+    expect(text).not.toMatch(/href="[^"]*\/(new|edit|delete|recover|new-secret)"/);
+  }
+  for (const page of ['edit', 'delete', 'recover', 'new-secret']) {
+    expect((await viewer.get(`${path}/${page}`)).status).toBe(403);
+  }
+  for (const form of ['edit', 'delete', 'recover', 'new-secret', 'disable', 'enable', 'new-secret/delete-first']) {
+    expect((await viewer.post(`${path}/${form}`, FIELDS)).status).toBe(403);
+  }
+  expect((await viewer.post('/console/endpoints', FIELDS)).status).toBe(403);
+  expect(await stored(path)).toMatchObject({ enabled: true, deletedAt: null });
+});
+
+test("another client's endpoint is not found, by no page and no form", async () => {
+  const path = await register((await editor()).browser);
+  const { browser } = await editor();
+  for (const page of ['', '/edit', '/delete', '/recover', '/new-secret', '/statement']) {
+    expect((await browser.get(`${path}${page}`)).status).toBe(404);
+  }
+  for (const form of ['edit', 'delete', 'recover', 'new-secret', 'disable', 'enable', 'new-secret/delete-first']) {
+    const fields = { ...FIELDS, since: '2026-11-22T00:00', new: newId() };
+    expect([form, (await browser.post(`${path}/${form}`, fields)).status]).toEqual([form, 404]);
+  }
+  expect(await stored(path)).toMatchObject({ enabled: true, deletedAt: null });
+});
+
+test('a recover reads its window as UTC and says how many deliveries start again', async () => {
+  const { browser, credentials } = await editor();
+  const path = await register(browser);
+  const sent = await browser.post(`${path}/recover`, { since: '2026-11-22T06:14', until: '' });
+  expect([sent.status, sent.headers.get('Location')]).toEqual([303, path]);
+  const [client, , range] = recovered.at(-1) as [string, string, { since: number }];
+  expect(client).toBe(credentials.client_id);
+  expect(new Date(range.since).toISOString()).toBe('2026-11-22T06:14:00.000Z');
+  expect((await browser.get(path)).text).toContain('3 deliveries start again');
+  const wrong = await browser.post(`${path}/recover`, { since: 'yesterday' });
+  expect(wrong.status).toBe(422);
+});
+
+test('the statement is shown in words, and an error of its window at its field', async () => {
+  const { browser } = await editor();
+  const path = await register(browser);
+  const since = new Date(Date.now() - 3_600_000).toISOString().slice(0, 16);
+  const { status, text } = await browser.get(`${path}/statement?since=${since}`);
+  expect(status).toBe(200);
+  expect(text).toContain('Complete: no event was made in this window');
+  expect(text).toContain('Not final:');
+  const wrong = await browser.get(`${path}/statement?since=2019-01-01T00:00`);
+  expect(wrong.text).toMatch(/id="error-since"/);
+});
+
+test('the switch-over keeps no state: its second step is found again, and only a successor permits deleting the first', async () => {
+  const { browser } = await editor();
+  const first = await register(browser);
+  const refused = await browser.post(`${first}/new-secret`, { secret: 'short' });
+  expect(refused.status).toBe(422);
+  expect(refused.text).toMatch(/id="error-secret"/);
+  const registered = await browser.post(`${first}/new-secret`, { secret: `${ENDPOINT_SECRET} 2` });
+  const step2 = registered.headers.get('Location') ?? '';
+  expect(step2).toMatch(new RegExp(`^${first}/new-secret\\?new=`));
+  const second = step2.split('=')[1] ?? '';
+  expect(await stored(second)).toMatchObject({ url: URL, description: 'Orders, live' });
+  expect((await browser.get(step2)).text).toContain('Wait until both have received');
+  expect((await browser.get(`${first}/new-secret`)).text).toContain(`${first}/new-secret?new=${second}`);
+  const stranger = (await register(browser, { url: `${URL}/other` })).split('/').at(-1) ?? '';
+  for (const wrong of ['', newId(), stranger, first.split('/').at(-1) ?? '']) {
+    expect((await browser.post(`${first}/new-secret/delete-first`, { new: wrong })).status).toBe(404);
+  }
+  const done = await browser.post(`${first}/new-secret/delete-first`, { new: second });
+  expect(done.headers.get('Location')).toBe(`/console/endpoints/${second}`);
+  expect((await stored(first)).deletedAt).not.toBeNull();
+});

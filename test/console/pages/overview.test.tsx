@@ -1,0 +1,85 @@
+import { render } from 'preact-render-to-string';
+import { FirstSteps, Overview } from '../../../src/console/pages/overview.js';
+import type { EndpointHealth } from '../../../src/webhooks/endpoint-health.js';
+import { broken, endpoint, health, NOW } from './endpoints/make.js';
+
+const textOf = (html: string) =>
+  html
+    .replace(/<title>.*?<\/title>/g, '')
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .replace(/ ([.;,])/g, '$1');
+
+function overview(endpoints = [endpoint()], own: EndpointHealth = health(), editor = true): string {
+  const all = new Map(endpoints.map(({ webhookId }) => [webhookId, own]));
+  return render(<Overview endpoints={endpoints} health={all} editor={editor} now={NOW} />);
+}
+
+describe('the overview', () => {
+  it('shows the health of an endpoint that works', () => {
+    const text = textOf(overview());
+    expect(text).toContain('Your endpoint works.');
+    expect(text).toContain('Succeeded 24 Failed 0 Answer p50 / p95 12 ms / 1.3 s Last success 2 min ago');
+    expect(text).toContain('Nothing waits.');
+  });
+
+  it('says why an endpoint fails, what waits, and until when', () => {
+    const text = textOf(overview(undefined, broken()));
+    expect(text).toContain('1 endpoint needs your attention, of 1.');
+    expect(text).toContain('The latest attempt failed The receiver answered 503. This was 60 s ago.');
+    expect(text).toContain('2 deliveries wait; the next attempt is in 4 min.');
+  });
+
+  it('says that more deliveries wait than were counted', () => {
+    const text = textOf(overview(undefined, health({ pending: { count: 1_000, more: true, nextAttemptAt: null } })));
+    expect(text).toContain('More than 1,000 deliveries wait.');
+  });
+
+  it.each([
+    ['owner', 'Disabled by you'],
+    ['gone', 'answered 410 Gone'],
+    ['failing', 'nothing succeeded for days'],
+  ] as const)('offers to enable an endpoint that is disabled: %s', (disabled_reason, title) => {
+    const html = overview([endpoint({ enabled: false, disabled_reason })]);
+    expect(textOf(html)).toContain(title);
+    expect(html).toContain('action="/console/endpoints/019abe01-7a10-7c44-9d02-3f1f6f0c8a11/enable"');
+  });
+
+  it('says that only the operator enables what the operator disabled, and has no button for it', () => {
+    const html = overview([endpoint({ enabled: false, disabled_reason: 'operator' })]);
+    expect(textOf(html)).toContain('Only the operator enables it again');
+    expect(html).not.toContain('<form');
+  });
+
+  it('has no button for a viewer', () => {
+    const html = overview([endpoint({ enabled: false, disabled_reason: 'owner' })], health(), false);
+    expect(html).not.toMatch(/<form|<button|endpoints\/new/);
+  });
+
+  it('puts endpoints in trouble first', () => {
+    const other = endpoint({
+      webhookId: '019abe01-7a10-7c44-9d02-3f1f6f0c8a12',
+      enabled: false,
+      disabled_reason: 'gone',
+    });
+    const html = overview([endpoint(), other]);
+    expect(html.indexOf(`aria-label="Endpoint ${other.webhookId}"`)).toBeLessThan(
+      html.indexOf(`aria-label="Endpoint ${endpoint().webhookId}"`),
+    );
+  });
+
+  it('shows names of clients as text, with direction controls made visible, and never as links', () => {
+    const url = 'https://example.com/"><script>alert(1)</script>';
+    const html = overview([endpoint({ description: '\u202e<img src=x onerror=alert(1)>', url })]);
+    expect(html).not.toMatch(/<script|<img|href="https:/);
+    expect(html).toContain('U+202E');
+  });
+
+  it('leads a newcomer to register an endpoint, and in the sandbox to make a transfer', () => {
+    const html = render(<FirstSteps editor environment="sandbox" />);
+    expect(html).toContain('href="/console/endpoints/new"');
+    expect(html).toContain('href="/console/transfers"');
+    expect(render(<FirstSteps editor environment="production" />)).not.toContain('andbox');
+    expect(render(<FirstSteps editor={false} environment="sandbox" />)).not.toContain('href=');
+  });
+});
