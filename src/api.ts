@@ -14,6 +14,7 @@ import { bootstrap, type RoleContext, stopInOrder } from './process/bootstrap.js
 import { readinessOf } from './process/readiness.js';
 import { untilSignalled } from './process/signals.js';
 import { lazyClient } from './temporal/connection.js';
+import { createCheckAction } from './workflow-starts/check.js';
 import { createDeliveryActions } from './workflow-starts/retry-and-recover.js';
 
 /** Assembles the HTTP API and listens. */
@@ -27,7 +28,8 @@ export async function startApi(
   const readiness = readinessOf(context, temporal, signalled);
   const authority = openAuthority(context);
   const deliveryActions = createDeliveryActions(temporal, config.retryDelays);
-  const dependencies = { ...context, handover, authority, deliveryActions, readiness };
+  const checkAction = createCheckAction(temporal);
+  const dependencies = { ...context, handover, authority, deliveryActions, checkAction, readiness };
   const app = createApp(dependencies, [consoleExtension]);
   await authority.prepare().catch((error: unknown) => {
     if (error instanceof EnvelopeError) throw new ConfigError([`MASTER_KEY: a signing key ${error.message}`]);

@@ -24,7 +24,8 @@ export type Failpoint =
   | 'after-removed'
   | 'after-sandbox-start'
   | 'before-step'
-  | 'after-step';
+  | 'after-step'
+  | 'after-case-sent';
 
 const passed = channel('transfer-service.failpoint');
 

@@ -1,3 +1,4 @@
+export { checkReceiver } from './check-receiver.js';
 export { deliverEvent, progress, retryNow } from './deliver-event.js';
 export { recoverEndpoint } from './recover-endpoint.js';
 export { removeExpired } from './remove-expired.js';

@@ -14,6 +14,7 @@ export const ROOMS = [
   { name: 'src/express-lane' },
   { name: 'src/transfers' },
   { name: 'src/outbox' },
+  { name: 'src/receiver-checks' },
   { name: 'src/webhooks' },
   { name: 'src/webhooks/sender' },
   { name: 'src/temporal' },

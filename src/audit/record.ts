@@ -12,6 +12,7 @@ export type Action =
   | 'clients.allow'
   | 'endpoints.disable'
   | 'endpoints.enable'
+  | 'endpoints.check'
   // The statement of src/transfers/change-status.ts writes this entry itself.
   | 'transfers.set-status'
   | 'deliveries.retry'

@@ -7,6 +7,7 @@ import type { Readiness } from '../process/readiness.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { DeliveryActions } from '../webhooks/delivery-actions.js';
+import type { CheckAction } from '../workflow-starts/check.js';
 
 /** The dependencies of the API; the entry file of a role creates them. */
 export interface AppDependencies {
@@ -16,6 +17,7 @@ export interface AppDependencies {
   handover: Handover;
   authority: Authority;
   deliveryActions: DeliveryActions;
+  checkAction: CheckAction;
   metrics: Pick<Metrics, 'requestCompleted'>;
   log: Log;
   readiness: () => Promise<Readiness>;

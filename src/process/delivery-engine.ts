@@ -1,7 +1,6 @@
 import { createActivities } from '../../activities/deliver.js';
 import { createRecoverActivities } from '../../activities/recover.js';
 import { createRemoveExpiredActivities } from '../../activities/remove-expired.js';
-import { createSandboxTransferActivities } from '../../activities/sandbox-transfer.js';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
@@ -106,11 +105,10 @@ export function createDeliveryEngine(dependencies: {
     },
     ...DELIVERY_SLOTS,
   };
-  const sandboxActivities = createSandboxTransferActivities({ database, handover: () => lane, metrics });
   const isSandbox = config.environment === 'sandbox';
   const temporal: TemporalWorker = new TemporalWorker({
     temporal: config.temporal,
-    queues: [deliveries, ...(isSandbox ? [sandboxQueue(sandboxActivities)] : [])],
+    queues: [deliveries, ...(isSandbox ? [sandboxQueue({ ...attempts, metrics, handover: () => lane })] : [])],
     measured: config.metrics !== undefined,
     log,
   });

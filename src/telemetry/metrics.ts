@@ -1,5 +1,6 @@
 import { Counter, Histogram, Registry } from 'prom-client';
 import { ATTEMPT_ERRORS, type AttemptError, TRIGGERS, type Trigger } from '../attempts.js';
+import { CHECK_RESULTS, type CheckResult } from '../check-cases.js';
 import { DISABLED_BY_SERVICE, type DisabledByService } from '../disabled-reasons.js';
 
 /** The metrics of the service. No label holds an id, a host or any other value that a client can choose. */
@@ -10,6 +11,8 @@ export interface Metrics {
   endpointDisabled(reason: DisabledByService): void;
   /** A step of a sandbox transfer was made, or another change came first. */
   sandboxStepEnded(result: SandboxStepEnd): void;
+  /** A check of a receiver has ended. */
+  receiverChecked(result: CheckResult): void;
   requestCompleted(request: CountedRequest): void;
   /** Adds the text of another registry to every scrape. */
   append(read: () => Promise<string>): void;
@@ -73,6 +76,12 @@ export function createMetrics(): Metrics {
     labelNames: ['result'],
     registers,
   });
+  const checks = new Counter({
+    name: 'receiver_checks_total',
+    help: 'Checks of receivers that have ended, by result (sandbox only).',
+    labelNames: ['result'],
+    registers,
+  });
   const requests = new Counter({
     name: 'http_requests_total',
     help: "Requests to the API, by method, route's pattern (`none`: no route) and status. Token requests and rate limited requests (429) are included.",
@@ -90,6 +99,7 @@ export function createMetrics(): Metrics {
   for (const outcome of OUTCOMES) for (const trigger of TRIGGERS) attempts.inc({ outcome, trigger }, 0);
   for (const reason of DISABLED_BY_SERVICE) disabled.inc({ reason }, 0);
   for (const result of SANDBOX_STEP_ENDS) sandboxSteps.inc({ result }, 0);
+  for (const result of CHECK_RESULTS) checks.inc({ result }, 0);
   const others: (() => Promise<string>)[] = [];
   return {
     registry,
@@ -102,6 +112,7 @@ export function createMetrics(): Metrics {
     },
     sandboxStepEnded: (result) => sandboxSteps.inc({ result }),
     endpointDisabled: (reason) => disabled.inc({ reason }),
+    receiverChecked: (result) => checks.inc({ result }),
     requestCompleted({ method, route = 'none', status, durationMs }) {
       const known = METHODS.has(method) ? method : 'other';
       requests.inc({ method: known, route, status });

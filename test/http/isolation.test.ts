@@ -4,6 +4,7 @@ import { exampleOf } from '../../src/http/openapi/example.js';
 import { componentSchemas, schemaFor } from '../../src/http/openapi/schemas.js';
 import { type Route, scopesOf } from '../../src/http/route.js';
 import { apiRoutes } from '../../src/http/routes/index.js';
+import { newId } from '../../src/ids.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 import { deliverTo } from '../support/history.js';
 
@@ -26,12 +27,21 @@ beforeAll(async () => {
     events: history.eventId,
     deliveries: history.deliveryId,
     attempts: '1',
+    checks: await checkOf(history.webhookId),
   };
 });
 afterAll(() => api.close());
 
 /** The required parameters of a query, by name. */
 const PARAMETERS: Record<string, () => string> = { since: () => new Date(Date.now() - 60_000).toISOString() };
+
+/** A check of the owner's endpoint. */
+async function checkOf(endpointId: string): Promise<string> {
+  const { id } = await api.database.prisma.receiverCheck.create({
+    data: { id: newId(), clientId: owner.id, endpointId, startingUntil: new Date() },
+  });
+  return id;
+}
 
 /** The route's path with the owner's ids and the required parameters, and a valid body. */
 function requestTo(route: Route): { path: string; json: unknown } {
@@ -64,6 +74,7 @@ async function snapshot() {
       await prisma.endpoint.findMany({ where }),
       await prisma.event.findMany({ where }),
       await prisma.delivery.findMany({ where }),
+      await prisma.receiverCheck.findMany({ where }),
     ],
     (_, value) => (typeof value === 'bigint' ? String(value) : value),
   );

@@ -10,6 +10,7 @@ import type { CommittedEvent } from '../../src/outbox/handover.js';
 import { Refusal } from '../../src/refusal.js';
 import { createLog } from '../../src/telemetry/log.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
+import { fakeCheckAction } from './check-action.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
 import { fakeDeliveryActions } from './delivery-actions.js';
 
@@ -80,6 +81,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     handover: { claims: false, retryDelays: config.retryDelays, committed: (event) => committed.push(event) },
     authority: trustingAuthority,
     deliveryActions: fakeDeliveryActions(),
+    checkAction: fakeCheckAction(),
     metrics: createMetrics(),
     log: createLog('silent', 'test'),
     readiness: async () => ({ ready: true, checks: { postgres: 'ok', migrations: 'ok', temporal: 'ok' } }),

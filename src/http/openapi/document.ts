@@ -7,7 +7,7 @@ import { deliveryWebhooks } from './delivery-webhook.js';
 import type { JsonSchema } from './example.js';
 import { openPaths } from './open-paths.js';
 import { describeOperation, refusalsOf } from './operation.js';
-import { componentSchemas } from './schemas.js';
+import { componentSchemas, referencedSchemas } from './schemas.js';
 import { tokenPaths } from './token-paths.js';
 
 type Json = Record<string, unknown>;
@@ -38,6 +38,7 @@ export function openApiDocument(
   for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: describeOperation(route, schemas) };
   }
+  const webhooks = deliveryWebhooks(retryDelays);
   return {
     openapi: '3.1.0',
     info: {
@@ -50,9 +51,10 @@ export function openApiDocument(
     servers: [{ url: baseUrl, description: environment }],
     tags: TAGS.filter(({ name }) => name !== 'Sandbox' || environment === 'sandbox'),
     paths,
-    webhooks: deliveryWebhooks(retryDelays),
+    webhooks,
     components: {
-      schemas,
+      // The sandbox's own schemas are not those of production.
+      schemas: referencedSchemas(schemas, [paths, webhooks]),
       parameters: { IdempotencyKey },
       headers: HEADERS,
       examples: Object.fromEntries(
@@ -90,7 +92,11 @@ const TAGS = [
     name: 'Events and deliveries',
     description: 'The events of your transfers, and the delivery of each event to each endpoint.',
   },
-  { name: 'Sandbox', description: 'Change the status of your own transfers, as the operator would; sandbox only.' },
+  {
+    name: 'Sandbox',
+    description:
+      'Change the status of your own transfers, as the operator would, and check your receivers; sandbox only.',
+  },
   { name: 'Console', description: 'The web pages for the people of a client, at `/console`.' },
   { name: 'Operator', description: "For the operator's systems." },
   { name: 'Health', description: 'Probes of the service and this documentation.' },

@@ -62,6 +62,22 @@ export function inlineSchema(schema: z.ZodType): JsonSchema {
   return rest as JsonSchema;
 }
 
+/** The schemas that `part` of the document refers to, and those that they refer to in turn. */
+export function referencedSchemas(schemas: Record<string, JsonSchema>, part: unknown): Record<string, JsonSchema> {
+  const found = new Set<string>();
+  const follow = (json: unknown) => {
+    for (const [, id = ''] of JSON.stringify(json).matchAll(REFERENCE)) {
+      if (found.has(id)) continue;
+      found.add(id);
+      follow(schemas[id] ?? null);
+    }
+  };
+  follow(part);
+  return Object.fromEntries(Object.entries(schemas).filter(([id]) => found.has(id)));
+}
+
+const REFERENCE = /"#\/components\/schemas\/(\w+)"/g;
+
 function refTo(id: string): string {
   return `#/components/schemas/${id}`;
 }

@@ -6,6 +6,7 @@ import { endpointRoutes } from './endpoints.js';
 import { eventRoutes } from './events.js';
 import { explainSignatureRoute } from './explain-signature.js';
 import { operatorRoutes } from './operator.js';
+import { receiverCheckRoutes } from './receiver-checks.js';
 import { sandboxRoutes } from './sandbox.js';
 import { statementRoute } from './statement.js';
 import { transferRoutes } from './transfers.js';
@@ -21,6 +22,7 @@ export function apiRoutes(dependencies: AppDependencies): Route[] {
     explainSignatureRoute,
     sandboxRoutes,
     consoleSessionRoutes,
+    receiverCheckRoutes,
     operatorRoutes,
   ].flatMap((routes) => routes(dependencies));
 }

@@ -4,7 +4,7 @@ import type { AttemptError } from '../../attempts.js';
 import type { Secret } from '../../secret.js';
 import type { AddressGuard } from './address-guard.js';
 import { createConnector } from './connector.js';
-import { DELIVERY_HEADERS, SIGNATURE_HEADER } from './delivery-headers.js';
+import { deliveryHeaders } from './delivery-headers.js';
 import { exchange } from './exchange.js';
 import type { KeptHeaders } from './kept-headers.js';
 import { createResolver, type ResolverOptions } from './resolver.js';
@@ -12,16 +12,18 @@ import { MAX_HEAD_BYTES } from './response-meter.js';
 import { signatureHeader } from './signature.js';
 
 /** One attempt to be made. */
-export interface Outgoing {
+export type Outgoing = Signing & {
   url: string;
   /** The event's JSON text. It is sent and signed unchanged. */
   body: string;
-  secret: Secret;
   /** The client that owns the receiver. Connections and name look-ups are limited for each client, and never shared. */
   clientId: string;
   /** Aborts the attempt: `send` rejects with the signal's reason. */
   signal?: AbortSignal;
-}
+};
+
+/** The secret signs the body at the time of sending. A signature is sent as it is; null: the header is missing. */
+export type Signing = { secret: Secret } | { signature: string | null };
 
 /** The outcome of an attempt. The attempt succeeded (2xx) if and only if `error` is null. */
 export interface SendOutcome {
@@ -112,16 +114,17 @@ export function createSender({ guard, resolver: resolverOptions, caCertificates,
   }
 
   return {
-    async send({ url, body, secret, clientId, signal }) {
+    async send(outgoing) {
+      const { url, body, clientId, signal } = outgoing;
       if (closed) throw new Error('the sender is closed');
       const { origin, pathname, search } = new URL(url);
       const bytes = Buffer.from(body);
       const startedAt = new Date();
       const t = startedAt.toISOString();
-      const headers = [...DELIVERY_HEADERS.flat(), ...[SIGNATURE_HEADER, signatureHeader({ secret, t, body: bytes })]];
+      const signature = 'secret' in outgoing ? signatureHeader({ ...outgoing, t, body: bytes }) : outgoing.signature;
       const response = await exchange(
         agentOf(clientId),
-        { origin, path: pathname + search, method: 'POST', headers, body: bytes },
+        { origin, path: pathname + search, method: 'POST', headers: deliveryHeaders(signature), body: bytes },
         { responseMs, bodyMs },
         signal,
       );

@@ -3,7 +3,7 @@ import type { Secret } from '../../secret.js';
 
 export interface Signable {
   /** The endpoint's secret; the key is its bytes. */
-  secret: Secret;
+  secret: Secret | Secret<Uint8Array>;
   /** The time of signing as sent: ISO 8601, UTC, with milliseconds, such as `2026-11-21T10:00:00.123Z`. */
   t: string;
   /** The body exactly as sent. */

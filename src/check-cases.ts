@@ -1,0 +1,28 @@
+/**
+ * The requests of a check of a receiver, in their order, and the expected response of each (contract, Is my receiver
+ * right?): a 2xx, or any other response.
+ */
+export const CHECK_CASES = {
+  valid: '2xx',
+  duplicate: '2xx',
+  out_of_order: '2xx',
+  unknown_type: '2xx',
+  unknown_field: '2xx',
+  stale_timestamp: 'refused',
+  wrong_secret: 'refused',
+  changed_body: 'refused',
+  missing_signature: 'refused',
+} as const;
+
+export type CheckCase = keyof typeof CHECK_CASES;
+export type Expected = (typeof CHECK_CASES)[CheckCase];
+
+export const CHECK_CASE_NAMES = Object.keys(CHECK_CASES) as [CheckCase, ...CheckCase[]];
+
+/** The results of a check. */
+export const CHECK_RESULTS = ['passed', 'failed'] as const;
+export type CheckResult = (typeof CHECK_RESULTS)[number];
+
+/** The states of a check. */
+export const CHECK_STATUSES = ['running', ...CHECK_RESULTS] as const;
+export type CheckStatus = (typeof CHECK_STATUSES)[number];

@@ -1,0 +1,66 @@
+import { lockInTransaction } from '../database/advisory-lock.js';
+import type { Handle } from '../database/database.js';
+import { Refusal } from '../refusal.js';
+import { getActiveEndpoint } from '../webhooks/recovers.js';
+
+/** Seconds between the starts of two checks of one endpoint (contract). */
+export const BETWEEN_CHECKS = 10;
+/** Longer than a process needs from inserting a check's row to Temporal's response that the workflow has started. */
+const STARTING_SECONDS = 30;
+
+/** The plan of a check. `checkId` identifies it in Postgres and in Temporal. */
+export type PlannedCheck = { checkId: string; clientId: string; endpointId: string };
+
+export type CheckAdmission =
+  /** `ended`: this check was admitted earlier and has ended. */
+  | { url: string; ended: boolean }
+  /** This check blocks it, provided that Temporal still runs it. */
+  | { blockedBy: string };
+
+/**
+ * Admits a check, or returns the check that may block it. Requests for one endpoint run one at a time.
+ * @param running the check that Temporal has just reported as running
+ * @throws Refusal not_found | endpoint_not_active | check_in_progress | check_limit_reached
+ */
+export async function admitCheck(
+  tx: Handle,
+  { checkId, clientId, endpointId }: PlannedCheck,
+  running: string | undefined,
+): Promise<CheckAdmission> {
+  await lockInTransaction(tx, `checks of ${endpointId}`);
+  const [own] = await tx.query<{ url: string; ended: boolean }>(OWN, [checkId]);
+  if (own) return own;
+  const { url } = await getActiveEndpoint(tx, clientId, endpointId);
+  const [open] = await tx.query<{ id: string; starting: boolean }>(OPEN, [endpointId]);
+  if (open && !open.starting && open.id !== running) return { blockedBy: open.id };
+  if (open) throw new Refusal('check_in_progress', 'A check of this endpoint is running; wait until it ends.');
+  const [last] = await tx.query<{ wait: number }>(LAST, [endpointId]);
+  if (last && last.wait > 0) {
+    const detail = `An endpoint can be checked once in ${BETWEEN_CHECKS} s; the next check is possible in ${last.wait} s.`;
+    throw new Refusal('check_limit_reached', detail, [], { retryAfter: last.wait });
+  }
+  await tx.query(BEGIN, [checkId, clientId, endpointId, STARTING_SECONDS]);
+  return { url, ended: false };
+}
+
+/** Ends the starting phase of a check: its process has called Temporal, which now knows whether the workflow runs. */
+export async function endStartingCheck(db: Handle, checkId: string): Promise<void> {
+  await db.query('update receiver_checks set starting_until = now() where id = $1::uuid', [checkId]);
+}
+
+const OWN = `
+select e.url, c.finished_at is not null as ended
+  from receiver_checks c join webhook_endpoints e on e.id = c.endpoint_id where c.id = $1::uuid`;
+
+/** A starting phase that ends later than the longest could was made by another clock (Postgres was restored). */
+const OPEN = `
+select id, starting_until > now() and starting_until < now() + interval '${2 * STARTING_SECONDS} seconds' as starting
+  from receiver_checks where endpoint_id = $1::uuid and finished_at is null`;
+
+const LAST = `
+select ceil(extract(epoch from started_at + interval '${BETWEEN_CHECKS} seconds' - now()))::int as wait
+  from receiver_checks where endpoint_id = $1::uuid order by started_at desc limit 1`;
+
+const BEGIN = `
+insert into receiver_checks (id, client_id, endpoint_id, started_at, starting_until)
+values ($1::uuid, $2::uuid, $3::uuid, now(), now() + $4::int * interval '1 second')`;

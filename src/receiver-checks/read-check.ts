@@ -1,0 +1,24 @@
+import type { Handle } from '../database/database.js';
+import type { Prisma } from '../database/generated/client.js';
+import { Refusal } from '../refusal.js';
+
+/** A check is shown and kept for this long, ms (contract). */
+const KEPT = 24 * 3_600_000;
+
+const WITH_CASES = { cases: { orderBy: { position: 'asc' } } } as const;
+
+/** A check with the cases sent so far, in their order. */
+export type CheckRecord = Prisma.ReceiverCheckGetPayload<{ include: typeof WITH_CASES }>;
+
+/** @throws Refusal not_found */
+export async function getCheck(
+  db: Handle,
+  { clientId, endpointId, id }: { clientId: string; endpointId: string; id: string },
+): Promise<CheckRecord> {
+  const check = await db.prisma.receiverCheck.findFirst({
+    where: { id, clientId, endpointId, startedAt: { gt: new Date(Date.now() - KEPT) } },
+    include: WITH_CASES,
+  });
+  if (!check) throw new Refusal('not_found', 'There is no such check; a check is kept for a day.');
+  return check;
+}

@@ -1,0 +1,301 @@
+import '../../support/quiet-temporal.js';
+import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { createCheckActivities } from '../../../activities/check-receiver.js';
+import { CHECK_CASE_NAMES } from '../../../src/check-cases.js';
+import { AttemptSlots } from '../../../src/express-lane/attempt-slots.js';
+import { newId } from '../../../src/ids.js';
+import { createMetrics } from '../../../src/telemetry/metrics.js';
+import { createAddressGuard } from '../../../src/webhooks/sender/address-guard.js';
+import { createSender } from '../../../src/webhooks/sender/send.js';
+import { createCheckAction } from '../../../src/workflow-starts/check.js';
+import { SANDBOX_TASK_QUEUE } from '../../../workflows/sandbox-task-queue.js';
+import { type Reply, startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { type CheckedReceiver, type Mistake, startCheckedReceiver } from '../../support/checked-receiver.js';
+import { createTestNamespace, type TestTemporal } from '../../support/temporal.js';
+import { SECRET } from '../../support/transfers.js';
+import { waitFor } from '../../support/wait-for.js';
+
+let temporal: TestTemporal;
+let api: TestApi;
+let client: TestClient;
+let reachable = true;
+const metrics = createMetrics();
+const receivers: CheckedReceiver[] = [];
+
+beforeAll(async () => {
+  temporal = await createTestNamespace();
+  const checkAction = createCheckAction(() => (reachable ? temporal.client : undefined));
+  api = await startApi({ env: { ALLOW_PRIVATE_RECEIVERS: 'true' }, dependencies: { checkAction } });
+  client = await api.client();
+}, 120_000);
+afterAll(async () => {
+  await Promise.all(receivers.map((receiver) => receiver.close()));
+  await api.close();
+  await temporal.close();
+});
+
+async function withTemporalAway<T>(work: () => Promise<T>): Promise<T> {
+  reachable = false;
+  try {
+    return await work();
+  } finally {
+    reachable = true;
+  }
+}
+
+/** Runs a worker of the sandbox's task queue until `work` is over. */
+async function withWorker<T>(work: () => Promise<T>): Promise<T> {
+  const { database, masterKeys } = api.dependencies;
+  const sender = createSender({ guard: createAddressGuard({ allowPrivate: true, blocked: [] }) });
+  const connection = await NativeConnection.connect({ address: temporal.address });
+  const slots = new AttemptSlots<never>({ perEndpoint: 1, perClient: 3, total: 6 });
+  const worker = await Worker.create({
+    connection,
+    namespace: temporal.namespace,
+    taskQueue: SANDBOX_TASK_QUEUE,
+    workflowBundle: { codePath: fileURLToPath(new URL('../../../dist/workflow-bundle.js', import.meta.url)) },
+    activities: createCheckActivities({ database, masterKeys, sender, metrics, slots }),
+  });
+  try {
+    return await worker.runUntil(work());
+  } finally {
+    await connection.close();
+    await sender.close();
+  }
+}
+
+async function register(mistake?: Mistake, by = client): Promise<string> {
+  const receiver = await startCheckedReceiver(SECRET, mistake);
+  receivers.push(receiver);
+  const { body } = await by.call('POST', '/webhook-endpoints', { json: { url: receiver.url, secret: SECRET } });
+  return body.webhookId;
+}
+
+const check = (webhookId: string, headers: Record<string, string> = {}, by = client) =>
+  by.call('POST', `/webhook-endpoints/${webhookId}/checks`, { headers });
+const said = ({ status, body }: Reply) => [status, body.code];
+const handleOf = (checkId: string) => temporal.client.workflow.getHandle(`check-${checkId}`);
+const rows = (webhookId: string) => api.database.prisma.receiverCheck.count({ where: { endpointId: webhookId } });
+/** Makes the last check of the endpoint older than the limit. */
+const age = (webhookId: string, by = '10 seconds') =>
+  api.database.query(
+    `update receiver_checks set started_at = started_at - interval '${by}' where endpoint_id = $1::uuid`,
+    [webhookId],
+  );
+const report = (webhookId: string, id: string, by = client) =>
+  by.call('GET', `/webhook-endpoints/${webhookId}/checks/${id}`);
+const ended = (webhookId: string, id: string) =>
+  waitFor(
+    'the end of a check',
+    async () => {
+      const { body } = await report(webhookId, id);
+      return body.status !== 'running' && body;
+    },
+    60_000,
+  );
+
+describe('a check', () => {
+  it('is accepted with 202, and its report is at Location', () =>
+    withWorker(async () => {
+      const webhookId = await register();
+      const started = await check(webhookId);
+      expect([started.status, Object.keys(started.body)]).toEqual([202, ['id']]);
+      const { id } = started.body;
+      expect(started.headers.get('location')).toBe(`https://api.test/webhook-endpoints/${webhookId}/checks/${id}`);
+      const made = await ended(webhookId, id);
+      expect(made).toMatchObject({ id, status: 'passed' });
+      expect(Object.keys(made)).toEqual(['id', 'status', 'started_at', 'finished_at', 'cases']);
+      expect(Date.parse(made.finished_at)).toBeGreaterThanOrEqual(Date.parse(made.started_at));
+      expect(made.cases.map((one: { name: string }) => one.name)).toEqual(CHECK_CASE_NAMES);
+      expect(made.cases[6]).toEqual({
+        name: 'wrong_secret',
+        expected: 'refused',
+        response_status: 401,
+        error: 'status',
+        passed: true,
+        hint: null,
+        request: {
+          headers: {
+            'Content-Type': 'application/json',
+            'User-Agent': 'Service-Webhooks/1.0',
+            'Service-Signature': expect.stringMatching(/^t=[^,]+Z,v0=[0-9a-f]{64}$/),
+          },
+          body: receivers.at(-1)?.requests[6]?.body,
+        },
+      });
+      expect(Object.keys(made.cases[8].request.headers)).toEqual(['Content-Type', 'User-Agent']);
+    }));
+
+  it('that fails names the mistake, and shows a masked v0 to a reader without webhooks:write', () =>
+    withWorker(async () => {
+      const webhookId = await register('accepts any signature');
+      const { id } = (await check(webhookId)).body;
+      const made = await ended(webhookId, id);
+      expect(made.status).toBe('failed');
+      expect(made.cases[6]).toMatchObject({ response_status: 204, error: null, passed: false });
+      expect(made.cases[6].hint).toMatch(/accepts any signature/);
+      const token = Buffer.from(JSON.stringify({ clientId: client.id, scopes: ['webhooks:read'] }));
+      const headers = { Authorization: `Bearer ${token.toString('base64url')}` };
+      const masked = await api.call('GET', `/webhook-endpoints/${webhookId}/checks/${id}`, { headers });
+      const signature = masked.body.cases[0].request.headers['Service-Signature'];
+      expect(signature).toMatch(/^t=[^,]+Z,v0=\*\*\*$/);
+      expect(masked.text).not.toMatch(/[0-9a-f]{64}/);
+    }));
+
+  it('is seen in Temporal by client and endpoint, with its progress and without secret, request or URL', () =>
+    withWorker(async () => {
+      const webhookId = await register('accepts an old t');
+      const { id } = (await check(webhookId)).body;
+      await ended(webhookId, id);
+      const handle = handleOf(id);
+      expect(await handle.result()).toEqual(['stale_timestamp']);
+      const { typedSearchAttributes, staticSummary } = await handle.describe();
+      const host = new URL(receivers.at(-1)?.url ?? '').host;
+      expect([typedSearchAttributes.getAll().map(({ value }) => value), await staticSummary()]).toEqual([
+        expect.arrayContaining([client.id, [webhookId]]),
+        `check of the receiver → ${host}`,
+      ]);
+      const metadata = await handle.query('__temporal_workflow_metadata');
+      expect(JSON.stringify(metadata)).toContain('8 of 9 cases passed. Failed: stale_timestamp.');
+      const payloads = JSON.parse(historyToJSON(await handle.fetchHistory()), (key, value) =>
+        key === 'data' ? Buffer.from(value, 'base64').toString() : value,
+      );
+      const history = JSON.stringify(payloads);
+      expect(history.includes('stale_timestamp')).toBe(true);
+      expect([SECRET, 'v0=', 'created_at', '/hooks'].filter((text) => history.includes(text))).toEqual([]);
+    }));
+
+  it('counts in the metrics by its result', async () => {
+    const { values } = await metrics.registry.getSingleMetric('receiver_checks_total')!.get();
+    const counts = Object.fromEntries(values.map(({ labels, value }) => [labels.result, value]));
+    expect(counts).toEqual({ passed: 1, failed: 2 });
+  });
+
+  it('is no delivery and in no list of events', async () => {
+    for (const path of ['/events', ...(await listed())]) expect((await client.call('GET', path)).body.data).toEqual([]);
+  });
+  const listed = async () => {
+    const { data } = (await client.call('GET', '/webhook-endpoints')).body;
+    return data.map(({ webhookId }: { webhookId: string }) => `/webhook-endpoints/${webhookId}/deliveries`);
+  };
+
+  it('of an endpoint that is disabled meanwhile ends as failed', async () => {
+    const webhookId = await register();
+    const { id } = (await check(webhookId)).body;
+    const url = receivers.at(-1)?.url;
+    await client.call('PUT', `/webhook-endpoints/${webhookId}`, { json: { url, enabled: false } });
+    const made = await withWorker(() => ended(webhookId, id));
+    expect([made.status, receivers.at(-1)?.requests]).toEqual(['failed', []]);
+    expect(made.cases).toHaveLength(9);
+    expect(made.cases[0]).toMatchObject({ passed: false, request: null });
+    expect(made.cases[0].hint).toMatch(/disabled or deleted/);
+  });
+});
+
+describe('the check of an endpoint', () => {
+  it('is refused while another check of it runs, even when ten requests race', async () => {
+    const webhookId = await register();
+    const replies = await Promise.all(Array.from({ length: 10 }, () => check(webhookId)));
+    expect(replies.filter(({ status }) => status === 202)).toHaveLength(1);
+    for (const reply of replies.filter(({ status }) => status !== 202)) {
+      expect(said(reply)).toEqual([409, 'check_in_progress']);
+    }
+    await age(webhookId);
+    expect(said(await check(webhookId))).toEqual([409, 'check_in_progress']);
+  });
+
+  it('is refused within 10 s of the last one, with Retry-After', async () => {
+    const webhookId = await register();
+    const { id } = (await check(webhookId)).body;
+    await withWorker(() => ended(webhookId, id));
+    const soon = await check(webhookId);
+    const wait = Number(soon.headers.get('retry-after'));
+    expect([...said(soon), wait > 0 && wait <= 10]).toEqual([429, 'check_limit_reached', true]);
+    await age(webhookId);
+    expect((await check(webhookId)).status).toBe(202);
+  });
+
+  it('is refused if the endpoint is disabled, deleted, unknown or of another client', async () => {
+    const webhookId = await register();
+    const path = `/webhook-endpoints/${webhookId}`;
+    const stranger = await api.client();
+    expect(said(await check(webhookId, {}, stranger))).toEqual([404, 'not_found']);
+    expect(said(await check(newId()))).toEqual([404, 'not_found']);
+    await client.call('PUT', path, { json: { url: receivers.at(-1)?.url, enabled: false } });
+    expect(said(await check(webhookId))).toEqual([409, 'endpoint_not_active']);
+    await client.call('DELETE', path);
+    expect(said(await check(webhookId))).toEqual([404, 'not_found']);
+    expect(await rows(webhookId)).toBe(0);
+  });
+
+  it('is refused with 503 while Temporal is away, and what was left behind blocks nothing', async () => {
+    const webhookId = await register();
+    await withTemporalAway(async () => {
+      for (let i = 0; i < 2; i++) expect(said(await check(webhookId))).toEqual([503, 'unavailable']);
+    });
+    const { status, body } = await check(webhookId);
+    expect([status, await rows(webhookId)]).toEqual([202, 1]);
+    expect((await withWorker(() => ended(webhookId, body.id))).status).toBe('passed');
+  });
+
+  it('is possible again after its workflow was terminated, whose report then says so', async () => {
+    const webhookId = await register();
+    const { id } = (await check(webhookId)).body;
+    await handleOf(id).terminate('by an operator');
+    await age(webhookId);
+    expect((await check(webhookId)).status).toBe(202);
+    const { body } = await report(webhookId, id);
+    expect([body.status, body.cases.length, body.cases[0].hint]).toEqual([
+      'failed',
+      9,
+      expect.stringMatching(/^Not sent: the check was stopped/),
+    ]);
+  });
+
+  it('starts once for a key: a repeat gets the same response', async () => {
+    const webhookId = await register();
+    const headers = { 'Idempotency-Key': newId() };
+    const [first, second] = [await check(webhookId, headers), await check(webhookId, headers)];
+    expect([second.status, second.body, second.headers.get('idempotency-replayed')]).toEqual([202, first.body, 'true']);
+    expect(second.headers.get('location')).toBe(first.headers.get('location'));
+    expect(await rows(webhookId)).toBe(1);
+    const other = await check(await register(), headers);
+    expect(said(other)).toEqual([422, 'idempotency_key_reused']);
+  });
+});
+
+describe('the report of a check', () => {
+  it('is found with its own endpoint and client only, while it runs too, and for a day', async () => {
+    const webhookId = await register();
+    const { id } = (await check(webhookId)).body;
+    expect((await report(webhookId, id)).body).toMatchObject({ status: 'running', finished_at: null, cases: [] });
+    expect((await report(await register(), id)).status).toBe(404);
+    expect((await report(webhookId, newId())).status).toBe(404);
+    expect((await report(webhookId, id, await api.client())).status).toBe(404);
+    await age(webhookId, '24 hours');
+    expect((await report(webhookId, id)).status).toBe(404);
+  });
+});
+
+it('exists in the sandbox only: production responds with 404 and documents nothing of it', async () => {
+  const production = await startApi({
+    database: api.database,
+    env: { ENVIRONMENT: 'production', MASTER_KEY: randomBytes(32).toString('base64') },
+  });
+  const webhookId = await register();
+  for (const [method, path] of [
+    ['POST', `/webhook-endpoints/${webhookId}/checks`],
+    ['GET', `/webhook-endpoints/${webhookId}/checks/${newId()}`],
+  ] as const) {
+    const headers = { Authorization: `Bearer ${client.token}` };
+    expect(said(await production.call(method, path, { headers }))).toEqual([404, 'not_found']);
+  }
+  const { text } = await production.call('GET', '/openapi.json');
+  const sandbox = await api.call('GET', '/openapi.json');
+  expect([text, sandbox.text].map((document) => /\/checks|ReceiverCheck/.test(document))).toEqual([false, true]);
+  await production.close();
+});

@@ -1,0 +1,60 @@
+import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import type { CheckCase } from '../src/check-cases.js';
+
+export interface CheckReceiverInput {
+  checkId: string;
+  clientId: string;
+  webhookId: string;
+  /** Host and port of the receiver, for the summaries. */
+  host: string;
+  /** The cases in their order: kept for as long as this workflow runs. */
+  cases: readonly CheckCase[];
+}
+
+/** One case to send. It has only ids and a name, so that the workflow's history holds no secret and no request. */
+export interface SendCaseRequest {
+  checkId: string;
+  clientId: string;
+  webhookId: string;
+  name: CheckCase;
+}
+
+export interface CheckActivities {
+  /** Sends one case and records it. After any other result than `passed` and `failed` the check ends early. */
+  sendCase(request: SendCaseRequest): Promise<'passed' | 'failed' | 'endpoint_not_active' | 'ended'>;
+  /** Ends the check and records the cases that were not sent. */
+  finishCheck(request: { checkId: string; endpointActive: boolean }): Promise<void>;
+}
+
+const { sendCase, finishCheck } = proxyActivities<CheckActivities>({
+  // A receiver has 15 s to respond.
+  startToCloseTimeout: '30s',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '60s' },
+});
+
+/** Sends the requests of a check, one after the other. The report is in Postgres. @returns the names of failed cases */
+export async function checkReceiver({ cases, host, ...ids }: CheckReceiverInput): Promise<CheckCase[]> {
+  const failed: CheckCase[] = [];
+  let passed = 0;
+  let endpointActive = true;
+  for (const name of cases) {
+    const request = { ...ids, name };
+    const result = await sendCase.executeWithOptions({ summary: `${name} → ${host}` }, [request]);
+    if (result === 'passed') passed++;
+    else if (result === 'failed') failed.push(name);
+    else {
+      endpointActive = result !== 'endpoint_not_active';
+      break;
+    }
+    setCurrentDetails(detailsOf(passed, cases.length, failed));
+  }
+  if (!endpointActive) {
+    setCurrentDetails(`${detailsOf(passed, cases.length, failed)} The endpoint was disabled or deleted.`);
+  }
+  await finishCheck({ checkId: ids.checkId, endpointActive });
+  return failed;
+}
+
+function detailsOf(passed: number, of: number, failed: readonly CheckCase[]): string {
+  return `${passed} of ${of} cases passed.${failed.length > 0 ? ` Failed: ${failed.join(', ')}.` : ''}`;
+}
