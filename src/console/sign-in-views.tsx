@@ -51,8 +51,8 @@ export function SignInView({ environment, state = '', error, clientId = '', next
         </button>
       </form>
       <p class="muted">
-        These are the credentials that your system requests tokens with. Somebody without them signs in by a link, which{' '}
-        <code>POST /console-sessions</code> or the operator makes.
+        These are the credentials that your system requests tokens with. A colleague without them signs in by a link
+        that your system (<code>POST /console-sessions</code>) or the operator makes.
       </p>
     </section>
   );

@@ -5,7 +5,7 @@ import { MAX_BODY_BYTES } from '../../http/body.js';
 import { presentMeta } from '../../http/presenters/meta.js';
 import { RECOVERS_AN_HOUR } from '../../webhooks/recovers.js';
 import { RETRIES_AN_HOUR } from '../../webhooks/retry-limit.js';
-import { Time } from '../components/time.js';
+import { RelativeTime, Time } from '../components/time.js';
 import { Untrusted } from '../components/untrusted.js';
 import { type ConsoleConfig, form, page, seeOther, type Visit } from '../page.js';
 
@@ -19,10 +19,12 @@ const settings = page({
     return (
       <>
         <h1>Settings</h1>
-        <Environment config={config} />
-        <Ladder delays={config.retryDelays} />
-        <Limits config={config} />
-        <Client session={session} />
+        <div class="columns">
+          <Environment config={config} />
+          <Client session={session} />
+          <Ladder delays={config.retryDelays} />
+          <Limits config={config} />
+        </div>
         <Sessions sessions={sessions} own={session} />
       </>
     );
@@ -94,20 +96,20 @@ function Ladder({ delays }: { delays: readonly number[] }): VNode {
       <p class="muted">
         Each delay counts from the end of the attempt before. A delivery keeps the ladder it began with.
       </p>
-      <table class="table">
+      <table class="table small">
         <thead>
           <tr>
             <th scope="col">Attempt</th>
             <th scope="col">Delay</th>
-            <th scope="col">After the first attempt</th>
+            <th scope="col">After the first</th>
           </tr>
         </thead>
         <tbody>
           {rows.map(({ number, delay, after }) => (
             <tr key={number}>
-              <td data-label="Attempt">{number}</td>
-              <td data-label="Delay">{delay === 0 ? 'at once' : formatDuration(delay, 'h')}</td>
-              <td data-label="After the first">{number === 1 ? '–' : inHours(after)}</td>
+              <td>{number}</td>
+              <td>{delay === 0 ? 'at once' : formatDuration(delay, 'h')}</td>
+              <td>{number === 1 ? '–' : inHours(after)}</td>
             </tr>
           ))}
         </tbody>
@@ -197,7 +199,7 @@ function Sessions({ sessions, own }: { sessions: readonly ListedSession[]; own: 
                 <Time at={session.createdAt.toISOString()} />
               </td>
               <td data-label="Last seen">
-                <Time at={session.lastSeenAt.toISOString()} />
+                <RelativeTime at={session.lastSeenAt.toISOString()} />
               </td>
               <td class="right">
                 <End session={session} own={own} />
