@@ -48,7 +48,7 @@ function driver(name: string, as = name): void {
   copyFileSync(join(import.meta.dirname, 'drivers', name), at(as));
 }
 
-/** Compiles TypeScript to JavaScript, and makes `transfer-service/verify` resolvable through the package's exports. */
+/** Compiles TypeScript to JavaScript, and makes `transfer-service-client/verify` resolvable through the package's exports. */
 function javascript(name: string, source = at(name)): string {
   const target = at(name.replace(/\.ts$/, '.mjs'));
   writeFileSync(
@@ -59,10 +59,10 @@ function javascript(name: string, source = at(name)): string {
 }
 
 function installPackage(): void {
-  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const target = join(folder, 'node_modules/transfer-service', manifest.exports['./verify'].default);
+  const manifest = JSON.parse(readFileSync(join(root, 'clients/typescript/package.json'), 'utf8'));
+  const target = join(folder, 'node_modules/transfer-service-client', manifest.exports['./verify'].default);
   mkdirSync(dirname(target), { recursive: true });
-  writeFileSync(join(folder, 'node_modules/transfer-service/package.json'), JSON.stringify(manifest));
+  writeFileSync(join(folder, 'node_modules/transfer-service-client/package.json'), JSON.stringify(manifest));
   copyFileSync(javascript('package.ts', join(root, 'clients/typescript/src/verify.ts')), target);
 }
 
@@ -104,7 +104,7 @@ test('the TypeScript snippets compile without errors', () => {
         types: ['node'],
         typeRoots: [join(root, 'node_modules/@types')],
         rootDir: '/',
-        paths: { 'transfer-service/verify': [join(root, 'clients/typescript/src/verify.ts')] },
+        paths: { 'transfer-service-client/verify': [join(root, 'clients/typescript/src/verify.ts')] },
       },
       include: [...snippets.keys()].filter((name) => name.endsWith('.ts')),
     }),
@@ -150,7 +150,7 @@ where(here('openssl', 'version')).each([
   expect(run('sh', ['verify.sh'])).toMatch(says);
 });
 
-describe('Node.js, with transfer-service/verify', () => {
+describe('Node.js, with transfer-service-client/verify', () => {
   const receivers: ChildProcess[] = [];
   afterAll(async () => {
     for (const receiver of receivers) if (receiver.kill()) await once(receiver, 'exit');

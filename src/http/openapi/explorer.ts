@@ -25,7 +25,7 @@ export function explorerPage(document: OpenApiDocument): string {
 export function explorerScript(document: OpenApiDocument, described: Described): string {
   return `globalThis.__zod_globalConfig = { jitless: true };
 addEventListener('DOMContentLoaded', () => {
-  const code = ${JSON.stringify(Object.keys(PROBLEMS))}.includes(location.hash.slice(1));
+  const code = ${JSON.stringify(['problems', ...Object.keys(PROBLEMS)])}.includes(location.hash.slice(1));
   if (code || !globalThis.Scalar) location.replace('docs/plain' + location.hash);
   else Scalar.createApiReference('#explorer', ${JSON.stringify(configuration(document, described))});
 });

@@ -1,0 +1,154 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../../src/free-port.js';
+import { must } from '../support/caller.js';
+import { makeLocalDir } from '../support/local-dir.js';
+import { type ServiceProcess, startService } from '../support/service-process.js';
+import { transferRequest } from '../support/transfers.js';
+import { waitFor } from '../support/wait-for.js';
+
+// The commands of the integrators' guide, pasted into one terminal in the order of the guide, against a real sandbox.
+
+const root = join(import.meta.dirname, '../..');
+const guide = readFileSync(join(root, 'docs/integrators.md'), 'utf8');
+const commands = new Map(
+  [...guide.matchAll(/<!-- run: (\S+) -->\n```sh\n(.*?)```/gs)].map(([, name, code]) => [name!, code!]),
+);
+const local = makeLocalDir();
+const folder = mkdtempSync(join(tmpdir(), 'guide-'));
+let service: ServiceProcess;
+let terminal: ChildProcess;
+let receiverPort: number;
+let screen = '';
+const pasted = new Set<string>();
+
+/** Pastes a command of the guide. @returns what it printed, what its background processes printed meanwhile included */
+async function paste(name: string): Promise<string> {
+  const code = commands.get(name);
+  pasted.add(name);
+  if (code === undefined) throw new Error(`the guide has no command ${name}`);
+  return type(code.replaceAll('4000', String(receiverPort)));
+}
+
+/** Types lines into the terminal. @returns what they printed */
+async function type(lines: string): Promise<string> {
+  const begin = screen.length;
+  terminal.stdin?.write(`${lines}\necho "done: $?"\n`);
+  await waitFor(`the end of ${lines}`, () => /done: \d+\n/.test(screen.slice(begin)));
+  const printed = screen.slice(begin);
+  if (!printed.includes('done: 0\n')) throw new Error(`${lines} failed:\n${printed}`);
+  return printed.replace('done: 0\n', '');
+}
+
+/** Waits until a command of the guide, pasted again and again, prints what `expected` matches. */
+const pasteUntil = (name: string, expected: RegExp) =>
+  waitFor(`${name} to print ${expected}`, async () => expected.exec(await paste(name)));
+
+const variable = async (name: string) => (await type(`echo "$${name}"`)).trim();
+
+beforeAll(async () => {
+  receiverPort = await freePort();
+  service = await startService(local.path, { RATE_LIMIT: '100' });
+  copyFileSync(join(local.path, 'sandbox-client.json'), join(folder, 'credentials.json'));
+  const client = join(folder, 'client');
+  execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', join(root, 'clients/typescript'), '--outDir', client]);
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  copyFileSync(join(root, 'clients/typescript/package.json'), join(folder, 'client/package.json'));
+  mkdirSync(join(folder, 'bin'));
+  // `npx` without its look into the registry.
+  const npx = `#!/bin/sh
+program=$1; shift
+case $program in
+  transfer-service) exec "${process.execPath}" "${join(root, 'dist/src/cli.js')}" "$@" ;;
+  transfer-service-client) exec "${process.execPath}" "${join(client, 'cli/main.js')}" "$@" ;;
+esac
+exit 127
+`;
+  writeFileSync(join(folder, 'bin/npx'), npx, { mode: 0o755 });
+  const { PATH, HOME } = process.env;
+  terminal = spawn('sh', [], {
+    cwd: folder,
+    env: { PATH: `${join(folder, 'bin')}:${PATH}`, HOME, LOCAL_DIR: local.path },
+  });
+  for (const stream of [terminal.stdout, terminal.stderr]) stream?.on('data', (text) => (screen += text));
+}, 240_000);
+
+afterAll(async () => {
+  if (terminal?.exitCode === null) {
+    terminal.stdin?.end('kill $RECEIVER $BRIDGE\nexit\n');
+    await once(terminal, 'exit');
+  }
+  await service?.stop();
+  await local.remove();
+  rmSync(folder, { recursive: true });
+});
+
+test('1. the first delivery arrives, verified', async () => {
+  for (const name of ['variables', 'token', 'secret', 'receiver']) await paste(name);
+  await type('RECEIVER=$!');
+  await waitFor('the receiver', () => screen.includes('listening on'));
+  for (const name of ['register', 'transfer']) await paste(name);
+  for (const status of ['PROCESSING', 'SENT', 'COMPLETED']) {
+    await waitFor(`the delivery of ${status}`, () =>
+      new RegExp(`${status} .*signature verified {2}→ 204`).test(screen),
+    );
+  }
+  await pasteUntil('deliveries', /"status":"succeeded","attempt_count":1,"answered":204/);
+});
+
+test('2. before going live: the metadata', async () => {
+  expect(await paste('meta')).toMatch(/"environment": "sandbox".*"egress_addresses": \[\]/s);
+});
+
+test('3. after an outage, a recover sends what was missed; 4. the statement proves that everything has arrived', async () => {
+  await type(/^SINCE=.*/m.exec(commands.get('recover') ?? '')?.[0] ?? '');
+  expect(await paste('statement')).toMatch(/"missing":0,"complete":true,/);
+
+  const [path, put] = [`/webhook-endpoints/${await variable('WEBHOOK_ID')}`, { url: await variable('RECEIVER_URL') }];
+  await must(service.client('PUT', path, { ...put, enabled: false }));
+  const { id } = await must(service.client('POST', '/transfers', transferRequest()));
+  await must(service.client('POST', `/sandbox/transfers/${id}/status`, { status: 'CANCELLED' }));
+  expect(await paste('endpoint')).toContain('{"enabled":false,"disabled_reason":"owner"}');
+  expect(await paste('statement')).toMatch(/"missing":1,"complete":false,/);
+  expect(await paste('enable')).toContain('{"enabled":true,"disabled_reason":null}');
+  expect(await paste('recover')).toContain('"count":0');
+});
+
+test('a digest that a receiver computed is explained, by the service and on the spot', async () => {
+  const { data } = await must(service.client('GET', `/webhook-endpoints/${await variable('WEBHOOK_ID')}/deliveries`));
+  const { id, event_id, attempts } = await must(service.client('GET', `/deliveries/${data[0].id}`));
+  const { deliveries: _, ...event } = await must(service.client('GET', `/events/${event_id}`));
+  const body = JSON.stringify(event);
+  const [{ t }] = attempts;
+  const sign = (text: string) =>
+    createHmac('sha256', readFileSync(join(folder, 'webhook-secret')))
+      .update(text)
+      .digest('hex');
+  writeFileSync(join(folder, 'body.json'), body);
+  writeFileSync(join(folder, 'header.txt'), `t=${t},v0=${sign(`${t}.${body}`)}`);
+  await type(`DELIVERY_ID=${id} DIGEST=${sign(body)}`);
+  expect(await paste('verify')).toContain('verified');
+  expect(await paste('explain')).toContain('"explanation": "body_without_timestamp"');
+  await expect(paste('verify-explain')).rejects.toThrow('body_without_timestamp: Only the body was signed');
+});
+
+test('the bridge posts the events of the account to a receiver on the same machine', async () => {
+  await paste('bridge');
+  await type('BRIDGE=$!');
+  await waitFor('the bridge', () => screen.includes('forwarding the events'));
+  const begin = screen.length;
+  await paste('transfer');
+  // Once by the delivery to the endpoint, and once by the bridge: the same event.
+  const verified = () => screen.slice(begin).match(/PROCESSING .*signature verified.*→ 204/g)?.length === 2;
+  await waitFor('the event to arrive twice', verified);
+});
+
+test('every command of the guide was run here, or is run in snippets.test.ts', () => {
+  const marked = guide.match(/<!-- (?:run|snippet): \S+ -->\n```sh\n/g) ?? [];
+  expect(guide.match(/```sh\n/g)).toHaveLength(marked.length);
+  expect([...commands.keys()].filter((name) => !pasted.has(name))).toEqual([]);
+});
