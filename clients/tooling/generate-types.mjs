@@ -20,7 +20,7 @@ export async function generateTypes(document) {
   return `// Made by \`npm run client:types\` from the service's OpenAPI document. Do not edit.
 // Document: ${digestOf(document)}
 
-${withoutPaths(types).replaceAll('    ', '  ').trimEnd()}
+${plain(types).replaceAll('    ', '  ').trimEnd()}
 
 export interface Operation {
   method: string;
@@ -35,7 +35,13 @@ export const OPERATIONS: Record<keyof operations, Operation> = ${JSON.stringify(
 `;
 }
 
-/** `operations` has what the client uses; `paths` has it once more, by path. */
-function withoutPaths(types) {
-  return types.replace(/^export interface paths \{.*?^\}\n/ms, '');
+/**
+ * `operations` has what the client uses, and `paths` has it once more. The tags of the comments say nothing that the text
+ * and the types do not say.
+ */
+function plain(types) {
+  return types
+    .replace(/^export interface paths \{.*?^\}\n/ms, '')
+    .replace(/^ *(\/\*\* @enum \{string\} \*\/|\* @enum \{string\})\n/gm, '')
+    .replaceAll('@description ', '');
 }

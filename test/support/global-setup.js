@@ -30,12 +30,11 @@ export default async function setUp() {
 
 function build() {
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
-  const { stdout } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
-    cwd: root,
-    encoding: 'utf8',
-  });
-  // Type errors do not stop the run: `npm run check` reports them, and the tests run the emitted code.
-  if (stdout) process.stderr.write(stdout);
+  for (const project of ['tsconfig.build.json', 'clients/typescript']) {
+    const { stdout } = spawnSync(process.execPath, [compiler, '-p', project], { cwd: root, encoding: 'utf8' });
+    // Type errors do not stop the run: `npm run check` reports them, and the tests run the emitted code.
+    if (stdout) process.stderr.write(stdout);
+  }
   for (const script of ['copy-assets', 'copy-explorer', 'bundle-workflows']) {
     const { status, stderr } = spawnSync(process.execPath, [`scripts/${script}.mjs`], { cwd: root, encoding: 'utf8' });
     if (status !== 0) throw new Error(`scripts/${script}.mjs has failed: ${stderr}`);

@@ -57,6 +57,7 @@ export class TransferServiceError extends Error {
   /** The key of a POST. Repeat the same call with it when you do not know whether the request took effect. */
   readonly idempotencyKey: string | undefined;
 
+  /** @internal */
   constructor(message: string, { code, status, requestId, errors = [], idempotencyKey }: ErrorFacts) {
     super(message);
     this.code = code;

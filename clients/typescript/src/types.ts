@@ -1,24 +1,27 @@
 import type { components } from './generated/openapi.js';
 
 type Schemas = components['schemas'];
+/** A schema of the API as it is in the OpenAPI document. */
+type Schema<Name extends keyof Schemas> = Schemas[Name];
 
-export type Transfer = Schemas['Transfer'];
-export type TransferWithHistory = Schemas['TransferWithHistory'];
+export interface Transfer extends Schema<'Transfer'> {}
+export interface TransferWithHistory extends Schema<'TransferWithHistory'> {}
 export type TransferStatus = Schemas['TransferStatus'];
-export type NewTransfer = Schemas['NewTransfer'];
-export type StatusChange = Schemas['StatusChange'];
-export type WebhookEndpoint = Schemas['WebhookEndpoint'];
-export type NewWebhookEndpoint = Schemas['NewWebhookEndpoint'];
+export interface NewTransfer extends Schema<'NewTransfer'> {}
+export interface StatusChange extends Schema<'StatusChange'> {}
+export interface WebhookEndpoint extends Schema<'WebhookEndpoint'> {}
+export interface NewWebhookEndpoint extends Schema<'NewWebhookEndpoint'> {}
 /** The secret of an endpoint never changes: register a new endpoint instead. */
-export type WebhookEndpointUpdate = Omit<Schemas['WebhookEndpointUpdate'], 'secret'>;
+export interface WebhookEndpointUpdate extends Omit<Schema<'WebhookEndpointUpdate'>, 'secret'> {}
 /** An event as it is delivered. */
-export type DeliveredEvent = Schemas['DeliveredEvent'];
-export type Event = Schemas['Event'];
-export type Delivery = Schemas['Delivery'];
-export type DeliveryWithAttempts = Schemas['DeliveryWithAttempts'];
+export interface DeliveredEvent extends Schema<'DeliveredEvent'> {}
+export interface Event extends Schema<'Event'> {}
+export interface Delivery extends Schema<'Delivery'> {}
+export interface DeliveryWithAttempts extends Schema<'DeliveryWithAttempts'> {}
 export type DeliveryStatus = Schemas['DeliveryStatus'];
-export type Attempt = Schemas['Attempt'];
-export type RecoverRequest = Schemas['RecoverRequest'];
-export type Recovered = Schemas['Recovered'];
-export type SignatureExplanation = Schemas['SignatureExplanation'];
-export type Meta = Schemas['Meta'];
+export interface Attempt extends Schema<'Attempt'> {}
+export interface RecoverRequest extends Schema<'RecoverRequest'> {}
+export interface Recovered extends Schema<'Recovered'> {}
+export interface SignatureExplanation extends Schema<'SignatureExplanation'> {}
+export interface Meta extends Schema<'Meta'> {}
+export interface Statement extends Schema<'Statement'> {}

@@ -50,10 +50,11 @@ function parametersOf(route: Route): Json[] {
     required: true,
     schema: name === 'number' ? { type: 'integer', minimum: 1 } : { type: 'string', format: 'uuid' },
   }));
-  const { properties = {} } = inlineSchema(route.query);
+  const { properties = {}, required = [] } = inlineSchema(route.query);
   const inQuery = Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
     in: 'query',
+    ...(required.includes(name) && { required: true }),
     ...(description && { description }),
     schema,
   }));

@@ -59,6 +59,7 @@ const CALLS: Record<Exclude<OperationId, 'requestToken'>, (client: TransferServi
   deleteWebhookEndpoint: (client) => client.webhookEndpoints.delete(id),
   listEndpointDeliveries: (client) => client.webhookEndpoints.listDeliveries(id).page(),
   recoverWebhookEndpoint: (client) => client.webhookEndpoints.recover(id, { since }),
+  getWebhookEndpointStatement: (client) => client.webhookEndpoints.statement(id, { since }),
   listEvents: (client) => client.events.list().page(),
   getEvent: (client) => client.events.get(id),
   listEventDeliveries: (client) => client.events.listDeliveries(id).page(),
@@ -74,6 +75,7 @@ const CALLS: Record<Exclude<OperationId, 'requestToken'>, (client: TransferServi
   getReadiness: (client) => client.service.readiness(),
   getOpenApi: (client) => client.service.openApi(),
   getDocs: (client) => client.service.docs(),
+  getPlainDocs: (client) => client.service.plainDocs(),
   getJwks: (client) => client.service.jwks(),
   getAuthorizationServer: (client) => client.service.authorizationServer(),
   getOpenIdConfiguration: (client) => client.service.openIdConfiguration(),
@@ -94,7 +96,7 @@ describe('every operation of the document has a method', () => {
     const { method = '', url = '', headers } = stub.requests[0] ?? {};
     const [path, methods] = Object.entries(document.paths).find(
       ([path]) =>
-        new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`).test(url) &&
+        new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`).test(url.split('?')[0] ?? '') &&
         method.toLowerCase() in (document.paths[path] ?? {}),
     ) ?? ['', {}];
     expect([url, path, methods[method.toLowerCase()]?.operationId]).toEqual([url, path, name]);

@@ -1,43 +1,42 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: bea7113c33971e1fe0245dc29386dc4c6d3a42eb568b7966407258309cb73a4b
+// Document: 6d92bb4ec48be39b6152b4b31f0fa59e6a7b064d313416e932674b88ebc41dd3
 
 export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
     Attempt: {
       number: number;
-      /** @enum {string} */
       trigger: "schedule" | "manual" | "recover";
       /** Format: date-time */
       started_at: string;
       duration_ms: number;
       response_status: number | null;
-      /** @description Null if the attempt succeeded. */
+      /** Null if the attempt succeeded. */
       error: ("dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status") | null;
       url: string;
-      /** @description The signed timestamp, as sent. */
+      /** The signed timestamp, as sent. */
       t: string;
-      /** @description The listed headers that the receiver sent; null if there was no response. Values are cut at 256 characters. `location` is shown without user name, query and fragment. */
+      /** The listed headers that the receiver sent; null if there was no response. Values are cut at 256 characters. `location` is shown without user name, query and fragment. */
       response_headers: {
         [key: string]: string;
       } | null;
-      /** @description The first 4 KiB of the receiver's response, decoded as UTF-8; null if there was no response. */
+      /** The first 4 KiB of the receiver's response, decoded as UTF-8; null if there was no response. */
       response_body: string | null;
     };
     AttemptPage: {
       data: components["schemas"]["Attempt"][];
       has_more: boolean;
-      /** @description The `cursor` of the next page; null on the last page. */
+      /** The `cursor` of the next page; null on the last page. */
       next_cursor: string | null;
     };
     ComputedSignature: {
-      /** @description The digest that your receiver computed. */
+      /** The digest that your receiver computed. */
       v0: string;
     };
     ConsoleSignInLink: {
       /**
        * Format: uri
-       * @description Opens a session of the console, once. Pass it to one person and do not store it.
+       * Opens a session of the console, once. Pass it to one person and do not store it.
        */
       url: string;
       /** Format: date-time */
@@ -46,28 +45,27 @@ export interface components {
     DeliveredEvent: {
       /**
        * Format: uuid
-       * @description Unique per event: use it to discard duplicates.
+       * Unique per event: use it to discard duplicates.
        */
       id: string;
       /**
        * Format: date
-       * @description The version of the event format.
+       * The version of the event format.
        */
       version: string;
       type: string;
       data: {
         /**
          * Format: uuid
-         * @description The transfer's.
+         * The transfer's.
          */
         id: string;
         /**
-         * @description The new status.
-         * @enum {string}
+         * The new status.
          */
         status: "CREATED" | "PROCESSING" | "SENT" | "COMPLETED" | "CANCELLED" | "FAILED" | "RETURNED";
       };
-      /** @description UTC, with fractional seconds and no zone designator. */
+      /** UTC, with fractional seconds and no zone designator. */
       created_at: string;
     };
     Delivery: {
@@ -77,29 +75,28 @@ export interface components {
       event_id: string;
       /** Format: uuid */
       webhookId: string;
-      /** @description The endpoint's current URL. */
+      /** The endpoint's current URL. */
       url: string;
       status: components["schemas"]["DeliveryStatus"];
-      /** @description Why the delivery ended without success. */
+      /** Why the delivery ended without success. */
       reason: string | null;
       attempt_count: number;
-      /** @description When the next attempt is planned. Null if the delivery has ended; in the past while an attempt runs or is late. */
+      /** When the next attempt is planned. Null if the delivery has ended; in the past while an attempt runs or is late. */
       next_attempt_at: string | null;
       /** Format: date-time */
       created_at: string;
       finished_at: string | null;
-      /** @description Null before the first attempt. */
+      /** Null before the first attempt. */
       last_attempt: components["schemas"]["LastAttempt"] | null;
     };
     DeliveryPage: {
       data: components["schemas"]["Delivery"][];
       has_more: boolean;
-      /** @description The `cursor` of the next page; null on the last page. */
+      /** The `cursor` of the next page; null on the last page. */
       next_cursor: string | null;
     };
     /**
-     * @description `failed`: every retry was used up, or the receiver responded with 410.
-     * @enum {string}
+     * `failed`: every retry was used up, or the receiver responded with 410.
      */
     DeliveryStatus: "pending" | "succeeded" | "failed" | "cancelled";
     DeliveryWithAttempts: {
@@ -109,49 +106,48 @@ export interface components {
       event_id: string;
       /** Format: uuid */
       webhookId: string;
-      /** @description The endpoint's current URL. */
+      /** The endpoint's current URL. */
       url: string;
       status: components["schemas"]["DeliveryStatus"];
-      /** @description Why the delivery ended without success. */
+      /** Why the delivery ended without success. */
       reason: string | null;
       attempt_count: number;
-      /** @description When the next attempt is planned. Null if the delivery has ended; in the past while an attempt runs or is late. */
+      /** When the next attempt is planned. Null if the delivery has ended; in the past while an attempt runs or is late. */
       next_attempt_at: string | null;
       /** Format: date-time */
       created_at: string;
       finished_at: string | null;
-      /** @description The latest 20 attempts, oldest first. `/deliveries/{id}/attempts` lists all of them. */
+      /** The latest 20 attempts, oldest first. `/deliveries/{id}/attempts` lists all of them. */
       attempts: components["schemas"]["Attempt"][];
-      /** @description The attempts that are left if each fails at once, by the ladder that this delivery started with. The first is at `next_attempt_at`. Empty once the delivery has ended. */
+      /** The attempts that are left if each fails at once, by the ladder that this delivery started with. The first is at `next_attempt_at`. Empty once the delivery has ended. */
       planned_attempts: components["schemas"]["PlannedAttempt"][];
     };
     Event: {
       /**
        * Format: uuid
-       * @description Unique per event: use it to discard duplicates.
+       * Unique per event: use it to discard duplicates.
        */
       id: string;
       /**
        * Format: date
-       * @description The version of the event format.
+       * The version of the event format.
        */
       version: string;
       type: string;
       data: {
         /**
          * Format: uuid
-         * @description The transfer's.
+         * The transfer's.
          */
         id: string;
         /**
-         * @description The new status.
-         * @enum {string}
+         * The new status.
          */
         status: "CREATED" | "PROCESSING" | "SENT" | "COMPLETED" | "CANCELLED" | "FAILED" | "RETURNED";
       };
-      /** @description UTC, with fractional seconds and no zone designator. */
+      /** UTC, with fractional seconds and no zone designator. */
       created_at: string;
-      /** @description The number of its deliveries in each status. */
+      /** The number of its deliveries in each status. */
       deliveries: {
         pending: number;
         succeeded: number;
@@ -162,45 +158,42 @@ export interface components {
     EventPage: {
       data: components["schemas"]["Event"][];
       has_more: boolean;
-      /** @description The `cursor` of the next page; null on the last page. */
+      /** The `cursor` of the next page; null on the last page. */
       next_cursor: string | null;
     };
     LastAttempt: {
       number: number;
-      /** @enum {string} */
       trigger: "schedule" | "manual" | "recover";
       /** Format: date-time */
       started_at: string;
       duration_ms: number;
       response_status: number | null;
-      /** @description Null if the attempt succeeded. */
+      /** Null if the attempt succeeded. */
       error: ("dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status") | null;
     };
     Meta: {
-      /** @enum {string} */
       environment: "sandbox" | "production";
-      /** @description The release of the service. */
+      /** The release of the service. */
       version: string;
-      /** @description The version of the event format. */
+      /** The version of the event format. */
       event_version: string;
-      /** @description The delays of the retries after the first attempt, in order. */
+      /** The delays of the retries after the first attempt, in order. */
       retry_delays: string[];
-      /** @description The networks (CIDR) that deliveries come from; empty if the operator has not configured them. */
+      /** The networks (CIDR) that deliveries come from; empty if the operator has not configured them. */
       egress_addresses: string[];
     };
     NewConsoleSession: {
       /**
-       * @description A `viewer` changes nothing; an `editor` has every scope of the token.
+       * A `viewer` changes nothing; an `editor` has every scope of the token.
        * @default viewer
-       * @enum {string}
        */
       role?: "viewer" | "editor";
     };
     NewTransfer: {
       amount: {
-        /** @description In minor units (cents). */
+        /** In minor units (cents). */
         value: number;
-        /** @description ISO 4217 */
+        /** ISO 4217 */
         currency: string;
       };
       destination: {
@@ -209,7 +202,7 @@ export interface components {
       };
       /** @default null */
       reference?: string | null;
-      /** @description Your own pairs of strings; at most 4096 bytes in total as compact JSON in UTF-8. */
+      /** Your own pairs of strings; at most 4096 bytes in total as compact JSON in UTF-8. */
       metadata?: {
         [key: string]: string;
       };
@@ -217,10 +210,10 @@ export interface components {
     NewWebhookEndpoint: {
       /**
        * Format: uri
-       * @description An absolute URL of at most 2048 characters, without credentials and without a fragment; `https:` in production. An IP address in it must be public.
+       * An absolute URL of at most 2048 characters, without credentials and without a fragment; `https:` in production. An IP address in it must be public.
        */
       url: string;
-      /** @description The key that signs the deliveries. It is never returned and cannot be changed. */
+      /** The key that signs the deliveries. It is never returned and cannot be changed. */
       secret: string;
       /** @default null */
       description?: string | null;
@@ -241,17 +234,16 @@ export interface components {
       /** Format: uri-reference */
       instance: string;
       /**
-       * @description Stable: branch on this code.
-       * @enum {string}
+       * Stable: branch on this code.
        */
-      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "recover_in_progress" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "secret_immutable" | "blocked_address" | "endpoint_limit_reached" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "internal_error" | "unavailable";
-      /** @description The value of `X-Request-Id`. */
+      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "recover_in_progress" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "internal_error" | "unavailable";
+      /** The value of `X-Request-Id`. */
       request_id: string;
-      /** @description At most 50 entries. A name of more than 128 characters is cut. */
+      /** At most 50 entries. A name of more than 128 characters is cut. */
       errors?: {
-        /** @description A JSON Pointer (RFC 6901) into the body. */
+        /** A JSON Pointer (RFC 6901) into the body. */
         pointer?: string;
-        /** @description The name of a query parameter. */
+        /** The name of a query parameter. */
         parameter?: string;
         code: string;
         detail: string;
@@ -260,35 +252,64 @@ export interface components {
     RecoverRequest: {
       /**
        * Format: date-time
-       * @description The start of the range, inclusive.
+       * The start of the range, inclusive.
        */
       since: string;
       /**
        * Format: date-time
-       * @description The end of the range, exclusive; default: now.
+       * The end of the range, exclusive; default: now.
        */
       until?: string;
     };
     Recovered: {
-      /** @description The number of deliveries that start again. */
+      /** The number of deliveries that start again. */
       count: number;
     };
     SignatureExplanation: {
-      /** @enum {string} */
       explanation: "match" | "upper_case_digest" | "base64_digest" | "reserialized_body" | "body_with_newline" | "body_without_timestamp" | "missing_dot" | "timestamp_changed" | "secret_with_newline" | "secret_trimmed" | "secret_base64_decoded" | "secret_hex_decoded" | "other_endpoint" | "wrong_algorithm" | "unknown";
-      /** @description What to change. */
+      /** What to change. */
       detail: string;
     };
+    Statement: {
+      /** Format: date-time */
+      since: string;
+      /** Format: date-time */
+      until: string;
+      /** The number of your events made in [`since`, `until`). The five numbers below add up to it. */
+      events: number;
+      succeeded: number;
+      pending: number;
+      failed: number;
+      cancelled: number;
+      /** Events without a delivery for this endpoint: they were made while it was disabled or before it was registered. `recover` with `include_missing` delivers them. */
+      missing: number;
+      /** Whether every event was delivered successfully. */
+      complete: boolean;
+      /** True if `until` is more than 60 s ago. Before that, an event may still be added to the window. */
+      final: boolean;
+      /** The periods in which the endpoint was disabled: the latest 100 that touch the window, oldest first. */
+      disabled_periods: {
+        /** Format: date-time */
+        from: string;
+        /** Null for a period that lasts. */
+        to: string | null;
+        reason: "owner" | "operator" | "gone" | "failing";
+      }[];
+      /**
+       * Format: date-time
+       * Periods before this time are not recorded.
+       */
+      periods_known_since: string;
+    };
     StatusChange: {
-      /** @enum {string} */
       status: "CREATED" | "PROCESSING" | "SENT" | "COMPLETED" | "CANCELLED" | "FAILED" | "RETURNED";
       /**
-       * @description Recorded in the status history.
+       * Recorded in the status history.
        * @default null
        */
       reason?: string | null;
       /**
-       * @description Allowed only with the statuses FAILED, RETURNED, CANCELLED.
+       * Allowed only with the statuses FAILED, RETURNED, CANCELLED.
        * @default null
        */
       reason_code?: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
@@ -297,12 +318,12 @@ export interface components {
       /** Format: uuid */
       id: string;
       status: components["schemas"]["TransferStatus"];
-      /** @description Why the transfer failed, was returned or was cancelled; null if no code was given. */
+      /** Why the transfer failed, was returned or was cancelled; null if no code was given. */
       reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
       amount: {
-        /** @description In minor units. */
+        /** In minor units. */
         value: number;
-        /** @description ISO 4217 */
+        /** ISO 4217 */
         currency: string;
       };
       destination: {
@@ -321,21 +342,20 @@ export interface components {
     TransferPage: {
       data: components["schemas"]["Transfer"][];
       has_more: boolean;
-      /** @description The `cursor` of the next page; null on the last page. */
+      /** The `cursor` of the next page; null on the last page. */
       next_cursor: string | null;
     };
-    /** @enum {string} */
     TransferStatus: "CREATED" | "PROCESSING" | "SENT" | "COMPLETED" | "CANCELLED" | "FAILED" | "RETURNED";
     TransferWithHistory: {
       /** Format: uuid */
       id: string;
       status: components["schemas"]["TransferStatus"];
-      /** @description Why the transfer failed, was returned or was cancelled; null if no code was given. */
+      /** Why the transfer failed, was returned or was cancelled; null if no code was given. */
       reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
       amount: {
-        /** @description In minor units. */
+        /** In minor units. */
         value: number;
-        /** @description ISO 4217 */
+        /** ISO 4217 */
         currency: string;
       };
       destination: {
@@ -350,24 +370,24 @@ export interface components {
       created_at: string;
       /** Format: date-time */
       updated_at: string;
-      /** @description Oldest first; the first entry is `CREATED`. */
+      /** Oldest first; the first entry is `CREATED`. */
       status_history: {
         status: components["schemas"]["TransferStatus"];
         /** Format: date-time */
         at: string;
         reason: string | null;
-        /** @description Why the transfer failed, was returned or was cancelled; null if no code was given. */
+        /** Why the transfer failed, was returned or was cancelled; null if no code was given. */
         reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
       }[];
     };
     WebhookEndpoint: {
       /** Format: uuid */
       webhookId: string;
-      /** @description As it was registered. */
+      /** As it was registered. */
       url: string;
       description: string | null;
       enabled: boolean;
-      /** @description What disabled the endpoint: your own update (`owner`), the operator (`operator`), a 410 response of the receiver (`gone`), or days without a successful delivery (`failing`). Null if enabled. */
+      /** What disabled the endpoint: your own update (`owner`), the operator (`operator`), a 410 response of the receiver (`gone`), or days without a successful delivery (`failing`). Null if enabled. */
       disabled_reason: ("owner" | "operator" | "gone" | "failing") | null;
       /** Format: date-time */
       created_at: string;
@@ -377,28 +397,28 @@ export interface components {
     WebhookEndpointPage: {
       data: components["schemas"]["WebhookEndpoint"][];
       has_more: boolean;
-      /** @description The `cursor` of the next page; null on the last page. */
+      /** The `cursor` of the next page; null on the last page. */
       next_cursor: string | null;
     };
     WebhookEndpointUpdate: {
       /**
        * Format: uri
-       * @description An absolute URL of at most 2048 characters, without credentials and without a fragment; `https:` in production. An IP address in it must be public.
+       * An absolute URL of at most 2048 characters, without credentials and without a fragment; `https:` in production. An IP address in it must be public.
        */
       url: string;
       /** @default null */
       description?: string | null;
-      /** @description If omitted, it does not change. */
+      /** If omitted, it does not change. */
       enabled?: boolean;
-      /** @description Refused. To change the secret, register a new endpoint with the new secret and delete the old endpoint. */
+      /** Refused. To change the secret, register a new endpoint with the new secret and delete the old endpoint. */
       secret?: unknown;
-      /** @description Ignored. */
+      /** Ignored. */
       webhookId?: unknown;
-      /** @description Ignored. */
+      /** Ignored. */
       disabled_reason?: unknown;
-      /** @description Ignored. */
+      /** Ignored. */
       created_at?: unknown;
-      /** @description Ignored. */
+      /** Ignored. */
       updated_at?: unknown;
     };
   };
@@ -422,17 +442,17 @@ export interface operations {
         "application/json": {
           client_id?: string;
           client_secret?: string;
-          /** @description The base URL of the API; `resource` (RFC 8707) is another name for this field. */
+          /** The base URL of the API; `resource` (RFC 8707) is another name for this field. */
           audience: string;
           /** @constant */
           grant_type: "client_credentials";
-          /** @description Space-separated; default: all scopes of the client. */
+          /** Space-separated; default: all scopes of the client. */
           scope?: string;
         };
       };
     };
     responses: {
-      /** @description A token. */
+      /** A token. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -442,7 +462,7 @@ export interface operations {
             access_token: string;
             /** @constant */
             token_type: "Bearer";
-            /** @description The lifetime of the token in seconds. */
+            /** The lifetime of the token in seconds. */
             expires_in: number;
             scope: string;
           };
@@ -459,7 +479,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description A JWK set. */
+      /** A JWK set. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -481,7 +501,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The metadata. */
+      /** The metadata. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -506,7 +526,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The metadata. */
+      /** The metadata. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -531,7 +551,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The process is alive. */
+      /** The process is alive. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -553,7 +573,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The process can serve requests. */
+      /** The process can serve requests. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -580,7 +600,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The metadata, the same for every caller. */
+      /** The metadata, the same for every caller. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -600,7 +620,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The OpenAPI 3.1 document. */
+      /** The OpenAPI 3.1 document. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -620,7 +640,27 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The page. */
+      /** The page. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "text/html": string;
+        };
+      };
+    };
+  };
+  getPlainDocs: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** The page. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -634,9 +674,9 @@ export interface operations {
   listWebhookEndpoints: {
     parameters: {
       query?: {
-        /** @description Items per page. A page that would exceed 1 MB has fewer items. */
+        /** Items per page. A page that would exceed 1 MB has fewer items. */
         limit?: number;
-        /** @description `next_cursor` of the previous page. */
+        /** `next_cursor` of the previous page. */
         cursor?: string;
       };
       header?: never;
@@ -645,7 +685,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description A page of the list, newest first. */
+      /** A page of the list, newest first. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -669,7 +709,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description Registered. */
+      /** Registered. */
       201: {
         headers: {
           [name: string]: unknown;
@@ -691,7 +731,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The endpoint. */
+      /** The endpoint. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -717,7 +757,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The updated endpoint. */
+      /** The updated endpoint. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -739,7 +779,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description Deleted. */
+      /** Deleted. */
       204: {
         headers: {
           [name: string]: unknown;
@@ -752,15 +792,15 @@ export interface operations {
     parameters: {
       query?: {
         status?: "CREATED" | "PROCESSING" | "SENT" | "COMPLETED" | "CANCELLED" | "FAILED" | "RETURNED";
-        /** @description Only transfers with exactly this reference. */
+        /** Only transfers with exactly this reference. */
         reference?: string;
-        /** @description Only items created after this time, to the millisecond. */
+        /** Only items created after this time, to the millisecond. */
         created_after?: string;
-        /** @description Only items created before this time, to the millisecond. */
+        /** Only items created before this time, to the millisecond. */
         created_before?: string;
-        /** @description Items per page. A page that would exceed 1 MB has fewer items. */
+        /** Items per page. A page that would exceed 1 MB has fewer items. */
         limit?: number;
-        /** @description `next_cursor` of the previous page. */
+        /** `next_cursor` of the previous page. */
         cursor?: string;
       };
       header?: never;
@@ -769,7 +809,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description A page of the list, newest first. */
+      /** A page of the list, newest first. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -793,7 +833,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The created transfer. */
+      /** The created transfer. */
       201: {
         headers: {
           [name: string]: unknown;
@@ -815,7 +855,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The transfer with its status history. */
+      /** The transfer with its status history. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -837,7 +877,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The cancelled transfer. */
+      /** The cancelled transfer. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -853,13 +893,13 @@ export interface operations {
       query?: {
         type?: "transfer.status_changed";
         transfer_id?: string;
-        /** @description Only items created after this time, to the millisecond. */
+        /** Only items created after this time, to the millisecond. */
         created_after?: string;
-        /** @description Only items created before this time, to the millisecond. */
+        /** Only items created before this time, to the millisecond. */
         created_before?: string;
-        /** @description Items per page. A page that would exceed 1 MB has fewer items. */
+        /** Items per page. A page that would exceed 1 MB has fewer items. */
         limit?: number;
-        /** @description `next_cursor` of the previous page. */
+        /** `next_cursor` of the previous page. */
         cursor?: string;
       };
       header?: never;
@@ -868,7 +908,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description A page of the list, newest first. */
+      /** A page of the list, newest first. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -890,7 +930,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The event as delivered, with the number of its deliveries in each status. */
+      /** The event as delivered, with the number of its deliveries in each status. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -905,9 +945,9 @@ export interface operations {
     parameters: {
       query?: {
         status?: "pending" | "succeeded" | "failed" | "cancelled";
-        /** @description Items per page. A page that would exceed 1 MB has fewer items. */
+        /** Items per page. A page that would exceed 1 MB has fewer items. */
         limit?: number;
-        /** @description `next_cursor` of the previous page. */
+        /** `next_cursor` of the previous page. */
         cursor?: string;
       };
       header?: never;
@@ -918,7 +958,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description A page of the list, newest first. */
+      /** A page of the list, newest first. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -933,9 +973,9 @@ export interface operations {
     parameters: {
       query?: {
         status?: "pending" | "succeeded" | "failed" | "cancelled";
-        /** @description Items per page. A page that would exceed 1 MB has fewer items. */
+        /** Items per page. A page that would exceed 1 MB has fewer items. */
         limit?: number;
-        /** @description `next_cursor` of the previous page. */
+        /** `next_cursor` of the previous page. */
         cursor?: string;
       };
       header?: never;
@@ -946,7 +986,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description A page of the list, newest first. */
+      /** A page of the list, newest first. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -968,7 +1008,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The delivery with its latest attempts and those that are planned. */
+      /** The delivery with its latest attempts and those that are planned. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -982,9 +1022,9 @@ export interface operations {
   listAttempts: {
     parameters: {
       query?: {
-        /** @description Items per page. A page that would exceed 1 MB has fewer items. */
+        /** Items per page. A page that would exceed 1 MB has fewer items. */
         limit?: number;
-        /** @description `next_cursor` of the previous page. */
+        /** `next_cursor` of the previous page. */
         cursor?: string;
       };
       header?: never;
@@ -995,7 +1035,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description A page of the list, newest first. */
+      /** A page of the list, newest first. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1017,7 +1057,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The retry has started; the delivery in its current state. */
+      /** The retry has started; the delivery in its current state. */
       202: {
         headers: {
           [name: string]: unknown;
@@ -1043,13 +1083,40 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The recover has started. */
+      /** The recover has started. */
       202: {
         headers: {
           [name: string]: unknown;
         };
         content: {
           "application/json": components["schemas"]["Recovered"];
+        };
+      };
+    };
+  };
+  getWebhookEndpointStatement: {
+    parameters: {
+      query: {
+        /** The start of the window, inclusive. */
+        since: string;
+        /** The end of the window, exclusive; default: now. */
+        until?: string;
+      };
+      header?: never;
+      path: {
+        webhookId: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** The statement. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Statement"];
         };
       };
     };
@@ -1070,7 +1137,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The mistake, and what to change. */
+      /** The mistake, and what to change. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1096,7 +1163,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The status is changed, and the event is created. */
+      /** The status is changed, and the event is created. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1120,7 +1187,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The link, good once and for 5 minutes. */
+      /** The link, good once and for 5 minutes. */
       201: {
         headers: {
           [name: string]: unknown;
@@ -1146,7 +1213,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The status is changed, and the event is created. */
+      /** The status is changed, and the event is created. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1218,6 +1285,11 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
     "path": "/docs",
     "open": true
   },
+  "getPlainDocs": {
+    "method": "GET",
+    "path": "/docs/plain",
+    "open": true
+  },
   "registerWebhookEndpoint": {
     "method": "POST",
     "path": "/webhook-endpoints"
@@ -1285,6 +1357,10 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   "recoverWebhookEndpoint": {
     "method": "POST",
     "path": "/webhook-endpoints/{webhookId}/recover"
+  },
+  "getWebhookEndpointStatement": {
+    "method": "GET",
+    "path": "/webhook-endpoints/{webhookId}/statement"
   },
   "explainSignature": {
     "method": "POST",

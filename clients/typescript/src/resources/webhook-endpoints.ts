@@ -6,6 +6,7 @@ import type {
   NewWebhookEndpoint,
   Recovered,
   RecoverRequest,
+  Statement,
   WebhookEndpoint,
   WebhookEndpointUpdate,
 } from '../types.js';
@@ -56,5 +57,17 @@ export class WebhookEndpoints {
   /** Sends again what failed or was cancelled in a range of time. Scope: `webhooks:write`. */
   recover(webhookId: string, range: RecoverRequest, options?: PostOptions): Promise<Recovered> {
     return this.#call('recoverWebhookEndpoint', { path: { webhookId }, body: range }, options);
+  }
+
+  /**
+   * Counts what became of every event made in [`since`, `until`) at this endpoint, over 31 days at most. Scope:
+   * `webhooks:read`.
+   */
+  statement(
+    webhookId: string,
+    window: QueryOf<'getWebhookEndpointStatement'>,
+    options?: CallOptions,
+  ): Promise<Statement> {
+    return this.#call('getWebhookEndpointStatement', { path: { webhookId }, query: window }, options);
   }
 }
