@@ -6,6 +6,7 @@ import { listEndpoints, type PublicEndpoint } from '../webhooks/endpoints.js';
 import { setEndpointEnabledByOperator } from '../webhooks/operate-endpoint.js';
 import { idOf } from './arguments.js';
 import { setAction } from './command.js';
+import { addCheck } from './endpoint-check.js';
 import { addStatement } from './endpoint-statement.js';
 import type { Table } from './view/table.js';
 import { withDatabase } from './with-database.js';
@@ -17,7 +18,9 @@ const ALL = 10_000;
 export function addEndpoints(program: Command): void {
   const endpoints = program
     .command('endpoints')
-    .description("list, disable and enable the clients' webhook endpoints, and count what they received");
+    .description(
+      "list, disable and enable the clients' webhook endpoints, count what they received, and check receivers",
+    );
 
   setAction(
     endpoints
@@ -49,6 +52,7 @@ export function addEndpoints(program: Command): void {
     );
   }
   addStatement(endpoints);
+  addCheck(endpoints);
 }
 
 function present(endpoint: PublicEndpoint) {

@@ -22,6 +22,7 @@ const COMMANDS = [
   ['endpoints', 'disable'],
   ['endpoints', 'enable'],
   ['endpoints', 'statement'],
+  ['endpoints', 'check'],
   ['keys', 'rotate'],
   ['keys', 'rotate-master'],
   ['deliveries', 'list'],

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { CHECK_CASE_NAMES } from '../../src/check-cases.js';
 import type { Failpoint } from '../../src/failpoints.js';
 import { must } from '../support/caller.js';
+import { startCheckedReceiver } from '../support/checked-receiver.js';
 import { type MortalService, startMortalService } from '../support/mortal-service.js';
-import { transferRequest } from '../support/transfers.js';
+import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
 // The whole service in one process dies inside and between the automatic steps of a transfer of the sandbox. The table
@@ -79,3 +81,27 @@ test('kill -9 between two steps: the timers go on, and the next process makes th
   await mortal.killAndBegin(STEP);
   await expectEachStatusOnce(id);
 }, 120_000);
+
+test.each([1, 7])(
+  'after-case-sent, pass %d: the report of a check has each of the nine cases once',
+  async (passes) => {
+    const receiver = await startCheckedReceiver(SECRET);
+    const { webhookId } = await must(
+      mortal.client('POST', '/webhook-endpoints', { url: receiver.url, secret: SECRET }),
+    );
+    const start = () => must(mortal.client('POST', `/webhook-endpoints/${webhookId}/checks`));
+    const started = await mortal.dieAndBegin(['after-case-sent', passes], start, STEP);
+    const report = await waitFor('the end of the check', async () => {
+      const body = await must(mortal.client('GET', `/webhook-endpoints/${webhookId}/checks/${started.id}`));
+      return body.status !== 'running' && body;
+    });
+    expect([report.status, report.cases.map(({ name }: { name: string }) => name)]).toEqual([
+      'passed',
+      CHECK_CASE_NAMES,
+    ]);
+    // The case that was sent before the crash is sent again.
+    expect(receiver.requests).toHaveLength(CHECK_CASE_NAMES.length + 1);
+    await receiver.close();
+  },
+  120_000,
+);

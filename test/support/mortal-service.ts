@@ -62,6 +62,7 @@ export async function startMortalService() {
   };
 
   return {
+    env,
     database,
     temporal,
     receiver,

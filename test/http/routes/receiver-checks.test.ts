@@ -212,6 +212,8 @@ describe('the check of an endpoint', () => {
     const webhookId = await register();
     const { id } = (await check(webhookId)).body;
     await withWorker(() => ended(webhookId, id));
+    // A busy machine may need more than 10 s for a check.
+    await api.database.query('update receiver_checks set started_at = now() where id = $1::uuid', [id]);
     const soon = await check(webhookId);
     const wait = Number(soon.headers.get('retry-after'));
     expect([...said(soon), wait > 0 && wait <= 10]).toEqual([429, 'check_limit_reached', true]);

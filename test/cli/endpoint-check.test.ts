@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { CHECK_CASE_NAMES } from '../../src/check-cases.js';
+import { newId } from '../../src/ids.js';
+import { must } from '../support/caller.js';
+import { type CheckedReceiver, type Mistake, startCheckedReceiver } from '../support/checked-receiver.js';
+import { runCli } from '../support/cli.js';
+import { type MortalService, startMortalService } from '../support/mortal-service.js';
+import { SECRET } from '../support/transfers.js';
+
+let service: MortalService;
+const receivers: CheckedReceiver[] = [];
+beforeAll(async () => {
+  service = await startMortalService();
+}, 120_000);
+afterAll(async () => {
+  await Promise.all(receivers.map((receiver) => receiver.close()));
+  await service?.stop();
+}, 60_000);
+
+async function register(mistake?: Mistake): Promise<string> {
+  const receiver = await startCheckedReceiver(SECRET, mistake);
+  receivers.push(receiver);
+  return (await must(service.client('POST', '/webhook-endpoints', { url: receiver.url, secret: SECRET }))).webhookId;
+}
+
+describe('`endpoints check`', () => {
+  it('prints the report, exits with 0, and leaves an audit entry', async () => {
+    const webhookId = await register();
+    const { code, stdout, stderr } = await runCli(['endpoints', 'check', webhookId], service.env);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('passed: 9 of 9 cases passed');
+    for (const name of CHECK_CASE_NAMES) expect(stdout).toMatch(new RegExp(`^${name}\\tpassed\\t`, 'm'));
+    const entries = await service.database.prisma.auditEntry.findMany({ where: { action: 'endpoints.check' } });
+    expect(entries.map(({ target, actor }) => [target, actor.startsWith('cli:')])).toEqual([[webhookId, true]]);
+  }, 120_000);
+
+  it('exits with 1 if a case fails, with the report as JSON and one line that names the cases', async () => {
+    const webhookId = await register('accepts any signature');
+    const { code, stdout, stderr } = await runCli(['endpoints', 'check', webhookId, '--json'], service.env);
+    expect([code, stderr]).toEqual([1, '2 of 9 cases failed: wrong_secret, changed_body\n']);
+    const report = JSON.parse(stdout);
+    expect([report.webhookId, report.status, report.cases.length]).toEqual([webhookId, 'failed', 9]);
+    expect(stdout).not.toMatch(/v0=[0-9a-f]{64}/);
+  }, 120_000);
+
+  it.each([
+    ['in production', { ENVIRONMENT: 'production' }, /^receivers are checked in the sandbox only[^\n]*\n$/],
+    ['for an unknown endpoint', {}, /^There is no such webhook endpoint\.\n$/],
+  ])(
+    'exits with 1 and one line %s',
+    async (_, env, line) => {
+      const { code, stdout, stderr } = await runCli(['endpoints', 'check', newId()], { ...service.env, ...env });
+      expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(line)]);
+    },
+    120_000,
+  );
+});
