@@ -1,7 +1,7 @@
 import type { Handle } from '../database/database.js';
 import type { DeliveryStatus } from '../database/generated/enums.js';
 import { exactly, type IdRange, idsWithin, lowestIdAt } from '../ids.js';
-import { type DeliveryRecord, WITH_URL, withLastAttempts } from './read-deliveries.js';
+import { type DeliveryRecord, withLastAttempts } from './read-deliveries.js';
 
 export interface ClientDeliveryFilters extends IdRange {
   status?: DeliveryStatus | undefined;
@@ -10,8 +10,11 @@ export interface ClientDeliveryFilters extends IdRange {
   take: number;
 }
 
-/** A delivery with what its event says. */
-export type ClientDelivery = DeliveryRecord & { event: { type: string; transferId: string; body: string } };
+/** A delivery with what its endpoint is called and what its event says. */
+export type ClientDelivery = DeliveryRecord & {
+  endpoint: { description: string | null };
+  event: { type: string; body: string };
+};
 
 /** More endpoints than a client has by default. */
 const MAX_ENDPOINTS = 100;
@@ -33,7 +36,10 @@ export async function listDeliveriesForClient(
   const rows = await db.prisma.delivery.findMany({
     where: { clientId, id: { in: ids } },
     orderBy: { id: 'desc' },
-    include: { ...WITH_URL, event: { select: { type: true, transferId: true, body: true } } },
+    include: {
+      endpoint: { select: { url: true, description: true } },
+      event: { select: { type: true, body: true } },
+    },
   });
   return withLastAttempts(db, rows);
 }

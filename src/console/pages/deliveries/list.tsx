@@ -112,7 +112,7 @@ interface TableProps {
 export function DeliveryTable({ deliveries, ofSeveral = true }: TableProps) {
   const now = new Date();
   return (
-    <div class="card table-card">
+    <div class="card table-card scroll">
       <table class="table">
         <thead>
           <tr>
@@ -121,7 +121,6 @@ export function DeliveryTable({ deliveries, ofSeveral = true }: TableProps) {
             {ofSeveral && <th scope="col">Endpoint</th>}
             <th scope="col">Attempts</th>
             <th scope="col">Last answer</th>
-            <th scope="col">Next attempt</th>
             <th scope="col">Created</th>
           </tr>
         </thead>
@@ -134,11 +133,14 @@ export function DeliveryTable({ deliveries, ofSeveral = true }: TableProps) {
                 </a>
               </td>
               <td data-label="Status">
-                <Status status={delivery.status} />
+                <div>
+                  <Status status={delivery.status} />
+                  {delivery.nextAttemptAt && <NextAttempt at={delivery.nextAttemptAt} now={now} />}
+                </div>
               </td>
               {ofSeveral && (
                 <td data-label="Endpoint" class="url">
-                  <Untrusted text={delivery.endpoint.url} />
+                  <Untrusted text={delivery.endpoint.description || delivery.endpoint.url} />
                 </td>
               )}
               <td data-label="Attempts" class="numeric">
@@ -147,13 +149,6 @@ export function DeliveryTable({ deliveries, ofSeveral = true }: TableProps) {
               <td data-label="Last answer">
                 {delivery.lastAttempt ? <Answer outcome={delivery.lastAttempt} /> : <span class="muted">none</span>}
               </td>
-              <td data-label="Next attempt">
-                {delivery.nextAttemptAt ? (
-                  <RelativeTime at={delivery.nextAttemptAt.toISOString()} now={now} />
-                ) : (
-                  <span class="muted">none</span>
-                )}
-              </td>
               <td data-label="Created">
                 <Time at={delivery.createdAt.toISOString()} now={now} />
               </td>
@@ -161,6 +156,15 @@ export function DeliveryTable({ deliveries, ofSeveral = true }: TableProps) {
           ))}
         </tbody>
       </table>
+    </div>
+  );
+}
+
+function NextAttempt({ at, now }: { at: Date; now: Date }) {
+  return (
+    <div class="relative">
+      {at > now ? 'next ' : 'due '}
+      <RelativeTime at={at.toISOString()} now={now} />
     </div>
   );
 }

@@ -63,7 +63,7 @@ export const retryForm = form({
 
 function AttemptTable({ deliveryId, attempts }: { deliveryId: string; attempts: readonly Attempt[] }) {
   return (
-    <section class="card table-card">
+    <section class="card table-card scroll">
       <h2>All attempts</h2>
       <table class="table">
         <thead>

@@ -71,7 +71,7 @@ function EventList({ visit, events }: { visit: Visit; events: Events }) {
 /** Events as a table, on this page and on a transfer's. */
 export function EventTable({ visit, events }: { visit: Visit; events: readonly Event[] }) {
   return (
-    <div class="card table-card">
+    <div class="card table-card scroll">
       <table class="table">
         <thead>
           <tr>

@@ -79,7 +79,7 @@ function TransferList({ visit, transfers }: { visit: Visit; transfers: Transfers
 
 function TransferTable({ transfers }: { transfers: Transfers['data'] }) {
   return (
-    <div class="card table-card">
+    <div class="card table-card scroll">
       <table class="table">
         <thead>
           <tr>

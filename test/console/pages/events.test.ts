@@ -1,0 +1,251 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newId } from '../../../src/ids.js';
+import { Refusal } from '../../../src/refusal.js';
+import { Secret } from '../../../src/secret.js';
+import { sign } from '../../../src/webhooks/sender/signature.js';
+import { type AuthApi, startAuthApi } from '../../support/auth-api.js';
+import { signedInBrowser } from '../../support/console.js';
+import { makeStory } from '../../support/console-data.js';
+import { fakeDeliveryActions } from '../../support/delivery-actions.js';
+import { ENDPOINT_SECRET, masterKeys } from '../../support/factories.js';
+
+let auth: AuthApi;
+let retryRefusal: Refusal | undefined;
+const retried: string[] = [];
+beforeAll(async () => {
+  const refuse = () => {
+    if (retryRefusal) throw retryRefusal;
+  };
+  const carriedOut = (...asked: unknown[]) => void retried.push(JSON.stringify(asked));
+  auth = await startAuthApi({
+    dependencies: { masterKeys, deliveryActions: fakeDeliveryActions({ refuse, carriedOut }) },
+  });
+});
+afterAll(() => auth?.close());
+
+async function visitor(fields: Record<string, string> = {}, scopes?: string[]) {
+  const credentials = await auth.client(scopes ? { scopes } : {});
+  return { clientId: credentials.client_id, browser: await signedInBrowser(auth, credentials, fields) };
+}
+
+describe('the page of an event', () => {
+  test('shows the exact body, what happens next, the attempts made and the rungs that are left', async () => {
+    const { clientId, browser } = await visitor();
+    const { eventId, deliveryId, body, transferId } = await makeStory(auth.database, clientId);
+    const { status, text } = await browser.get(`/console/events/${eventId}`);
+    expect(status).toBe(200);
+    expect(text).toContain(body.replaceAll('"', '&quot;'));
+    expect(text).toMatch(/Waiting: attempt 3 at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, in 4 min\./);
+    expect(text).toContain('The receiver answered 503 twice.');
+    expect([...text.matchAll(/class="rung (\w+)"/g)].map(([, kind]) => kind)).toEqual([
+      ...['bad', 'bad'],
+      ...['planned', 'planned', 'planned', 'planned', 'planned'],
+    ]);
+    expect(text).toContain(`action="/console/deliveries/${deliveryId}/retry"`);
+    expect(text).toContain(`href="/console/transfers/${transferId}"`);
+  });
+
+  test("shows summaries: the receiver's bytes stay on the page of the attempt", async () => {
+    const { clientId, browser } = await visitor();
+    const responseBody = 'from the receiver';
+    const { eventId, deliveryId } = await makeStory(auth.database, clientId, { responseBody });
+    expect((await browser.get(`/console/events/${eventId}`)).text).not.toContain(responseBody);
+    expect((await browser.get(`/console/deliveries/${deliveryId}/attempts/2`)).text).toContain(responseBody);
+  });
+
+  test('is not found for another client, nor are its delivery and attempt', async () => {
+    const { clientId } = await visitor();
+    const { browser } = await visitor();
+    const { eventId, deliveryId } = await makeStory(auth.database, clientId);
+    for (const path of [`events/${eventId}`, `deliveries/${deliveryId}`, `deliveries/${deliveryId}/attempts/1`]) {
+      expect((await browser.get(`/console/${path}`)).status).toBe(404);
+    }
+    const { text } = await browser.get(`/console/events?id=${eventId}`);
+    expect(text).toContain('No event matches');
+  });
+
+  test('needs webhooks:read, and links to a transfer only with transfers:read', async () => {
+    const { clientId, browser } = await visitor({}, ['webhooks:read']);
+    const { eventId, transferId } = await makeStory(auth.database, clientId);
+    const { status, text } = await browser.get(`/console/events/${eventId}`);
+    expect(status).toBe(200);
+    expect(text).not.toContain(`href="/console/transfers/${transferId}"`);
+    expect(text).not.toContain('Retry now');
+    const other = await visitor({}, ['transfers:read']);
+    for (const path of ['events', 'deliveries', `events/${eventId}`]) {
+      expect((await other.browser.get(`/console/${path}`)).status).toBe(403);
+    }
+  });
+
+  test('says why an event has no delivery', async () => {
+    const { clientId, browser } = await visitor();
+    const { eventId, deliveryId } = await makeStory(auth.database, clientId, { outcomes: [] });
+    await auth.database.prisma.delivery.delete({ where: { id: deliveryId } });
+    expect((await browser.get(`/console/events/${eventId}`)).text).toContain('This event was sent to no endpoint');
+  });
+});
+
+describe('hostile texts', () => {
+  const responseBody = `</pre><script>alert(1)</script>\u202egpj.exe\u0001${'\u0002'.repeat(4_000)} https://evil.example`;
+
+  test('of a receiver are shown as text, with unseen characters visible, and never as links', async () => {
+    const { clientId, browser } = await visitor();
+    const url = 'https://hooks.example.com/\u202e?<b>&"';
+    const responseHeaders = { location: 'javascript:alert(1)', server: '"><img src=x onerror=alert(1)>' };
+    const { deliveryId } = await makeStory(auth.database, clientId, { responseBody, responseHeaders, url });
+    const { text } = await browser.get(`/console/deliveries/${deliveryId}/attempts/1`);
+    expect(text).not.toMatch(/<script>alert|<img|<b>&|href="javascript|href="https/);
+    expect(text).toContain('&lt;/pre>&lt;script>alert(1)&lt;/script><span class="unseen">U+202E</span>gpj.exe');
+    expect(text).toContain('U+0001 U+0002×4000');
+    expect(text).toContain('<dd><bdi class="untrusted">javascript:alert(1)</bdi></dd>');
+  });
+
+  test('in the filters of a list are refused or escaped', async () => {
+    const { browser } = await visitor();
+    const hostile = '"><script>alert(1)</script>';
+    for (const path of ['events?id', 'events?type', 'deliveries?status', 'deliveries?from', 'transfers?status']) {
+      const { status, text } = await browser.get(`/console/${path}=${encodeURIComponent(hostile)}`);
+      expect([path, status]).toEqual([path, 422]);
+      expect(text).not.toContain('<script>alert');
+    }
+    for (const path of ['deliveries?cursor', 'events?cursor', 'transfers?cursor']) {
+      expect((await browser.get(`/console/${path}=damaged`)).status).toBe(422);
+    }
+    const { text } = await browser.get(`/console/transfers?reference=${encodeURIComponent(hostile)}`);
+    expect(text).toContain('value="&quot;>&lt;script>');
+  });
+});
+
+describe('the page of an attempt', () => {
+  test('shows an editor the request as it was signed', async () => {
+    const { clientId, browser } = await visitor();
+    const { deliveryId, body } = await makeStory(auth.database, clientId);
+    const attempt = await auth.database.prisma.attempt.findFirstOrThrow({ where: { deliveryId } });
+    const v0 = sign({ secret: new Secret(ENDPOINT_SECRET), t: attempt.t, body });
+    const { text } = await browser.get(`/console/deliveries/${deliveryId}/attempts/1`);
+    expect(text).toContain(`t=${attempt.t},v0=${v0}`);
+    expect(text).toContain('curl --globoff');
+    expect(text).not.toContain(ENDPOINT_SECRET);
+  });
+
+  test('shows a viewer no signature, no retry and no explanation, and nobody one of an erased secret', async () => {
+    const { clientId, browser } = await visitor({ role: 'viewer' });
+    const { deliveryId, eventId } = await makeStory(auth.database, clientId);
+    const { text } = await browser.get(`/console/deliveries/${deliveryId}/attempts/1`);
+    expect(text).toContain(`v0=${'*'.repeat(64)}`);
+    expect(text).not.toContain('explain-signature');
+    expect((await browser.get(`/console/events/${eventId}`)).text).not.toContain('/retry');
+
+    const editor = await visitor();
+    const story = await makeStory(auth.database, editor.clientId);
+    const erased = { deletedAt: new Date(), secretEnvelope: null };
+    await auth.database.prisma.endpoint.update({ where: { id: story.endpointId }, data: erased });
+    const page = await editor.browser.get(`/console/deliveries/${story.deliveryId}/attempts/1`);
+    expect(page.text).toContain(`v0=${'*'.repeat(64)}`);
+  });
+
+  test('is not found for a number that was not made', async () => {
+    const { clientId, browser } = await visitor();
+    const { deliveryId } = await makeStory(auth.database, clientId);
+    for (const number of ['3', '0', 'one']) {
+      expect((await browser.get(`/console/deliveries/${deliveryId}/attempts/${number}`)).status).toBe(404);
+    }
+  });
+
+  test('explains a refused signature without showing what was given', async () => {
+    const { clientId, browser } = await visitor();
+    const { deliveryId, body } = await makeStory(auth.database, clientId);
+    const path = `/console/deliveries/${deliveryId}/attempts/1`;
+    const { t } = await auth.database.prisma.attempt.findFirstOrThrow({ where: { deliveryId } });
+    const v0 = sign({ secret: new Secret(ENDPOINT_SECRET), t, body: `${body}\n` });
+    const { status, headers } = await browser.post(`${path}/explain-signature`, { v0 });
+    expect([status, headers.get('location')]).toEqual([303, path]);
+    const { text } = await browser.get(path);
+    expect(text).toContain('body_with_newline: The body has a line end added');
+    expect(text).not.toContain(v0);
+    const refused = await browser.post(`${path}/explain-signature`, { v0: `x${v0.repeat(9)}` });
+    expect(refused.status).toBe(422);
+    expect(refused.text).toContain('may have at most 512 characters');
+    expect(refused.text).not.toContain(v0);
+  });
+});
+
+describe('retry now', () => {
+  test('sends the delivery and leads back to its event', async () => {
+    const { clientId, browser } = await visitor();
+    const { deliveryId, eventId } = await makeStory(auth.database, clientId);
+    const { status, headers } = await browser.post(`/console/deliveries/${deliveryId}/retry`);
+    expect([status, headers.get('location')]).toEqual([303, `/console/events/${eventId}#delivery-${deliveryId}`]);
+    expect(retried.some((asked) => asked.includes(deliveryId))).toBe(true);
+    const [entry] = await auth.database.prisma.auditEntry.findMany({ where: { target: deliveryId } });
+    expect(entry).toMatchObject({ actor: `console:${clientId}`, action: 'console.retry-delivery' });
+  });
+
+  test.each([
+    ['endpoint_not_active', 409, 'The endpoint is disabled.', undefined],
+    ['retry_limit_reached', 429, 'the next retry is possible in 90 s', 90],
+  ] as const)('shows the delivery again and why it was refused: %s', async (code, status, detail, retryAfter) => {
+    const { clientId, browser } = await visitor();
+    const { deliveryId } = await makeStory(auth.database, clientId);
+    retryRefusal = new Refusal(code, detail, [], retryAfter === undefined ? {} : { retryAfter });
+    const refused = await browser.post(`/console/deliveries/${deliveryId}/retry`);
+    retryRefusal = undefined;
+    expect(refused.status).toBe(status);
+    expect(refused.headers.get('retry-after')).toBe(retryAfter === undefined ? null : String(retryAfter));
+    expect(refused.text).toContain(detail);
+    expect(refused.text).toContain('The receiver answered 503 twice.');
+    // The script asks the page again, not the form.
+    expect(refused.text).toContain(`data-live="/console/deliveries/${deliveryId}"`);
+  });
+
+  test('is refused to a viewer, and to a form of another origin', async () => {
+    const { clientId, browser } = await visitor({ role: 'viewer' });
+    const { deliveryId } = await makeStory(auth.database, clientId);
+    expect((await browser.post(`/console/deliveries/${deliveryId}/retry`)).status).toBe(403);
+    const editor = await visitor();
+    const story = await makeStory(auth.database, editor.clientId);
+    const foreign = { Origin: 'https://evil.example' };
+    expect((await editor.browser.post(`/console/deliveries/${story.deliveryId}/retry`, {}, foreign)).status).toBe(403);
+    expect(retried.some((asked) => asked.includes(story.deliveryId))).toBe(false);
+  });
+});
+
+describe('lists', () => {
+  test('an id of an event or a delivery leads to the event, an id of a transfer to its events', async () => {
+    const { clientId, browser } = await visitor();
+    const { eventId, deliveryId, transferId } = await makeStory(auth.database, clientId);
+    await makeStory(auth.database, clientId);
+    for (const list of ['events', 'deliveries']) {
+      const found = async (id: string) => (await browser.get(`/console/${list}?id=${id}`)).headers.get('location');
+      expect(await found(eventId.toUpperCase())).toBe(`/console/events/${eventId}`);
+      expect(await found(deliveryId)).toBe(`/console/events/${eventId}#delivery-${deliveryId}`);
+      const { text } = await browser.get(`/console/${list}?id=${transferId}`);
+      expect(text.match(/<tr id=/g)).toHaveLength(1);
+      expect(text).toContain(`/console/events/${eventId}`);
+    }
+  });
+
+  test('of deliveries filter by status, endpoint and time, and continue with the next page', async () => {
+    const { clientId, browser } = await visitor();
+    const { endpointId } = await makeStory(auth.database, clientId, { status: 'failed', reason: 'exhausted' });
+    for (let i = 0; i < 26; i++) await makeStory(auth.database, clientId, { endpointId, outcomes: [] });
+    const rows = async (query: string) => (await browser.get(`/console/deliveries?${query}`)).text.match(/<tr id=/g);
+    const first = await browser.get('/console/deliveries');
+    expect(first.text.match(/<tr id=/g)).toHaveLength(25);
+    const next = /href="(\/console\/deliveries\?cursor=[^"]+)" rel="next"/.exec(first.text)?.[1] ?? '';
+    expect((await browser.get(next)).text.match(/<tr id=/g)).toHaveLength(2);
+    expect(await rows('status=failed')).toHaveLength(1);
+    expect(await rows(`endpoint=${endpointId}&status=failed`)).toHaveLength(1);
+    expect(await rows(`endpoint=${newId()}`)).toBeNull();
+    expect(await rows('from=2020-01-01T00:00&to=2020-01-02T00:00')).toBeNull();
+    expect(await rows('from=2020-01-01T00:00&status=failed')).toHaveLength(1);
+  });
+
+  test('that are empty say what to do', async () => {
+    const { browser } = await visitor();
+    expect((await browser.get('/console/events')).text).toContain('No event yet');
+    expect((await browser.get('/console/deliveries')).text).toContain('First register an endpoint');
+    expect((await browser.get('/console/deliveries?status=failed')).text).toContain('No delivery matches');
+    expect((await browser.get('/console/transfers')).text).toContain('No transfer yet');
+  });
+});

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type AuthApi, startAuthApi } from '../../support/auth-api.js';
+import { signedInBrowser } from '../../support/console.js';
+import { makeTransfer } from '../../support/factories.js';
+
+let auth: AuthApi;
+beforeAll(async () => {
+  auth = await startAuthApi();
+});
+afterAll(() => auth?.close());
+
+async function visitor(fields: Record<string, string> = {}) {
+  const credentials = await auth.client();
+  return { clientId: credentials.client_id, browser: await signedInBrowser(auth, credentials, fields) };
+}
+
+const NEW = { outcome: '', value: '1250', currency: 'eur', name: 'Ada', account: 'DE1', reference: 'Invoice 7' };
+
+test('a transfer is made, moved with a reason, and listed by its status and reference', async () => {
+  const { browser } = await visitor();
+  const made = await browser.post('/console/transfers/new', NEW);
+  expect(made.status).toBe(303);
+  const path = made.headers.get('location') ?? '';
+  expect((await browser.get(path)).text).toContain('12.50 EUR');
+  const moved = await browser.post(`${path}/status`, { status: 'FAILED', reason: 'No <b>', reason_code: 'compliance' });
+  expect([moved.status, moved.headers.get('location')]).toEqual([303, path]);
+  const { text } = await browser.get(path);
+  expect(text).toContain('No &lt;b>');
+  expect(text).toContain('<code>compliance</code>');
+  expect(text).toContain('FAILED is final');
+  expect(text).toContain('transfer.status_changed FAILED');
+  const listed = async (query: string) => (await browser.get(`/console/transfers?${query}`)).text.includes(path);
+  expect(await listed('status=FAILED&reference=Invoice+7')).toBe(true);
+  expect(await listed('status=SENT')).toBe(false);
+  expect(await listed('reference=Invoice')).toBe(false);
+});
+
+test('the account of a transfer that moves by itself is the chosen outcome', async () => {
+  const { browser } = await visitor();
+  const { text } = await browser.get('/console/transfers/new');
+  expect(text).toContain('value="SANDBOX-FAIL-INSUFFICIENT_FUNDS"');
+  const made = await browser.post('/console/transfers/new', { ...NEW, outcome: 'SANDBOX-COMPLETE' });
+  expect((await browser.get(made.headers.get('location') ?? '')).text).toContain('SANDBOX-COMPLETE');
+});
+
+test('a refused form says what is wrong at its field and keeps what was typed', async () => {
+  const { browser } = await visitor();
+  const { status, text } = await browser.post('/console/transfers/new', { ...NEW, value: 'a lot', currency: 'XXY' });
+  expect(status).toBe(422);
+  expect(text).toMatch(/id="field-value"[^>]*aria-invalid/);
+  expect(text).toContain('must be an active ISO 4217 code');
+  expect(text).toContain('value="a lot"');
+  expect(text).toContain('value="Invoice 7"');
+});
+
+test('a change that the table of statuses forbids is refused, and the transfer is shown as it is', async () => {
+  const { clientId, browser } = await visitor();
+  const { id } = await makeTransfer(auth.database, clientId, 'SENT');
+  const refused = await browser.post(`/console/transfers/${id}/status`, { status: 'PROCESSING' });
+  expect(refused.status).toBe(409);
+  expect(refused.text).toContain('SENT');
+  expect((await browser.post(`/console/transfers/${id}/cancel`)).status).toBe(409);
+  const fresh = await makeTransfer(auth.database, clientId);
+  expect((await browser.post(`/console/transfers/${fresh.id}/cancel`)).status).toBe(303);
+  expect((await browser.get(`/console/transfers/${fresh.id}`)).text).toContain('customer_request');
+});
+
+test('a viewer reads and changes nothing', async () => {
+  const { clientId, browser } = await visitor({ role: 'viewer' });
+  const { id } = await makeTransfer(auth.database, clientId);
+  const { text } = await browser.get(`/console/transfers/${id}`);
+  expect(text).not.toContain('Move it');
+  expect((await browser.get('/console/transfers')).text).not.toContain('/console/transfers/new');
+  expect((await browser.get('/console/transfers/new')).status).toBe(403);
+  for (const path of ['new', `${id}/status`, `${id}/cancel`]) {
+    expect((await browser.post(`/console/transfers/${path}`, { status: 'SENT' })).status).toBe(403);
+  }
+});
+
+test("another client's transfer is not found", async () => {
+  const { browser } = await visitor();
+  const { id } = await makeTransfer(auth.database, (await visitor()).clientId);
+  expect((await browser.get(`/console/transfers/${id}`)).status).toBe(404);
+  expect((await browser.post(`/console/transfers/${id}/cancel`)).status).toBe(404);
+});

@@ -1,0 +1,66 @@
+import { newId } from '../../src/ids.js';
+import { eventBody } from '../../src/webhooks/event-catalogue.js';
+import type { TestDatabase } from './database.js';
+import { makeEndpoint } from './factories.js';
+
+export interface DeliveryData {
+  /** The outcomes of its attempts, oldest first: a status, or an attempt error. */
+  outcomes?: readonly (number | string)[];
+  status?: 'pending' | 'succeeded' | 'failed' | 'cancelled';
+  reason?: string;
+  nextAttemptAt?: Date;
+  responseBody?: string;
+  responseHeaders?: Record<string, string>;
+  endpointId?: string;
+  url?: string;
+}
+
+/** Makes an event of a client with one delivery, as the service leaves them behind. */
+export async function makeStory(db: TestDatabase, clientId: string, data: DeliveryData = {}) {
+  const { outcomes = [503, 503], status = 'pending', url } = data;
+  const transferId = newId();
+  const eventId = newId();
+  const createdAt = new Date();
+  const body = eventBody({
+    id: eventId,
+    type: 'transfer.status_changed',
+    data: { id: transferId, status: 'SENT' },
+    createdAt: createdAt.getTime(),
+  });
+  await db.prisma.event.create({
+    data: { id: eventId, clientId, transferId, type: 'transfer.status_changed', body, createdAt, outbox: 'done' },
+  });
+  const endpointId = data.endpointId ?? (await makeEndpoint(db, clientId, url === undefined ? {} : { url })).id;
+  const deliveryId = newId();
+  const isPending = status === 'pending';
+  const next = data.nextAttemptAt ?? new Date(Date.now() + 240_000);
+  await db.prisma.delivery.create({
+    data: {
+      id: deliveryId,
+      eventId,
+      endpointId,
+      clientId,
+      status,
+      reason: data.reason ?? null,
+      attemptCount: outcomes.length,
+      nextAttemptAt: isPending ? next : null,
+      finishedAt: isPending ? null : createdAt,
+    },
+  });
+  await db.prisma.attempt.createMany({
+    data: outcomes.map((outcome, index) => ({
+      deliveryId,
+      number: index + 1,
+      trigger: 'schedule',
+      url: url ?? 'https://hooks.example.com/in',
+      t: createdAt.toISOString(),
+      startedAt: createdAt,
+      durationMs: 12,
+      responseStatus: typeof outcome === 'number' ? outcome : null,
+      error: typeof outcome === 'string' ? outcome : outcome < 300 ? null : 'status',
+      responseBody: data.responseBody ?? null,
+      responseHeaders: data.responseHeaders ?? {},
+    })),
+  });
+  return { eventId, deliveryId, endpointId, transferId, body };
+}
