@@ -130,14 +130,17 @@ function update(old, fresh) {
 }
 
 /**
- * The reader opens a <details>, and the script shows a copy button: both are attributes that the page does not know.
+ * Attributes that the page does not know stay: the reader opens a <details>, whose content the script loads, and the
+ * script shows a copy button.
  * @param {Element} old
  * @param {Element} fresh
  */
 function updateAttributes(old, fresh) {
   /** @param {Attr} attribute */
   const isOwn = ({ name }) =>
-    (name === 'open' && old.localName === 'details') || (name === 'hidden' && old.hasAttribute('data-copy'));
+    name === 'data-loaded' ||
+    (name === 'open' && old.localName === 'details') ||
+    (name === 'hidden' && old.hasAttribute('data-copy'));
   for (const attribute of [...old.attributes]) {
     if (!isOwn(attribute) && !fresh.hasAttribute(attribute.name)) old.removeAttribute(attribute.name);
   }

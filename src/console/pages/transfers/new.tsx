@@ -1,23 +1,22 @@
-import { REASON_CODES } from '../../../transfers/reason-codes.js';
+import { ACCOUNT_CODES, SANDBOX_ACCOUNTS } from '../../../transfers/sandbox-accounts.js';
 import { type Choice, Field, Select } from '../../components/field.js';
 import { form, page, seeOther, type Visit } from '../../page.js';
 import { refuseOutsideSandbox } from './may-move.js';
 
+const CODE = '<CODE>';
+
 /** What a transfer of the sandbox does by itself, chosen by the account of its destination (contract, Sandbox). */
 const OUTCOMES: readonly Choice[] = [
   { value: '', text: 'It waits until you move it' },
-  { value: 'SANDBOX-COMPLETE', text: 'It completes' },
-  { value: 'SANDBOX-CANCEL', text: 'It is cancelled' },
-  ...REASON_CODES.map((code) => ({
-    value: `SANDBOX-FAIL-${code.toUpperCase()}`,
-    text: `Fails: ${code}`,
-    group: 'Fails',
-  })),
-  ...REASON_CODES.map((code) => ({
-    value: `SANDBOX-RETURN-${code.toUpperCase()}`,
-    text: `Returned: ${code}`,
-    group: 'Completes, then is returned',
-  })),
+  ...SANDBOX_ACCOUNTS.flatMap(([account, statuses]): Choice[] => {
+    const path = statuses.join(' → ');
+    if (!account.includes(CODE)) return [{ value: account, text: path }];
+    return ACCOUNT_CODES.map((code) => ({
+      value: account.replace(CODE, code),
+      text: code.toLowerCase(),
+      group: path,
+    }));
+  }),
 ];
 
 /** `/console/transfers/new`: makes a transfer in the sandbox. */

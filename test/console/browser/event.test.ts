@@ -1,0 +1,217 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { accessibilityViolations, describeInBrowser, overflows, signIn } from '../../support/browser.js';
+import { type ConsoleService, startConsoleService } from '../../support/console-service.js';
+
+const HOSTILE = `<script>alert(1)</script>\u202egpj.exe https://evil.example ${'\u0001'.repeat(3_000)}`;
+
+describeInBrowser('one event, in a browser', () => {
+  let console: ConsoleService;
+  let receiver: Server;
+  let receiverUrl: string;
+  /** Status and body of the receiver's next answers. */
+  let answer = { status: 503, body: 'down' };
+
+  beforeAll(async () => {
+    console = await startConsoleService({ DELIVERY_RETRY_DELAYS: '0s,1h,2h' });
+    receiver = createServer((request, response) => {
+      request
+        .resume()
+        .on('end', () => response.writeHead(answer.status, { 'content-type': 'text/html' }).end(answer.body));
+    });
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    receiverUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks`;
+  });
+  afterAll(async () => {
+    await console?.close();
+    receiver?.close();
+  });
+
+  /** A client with one endpoint and one transfer that was moved, so that one event is on its way. */
+  async function setUp(name = 'Acme') {
+    const { credentials, call } = await console.client({ name });
+    const endpoint = { url: receiverUrl, secret: 'a secret of sixteen or more', description: 'Ledger' };
+    await call('POST', '/webhook-endpoints', endpoint);
+    const amount = { value: 1250, currency: 'EUR' };
+    const destination = { name: 'Ada Lovelace', account: 'DE89370400440532013000' };
+    const { id } = (await call('POST', '/transfers', { amount, destination })).body;
+    const move = (status: string) => call('POST', `/sandbox/transfers/${id}/status`, { status });
+    await move('PROCESSING');
+    const event = (await call('GET', '/events')).body.data[0];
+    return { credentials, call, move, transferId: id as string, eventId: event.id as string };
+  }
+
+  const next = (page: Page) => page.locator('.next');
+
+  test('a receiver fails, is fixed, and the event is sent again; the page follows without a reload', async () => {
+    answer = { status: 503, body: 'down' };
+    const { credentials, eventId } = await setUp();
+    const visitor = await console.visitor();
+    const { page } = visitor;
+    await signIn(visitor, credentials);
+    await page.goto('/console/deliveries');
+    await page.getByRole('link', { name: 'transfer.status_changed PROCESSING' }).click();
+    expect(page.url()).toContain(`/console/events/${eventId}#delivery-`);
+    // Two attempts are made at once; the page shows the second when it is recorded.
+    await next(page)
+      .getByText(/Waiting: attempt 3 at .* UTC, in \d+ min\. The receiver answered 503 twice\./)
+      .waitFor();
+    expect(await page.locator('.rung').count()).toBe(4);
+
+    const details = page.locator('details.attempt-details').first();
+    await details.locator('summary').first().click();
+    await details.getByRole('heading', { name: 'Answer 503' }).waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    answer = { status: 204, body: '' };
+    await page.getByRole('button', { name: 'Retry now' }).click();
+    await page.getByText('The delivery is sent now.').waitFor();
+    await next(page)
+      .getByText(/Delivered by attempt 3/)
+      .waitFor();
+    expect(await page.getByRole('button', { name: 'Send again' }).count()).toBe(1);
+    expect(visitor.complaints).toEqual([]);
+    await visitor.close();
+  });
+
+  test('a change elsewhere appears while focus and what was opened stay, and is announced', async () => {
+    answer = { status: 503, body: 'down' };
+    const { credentials, call, eventId } = await setUp();
+    const visitor = await console.visitor();
+    const { page } = visitor;
+    await signIn(visitor, credentials);
+    await page.goto(`/console/events/${eventId}`);
+    await next(page)
+      .getByText(/Waiting: attempt 3/)
+      .waitFor();
+    const details = page.locator('details.attempt-details').first();
+    await details.locator('summary').first().click();
+    await details.getByRole('heading', { name: 'Answer 503' }).waitFor();
+    await page.getByRole('button', { name: 'Retry now' }).focus();
+    await page.evaluate('window.loadedOnce = true');
+
+    answer = { status: 204, body: '' };
+    const [delivery] = (await call('GET', `/events/${eventId}/deliveries`)).body.data;
+    expect((await call('POST', `/deliveries/${delivery.id}/retry`)).status).toBe(202);
+    await next(page)
+      .getByText(/Delivered by attempt 3/)
+      .waitFor();
+    await page
+      .locator('body > [role=status]')
+      .getByText(/Delivered by attempt 3/)
+      .waitFor();
+    expect(await page.evaluate('window.loadedOnce')).toBe(true);
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Send again');
+    expect(await details.getByRole('heading', { name: 'Answer 503' }).isVisible()).toBe(true);
+    expect(visitor.complaints).toEqual([]);
+    await visitor.close();
+  });
+
+  test('the keyboard alone finds the waiting delivery and sends it again', async () => {
+    answer = { status: 500, body: 'oops' };
+    const { credentials } = await setUp();
+    const visitor = await console.visitor();
+    const { page } = visitor;
+    await signIn(visitor, credentials);
+    await page.goto('/console');
+    const tabTo = async (name: string | RegExp) => {
+      for (let presses = 0; presses < 60; presses++) {
+        await page.keyboard.press('Tab');
+        const text = await page.evaluate<string>('document.activeElement.textContent.trim()');
+        if (typeof name === 'string' ? text === name : name.test(text)) return;
+      }
+      throw new Error(`no way by Tab to ${name}`);
+    };
+    await tabTo('Deliveries');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
+    await tabTo(/^transfer\.status_changed/);
+    await page.keyboard.press('Enter');
+    await next(page)
+      .getByText(/Waiting: attempt 3/)
+      .waitFor();
+    await tabTo(/^Request and answer/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Answer 500' }).first().waitFor();
+    answer = { status: 204, body: '' };
+    await page.reload();
+    await tabTo('Retry now');
+    await page.keyboard.press('Enter');
+    await next(page)
+      .getByText(/Delivered by attempt 3/)
+      .waitFor();
+    expect(visitor.complaints).toEqual([]);
+    await visitor.close();
+  });
+
+  test('hostile bytes of a receiver are text, at 360 px and in both themes', async () => {
+    answer = { status: 500, body: HOSTILE };
+    const { credentials, eventId } = await setUp('X'.repeat(140));
+    const visitor = await console.visitor({ viewport: { width: 360, height: 800 } });
+    const { page } = visitor;
+    page.on('dialog', () => visitor.complaints.push('a script of the receiver ran'));
+    await signIn(visitor, credentials);
+    await page.goto(`/console/events/${eventId}`);
+    await next(page)
+      .getByText(/Waiting: attempt 3/)
+      .waitFor();
+    for (const summary of await page.locator('details.attempt-details > summary').all()) await summary.click();
+    const answers = page.getByRole('region', { name: /Body of the answer/ });
+    await answers.nth(1).waitFor();
+    expect(await answers.first().textContent()).toContain(
+      '<script>alert(1)</script>U+202Egpj.exe https://evil.example',
+    );
+    expect(await page.locator('a[href*="evil.example"]').count()).toBe(0);
+    expect(await overflows(page)).toBe(false);
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(visitor.complaints).toEqual([]);
+    await visitor.close();
+  });
+
+  test('a refused signature is explained', async () => {
+    answer = { status: 401, body: 'bad signature' };
+    const { credentials, eventId } = await setUp();
+    const visitor = await console.visitor();
+    const { page } = visitor;
+    await signIn(visitor, credentials);
+    await page.goto(`/console/events/${eventId}`);
+    await page.locator('details.attempt-details > summary').first().click();
+    await page.getByText('Why was my signature refused?').first().click();
+    const header = (await page.locator('dd', { hasText: ',v0=' }).first().textContent()) ?? '';
+    const v0 = /v0=([0-9a-f]{64})$/.exec(header)?.[1] ?? '';
+    await page.getByLabel('The digest that your receiver computed').first().fill(v0.toUpperCase());
+    await page.getByRole('button', { name: 'Explain' }).first().click();
+    await page.getByText(/^upper_case_digest: .*lower case/).waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(visitor.complaints).toEqual([]);
+    await visitor.close();
+  });
+
+  test('without script the pages are readable and a delivery is sent again', async () => {
+    answer = { status: 503, body: 'down' };
+    const { credentials, call, eventId } = await setUp();
+    const visitor = await console.visitor({ javaScriptEnabled: false });
+    const { page } = visitor;
+    await signIn(visitor, credentials);
+    await page.goto(`/console/events/${eventId}`);
+    await page.locator('details.attempt-details > summary').first().click();
+    await page.getByRole('link', { name: 'Open the page of attempt 1' }).click();
+    await page.getByRole('heading', { name: 'Answer 503' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Copy the command' }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Event', exact: true }).click();
+    answer = { status: 204, body: '' };
+    await page.getByRole('button', { name: 'Retry now' }).click();
+    await page.getByText('The delivery is sent now.').waitFor();
+    const [{ id }] = (await call('GET', `/events/${eventId}/deliveries`)).body.data;
+    for (;;) {
+      await page.reload();
+      if ((await call('GET', `/deliveries/${id}`)).body.status === 'succeeded') break;
+    }
+    await page.reload();
+    await next(page)
+      .getByText(/Delivered by attempt/)
+      .waitFor();
+    await visitor.close();
+  });
+});
