@@ -22,7 +22,7 @@ export function sandboxQueue(dependencies: SandboxDependencies): ServedQueue {
       ...createSandboxTransferActivities(dependencies),
     },
     cachedWorkflows: 20,
-    workflowTasksAtOnce: 5,
+    workflowTasksAtOnce: 2,
     activitiesAtOnce: 10,
   };
 }

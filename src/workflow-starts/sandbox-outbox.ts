@@ -38,26 +38,22 @@ returning x.transfer_id as "transferId", x.client_id as "clientId", t.destinatio
           x.steps_made as "stepsMade", (extract(epoch from t.created_at) * 1000)::bigint::text as "createdAt",
           x.started_at is not null as restart`;
 
-/** Marks transfers whose workflow has started. It is started again if no end is recorded within `seconds`. */
-export async function markStarted(db: Handle, transferIds: readonly string[], seconds: number): Promise<void> {
-  await db.query(MARK, [transferIds, seconds]);
+/** Marks a transfer whose workflow has started. It is started again if no end is recorded within `seconds`. */
+export async function markStarted(db: Handle, transferId: string, seconds: number): Promise<void> {
+  await db.query(MARK, [transferId, seconds]);
 }
 
 const MARK = `
 update sandbox_transfers set started_at = coalesce(started_at, now()), start_after = now() + $2::int * interval '1 second'
- where transfer_id = any($1::uuid[])`;
+ where transfer_id = $1::uuid`;
 
-/** Ends the leases of transfers whose workflow could not be started. They are due again after so many seconds. */
-export async function releaseSandboxTransfers(
-  db: Handle,
-  transferIds: readonly string[],
-  seconds: number,
-): Promise<void> {
-  await db.query(RELEASE, [transferIds, seconds]);
+/** Ends the lease of a transfer whose workflow is not started. It is due again after so many seconds. */
+export async function releaseSandboxTransfer(db: Handle, transferId: string, seconds: number): Promise<void> {
+  await db.query(RELEASE, [transferId, seconds]);
 }
 
 const RELEASE = `
-update sandbox_transfers set start_after = now() + $2::int * interval '1 second' where transfer_id = any($1::uuid[])`;
+update sandbox_transfers set start_after = now() + $2::int * interval '1 second' where transfer_id = $1::uuid`;
 
 /** The transfers that move by themselves: `waiting` for their workflow start, and `unfinished` in all. */
 export interface SandboxCounts {

@@ -1,10 +1,15 @@
-import pLimit from 'p-limit';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Handle } from '../database/database.js';
 import { isUnreachable } from '../database/faults.js';
 import { failpoint } from '../failpoints.js';
 import { Periodic } from '../periodic.js';
 import type { Log } from '../telemetry/log.js';
-import { leaseSandboxTransfers, markStarted, releaseSandboxTransfers } from './sandbox-outbox.js';
+import {
+  type DueSandboxTransfer,
+  leaseSandboxTransfers,
+  markStarted,
+  releaseSandboxTransfer,
+} from './sandbox-outbox.js';
 import { startSandboxTransfer } from './start-sandbox-transfer.js';
 import type { WorkflowStarterOptions } from './workflow-starter.js';
 
@@ -13,10 +18,15 @@ import type { WorkflowStarterOptions } from './workflow-starter.js';
  * no step, and no notification is needed.
  */
 const POLL = 500;
-/** Starts in one batch. While first attempts pile up there is one batch for each POLL. */
-const BATCH = 10;
-/** Starts under way at once: few, because the starts of deliveries share the server. */
-const CONCURRENCY = 2;
+/** Transfers that are leased at once. */
+const BATCH = 5;
+/**
+ * The rest after each start, as a multiple of the time that the start took: the slower Temporal is, the fewer starts it
+ * gets. A flood waits in Postgres, because in Temporal its tasks would take the server's time from deliveries.
+ */
+const REST = 4;
+/** The shortest and the longest rest, ms. The longest rest also applies while first attempts pile up. */
+const [SHORTEST_REST, LONGEST_REST] = [40, 1_000];
 /** After so many seconds a transfer that a process has leased and not started is free again. */
 const LEASE_SECONDS = 30;
 /** A transfer whose workflow could not be started is due again after so many seconds. */
@@ -43,7 +53,9 @@ export class SandboxStarter {
   constructor(private readonly options: SandboxStarterOptions) {
     this.#loop = new Periodic({
       interval: POLL,
-      run: () => this.#startAllDue(),
+      run: async () => {
+        while (await this.#startBatch());
+      },
       onFault: (error) => {
         const level = isUnreachable(error) ? 'warn' : 'error';
         options.log[level]({ err: error }, 'starting sandbox transfers failed; next try at the next poll');
@@ -59,31 +71,41 @@ export class SandboxStarter {
     return this.#loop.stop();
   }
 
-  async #startAllDue(): Promise<void> {
-    while (!this.#loop.stopped && (await this.#startBatch()) && !this.options.busy());
+  /** Starts one after the other. @returns whether the table may have more */
+  async #startBatch(): Promise<boolean> {
+    const { db, temporal, busy } = this.options;
+    if (!temporal() || this.#loop.stopped) return false;
+    const due = await leaseSandboxTransfers(db, BATCH, LEASE_SECONDS);
+    let failed = false;
+    for (const transfer of due) {
+      const since = performance.now();
+      failed = !(await this.#startOne(transfer)) || failed;
+      const rest = busy() ? LONGEST_REST : REST * (performance.now() - since);
+      await sleep(Math.min(Math.max(SHORTEST_REST, rest), LONGEST_REST));
+    }
+    return due.length === BATCH && !failed;
   }
 
-  /** @returns whether the table may have more */
-  async #startBatch(): Promise<boolean> {
-    const { db, temporal, stepDelay } = this.options;
+  async #startOne(transfer: DueSandboxTransfer): Promise<boolean> {
+    const { db, temporal, stepDelay, log } = this.options;
     const connected = temporal();
-    if (!connected) return false;
-    const due = await leaseSandboxTransfers(db, BATCH, LEASE_SECONDS);
-    const limit = pLimit(CONCURRENCY);
-    const starts = due.map((transfer) => limit(() => startSandboxTransfer(connected.client, transfer, stepDelay)));
-    const results = await Promise.allSettled(starts);
-    failpoint('after-sandbox-start');
-    const idsOf = (status: 'fulfilled' | 'rejected') =>
-      due.filter((_, i) => results[i]?.status === status).map(({ transferId }) => transferId);
-    const [started, failed] = [idsOf('fulfilled'), idsOf('rejected')];
-    const overdue = OVERDUE + Math.ceil((MOST_STEPS * stepDelay) / 1_000);
-    if (started.length > 0) await markStarted(db, started, overdue);
-    if (failed.length > 0) {
-      await releaseSandboxTransfers(db, failed, RETRY_AFTER);
-      const err = results.find((result) => result.status === 'rejected')?.reason;
-      const message = 'workflows of sandbox transfers could not be started; next try in a second';
-      this.options.log.warn({ err, transfers: failed.length }, message);
+    // The process is about to end, or Temporal is away: any worker may take the transfer.
+    if (!connected || this.#loop.stopped) {
+      await releaseSandboxTransfer(db, transfer.transferId, 0);
+      return false;
     }
-    return due.length === BATCH && failed.length === 0;
+    try {
+      await startSandboxTransfer(connected.client, transfer, stepDelay);
+    } catch (error) {
+      log.warn(
+        { err: error, transfer_id: transfer.transferId },
+        'a sandbox transfer could not be started; next try soon',
+      );
+      await releaseSandboxTransfer(db, transfer.transferId, RETRY_AFTER);
+      return false;
+    }
+    failpoint('after-sandbox-start');
+    await markStarted(db, transfer.transferId, OVERDUE + Math.ceil((MOST_STEPS * stepDelay) / 1_000));
+    return true;
   }
 }
