@@ -8,10 +8,14 @@ export function actor({ call, receiver, temporal }, keep) {
     const secret = 'an-example-secret-that-signs-nothing';
     return (await call('POST', '/webhook-endpoints', { url, secret })).webhookId;
   };
-  const change = async () => {
+  const setStatus = (id, status) => call('POST', `/sandbox/transfers/${id}/status`, { status });
+  const create = async (account) => {
     const amount = { value: 1250, currency: 'EUR' };
-    const { id } = await call('POST', '/transfers', { amount, destination: { name: 'Ada', account: 'DE02' } });
-    await call('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' });
+    return (await call('POST', '/transfers', { amount, destination: { name: 'Ada', account } })).id;
+  };
+  const change = async () => {
+    const id = await create('DE02');
+    await setStatus(id, 'PROCESSING');
     const [{ id: eventId }] = (await call('GET', `/events?transfer_id=${id}`)).data;
     const { data } = await call('GET', `/events/${eventId}/deliveries`);
     return { eventId, deliveryIds: data.map((delivery) => delivery.id).sort() };
@@ -20,6 +24,10 @@ export function actor({ call, receiver, temporal }, keep) {
     register,
     change,
     read,
+    sandboxTransfer: create,
+    setStatus,
+    transferStatus: (id, status) =>
+      until(`a transfer that is ${status}`, async () => (await call('GET', `/transfers/${id}`)).status === status),
     /** Makes an event with its own endpoints, one for each `respond` function. */
     async event(...answers) {
       for (const { webhookId } of (await call('GET', '/webhook-endpoints')).data) {

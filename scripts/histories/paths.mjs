@@ -101,6 +101,17 @@ export const paths = {
     await keepEnded('taken-over', last.eventId);
   },
 
+  async 'a sandbox transfer that moves to its end by itself'({ sandboxTransfer, keepEnded }) {
+    await keepEnded('sandbox-transfer', `sandbox-${await sandboxTransfer('SANDBOX-RETURN-OTHER')}`);
+  },
+
+  async 'a sandbox transfer that a change by hand ends'({ sandboxTransfer, transferStatus, setStatus, keepEnded }) {
+    const id = await sandboxTransfer('SANDBOX-COMPLETE');
+    await transferStatus(id, 'PROCESSING');
+    await setStatus(id, 'CANCELLED');
+    await keepEnded('sandbox-transfer-overtaken', `sandbox-${id}`);
+  },
+
   async 'the removal of what is older than RETENTION'({ runSchedule, keepEnded }) {
     await keepEnded('remove-expired', await runSchedule('retention'));
   },
