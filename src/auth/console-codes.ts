@@ -77,12 +77,18 @@ export async function readLink(db: Handle, id: string): Promise<LinkInfo | undef
 /**
  * Swaps the code of a link for a session. Of two requests with the same code, also in two processes, one gets the
  * session. After a refusal the code is still good.
+ * @param permit throws where the client may not sign in now
  * @returns undefined if the code is unknown, used or expired, or if its client or secret is no longer valid
  * @throws Refusal network_not_allowed | insufficient_scope
  */
 export function swapCode(
   db: Handle,
-  { id, code, address }: { id: string; code: Secret; address: string },
+  {
+    id,
+    code,
+    address,
+    permit,
+  }: { id: string; code: Secret; address: string; permit: (clientId: string) => Promise<void> },
 ): Promise<{ session: ActingSession; token: Secret } | undefined> {
   return atomically(db, async (tx) => {
     const [grant] = isId(id) ? await tx.query<Taken>(TAKE, [id, hashSecret(code).toString('hex')]) : [];
@@ -90,6 +96,7 @@ export function swapCode(
     if (!new Networks(grant.networks).allows(address)) {
       throw new Refusal('network_not_allowed', "The request comes from outside of the client's networks.");
     }
+    await permit(grant.clientId);
     const scopes = grant.scopes.filter((scope) => grant.clientScopes.includes(scope));
     const signedInBy = grant.secretId === null ? 'operator-link' : 'link';
     return startSession(tx, { ...grant, scopes }, { signedInBy, address, link: id });

@@ -136,6 +136,12 @@ export function listSessions(db: Handle, clientId: string): Promise<ListedSessio
     );
 }
 
+/** Ends every session that a link of a client opened, and every such link. The operator's links stay. */
+export async function endLinkedSessions(tx: Handle): Promise<void> {
+  await tx.query(`delete from console_sessions where signed_in_by = 'link' returning id::text`, []);
+  await tx.query('delete from console_codes where secret_id is not null returning id::text', []);
+}
+
 /** Sets the message that the session's next page shows once. */
 export async function leaveNotice(db: Handle, session: ConsoleSession, notice: string): Promise<void> {
   await db.query('update console_sessions set notice = $2 where id = $1::uuid returning id', [session.id, notice]);

@@ -8,6 +8,7 @@ import type { MasterKeys } from '../database/encryption.js';
 import { Refusal } from '../refusal.js';
 import { Secret } from '../secret.js';
 import { within } from '../time-limit.js';
+import { endLinkedSessions } from './console-sessions.js';
 
 export { rotateMasterKey } from './master-key.js';
 
@@ -86,8 +87,9 @@ export async function rotateSigningKey(
 }
 
 /**
- * Removes a stolen signing key. Every process refuses the key's tokens within 5 s (src/auth/key-ring.ts). If it is the
- * newest key, the same transaction adds a new key.
+ * Removes a stolen signing key. Every process refuses the key's tokens within 5 s (src/auth/key-ring.ts). Sessions of
+ * the console by a link end, since a forged token may have made the link. If it is the newest key, the same transaction
+ * adds a new key.
  * @throws Refusal not_found
  */
 export async function revokeSigningKey(
@@ -104,6 +106,7 @@ export async function revokeSigningKey(
       [kid],
     );
     if (!revoked) throw new Refusal('not_found', 'There is no such signing key.');
+    await endLinkedSessions(handle);
     if (revoked.newest) await addSigningKey(handle, replacement);
     const newKid = revoked.newest ? replacement.kid : null;
     await recordAudit(handle, { actor, action: 'keys.revoke', target: kid, details: { new_kid: newKid } });

@@ -5,6 +5,8 @@ import { signOut, startSession } from '../auth/console-sessions.js';
 import { documentLimit } from '../http/middleware/document-limit.js';
 import type { AppContext, State } from '../http/state.js';
 import { isId } from '../ids.js';
+import { Limiter } from '../limiter.js';
+import { Refusal } from '../refusal.js';
 import { Secret } from '../secret.js';
 import { sessionOf } from './guard.js';
 import { PageError } from './page-error.js';
@@ -16,6 +18,9 @@ import { AlreadySignedIn, LinkView, SignInView } from './sign-in-views.js';
 /** The largest body of a sign-in, in bytes: it is read before the client is authenticated. */
 const MAX_SIGN_IN_BYTES = 8 * 1024;
 
+/** A sign-in writes an audit entry, which stays for good. */
+const SIGN_INS_A_MINUTE = 60;
+
 const WRONG = 'The client is unknown or its secret is wrong.';
 const USED = 'The sign-in link is unknown, was used, or has expired. Ask for a new one.';
 
@@ -23,10 +28,11 @@ const USED = 'The sign-in link is unknown, was used, or has expired. Ask for a n
 export function signInRouter(services: Services): Router<State> {
   const router = new Router<State>({ strict: true, sensitive: true });
   const limit = documentLimit();
+  const permit = signInLimit();
   router.get('/console/sign-in', limit, (ctx) => showSignIn(ctx, services, { next: nextOf(ctx.query.next) }));
-  router.post('/console/sign-in', (ctx) => signInWithCredentials(ctx, services));
+  router.post('/console/sign-in', (ctx) => signInWithCredentials(ctx, services, permit));
   router.get('/console/sign-in/:link', limit, (ctx) => showLink(ctx, services, ctx.params.link));
-  router.post('/console/sign-in/:link', (ctx) => signInByLink(ctx, services, ctx.params.link));
+  router.post('/console/sign-in/:link', (ctx) => signInByLink(ctx, services, permit, ctx.params.link));
   router.post('/console/sign-out', async (ctx) => {
     const session = sessionOf(ctx);
     if (session) await signOut(services.database, session);
@@ -34,6 +40,16 @@ export function signInRouter(services: Services): Router<State> {
     redirect(ctx, services, '/console/sign-in?state=out');
   });
   return router;
+}
+
+type Permit = (clientId: string) => Promise<void>;
+
+/** Limits the sign-ins of a client that has authenticated, in this process. @throws Refusal rate_limited */
+function signInLimit(): Permit {
+  const limiter = new Limiter({ points: SIGN_INS_A_MINUTE, duration: 60 });
+  const detail = `A client may sign in to the console at most ${SIGN_INS_A_MINUTE} times a minute.`;
+  return (clientId) =>
+    limiter.consume(clientId, (retryAfter) => new Refusal('rate_limited', detail, [], { retryAfter }));
 }
 
 interface Shown {
@@ -60,7 +76,7 @@ function showAlreadySignedIn(ctx: AppContext, services: Services, status: number
  * The steps of a sign-in with credentials. The origin was checked before. A failure counts in the limit of the token
  * endpoint, and an unknown client and a wrong secret do the same work and get the same response.
  */
-async function signInWithCredentials(ctx: AppContext, services: Services): Promise<void> {
+async function signInWithCredentials(ctx: AppContext, services: Services, permit: Permit): Promise<void> {
   if (sessionOf(ctx)) return showAlreadySignedIn(ctx, services, 409);
   const { authority, failures, database } = services;
   const { address } = ctx.state;
@@ -77,6 +93,7 @@ async function signInWithCredentials(ctx: AppContext, services: Services): Promi
   }
   const { secretId, scopes } = client;
   ctx.state.tokenClient = { clientId: client.clientId, secretId };
+  await permit(client.clientId);
   const role: ConsoleRole = fields.get('role') === 'viewer' ? 'viewer' : 'editor';
   const grant: ConsoleGrant = { clientId: client.clientId, secretId, role, scopes };
   const { token } = await database.transaction((tx) => startSession(tx, grant, { signedInBy: 'credentials', address }));
@@ -94,14 +111,14 @@ async function showLink(ctx: AppContext, services: Services, id = '', status = 2
   show(ctx, services, { title: 'Sign in', content, status, clientName: link.clientName });
 }
 
-async function signInByLink(ctx: AppContext, services: Services, id = ''): Promise<void> {
+async function signInByLink(ctx: AppContext, services: Services, permit: Permit, id = ''): Promise<void> {
   if (sessionOf(ctx)) return showAlreadySignedIn(ctx, services, 409);
   const { failures, database } = services;
   const { address } = ctx.state;
   const fields = await readForm(ctx, MAX_SIGN_IN_BYTES);
   await failures.check(address);
   const code = new Secret(fields.get('code')?.trim().replace(/^.*#/, '') ?? '');
-  const swapped = await swapCode(database, { id, code, address });
+  const swapped = await swapCode(database, { id, code, address, permit });
   if (!swapped) {
     await failures.count(address);
     return showLink(ctx, services, id, 401, 'The code does not belong to this link.');

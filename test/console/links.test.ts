@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { allowNetworks, revokeClient, revokeSecret } from '../../src/auth/clients.js';
+import { revokeSigningKey } from '../../src/auth/keys.js';
 import { startApi, type TestApi } from '../support/api.js';
 import { type AuthApi, type Credentials, startAuthApi } from '../support/auth-api.js';
-import { consoleBrowser } from '../support/console.js';
+import { consoleBrowser, signedInBrowser } from '../support/console.js';
 import { OPERATOR } from '../support/factories.js';
 
 let auth: AuthApi;
@@ -180,5 +181,17 @@ describe('a link', () => {
     expect(text).toContain('<dd>transfers:read</dd>');
     const overview = await person.get('/console');
     expect(overview.headers.get('location')).toMatch(/^\/console\/(transfers|settings)$/);
+  });
+
+  test('ends with its session when a signing key was stolen, since a forged token may have made it', async () => {
+    const credentials = await auth.client();
+    const [used, open] = [await makeLink(credentials), await makeLink(credentials)];
+    const [byLink, byCredentials] = [browser(), await signedInBrowser(auth, credentials)];
+    await byLink.post(used.path, { code: used.code });
+    const [key] = await auth.database.prisma.signingKey.findMany({ where: { retiredAt: null } });
+    await revokeSigningKey(auth.database, OPERATOR, auth.api.dependencies.masterKeys, key!.kid);
+    expect((await byLink.get('/console')).status).toBe(303);
+    expect((await browser().post(open.path, { code: open.code })).status).toBe(401);
+    expect((await byCredentials.get('/console')).status).toBe(200);
   });
 });

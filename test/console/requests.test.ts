@@ -241,3 +241,33 @@ test('requests of a session count in the rate limit of its client', async () => 
   expect(replies.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
   await limited.close();
 });
+
+test('a client signs in at most 60 times a minute, by credentials and links together', async () => {
+  const credentials = await auth.client();
+  for (let i = 0; i < 60; i++) await signedInBrowser(auth, credentials);
+  const refused = await browser().post('/console/sign-in', credentials);
+  expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
+  const { body } = await auth.token(credentials);
+  const headers = { Authorization: `Bearer ${body.access_token}` };
+  const { pathname, hash } = new URL(
+    (await auth.api.call('POST', '/console-sessions', { json: {}, headers })).body.url,
+  );
+  expect((await browser().post(pathname, { code: hash.slice(1) })).status).toBe(429);
+  await signedInBrowser(auth, await auth.client());
+});
+
+test('behind a proxy that strips the path of BASE_URL, every address of a page has that path', async () => {
+  const proxied = await startAuthApi({ publicUrl: 'https://example.test/transfers' });
+  const session = consoleBrowser({ url: proxied.api.url, baseUrl: proxied.baseUrl });
+  const first = await session.get('/console/settings');
+  expect(first.headers.get('location')).toBe('/transfers/console/sign-in?next=%2Fconsole%2Fsettings');
+  const done = await session.post('/console/sign-in', { ...(await proxied.client()), next: '/console/settings' });
+  expect(done.headers.get('location')).toBe('/transfers/console/settings');
+  const { text } = await session.get('/console/settings');
+  const addresses = [...text.matchAll(/ (?:href|src|action)="([^"#]+)/g)].map(([, address]) => address);
+  expect(addresses.length).toBeGreaterThan(5);
+  expect(addresses.filter((address) => !address?.startsWith('/transfers/console'))).toEqual([
+    'https://example.test/transfers/docs',
+  ]);
+  await proxied.close();
+});
