@@ -27,6 +27,10 @@ export class DemoApi {
     return this.#send('POST', this.client.base_url + path, body);
   }
 
+  put<T>(path: string, body: unknown): Promise<T> {
+    return this.#send('PUT', this.client.base_url + path, body);
+  }
+
   delete(path: string): Promise<void> {
     return this.#send('DELETE', this.client.base_url + path);
   }

@@ -12,7 +12,8 @@ export interface Received {
   received_at: string;
   id: string;
   type: string;
-  data: { id: string; status: string };
+  /** Null if the body is no event, as in a check of the receiver. */
+  data: { id: string; status: string } | null;
   verified: boolean;
   header: string;
   answered: number;
@@ -64,7 +65,7 @@ export async function startDemoReceiver(
     async received(status) {
       for (;;) {
         const delivery = (await next()) as Received;
-        if (delivery.data.status === status) return delivery;
+        if (delivery.data?.status === status) return delivery;
       }
     },
   };

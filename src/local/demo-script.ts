@@ -1,7 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { DemoApi } from './demo-api.js';
+import { showCheck } from './demo-check.js';
 import { type DemoReceiver, startDemoReceiver } from './demo-receiver.js';
+import { chapter, green, red, say } from './demo-screen.js';
 import { startService } from './demo-service.js';
+import { readUntil } from './demo-wait.js';
 
 interface Endpoint {
   webhookId: string;
@@ -11,17 +13,12 @@ interface Endpoint {
 interface Delivery {
   id: string;
   webhookId: string;
+  attempt_count: number;
   next_attempt_at: string | null;
   attempts: { number: number; trigger: string; response_status: number | null }[];
 }
 
 const DEMO = 'demo';
-const bold = (text: string) => (process.stdout.isTTY ? `\x1b[1m${text}\x1b[0m` : text);
-const green = (text: string) => (process.stdout.isTTY ? `\x1b[32m${text}\x1b[0m` : text);
-const red = (text: string) => (process.stdout.isTTY ? `\x1b[31m${text}\x1b[0m` : text);
-const chapter = (title: string) => console.log(`\n${bold(title)}`);
-const say = (label: string, text: string) => console.log(`   ${label.padEnd(12)} ${text}`);
-
 /** Ends a process that the demo has started. */
 export type Stop = () => Promise<void>;
 
@@ -40,7 +37,7 @@ export async function playDemo(stops: Stop[]): Promise<void> {
   say('token', `valid for ${await api.authenticate()} s`);
   await removeEarlierEndpoints(api);
   const good = await startDemoReceiver({ failFirst: 0 }, stops);
-  await register(api, good);
+  const first = await register(api, good);
 
   chapter('The client creates a transfer; every status change arrives as a signed webhook');
   const transfer = await api.post<{ id: string; status: string }>('/transfers', {
@@ -56,6 +53,8 @@ export async function playDemo(stops: Stop[]): Promise<void> {
   const eventId = await changeAndReceive(api, good, transfer.id, 'COMPLETED');
   await showLadder(api, eventId, webhookId);
   say('watch it', `${client.temporal_ui_url}/namespaces/${client.temporal_namespace}/workflows/${eventId}`);
+
+  await showCheck(api, first);
 
   chapter('See it in the console: this link signs you in once, within 5 minutes');
   const { url } = await api.post<{ url: string }>('/console-sessions', { role: 'editor' });
@@ -102,11 +101,10 @@ async function showLadder(api: DemoApi, eventId: string, webhookId: string): Pro
 }
 
 async function waitForAttempts(api: DemoApi, eventId: string, webhookId: string, count: number): Promise<Delivery> {
-  for (const deadline = Date.now() + 60_000; Date.now() < deadline; await sleep(100)) {
+  return readUntil(`attempt ${count} of event ${eventId}`, async () => {
     const { data } = await api.get<{ data: Delivery[] }>(`/events/${eventId}/deliveries`);
     const found = data.find((delivery) => delivery.webhookId === webhookId);
     const delivery = found && (await api.get<Delivery>(`/deliveries/${found.id}`));
-    if (delivery && delivery.attempts.length >= count) return delivery;
-  }
-  throw new Error(`event ${eventId} has not had ${count} attempts within 60 s`);
+    return delivery && delivery.attempt_count >= count ? delivery : undefined;
+  });
 }

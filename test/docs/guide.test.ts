@@ -100,7 +100,10 @@ test('1. the first delivery arrives, verified', async () => {
   await pasteUntil('deliveries', /"status":"succeeded","attempt_count":1,"answered":204/);
 });
 
-test('2. before going live: the metadata', async () => {
+test('2. before going live: the receiver passes its check, and the metadata names the environment', async () => {
+  await paste('check');
+  const report = await pasteUntil('report', /"passed"\n(.*\n)+/);
+  expect(report[0].match(/"passed":true,"hint":null/g)).toHaveLength(9);
   expect(await paste('meta')).toMatch(/"environment": "sandbox".*"egress_addresses": \[\]/s);
 });
 

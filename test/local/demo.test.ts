@@ -30,7 +30,7 @@ function nothingRuns(): boolean {
   return postgres !== undefined && temporal !== undefined && !isRunning(postgres) && !isRunning(temporal);
 }
 
-test('the demo delivers verified webhooks, shows a delivery that waits for a retry, and with --once stops every process', async () => {
+test('the demo delivers verified webhooks, shows a delivery that waits for a retry, checks its receiver, and with --once stops every process', async () => {
   const demo = spawn(process.execPath, ['dist/src/local/demo.js', '--once'], { env: environment() });
   const [stdout, stderr] = await Promise.all([text(demo.stdout), text(demo.stderr), once(demo, 'close')]);
   expect({ code: demo.exitCode, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('"level"') });
@@ -38,6 +38,8 @@ test('the demo delivers verified webhooks, shows a delivery that waits for a ret
   expect(stdout).not.toContain('BAD SIGNATURE');
   expect(stdout).toMatch(/attempt 2 +500 .*\n +attempt 3 +at 20\d\d-.*Z \(5m/);
   expect(stdout).toMatch(/watch it +http:\/\/localhost:\d+\/namespaces\/transfer-service\/workflows\/[0-9a-f-]{36}\n/);
+  expect(stdout.match(/ expected (2xx|refused) +right\n/g)).toHaveLength(9);
+  expect(stdout).toMatch(/the check +passed\n/);
   expect(stdout).toMatch(/console +http:\/\/localhost:\d+\/console\/sign-in\/[0-9a-f-]{36}#[\w-]{43}\n$/);
   expect(nothingRuns()).toBe(true);
 }, 120_000);
