@@ -2,7 +2,6 @@ import type { EndpointHealth } from '../../../webhooks/endpoint-health.js';
 import { countText, durationText } from '../../components/quantity.js';
 import { Sparkline } from '../../components/sparkline.js';
 import { RelativeTime } from '../../components/time.js';
-import { Waiting } from './trouble.js';
 
 interface Props {
   health: EndpointHealth | undefined;
@@ -37,14 +36,31 @@ export function HealthView({ health, now }: Props) {
           </dd>
         </div>
         <div>
+          <dt>Waiting</dt>
+          <dd>
+            <span class="numeric">
+              {pending.more && 'more than '}
+              {countText(pending.count)}
+            </span>
+            <NextAttempt pending={pending} now={now} />
+          </dd>
+        </div>
+        <div>
           <dt>Last success</dt>
           <dd>{lastSuccessAt ? <RelativeTime at={lastSuccessAt.toISOString()} now={now} /> : 'none yet'}</dd>
         </div>
       </dl>
-      <p class="health-waiting">
-        <Waiting pending={pending} now={now} />
-      </p>
     </div>
+  );
+}
+
+function NextAttempt({ pending: { count, nextAttemptAt }, now }: { pending: EndpointHealth['pending']; now: Date }) {
+  if (count === 0 || !nextAttemptAt) return null;
+  return (
+    <span class="next-attempt">
+      {' '}
+      next {nextAttemptAt > now ? <RelativeTime at={nextAttemptAt.toISOString()} now={now} /> : 'now'}
+    </span>
   );
 }
 

@@ -1,4 +1,5 @@
 import { actions } from './actions.js';
+import { checkPages } from './check.js';
 import { deletePages } from './delete.js';
 import { editPages } from './edit.js';
 import { endpointList } from './list.js';
@@ -17,6 +18,7 @@ export const endpointPages = [
   ...editPages,
   ...statementPages,
   ...recoverPages,
+  ...checkPages,
   ...newSecretPages,
   ...deletePages,
 ];
