@@ -21,6 +21,7 @@ export type Failpoint =
   | 'before-kept'
   | 'after-kept'
   | 'after-put-back'
+  | 'after-missing-made'
   | 'after-removed'
   | 'after-sandbox-start'
   | 'before-step'

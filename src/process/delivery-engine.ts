@@ -100,7 +100,7 @@ export function createDeliveryEngine(dependencies: {
           if (start) await startPending(connected.client, [start], 'restart');
         },
       }),
-      ...createRecoverActivities({ database, temporal: () => temporal.client, retryDelays }),
+      ...createRecoverActivities({ database, temporal: () => temporal.client, retryDelays, metrics }),
       ...createRemoveExpiredActivities({ database, retention: config.retention, log }),
     },
     ...DELIVERY_SLOTS,

@@ -13,6 +13,8 @@ export interface Metrics {
   sandboxStepEnded(result: SandboxStepEnd): void;
   /** A check of a receiver has ended. */
   receiverChecked(result: CheckResult): void;
+  /** A recover has made `count` deliveries for events that had none. */
+  missingDelivered(count: number): void;
   requestCompleted(request: CountedRequest): void;
   /** Adds the text of another registry to every scrape. */
   append(read: () => Promise<string>): void;
@@ -82,6 +84,11 @@ export function createMetrics(): Metrics {
     labelNames: ['result'],
     registers,
   });
+  const missing = new Counter({
+    name: 'webhook_missing_deliveries_total',
+    help: 'Deliveries that recovers with `include_missing` made for events that had none.',
+    registers,
+  });
   const requests = new Counter({
     name: 'http_requests_total',
     help: "Requests to the API, by method, route's pattern (`none`: no route) and status. Token requests and rate limited requests (429) are included.",
@@ -113,6 +120,7 @@ export function createMetrics(): Metrics {
     sandboxStepEnded: (result) => sandboxSteps.inc({ result }),
     endpointDisabled: (reason) => disabled.inc({ reason }),
     receiverChecked: (result) => checks.inc({ result }),
+    missingDelivered: (count) => missing.inc(count),
     requestCompleted({ method, route = 'none', status, durationMs }) {
       const known = METHODS.has(method) ? method : 'other';
       requests.inc({ method: known, route, status });

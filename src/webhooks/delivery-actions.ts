@@ -1,6 +1,6 @@
 import type { Database, Handle } from '../database/database.js';
-import type { RecoverScope } from './recover.js';
-import type { PlannedRecover } from './recovers.js';
+import type { RecoverSize } from './recover.js';
+import type { PlannedRecover, RecoverRequest } from './recovers.js';
 
 /**
  * An action whose effect Temporal makes. It has two steps, so that no transaction is open during the call to Temporal.
@@ -28,10 +28,10 @@ export interface DeliveryActions {
    */
   retry: TwoStepAction<{ clientId: string; deliveryId: string }, PlannedRetry, void>;
   /**
-   * Starts the ladder of every failed or cancelled delivery of the range again, durably and at a bounded rate. The
-   * result is the number of these deliveries; with 0 no recover starts.
+   * Starts the ladder of every failed or cancelled delivery of the range again, durably and at a bounded rate, and
+   * makes the deliveries of missing events if the request includes them. If there are none, no recover starts.
    * @throws Refusal not_found | endpoint_not_active; recover_in_progress | recover_limit_reached | unavailable |
    * rate_limited
    */
-  recover: TwoStepAction<RecoverScope, PlannedRecover, number>;
+  recover: TwoStepAction<RecoverRequest, PlannedRecover, RecoverSize>;
 }

@@ -8,6 +8,12 @@ export type RecoverRange = { since: number; until: number };
 /** The deliveries of one endpoint for the events of a range. */
 export type RecoverScope = RecoverRange & { clientId: string; endpointId: string };
 
+/** What a recover does: `count` deliveries start again, and `missing` events get the delivery that they lack. */
+export interface RecoverSize {
+  count: number;
+  missing: number;
+}
+
 /** Counts the failed and cancelled deliveries of the scope. */
 export async function countRecoverable(db: Handle, scope: RecoverScope): Promise<number> {
   const { endpointId, since, until } = scope;

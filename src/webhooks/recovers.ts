@@ -2,7 +2,8 @@ import { lockInTransaction } from '../database/advisory-lock.js';
 import type { Handle } from '../database/database.js';
 import { Refusal } from '../refusal.js';
 import { getEndpoint } from './endpoints.js';
-import { countRecoverable, type RecoverScope } from './recover.js';
+import { countRecoverable, type RecoverScope, type RecoverSize } from './recover.js';
+import { readWindow } from './statement.js';
 
 /** Recovers of one endpoint in any hour (contract). */
 export const RECOVERS_AN_HOUR = 10;
@@ -11,11 +12,14 @@ export const RECOVERS_AT_ONCE = 2;
 /** Longer than a process needs from inserting a recover's row to Temporal's response that the workflow has started. */
 const STARTING_SECONDS = 30;
 
-/**
- * The plan of a recover of the events made in [since, until), ms since 1970. `recoverId` identifies the recover in
- * Postgres and in Temporal.
- */
-export type PlannedRecover = RecoverScope & { recoverId: string };
+/** A recover of the events made in [since, until), ms since 1970. */
+export type RecoverRequest = RecoverScope & {
+  /** Whether events without a delivery for the endpoint get one; undefined: no (a plan of an earlier release). */
+  includeMissing?: boolean;
+};
+
+/** The plan of a recover. `recoverId` identifies it in Postgres and in Temporal. */
+export type PlannedRecover = RecoverRequest & { recoverId: string };
 
 /** A recover whose end is not recorded in Postgres. */
 export interface OpenRecover {
@@ -26,14 +30,14 @@ export interface OpenRecover {
 }
 
 export type Admission =
-  /** `count` deliveries start again. `earlier`: this recover was already admitted, and may have started. */
-  | { count: number; url: string; earlier: boolean; ended: boolean }
+  /** `earlier`: this recover was already admitted, and may have started. */
+  | (RecoverSize & { url: string; earlier: boolean; ended: boolean })
   /** These recovers block it, provided that Temporal still runs them. */
   | { blockedBy: readonly OpenRecover[] };
 
 /**
  * Admits a recover, or returns the recovers that may block it. Requests of one client run one at a time. If the range
- * has no delivery to recover, nothing is written.
+ * has nothing to recover, nothing is written.
  * @param running recovers that Temporal has just reported as running
  * @throws Refusal not_found | endpoint_not_active | recover_in_progress | recover_limit_reached
  */
@@ -44,7 +48,7 @@ export async function admitRecover(
 ): Promise<Admission> {
   const { recoverId, clientId, endpointId } = recover;
   await lockInTransaction(tx, `recovers of ${clientId}`);
-  const [own] = await tx.query<{ count: number; url: string; ended: boolean }>(OWN, [recoverId]);
+  const [own] = await tx.query<RecoverSize & { url: string; ended: boolean }>(OWN, [recoverId]);
   if (own) return { ...own, earlier: true };
   const { url } = await getActiveEndpoint(tx, clientId, endpointId);
   const blockedBy = blocking(await tx.query<OpenRecover>(OPEN, [clientId]), endpointId);
@@ -57,12 +61,18 @@ export async function admitRecover(
         : `${RECOVERS_AT_ONCE} recovers of this client are running; wait until one ends.`,
     );
   }
-  const count = await countRecoverable(tx, recover);
-  if (count > 0) {
+  const { count, missing } = await measure(tx, recover);
+  if (count + missing > 0) {
     await checkHour(tx, endpointId);
-    await tx.query(BEGIN, [recoverId, clientId, endpointId, count, STARTING_SECONDS]);
+    await tx.query(BEGIN, [recoverId, clientId, endpointId, count, missing, STARTING_SECONDS]);
   }
-  return { count, url, earlier: false, ended: false };
+  return { count, missing, url, earlier: false, ended: false };
+}
+
+async function measure(tx: Handle, { includeMissing = false, ...scope }: RecoverRequest): Promise<RecoverSize> {
+  if (!includeMissing) return { count: await countRecoverable(tx, scope), missing: 0 };
+  const { failed, cancelled, missing } = await readWindow(tx, scope);
+  return { count: failed + cancelled, missing };
 }
 
 /** @throws Refusal not_found | endpoint_not_active */
@@ -111,7 +121,7 @@ export async function endStarting(db: Handle, recoverId: string): Promise<void> 
 }
 
 const OWN = `
-select r.count, e.url, r.ended_at is not null as ended
+select r.count, r.missing, e.url, r.ended_at is not null as ended
   from recovers r join webhook_endpoints e on e.id = r.endpoint_id where r.id = $1::uuid`;
 
 const OPEN = `
@@ -124,5 +134,5 @@ select count(*)::int as count, coalesce(ceil(extract(epoch from min(at) + interv
   from recovers where endpoint_id = $1::uuid and at > now() - interval '1 hour'`;
 
 const BEGIN = `
-insert into recovers (id, client_id, endpoint_id, count, starting_until)
-values ($1::uuid, $2::uuid, $3::uuid, $4::int, now() + $5::int * interval '1 second')`;
+insert into recovers (id, client_id, endpoint_id, count, missing, starting_until)
+values ($1::uuid, $2::uuid, $3::uuid, $4::int, $5::int, now() + $6::int * interval '1 second')`;

@@ -8,6 +8,7 @@ import { Refusal } from '../refusal.js';
 import type { AskTemporal } from '../temporal/ask-temporal.js';
 import type { DeliveryActions } from '../webhooks/delivery-actions.js';
 import { hostOf } from '../webhooks/endpoint-url.js';
+import type { RecoverSize } from '../webhooks/recover.js';
 import {
   admitRecover,
   endRecover,
@@ -24,21 +25,22 @@ import {
 export function recoverAction(ask: AskTemporal): DeliveryActions['recover'] {
   return {
     // The plan only identifies the recover: `admitRecover` checks the endpoint and the limits under one lock.
-    async plan(_tx, { clientId, endpointId, since, until }, earlier) {
-      return earlier ?? { recoverId: newId(), clientId, endpointId, since, until };
+    async plan(_tx, { clientId, endpointId, since, until, includeMissing = false }, earlier) {
+      return earlier ?? { recoverId: newId(), clientId, endpointId, since, until, includeMissing };
     },
     async carryOut(db, plan) {
-      const { count, url, earlier, ended } = await admit(db, ask, plan);
-      if (count === 0 || ended) return count;
+      const { count, missing, url, earlier, ended } = await admit(db, ask, plan);
+      const size = { count, missing };
+      if (count + missing === 0 || ended) return size;
       failpoint('after-admitted');
       const isUnderWay = await ask(
         plan.clientId,
         async (temporal) =>
           (earlier && (await startedAs(temporal, plan.endpointId)) === plan.recoverId) ||
-          (await start(temporal, plan, url, count)),
+          (await start(temporal, plan, url, size)),
       ).finally(() => endStarting(db, plan.recoverId).catch(() => undefined));
       failpoint('after-asked');
-      if (isUnderWay) return count;
+      if (isUnderWay) return size;
       await forgetRecover(db, plan.recoverId);
       throw new Refusal('recover_in_progress', 'A recover of this endpoint is running; wait until it ends.');
     },
@@ -90,18 +92,19 @@ async function startedAs(temporal: Client, endpointId: string): Promise<unknown>
 }
 
 /** @returns false when another recover of the endpoint runs that has no row in Postgres (made by the release before) */
-async function start(temporal: Client, plan: PlannedRecover, url: string, count: number): Promise<boolean> {
-  const { recoverId, clientId, endpointId, since, until } = plan;
+async function start(temporal: Client, plan: PlannedRecover, url: string, size: RecoverSize): Promise<boolean> {
+  const { recoverId, clientId, endpointId, since, until, includeMissing = false } = plan;
+  const { count, missing } = size;
   const host = hostOf(url);
   try {
     await temporal.workflow.start('recoverEndpoint', {
       workflowId: workflowIdOf(endpointId),
       taskQueue: TASK_QUEUE,
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-      args: [{ recoverId, clientId, webhookId: endpointId, host, since, until, count }],
+      args: [{ recoverId, clientId, webhookId: endpointId, host, since, until, count, includeMissing, missing }],
       memo: { recoverId },
       priority: { fairnessKey: clientId },
-      staticSummary: `recover ${count} deliveries → ${host}`,
+      staticSummary: `recover ${count + missing} deliveries → ${host}`,
       typedSearchAttributes: [
         { key: ClientId, value: clientId },
         { key: WebhookIds, value: [endpointId] },

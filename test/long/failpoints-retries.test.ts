@@ -134,5 +134,19 @@ test('after-put-back: continues a recovery where it died, and delivers once', as
   await mortal.temporal.client.workflow.getHandle(event).signal('retryNow', { deliveryId: id, number: 3 });
 });
 
+test('after-missing-made: continues a recover that made missing deliveries and did not start them, and delivers once', async () => {
+  await setEnabled(false);
+  const transfer = await mortal.makeTransfer();
+  await must(mortal.change(transfer));
+  await setEnabled(true);
+  const since = new Date(Date.now() - 3_600_000).toISOString();
+  const response = await mortal.dieAndBegin(['after-missing-made', 1], () =>
+    mortal.client('POST', `/webhook-endpoints/${mortal.webhookId}/recover`, { since, include_missing: true }),
+  );
+  if (response) expect(response).toMatchObject({ status: 202, body: { missing: 1 } });
+  await mortal.untilDelivered(transfer);
+  expect(mortal.arrivalsOf(transfer)).toHaveLength(1);
+});
+
 test('nothing is in progress after all failpoints, and the record agrees with the receiver', () =>
   mortal.expectTrueRecord());

@@ -27,10 +27,12 @@ export const recoverNow = (
 /** Delivery actions without Temporal. `carriedOut` gets the arguments of each action; `refuse` may throw. */
 export function fakeDeliveryActions({
   count = 0,
+  missing = 0,
   refuse = () => {},
   carriedOut = () => {},
 }: {
   count?: number;
+  missing?: number;
   refuse?: () => void;
   carriedOut?: (...asked: unknown[]) => void;
 } = {}): DeliveryActions {
@@ -50,7 +52,7 @@ export function fakeDeliveryActions({
       async carryOut(_db, { clientId, endpointId, since, until }) {
         refuse();
         carriedOut(clientId, endpointId, { since, until });
-        return count;
+        return { count, missing };
       },
     },
   };

@@ -131,7 +131,12 @@ function startWorker(
         await follow();
         return deliver(request);
       },
-      ...createRecoverActivities({ database: db, temporal: () => ({ client: env.client }), retryDelays: LADDER }),
+      ...createRecoverActivities({
+        database: db,
+        temporal: () => ({ client: env.client }),
+        retryDelays: LADDER,
+        metrics: createMetrics(),
+      }),
     },
   });
 }

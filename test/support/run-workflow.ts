@@ -48,11 +48,15 @@ export const refused = ({ number, nextDelay }: DeliverRequest): DeliverOutcome =
 });
 
 /** A worker of the built workflows with these activities, on a task queue of its own. */
-export async function workflowWorker(env: TestWorkflowEnvironment, activities: object) {
+export async function workflowWorker(
+  env: Pick<TestWorkflowEnvironment, 'nativeConnection'>,
+  activities: object,
+  namespace = 'default',
+) {
   if (!existsSync(codePath)) throw new Error(`${codePath} is missing: run npm run build`);
   const taskQueue = newId();
   const connection = env.nativeConnection;
-  const worker = await Worker.create({ connection, taskQueue, workflowBundle: { codePath }, activities });
+  const worker = await Worker.create({ connection, namespace, taskQueue, workflowBundle: { codePath }, activities });
   return { worker, taskQueue };
 }
 

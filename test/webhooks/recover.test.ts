@@ -1,5 +1,6 @@
 import { createRecoverActivities } from '../../activities/recover.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
+import { createMetrics } from '../../src/telemetry/metrics.js';
 import { cancelPending } from '../../src/webhooks/disable-endpoint.js';
 import { countRecoverable, resetForRecovery } from '../../src/webhooks/recover.js';
 import { readRecoveredStarts } from '../../src/workflow-starts/read-starts.js';
@@ -107,6 +108,7 @@ describe('recovering deliveries', () => {
       database: db,
       temporal: () => ({ client: temporal.client }),
       retryDelays: [0, 300_000],
+      metrics: createMetrics(),
     });
     const request = { clientId: scope.clientId, webhookId: scope.endpointId, since: scope.since, until: scope.until };
     const first = await recoverBatch({ ...request, after: null });

@@ -115,13 +115,13 @@ describe('recover', () => {
   it('returns the number of deliveries, and one recover at a time runs for each endpoint', async () => {
     const { clientId, deliveries } = await sleeping({ status: 'failed', attemptCount: 7, nextAttemptAt: null });
     const { endpointId } = deliveries[0]!;
-    expect(await recoverNow(db, deliveryActions(), clientId, endpointId, range)).toBe(1);
+    expect(await recoverNow(db, deliveryActions(), clientId, endpointId, range)).toEqual({ count: 1, missing: 0 });
     const again = recoverNow(db, deliveryActions(), clientId, endpointId, range);
     await expect(again).rejects.toMatchObject({ code: 'recover_in_progress' });
     const handle = temporal.client.workflow.getHandle(`recover-${endpointId}`);
     expect(await (await handle.describe()).staticSummary()).toBe('recover 1 deliveries → hooks.example.com');
     await handle.terminate();
-    expect(await recoverNow(db, deliveryActions(), clientId, endpointId, range)).toBe(1);
+    expect(await recoverNow(db, deliveryActions(), clientId, endpointId, range)).toEqual({ count: 1, missing: 0 });
   });
 
   it("is refused for a disabled endpoint, a deleted endpoint, and another client's endpoint", async () => {

@@ -141,7 +141,10 @@ it('a recover begins the ladder again from its start, in a separate workflow', a
   await ladder.env.sleep(A_LADDER);
   await ladder.untilEnded(event.eventId);
   const scope = { since: 0, until: Date.now() + HOUR };
-  expect(await recoverNow(ladder.db, deliveryActions(), event.clientId, endpointId, scope)).toBe(1);
+  expect(await recoverNow(ladder.db, deliveryActions(), event.clientId, endpointId, scope)).toEqual({
+    count: 1,
+    missing: 0,
+  });
   await ladder.untilAttempts(event, 9);
   await ladder.env.sleep(A_LADDER);
   await ladder.untilEnded(`recover-${deliveryId}-7`);

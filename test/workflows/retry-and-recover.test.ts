@@ -55,4 +55,37 @@ describe('recoverEndpoint', () => {
     expect(recovered).toBe(47);
     expect(asked).toEqual([null, 'd1', 'd2']);
   });
+
+  const scope = { clientId: newId(), webhookId: newId(), host: 'hooks.example.com', since: 0, until: 1, count: 40 };
+
+  it('makes the missing deliveries after the last batch of the others, and only the last phase ends the recover', async () => {
+    const asked: unknown[] = [];
+    const batches = (phase: string, results: { recovered: number; after: string | null }[]) => {
+      return async ({ after, recoverId }: { after: string | null; recoverId?: string }) => {
+        asked.push([phase, after, recoverId]);
+        return results.shift();
+      };
+    };
+    const { worker, taskQueue } = await workflowWorker(env, {
+      recoverBatch: batches('ended', [
+        { recovered: 20, after: 'd' },
+        { recovered: 3, after: null },
+      ]),
+      deliverMissingBatch: batches('missing', [
+        { recovered: 20, after: 'e' },
+        { recovered: 0, after: null },
+      ]),
+    });
+    const input = { ...scope, recoverId: 'r', includeMissing: true, missing: 20 };
+    const recovered = await worker.runUntil(
+      env.client.workflow.execute('recoverEndpoint', { taskQueue, workflowId: newId(), args: [input] }),
+    );
+    expect(recovered).toBe(43);
+    expect(asked).toEqual([
+      ['ended', null, undefined],
+      ['ended', 'd', undefined],
+      ['missing', null, 'r'],
+      ['missing', 'e', 'r'],
+    ]);
+  });
 });

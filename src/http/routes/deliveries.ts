@@ -116,17 +116,18 @@ export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
       tag,
       summary: 'Recover missed deliveries',
       description:
-        'Starts every failed or cancelled delivery of the events created in [`since`, `until`) again, at a bounded rate. One recover may run for an endpoint and two for a client; an endpoint can be recovered at most ten times an hour. If no delivery matches, the response has `count` 0 and no recover starts.',
+        'Starts every failed or cancelled delivery of the events created in [`since`, `until`) again, at a bounded rate. One recover may run for an endpoint and two for a client; an endpoint can be recovered at most ten times an hour. With `include_missing`, every event of the range without a delivery for this endpoint gets one too. If there is nothing to recover, both numbers of the response are 0 and no recover starts.',
       scope: 'webhooks:write',
       body: recoverRequest,
       response: { status: 202, description: 'The recover has started.', schema: recovered },
       refusals: ['endpoint_not_active', 'recover_in_progress', 'recover_limit_reached'],
-      plan({ caller, params, body: { since, until = Date.now() }, db }, earlier: PlannedRecover | undefined) {
-        const { clientId } = caller;
-        return deliveryActions.recover.plan(db, { clientId, endpointId: params.webhookId, since, until }, earlier);
+      plan({ caller, params, body, db }, earlier: PlannedRecover | undefined) {
+        const { since, until = Date.now(), include_missing: includeMissing } = body;
+        const range = { clientId: caller.clientId, endpointId: params.webhookId, since, until };
+        return deliveryActions.recover.plan(db, { ...range, includeMissing }, earlier);
       },
       async carryOut(database, plan) {
-        return { status: 202, body: { count: await deliveryActions.recover.carryOut(database, plan) } };
+        return { status: 202, body: await deliveryActions.recover.carryOut(database, plan) };
       },
     }),
   ];

@@ -207,7 +207,7 @@ describe('POST /webhook-endpoints/{webhookId}/recover', () => {
 
   it('returns the number of deliveries that start again', async () => {
     const { status, body } = await recover({ since: '2026-11-21T01:00:00+01:00', until: '2026-11-22T00:00:00Z' });
-    expect([status, body]).toEqual([202, { count: 7 }]);
+    expect([status, body]).toEqual([202, { count: 7, missing: 0 }]);
     const range = { since: Date.parse('2026-11-21T00:00:00Z'), until: Date.parse('2026-11-22T00:00:00Z') };
     expect(steered).toEqual([[client.id, history.webhookId, range]]);
   });

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createRecoverActivities } from '../../../activities/recover.js';
 import { newId } from '../../../src/ids.js';
+import { createMetrics } from '../../../src/telemetry/metrics.js';
 import { createDeliveryActions } from '../../../src/workflow-starts/retry-and-recover.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { makeEvent } from '../../support/events.js';
 import { deliverTo } from '../../support/history.js';
 import { createTestNamespace, type TestTemporal } from '../../support/temporal.js';
 import { endpointRequest } from '../../support/transfers.js';
@@ -135,10 +137,62 @@ describe('recovers', () => {
     const { events } = await handle.fetchHistory();
     const [payload] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
     const { host: _, count: __, ...input } = JSON.parse(Buffer.from(payload?.data ?? []).toString());
-    const dependencies = { database: api.database, temporal: () => ({ client: temporal.client }), retryDelays: [0] };
+    const dependencies = {
+      database: api.database,
+      temporal: () => ({ client: temporal.client }),
+      retryDelays: [0],
+      metrics: createMetrics(),
+    };
     await createRecoverActivities(dependencies).recoverBatch({ ...input, after: null });
     await handle.terminate('as if it ended');
   }
+
+  it('with include_missing return the number of events that get their delivery, and make it', async () => {
+    const client = await api.client();
+    const { webhookId } = await failing(client);
+    const at = Date.now() - 3_600_000;
+    const eventId = await makeEvent(api.database, client.id, at);
+    const request = { since: new Date(at).toISOString() };
+    const path = `/webhook-endpoints/${webhookId}/recover`;
+    const including = await client.call('POST', path, { json: { ...request, include_missing: true } });
+    expect([including.status, including.body]).toEqual([202, { count: 1, missing: 1 }]);
+    const { events } = await handleOf(webhookId).fetchHistory();
+    const [payload] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+    const { recoverId, clientId, since, until, includeMissing } = JSON.parse(
+      Buffer.from(payload?.data ?? []).toString(),
+    );
+    expect(includeMissing).toBe(true);
+    const dependencies = { database: api.database, temporal: () => ({ client: temporal.client }), retryDelays: [0] };
+    const { deliverMissingBatch } = createRecoverActivities({ ...dependencies, metrics: createMetrics() });
+    const scope = { recoverId, clientId, webhookId, since, until };
+    expect(await deliverMissingBatch({ ...scope, after: null })).toEqual({ recovered: 1, after: null });
+    const { body } = await client.call('GET', `/events/${eventId}/deliveries`);
+    expect(body.data).toMatchObject([{ event_id: eventId, webhookId, status: 'pending', attempt_count: 0 }]);
+    expect((await client.call('GET', `/events/${eventId}`)).body.deliveries).toMatchObject({ pending: 1 });
+    const workflow = await temporal.client.workflow.getHandle(`recover-${body.data[0].id}-0`).describe();
+    expect(workflow).toMatchObject({ type: 'deliverEvent', status: { name: 'RUNNING' } });
+    await handleOf(webhookId).terminate('as if it ended');
+    const without = await client.call('POST', path, { json: { since: new Date(at - 1).toISOString() } });
+    expect(without.body).toEqual({ count: 1, missing: 0 });
+  });
+
+  it('with include_missing start nothing if no event is missing, and take a window of 31 days at most', async () => {
+    const client = await api.client();
+    const { body } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
+    const path = `/webhook-endpoints/${body.webhookId}/recover`;
+    const from = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+    const nothing = await client.call('POST', path, { json: { since: from(31), include_missing: true } });
+    expect([nothing.status, nothing.body]).toEqual([202, { count: 0, missing: 0 }]);
+    await expect(handleOf(body.webhookId).describe()).rejects.toThrow(/not found/i);
+    const tooLong = await client.call('POST', path, { json: { since: from(32), include_missing: true } });
+    expect([tooLong.status, tooLong.body.errors]).toMatchObject([
+      422,
+      [{ pointer: '/since', code: 'window_too_long' }],
+    ]);
+    expect((await client.call('POST', path, { json: { since: from(32) } })).status).toBe(202);
+    const noBoolean = await client.call('POST', path, { json: { since: from(1), include_missing: 'yes' } });
+    expect([noBoolean.status, noBoolean.body.errors]).toMatchObject([422, [{ pointer: '/include_missing' }]]);
+  });
 
   it('start nothing if there is nothing to recover, and the next call is not refused', async () => {
     const client = await api.client();

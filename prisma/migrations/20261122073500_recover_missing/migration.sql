@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "recovers" ADD COLUMN     "missing" INTEGER NOT NULL DEFAULT 0;
