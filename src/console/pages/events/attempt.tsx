@@ -1,3 +1,4 @@
+import type { AttemptError } from '../../../attempts.js';
 import { readSentAttempt, type SentAttempt } from '../../../webhooks/read-sent-attempt.js';
 import type { KeptHeaders } from '../../../webhooks/sender/kept-headers.js';
 import { CopyButton } from '../../components/copy.js';
@@ -52,9 +53,14 @@ function AttemptView({ visit, sent }: { visit: Visit; sent: SentAttempt }) {
       </nav>
       <h1>Attempt {number}</h1>
       <div class="stack" data-part="">
-        <p>
-          {receiverSentence([{ error: attempt.error as never, responseStatus: attempt.responseStatus }])}{' '}
-          <Time at={attempt.startedAt.toISOString()} /> <span class="muted">took {attempt.durationMs} ms</span>
+        <p class="rung-head">
+          <span>
+            {receiverSentence([
+              { error: attempt.error as AttemptError | null, responseStatus: attempt.responseStatus },
+            ])}
+          </span>
+          <Time at={attempt.startedAt.toISOString()} />
+          <span class="muted">took {attempt.durationMs} ms</span>
         </p>
         <RequestView sent={sent} />
         <AnswerView sent={sent} />
