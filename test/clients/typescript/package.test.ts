@@ -1,0 +1,205 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { installPackedClient, linkPackage, type PackedClient } from '../../support/packed-client.js';
+
+const root = join(import.meta.dirname, '../../..');
+const manifest = JSON.parse(readFileSync(join(root, 'clients/typescript/package.json'), 'utf8'));
+const tool = (path: string) => join(root, 'clients/tooling/node_modules', path);
+const withTooling = existsSync(tool('typescript')) ? test : test.skip;
+
+let packed: PackedClient;
+beforeAll(() => {
+  packed = installPackedClient();
+  linkPackage(packed.folder, '@types/node');
+  linkPackage(packed.folder, 'undici-types');
+});
+afterAll(() => packed?.remove());
+
+const at = (name: string) => join(packed.folder, name);
+const run = (program: string, args: string[]) =>
+  execFileSync(program, args, { cwd: packed.folder, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '' } });
+
+/** Uses every entry; it prints what it found. */
+const PROGRAM = `import { TransferServiceClient, TransferServiceError } from 'transfer-service-client';
+import { SignatureError, signatureHeader, verify } from 'transfer-service-client/verify';
+import { transferWebhooks as forExpress } from 'transfer-service-client/express';
+import { transferWebhooks as forFastify } from 'transfer-service-client/fastify';
+import { transferWebhooks as forKoa } from 'transfer-service-client/koa';
+import { transferWebhooks as forFetch } from 'transfer-service-client/fetch';
+
+const secret = 'whsec_0123456789abcdef';
+const body = '{"id":"e-1","type":"transfer.status_changed","data":{"id":"t-1","status":"SENT"},"created_at":"2026-11-21T10:00:00.042"}';
+const header = signatureHeader({ secret, t: new Date().toISOString(), body });
+verify({ header, body, secret });
+try {
+  verify({ header, body: body + ' ', secret });
+} catch (error) {
+  console.log(error instanceof SignatureError && error.code);
+}
+const handle = forFetch({ secret, onEvent: (event) => console.log(event.data.status) });
+const request = new Request('http://localhost/', { method: 'POST', headers: { 'service-signature': header }, body });
+console.log((await handle(request)).status, typeof forExpress, typeof forFastify, typeof forKoa);
+const client = new TransferServiceClient({ baseUrl: 'http://localhost:1', clientId: 'c', clientSecret: 's' });
+try {
+  await client.transfers.get('t-1', { timeoutMs: 1 });
+} catch (error) {
+  console.log(error instanceof TransferServiceError && error.code);
+}
+`;
+const SAID = 'signature_mismatch\nSENT\n204 function function function\n';
+
+describe('the tarball', () => {
+  test('is small, has no dependencies, and contains what is documented and no sources', () => {
+    expect(packed.size).toBeLessThanOrEqual(60 * 1024);
+    expect(manifest).not.toHaveProperty('dependencies');
+    expect(packed.files).toEqual(expect.arrayContaining(['README.md', 'CHANGELOG.md', 'LICENSE', 'bin.js']));
+    expect(
+      packed.files.filter(
+        (path) => !/^(dist\/.*\.(js|d\.ts)|README\.md|CHANGELOG\.md|LICENSE|bin\.js|package\.json)$/.test(path),
+      ),
+    ).toEqual([]);
+    for (const { types, default: code } of Object.values(manifest.exports).filter((one) => typeof one === 'object') as {
+      types: string;
+      default: string;
+    }[]) {
+      expect(packed.files).toEqual(expect.arrayContaining([types.slice(2), code.slice(2)]));
+    }
+  });
+
+  test('has the release that the client sends', () => {
+    const { version } = JSON.parse(readFileSync(at('node_modules/transfer-service-client/package.json'), 'utf8'));
+    expect(run(process.execPath, ['node_modules/.bin/transfer-service-client', '--version'])).toBe(`${version}\n`);
+  });
+});
+
+describe('from JavaScript', () => {
+  test('every entry works in an ES module', () => {
+    writeFileSync(at('program.mjs'), PROGRAM);
+    expect(run(process.execPath, ['program.mjs'])).toMatch(SAID);
+  });
+
+  test('require() loads it too', () => {
+    writeFileSync(
+      at('program.cjs'),
+      `const { TransferServiceClient } = require('transfer-service-client');
+      const { verify } = require('transfer-service-client/verify');
+      console.log(typeof TransferServiceClient, typeof verify);`,
+    );
+    expect(run(process.execPath, ['program.cjs'])).toBe('function function\n');
+  });
+
+  const node20 = ['/usr/bin/node', '/usr/local/bin/node'].find(
+    (path) => existsSync(path) && spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout.startsWith('v20.'),
+  );
+  (node20 ? test : test.skip)('it runs on the Node 20 of this machine', () => {
+    writeFileSync(at('program.mjs'), PROGRAM);
+    expect(run(node20!, ['program.mjs'])).toMatch(SAID);
+  });
+});
+
+describe('from TypeScript', () => {
+  const CONSUMER = `${PROGRAM}
+const made = await client.transfers.create({ amount: { value: 1, currency: 'EUR' }, destination: { name: 'a', account: 'b' } });
+const status: 'CREATED' | 'PROCESSING' | 'SENT' | 'COMPLETED' | 'CANCELLED' | 'FAILED' | 'RETURNED' = made.status;
+// @ts-expect-error a transfer needs an amount
+client.transfers.create({ destination: { name: 'a', account: 'b' } });
+// @ts-expect-error there is no such status
+client.transfers.list({ status: 'LOST' });
+// @ts-expect-error the secret of an endpoint cannot be changed
+client.webhookEndpoints.update('w', { url: 'https://example.com', secret: 'another' });
+client.webhookEndpoints.update('w', await client.webhookEndpoints.get('w'));
+for await (const event of client.events.list()) { const id: string = event.data.id; console.log(id, status); }
+export const middleware = forKoa({ secret, onEvent() {} });
+`;
+  /** Without Node's types, which a program for another platform does not have. */
+  const PLATFORM_FREE = `import { TransferServiceClient } from 'transfer-service-client';
+export const client = new TransferServiceClient({ baseUrl: 'https://a.example', clientId: 'c', clientSecret: 's' });
+`;
+  const compile = (compiler: string, name: string, code: string, options: Record<string, unknown>) => {
+    writeFileSync(at(`${name}.ts`), code);
+    const compilerOptions = { target: 'es2022', strict: true, noEmit: true, skipLibCheck: false, ...options };
+    writeFileSync(at('tsconfig.json'), JSON.stringify({ compilerOptions, files: [`${name}.ts`] }));
+    const { stdout, status } = spawnSync(process.execPath, [compiler, '-p', '.'], {
+      cwd: packed.folder,
+      encoding: 'utf8',
+    });
+    return { stdout, status };
+  };
+  const good = { stdout: '', status: 0 };
+  const compilers = {
+    'TypeScript 7': join(root, 'node_modules/typescript/bin/tsc'),
+    'TypeScript 5': tool('typescript/bin/tsc'),
+  };
+
+  describe.each(Object.entries(compilers))('%s', (name, compiler) => {
+    const each = name === 'TypeScript 5' ? withTooling : test;
+    each.each([
+      ['nodenext', 'nodenext'],
+      ['esnext', 'bundler'],
+    ])('compiles a program with the module system %s', (module, moduleResolution) => {
+      expect(compile(compiler, 'consumer', CONSUMER, { module, moduleResolution, types: ['node'] })).toEqual(good);
+    });
+
+    each('compiles the client without the types of Node', () => {
+      const options = { module: 'esnext', moduleResolution: 'bundler', types: [] };
+      expect(compile(compiler, 'free', PLATFORM_FREE, options)).toEqual(good);
+    });
+  });
+
+  test('the programs of the README compile', () => {
+    const readme = readFileSync(join(root, 'clients/typescript/README.md'), 'utf8');
+    const snippets = [...readme.matchAll(/<!-- snippet: (\w+)\.ts -->\n```ts\n(.*?)```/gs)];
+    expect(snippets.map(([, name]) => name)).toEqual(['call', 'verify']);
+    for (const [, name, code] of snippets) {
+      const options = { module: 'nodenext', moduleResolution: 'nodenext', types: ['node'] };
+      expect([name, compile(compilers['TypeScript 7'], `readme-${name}`, code!, options)]).toEqual([name, good]);
+    }
+  });
+});
+
+describe('bundled', () => {
+  const CLIENT = "export { TransferServiceClient } from 'transfer-service-client';";
+
+  test('by webpack, the client needs nothing of Node and the program runs', async () => {
+    writeFileSync(at('client.mjs'), CLIENT);
+    writeFileSync(at('program.mjs'), PROGRAM);
+    const { default: webpack } = await import('webpack');
+    const bundle = async (entry: string, target: string) => {
+      const output = { path: packed.folder, filename: `webpack-${entry}`, module: true, library: { type: 'module' } };
+      const compiler = webpack({
+        mode: 'production',
+        target,
+        entry: at(entry),
+        context: packed.folder,
+        output,
+        experiments: { outputModule: true },
+      } as never)!;
+      const stats = await promisify(compiler.run.bind(compiler))();
+      await promisify(compiler.close.bind(compiler))();
+      return stats!.toString({ all: false, errors: true });
+    };
+    expect(await bundle('client.mjs', 'web')).toBe('');
+    expect(await bundle('program.mjs', 'node20')).toBe('');
+    expect(run(process.execPath, ['webpack-program.mjs'])).toMatch(SAID);
+  });
+
+  withTooling('by esbuild, the client needs nothing of Node and the program runs (needs clients/tooling)', () => {
+    writeFileSync(at('client.mjs'), CLIENT);
+    writeFileSync(at('program.mjs'), PROGRAM);
+    const esbuild = (entry: string, platform: string) =>
+      run(tool('.bin/esbuild'), [
+        entry,
+        '--bundle',
+        '--format=esm',
+        `--platform=${platform}`,
+        `--outfile=esbuild-${entry}`,
+        '--log-level=error',
+      ]);
+    expect(esbuild('client.mjs', 'browser')).toBe('');
+    expect(esbuild('program.mjs', 'node')).toBe('');
+    expect(run(process.execPath, ['esbuild-program.mjs'])).toMatch(SAID);
+  });
+});
