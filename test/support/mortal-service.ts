@@ -44,7 +44,8 @@ export async function startMortalService() {
     await service.ready;
   };
   const [created] = await Promise.all([runCli(['clients', 'create', '--json', '--name', 'test'], env), begin()]);
-  const client = await caller(at, JSON.parse(created.stdout));
+  const credentials = JSON.parse(created.stdout) as { client_id: string; client_secret: string };
+  const client = await caller(at, credentials);
   const inbox = { url: `${receiver.url}/in`, secret: SECRET };
   const webhookId: string = (await must(client('POST', '/webhook-endpoints', inbox))).webhookId;
 
@@ -67,6 +68,8 @@ export async function startMortalService() {
     temporal,
     receiver,
     client,
+    /** The same client, as the options of clients/typescript. */
+    login: { baseUrl: at.base_url, clientId: credentials.client_id, clientSecret: credentials.client_secret },
     webhookId,
     responses,
     begin,
@@ -126,6 +129,12 @@ export async function startMortalService() {
       await connection.end();
       expect(judgeRecord(record, receiver.arrivals, RUNGS).faults).toEqual([]);
       expect(await judgeWorkflows(temporal.client, record, RUNGS)).toEqual([]);
+    },
+    /** Ends the service by `kill -9` and starts it again. */
+    async killAndBegin(): Promise<void> {
+      service.process.kill('SIGKILL');
+      await service.ended;
+      await begin();
     },
     stopService: () => service.stop(),
     async stop(): Promise<void> {

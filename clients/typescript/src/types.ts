@@ -25,3 +25,5 @@ export interface Recovered extends Schema<'Recovered'> {}
 export interface SignatureExplanation extends Schema<'SignatureExplanation'> {}
 export interface Meta extends Schema<'Meta'> {}
 export interface Statement extends Schema<'Statement'> {}
+export interface StartedReceiverCheck extends Schema<'StartedReceiverCheck'> {}
+export interface ReceiverCheck extends Schema<'ReceiverCheck'> {}

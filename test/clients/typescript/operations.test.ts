@@ -60,6 +60,8 @@ const CALLS: Record<Exclude<OperationId, 'requestToken'>, (client: TransferServi
   listEndpointDeliveries: (client) => client.webhookEndpoints.listDeliveries(id).page(),
   recoverWebhookEndpoint: (client) => client.webhookEndpoints.recover(id, { since }),
   getWebhookEndpointStatement: (client) => client.webhookEndpoints.statement(id, { since }),
+  checkReceiver: (client) => client.webhookEndpoints.check(id),
+  getReceiverCheck: (client) => client.webhookEndpoints.getCheck(id, id),
   listEvents: (client) => client.events.list().page(),
   getEvent: (client) => client.events.get(id),
   listEventDeliveries: (client) => client.events.listDeliveries(id).page(),

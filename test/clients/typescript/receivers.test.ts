@@ -1,83 +1,13 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
-import Router from '@koa/router';
 import express from 'express';
-import Fastify from 'fastify';
-import Koa from 'koa';
 import { transferWebhooks as forExpress } from '../../../clients/typescript/src/express.js';
-import { transferWebhooks as forFastify } from '../../../clients/typescript/src/fastify.js';
-import { transferWebhooks as forFetch } from '../../../clients/typescript/src/fetch.js';
-import { transferWebhooks as forKoa } from '../../../clients/typescript/src/koa.js';
 import type { WebhookOptions } from '../../../clients/typescript/src/receiver/receive.js';
 import type { DeliveredEvent } from '../../../clients/typescript/src/types.js';
 import { type SignatureError, signatureHeader } from '../../../clients/typescript/src/verify.js';
+import { closeServers, FRAMEWORKS, serve } from '../../support/webhook-frameworks.js';
 
 const secret = 'whsec_0123456789abcdef';
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close();
-});
-
-async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  closers.push(() => {
-    server.closeAllConnections();
-    return once(server.close(), 'close');
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`;
-}
-
-/** A server of a platform that hands standard requests to a handler. */
-function standard(handler: (request: Request) => Promise<Response>): RequestListener {
-  return async (incoming, outgoing) => {
-    const headers = Object.entries(incoming.headers).map(([name, value]): [string, string] => [name, String(value)]);
-    const body =
-      incoming.method === 'GET' ? {} : { body: incoming as unknown as ReadableStream, duplex: 'half' as const };
-    const request = new Request('http://localhost/hooks', { method: incoming.method ?? '', headers, ...body });
-    const response = await handler(request).catch(() => new Response(null, { status: 500 }));
-    outgoing.writeHead(response.status).end(await response.text());
-  };
-}
-
-/** Starts each framework with the webhook as its guide shows it. */
-const FRAMEWORKS: Record<string, (options: WebhookOptions) => Promise<string>> = {
-  express: (options) => {
-    const app = express();
-    app.post('/hooks', forExpress(options));
-    app.use(express.json());
-    return serve(app);
-  },
-  'express behind express.raw': (options) => {
-    const app = express();
-    app.post('/hooks', express.raw({ type: 'application/json' }), forExpress(options));
-    return serve(app);
-  },
-  'express behind express.text': (options) => {
-    const app = express();
-    app.post('/hooks', express.text({ type: '*/*' }), forExpress(options));
-    return serve(app);
-  },
-  'node:http': (options) => serve(forExpress(options)),
-  async fastify(options) {
-    const app = Fastify();
-    app.register(forFastify, { path: '/hooks', ...options });
-    // Other routes keep Fastify's own parser.
-    app.post('/other', async (request) => typeof request.body);
-    closers.push(() => app.close());
-    return `${await app.listen({ port: 0, host: '127.0.0.1' })}/hooks`;
-  },
-  koa(options) {
-    const app = new Koa();
-    const router = new Router();
-    app.silent = true;
-    router.post('/hooks', forKoa(options));
-    return serve(app.use(router.routes()).callback());
-  },
-  fetch: (options) => serve(standard(forFetch(options))),
-};
+afterEach(closeServers);
 
 // Written as no JSON.stringify would write it: only the raw bytes have this signature.
 const body =

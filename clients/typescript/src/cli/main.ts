@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { VERSION } from '../version.js';
+import { check } from './check.js';
 import { type Command, type Given, UsageError } from './command.js';
 import { harmless } from './harmless.js';
 import { listen } from './listen.js';
@@ -7,7 +8,7 @@ import { trigger } from './trigger.js';
 import { verify } from './verify.js';
 
 const NAME = 'transfer-service-client';
-const COMMANDS: Readonly<Record<string, Command>> = { listen, verify, trigger };
+const COMMANDS: Readonly<Record<string, Command>> = { listen, verify, trigger, check };
 
 const OVERVIEW = `usage: ${NAME} COMMAND [options]
 
@@ -32,6 +33,9 @@ async function main(args: readonly string[], io: Pick<Given, 'env' | 'signal' | 
   if (values.help) {
     io.print(`usage: ${NAME} ${name} ${command.usage}\n\n${command.summary}\n\n${command.help}`);
     return 0;
+  }
+  if (positionals.length > (command.positionals ?? 0)) {
+    throw new UsageError(`unexpected argument ${positionals.at(-1)}; ${name} --help shows the usage`);
   }
   return command.run({ ...io, values: values as Given['values'], positionals });
 }

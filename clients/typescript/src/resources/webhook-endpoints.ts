@@ -4,8 +4,10 @@ import type { Call, CallOptions, PostOptions, QueryOf } from '../operations.js';
 import type {
   Delivery,
   NewWebhookEndpoint,
+  ReceiverCheck,
   Recovered,
   RecoverRequest,
+  StartedReceiverCheck,
   Statement,
   WebhookEndpoint,
   WebhookEndpointUpdate,
@@ -69,5 +71,15 @@ export class WebhookEndpoints {
     options?: CallOptions,
   ): Promise<Statement> {
     return this.#call('getWebhookEndpointStatement', { path: { webhookId }, query: window }, options);
+  }
+
+  /** Starts a check of the receiver; the report is {@link getCheck}'s. Sandbox only. Scope: `webhooks:write`. */
+  check(webhookId: string, options?: PostOptions): Promise<StartedReceiverCheck> {
+    return this.#call('checkReceiver', { path: { webhookId } }, options);
+  }
+
+  /** Reads the report of a check, also while it runs. Sandbox only. Scope: `webhooks:read`. */
+  getCheck(webhookId: string, id: string, options?: CallOptions): Promise<ReceiverCheck> {
+    return this.#call('getReceiverCheck', { path: { webhookId, id } }, options);
   }
 }

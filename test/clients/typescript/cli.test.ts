@@ -1,0 +1,164 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { EventFeed } from '../../../clients/typescript/src/cli/event-feed.js';
+import { bodyOf, forward } from '../../../clients/typescript/src/cli/forward.js';
+import { pacedFetch } from '../../../clients/typescript/src/cli/paced-fetch.js';
+import type { Event } from '../../../clients/typescript/src/types.js';
+import { signatureHeader } from '../../../clients/typescript/src/verify.js';
+import { eventBody } from '../../../src/webhooks/event-catalogue.js';
+import { STUB_SECRET, type StubService, startStubService } from '../../support/stub-service.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'client-cli-'));
+const bin = join(import.meta.dirname, '../../../clients/typescript/bin.js');
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const SECRET = 'whsec_0123456789abcdef';
+writeFileSync(join(folder, 'secret'), `${SECRET}\n`);
+writeFileSync(join(folder, 'body'), '{"id":"e-1"}');
+writeFileSync(join(folder, 'broken.json'), `{"client_secret": "${STUB_SECRET}"`);
+
+function run(args: string[], env: Record<string, string> = {}) {
+  const { PATH } = process.env;
+  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], {
+    cwd: folder,
+    env: { PATH, ...env },
+    encoding: 'utf8',
+  });
+  return { code: status, stdout, stderr };
+}
+
+const LISTEN = ['listen', '--secret-file', 'secret', '--forward-to'];
+
+describe('invalid arguments end with 2 and one line', () => {
+  test.each<[string, string[], RegExp]>([
+    ['an unknown command', ['serve'], /^error: there is no command serve/],
+    ['an unknown option', ['verify', '--loud'], /^error: Unknown option '--loud'/],
+    ['a needless argument', ['trigger', 'now'], /^error: unexpected argument now/],
+    ['no receiver', ['listen', '--secret-file', 'secret'], /^error: give --forward-to/],
+    ['a receiver elsewhere', [...LISTEN, 'http://10.0.0.1/'], /add --allow-remote/],
+    ['a receiver that is no URL', [...LISTEN, 'localhost:4000'], /must be a URL/],
+    ['no credentials', [...LISTEN, 'http://localhost:1/'], /^error: give --credentials FILE, or set TRANSFER_SERVICE_/],
+    [
+      'a broken file of credentials',
+      [...LISTEN, 'http://localhost:1/', '--credentials', 'broken.json'],
+      /is no JSON object/,
+    ],
+    ['no endpoint', ['check'], /^error: give the webhookId/],
+    ['a timeout of nothing', ['trigger', '--timeout', '0'], /^error: --timeout must be a number from 1 to 600/],
+  ])('%s', (_, args, says) => {
+    const { code, stdout, stderr } = run(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(says);
+    expect(stderr).toMatch(/^[^\n]+\n$/);
+    expect(stderr).not.toContain(STUB_SECRET);
+  });
+});
+
+test('--help describes every command', () => {
+  const { code, stdout } = run(['--help']);
+  expect(code).toBe(0);
+  for (const command of ['listen', 'verify', 'trigger', 'check']) {
+    expect(stdout).toContain(command);
+    expect(run([command, '--help'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`usage: transfer-service-client ${command}`),
+    });
+  }
+});
+
+test('verify checks a signature, and prints no control character of its arguments', () => {
+  const header = signatureHeader({ secret: SECRET, t: new Date().toISOString(), body: '{"id":"e-1"}' });
+  const args = ['verify', '--secret-file', 'secret', '--body', 'body', '--header'];
+  expect(run([...args, header])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^verified: /) });
+  expect(run([...args, header.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))])).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^the signature does not match[^\n]*\n$/),
+  });
+  expect(JSON.parse(run([...args, 'x', '--json']).stdout)).toMatchObject({ verified: false, code: 'malformed_header' });
+  const { stderr } = run(['verify', '--secret-file', 'secret', '--header', 'x', '--body', '\u001b]0;owned\u0007']);
+  expect(stderr.trimEnd()).not.toMatch(/\p{Cc}/u);
+});
+
+describe('against a stub', () => {
+  let stub: StubService;
+  let ended: AbortController;
+  beforeEach(async () => {
+    stub = await startStubService();
+    ended = new AbortController();
+  });
+  afterEach(async () => {
+    ended.abort();
+    await stub.close();
+  });
+
+  const event = (n: number): Event => ({
+    id: `e-${n}`,
+    version: '2026-11-21',
+    type: 'transfer.status_changed',
+    data: { id: 't-1', status: 'SENT' },
+    created_at: new Date(Date.UTC(2026, 10, 22, 10, 0, n)).toISOString().slice(0, -1),
+    deliveries: { pending: 0, succeeded: 1, failed: 0, cancelled: 0 },
+  });
+  const page = (...events: Event[]) => ({ status: 200, json: { data: events, has_more: false, next_cursor: null } });
+
+  test('a feed reports the events that are made from now on, oldest first and once, late ones too', async () => {
+    const feed = new EventFeed(stub.client(), ended.signal);
+    stub.answers = [page(event(10)), page(event(10), event(5))];
+    await feed.begin();
+    const ids = async () => (await feed.next()).map(({ id }) => id);
+    stub.answers = [page(event(12), event(11), event(10), event(5))];
+    expect(await ids()).toEqual(['e-11', 'e-12']);
+    // The transaction of event 7 took longer than that of event 10.
+    stub.answers = [page(event(12), event(11), event(10), event(7), event(5))];
+    expect(await ids()).toEqual(['e-7']);
+    stub.answers = [page(event(12), event(11))];
+    expect(await ids()).toEqual([]);
+    expect(stub.requests.at(-1)?.url).toContain(`created_after=${encodeURIComponent('2026-11-22T09:59:12.000Z')}`);
+  });
+
+  test('a feed without events reports the first one', async () => {
+    const feed = new EventFeed(stub.client(), ended.signal);
+    stub.answers = [page()];
+    await feed.begin();
+    stub.answers = [page(event(1))];
+    expect((await feed.next()).map(({ id }) => id)).toEqual(['e-1']);
+  });
+
+  test('requests for events start at least the pause apart, others do not wait', async () => {
+    const paced = pacedFetch('/events', 120, ended.signal);
+    const startedAt: number[] = [];
+    stub.otherwise = ({ url }) => {
+      if (url.startsWith('/events')) startedAt.push(performance.now());
+      return { status: 200, json: {} };
+    };
+    await Promise.all(['a', 'b', 'c'].map((cursor) => paced(`${stub.url}/events?cursor=${cursor}`, { method: 'GET' })));
+    const gaps = startedAt.slice(1).map((time, i) => time - startedAt[i]!);
+    // The arrival at the server trembles a little.
+    for (const gap of gaps) expect(gap).toBeGreaterThan(60);
+  });
+
+  test('a forwarded event has the bytes of the delivery, and no redirect is followed', async () => {
+    const made = {
+      id: 'e-1',
+      type: 'transfer.status_changed',
+      data: { id: 't-1', status: 'SENT' },
+      createdAt: 1_795_000_000_042,
+    } as const;
+    const bytes = eventBody(made);
+    const { deliveries: _, ...delivered } = { ...JSON.parse(bytes), deliveries: {} };
+    expect(bodyOf({ deliveries: {}, ...delivered } as never)).toBe(bytes);
+    const to = { url: new URL(`${stub.url}/hooks`), secret: Buffer.from(SECRET), signal: ended.signal };
+    stub.answers = [{ status: 204 }, { status: 307, headers: { location: `${stub.url}/elsewhere` } }, 'broken'];
+    expect(await forward(delivered, to)).toMatchObject({ status: 204, error: null });
+    expect(await forward(delivered, to)).toMatchObject({ status: 307, error: 'redirect' });
+    expect(await forward(delivered, to)).toMatchObject({ status: null, error: expect.any(String) });
+    expect(stub.requests.map(({ url }) => url)).toEqual(['/hooks', '/hooks', '/hooks']);
+    expect(stub.requests[0]).toMatchObject({
+      body: bytes,
+      headers: { 'user-agent': 'Service-Webhooks/1.0', 'content-type': 'application/json' },
+    });
+  });
+});

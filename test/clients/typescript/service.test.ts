@@ -1,0 +1,204 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { TransferServiceClient } from '../../../clients/typescript/src/client.js';
+import { TransferServiceError } from '../../../clients/typescript/src/error.js';
+import type { Fetch } from '../../../clients/typescript/src/settings.js';
+import { type MortalService, startMortalService } from '../../support/mortal-service.js';
+import { endpointRequest, SECRET, transferRequest } from '../../support/transfers.js';
+import { closeServers, FRAMEWORKS } from '../../support/webhook-frameworks.js';
+
+// The client and its CLI against the real service.
+
+let mortal: MortalService;
+let client: TransferServiceClient;
+let folder: string;
+
+beforeAll(async () => {
+  mortal = await startMortalService();
+  client = new TransferServiceClient(mortal.login);
+  folder = mkdtempSync(join(tmpdir(), 'client-cli-'));
+  const { baseUrl, clientId, clientSecret } = mortal.login;
+  const credentials = { base_url: baseUrl, client_id: clientId, client_secret: clientSecret };
+  writeFileSync(join(folder, 'credentials.json'), JSON.stringify(credentials));
+  writeFileSync(join(folder, 'secret'), `${SECRET}\n`);
+});
+afterEach(closeServers);
+afterAll(async () => {
+  await mortal?.stop();
+  if (folder) rmSync(folder, { recursive: true });
+});
+
+function startCli(...args: string[]) {
+  const given = args.includes('--credentials') ? args : [...args, '--credentials', 'credentials.json'];
+  const { PATH } = process.env;
+  const bin = join(import.meta.dirname, '../../../clients/typescript/bin.js');
+  return spawn(process.execPath, [bin, ...given], { cwd: folder, env: { PATH }, stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+async function runCli(...args: string[]) {
+  const child = startCli(...args);
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { code: child.exitCode, stdout, stderr };
+}
+
+/** Repeats a call with the key of its error, as the README says, until it is known whether it took effect. */
+async function persistently<T>(call: (idempotencyKey?: string) => Promise<T>): Promise<T> {
+  for (let key: string | undefined; ; ) {
+    try {
+      return await call(key);
+    } catch (error) {
+      if (!(error instanceof TransferServiceError) || error.status !== undefined) throw error;
+      key = error.idempotencyKey;
+    }
+  }
+}
+
+describe('the API', () => {
+  test('answers each kind of call, and its refusals are errors with their codes', async () => {
+    const transfer = await client.transfers.create(transferRequest());
+    const moved = await client.sandbox.setTransferStatus(transfer.id, { status: 'PROCESSING' });
+    expect(moved.status).toBe('PROCESSING');
+    await mortal.untilDelivered(transfer.id);
+    const [event] = (await client.events.list({ transfer_id: transfer.id }).page()).data;
+    const [delivery] = (await client.events.listDeliveries(event!.id).page()).data;
+    expect((await client.deliveries.get(delivery!.id)).attempts).toHaveLength(1);
+    expect((await client.service.meta()).environment).toBe('sandbox');
+    expect((await client.service.jwks()).keys).not.toEqual([]);
+    await expect(client.transfers.cancel(transfer.id)).rejects.toMatchObject({
+      code: 'invalid_transition',
+      status: 409,
+    });
+    await expect(client.webhookEndpoints.register(endpointRequest({ url: 'no url' }) as never)).rejects.toMatchObject({
+      code: 'invalid_request',
+      errors: [expect.objectContaining({ pointer: '/url' })],
+      requestId: expect.stringMatching(/./),
+    });
+    const wrong = new TransferServiceClient({ ...mortal.login, clientSecret: 'wrong' });
+    await expect(wrong.transfers.list().page()).rejects.toMatchObject({ code: 'invalid_client', status: 401 });
+  });
+
+  test('a list is read over several pages', async () => {
+    const made = await Promise.all(
+      Array.from({ length: 5 }, () => client.transfers.create(transferRequest({ reference: 'paged' }))),
+    );
+    const ids: string[] = [];
+    for await (const { id } of client.transfers.list({ reference: 'paged', limit: 2 })) ids.push(id);
+    expect(ids.sort()).toEqual(made.map(({ id }) => id).sort());
+  });
+});
+
+describe('kill -9 of the service', () => {
+  test.each(['before-commit', 'after-commit'] as const)(
+    '%s: the change is made once, and its event too',
+    async (point) => {
+      const { id } = await client.transfers.create(transferRequest());
+      const change = (idempotencyKey?: string) =>
+        client.sandbox.setTransferStatus(
+          id,
+          { status: 'PROCESSING' },
+          idempotencyKey === undefined ? {} : { idempotencyKey },
+        );
+      const changed = await mortal.dieAndBegin([point, 1], () => persistently(change));
+      expect(changed).toMatchObject({ id, status: 'PROCESSING' });
+      await mortal.untilDelivered(id);
+      expect((await client.transfers.get(id)).status_history).toHaveLength(2);
+    },
+  );
+
+  test('under load: each transfer is made once', async () => {
+    const references = Array.from({ length: 40 }, (_, i) => `order-${i}`);
+    let done = 0;
+    const calls = references.map((reference) =>
+      persistently((idempotencyKey) =>
+        client.transfers.create(transferRequest({ reference }), idempotencyKey === undefined ? {} : { idempotencyKey }),
+      ).then((transfer) => {
+        done++;
+        return transfer;
+      }),
+    );
+    await Promise.race(calls);
+    expect(done).toBeLessThan(references.length);
+    await mortal.killAndBegin();
+    const made = await Promise.all(calls);
+    const found: string[] = [];
+    for await (const { id, reference } of client.transfers.list({ limit: 100 })) {
+      if (reference?.startsWith('order-')) found.push(id);
+    }
+    expect(found.sort()).toEqual(made.map(({ id }) => id).sort());
+  });
+});
+
+test('a token that lasts 2 s is renewed under load, one request at a time, and no call fails', async () => {
+  await mortal.stopService();
+  await mortal.begin({ ACCESS_TOKEN_LIFETIME: '2s' });
+  let [tokens, open, most, calls] = [0, 0, 0, 0];
+  const counting: Fetch = async (input, init) => {
+    if (!input.endsWith('/oauth/token')) return fetch(input, init);
+    tokens++;
+    most = Math.max(most, ++open);
+    return fetch(input, init).finally(() => open--);
+  };
+  const renewing = new TransferServiceClient({ ...mortal.login, fetch: counting });
+  const caller = async () => {
+    while (tokens < 4) {
+      await renewing.transfers.list({ limit: 1 }).page();
+      calls++;
+    }
+  };
+  await Promise.all(Array.from({ length: 10 }, caller));
+  expect(most).toBe(1);
+  expect(calls).toBeGreaterThan(tokens * 10);
+});
+
+describe('the CLI', () => {
+  test('listen posts each event from now on, signed, to the receiver, and trigger waits for its webhooks', async () => {
+    const seen: string[] = [];
+    const url = await FRAMEWORKS.express!({
+      secret: SECRET,
+      onEvent: ({ data }) => {
+        seen.push(`${data.id} ${data.status}`);
+      },
+    });
+    const old = await client.transfers.create(transferRequest());
+    await client.sandbox.setTransferStatus(old.id, { status: 'PROCESSING' });
+    const listener = startCli('listen', '--forward-to', url, '--secret-file', 'secret', '--json');
+    const lines = createInterface({ input: listener.stdout })[Symbol.asyncIterator]();
+    const next = async () => JSON.parse((await lines.next()).value ?? '{}');
+    expect(await next()).toMatchObject({ environment: 'sandbox', forward_to: url });
+    const { code, stdout, stderr } = await runCli('trigger', '--outcome', 'SANDBOX-FAIL-INSUFFICIENT_FUNDS', '--json');
+    expect([code, stderr]).toEqual([0, '']);
+    const { transfer_id: id, events } = JSON.parse(stdout);
+    expect(events).toMatchObject([
+      { status: 'PROCESSING', deliveries: [{ status: 'succeeded', response_status: 204 }] },
+      { status: 'FAILED', deliveries: [{ status: 'succeeded', response_status: 204 }] },
+    ]);
+    expect(await next()).toMatchObject({ data: { id, status: 'PROCESSING' }, status: 204, error: null });
+    expect(await next()).toMatchObject({ data: { id, status: 'FAILED' }, status: 204, error: null });
+    expect(seen).toEqual([`${id} PROCESSING`, `${id} FAILED`]);
+    listener.kill('SIGINT');
+    await once(listener, 'close');
+    expect(listener.exitCode).toBe(0);
+  });
+
+  test("each framework's receiver passes the receiver check, and one that accepts everything fails it", async () => {
+    for (const [name, start] of Object.entries(FRAMEWORKS)) {
+      const url = await start({ secret: SECRET, onEvent: () => {} });
+      const { webhookId } = await client.webhookEndpoints.register({ url, secret: SECRET });
+      const { code, stdout, stderr } = await runCli('check', webhookId, '--json');
+      expect([name, code, stderr]).toEqual([name, 0, '']);
+      expect(JSON.parse(stdout).cases).toHaveLength(9);
+      await client.webhookEndpoints.delete(webhookId);
+    }
+    const { code, stdout } = await runCli('check', mortal.webhookId);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^passed valid: 204$/m);
+    expect(stdout).toMatch(/^FAILED wrong_secret: 204, expected refused\. .+$/m);
+    expect(stdout).toMatch(/^the receiver has failed the check\n$/m);
+  });
+});
