@@ -130,12 +130,6 @@ export async function startMortalService() {
       expect(judgeRecord(record, receiver.arrivals, RUNGS).faults).toEqual([]);
       expect(await judgeWorkflows(temporal.client, record, RUNGS)).toEqual([]);
     },
-    /** Ends the service by `kill -9` and starts it again. */
-    async killAndBegin(): Promise<void> {
-      service.process.kill('SIGKILL');
-      await service.ended;
-      await begin();
-    },
     stopService: () => service.stop(),
     async stop(): Promise<void> {
       await service.stop();

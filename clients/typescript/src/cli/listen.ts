@@ -71,9 +71,10 @@ async function nextOf(feed: EventFeed, { warn }: Given): Promise<DeliveredEvent[
   try {
     return await feed.next();
   } catch (error) {
-    const passes =
-      error instanceof TransferServiceError &&
-      (error.status === undefined || error.status === 429 || error.status >= 500);
+    if (!(error instanceof TransferServiceError)) throw error;
+    const { status, code } = error;
+    // A token may expire while its request waits for its turn.
+    const passes = status === undefined || status === 429 || status >= 500 || code === 'invalid_token';
     if (!passes) throw error;
     warn(`${harmless(error.message, LONGEST_SHOWN)}; trying again`);
     return [];

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 6d92bb4ec48be39b6152b4b31f0fa59e6a7b064d313416e932674b88ebc41dd3
+// Document: b96198de6341ed8cd9ac69b3bca51e971e6065f65007cca39d90492524cbef3a
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -236,7 +236,7 @@ export interface components {
       /**
        * Stable: branch on this code.
        */
-      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "recover_in_progress" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "internal_error" | "unavailable";
+      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "recover_in_progress" | "check_in_progress" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
       /** The value of `X-Request-Id`. */
       request_id: string;
       /** At most 50 entries. A name of more than 128 characters is cut. */
@@ -248,6 +248,38 @@ export interface components {
         code: string;
         detail: string;
       }[];
+    };
+    ReceiverCheck: {
+      /** Format: uuid */
+      id: string;
+      status: "running" | "passed" | "failed";
+      /** Format: date-time */
+      started_at: string;
+      /** Null while the check runs. */
+      finished_at: string | null;
+      /** In the order in which they are sent; while the check runs, the cases sent so far. */
+      cases: components["schemas"]["ReceiverCheckCase"][];
+    };
+    ReceiverCheckCase: {
+      name: "valid" | "duplicate" | "out_of_order" | "unknown_type" | "unknown_field" | "stale_timestamp" | "wrong_secret" | "changed_body" | "missing_signature";
+      /**
+       * `refused`: any response that is not 2xx.
+       */
+      expected: "2xx" | "refused";
+      /** Null if there was no response. */
+      response_status: number | null;
+      /** As in an attempt of a delivery; null for a 2xx. */
+      error: ("dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status") | null;
+      passed: boolean;
+      /** What is wrong and what to change; null if the case passed. */
+      hint: string | null;
+      /** The request as sent. Without the scope `webhooks:write`, `v0` is masked. Null if the check ended before this case. */
+      request: {
+        headers: {
+          [key: string]: string;
+        };
+        body: string;
+      } | null;
     };
     RecoverRequest: {
       /**
@@ -269,6 +301,10 @@ export interface components {
       explanation: "match" | "upper_case_digest" | "base64_digest" | "reserialized_body" | "body_with_newline" | "body_without_timestamp" | "missing_dot" | "timestamp_changed" | "secret_with_newline" | "secret_trimmed" | "secret_base64_decoded" | "secret_hex_decoded" | "other_endpoint" | "wrong_algorithm" | "unknown";
       /** What to change. */
       detail: string;
+    };
+    StartedReceiverCheck: {
+      /** Format: uuid */
+      id: string;
     };
     Statement: {
       /** Format: date-time */
@@ -1198,6 +1234,51 @@ export interface operations {
       };
     };
   };
+  checkReceiver: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        webhookId: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** The check has started. */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["StartedReceiverCheck"];
+        };
+      };
+    };
+  };
+  getReceiverCheck: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        webhookId: string;
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** The report. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["ReceiverCheck"];
+        };
+      };
+    };
+  };
   setTransferStatus: {
     parameters: {
       query?: never;
@@ -1373,6 +1454,14 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   "createConsoleSession": {
     "method": "POST",
     "path": "/console-sessions"
+  },
+  "checkReceiver": {
+    "method": "POST",
+    "path": "/webhook-endpoints/{webhookId}/checks"
+  },
+  "getReceiverCheck": {
+    "method": "GET",
+    "path": "/webhook-endpoints/{webhookId}/checks/{id}"
   },
   "setTransferStatus": {
     "method": "POST",
