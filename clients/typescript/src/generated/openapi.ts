@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: b96198de6341ed8cd9ac69b3bca51e971e6065f65007cca39d90492524cbef3a
+// Document: 0d08baaea11484c57c5b61a2a66b693c81f2fd1368e12283d00d116246f04027
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -292,10 +292,17 @@ export interface components {
        * The end of the range, exclusive; default: now.
        */
       until?: string;
+      /**
+       * Whether events without a delivery for this endpoint get one: they were made while it was disabled or before it was registered. The range may then be at most 31 days.
+       * @default false
+       */
+      include_missing?: boolean;
     };
     Recovered: {
       /** The number of deliveries that start again. */
       count: number;
+      /** The number of events that get the delivery that they lack; 0 without `include_missing`. */
+      missing: number;
     };
     SignatureExplanation: {
       explanation: "match" | "upper_case_digest" | "base64_digest" | "reserialized_body" | "body_with_newline" | "body_without_timestamp" | "missing_dot" | "timestamp_changed" | "secret_with_newline" | "secret_trimmed" | "secret_base64_decoded" | "secret_hex_decoded" | "other_endpoint" | "wrong_algorithm" | "unknown";
