@@ -97,6 +97,9 @@ describeInBrowser('endpoints, in a browser', () => {
     await page.getByRole('button', { name: 'Enable and count what it missed' }).click();
     await page.getByText('2 events of this window did not arrive:').waitFor();
     await fits(visitor);
+    await page.getByRole('button', { name: 'Recover 2 events' }).click();
+    await page.getByText('The recover has started: 0 deliveries start again, and 2 missing events are sent.').waitFor();
+    await page.getByRole('img', { name: /2 succeeded, 0 failed/ }).waitFor();
     await endsWell(visitor);
   });
 

@@ -26,6 +26,7 @@ const recoverPage = page({
     const { statement, refused: uncounted } = refused ? {} : await askStatement(visit, fields);
     const path = `${pathOf(endpoint.webhookId)}/recover`;
     const values = { since: fields.get('since') ?? '', until: fields.get('until') ?? '' };
+    const missing = refused ? refused.fields.has('include_missing') : true;
     return (
       <>
         <EndpointHead endpoint={endpoint} here="recover" visit={visit} />
@@ -40,6 +41,12 @@ const recoverPage = page({
           <form class="card" method="post" action={path} aria-label="Recover">
             <input type="hidden" name="since" value={refused?.fields.get('since') ?? values.since} />
             <input type="hidden" name="until" value={refused?.fields.get('until') ?? values.until} />
+            <label class="check">
+              <input type="checkbox" name="include_missing" checked={missing} />
+              <span>
+                Also send missing events: those made while this endpoint was disabled, or before it was registered
+              </span>
+            </label>
             <button type="submit" class="primary">
               {statement ? `Recover ${recoverable(statement)}` : 'Recover'}
             </button>
@@ -77,12 +84,14 @@ const recover = form({
   scope: WRITE,
   page: recoverPage,
   async submit({ operations, params: { webhookId } }, fields) {
-    const body = windowOf(fields);
-    const { count } = await operations.change<Recovered>('recoverWebhookEndpoint', { params: { webhookId }, body });
+    const body = { ...windowOf(fields), include_missing: fields.has('include_missing') };
+    const { count, missing } = await operations.change<Recovered>('recoverWebhookEndpoint', {
+      params: { webhookId },
+      body,
+    });
+    const started = `${countOf(count, 'delivery starts', 'deliveries start')} again, and ${countOf(missing, 'missing event is', 'missing events are')} sent.`;
     const notice =
-      count === 0
-        ? 'There was nothing to recover in this window.'
-        : `The recover has started: ${countOf(count, 'delivery starts', 'deliveries start')} again.`;
+      count + missing === 0 ? 'There was nothing to recover in this window.' : `The recover has started: ${started}`;
     return seeOther(pathOf(webhookId), notice);
   },
 });
