@@ -1,5 +1,6 @@
 import { DemoApi } from './demo-api.js';
 import { showCheck } from './demo-check.js';
+import { showOutage } from './demo-outage.js';
 import { type DemoReceiver, startDemoReceiver } from './demo-receiver.js';
 import { chapter, green, red, say } from './demo-screen.js';
 import { startService } from './demo-service.js';
@@ -37,6 +38,7 @@ export async function playDemo(stops: Stop[]): Promise<void> {
   say('token', `valid for ${await api.authenticate()} s`);
   await removeEarlierEndpoints(api);
   const good = await startDemoReceiver({ failFirst: 0 }, stops);
+  const since = new Date().toISOString();
   const first = await register(api, good);
 
   chapter('The client creates a transfer; every status change arrives as a signed webhook');
@@ -55,6 +57,7 @@ export async function playDemo(stops: Stop[]): Promise<void> {
   say('watch it', `${client.temporal_ui_url}/namespaces/${client.temporal_namespace}/workflows/${eventId}`);
 
   await showCheck(api, first);
+  await showOutage(api, first, good, since);
 
   chapter('See it in the console: this link signs you in once, within 5 minutes');
   const { url } = await api.post<{ url: string }>('/console-sessions', { role: 'editor' });

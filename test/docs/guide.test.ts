@@ -118,7 +118,9 @@ test('3. after an outage, a recover sends what was missed; 4. the statement prov
   expect(await paste('endpoint')).toContain('{"enabled":false,"disabled_reason":"owner"}');
   expect(await paste('statement')).toMatch(/"missing":1,"complete":false,/);
   expect(await paste('enable')).toContain('{"enabled":true,"disabled_reason":null}');
-  expect(await paste('recover')).toContain('"count":0');
+  expect(JSON.parse(await paste('recover'))).toEqual({ count: 0, missing: 1 });
+  await pasteUntil('statement', /"missing":0,"complete":true,/);
+  expect(screen).toMatch(/CANCELLED .*signature verified {2}→ 204/);
 });
 
 test('a digest that a receiver computed is explained, by the service and on the spot', async () => {
