@@ -58,3 +58,11 @@ export async function recordBySession(
   const all = { ...details, session: id, role, address, signed_in_by: signedInBy };
   await recordAudit(tx, { actor, action, target, details: all });
 }
+
+/**
+ * The SQL condition that the secret behind a session or a code is valid. A null secret is the operator's.
+ * @param row the alias of the row with `secret_id` and `client_id`
+ */
+export const secretIsValid = (row: string) => `(${row}.secret_id is null or exists (
+  select from client_secrets k where k.id = ${row}.secret_id and k.client_id = ${row}.client_id and k.revoked_at is null
+     and (k.expires_at is null or k.expires_at > now())))`;

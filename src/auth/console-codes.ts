@@ -6,7 +6,13 @@ import { Networks } from '../networks.js';
 import { Refusal } from '../refusal.js';
 import type { Secret } from '../secret.js';
 import { showClient } from './clients.js';
-import { type ActingSession, type ConsoleGrant, type ConsoleRole, consoleScopes } from './console-access.js';
+import {
+  type ActingSession,
+  type ConsoleGrant,
+  type ConsoleRole,
+  consoleScopes,
+  secretIsValid,
+} from './console-access.js';
 import { startSession } from './console-sessions.js';
 import { hashSecret, makeRandomSecret } from './random-secret.js';
 
@@ -122,10 +128,7 @@ returning floor(extract(epoch from expires_at) * 1000)::text as "expiresAt"`;
 
 /** The condition that a code is good: not expired, and its client and secret are valid. */
 const GOOD = `
-  expires_at > now() and c.id = console_codes.client_id and c.revoked_at is null
-  and (secret_id is null or exists (
-    select from client_secrets k where k.id = secret_id and k.client_id = c.id and k.revoked_at is null
-       and (k.expires_at is null or k.expires_at > now())))`;
+  expires_at > now() and c.id = console_codes.client_id and c.revoked_at is null and ${secretIsValid('console_codes')}`;
 
 const READ = `
 select c.id::text as "clientId", c.name as "clientName", role from console_codes, clients c

@@ -10,6 +10,7 @@ import {
   permittedScopes,
   recordBySession,
   type SignInWay,
+  secretIsValid,
 } from './console-access.js';
 import { hashSecret, makeRandomSecret } from './random-secret.js';
 
@@ -155,9 +156,7 @@ with found as materialized (
   select s.*, c.name, c.scopes as client_scopes, c.networks
     from console_sessions s join clients c on c.id = s.client_id
    where s.token_hash = decode($1, 'hex') and ${LIVE} and c.revoked_at is null
-     and (s.secret_id is null or exists (
-       select from client_secrets k where k.id = s.secret_id and k.client_id = s.client_id and k.revoked_at is null
-          and (k.expires_at is null or k.expires_at > now())))
+     and ${secretIsValid('s')}
 ), used as (
   update console_sessions s set last_seen_at = now(), notice = case when $3::boolean then null else s.notice end
     from found where s.id = found.id and $2::boolean
