@@ -84,7 +84,8 @@ export async function getDeliveryWithAttempts(
   retryDelays: readonly number[],
 ): Promise<DeliveryWithAttempts> {
   const row = await getRow(db, clientId, id);
-  const newestFirst = await listAttempts(db, id, { take: SHOWN_ATTEMPTS });
+  // An attempt recorded after the row was read would contradict the row.
+  const newestFirst = await listAttempts(db, id, { before: row.attemptCount + 1, take: SHOWN_ATTEMPTS });
   return { ...row, attempts: newestFirst.reverse(), planned: plannedAttempts(row, retryDelays) };
 }
 

@@ -1,4 +1,5 @@
 import { newId } from '../../src/ids.js';
+import { getDeliveryWithAttempts } from '../../src/webhooks/read-deliveries.js';
 import { readDeliveryStory, readEventStory } from '../../src/webhooks/read-event-story.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint } from '../support/factories.js';
@@ -43,12 +44,15 @@ it('reads the body as it is sent, and the latest twenty attempts of each deliver
   expect(deliveries[1]?.attempts).toEqual([]);
 });
 
-it('ignores an attempt that was recorded after the delivery was read', async () => {
+it.each([
+  ['story', async (clientId: string, id: string) => (await readDeliveryStory(db, clientId, id)).delivery],
+  ['API response', (clientId: string, id: string) => getDeliveryWithAttempts(db, clientId, id, [])],
+])('the %s of a delivery has no attempt that was recorded after its row was read', async (_, read) => {
   const clientId = await makeClient(db);
   const id = await makeDelivery(clientId, await makeEvent(clientId), 3);
   await db.prisma.delivery.update({ where: { id }, data: { attemptCount: 2 } });
-  const { delivery } = await readDeliveryStory(db, clientId, id);
-  expect(delivery.attempts.map(({ number }) => number)).toEqual([1, 2]);
+  const { attempts } = await read(clientId, id);
+  expect(attempts.map(({ number }) => number)).toEqual([1, 2]);
 });
 
 it('reads the deliveries page by page', async () => {
