@@ -45,6 +45,10 @@ export function actor({ call, receiver, temporal }, keep) {
     },
     retry: (deliveryId) => call('POST', `/deliveries/${deliveryId}/retry`),
     recover: (webhookId) => call('POST', `/webhook-endpoints/${webhookId}/recover`, { since: '2026-01-01T00:00:00Z' }),
+    /** @returns the id of the started workflow */
+    async check(webhookId) {
+      return `check-${(await call('POST', `/webhook-endpoints/${webhookId}/checks`)).id}`;
+    },
     attempts: (deliveryId, count) =>
       until(`attempt ${count}`, async () => (await read(deliveryId)).attempt_count === count),
     status: (deliveryId, status) =>

@@ -112,6 +112,11 @@ export const paths = {
     await keepEnded('sandbox-transfer-overtaken', `sandbox-${id}`);
   },
 
+  async 'a check of a receiver that accepts everything'({ event, check, keepEnded }) {
+    const { webhookIds } = await event(good);
+    await keepEnded('check-receiver', await check(webhookIds[0]));
+  },
+
   async 'the removal of what is older than RETENTION'({ runSchedule, keepEnded }) {
     await keepEnded('remove-expired', await runSchedule('retention'));
   },
