@@ -9,6 +9,9 @@ export const thisBuild = readFileSync(fileURLToPath(new URL('../../dist/workflow
 // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
 export const ATTEMPT = 'const outcome = await deliver.executeWithOptions({ summary: `attempt ${number} to';
 
+/** The code in the bundle with which `deliverEvent` waits for the next attempt. */
+export const WAIT = 'if (wait > 0) {\n                const summary';
+
 /** Another version of the workflows: this build with the code `original` replaced. */
 export function otherBuild(original: string, becomes: string): string {
   const parts = thisBuild.split(original);
