@@ -101,7 +101,8 @@ export class Tokens {
       }
       return { claims: { clientId, secretId, scopes: scope.split(' '), expiresAt: exp }, kid: protectedHeader.kid };
     } catch (error) {
-      if (error instanceof errors.JWTExpired) throw new Refusal('invalid_token', 'The access token has expired.');
+      if (error instanceof errors.JWTExpired)
+        throw new Refusal('invalid_token', 'The access token has expired; get a new one from the token endpoint.');
       if (error instanceof errors.JOSEError) throw notValid();
       throw error;
     }
@@ -109,7 +110,7 @@ export class Tokens {
 }
 
 function notValid(): Refusal {
-  return new Refusal('invalid_token', 'The access token is not valid.');
+  return new Refusal('invalid_token', 'The access token is not valid; get a new one from the token endpoint.');
 }
 
 export function seconds(milliseconds: number): number {

@@ -16,7 +16,9 @@ export const EXPLANATIONS = {
   secret_hex_decoded: 'The secret was decoded from hexadecimal; the key is its text as bytes.',
   other_endpoint: 'The secret is that of another endpoint of yours; use the one of the endpoint that got the delivery.',
   wrong_algorithm: 'Another algorithm was used; use HMAC-SHA256 with the secret as its key.',
-  unknown: 'None of the usual mistakes gives this digest; compare secret, `t` and raw body byte by byte.',
+  unknown:
+    'None of the usual mistakes gives this digest. Each attempt has its own `t`: is the digest of this attempt, all 64 ' +
+    'hexadecimal digits of it? Then compare secret, `t` and raw body byte by byte.',
 } as const;
 
 export type Explanation = keyof typeof EXPLANATIONS;

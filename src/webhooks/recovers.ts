@@ -78,7 +78,7 @@ async function measure(tx: Handle, { includeMissing = false, ...scope }: Recover
 /** @throws Refusal not_found | endpoint_not_active */
 export async function getActiveEndpoint(db: Handle, clientId: string, endpointId: string): Promise<{ url: string }> {
   const endpoint = await getEndpoint(db, clientId, endpointId);
-  if (!endpoint.enabled) throw new Refusal('endpoint_not_active', 'The webhook endpoint is disabled.');
+  if (!endpoint.enabled) throw new Refusal('endpoint_not_active', 'The webhook endpoint is disabled; enable it first.');
   return endpoint;
 }
 

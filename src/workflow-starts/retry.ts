@@ -38,7 +38,10 @@ export function retryAction(ask: AskTemporal, retryDelays: readonly number[]): D
       if (!target) throw new Refusal('not_found', 'There is no such delivery.');
       if (earlier && target.plannedAttemptMade) return earlier;
       if (!target.endpointActive) {
-        throw new Refusal('endpoint_not_active', 'The endpoint of this delivery is disabled or deleted.');
+        throw new Refusal(
+          'endpoint_not_active',
+          'The endpoint of this delivery is disabled or deleted; enable it first.',
+        );
       }
       const retryId = earlier?.retryId ?? newId();
       if (target.inFlight) return { retryId, clientId, deliveryId, number: null };

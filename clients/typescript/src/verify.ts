@@ -59,13 +59,13 @@ export function verify(delivery: Verifiable): { t: Date } {
   if (age > toleranceSeconds) {
     throw new SignatureError(
       'too_old',
-      `was signed ${Math.round(age)} s before this machine's time, more than ${toleranceSeconds} s: a replay, or a clock that is ahead`,
+      `the delivery was signed ${Math.round(age)} s before this machine's time, more than ${toleranceSeconds} s: a replay, or a clock that is ahead`,
     );
   }
   if (-age > toleranceSeconds) {
     throw new SignatureError(
       'too_new',
-      `was signed ${Math.round(-age)} s after this machine's time, more than ${toleranceSeconds} s: set this machine's clock by NTP`,
+      `the delivery was signed ${Math.round(-age)} s after this machine's time, more than ${toleranceSeconds} s: set this machine's clock by NTP`,
     );
   }
   return { t: signedAt };
