@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { presentStatement } from '../http/presenters/statement.js';
-import { Refusal } from '../refusal.js';
 import { readStatement, type Statement } from '../webhooks/statement.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../webhooks/window.js';
 import { idOf, parseSince } from './arguments.js';
@@ -18,7 +17,8 @@ export function addStatement(endpoints: Command): void {
       .option('--until <time>', 'end of the window, exclusive; default: now', parseSince)
       .description(`count what became of the events of a window of up to ${MAX_WINDOW_DAYS} days`),
     async (endpointId: string, window: { since: number; until?: number }) => {
-      checkWindow(window);
+      const fault = faultOf(window);
+      if (fault !== undefined) endpoints.error(`error: ${fault}`);
       const statement = await withDatabase((database, { RETENTION: retention }) =>
         readStatement(database, { clientId: null, endpointId, until: undefined, ...window, retention }),
       );
@@ -27,10 +27,12 @@ export function addStatement(endpoints: Command): void {
   );
 }
 
-function checkWindow(window: { since: number; until?: number }): void {
+/** What is wrong with the window, whatever the database has. */
+function faultOf(window: { since: number; until?: number }): string | undefined {
   const { since, until = Date.now() } = window;
-  if (since >= until) throw new Refusal('invalid_request', '--until must be later than --since.');
-  if (isTooLong(window)) throw new Refusal('invalid_request', `A window may be at most ${MAX_WINDOW_DAYS} days.`);
+  if (since >= until) return '--until must be later than --since';
+  if (isTooLong(window)) return `a window may be at most ${MAX_WINDOW_DAYS} days`;
+  return undefined;
 }
 
 function view(statement: Statement): View {

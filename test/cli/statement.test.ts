@@ -49,10 +49,10 @@ test('endpoints statement prints one number a line for people, and the disabled 
   expect(stdout).toMatch(/Z\t.*\towner\n/);
 });
 
-test('endpoints statement refuses a window that is too long, empty or before the retention, and an unknown endpoint', async () => {
+test('endpoints statement exits with 2 for a window that is empty or too long, with 1 for one before the retention or an unknown endpoint', async () => {
   const refusals = [
-    [[webhookId, '--since', '32d'], 1, 'A window may be at most 31 days.\n'],
-    [[webhookId, '--since', '1h', '--until', '2h'], 1, '--until must be later than --since.\n'],
+    [[webhookId, '--since', '32d'], 2, 'error: a window may be at most 31 days\n'],
+    [[webhookId, '--since', '1h', '--until', '2h'], 2, 'error: --until must be later than --since\n'],
     [[webhookId, '--since', '100d', '--until', '99d'], 1, /^since must not be before .* were made\.\n$/],
     [[newId(), '--since', '1h'], 1, 'There is no such webhook endpoint.\n'],
     [[webhookId], 2, /required option '--since <time>'/],
