@@ -69,6 +69,24 @@ export function respondWithPage<Row extends { id: string }, View>(
 }
 
 /**
+ * The response for a page that says itself where the next one starts. A page of that kind may be short or empty although
+ * more items follow.
+ */
+export function respondWithShortPage<Row extends { id: string }, View>(
+  rows: readonly Row[],
+  next: string | null,
+  present: (row: Row) => View,
+  request: PageRequest,
+): HttpResponse {
+  const cursor = next === null ? null : idCursor.write(next);
+  return {
+    status: 200,
+    ...(cursor !== null && { headers: { Link: nextLink(request, cursor) } }),
+    body: { data: rows.map(present), has_more: cursor !== null, next_cursor: cursor },
+  };
+}
+
+/**
  * The same for any order. A page has `limit` items, or fewer where they would exceed the largest response; the cursor
  * then continues after the last item of the page. Each item is serialized once, so that measuring its size is free.
  */

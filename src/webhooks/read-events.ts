@@ -35,6 +35,15 @@ export async function listEvents(
   return withCounts(db, events);
 }
 
+/** Reads a client's events of these ids, in their order. */
+export async function readEventRecords(db: Handle, clientId: string, ids: readonly string[]): Promise<EventRecord[]> {
+  const where = { id: { in: [...ids] }, clientId };
+  return withCounts(
+    db,
+    await db.prisma.event.findMany({ where, orderBy: { id: 'desc' }, select: { id: true, body: true } }),
+  );
+}
+
 /** @throws Refusal not_found */
 export async function getEvent(db: Handle, clientId: string, id: string): Promise<EventRecord> {
   const events = await db.prisma.event.findMany({ where: { id, clientId }, select: { id: true, body: true } });
