@@ -6,6 +6,7 @@ import { isFailing } from '../../src/webhooks/disable-endpoint.js';
 import { readEndpointHealth } from '../../src/webhooks/endpoint-health.js';
 import { listDeliveriesForClient } from '../../src/webhooks/list-for-client.js';
 import { listDeliveriesForOperator } from '../../src/webhooks/list-for-operator.js';
+import { listMissing } from '../../src/webhooks/list-missing.js';
 import { listAttempts, readAttemptSummaries, readLastAttempts } from '../../src/webhooks/read-attempts.js';
 import { getDeliveryWithAttempts, listDeliveries } from '../../src/webhooks/read-deliveries.js';
 import { readDeliveryStory, readEventStory } from '../../src/webhooks/read-event-story.js';
@@ -19,6 +20,8 @@ import type { Filled } from './fill.js';
 export type Query = [name: string, run: (db: Handle) => Promise<unknown>];
 
 const DAY = 86_400_000;
+/** The id of nothing. */
+const NOBODY = '00000000-0000-7000-8000-000000000000';
 
 /**
  * Every list of the API and the command line, and each filter that changes its plan: the first page, and one deep in
@@ -127,6 +130,11 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
   ] as const) {
     const window = { clientId: client, endpointId, since: now - 31 * DAY, until: now };
     ask(`statement of 31 days, ${which}`, (h) => readWithinLimits(h, null, (tx) => readWindow(tx, window)));
+    const missing = { endpointId, createdAfter: now - 31 * DAY, createdBefore: now, limit: 25 };
+    ask(`missing events, ${which}`, (h) => listMissing(h, client, { ...missing, before: undefined }));
+    ask(`missing events, ${which}, none of 10,000`, (h) =>
+      listMissing(h, client, { ...missing, before: undefined, transferId: NOBODY }),
+    );
   }
   for (const [which, endpointId] of [
     ['failing', failingEndpoint],

@@ -1,6 +1,6 @@
 import type { Handle } from '../database/database.js';
 import { lowestIdAt } from '../ids.js';
-import { LOOKED_AT } from './deliver-missing.js';
+import { LEFT_JOIN_DELIVERY, LOOKED_AT } from './deliver-missing.js';
 import { getEndpoint } from './endpoints.js';
 import { type EventRecord, readEventRecords } from './read-events.js';
 import { readWithinLimits } from './statement-limit.js';
@@ -48,8 +48,7 @@ const RANGE = `
 const LIST_MISSING = `
 with missing as materialized (
   select l.id
-    from (select v.client_id, v.id, v.type, v.transfer_id from events v where ${RANGE} limit $6::int) l
-    left join lateral (select id from deliveries where event_id = l.id and endpoint_id = $1::uuid limit 1) d on true
+    from (select v.client_id, v.id, v.type, v.transfer_id from events v where ${RANGE} limit $6::int) l${LEFT_JOIN_DELIVERY}
    where d.id is null and ($8::text is null or l.type = $8) and ($9::uuid is null or l.transfer_id = $9)
    order by l.client_id desc, l.id desc limit $7::int
 )

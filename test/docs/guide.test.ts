@@ -110,6 +110,7 @@ test('2. before going live: the receiver passes its check, and the metadata name
 test('3. after an outage, a recover sends what was missed; 4. the statement proves that everything has arrived', async () => {
   await type(/^SINCE=.*/m.exec(commands.get('recover') ?? '')?.[0] ?? '');
   expect(await paste('statement')).toMatch(/"missing":0,"complete":true,/);
+  expect(await paste('missing')).toContain('{"missing":[],"has_more":false}');
 
   const [path, put] = [`/webhook-endpoints/${await variable('WEBHOOK_ID')}`, { url: await variable('RECEIVER_URL') }];
   await must(service.client('PUT', path, { ...put, enabled: false }));
@@ -117,6 +118,7 @@ test('3. after an outage, a recover sends what was missed; 4. the statement prov
   await must(service.client('POST', `/sandbox/transfers/${id}/status`, { status: 'CANCELLED' }));
   expect(await paste('endpoint')).toContain('{"enabled":false,"disabled_reason":"owner"}');
   expect(await paste('statement')).toMatch(/"missing":1,"complete":false,/);
+  expect(await paste('missing')).toMatch(/{"missing":\["[0-9a-f-]{36}"\],"has_more":false}/);
   expect(await paste('enable')).toContain('{"enabled":true,"disabled_reason":null}');
   expect(JSON.parse(await paste('recover'))).toEqual({ count: 0, missing: 1 });
   await pasteUntil('statement', /"missing":0,"complete":true,/);

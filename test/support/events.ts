@@ -40,3 +40,33 @@ export async function makeDelivered(
   });
   return { eventId, deliveryId };
 }
+
+/**
+ * Makes `count` events of consecutive milliseconds from `at` on, each with a succeeded delivery but for those of `missing`.
+ * @param missing positions of the events without a delivery, 0 is the newest
+ * @returns the ids of these, in the same order
+ */
+export async function makeManyDelivered(
+  db: Handle,
+  of: { clientId: string; endpointId: string; at: number; count: number },
+  missing: readonly number[],
+): Promise<string[]> {
+  await db.query(MANY, [of.clientId, of.endpointId, of.at, of.count, missing]);
+  const { clientId } = of;
+  const events = await db.prisma.event.findMany({ where: { clientId }, orderBy: { id: 'desc' }, select: { id: true } });
+  return missing.map((position) => events[position]?.id ?? '');
+}
+
+const MANY = `
+with made as (
+  insert into events (id, client_id, transfer_id, type, body, created_at, outbox)
+  select id, $1::uuid, gen_random_uuid(),
+         'transfer.status_changed', json_build_object('id', id), to_timestamp(ms / 1000.0), 'done'
+    from generate_series($3::bigint, $3::bigint + $4::int - 1) ms,
+         lateral (select (lpad(to_hex(ms), 12, '0') || '70008' || substr(md5($1 || ms), 1, 15))::uuid as id) i
+  returning id, created_at
+)
+insert into deliveries (id, event_id, endpoint_id, client_id, status, created_at)
+select id, id, $2::uuid, $1::uuid, 'succeeded', created_at
+  from (select *, row_number() over (order by id desc) - 1 as position from made) m
+ where position <> all ($5::int[])`;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { nodesOf, openExplained } from '../../bench/lists/plans.js';
 import type { Handle } from '../../src/database/database.js';
 import { timeOf } from '../../src/ids.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
@@ -7,7 +8,7 @@ import { deliverMissing, untilAppended } from '../../src/webhooks/deliver-missin
 import { updateEndpoint } from '../../src/webhooks/endpoints.js';
 import { readWindow } from '../../src/webhooks/statement.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { makeDelivered, makeEvent } from '../support/events.js';
+import { makeDelivered, makeEvent, makeManyDelivered } from '../support/events.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
 import { LADDER } from '../support/run-workflow.js';
 
@@ -69,6 +70,18 @@ describe('the deliveries of missing events', () => {
     }
     expect(made).toEqual([3, 3, 1]);
     expect((await deliveriesOf(endpoint.id)).map(({ eventId }) => eventId)).toEqual(events);
+  });
+
+  it('are looked for by the deliveries of each event, also before Postgres has statistics of a busy endpoint', async () => {
+    const { clientId, endpoint, scope } = await setUp();
+    const many = { clientId, endpointId: endpoint.id, at: Date.now() - HOUR, count: 5_000 };
+    await makeManyDelivered(db, many, [2_500]);
+    const explained = openExplained(db.url.reveal());
+    expect((await deliverMissing(explained, scope, LADDER, null, 100)).made).toBe(1);
+    const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
+    await explained.close();
+    const indexes = nodes.flatMap((node) => node['Index Name'] ?? []).filter((name) => name.startsWith('deliveries'));
+    expect(indexes).toEqual(['deliveries_event_id_idx']);
   });
 
   it('are returned again until their first attempt, so that a crash before the start of their workflows loses none', async () => {

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { type Filled, fill, readFilled } from '../../bench/lists/fill.js';
 import { type ExplainedDatabase, nodesOf, openExplained, type PlanNode, rowsOf } from '../../bench/lists/plans.js';
 import { listQueries } from '../../bench/lists/queries.js';
+import { LOOKED_AT } from '../../src/webhooks/deliver-missing.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
 // Checks the plans that Postgres runs on a table big enough for its indexes. `npm run bench:lists` measures a million
@@ -13,7 +14,7 @@ const BIG = ['events', 'transfers', 'deliveries', 'attempts', 'endpoint_hours'];
 /** Rows that a list may read at most: fifty of each of fifty endpoints, for the operator's fifty newest. */
 const MOST = 2_500;
 /** Queries that count or check. They read as many rows as they count, but by an index. */
-const COUNTS = /^recover: count|^is failing|^statement/;
+const COUNTS = /^recover: count|^is failing|^statement|^missing events/;
 
 let db: TestDatabase;
 let explained: ExplainedDatabase;
@@ -82,6 +83,20 @@ describe('lists', () => {
         ['Index Only Scan', 'events', 'events_client_id_id_idx'],
         ['Index Only Scan', 'deliveries', 'deliveries_endpoint_id_status_id_idx'],
       ]);
+    }
+  });
+
+  test('missing events are looked for among 10,000 at most, each by the index of its deliveries', async () => {
+    const lists = (await listQueries(explained, filled)).filter(([name]) => name.startsWith('missing events'));
+    expect(lists).toHaveLength(6);
+    for (const [, run] of lists) {
+      explained.plans();
+      await run(explained);
+      const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
+      const [looked] = nodes.filter((node) => node['Relation Name'] === 'deliveries');
+      expect(looked?.['Index Name']).toBe('deliveries_event_id_idx');
+      const big = nodes.filter((node) => BIG.includes(node['Relation Name'] ?? ''));
+      for (const node of big) expect(rowsOf(node)).toBeLessThanOrEqual(LOOKED_AT);
     }
   });
 

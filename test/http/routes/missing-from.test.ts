@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { tryLockInTransaction } from '../../../src/database/advisory-lock.js';
+import { atomically } from '../../../src/database/database.js';
 import { newId } from '../../../src/ids.js';
-import { startApi, type TestApi } from '../../support/api.js';
-import { makeDelivered, makeEvent } from '../../support/events.js';
+import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { makeDelivered, makeEvent, makeManyDelivered } from '../../support/events.js';
 import { endpointRequest } from '../../support/transfers.js';
 
 const DAY = 86_400_000;
@@ -12,35 +14,137 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it('lists the events that have no delivery for the endpoint, newest first, page by page; refuses the rest', async () => {
-  const client = await api.client();
-  const register = async () =>
-    (await client.call('POST', '/webhook-endpoints', { json: endpointRequest() })).body.webhookId;
-  const [webhookId, other] = [await register(), await register()];
-  const at = Date.now() - DAY;
-  const missing: string[] = [];
-  for (let i = 0; i < 5; i++) {
-    missing.unshift(await makeEvent(api.database, client.id, at + 3 * i));
-    const delivered = { clientId: client.id, at: at + 3 * i + 1, status: 'failed' as const };
-    await makeDelivered(api.database, { ...delivered, endpointId: webhookId });
-    missing.unshift(
-      (await makeDelivered(api.database, { ...delivered, at: at + 3 * i + 2, endpointId: other })).eventId,
-    );
-  }
-  const list = (query: Record<string, string>) =>
-    client.call('GET', `/events?${new URLSearchParams({ missing_from: webhookId, ...query })}`);
-  const created_after = new Date(at - 1).toISOString();
-  const found: string[] = [];
-  for (let cursor: string | null = '', pages = 0; cursor !== null && pages < 9; pages++) {
-    const { status, body } = await list({ created_after, limit: '4', ...(cursor && { cursor }) });
+const iso = (at: number) => new Date(at).toISOString();
+
+const register = async (client: TestClient): Promise<string> =>
+  (await client.call('POST', '/webhook-endpoints', { json: endpointRequest() })).body.webhookId;
+
+const list = (client: TestClient, query: Record<string, string>) =>
+  client.call('GET', `/events?${new URLSearchParams(query)}`);
+
+const idsOf = ({ data }: { data: { id: string }[] }) => data.map(({ id }) => id);
+
+/** The ids of every page. */
+async function walk(client: TestClient, query: Record<string, string>): Promise<string[][]> {
+  const pages: string[][] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { status, body, headers } = await list(client, { ...query, ...(cursor && { cursor }) });
     expect(status).toBe(200);
-    found.push(...body.data.map(({ id }: { id: string }) => id));
+    pages.push(idsOf(body));
     cursor = body.next_cursor;
     expect(body.has_more).toBe(cursor !== null);
+    expect(headers.get('link')?.includes(`cursor=${cursor}`) ?? false).toBe(cursor !== null);
+    if (pages.length > 9) throw new Error('the list does not end');
   }
-  expect(found).toEqual(missing);
-  expect((await list({})).body.errors).toMatchObject([{ parameter: 'created_after', code: 'required' }]);
-  const tooOld = await list({ created_after: new Date(Date.now() - 32 * DAY).toISOString() });
-  expect([tooOld.status, tooOld.body.errors[0].code]).toEqual([422, 'window_too_long']);
-  expect((await list({ created_after, missing_from: newId() })).status).toBe(404);
+  return pages;
+}
+
+async function setUp() {
+  const client = await api.client();
+  const webhookId = await register(client);
+  const at = Date.now() - DAY;
+  return { client, webhookId, at, query: { missing_from: webhookId, created_after: iso(at - 1) } };
+}
+
+describe('the events that an endpoint missed', () => {
+  it('are those without a delivery for it, newest first, page by page', async () => {
+    const { client, webhookId, at, query } = await setUp();
+    const other = await register(client);
+    const missing: string[] = [];
+    for (let i = 0; i < 5; i++) {
+      missing.unshift(await makeEvent(api.database, client.id, at + 3 * i));
+      const delivered = { clientId: client.id, at: at + 3 * i + 1, status: 'failed' as const };
+      await makeDelivered(api.database, { ...delivered, endpointId: webhookId });
+      const toOther = { ...delivered, at: at + 3 * i + 2, endpointId: other };
+      missing.unshift((await makeDelivered(api.database, toOther)).eventId);
+    }
+    await makeEvent(api.database, client.id, at - 1);
+    await makeEvent(api.database, (await api.client()).id, at);
+    expect((await walk(client, { ...query, limit: '4' })).flat()).toEqual(missing);
+    expect(await walk(client, { ...query, created_before: iso(at + 3) })).toEqual([missing.slice(-2)]);
+  });
+
+  it('are shown as in every list of events', async () => {
+    const { client, at, query } = await setUp();
+    const id = await makeEvent(api.database, client.id, at);
+    const { body } = await list(client, query);
+    const { body: event } = await client.call('GET', `/events/${id}`);
+    expect(body).toEqual({ data: [event], has_more: false, next_cursor: null });
+    expect(event.deliveries).toEqual({ pending: 0, succeeded: 0, failed: 0, cancelled: 0 });
+  });
+
+  it('are looked for among 10,000 events a page: a page may be short or empty, and the walk ends and is complete', async () => {
+    const { client, webhookId, at, query } = await setUp();
+    const many = { clientId: client.id, endpointId: webhookId, at, count: 20_100 };
+    const [first, second, third, last] = await makeManyDelivered(api.database, many, [0, 9_999, 10_000, 20_099]);
+    expect(await walk(client, query)).toEqual([[first, second], [third], [last]]);
+    const before = { ...query, created_before: iso(at + 10_100 - 1) };
+    expect(await walk(client, before)).toEqual([[], [last]]);
+  });
+
+  it('are selected by `type` and `transfer_id` too', async () => {
+    const { client, at, query } = await setUp();
+    const [first] = [await makeEvent(api.database, client.id, at), await makeEvent(api.database, client.id, at + 1)];
+    const { data } = (await client.call('GET', `/events/${first}`)).body;
+    const both = { ...query, type: 'transfer.status_changed', transfer_id: data.id };
+    expect(await walk(client, both)).toEqual([[first]]);
+    expect(await walk(client, { ...query, transfer_id: newId() })).toEqual([[]]);
+    expect((await walk(client, { ...query, type: 'transfer.status_changed' })).flat()).toHaveLength(2);
+    expect((await list(client, { ...query, type: 'transfer.made' })).status).toBe(422);
+  });
+});
+
+describe('the list of missed events is refused', () => {
+  it('without `created_after`, and for one more than 31 days ago', async () => {
+    const { client, query } = await setUp();
+    const refusal = async (changed: Record<string, string>) => {
+      const { status, body } = await list(client, changed);
+      return [status, body.errors?.map((error: Record<string, string>) => [error.parameter, error.code])];
+    };
+    const { missing_from } = query;
+    expect(await refusal({ missing_from })).toEqual([422, [['created_after', 'required']]]);
+    const since = (days: number) => refusal({ missing_from, created_after: iso(Date.now() - days * DAY) });
+    expect(await since(31.001)).toEqual([422, [['created_after', 'window_too_long']]]);
+    expect((await since(31))[0]).toBe(200);
+    expect(await refusal({ ...query, missing_from: 'all' })).toEqual([422, [['missing_from', 'invalid_id']]]);
+  });
+
+  it('for an endpoint that does not exist, is deleted or belongs to another client', async () => {
+    const { client, webhookId, query } = await setUp();
+    const strangers = (await setUp()).webhookId;
+    await client.call('DELETE', `/webhook-endpoints/${webhookId}`);
+    for (const missing_from of [newId(), webhookId, strangers]) {
+      expect((await list(client, { ...query, missing_from })).status).toBe(404);
+    }
+  });
+
+  it('beyond 20 a minute, statements included; other lists of events are not', async () => {
+    const { client, webhookId, query } = await setUp();
+    const statement = () =>
+      client.call('GET', `/webhook-endpoints/${webhookId}/statement?since=${query.created_after}`);
+    for (let i = 0; i < 10; i++) {
+      expect([(await statement()).status, (await list(client, query)).status]).toEqual([200, 200]);
+    }
+    for (const ask of [statement, () => list(client, query)]) {
+      const { status, body, headers } = await ask();
+      expect([status, body.code, Number(headers.get('retry-after')) > 0]).toEqual([
+        429,
+        'statement_limit_reached',
+        true,
+      ]);
+    }
+    expect((await list(client, {})).status).toBe(200);
+  });
+
+  it('while a statement or another list of the same client is made', async () => {
+    const { client, query } = await setUp();
+    const during = await atomically(api.database, async (tx) => {
+      expect(await tryLockInTransaction(tx, `statement of ${client.id}`)).toBe(true);
+      return list(client, query);
+    });
+    expect([during.status, during.body.code, during.headers.get('retry-after')]).toEqual([
+      ...[429, 'statement_limit_reached', '1'],
+    ]);
+    expect((await list(client, query)).status).toBe(200);
+  });
 });

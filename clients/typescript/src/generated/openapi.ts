@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 0d08baaea11484c57c5b61a2a66b693c81f2fd1368e12283d00d116246f04027
+// Document: 4934e83c4210fba0aa71de04d2404d9522e14db726cabc877495eb398c4b53c9
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -934,6 +934,8 @@ export interface operations {
   listEvents: {
     parameters: {
       query?: {
+        /** Only events that have no delivery for this endpoint. `created_after` is then required and at most 31 days ago. A page looks at 10,000 events at most, so that it may be short or empty although `has_more` is true. */
+        missing_from?: string;
         type?: "transfer.status_changed";
         transfer_id?: string;
         /** Only items created after this time, to the millisecond. */
