@@ -108,7 +108,6 @@ test('2. before going live: the receiver passes its check, and the metadata name
 });
 
 test('3. after an outage, a recover sends what was missed; 4. the statement proves that everything has arrived', async () => {
-  await type(/^SINCE=.*/m.exec(commands.get('recover') ?? '')?.[0] ?? '');
   expect(await paste('statement')).toMatch(/"missing":0,"complete":true,/);
   expect(await paste('missing')).toContain('{"missing":[],"has_more":false}');
 
@@ -122,6 +121,7 @@ test('3. after an outage, a recover sends what was missed; 4. the statement prov
   expect(await paste('enable')).toContain('{"enabled":true,"disabled_reason":null}');
   expect(JSON.parse(await paste('recover'))).toEqual({ count: 0, missing: 1 });
   await pasteUntil('statement', /"missing":0,"complete":true,/);
+  expect(await paste('proof')).toMatch(/"events":\d+,"complete":true,"final":true/);
   expect(screen).toMatch(/CANCELLED .*signature verified {2}→ 204/);
 });
 
@@ -137,7 +137,9 @@ test('a digest that a receiver computed is explained, by the service and on the 
       .digest('hex');
   writeFileSync(join(folder, 'body.json'), body);
   writeFileSync(join(folder, 'header.txt'), `t=${t},v0=${sign(`${t}.${body}`)}`);
-  await type(`DELIVERY_ID=${id} DIGEST=${sign(body)}`);
+  await type(`EVENT_ID=${event_id} DIGEST=${sign(body)}`);
+  await paste('find-delivery');
+  expect(await variable('DELIVERY_ID')).toBe(id);
   expect(await paste('verify')).toContain('verified');
   expect(await paste('explain')).toContain('"explanation": "body_without_timestamp"');
   await expect(paste('verify-explain')).rejects.toThrow('body_without_timestamp: Only the body was signed');

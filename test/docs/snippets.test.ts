@@ -81,6 +81,7 @@ test('the guide has a snippet for each language', () => {
     'receiver.ts',
     'two-secrets.ts',
     'verify.go',
+    'verify.java',
     'verify.php',
     'verify.py',
     'verify.sh',
@@ -139,6 +140,18 @@ where(here('php', '--version'))('PHP', () => {
   driver('driver.php');
   expect(verdicts(run('php', ['driver.php', 'cases.json']))).toEqual(expected);
 });
+
+where(here('javac', '-version'))(
+  'Java',
+  () => {
+    driver('driver.java.txt', 'driver.java');
+    run('javac', ['-d', '.', 'verify.java', 'driver.java']);
+    const base64 = (text: string) => Buffer.from(text).toString('base64');
+    const given = cases.flatMap(({ delivery: { header, body, secret } }) => [header, body, secret].map(base64));
+    expect(verdicts(run('java', ['-cp', '.', 'Driver', ...given]))).toEqual(expected);
+  },
+  60_000,
+);
 
 where(here('openssl', 'version')).each([
   { name: 'genuine', changed: body, says: /^genuine, signed at 20/ },
