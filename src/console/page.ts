@@ -54,7 +54,15 @@ export interface RefusedForm {
 /** Fields that a page never shows again. */
 export const SECRET_FIELDS = ['secret', 'client_secret', 'code', 'v0'] as const;
 
-type View = ComponentChildren | SeeOther;
+/** A page that says why what its address asks for is refused; it has the status and the headers of the refusal. */
+export class RefusedView {
+  constructor(
+    readonly refusal: Refusal,
+    readonly content: ComponentChildren,
+  ) {}
+}
+
+type View = ComponentChildren | SeeOther | RefusedView;
 
 /** A page of the console. */
 export interface Page {

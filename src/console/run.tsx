@@ -6,7 +6,7 @@ import { Refusal } from '../refusal.js';
 import { ErrorSummary } from './components/error-summary.js';
 import { shownError } from './errors.js';
 import { lacksScope, operationsOf } from './operations.js';
-import { type Form, isSeeOther, type Page, type RefusedForm, SECRET_FIELDS, type Visit } from './page.js';
+import { type Form, isSeeOther, type Page, type RefusedForm, RefusedView, SECRET_FIELDS, type Visit } from './page.js';
 import { readForm } from './read-form.js';
 import type { Services } from './services.js';
 import { redirect, show } from './show.js';
@@ -51,16 +51,19 @@ export async function runForm(ctx: RoutedContext, services: Services, form: Form
 }
 
 async function showPage(ctx: AppContext, services: Services, page: Page, visit: Visit, status = 200): Promise<void> {
-  const body = await page.view(visit);
-  if (isSeeOther(body)) return redirect(ctx, services, body.location);
+  const view = await page.view(visit);
+  if (isSeeOther(view)) return redirect(ctx, services, view.location);
+  const refused = view instanceof RefusedView ? view : undefined;
+  const answer = refused ? shownError(refused.refusal) : { status, headers: {} };
+  ctx.set({ ...answer.headers });
   const content = (
     <>
       {visit.refused && <ErrorSummary refused={visit.refused} />}
-      {body}
+      {view instanceof RefusedView ? view.content : view}
     </>
   );
   const title = typeof page.title === 'string' ? page.title : page.title(visit);
-  show(ctx, services, { title, content, status });
+  show(ctx, services, { title, content, status: answer.status });
 }
 
 function visitOf(ctx: RoutedContext, services: Services, session: ConsoleSession): Visit {

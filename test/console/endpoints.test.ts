@@ -168,6 +168,7 @@ test('the statement is shown in words, and an error of its window at its field',
   expect(text).toContain('Complete: no event was made in this window');
   expect(text).toContain('Not final:');
   const wrong = await browser.get(`${path}/statement?since=2019-01-01T00:00`);
+  expect(wrong.status).toBe(422);
   expect(wrong.text).toMatch(/id="error-since"/);
 });
 

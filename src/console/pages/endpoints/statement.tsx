@@ -1,6 +1,6 @@
 import { Refusal } from '../../../refusal.js';
 import { timeValue } from '../../components/time-field.js';
-import { page, type RefusedForm, type Visit } from '../../page.js';
+import { page, type RefusedForm, RefusedView, type Visit } from '../../page.js';
 import { type Endpoint, isEditor, pathOf, READ, readEndpoint } from './endpoint.js';
 import { EndpointHead } from './head.js';
 import { type Statement, StatementView } from './statement-view.js';
@@ -39,7 +39,7 @@ const statementPage = page({
   async view(visit) {
     const endpoint = await readEndpoint(visit);
     const asked: AskedStatement = visit.query.has('since') ? await askStatement(visit, visit.query) : {};
-    return (
+    const content = (
       <>
         <EndpointHead endpoint={endpoint} here="statement" visit={visit} />
         <p>
@@ -63,6 +63,7 @@ const statementPage = page({
         {asked.statement && <Result statement={asked.statement} endpoint={endpoint} visit={visit} />}
       </>
     );
+    return asked.refused ? new RefusedView(asked.refused.refusal, content) : content;
   },
 });
 
