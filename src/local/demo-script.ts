@@ -59,7 +59,7 @@ export async function playDemo(stops: Stop[]): Promise<void> {
   await showCheck(api, first);
   await showOutage(api, first, good, since);
 
-  chapter('See it in the console: this link signs you in once, within 5 minutes');
+  chapter('See it in the console: while the service runs, this link signs you in once, within 5 minutes');
   const { url } = await api.post<{ url: string }>('/console-sessions', { role: 'editor' });
   say('console', url);
 }
