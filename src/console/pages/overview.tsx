@@ -1,12 +1,14 @@
 import type { EndpointHealth } from '../../webhooks/endpoint-health.js';
 import { Live } from '../components/live.js';
-import { countOf } from '../components/quantity.js';
-import { page, type Visit } from '../page.js';
-import { type Endpoint, isEditor, isFailing, pathOf, READ, readEndpoints } from './endpoints/endpoint.js';
+import { type ConsoleConfig, page } from '../page.js';
+import { type Endpoint, isEditor, isFailing, isUntried, pathOf, READ, readEndpoints } from './endpoints/endpoint.js';
 import { healthOf } from './endpoints/health.js';
 import { HealthView } from './endpoints/health-view.js';
 import { EndpointName, EndpointState } from './endpoints/name.js';
 import { Trouble } from './endpoints/trouble.js';
+import { Untried } from './endpoints/untried.js';
+import { mayMove } from './transfers/may-move.js';
+import { MOVING_TRANSFER } from './transfers/path.js';
 
 const overview = page({
   path: '/console',
@@ -18,7 +20,7 @@ const overview = page({
     const editor = isEditor(visit);
     if (endpoints.length === 0) return <FirstSteps editor={editor} environment={visit.config.environment} />;
     const health = await healthOf(visit);
-    return <Overview endpoints={endpoints} health={health} editor={editor} now={new Date()} />;
+    return <Overview {...{ endpoints, health, editor }} makesTransfers={mayMove(visit)} now={new Date()} />;
   },
 });
 
@@ -26,14 +28,18 @@ interface Props {
   endpoints: readonly Endpoint[];
   health: ReadonlyMap<string, EndpointHealth>;
   editor: boolean;
+  /** Whether the session may make transfers here. */
+  makesTransfers: boolean;
   now: Date;
 }
 
 /** The health of each endpoint; those in trouble come first. */
-export function Overview({ endpoints, health, editor, now }: Props) {
+export function Overview({ endpoints, health, editor, makesTransfers, now }: Props) {
   const isTroubled = (endpoint: Endpoint) => !endpoint.enabled || isFailing(endpoint, health.get(endpoint.webhookId));
   const troubled = endpoints.filter(isTroubled);
   const others = endpoints.filter((endpoint) => !isTroubled(endpoint));
+  const untried = endpoints.filter((endpoint) => isUntried(endpoint, health.get(endpoint.webhookId)));
+  const allWork = troubled.length + untried.length === 0;
   return (
     <>
       <div class="page-head">
@@ -45,8 +51,8 @@ export function Overview({ endpoints, health, editor, now }: Props) {
         )}
       </div>
       <Live id="overview" class="stack" path="/console">
-        <p class={troubled.length > 0 ? 'summary' : 'summary good-text'}>
-          {summaryOf(endpoints.length, troubled.length)}
+        <p class={allWork ? 'summary good-text' : 'summary'}>
+          {summaryOf(endpoints.length, troubled.length, untried.length)}
         </p>
         {[...troubled, ...others].map((endpoint) => (
           <EndpointCard
@@ -54,6 +60,7 @@ export function Overview({ endpoints, health, editor, now }: Props) {
             endpoint={endpoint}
             health={health.get(endpoint.webhookId)}
             editor={editor}
+            makesTransfers={makesTransfers}
             now={now}
           />
         ))}
@@ -62,19 +69,29 @@ export function Overview({ endpoints, health, editor, now }: Props) {
   );
 }
 
-function summaryOf(endpoints: number, troubled: number): string {
-  if (troubled === 0) return endpoints === 1 ? 'Your endpoint works.' : `All ${endpoints} endpoints work.`;
-  return `${countOf(troubled, 'endpoint needs', 'endpoints need')} your attention, of ${endpoints}.`;
+function summaryOf(endpoints: number, troubled: number, untried: number): string {
+  if (troubled > 0) {
+    if (endpoints === 1) return 'Your endpoint needs your attention.';
+    return `${troubled} of ${endpoints} endpoints ${troubled === 1 ? 'needs' : 'need'} your attention.`;
+  }
+  if (untried > 0) {
+    return endpoints === 1
+      ? 'Your endpoint is ready.'
+      : `Nothing needs your attention; nothing was sent to ${untried} of ${endpoints} endpoints yet.`;
+  }
+  return endpoints === 1 ? 'Your endpoint works.' : `All ${endpoints} endpoints work.`;
 }
 
 interface CardProps {
   endpoint: Endpoint;
   health: EndpointHealth | undefined;
   editor: boolean;
+  /** Whether the session may make transfers here. */
+  makesTransfers: boolean;
   now: Date;
 }
 
-function EndpointCard({ endpoint, health, editor, now }: CardProps) {
+function EndpointCard({ endpoint, health, editor, makesTransfers, now }: CardProps) {
   return (
     <section class="card endpoint-card" aria-label={`Endpoint ${endpoint.webhookId}`}>
       <div class="endpoint-head">
@@ -87,13 +104,14 @@ function EndpointCard({ endpoint, health, editor, now }: CardProps) {
         </a>
       </div>
       <Trouble endpoint={endpoint} health={health} editor={editor} now={now} />
+      {isUntried(endpoint, health) && <Untried makesTransfers={makesTransfers} />}
       <HealthView health={health} now={now} />
     </section>
   );
 }
 
 /** What a newcomer does first. */
-export function FirstSteps({ editor, environment }: { editor: boolean; environment: Visit['config']['environment'] }) {
+export function FirstSteps({ editor, environment }: { editor: boolean; environment: ConsoleConfig['environment'] }) {
   const sandbox = environment === 'sandbox';
   return (
     <>
@@ -123,7 +141,7 @@ export function FirstSteps({ editor, environment }: { editor: boolean; environme
             <a class="button primary" href="/console/endpoints/new">
               Register an endpoint
             </a>
-            {sandbox && <a href="/console/transfers">Make a sandbox transfer</a>}
+            {sandbox && <a href={MOVING_TRANSFER}>Make a sandbox transfer</a>}
           </p>
         ) : (
           <p class="muted">Your session is view only. An editor registers the endpoint.</p>

@@ -92,7 +92,7 @@ describeInBrowser('endpoints, in a browser', () => {
     await makeEvent(call);
     await makeEvent(call);
     await page.goto('/console');
-    await page.getByText('1 endpoint needs your attention, of 1.').waitFor();
+    await page.getByText('Your endpoint needs your attention.').waitFor();
     await fits(visitor);
     await page.getByRole('button', { name: 'Enable and count what it missed' }).click();
     await page.getByText('2 events of this window did not arrive:').waitFor();

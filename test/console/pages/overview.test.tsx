@@ -1,7 +1,7 @@
 import { render } from 'preact-render-to-string';
 import { FirstSteps, Overview } from '../../../src/console/pages/overview.js';
 import type { EndpointHealth } from '../../../src/webhooks/endpoint-health.js';
-import { broken, endpoint, health, NOW } from './endpoints/make.js';
+import { broken, endpoint, health, NOW, untried } from './endpoints/make.js';
 
 const textOf = (html: string) =>
   html
@@ -12,21 +12,31 @@ const textOf = (html: string) =>
 
 function overview(endpoints = [endpoint()], own: EndpointHealth = health(), editor = true): string {
   const all = new Map(endpoints.map(({ webhookId }) => [webhookId, own]));
-  return render(<Overview endpoints={endpoints} health={all} editor={editor} now={NOW} />);
+  return render(<Overview endpoints={endpoints} health={all} editor={editor} makesTransfers={editor} now={NOW} />);
 }
 
 describe('the overview', () => {
   it('shows the health of an endpoint that works', () => {
     const text = textOf(overview());
     expect(text).toContain('Your endpoint works.');
-    expect(text).toContain('Succeeded 24 Failed 0 Answer p50 / p95 12 ms / 1.3 s Waiting 0 Last success 2 min ago');
+    expect(text).toContain(
+      'Succeeded attempts 24 Failed attempts 0 Answer p50 / p95 12 ms / 1.3 s Waiting 0 Last success 2 min ago',
+    );
   });
 
   it('says why an endpoint fails, what waits, and until when', () => {
     const text = textOf(overview(undefined, broken()));
-    expect(text).toContain('1 endpoint needs your attention, of 1.');
+    expect(text).toContain('Your endpoint needs your attention.');
     expect(text).toContain('The latest attempt failed The receiver answered 503. This was 60 s ago.');
     expect(text).toContain('2 deliveries wait; the next attempt is in 4 min.');
+  });
+
+  it('does not claim that an endpoint works that nothing was sent to, and says what comes next', () => {
+    const html = overview(undefined, untried());
+    expect(textOf(html)).toContain('Your endpoint is ready.');
+    expect(textOf(html)).not.toContain('works');
+    expect(html).toContain('href="/console/transfers/new?outcome=SANDBOX-COMPLETE"');
+    expect(overview(undefined, untried(), false)).not.toContain('transfers/new');
   });
 
   it('says that more deliveries wait than were counted', () => {
@@ -77,7 +87,7 @@ describe('the overview', () => {
   it('leads a newcomer to register an endpoint, and in the sandbox to make a transfer', () => {
     const html = render(<FirstSteps editor environment="sandbox" />);
     expect(html).toContain('href="/console/endpoints/new"');
-    expect(html).toContain('href="/console/transfers"');
+    expect(html).toContain('href="/console/transfers/new?outcome=SANDBOX-COMPLETE"');
     expect(render(<FirstSteps editor environment="production" />)).not.toContain('andbox');
     expect(render(<FirstSteps editor={false} environment="sandbox" />)).not.toContain('href=');
   });

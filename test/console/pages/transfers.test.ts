@@ -39,6 +39,9 @@ test('the account of a transfer that moves by itself is the chosen outcome', asy
   const { browser } = await visitor();
   const { text } = await browser.get('/console/transfers/new');
   expect(text).toContain('value="SANDBOX-FAIL-INSUFFICIENT_FUNDS"');
+  expect(text).toMatch(/<option value selected/);
+  const chosen = await browser.get('/console/transfers/new?outcome=SANDBOX-COMPLETE');
+  expect(chosen.text).toMatch(/<option value="SANDBOX-COMPLETE" selected/);
   const made = await browser.post('/console/transfers/new', { ...NEW, outcome: 'SANDBOX-COMPLETE' });
   expect((await browser.get(made.headers.get('location') ?? '')).text).toContain('SANDBOX-COMPLETE');
 });

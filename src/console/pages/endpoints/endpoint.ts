@@ -45,4 +45,9 @@ export function isFailing({ enabled }: Endpoint, health: EndpointHealth | undefi
   return enabled && !!failure && (health.lastSuccessAt === null || failure.at > health.lastSuccessAt);
 }
 
+/** Whether no attempt at an enabled endpoint is known, so that nobody can say that it works. */
+export function isUntried({ enabled }: Endpoint, health: EndpointHealth | undefined): boolean {
+  return enabled && !!health && !health.lastSuccessAt && !health.lastFailure && health.pending.count === 0;
+}
+
 export const pathOf = (webhookId: string) => `/console/endpoints/${webhookId}` as const;

@@ -20,11 +20,11 @@ export function HealthView({ health, now }: Props) {
       </figure>
       <dl class="health-facts">
         <div>
-          <dt>Succeeded</dt>
+          <dt>Succeeded attempts</dt>
           <dd class="numeric">{countText(succeeded)}</dd>
         </div>
         <div>
-          <dt>Failed</dt>
+          <dt>Failed attempts</dt>
           <dd class={failed > 0 ? 'numeric bad-text' : 'numeric'}>{countText(failed)}</dd>
         </div>
         <div>

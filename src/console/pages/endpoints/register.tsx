@@ -19,6 +19,12 @@ const registerPage = page({
           <a href="/console/endpoints">Cancel</a>
         </p>
       </form>
+      {config.receivers.allowPrivate && (
+        <p class="muted">
+          No receiver yet? <code>npx transfer-service listen --port 4000 --secret-file FILE</code> prints what arrives.
+          FILE contains the secret; with <code>--fail 3</code> it answers 500 three times first.
+        </p>
+      )}
       <p class="muted">
         Events that are made from now on are sent to it. Earlier ones can be sent by recovering what is missing, on the
         endpoint's page.

@@ -1,14 +1,17 @@
+import type { ComponentChildren } from 'preact';
 import { type ClientDelivery, listDeliveriesForClient } from '../../../webhooks/list-for-client.js';
 import { Live } from '../../components/live.js';
 import { Time } from '../../components/time.js';
 import { page } from '../../page.js';
 import { DeliveryTable } from '../deliveries/list.js';
+import { mayMove } from '../transfers/may-move.js';
 import { type Endpoint, isEditor, isFailing, pathOf, READ, readEndpoint } from './endpoint.js';
 import { EndpointHead } from './head.js';
 import { healthOf } from './health.js';
 import { HealthView, HoursTable } from './health-view.js';
 import { EndpointState } from './name.js';
 import { Trouble } from './trouble.js';
+import { Untried } from './untried.js';
 
 /** Deliveries on the page; the list of deliveries has the others. */
 const LATEST = 10;
@@ -35,7 +38,9 @@ export const endpointPage = page({
             <HealthView health={health} now={now} />
             {health && <HoursTable health={health} />}
           </section>
-          <LatestDeliveries deliveries={deliveries} webhookId={webhookId} />
+          <LatestDeliveries deliveries={deliveries} webhookId={webhookId}>
+            <Untried makesTransfers={mayMove(visit)} />
+          </LatestDeliveries>
           <Facts endpoint={endpoint} failing={isFailing(endpoint, health)} editor={editor} now={now} />
         </Live>
       </>
@@ -55,8 +60,8 @@ function Facts({
   now: Date;
 }) {
   return (
-    <section class="card stack" aria-label="State">
-      <h2>State</h2>
+    <section class="card stack" aria-label="About this endpoint">
+      <h2>About this endpoint</h2>
       <dl class="facts">
         <dt>State</dt>
         <dd>
@@ -91,7 +96,14 @@ function DisableForm({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-function LatestDeliveries({ deliveries, webhookId }: { deliveries: readonly ClientDelivery[]; webhookId: string }) {
+interface LatestProps {
+  deliveries: readonly ClientDelivery[];
+  webhookId: string;
+  /** Stands where there are no deliveries. */
+  children: ComponentChildren;
+}
+
+function LatestDeliveries({ deliveries, webhookId, children }: LatestProps) {
   return (
     <section class="stack" aria-label="Latest deliveries">
       <div class="page-head">
@@ -101,7 +113,7 @@ function LatestDeliveries({ deliveries, webhookId }: { deliveries: readonly Clie
       {deliveries.length > 0 ? (
         <DeliveryTable deliveries={deliveries} ofSeveral={false} />
       ) : (
-        <p class="card muted">Nothing was sent here yet. The next change of a transfer's status will be.</p>
+        <div class="card">{children}</div>
       )}
     </section>
   );

@@ -43,7 +43,11 @@ export const newTransferForm = form({
       reference: text('reference') === '' ? null : text('reference'),
     };
     const { id } = await visit.operations.change<{ id: string }>('createTransfer', { body });
-    return seeOther(`/console/transfers/${id}`, 'The transfer is made. Each change of its status makes one event.');
+    const next = text('outcome') ? 'It moves by itself now; this page follows it.' : 'Move it below.';
+    return seeOther(
+      `/console/transfers/${id}`,
+      `The transfer is made. ${next} Each change of its status makes one event.`,
+    );
   },
 });
 
@@ -52,7 +56,7 @@ function numberOf(text: string): number | string {
   return /^\d{1,16}$/.test(text.trim()) ? Number(text.trim()) : text;
 }
 
-function NewTransfer({ visit: { refused } }: { visit: Visit }) {
+function NewTransfer({ visit: { refused, query } }: { visit: Visit }) {
   return (
     <>
       <nav class="crumbs" aria-label="You are here">
@@ -64,9 +68,10 @@ function NewTransfer({ visit: { refused } }: { visit: Visit }) {
           label="What shall happen to it"
           name="outcome"
           choices={OUTCOMES}
+          value={OUTCOMES.find(({ value }) => value === query.get('outcome'))?.value}
           pointer="/outcome"
           refused={refused}
-          hint="A transfer that moves by itself takes a few seconds for each step."
+          hint="The other choices move by themselves, a few seconds for each step. Each step is one event."
         />
         <div class="pair">
           <Field
@@ -97,7 +102,7 @@ function NewTransfer({ visit: { refused } }: { visit: Visit }) {
           value="DE89370400440532013000"
           class="mono"
           refused={refused}
-          hint="Used for a transfer that waits until you move it."
+          hint="Only for a transfer that waits until you move it; the other choices have accounts of their own."
         />
         <Field label="Reference (optional)" name="reference" value="" refused={refused} />
         <button type="submit" class="primary">

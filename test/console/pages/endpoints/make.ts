@@ -40,3 +40,6 @@ export const broken = () =>
     lastFailure: { at: new Date('2026-11-22T06:29:00Z'), error: 'status', responseStatus: 503 },
     pending: { count: 2, more: false, nextAttemptAt: new Date('2026-11-22T06:34:00Z') },
   });
+
+/** Nothing was sent yet. */
+export const untried = () => health({ hours: [], succeeded: 0, answerTime: null, lastSuccessAt: null });
