@@ -118,7 +118,7 @@ function tooMany(seconds: number): Refusal {
 
 const OPEN = `
 select count(*)::int as count, coalesce(ceil(extract(epoch from min(expires_at) - now())), 0)::int as seconds
-  from console_codes where client_id = $1::uuid and expires_at > now()`;
+  from console_codes where client_id = $1::uuid and expires_at > now() and ${secretIsValid('console_codes')}`;
 
 const INSERT = `
 insert into console_codes (id, code_hash, client_id, secret_id, role, scopes, expires_at)

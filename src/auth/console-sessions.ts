@@ -148,15 +148,18 @@ export async function leaveNotice(db: Handle, session: ConsoleSession, notice: s
   await db.query('update console_sessions set notice = $2 where id = $1::uuid returning id', [session.id, notice]);
 }
 
-/** The condition that a session has not expired: 1 h idle, 8 h in all (contract, The console), on Postgres's clock. */
-const LIVE = `s.last_seen_at > now() - interval '1 hour' and s.created_at > now() - interval '8 hours'`;
+/**
+ * The condition that a session has not expired (1 h idle, 8 h in all: contract, The console), on Postgres's clock, and
+ * that its secret is valid.
+ */
+const LIVE = `s.last_seen_at > now() - interval '1 hour' and s.created_at > now() - interval '8 hours'
+  and ${secretIsValid('s')}`;
 
 const USE = `
 with found as materialized (
   select s.*, c.name, c.scopes as client_scopes, c.networks
     from console_sessions s join clients c on c.id = s.client_id
    where s.token_hash = decode($1, 'hex') and ${LIVE} and c.revoked_at is null
-     and ${secretIsValid('s')}
 ), used as (
   update console_sessions s set last_seen_at = now(), notice = case when $3::boolean then null else s.notice end
     from found where s.id = found.id and $2::boolean
@@ -174,7 +177,7 @@ select id::text, role, signed_in_by as "signedInBy", address, ${milliseconds('cr
   from console_sessions s where client_id = $1::uuid and ${LIVE}
  order by last_seen_at desc, id desc limit ${MAX_SESSIONS}`;
 
-/** Removes the expired sessions of a client and all but the $2 most recently used live ones. */
+/** Removes the sessions of a client that are no longer live, and all but the $2 most recently used live ones. */
 const MAKE_ROOM = `
 with gone as (
   select s.id, ${LIVE} as live,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { allowNetworks, revokeClient, revokeSecret } from '../../src/auth/clients.js';
+import { allowNetworks, revokeClient, revokeSecret, rotateSecret } from '../../src/auth/clients.js';
 import { revokeSigningKey } from '../../src/auth/keys.js';
 import { startApi, type TestApi } from '../support/api.js';
 import { type AuthApi, type Credentials, startAuthApi } from '../support/auth-api.js';
@@ -87,6 +87,17 @@ describe('POST /console-sessions', () => {
     await browser().post(pathname, { code: hash.slice(1) });
     expect((await ask(headers)).status).toBe(201);
     expect((await ask(await bearer(await auth.client()))).status).toBe(201);
+  });
+
+  test('does not count the open links of a revoked secret', async () => {
+    const credentials = await auth.client();
+    const { client_id: id } = credentials;
+    const stolen = await auth.database.prisma.clientSecret.findFirstOrThrow({ where: { clientId: id } });
+    const headers = await bearer(credentials);
+    for (let i = 0; i < 20; i++) expect((await ask(headers)).status).toBe(201);
+    const { clientSecret } = await rotateSecret(auth.database, OPERATOR, id);
+    await revokeSecret(auth.database, OPERATOR, id, stolen.id);
+    expect((await ask(await bearer({ client_id: id, client_secret: clientSecret.reveal() }))).status).toBe(201);
   });
 });
 

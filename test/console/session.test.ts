@@ -162,6 +162,23 @@ describe('a session', () => {
     expect(await sentTo(second)).toBe('/console/sign-in?state=ended');
   });
 
+  test('whose secret was revoked is in no list, and takes the place of no live session', async () => {
+    const credentials = await auth.client();
+    const rotated = await rotateSecret(auth.database, OPERATOR, credentials.client_id);
+    const renewed = { ...credentials, client_secret: rotated.clientSecret.reveal() };
+    const oldest = await signIn({}, renewed);
+    const oldestId = (await sessionOf(credentials))!.id;
+    await signIn({}, credentials);
+    const { id, secretId } = (await sessionOf(credentials))!;
+    await Promise.all(Array.from({ length: 18 }, () => signIn({}, renewed)));
+    await age(id, 'last_seen_at', -1);
+    await revokeSecret(auth.database, OPERATOR, credentials.client_id, secretId!);
+    expect((await oldest.get('/console/settings')).text).not.toContain(id);
+    await age(oldestId, 'last_seen_at', 30);
+    await signIn({}, renewed);
+    expect(await sentTo(oldest)).toBeUndefined();
+  });
+
   test('is ended where it is used from outside of the networks of its client', async () => {
     const credentials = await auth.client({ networks: ['203.0.113.0/24'] });
     const from = (address: string) => ({ 'X-Forwarded-For': address });
