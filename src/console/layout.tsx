@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import type { ConsoleSession } from '../auth/console-sessions.js';
-import { Untrusted } from './components/untrusted.js';
+import { Untrusted, visibleText } from './components/untrusted.js';
 import type { Page } from './page.js';
 
 /** What surrounds the content of a page. */
@@ -27,7 +27,7 @@ export function Layout({ children, ...frame }: Frame & { children?: ComponentChi
     <html lang="en">
       <head>
         <meta charset="utf-8" />
-        <title>{[title, clientName, environment].filter(Boolean).join(' · ')}</title>
+        <title>{visibleText([title, clientName, environment].filter(Boolean).join(' · '))}</title>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <link rel="icon" href="/console/assets/icon.svg" type="image/svg+xml" />

@@ -78,6 +78,15 @@ test('an edit replaces URL and description, and an empty description is none', a
   expect((await browser.post(`${path}/edit`, { url: 'no url' })).status).toBe(422);
 });
 
+test('unseen characters are visible in titles and choices too, which contain no elements', async () => {
+  const browser = await signedInBrowser(auth, await auth.client({ name: 'Acme\u202etxt' }));
+  await register(browser, { description: 'Orders\u200b\u202elive' });
+  const { text } = await browser.get('/console/deliveries');
+  expect(text).toContain('<title>Deliveries · Acme[U+202E]txt · sandbox</title>');
+  expect(text).toContain('>Orders[U+200B U+202E]live</option>');
+  expect(text).not.toMatch(/[\u200b\u202e]/);
+});
+
 test('a disabled endpoint is shown on the overview with the way back, and enabling leads to what it missed', async () => {
   const { browser } = await editor();
   const path = await register(browser);

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { RefusedForm } from '../page.js';
 import { errorAt } from './error-summary.js';
+import { visibleText } from './untrusted.js';
 
 interface Labelled {
   label: string;
@@ -54,7 +55,7 @@ export function Select(field: Labelled & { choices: readonly Choice[]; value?: s
   const options = (of: readonly Choice[]) =>
     of.map(({ value, text }) => (
       <option key={value} value={value} selected={value === chosen}>
-        {text}
+        {visibleText(text)}
       </option>
     ));
   const groups = [...new Set(choices.flatMap(({ group }) => group ?? []))];

@@ -23,6 +23,11 @@ export function Untrusted({ text }: { text: string }) {
   return <bdi class="untrusted">{parts(text, UNSEEN_RUN)}</bdi>;
 }
 
+/** The same as a plain text, for a title or a choice, which contain no elements. */
+export function visibleText(text: string): string {
+  return text.replace(UNSEEN_RUN, (run) => `[${pictures(run)}]`);
+}
+
 /** A box that scrolls is reachable by keyboard (WCAG 2.1.1). */
 const SCROLLS = { tabIndex: 0 };
 

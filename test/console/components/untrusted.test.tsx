@@ -1,5 +1,5 @@
 import { render } from 'preact-render-to-string';
-import { Untrusted, UntrustedLines } from '../../../src/console/components/untrusted.js';
+import { Untrusted, UntrustedLines, visibleText } from '../../../src/console/components/untrusted.js';
 
 const shown = (text: string) => render(<Untrusted text={text} />);
 
@@ -34,4 +34,8 @@ it('keeps lines and tabs in a box, and joiners everywhere', () => {
 it('shows 4 KiB of one control character by its count', () => {
   const html = shown('\u0001'.repeat(4_096));
   expect(html).toBe('<bdi class="untrusted"><span class="unseen">U+0001×4096</span></bdi>');
+});
+
+it('makes unseen characters visible in a plain text too', () => {
+  expect(visibleText('a\u202eb\u0001\u0001')).toBe('a[U+202E]b[U+0001×2]');
 });
