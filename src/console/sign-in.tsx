@@ -8,7 +8,7 @@ import { isId } from '../ids.js';
 import { Limiter } from '../limiter.js';
 import { Refusal } from '../refusal.js';
 import { Secret } from '../secret.js';
-import { sessionOf } from './guard.js';
+import { isConsolePath, sessionOf } from './guard.js';
 import { PageError } from './page-error.js';
 import { readForm } from './read-form.js';
 import type { Services } from './services.js';
@@ -89,7 +89,7 @@ async function signInWithCredentials(ctx: AppContext, services: Services, permit
   const next = nextOf(fields.get('next') ?? undefined);
   if (!client) {
     await failures.count(address);
-    return showSignIn(ctx, services, { status: 401, error: WRONG, clientId, next });
+    return showSignIn(ctx, services, { status: 401, error: WRONG, clientId: isId(clientId) ? clientId : '', next });
   }
   const { secretId, scopes } = client;
   ctx.state.tokenClient = { clientId: client.clientId, secretId };
@@ -131,5 +131,8 @@ async function signInByLink(ctx: AppContext, services: Services, permit: Permit,
 /** A page of the console to go to after the sign-in; any other address is ignored. */
 function nextOf(next: unknown): string | undefined {
   const text = typeof next === 'string' ? next : '';
-  return /^\/console(?:[/?][\x21-\x7e]*)?$/.test(text) && !/^\/console\/sign-|\\/.test(text) ? text : undefined;
+  if (!/^\/console(?:[/?][\x21-\x7e]*)?$/.test(text) || text.includes('\\')) return undefined;
+  // As a browser reads it: `/console/../x` and `/console/%2e%2e/x` are no pages of the console.
+  const { pathname, search } = new URL(text, 'http://localhost');
+  return isConsolePath(pathname) && !pathname.startsWith('/console/sign-') ? `${pathname}${search}` : undefined;
 }

@@ -20,7 +20,7 @@ export function signedIn(ctx: AppContext, services: Services): ConsoleSession | 
     return undefined;
   }
   const query = new URLSearchParams();
-  if (ctx.method === 'GET' && ctx.path !== '/console') query.set('next', ctx.url);
+  if (ctx.method === 'GET' && ctx.path !== '/console') query.set('next', `${ctx.path}${ctx.search}`);
   if (cookieSent) query.set('state', 'ended');
   redirect(ctx, services, `/console/sign-in${query.size > 0 ? `?${query}` : ''}`);
   return undefined;
@@ -31,7 +31,8 @@ export function signedIn(ctx: AppContext, services: Services): ConsoleSession | 
  * cookie when a page of this site loads the address again.
  */
 function loadAgain(ctx: AppContext, { prefix }: Services): void {
-  const address = `${prefix}${ctx.url}`;
+  // Not `ctx.url`: the target of a request may be a whole URL, of any host (RFC 9112 §3.2.2).
+  const address = `${prefix}${ctx.path}${ctx.search}`;
   sendDocument(
     ctx,
     <html lang="en">

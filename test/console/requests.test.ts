@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
 import { type ConsoleBrowser, consoleBrowser, signedInBrowser } from '../support/console.js';
@@ -122,6 +125,9 @@ describe('the way to the page that was asked for', () => {
     '/console/\\evil',
     '/console/a b',
     '/console/sign-out',
+    '/console/../transfers',
+    '/console/%2E%2e/transfers',
+    '/console/events/../sign-out',
     '/transfers',
     'javascript:alert(1)',
   ])('ignores %s', async (next) => {
@@ -138,6 +144,21 @@ describe('the way to the page that was asked for', () => {
     expect(text).toContain('http-equiv="refresh" content="0; url=/console/settings"');
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
   });
+
+  test('never names the host of a request whose target is a whole URL', async () => {
+    for (const site of ['cross-site', 'same-origin']) {
+      const { location, text } = await requestTarget('http://evil.test/console/settings?x=1', site);
+      expect(decodeURIComponent(location ?? text)).toContain('=/console/settings?x=1');
+      expect(`${location}${text}`).not.toContain('evil.test');
+    }
+  });
+
+  const requestTarget = async (target: string, site: string) => {
+    const { hostname, port } = new URL(auth.api.url);
+    const sent = request({ hostname, port, path: target, headers: { 'Sec-Fetch-Site': site } }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    return { location: response.headers.location, text: await text(response) };
+  };
 });
 
 describe('bodies', () => {
