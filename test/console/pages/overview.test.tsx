@@ -20,7 +20,7 @@ describe('the overview', () => {
     const text = textOf(overview());
     expect(text).toContain('Your endpoint works.');
     expect(text).toContain(
-      'Succeeded attempts 24 Failed attempts 0 Answer p50 / p95 12 ms / 1.3 s Waiting 0 Last success 2 min ago',
+      'Succeeded 24 attempts Failed 0 attempts Answer p50 / p95 12 ms / 1.3 s Waiting 0 Last success 2 min ago',
     );
   });
 

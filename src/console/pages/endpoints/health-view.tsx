@@ -20,12 +20,16 @@ export function HealthView({ health, now }: Props) {
       </figure>
       <dl class="health-facts">
         <div>
-          <dt>Succeeded attempts</dt>
-          <dd class="numeric">{countText(succeeded)}</dd>
+          <dt>Succeeded</dt>
+          <dd>
+            <Attempts count={succeeded} />
+          </dd>
         </div>
         <div>
-          <dt>Failed attempts</dt>
-          <dd class={failed > 0 ? 'numeric bad-text' : 'numeric'}>{countText(failed)}</dd>
+          <dt>Failed</dt>
+          <dd class={failed > 0 ? 'bad-text' : undefined}>
+            <Attempts count={failed} />
+          </dd>
         </div>
         <div>
           <dt title="Time to the receiver's answer: half, and 95 %, of the answers took at most this long">
@@ -54,10 +58,20 @@ export function HealthView({ health, now }: Props) {
   );
 }
 
+/** The unit stands beside the number, because one delivery can have several attempts. */
+function Attempts({ count }: { count: number }) {
+  return (
+    <>
+      <span class="numeric">{countText(count)}</span>
+      <span class="health-unit"> {count === 1 ? 'attempt' : 'attempts'}</span>
+    </>
+  );
+}
+
 function NextAttempt({ pending: { count, nextAttemptAt }, now }: { pending: EndpointHealth['pending']; now: Date }) {
   if (count === 0 || !nextAttemptAt) return null;
   return (
-    <span class="next-attempt">
+    <span class="health-unit">
       {' '}
       next {nextAttemptAt > now ? <RelativeTime at={nextAttemptAt.toISOString()} now={now} /> : 'now'}
     </span>

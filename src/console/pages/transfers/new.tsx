@@ -71,7 +71,7 @@ function NewTransfer({ visit: { refused, query } }: { visit: Visit }) {
           value={OUTCOMES.find(({ value }) => value === query.get('outcome'))?.value}
           pointer="/outcome"
           refused={refused}
-          hint="The other choices move by themselves, a few seconds for each step. Each step is one event."
+          hint="Every choice but the first moves by itself, a few seconds a step. Each step is one event."
         />
         <div class="pair">
           <Field
