@@ -1,6 +1,6 @@
 // `npm run histories`: runs every path of the workflows on the real service, and stores the histories in
 // test/histories/<version>/. The workflow code of each later version is replayed against them
-// (docs/workflow-changes.md).
+// (docs/workflow-changes.md). `npm run histories -- PATH…` adds the histories of new paths to the present version.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,11 +13,13 @@ import { openStage } from './histories/stage.mjs';
 const root = fileURLToPath(new URL('../', import.meta.url));
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const folder = join(root, 'test/histories', version);
-if (existsSync(folder)) {
+const added = process.argv.slice(2);
+for (const path of added) if (!(path in paths)) throw new Error(`scripts/histories/paths.mjs has no path: ${path}`);
+if (existsSync(folder) && added.length === 0) {
   console.error(
     `${folder} exists, and the histories of a release are never changed. Raise the version in package.json, or`,
   );
-  console.error('remove the folder if that version has not been released.');
+  console.error('name the new paths to add: npm run histories -- PATH…');
   process.exit(1);
 }
 
@@ -25,8 +27,10 @@ const recorded = new Map();
 const stage = await openStage(LADDER);
 try {
   const acts = actor(stage, (name, history) => recorded.set(name, JSON.parse(historyToJSON(history))));
-  await beforeTheFirstTask(acts, stage.startWorker);
+  if (added.length > 0) await stage.startWorker();
+  else await beforeTheFirstTask(acts, stage.startWorker);
   for (const [path, play] of Object.entries(paths)) {
+    if (added.length > 0 && !added.includes(path)) continue;
     console.error(path);
     await play(acts);
   }
@@ -40,6 +44,8 @@ const hosts = [
   [`localhost:${stage.receiver.port}`, 'other.example.com'],
 ];
 for (const [name, history] of recorded) {
-  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(scrub(history, hosts), null, 1)}\n`);
+  // A recorded history is never overwritten.
+  const flag = 'wx';
+  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(scrub(history, hosts), null, 1)}\n`, { flag });
 }
 console.error(`${recorded.size} histories in ${folder}`);

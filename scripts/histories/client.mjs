@@ -45,6 +45,11 @@ export function actor({ call, receiver, temporal }, keep) {
     },
     retry: (deliveryId) => call('POST', `/deliveries/${deliveryId}/retry`),
     recover: (webhookId) => call('POST', `/webhook-endpoints/${webhookId}/recover`, { since: '2026-01-01T00:00:00Z' }),
+    recoverWithMissing: (webhookId) =>
+      call('POST', `/webhook-endpoints/${webhookId}/recover`, {
+        since: new Date(Date.now() - 3_600_000).toISOString(),
+        include_missing: true,
+      }),
     /** @returns the id of the started workflow */
     async check(webhookId) {
       return `check-${(await call('POST', `/webhook-endpoints/${webhookId}/checks`)).id}`;
@@ -56,8 +61,15 @@ export function actor({ call, receiver, temporal }, keep) {
     async keep(name, workflowId) {
       keep(name, await temporal.workflow.getHandle(workflowId).fetchHistory());
     },
-    async keepEnded(name, workflowId) {
-      const handle = temporal.workflow.getHandle(workflowId);
+    /** Starts a recover on the task queue of an earlier one. @returns the id of the first run */
+    async startRecover(workflowId, earlier, input) {
+      const { taskQueue } = await temporal.workflow.getHandle(earlier).describe();
+      const args = [input];
+      return (await temporal.workflow.start('recoverEndpoint', { workflowId, taskQueue, args })).firstExecutionRunId;
+    },
+    /** @param runId default: the latest run */
+    async keepEnded(name, workflowId, runId) {
+      const handle = temporal.workflow.getHandle(workflowId, runId);
       const ended = async () => (await handle.describe().catch(() => undefined))?.status.name ?? 'RUNNING';
       await until(`the end of ${name}`, async () => (await ended()) !== 'RUNNING');
       keep(name, await handle.fetchHistory());

@@ -117,6 +117,21 @@ export const paths = {
     await keepEnded('check-receiver', await check(webhookIds[0]));
   },
 
+  async 'a recovery of missing events, and one that continues as a new run'(acts) {
+    const { event, change, enable, recoverWithMissing, startRecover, inputOf, keepEnded } = acts;
+    const { webhookIds } = await event(good);
+    await enable(webhookIds[0], false);
+    for (let i = 0; i < 2; i++) await change();
+    await enable(webhookIds[0], true);
+    await recoverWithMissing(webhookIds[0]);
+    const first = `recover-${webhookIds[0]}`;
+    await keepEnded('recover-endpoint-missing', first);
+    const again = `again-${webhookIds[0]}`;
+    const runId = await startRecover(again, first, { ...(await inputOf(first)), batchesPerRun: 1 });
+    await keepEnded('recover-endpoint-continues', again, runId);
+    await keepEnded('recover-endpoint-continued', again);
+  },
+
   async 'the removal of what is older than RETENTION'({ runSchedule, keepEnded }) {
     await keepEnded('remove-expired', await runSchedule('retention'));
   },
