@@ -79,8 +79,9 @@ function Failing({ endpoint, health, now }: { endpoint: Endpoint; health: Endpoi
       </p>
       {pending && pending.count > 0 && (
         <p>
-          <Waiting pending={pending} now={now} /> They go on by themselves when the receiver works again; to send one
-          now, open it <a href={`/console/deliveries?endpoint=${endpoint.webhookId}&status=pending`}>in the list</a>.
+          <Waiting pending={pending} now={now} /> Deliveries go on by themselves when the receiver works again; to send
+          one now, open it <a href={`/console/deliveries?endpoint=${endpoint.webhookId}&status=pending`}>in the list</a>
+          .
         </p>
       )}
     </Banner>
