@@ -185,6 +185,7 @@ test('begins the ladder again after a cancel and a recover, and continues the at
   const since = new Date(Date.now() - HOUR).toISOString();
   expect(await must(service.client('POST', `/webhook-endpoints/${webhookId}/recover`, { since }))).toEqual({
     count: 1,
+    missing: 0,
   });
   const asleep = await afterAttempt(id, 4);
   expectPlanned(asleep, 5 * MINUTE);
