@@ -9,6 +9,8 @@ export const SHOWN_HOURS = 24;
 export const COUNTED_PENDING = 1_000;
 /** Pending deliveries of one endpoint, the newest, among which the next attempt is looked for. */
 const LOOKED_AT_PENDING = 100;
+/** Events that a disabled endpoint has missed and that are counted. */
+export const COUNTED_MISSED = 1_000;
 /** Endpoints of a client that are read. */
 const MOST_ENDPOINTS = 100;
 /** ms */
@@ -34,6 +36,8 @@ export interface EndpointHealth {
     /** The planned time of the next attempt; of more than a hundred deliveries, a time by which it is made. */
     nextAttemptAt: Date | null;
   };
+  /** Events made since the endpoint was disabled, which have no delivery for it. Null: it is enabled. */
+  missed: { /** At most `COUNTED_MISSED`. */ count: number /** There are more than `count`. */; more: boolean } | null;
 }
 
 interface Row {
@@ -42,6 +46,7 @@ interface Row {
   pending: number;
   nextAttemptAt: string | null;
   lastSuccessAt: string | null;
+  missed: number | null;
 }
 
 interface HourRow {
@@ -76,7 +81,7 @@ export function readEndpointHealth(
 
 const HEALTH = `
 select e.id::text as "endpointId", counted.hours, pending.count as pending,
-       to_json(next.at)#>>'{}' as "nextAttemptAt", to_json(success.at)#>>'{}' as "lastSuccessAt"
+       to_json(next.at)#>>'{}' as "nextAttemptAt", to_json(success.at)#>>'{}' as "lastSuccessAt", missed.count as missed
   from (select id from webhook_endpoints where client_id = $1::uuid and deleted_at is null
          order by id desc limit ${MOST_ENDPOINTS}) e
  cross join lateral (
@@ -90,7 +95,16 @@ select e.id::text as "endpointId", counted.hours, pending.count as pending,
       order by id desc limit ${LOOKED_AT_PENDING}) p) next
   left join lateral (
    select finished_at as at from deliveries where endpoint_id = e.id and status = 'succeeded'
-    order by id desc limit 1) success on true`;
+    order by id desc limit 1) success on true
+  left join lateral (
+   -- An id begins with the ms of its time, so that the events since a time are a range of the index.
+   select (lpad(to_hex(floor(extract(epoch from started_at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid as first
+     from endpoint_disabled_periods where endpoint_id = e.id and ended_at is null
+    order by started_at desc limit 1) disabled on true
+  left join lateral (
+   select count(*)::int as count from (
+     select from events where client_id = $1::uuid and id >= disabled.first limit ${COUNTED_MISSED + 1}) m
+  ) missed on disabled.first is not null`;
 
 function toHealth(row: Row, first: number): EndpointHealth {
   const counted = row.hours ?? [];
@@ -113,6 +127,8 @@ function toHealth(row: Row, first: number): EndpointHealth {
       more: row.pending > COUNTED_PENDING,
       nextAttemptAt: latest([row.nextAttemptAt]),
     },
+    missed:
+      row.missed === null ? null : { count: Math.min(row.missed, COUNTED_MISSED), more: row.missed > COUNTED_MISSED },
   };
 }
 

@@ -1,5 +1,10 @@
 import { newId } from '../../src/ids.js';
-import { COUNTED_PENDING, readEndpointHealth, SHOWN_HOURS } from '../../src/webhooks/endpoint-health.js';
+import {
+  COUNTED_MISSED,
+  COUNTED_PENDING,
+  readEndpointHealth,
+  SHOWN_HOURS,
+} from '../../src/webhooks/endpoint-health.js';
 import { EndpointHours, HOUR } from '../../src/webhooks/endpoint-hours.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, outcome, refusedBy } from '../support/factories.js';
@@ -13,13 +18,24 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-async function pendingDeliveries(endpointId: string, count: number, nextAttemptAt: Date): Promise<void> {
+async function pendingDeliveries(
+  endpointId: string,
+  count: number,
+  nextAttemptAt: Date,
+  owner = clientId,
+): Promise<void> {
   const eventIds = Array.from({ length: count }, () => newId());
   const createdAt = new Date();
-  const event = { clientId, transferId: newId(), type: 'transfer.status_changed', body: '{}', createdAt } as const;
+  const event = {
+    clientId: owner,
+    transferId: newId(),
+    type: 'transfer.status_changed',
+    body: '{}',
+    createdAt,
+  } as const;
   await db.prisma.event.createMany({ data: eventIds.map((id) => ({ ...event, id, outbox: 'done' })) });
   await db.prisma.delivery.createMany({
-    data: eventIds.map((eventId) => ({ id: newId(), eventId, endpointId, clientId, nextAttemptAt })),
+    data: eventIds.map((eventId) => ({ id: newId(), eventId, endpointId, clientId: owner, nextAttemptAt })),
   });
 }
 
@@ -65,6 +81,22 @@ describe('readEndpointHealth', () => {
     const { id } = await makeEndpoint(db, clientId);
     await pendingDeliveries(id, COUNTED_PENDING + 5, new Date());
     expect((await healthOf(id))?.pending).toMatchObject({ count: COUNTED_PENDING, more: true });
+  });
+
+  it('counts the events that a disabled endpoint has missed since, and stops at its bound', async () => {
+    const owner = await makeClient(db);
+    const { id } = await makeEndpoint(db, owner);
+    const read = async () => (await readEndpointHealth(db, owner)).get(id)?.missed;
+    await pendingDeliveries(id, 3, new Date(), owner);
+    expect(await read()).toBeNull();
+    await db.prisma.endpoint.update({ where: { id }, data: { enabled: false, disabledReason: 'owner' } });
+    // An event's id has the ms of its time; these events are made in a later one.
+    await db.query(`select pg_sleep(0.002)`, []);
+    await pendingDeliveries(id, 2, new Date(), owner);
+    await pendingDeliveries(id, 4, new Date());
+    expect(await read()).toEqual({ count: 2, more: false });
+    await pendingDeliveries(id, COUNTED_MISSED, new Date(), owner);
+    expect(await read()).toEqual({ count: COUNTED_MISSED, more: true });
   });
 
   it('takes the last success of a delivery that ended before attempts were counted', async () => {

@@ -93,6 +93,7 @@ describeInBrowser('endpoints, in a browser', () => {
     await makeEvent(call);
     await page.goto('/console');
     await page.getByText('Your endpoint needs your attention.').waitFor();
+    await page.getByText('It has missed 2 events so far.').waitFor();
     await fits(visitor);
     await page.getByRole('button', { name: 'Enable and count what it missed' }).click();
     await page.getByText('2 events of this window did not arrive:').waitFor();

@@ -15,7 +15,7 @@ interface Props {
 
 /** Why an endpoint gets nothing, or fails, and the way back. Null for an endpoint that works. */
 export function Trouble({ endpoint, health, editor, now }: Props) {
-  if (!endpoint.enabled) return <Disabled endpoint={endpoint} editor={editor} />;
+  if (!endpoint.enabled) return <Disabled endpoint={endpoint} missed={health?.missed ?? null} editor={editor} />;
   return isFailing(endpoint, health) ? <Failing endpoint={endpoint} health={health} now={now} /> : null;
 }
 
@@ -24,7 +24,7 @@ const REASONS: Readonly<Record<NonNullable<Endpoint['disabled_reason']>, { title
     owner: {
       title: 'Disabled by you',
       why: 'Somebody with your credentials disabled this endpoint. Events that are made now have no delivery for it.',
-      way: 'Enable it, then recover what it missed: the next page counts it.',
+      way: 'Enable it, then recover what it missed on the next page.',
     },
     operator: {
       title: 'Disabled by the operator',
@@ -34,24 +34,40 @@ const REASONS: Readonly<Record<NonNullable<Endpoint['disabled_reason']>, { title
     gone: {
       title: 'Disabled: the receiver answered 410 Gone',
       why: 'A receiver says with 410 that it wants no more events, so that the service stopped sending to it.',
-      way: 'When the receiver is back, enable the endpoint, then recover what it missed: the next page counts it.',
+      way: 'When the receiver is back, enable the endpoint, then recover what it missed on the next page.',
     },
     failing: {
       title: 'Disabled: nothing succeeded for days',
       why: 'Several deliveries used all their attempts and none succeeded, so that the service stopped sending.',
-      way: 'When the receiver works, enable the endpoint, then recover what it missed: the next page counts it.',
+      way: 'When the receiver works, enable the endpoint, then recover what it missed on the next page.',
     },
   };
 
-function Disabled({ endpoint, editor }: { endpoint: Endpoint; editor: boolean }) {
+interface DisabledProps {
+  endpoint: Endpoint;
+  missed: EndpointHealth['missed'];
+  editor: boolean;
+}
+
+function Disabled({ endpoint, missed, editor }: DisabledProps) {
   const { title, why, way } = REASONS[endpoint.disabled_reason ?? 'owner'];
   return (
     <Banner tone="bad" title={title}>
-      <p>{why}</p>
+      <p>
+        {why}
+        {missed && ` ${missedSentence(missed)}`}
+      </p>
       <p>{way}</p>
       {editor && endpoint.disabled_reason !== 'operator' && <EnableForm endpoint={endpoint} />}
     </Banner>
   );
+}
+
+function missedSentence({ count, more }: NonNullable<EndpointHealth['missed']>): string {
+  if (count === 0) return 'It has missed no event so far.';
+  return more
+    ? `It has missed more than ${countText(count)} events so far.`
+    : `It has missed ${countOf(count, 'event', 'events')} so far.`;
 }
 
 export function EnableForm({ endpoint }: { endpoint: Endpoint }) {
