@@ -135,14 +135,15 @@ test('after-put-back: continues a recovery where it died, and delivers once', as
 });
 
 test('after-missing-made: continues a recover that made missing deliveries and did not start them, and delivers once', async () => {
+  mortal.responses.statuses = [];
   await setEnabled(false);
   const transfer = await mortal.makeTransfer();
   await must(mortal.change(transfer));
   await setEnabled(true);
   const since = new Date(Date.now() - 3_600_000).toISOString();
-  const response = await mortal.dieAndBegin(['after-missing-made', 1], () =>
-    mortal.client('POST', `/webhook-endpoints/${mortal.webhookId}/recover`, { since, include_missing: true }),
-  );
+  const recover = () =>
+    mortal.client('POST', `/webhook-endpoints/${mortal.webhookId}/recover`, { since, include_missing: true });
+  const response = await mortal.dieAndBegin(['after-missing-made', 1], () => onceTemporalIsReached(recover));
   if (response) expect(response).toMatchObject({ status: 202, body: { missing: 1 } });
   await mortal.untilDelivered(transfer);
   expect(mortal.arrivalsOf(transfer)).toHaveLength(1);
