@@ -101,7 +101,7 @@ describe('verify --explain', () => {
     const old = header(SECRET, new Date(Date.now() - 400_000));
     const late = await explain({ header: old }, '--v0', old.slice(-64));
     expect(late).toMatchObject({ code: 1, verdict: { code: 'too_old', explanation: 'match' } });
-    expect(late.text).toMatch(/^too_old: was signed/);
+    expect(late.text).toMatch(/^too_old: the delivery was signed/);
   });
 
   test('explains nothing of a delivery that verifies, or whose header cannot be read', async () => {
