@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { otherBuild } from '../support/workflow-builds.js';
+import { otherBuild, WAIT } from '../support/workflow-builds.js';
 
 const dist = join(import.meta.dirname, '../../dist');
 
@@ -28,7 +28,7 @@ test("writes the lines of the SDK's native part to our log, and not to standard 
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
     cwd: join(dist, '..'),
     encoding: 'utf8',
-    input: otherBuild('if (wait > 0)', 'if (false)'),
+    input: otherBuild(WAIT, WAIT.replace('wait > 0', 'false')),
     timeout: 60_000,
   });
   expect(stdout).toBe('');
