@@ -25,7 +25,7 @@ export interface Command {
   /** What follows the command's name, such as `ENDPOINT [options]`. */
   usage: string;
   options: ParseArgsOptionsConfig;
-  /** How many arguments it takes besides options; default: none. */
+  /** How many arguments it takes, options not counted; default: none. */
   positionals?: number;
   /** @returns the exit code */
   run(given: Given): Promise<number>;

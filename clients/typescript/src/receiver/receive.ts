@@ -4,7 +4,7 @@ import { SignatureError, verify } from '../verify.js';
 /** A secret as it was registered. */
 export type WebhookSecret = string | Uint8Array;
 
-/** What is known of a delivery besides its event. */
+/** What is known of a delivery, apart from its event. */
 export interface ReceivedDelivery {
   /** When this attempt was signed. */
   signedAt: Date;
