@@ -1,11 +1,9 @@
 import { jest } from '@jest/globals';
-import { createMetrics } from '../../src/telemetry/metrics.js';
-import { EndpointHours } from '../../src/webhooks/endpoint-hours.js';
 import { Recorder } from '../../src/webhooks/recorder.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { createTestLanes } from '../support/express-lane.js';
-import { ENDPOINT_SECRET, fakeSender, makeClient, masterKeys, refusedBy } from '../support/factories.js';
+import { createTestAttempts, createTestLanes } from '../support/express-lane.js';
+import { ENDPOINT_SECRET, fakeSender, makeClient, refusedBy } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -95,17 +93,7 @@ describe('the express lane', () => {
       return record(...given);
     };
     const sender = fakeSender(() => refusedBy(410));
-    const endpointHours = new EndpointHours(db, silentLog);
-    const attempts = {
-      database: db,
-      masterKeys,
-      sender,
-      recorder,
-      endpointHours,
-      disableAfter: 0,
-      metrics: createMetrics(),
-    };
-    const { lane } = lanes.open(sender, { attempts: { ...attempts, log: silentLog } });
+    const { lane } = lanes.open(sender, { attempts: createTestAttempts(db, sender, recorder) });
     lane.committed(event);
     expect(await lanes.settled(event.eventId)).toMatchObject({ deliveries: [{ status: 'failed' }] });
     expect(seen).toEqual([{ enabled: false }]);

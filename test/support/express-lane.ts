@@ -4,6 +4,7 @@ import type { LaneJob } from '../../src/express-lane/lane-event.js';
 import { Sweep } from '../../src/express-lane/sweep.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { EndpointHours } from '../../src/webhooks/endpoint-hours.js';
+import type { AttemptDependencies } from '../../src/webhooks/make-attempt.js';
 import { Recorder } from '../../src/webhooks/recorder.js';
 import type { Sender } from '../../src/webhooks/sender/send.js';
 import type { TestDatabase } from './database.js';
@@ -12,6 +13,13 @@ import { silentLog } from './silent-log.js';
 import { waitFor } from './wait-for.js';
 
 export type TestLaneOptions = Partial<LaneOptions> & { limits?: ConstructorParameters<typeof AttemptSlots>[0] };
+
+/** What a lane makes its attempts with. */
+export function createTestAttempts(db: TestDatabase, sender: Sender, recorder: Recorder): AttemptDependencies {
+  const endpointHours = new EndpointHours(db, silentLog);
+  const metrics = createMetrics();
+  return { database: db, masterKeys, sender, recorder, endpointHours, disableAfter: 0, metrics, log: silentLog };
+}
 
 /** Express lanes with their sweeps on `db`; `stop` ends them and empties the outbox. */
 export function createTestLanes(db: TestDatabase) {
@@ -24,20 +32,10 @@ export function createTestLanes(db: TestDatabase) {
       const due: { eventId: string; urgent: boolean }[] = [];
       const recorder = new Recorder(db, silentLog);
       const onDue = ({ eventId }: { eventId: string }, urgent: boolean) => due.push({ eventId, urgent });
-      const endpointHours = new EndpointHours(db, silentLog);
-      const attempts = {
-        database: db,
-        masterKeys,
-        sender,
-        recorder,
-        endpointHours,
-        disableAfter: 0,
-        metrics: createMetrics(),
-      };
       const lane = new ExpressLane({
         db,
         slots: new AttemptSlots<LaneJob>(options.limits ?? { perEndpoint: 10, perClient: 20, total: 50 }),
-        attempts: { ...attempts, log: silentLog },
+        attempts: createTestAttempts(db, sender, recorder),
         retryDelays: [0, 300_000],
         workflows: 'every-event',
         capacity: 1_000,
