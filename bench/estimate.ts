@@ -1,32 +1,39 @@
 import type { Options, Scenario } from './options.js';
-import { roundsOf } from './scenarios/throughput.js';
 
 /** Approximate rate of two cores, events per second. */
 const FIRST_ATTEMPTS = 800;
 const WORKFLOWS = 40;
 const FILLED = 8_000;
-const STACK_SECONDS = 15;
+/** A stack and a warm service on it. */
+const SITE_SECONDS = 20;
+/** Until the workflows that are left over have ended. */
+const DISCARD_SECONDS = 3;
 
 /** Estimated time of a scenario on a machine with two cores, s, for the progress lines. */
 export function estimateSeconds(scenario: Scenario, options: Options): number {
-  const { modes, events, rounds, bare, rate, steady, sleeping, due, past, tenants, backlog } = options;
-  const perRound = {
-    'retries-only': { throughput: events / FIRST_ATTEMPTS, floor: events / FIRST_ATTEMPTS },
-    'every-event': { throughput: events / FIRST_ATTEMPTS + events / WORKFLOWS, floor: bare / WORKFLOWS },
-  };
-  const full = (which: 'throughput' | 'floor') =>
-    modes.reduce((sum, mode) => sum + roundsOf(mode, rounds) * perRound[mode][which], STACK_SECONDS);
+  const { modes, events, rounds, workflows, temporal, kept, starts } = options;
+  const { rate, steady, sleeping, due, past, tenants, backlog } = options;
+  const burst = events / FIRST_ATTEMPTS;
   switch (scenario) {
     case 'throughput':
-    case 'floor':
-      return full(scenario);
+      return SITE_SECONDS + rounds * 2 * burst;
+    case 'burst':
+      return 2 * SITE_SECONDS + rounds * 2 * (burst + DISCARD_SECONDS);
+    case 'workflows':
+      return temporal.length * (SITE_SECONDS + (rounds * 2 * workflows) / WORKFLOWS);
+    case 'roles':
+      return 3 * SITE_SECONDS + rounds * 3 * burst;
     case 'latency':
-      return STACK_SECONDS + modes.length * (steady / rate + 10);
+      return 2 * SITE_SECONDS + rounds * 3 * (steady / rate + 2);
+    case 'memory':
+      return modes.length * (2 * SITE_SECONDS + kept / FIRST_ATTEMPTS);
+    case 'commands':
+      return SITE_SECONDS + starts;
     case 'sleeping':
-      return STACK_SECONDS + (400 + sleeping + 2 * due) / WORKFLOWS + 60 + 70;
+      return SITE_SECONDS + (400 + sleeping + 2 * due) / WORKFLOWS + 60 + 70;
     case 'growth':
-      return 2 * STACK_SECONDS + (past[0] + past[1]) / FILLED + (rounds * (5 * events + tenants)) / FIRST_ATTEMPTS;
+      return 2 * SITE_SECONDS + (past[0] + past[1]) / FILLED + (rounds * (5 * events + tenants)) / FIRST_ATTEMPTS;
     case 'backlog':
-      return STACK_SECONDS + backlog / FIRST_ATTEMPTS + backlog / WORKFLOWS;
+      return SITE_SECONDS + backlog / FIRST_ATTEMPTS + backlog / WORKFLOWS;
   }
 }

@@ -14,9 +14,9 @@ export async function observeIdle({ stack, service }: Site): Promise<Row> {
   const parts = { ...service.parts, ...stack.servers.parts };
   service.collectGarbage();
   await sleep(SETTLES);
-  const before = await readMeter(parts, stack.database);
+  const before = await readMeter(parts, stack);
   await sleep(OBSERVED);
-  const after = await readMeter(parts, stack.database);
+  const after = await readMeter(parts, stack);
   const share = (ms: number) => (100 * ms) / (after.at - before.at);
   return {
     ...Object.fromEntries(Object.entries(readMemory(parts)).map(([part, mib]) => [`${part} MiB`, mib])),

@@ -6,7 +6,8 @@ import { answerQuestions } from './questions.js';
 // The load generator, in its own process: one status change for each transfer, over persistent connections.
 
 export interface Load {
-  baseUrl: string;
+  /** The APIs. Connections are spread over them in turn. */
+  baseUrls: readonly string[];
   token: string;
   transfers: string[];
   connections: number;
@@ -25,28 +26,28 @@ export interface LoadResult {
 
 const BODY = '{"status":"PROCESSING"}';
 
-async function run({ baseUrl, token, transfers, connections, rate }: Load): Promise<LoadResult> {
-  const { host, hostname, port } = new URL(baseUrl);
+async function run({ baseUrls, token, transfers, connections, rate }: Load): Promise<LoadResult> {
   const accepted: LoadResult['accepted'] = [];
   const refused: Record<string, number> = {};
-  const request = (id: string) =>
+  const request = (id: string, host: string) =>
     `POST /operator/transfers/${id}/status HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n` +
     `Content-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
   let next = 0;
   const startedAt = now();
-  const work = async (): Promise<void> => {
+  const work = async (baseUrl: string): Promise<void> => {
+    const { host, hostname, port } = new URL(baseUrl);
     const connection = openConnection(hostname, Number(port));
     for (let index = next++; index < transfers.length; index = next++) {
       if (rate > 0) await sleep(Math.max(0, startedAt + (index * 1_000) / rate - now()));
       const id = transfers[index] ?? '';
       const askedAt = now();
-      const status = await connection.ask(request(id));
+      const status = await connection.ask(request(id, host));
       if (status === 200) accepted.push([id, askedAt, now()]);
       else refused[status] = (refused[status] ?? 0) + 1;
     }
     connection.close();
   };
-  await Promise.all(Array.from({ length: connections }, work));
+  await Promise.all(Array.from({ length: connections }, (_, i) => work(baseUrls[i % baseUrls.length] ?? '')));
   return { accepted, refused, startedAt, endedAt: now() };
 }
 

@@ -1,6 +1,6 @@
 import type { Bench } from './bench.js';
 import type { Load, LoadResult } from './load.js';
-import { coresBetween, cpuBetween, type Reading, readMemory, readMeter } from './meter.js';
+import { coresBetween, cpuBetween, type Reading, readMemory, readMeter, walBetween } from './meter.js';
 import type { Parts } from './processes.js';
 import type { Arrivals } from './receiver.js';
 import type { Service } from './service.js';
@@ -45,22 +45,22 @@ export async function measure(site: Site, plan: LoadPlan): Promise<Figures> {
   const parts: Parts = {
     ...service.parts,
     ...stack.servers.parts,
-    generator: bench.generator.pid,
-    receiver: bench.receiver.pid,
+    generator: [bench.generator.pid],
+    receiver: [bench.receiver.pid],
   };
   await bench.receiver.clear(answers);
   const closedBefore = workflowsEnd ? await countClosed(stack.temporal, 'deliverEvent') : 0;
   const { connections } = bench.options;
-  const load: Load = { baseUrl: service.baseUrl, token: await service.token(), transfers, connections, rate };
+  const load: Load = { baseUrls: service.apis, token: await service.token(), transfers, connections, rate };
 
-  const before = await readMeter(parts, stack.database);
+  const before = await readMeter(parts, stack);
   const result = await bench.generator.ask<LoadResult>(load);
   await bench.receiver.untilArrived(result.accepted.length * endpointsEach);
-  const delivered = await readMeter(parts, stack.database);
+  const delivered = await readMeter(parts, stack);
   const trailing = followsWorkflows ? await countWaiting(stack) : Number.NaN;
   if (untilQuiet) await untilAllStarted(stack);
   if (workflowsEnd) await untilClosed(stack.temporal, 'deliverEvent', closedBefore + result.accepted.length);
-  const quiet = await readMeter(parts, stack.database);
+  const quiet = await readMeter(parts, stack);
 
   const speed = speedOf(result, await bench.receiver.arrivals(), endpointsEach);
   const seconds = { trailing: (quiet.at - delivered.at) / 1_000, all: (quiet.at - result.startedAt) / 1_000 };
@@ -106,7 +106,7 @@ function costOf(parts: Parts, events: number, before: Reading, delivered: Readin
     'all ms': cpu.reduce((sum, [, ms]) => sum + ms, 0) / events,
     'cores at work': coresBetween(before, delivered),
     commits: (quiet.commits - before.commits) / events,
-    'WAL KiB': (quiet.walBytes - before.walBytes) / 1_024 / events,
+    ...walBetween(before, quiet, events),
     ...Object.fromEntries(Object.entries(readMemory(parts)).map(([part, mib]) => [`${part} MiB`, mib])),
   };
 }

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { now } from './clock.js';
 import { cpuOf, memoryOf, type Parts } from './processes.js';
+import type { Stack } from './stack.js';
 
 /** What the parts have used up to a moment. */
 export interface Reading {
@@ -9,18 +10,32 @@ export interface Reading {
   cpu: Record<string, number>;
   walBytes: number;
   commits: number;
+  /** Of Temporal's Postgres; undefined on the dev server. */
+  storeWalBytes: number | undefined;
 }
 
-export async function readMeter(parts: Parts, database: pg.Client): Promise<Reading> {
+export async function readMeter(
+  parts: Parts,
+  { database, store }: Pick<Stack, 'database' | 'store'>,
+): Promise<Reading> {
+  const [own, stores] = await Promise.all([readPostgres(database), store && readPostgres(store)]);
+  return { at: now(), cpu: each(parts, cpuOf), ...own, storeWalBytes: stores?.walBytes };
+}
+
+async function readPostgres(database: pg.Client): Promise<Pick<Reading, 'walBytes' | 'commits'>> {
   const { rows } = await database.query<{ wal: string; commits: string }>(
     `select pg_current_wal_lsn() - '0/0' as wal, xact_commit as commits from pg_stat_database
       where datname = current_database()`,
   );
+  return { walBytes: Number(rows[0]?.wal), commits: Number(rows[0]?.commits) };
+}
+
+/** WAL of an event, KiB: the service's Postgres's, and that of Temporal's Postgres where there is one. */
+export function walBetween(from: Reading, to: Reading, events: number): Record<string, number> {
+  const kib = (before: number, after: number) => (after - before) / 1_024 / events;
   return {
-    at: now(),
-    cpu: each(parts, cpuOf),
-    walBytes: Number(rows[0]?.wal),
-    commits: Number(rows[0]?.commits),
+    'WAL KiB': kib(from.walBytes, to.walBytes),
+    ...(to.storeWalBytes !== undefined && { 'store WAL KiB': kib(from.storeWalBytes ?? 0, to.storeWalBytes) }),
   };
 }
 
@@ -39,5 +54,6 @@ export function coresBetween(from: Reading, to: Reading): number {
 }
 
 function each(parts: Parts, of: (pid: number) => number): Record<string, number> {
-  return Object.fromEntries(Object.entries(parts).map(([part, pid]) => [part, of(pid)]));
+  const total = (pids: readonly number[]) => pids.reduce((sum, pid) => sum + of(pid), 0);
+  return Object.fromEntries(Object.entries(parts).map(([part, pids]) => [part, total(pids)]));
 }

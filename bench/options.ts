@@ -1,8 +1,20 @@
 import { parseArgs } from 'node:util';
 import { WORKFLOW_MODES } from '../src/config.js';
+import { TEMPORAL_KINDS, type TemporalKind } from './servers.js';
 import type { ServiceOptions } from './service.js';
 
-export const SCENARIOS = ['throughput', 'floor', 'latency', 'sleeping', 'growth', 'backlog'] as const;
+export const SCENARIOS = [
+  'throughput',
+  'burst',
+  'workflows',
+  'roles',
+  'latency',
+  'memory',
+  'commands',
+  'sleeping',
+  'growth',
+  'backlog',
+] as const;
 export type Scenario = (typeof SCENARIOS)[number];
 
 const OPTIONS = {
@@ -10,16 +22,19 @@ const OPTIONS = {
   modes: {
     type: 'string',
     default: 'retries-only,every-event',
-    says: 'values of WORKFLOWS (throughput, floor, latency)',
+    says: 'values of WORKFLOWS (memory)',
   },
   events: { type: 'string', default: '5000', says: 'changes of status in a round' },
-  rounds: {
-    type: 'string',
-    default: '3',
-    says: 'rounds, of which the medians are told; half as many where workflows trail',
-  },
+  rounds: { type: 'string', default: '5', says: 'rounds, of which the medians are reported' },
   connections: { type: 'string', default: '32', says: 'kept connections of the load generator' },
-  bare: { type: 'string', default: '1000', says: 'workflows in a round of the floor' },
+  temporal: {
+    type: 'string',
+    default: 'dev,postgres',
+    says: 'kinds of Temporal (workflows); postgres needs Go, which builds the server once',
+  },
+  workflows: { type: 'string', default: '500', says: 'workflows in a round (workflows)' },
+  kept: { type: 'string', default: '20000', says: 'changes before the memory is read (memory)' },
+  starts: { type: 'string', default: '9', says: 'starts of each command (commands)' },
   rate: { type: 'string', default: '20', says: 'changes a second (latency)' },
   steady: { type: 'string', default: '200', says: 'changes at that rate' },
   sleeping: { type: 'string', default: '1000', says: 'events asleep on a rung' },
@@ -27,7 +42,7 @@ const OPTIONS = {
   past: { type: 'string', default: '10000,1000000', says: 'past events in the tables that are compared (growth)' },
   tenants: { type: 'string', default: '1000', says: 'clients, each with an endpoint (growth)' },
   backlog: { type: 'string', default: '5000', says: 'changes accepted while Temporal is stopped' },
-  roles: { type: 'boolean', default: false, says: 'API and worker as two processes' },
+  roles: { type: 'boolean', default: false, says: 'API and worker as two processes, but in roles and memory' },
   profile: { type: 'string', default: '', says: "folder for V8's CPU profiles of the service" },
   json: { type: 'string', default: '', says: 'file for the results, which `npm run bench:report` reads' },
   help: { type: 'boolean', default: false, says: 'this' },
@@ -39,7 +54,10 @@ export interface Options {
   events: number;
   rounds: number;
   connections: number;
-  bare: number;
+  temporal: readonly TemporalKind[];
+  workflows: number;
+  kept: number;
+  starts: number;
   rate: number;
   steady: number;
   sleeping: number;
@@ -64,7 +82,10 @@ export function readOptions(args: readonly string[]): Options | string {
     events: count('events', values.events),
     rounds: count('rounds', values.rounds),
     connections: count('connections', values.connections),
-    bare: count('bare', values.bare),
+    temporal: values.temporal.split(',').map((name) => oneOf('temporal', name, TEMPORAL_KINDS)),
+    workflows: count('workflows', values.workflows),
+    kept: count('kept', values.kept),
+    starts: count('starts', values.starts),
     rate: count('rate', values.rate),
     steady: count('steady', values.steady),
     sleeping: count('sleeping', values.sleeping),

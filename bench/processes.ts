@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
-/** A process by its role in the table; its children count with it, as Postgres's backends do. */
-export type Parts = Readonly<Record<string, number>>;
+/** Processes by their role in the table; the children of each count with it, as Postgres's backends do. */
+export type Parts = Readonly<Record<string, readonly number[]>>;
 
 const TICK_MS = 10;
 
@@ -22,6 +22,9 @@ export function memoryOf(pid: number): number {
   return [pid, ...children].reduce((sum, one) => sum + memoryField(one, field), 0);
 }
 
+/** The most resident memory that a process has had, without its children, MiB. */
+export const peakMemoryOf = (pid: number) => kibOf(readProc(pid, 'status'), 'VmHWM') / 1_024;
+
 function ticksOf(pid: number, fields: 2 | 4): number {
   return readProc(pid, 'stat')
     .replace(/^.*\) /s, '')
@@ -31,9 +34,10 @@ function ticksOf(pid: number, fields: 2 | 4): number {
 }
 
 function memoryField(pid: number, field: 'Rss' | 'Pss'): number {
-  const kib = new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readProc(pid, 'smaps_rollup'))?.[1];
-  return Number(kib ?? 0) / 1_024;
+  return kibOf(readProc(pid, 'smaps_rollup'), field) / 1_024;
 }
+
+const kibOf = (text: string, field: string) => Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0);
 
 function childrenOf(pid: number): number[] {
   const children = readProc(pid, `task/${pid}/children`).trim();

@@ -1,3 +1,4 @@
+import type { FloorFigures } from './floor/measure-floor.js';
 import { FAULTS, type Figures } from './measure.js';
 import type { Row, Section } from './report.js';
 import { overRounds } from './statistics.js';
@@ -22,6 +23,24 @@ export function tablesOf(title: string, measured: readonly Measured[]): Section[
     { title: `${title}: cost of an event, memory`, ...of('cost') },
   ];
 }
+
+/** Makes the table of floors from the medians. */
+export function floorTable(
+  title: string,
+  measured: readonly (readonly [what: string, rounds: readonly FloorFigures[]])[],
+): Section {
+  return {
+    title,
+    rows: measured.map(([what, rounds]) => ({ what, ...overRounds(rounds) })),
+    rounds: measured.flatMap(([what, rounds]) => rounds.map((round) => ({ what, ...round }))),
+  };
+}
+
+/** CPU ms of an event in all of these processes, round by round. Those that did not run count as 0. */
+export const cpuOfEvents = (rounds: readonly Record<string, number>[], processes: readonly string[]) =>
+  rounds.map((round) => sumOf(processes.map((name) => round[`${name} ms`] ?? 0)));
+
+export const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
 
 /** One column, round by round. */
 export const column = (rounds: readonly Figures[], name: string) =>

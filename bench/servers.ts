@@ -11,6 +11,11 @@ import { startTemporal } from '../src/local/temporal.js';
 import { findTemporal } from '../src/local/temporal-binary.js';
 import { Secret } from '../src/secret.js';
 import type { Parts } from './processes.js';
+import { startStore } from './temporal-store.js';
+
+/** Temporal's dev server on SQLite, or production's server on a Postgres of its own, which Go builds once. */
+export const TEMPORAL_KINDS = ['dev', 'postgres'] as const;
+export type TemporalKind = (typeof TEMPORAL_KINDS)[number];
 
 /**
  * Postgres and Temporal as the embedded stack runs them, but as children of the bench: the service's own use stays
@@ -18,41 +23,55 @@ import type { Parts } from './processes.js';
  */
 export interface Servers {
   databaseUrl: Secret;
+  /** Of Temporal's own Postgres; undefined on the dev server. */
+  storeUrl: Secret | undefined;
   temporal: Config['temporal'];
   parts: Parts;
   startTemporal(): Promise<void>;
   stopTemporal(): Promise<void>;
+  /** Of the dev server's files. */
   temporalBytesOnDisk(): number;
   /** Ends both servers and removes their data. */
   stop(): Promise<void>;
 }
 
-export async function startServers(say: (line: string) => void): Promise<Servers> {
+export async function startServers(say: (line: string) => void, kind: TemporalKind): Promise<Servers> {
   const localDir = mkdtempSync(join(tmpdir(), 'transfer-service-bench-'));
   const settings = readEnvironment(process.env);
   const [postgresPort, temporalPort, uiPort] = [await freePort(), await freePort(), await freePort()];
   const password = new Secret(randomBytes(24).toString('hex'));
   const temporal = temporalAt(`127.0.0.1:${temporalPort}`, settings);
   const common = { localDir, progress: say, signal: undefined };
-  const parts = { postgres: 0, temporal: 0 };
-  const running: Partial<Record<keyof typeof parts, Child>> = {};
+  const parts: Record<string, readonly number[]> = {};
+  const running: { postgres?: Child; temporal?: Child; store?: Awaited<ReturnType<typeof startStore>> } = {};
 
   const launchPostgres = async () => {
-    const onStart = ({ pid }: { pid: number }) => Object.assign(parts, { postgres: pid });
+    const onStart = ({ pid }: { pid: number }) => Object.assign(parts, { postgres: [pid] });
     running.postgres = await startPostgres({ ...common, port: postgresPort, password, onStart });
   };
   const launchTemporal = async () => {
-    const command = await findTemporal({ ...common, cacheDir: settings.CACHE_DIR, path: process.env.PATH });
-    const onStart = ({ pid }: { pid: number }) => Object.assign(parts, { temporal: pid });
+    // The program in the store's folder runs the server on the store.
+    const path = running.store?.bin ?? process.env.PATH;
+    const command = await findTemporal({ ...common, cacheDir: settings.CACHE_DIR, path });
+    const onStart = ({ pid }: { pid: number }) => Object.assign(parts, { temporal: [pid] });
     const { namespace } = temporal;
     running.temporal = await startTemporal({ ...common, command, port: temporalPort, uiPort, namespace, onStart });
   };
   const stop = async () => {
     await Promise.all([running.temporal?.stop(), running.postgres?.stop()]);
+    await running.store?.stop();
     rmSync(localDir, { recursive: true, force: true });
   };
   try {
     await launchPostgres();
+    if (kind === 'postgres') {
+      running.store = await startStore({
+        folder: join(localDir, 'store'),
+        cacheDir: settings.CACHE_DIR,
+        progress: say,
+      });
+      Object.assign(parts, { store: [running.store.pid] });
+    }
     await launchTemporal();
   } catch (error) {
     await stop();
@@ -60,6 +79,7 @@ export async function startServers(say: (line: string) => void): Promise<Servers
   }
   return {
     databaseUrl: postgresUrl(postgresPort, password),
+    storeUrl: running.store && new Secret(running.store.url),
     temporal,
     parts,
     startTemporal: launchTemporal,

@@ -10,8 +10,8 @@ import type { Stack } from './stack.js';
 
 export interface ServiceOptions {
   workflows: WorkflowMode;
-  /** API and worker as processes of their own. */
-  roles: boolean;
+  /** How many processes each role has; undefined: all in one process. */
+  roles: Readonly<Record<'api' | 'worker', number>> | undefined;
   /** A folder for V8's CPU profiles. */
   profile: string | undefined;
   env?: Readonly<Record<string, string>>;
@@ -21,7 +21,10 @@ export interface ServiceOptions {
 
 /** The service's own processes. */
 export interface Service {
+  /** The first API's address, and the audience of all. */
   baseUrl: string;
+  /** The addresses of all APIs. */
+  apis: readonly string[];
   workflows: ServiceOptions['workflows'];
   parts: Parts;
   /** A fresh token of the operator, good for an hour. */
@@ -31,40 +34,45 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+/** The built command. */
+export const CLI = fileURLToPath(new URL('../src/cli.js', import.meta.url));
+
 export async function startService(stack: Stack, options: ServiceOptions): Promise<Service> {
-  const port = await freePort();
-  const baseUrl = `http://127.0.0.1:${port}`;
+  const { api, worker } = options.roles ?? { api: 1, worker: 0 };
+  const ports = await Promise.all(Array.from({ length: api }, freePort));
+  const [baseUrl = '', ...others] = ports.map((port) => `http://127.0.0.1:${port}`);
   const env = {
     ...process.env,
-    ...{ LOG_LEVEL: 'warn', WORKFLOWS: options.workflows, HOST: '127.0.0.1', PORT: String(port), BASE_URL: baseUrl },
+    ...{ LOG_LEVEL: 'warn', WORKFLOWS: options.workflows, HOST: '127.0.0.1', BASE_URL: baseUrl },
     ...stack.env,
     ...options.env,
   };
   const profiled = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : [];
   const collectible = ['--expose-gc', '--import', new URL('collect-garbage.js', import.meta.url).href];
-  const processes = (options.roles ? ['api', 'worker'] : ['start']).map((role) => {
-    const cli = options.folder
-      ? join(options.folder, 'dist/src/cli.js')
-      : fileURLToPath(new URL('../src/cli.js', import.meta.url));
-    const child = spawn(process.execPath, [...profiled, ...collectible, cli, role], {
-      env,
+  const cli = options.folder ? join(options.folder, 'dist/src/cli.js') : CLI;
+  const launch = (role: 'start' | 'api' | 'worker', own: Readonly<Record<string, string>>) =>
+    spawn(process.execPath, [...profiled, ...collectible, cli, role], {
+      env: { ...env, ...own },
       // Out of reach of Ctrl-C: the bench ends it.
       detached: true,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    return [role === 'start' ? 'service' : role, child] as const;
-  });
-  await Promise.all(processes.map(([, child]) => untilReady(child)));
+  const serving = ports.map((port) => launch(options.roles ? 'api' : 'start', { PORT: String(port) }));
+  const workers = Array.from({ length: worker }, () => launch('worker', {}));
+  const processes = [...serving, ...workers];
+  await Promise.all(processes.map(untilReady));
+  const pidsOf = (children: readonly ChildProcess[]) => children.map(({ pid }) => pid ?? 0);
   return {
     baseUrl,
+    apis: [baseUrl, ...others],
     workflows: options.workflows,
-    parts: Object.fromEntries(processes.map(([role, child]) => [role, child.pid ?? 0])),
+    parts: options.roles ? { api: pidsOf(serving), worker: pidsOf(workers) } : { service: pidsOf(serving) },
     token: () => getToken(baseUrl, stack.operator),
     collectGarbage() {
-      for (const [, child] of processes) child.kill('SIGUSR2');
+      for (const child of processes) child.kill('SIGUSR2');
     },
     async stop() {
-      for (const [, child] of processes) await end(child);
+      for (const child of processes) await end(child);
     },
   };
 }

@@ -1,14 +1,22 @@
 import type { Bench } from './bench.js';
 import { during } from './ending.js';
-import { measure, type Site } from './measure.js';
+import { type Figures, type LoadPlan, measure, type Site } from './measure.js';
 import { type ServiceOptions, startService } from './service.js';
-import type { Stack } from './stack.js';
+import { type Stack, startStack } from './stack.js';
 import { makeTenants, makeTransfers, type Tenants } from './tenants.js';
+import { discardStarts } from './workflows.js';
 
 /** A service as it runs by day: V8 has compiled what it does most, which takes it some thousand events. */
 const WARM_UP = 2_000;
+/** Those of them whose workflows run, which takes seconds. */
+const WARM_UP_WORKFLOWS = 300;
 
-type Choice = Pick<ServiceOptions, 'workflows' | 'env'>;
+type Choice = Pick<ServiceOptions, 'workflows' | 'env'> & Partial<Pick<ServiceOptions, 'roles'>>;
+
+/** A service on a stack of its own, with one client that has one endpoint. */
+export interface WarmSite extends Site {
+  tenant: Tenants;
+}
 
 /** Works with the service on a stack, as the options want it, and ends it after. */
 export function withService<Result>(
@@ -18,7 +26,8 @@ export function withService<Result>(
   work: (site: Site) => Promise<Result>,
 ): Promise<Result> {
   const { roles, profile } = bench.options;
-  const starting = startService(stack, { roles, profile, ...choice });
+  const own = { roles: roles ? { api: 1, worker: 1 } : undefined, profile };
+  const starting = startService(stack, { ...own, ...choice });
   return during(starting, (service) => work({ bench, stack, service }));
 }
 
@@ -26,7 +35,37 @@ export function withService<Result>(
 export async function makeWarmTenant(site: Site): Promise<Tenants> {
   const { bench, stack } = site;
   const tenant = await makeTenants(stack, bench.receiver.origin, { clients: 1, endpointsEach: 1 });
-  const count = Math.min(WARM_UP, bench.options.events);
-  await measure(site, { transfers: await makeTransfers(stack, tenant, count), endpointsEach: 1 });
+  const warm = { ...site, tenant };
+  const { events } = bench.options;
+  if (site.service.workflows === 'every-event') await measureChanges(warm, Math.min(WARM_UP_WORKFLOWS, events));
+  await measureChanges(warm, Math.min(WARM_UP, events), { untilQuiet: false });
+  await discardStarts(stack);
   return tenant;
+}
+
+/** Changes the status of `count` new transfers and follows the events. */
+export async function measureChanges(site: WarmSite, count: number, plan: Partial<LoadPlan> = {}): Promise<Figures> {
+  const transfers = await makeTransfers(site.stack, site.tenant, count);
+  return measure(site, { transfers, endpointsEach: site.tenant.endpointsEach, ...plan });
+}
+
+/** Works with several warm services, each on a stack of its own, so that they can be measured in turn. */
+export function withWarmSites<Name extends string, Result>(
+  bench: Bench,
+  choices: Readonly<Record<Name, Choice>>,
+  work: (sites: Record<Name, WarmSite>) => Promise<Result>,
+): Promise<Result> {
+  const open = (
+    [next, ...rest]: readonly (readonly [string, Choice])[],
+    sites: Record<string, WarmSite>,
+  ): Promise<Result> => {
+    if (!next) return work(sites);
+    const [name, choice] = next;
+    return during(startStack(bench.say), (stack) =>
+      withService(bench, stack, choice, async (site) =>
+        open(rest, { ...sites, [name]: { ...site, tenant: await makeWarmTenant(site) } }),
+      ),
+    );
+  };
+  return open(Object.entries<Choice>(choices), {});
 }

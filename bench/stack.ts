@@ -8,12 +8,14 @@ import { migrate } from '../src/database/migrate.js';
 import { Secret } from '../src/secret.js';
 import { lazyClient } from '../src/temporal/connection.js';
 import { migrateTemporal } from '../src/temporal/namespace.js';
-import { type Servers, startServers } from './servers.js';
+import { type Servers, startServers, type TemporalKind } from './servers.js';
 
 /** Servers that are ready for the service, and the bench's own way into both. */
 export interface Stack {
   servers: Servers;
   database: pg.Client;
+  /** Temporal's own Postgres; undefined on the dev server. */
+  store: pg.Client | undefined;
   masterKeys: MasterKeys;
   temporal: Client;
   /** What a process of the service needs to find the servers. */
@@ -22,8 +24,8 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-export async function startStack(say: (line: string) => void): Promise<Stack> {
-  const servers = await startServers(say);
+export async function startStack(say: (line: string) => void, kind: TemporalKind = 'dev'): Promise<Stack> {
+  const servers = await startServers(say, kind);
   try {
     return await prepare(servers);
   } catch (error) {
@@ -36,12 +38,13 @@ async function prepare(servers: Servers): Promise<Stack> {
   const url = servers.databaseUrl;
   await Promise.all([migrate(url), migrateTemporal(servers.temporal)]);
   const masterKey = randomBytes(32);
-  const database = new pg.Client({ connectionString: url.reveal() });
-  await database.connect();
+  const database = await connect(url);
+  const store = servers.storeUrl && (await connect(servers.storeUrl));
   const temporal = lazyClient(servers.temporal);
   return {
     servers,
     database,
+    store,
     masterKeys: new MasterKeys(new Secret<Uint8Array>(masterKey)),
     temporal,
     env: {
@@ -54,10 +57,16 @@ async function prepare(servers: Servers): Promise<Stack> {
     operator: await makeOperator(url),
     async stop() {
       await temporal.connection.close();
-      await database.end();
+      await Promise.all([database.end(), store?.end()]);
       await servers.stop();
     },
   };
+}
+
+async function connect(url: Secret): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url.reveal() });
+  await client.connect();
+  return client;
 }
 
 const makeOperator = (url: Secret) => makeClient(url, { name: 'Operator', scopes: ['operator'] });

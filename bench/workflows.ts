@@ -1,18 +1,26 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Stack } from './stack.js';
 import { untilNone } from './waiting.js';
 
 const PATIENCE = 60_000;
+const WAITING = { every: 100, patience: PATIENCE };
+/** A batch of starts that has begun has been made and is visible after this time, ms. */
+const STARTED_WITHIN = 2_000;
 
 /** Unfinished events: their first attempts are not recorded, or their workflow is not started. */
-export async function countWaiting({ database }: Stack): Promise<number> {
-  const { rows } = await database.query<{ n: number }>(`select count(*)::int as n from events where outbox <> 'done'`);
+export function countWaiting({ database }: Stack): Promise<number> {
+  return countEvents(database, `<> 'done'`);
+}
+
+async function countEvents(database: Stack['database'], state: `${'=' | '<>'} '${string}'`): Promise<number> {
+  const { rows } = await database.query<{ n: number }>(`select count(*)::int as n from events where outbox ${state}`);
   return rows[0]?.n ?? 0;
 }
 
 /** @throws Error if no workflow starts for too long */
 export async function untilAllStarted(stack: Stack): Promise<void> {
-  const left = await untilNone(() => countWaiting(stack), { every: 100, patience: PATIENCE });
+  const left = await untilNone(() => countWaiting(stack), WAITING);
   if (left > 0) throw new Error(`${left} events have waited for their workflow for ${PATIENCE / 1_000} s`);
 }
 
@@ -22,9 +30,19 @@ export function countClosed(client: Client, type: string): Promise<number> {
 
 /** Resolves when `count` workflows of this type have ended. @throws Error if none ends for too long */
 export async function untilClosed(client: Client, type: string, count: number): Promise<void> {
-  const left = await untilNone(async () => count - (await countClosed(client, type)), {
-    every: 100,
-    patience: PATIENCE,
-  });
+  const left = await untilNone(async () => count - (await countClosed(client, type)), WAITING);
   if (left > 0) throw new Error(`${left} workflows ${type} have not ended for ${PATIENCE / 1_000} s`);
+}
+
+/**
+ * Marks the events that wait for a workflow as done, so that what is measured next does not compete with their starts.
+ * Resolves when the first attempts are recorded and the workflows that have started have ended.
+ */
+export async function discardStarts({ database, temporal }: Stack): Promise<void> {
+  await untilNone(() => countEvents(database, `= 'attempt'`), WAITING);
+  const { rowCount } = await database.query(`update events set outbox = 'done' where outbox = 'start'`);
+  if (rowCount === 0) return;
+  await sleep(STARTED_WITHIN);
+  const running = `WorkflowType = "deliverEvent" and ExecutionStatus = "Running"`;
+  await untilNone(() => temporal.workflow.count(running).then(({ count }) => count), WAITING);
 }

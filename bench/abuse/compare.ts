@@ -26,7 +26,7 @@ const LARGEST_BYTES = 1_000_000;
 
 /** The victim's delays and the service's memory, without and with the attack. */
 export async function compare({ service }: AbuseSite, { name, victim, begin }: Trial): Promise<Comparison> {
-  const pid = service.parts.service ?? 0;
+  const pid = service.parts.service?.[0] ?? 0;
   const settled = async () => {
     await sleep(SETTLE_MS);
     if (memoryOf(pid) > 0) service.collectGarbage();

@@ -16,7 +16,7 @@ const FLOOD_RATE = 5;
 
 async function change({ service }: AbuseSite, transfers: string[], rate: number): Promise<LoadResult> {
   const generator = await startHelper('./load.js');
-  const load: Load = { baseUrl: service.baseUrl, token: await service.token(), transfers, connections: 16, rate };
+  const load: Load = { baseUrls: service.apis, token: await service.token(), transfers, connections: 16, rate };
   const result = await generator.ask<LoadResult>(load);
   generator.end();
   return result;

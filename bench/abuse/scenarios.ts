@@ -66,7 +66,7 @@ async function retries(site: AbuseSite): Promise<Trial> {
     name,
     victim,
     async begin() {
-      const thaw = freeze(site.stack.servers.parts.temporal ?? 0);
+      const thaw = freeze(site.stack.servers.parts.temporal?.[0] ?? 0);
       const end = await begin();
       return async () => {
         thaw();

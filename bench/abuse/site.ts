@@ -30,11 +30,17 @@ export function withService<Result>(
 ): Promise<Result> {
   // The report does not measure the logging that an attack causes.
   const env = { LOG_LEVEL: 'silent' };
-  const starting = startService(stack, { workflows: 'retries-only', roles: false, profile: undefined, env, folder });
+  const starting = startService(stack, {
+    workflows: 'retries-only',
+    roles: undefined,
+    profile: undefined,
+    env,
+    folder,
+  });
   const bounded = starting.then((service) => ({
     ...service,
     async stop() {
-      const timer = setTimeout(() => process.kill(service.parts.service ?? 0, 'SIGKILL'), END_MS);
+      const timer = setTimeout(() => process.kill(service.parts.service?.[0] ?? 0, 'SIGKILL'), END_MS);
       await service.stop();
       clearTimeout(timer);
     },

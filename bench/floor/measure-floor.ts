@@ -1,6 +1,6 @@
 import { type Helper, startHelper } from '../helper.js';
 import type { Site } from '../measure.js';
-import { coresBetween, cpuBetween, readMeter } from '../meter.js';
+import { coresBetween, cpuBetween, readMeter, walBetween } from '../meter.js';
 import type { Parts } from '../processes.js';
 import { makeTransfers, type Tenants } from '../tenants.js';
 import type { LoopPlan, Took } from './loop.js';
@@ -32,7 +32,7 @@ export async function startLoopFloor(site: Site, tenant: Tenants): Promise<Floor
       width: connections,
     };
     await bench.receiver.clear('accept');
-    return observe(site, { loop: helper.pid, receiver: bench.receiver.pid }, helper, plan, count);
+    return observe(site, { loop: [helper.pid], receiver: [bench.receiver.pid] }, helper, plan, count);
   };
   await run(Math.min(WARM_UP, events));
   return floorOf(helper, () => run(events));
@@ -45,10 +45,10 @@ export async function startWorkflowFloor(site: Site): Promise<Floor> {
   const { address, namespace } = stack.servers.temporal;
   const run = (count: number) => {
     const plan: WorkflowsPlan = { address, namespace, count };
-    return observe(site, { loop: helper.pid }, helper, plan, count);
+    return observe(site, { loop: [helper.pid] }, helper, plan, count);
   };
-  await run(Math.min(WARM_UP, bench.options.bare));
-  return floorOf(helper, () => run(bench.options.bare));
+  await run(Math.min(WARM_UP, bench.options.workflows));
+  return floorOf(helper, () => run(bench.options.workflows));
 }
 
 const floorOf = (helper: Helper, round: Floor['round']): Floor => ({ round, stop: async () => helper.end() });
@@ -61,14 +61,15 @@ async function observe(
   count: number,
 ): Promise<FloorFigures> {
   const parts = { ...own, ...stack.servers.parts };
-  const before = await readMeter(parts, stack.database);
+  const before = await readMeter(parts, stack);
   const { startedAt, endedAt } = await helper.ask<Took>(plan);
-  const after = await readMeter(parts, stack.database);
+  const after = await readMeter(parts, stack);
   const cpu = Object.entries(cpuBetween(before, after)).map(([part, ms]) => [`${part} ms`, ms / count]);
   return {
     events: count,
     'events/s': count / ((endedAt - startedAt) / 1_000),
     ...Object.fromEntries(cpu),
     'cores at work': coresBetween(before, after),
+    ...walBetween(before, after, count),
   };
 }

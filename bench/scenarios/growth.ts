@@ -1,13 +1,14 @@
 import type { Bench } from '../bench.js';
 import { during } from '../ending.js';
-import { type Figures, measure, type Site } from '../measure.js';
+import { inTurn, progress } from '../in-turn.js';
+import type { Figures, Site } from '../measure.js';
 import { fillPast, settle } from '../past.js';
 import { atLeast, atMost, type Outcome } from '../report.js';
 import { column, ratios, tablesOf } from '../rounds.js';
-import { makeWarmTenant, withService } from '../site.js';
+import { makeWarmTenant, measureChanges, withService } from '../site.js';
 import { startStack } from '../stack.js';
 import { median } from '../statistics.js';
-import { makeTenants, makeTransfers, type Tenants } from '../tenants.js';
+import { makeTenants, type Tenants } from '../tenants.js';
 
 /** Of events with so many endpoints fewer make the same work. */
 const ENDPOINTS = 20;
@@ -75,12 +76,15 @@ async function measureAll(small: Site, tenant: Tenants, large: Site, largeTenant
     },
     { what: `${tenants} clients`, site: small, tenants: crowd, events, rounds: [] },
   ];
-  for (let round = 1; round <= rounds; round++) {
-    for (const variant of variants) {
-      bench.say(`${variant.what}, round ${round}`);
-      const transfers = await makeTransfers(variant.site.stack, variant.tenants, variant.events);
-      variant.rounds.push(await measure(variant.site, { transfers, endpointsEach: variant.tenants.endpointsEach }));
-    }
-  }
-  return variants;
+  const found = await inTurn(
+    rounds,
+    progress(bench, 'growth'),
+    Object.fromEntries(
+      variants.map(({ what, site, tenants, events }) => [
+        what,
+        () => measureChanges({ ...site, tenant: tenants }, events),
+      ]),
+    ),
+  );
+  return variants.map((variant) => ({ ...variant, rounds: found[variant.what] ?? [] }));
 }

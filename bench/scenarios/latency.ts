@@ -1,30 +1,73 @@
 import type { Bench } from '../bench.js';
-import { during } from '../ending.js';
-import { measure } from '../measure.js';
-import { atMost, type Outcome } from '../report.js';
-import { column, type Measured, tablesOf } from '../rounds.js';
-import { makeWarmTenant, withService } from '../site.js';
-import { startStack } from '../stack.js';
-import { makeTransfers } from '../tenants.js';
+import { inTurn, progress } from '../in-turn.js';
+import type { Figures } from '../measure.js';
+import { atMost, type Outcome, type Verdict } from '../report.js';
+import { column, cpuOfEvents, ratios, tablesOf } from '../rounds.js';
+import { measureChanges, type WarmSite, withWarmSites } from '../site.js';
+import type { Stack } from '../stack.js';
+import { median } from '../statistics.js';
 
-/** A steady, low rate: how soon an event is there. */
+/**
+ * A low, steady rate: how soon the answer and the delivery are there, what an event costs, and how much of the answer
+ * waits for Postgres to flush its log to disk.
+ */
 export async function latency(bench: Bench): Promise<Outcome> {
-  const { modes, rate, steady } = bench.options;
-  const measured = await during(startStack(bench.say), async (stack) => {
-    const found: Measured[] = [];
-    for (const workflows of modes) {
-      const figures = await withService(bench, stack, { workflows }, async (site) => {
-        const tenant = await makeWarmTenant(site);
-        bench.say(`${workflows}, ${rate}/s`);
-        return measure(site, { transfers: await makeTransfers(stack, tenant, steady), endpointsEach: 1, rate });
-      });
-      found.push([workflows, [figures]]);
-    }
-    return found;
+  const { rounds, rate, steady } = bench.options;
+  const choices = { lane: { workflows: 'retries-only' }, every: { workflows: 'every-event' } } as const;
+  return withWarmSites(bench, choices, async (sites) => {
+    const run = (site: WarmSite) => measureChanges(site, steady, { rate });
+    const found = await inTurn(rounds, progress(bench, `latency at ${rate}/s`), {
+      lane: () => run(sites.lane),
+      unflushed: () => withoutFlush(sites.lane.stack, () => run(sites.lane)),
+      every: () => run(sites.every),
+    });
+    const shares = ratios(column(found.unflushed, ANSWER_P50), column(found.lane, ANSWER_P50)).map((rest) => 1 - rest);
+    return {
+      sections: [
+        ...tablesOf(`Latency, at ${rate}/s`, [
+          ['retries-only', found.lane],
+          ['retries-only, commits that do not wait for the flush', found.unflushed],
+          ['every-event', found.every],
+        ]),
+        {
+          title: `Latency, at ${rate}/s: the flush`,
+          rows: [{ what: 'share of the answer’s p50 that the flush takes', share: median(shares) }],
+        },
+      ],
+      verdicts: [
+        atMost(`CPU ms of the service, an event at ${rate}/s, retries-only`, median(serviceCpu(found.lane)), 3),
+        ...verdictsOf(`at ${rate}/s, retries-only`, found.lane),
+        ...verdictsOf(`at ${rate}/s, every-event`, found.every),
+      ],
+    };
   });
-  const verdicts = measured.flatMap(([mode, rounds]) => [
-    atMost(`p50 ms at ${rate}/s, ${mode}`, column(rounds, 'p50 ms')[0] ?? Number.NaN, 5),
-    atMost(`p99 ms at ${rate}/s, ${mode}`, column(rounds, 'p99 ms')[0] ?? Number.NaN, 25),
-  ]);
-  return { sections: tablesOf(`Latency, at ${rate}/s`, measured), verdicts };
+}
+
+const ANSWER_P50 = 'answer p50 ms';
+
+const serviceCpu = (rounds: readonly Figures[]) =>
+  cpuOfEvents(
+    rounds.map(({ cost }) => cost),
+    ['service', 'api', 'worker'],
+  );
+
+const verdictsOf = (where: string, rounds: readonly Figures[]): Verdict[] => [
+  atMost(`p50 ms of the answer ${where}`, median(column(rounds, ANSWER_P50)), 4),
+  atMost(`p99 ms of the answer ${where}`, median(column(rounds, 'answer p99 ms')), 12),
+  atMost(`p50 ms of the delivery ${where}`, median(column(rounds, 'p50 ms')), 5),
+  atMost(`p99 ms of the delivery ${where}`, median(column(rounds, 'p99 ms')), 25),
+];
+
+/** Works while commits answer before Postgres has flushed its log. */
+async function withoutFlush<Result>({ database }: Stack, work: () => Promise<Result>): Promise<Result> {
+  const set = async (value: 'on' | 'off') => {
+    await database.query(`alter system set synchronous_commit = ${value}`);
+    await database.query('select pg_reload_conf()');
+  };
+  await set('off');
+  try {
+    return await work();
+  } finally {
+    await set('on');
+  }
 }

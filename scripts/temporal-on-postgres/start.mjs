@@ -15,15 +15,19 @@ const PASSWORD = 'temporal';
  * Starts a Postgres with Temporal's schema in `folder`, and writes a program `temporal` into `folder`/bin. For `server
  * start-dev …` the program starts Temporal's server on that Postgres instead of the dev server on SQLite. A process
  * that finds this program first on its PATH runs on production's Temporal, without any other change.
- * @returns `{ bin, stop }`
+ * @returns `{ bin, url, pid, stop }`: the program's folder, and the URL and the process of the Postgres
  */
 export async function startTemporalOnPostgres({ folder, cacheDir, progress }) {
   const programs = await findPrograms(cacheDir, progress);
   const port = await freePort();
   const password = new Secret(PASSWORD);
+  let pid = 0;
+  const onStart = (record) => {
+    pid = record.pid;
+  };
   const postgres = await startPostgres({
     ...{ localDir: folder, port, password, settings: ['max_connections=500'] },
-    ...{ onStart: () => {}, progress, signal: undefined },
+    ...{ onStart, progress, signal: undefined },
   });
   const url = postgresUrl(port, password, 'postgres').reveal();
   await applySchema(programs, url);
@@ -38,5 +42,5 @@ exec '${programs.server}' --root / --config "$config" --env server --allow-no-au
 `,
     { mode: 0o755 },
   );
-  return { bin, stop: () => postgres.stop() };
+  return { bin, url, pid, stop: () => postgres.stop() };
 }

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import type { Report } from '../../bench/report.js';
 
 /** The smallest run: its figures mean nothing with so few events, but each figure must exist. */
-const SMALLEST = ['--only', 'throughput,floor', '--modes', 'retries-only', '--events', '20', '--rounds', '1'];
+const SMALLEST = ['--only', 'throughput,roles,commands', '--events', '20', '--rounds', '1', '--starts', '1'];
 
 describe('npm run bench', () => {
   it('measures the real service and its floor, loses no event, and stops every process', async () => {
@@ -20,13 +20,24 @@ describe('npm run bench', () => {
       );
       const { sections } = JSON.parse(readFileSync(results, 'utf8')) as Report;
       const [speed, cost, floor] = sections.map(({ rows }) => rows[0]!);
+      const doubled = sections.find(({ title }) => title === 'Roles, at full speed')?.rows[2];
       expect(speed).toMatchObject({ what: 'retries-only', events: 20, lost: 0, repeated: 0, refused: 0 });
+      expect(doubled).toMatchObject({ what: '2 APIs, 2 workers', events: 20, lost: 0, repeated: 0, refused: 0 });
       for (const figure of [speed?.['delivered/s'], cost?.['service MiB'], floor?.['events/s']]) {
         expect(figure).toBeGreaterThan(0);
       }
       // A POST may arrive before its client has read the response: then the delay counts as 0.
       expect(speed?.['p99 ms']).toBeGreaterThanOrEqual(0);
-      expect(stdout).toContain('| delivered/s, retries-only ÷ bare loop');
+      for (const target of [
+        'delivered/s, retries-only ÷ bare loop',
+        'CPU of an event, service and Postgres ÷ bare loop and its Postgres',
+        'delivered/s, API and worker apart ÷ all in one',
+        'delivered/s, 2 APIs and 2 workers ÷ 1 and 1',
+        's of transfer-service --help',
+        's of a database command',
+      ]) {
+        expect(stdout).toContain(`| ${target} `);
+      }
       expect(readdirSync(folder)).toEqual(['results.json']);
     } finally {
       rmSync(folder, { recursive: true, force: true });

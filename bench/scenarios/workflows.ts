@@ -1,0 +1,62 @@
+import type { Bench } from '../bench.js';
+import { during } from '../ending.js';
+import { type FloorFigures, startWorkflowFloor } from '../floor/measure-floor.js';
+import { inTurn, progress } from '../in-turn.js';
+import type { Figures } from '../measure.js';
+import { atLeast, atMost, type Outcome } from '../report.js';
+import { column, floorTable, ratios, sumOf, tablesOf } from '../rounds.js';
+import type { TemporalKind } from '../servers.js';
+import { makeWarmTenant, measureChanges, withService } from '../site.js';
+import { startStack } from '../stack.js';
+import { median } from '../statistics.js';
+
+const NAMES: Record<TemporalKind, string> = { dev: 'dev server', postgres: 'Temporal on Postgres' };
+
+interface Measured {
+  name: string;
+  trailing: Figures[];
+  bare: FloorFigures[];
+}
+
+/** The workflows that trail behind a burst beside empty ones, on each kind of Temporal. */
+export async function workflows(bench: Bench): Promise<Outcome> {
+  const found: Measured[] = [];
+  for (const kind of bench.options.temporal) found.push(await runOn(bench, kind));
+  return {
+    sections: [
+      ...tablesOf(
+        'Workflows that trail',
+        found.map(({ name, trailing }) => [name, trailing]),
+      ),
+      floorTable(
+        'Workflows: floor',
+        found.map(({ name, bare }) => [`bare workflow, ${name}`, bare]),
+      ),
+    ],
+    verdicts: [
+      ...found.map(({ name, trailing, bare }) => {
+        const rates = bare.map((round) => round['events/s']);
+        const ratio = median(ratios(column(trailing, 'workflows/s'), rates));
+        return atLeast(`workflows/s, trailing ÷ bare workflow, ${name}`, ratio, 0.9);
+      }),
+      atMost('events lost before workflows', sumOf(found.flatMap(({ trailing }) => column(trailing, 'lost'))), 0),
+    ],
+  };
+}
+
+async function runOn(bench: Bench, kind: TemporalKind): Promise<Measured> {
+  const { rounds, workflows: count } = bench.options;
+  const name = NAMES[kind];
+  const measured = await during(startStack(bench.say, kind), (stack) =>
+    withService(bench, stack, { workflows: 'every-event' }, async (site) => {
+      const tenant = await makeWarmTenant(site);
+      return during(startWorkflowFloor(site), (floor) =>
+        inTurn(rounds, progress(bench, `workflows on ${name}`), {
+          bare: () => floor.round(),
+          trailing: () => measureChanges({ ...site, tenant }, count),
+        }),
+      );
+    }),
+  );
+  return { name, ...measured };
+}
