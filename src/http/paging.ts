@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type CursorKind, idCursor } from './cursor.js';
+import type { CursorKind } from './cursor.js';
 import { type HttpResponse, MAX_RESPONSE_BYTES } from './response.js';
 import { validationError } from './schemas/text.js';
 
@@ -29,7 +29,7 @@ export function pagingBy<Key>(kind: CursorKind<Key>, { most, usual }: { most: nu
         context.addIssue({
           code: 'custom',
           params: { code: 'invalid_cursor' },
-          message: 'is not a cursor of an earlier response',
+          message: 'is not a cursor of an earlier response of this list',
         });
         return z.NEVER;
       })
@@ -38,8 +38,8 @@ export function pagingBy<Key>(kind: CursorKind<Key>, { most, usual }: { most: nu
   };
 }
 
-/** The query parameters of every list that is ordered by id. */
-export const paging = pagingBy(idCursor, { most: 100, usual: 25 });
+/** The query parameters of a list that is ordered by id. @param cursors the cursors of this list */
+export const paging = (cursors: CursorKind<string>) => pagingBy(cursors, { most: 100, usual: 25 });
 
 /** The range that a list function reads: one item more than the page has, which shows whether another page follows. */
 export function pageOf<Key>({ limit, cursor }: { limit: number; cursor?: Key | undefined }): {
@@ -60,12 +60,13 @@ export interface PageRequest {
 
 /** The response for a page of rows that were read with `pageOf`, with the `Link` to the next page. */
 export function respondWithPage<Row extends { id: string }, View>(
+  cursors: CursorKind<string>,
   rows: readonly Row[],
   limit: number,
   present: (row: Row) => View,
   request: PageRequest,
 ): HttpResponse {
-  return respondWithPageBy(({ id }) => idCursor.write(id), rows, limit, present, request);
+  return respondWithPageBy(({ id }) => cursors.write(id), rows, limit, present, request);
 }
 
 /**
@@ -73,12 +74,13 @@ export function respondWithPage<Row extends { id: string }, View>(
  * more items follow.
  */
 export function respondWithShortPage<Row extends { id: string }, View>(
+  cursors: CursorKind<string>,
   rows: readonly Row[],
   next: string | null,
   present: (row: Row) => View,
   request: PageRequest,
 ): HttpResponse {
-  const cursor = next === null ? null : idCursor.write(next);
+  const cursor = next === null ? null : cursors.write(next);
   return {
     status: 200,
     ...(cursor !== null && { headers: { Link: nextLink(request, cursor) } }),

@@ -2,23 +2,32 @@ import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { idCursor, numberCursor } from '../../src/http/cursor.js';
 
+const ids = idCursor('transfers');
+const numbers = numberCursor('attempts');
+
 it('reads a cursor as the key that it was written for', () => {
-  fc.assert(fc.property(fc.uuid(), (id) => idCursor.read(idCursor.write(id)) === id));
-  fc.assert(fc.property(fc.nat(), (number) => numberCursor.read(numberCursor.write(number)) === number));
+  fc.assert(fc.property(fc.uuid(), (id) => ids.read(ids.write(id)) === id));
+  fc.assert(fc.property(fc.nat(), (number) => numbers.read(numbers.write(number)) === number));
 });
 
 it('refuses a changed cursor', () => {
-  const cursor = numberCursor.write(4_711);
+  const cursor = numbers.write(4_711);
   const changed = fc.tuple(fc.nat(cursor.length - 1), fc.base64String({ minLength: 4, maxLength: 4 }));
   fc.assert(
     fc.property(changed, ([at, text]) => {
       const other = cursor.slice(0, at) + text[0] + cursor.slice(at + 1);
-      return other === cursor || numberCursor.read(other) === undefined;
+      return other === cursor || numbers.read(other) === undefined;
     }),
   );
 });
 
 it('refuses a cursor of another kind of list and a long text', () => {
-  expect(idCursor.read(numberCursor.write(1))).toBeUndefined();
-  expect(numberCursor.read('A'.repeat(1_000_000))).toBeUndefined();
+  expect(ids.read(numbers.write(1))).toBeUndefined();
+  expect(numbers.read('A'.repeat(1_000_000))).toBeUndefined();
+});
+
+it('refuses a cursor of another list with the same kind of key', () => {
+  const id = '0192b8a0-0000-7000-8000-000000000000';
+  expect(idCursor('events').read(ids.write(id))).toBeUndefined();
+  expect(idCursor('transfers').read(ids.write(id))).toBe(id);
 });

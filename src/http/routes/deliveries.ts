@@ -10,7 +10,7 @@ import {
   SHOWN_ATTEMPTS,
 } from '../../webhooks/read-deliveries.js';
 import type { PlannedRecover } from '../../webhooks/recovers.js';
-import { numberCursor } from '../cursor.js';
+import { type CursorKind, idCursor, numberCursor } from '../cursor.js';
 import type { AppDependencies } from '../dependencies.js';
 import { pageOf, paging, pagingBy, respondWithPage, respondWithPageBy } from '../paging.js';
 import {
@@ -26,10 +26,13 @@ import { route, twoStepRoute } from '../route.js';
 import { recovered, recoverRequest } from '../schemas/recover.js';
 
 export const deliveries = pageView('DeliveryPage', deliveryView);
-export const deliveryFilters = z.strictObject({ status: z.enum(DeliveryStatus).optional(), ...paging });
+export const deliveryFilters = (cursors: CursorKind<string>) =>
+  z.strictObject({ status: z.enum(DeliveryStatus).optional(), ...paging(cursors) });
+const deliveryCursors = idCursor("an endpoint's deliveries");
 
 const attempts = pageView('AttemptPage', attemptView);
-const attemptFilters = z.strictObject(pagingBy(numberCursor, { most: SHOWN_ATTEMPTS, usual: SHOWN_ATTEMPTS }));
+const attemptCursors = numberCursor('attempts');
+const attemptFilters = z.strictObject(pagingBy(attemptCursors, { most: SHOWN_ATTEMPTS, usual: SHOWN_ATTEMPTS }));
 
 /** `/deliveries`, and the deliveries of one endpoint (contract, Events and deliveries). */
 export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
@@ -42,13 +45,16 @@ export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
       tag,
       summary: "List an endpoint's deliveries",
       scope: 'webhooks:read',
-      query: deliveryFilters,
+      query: deliveryFilters(deliveryCursors),
       response: { status: 200, description: 'A page of the list, newest first.', schema: deliveries },
       async handle({ caller, params, query, db, ...request }) {
         const { id: endpointId } = await getEndpoint(db, caller.clientId, params.webhookId);
         const of = { endpointId };
         const rows = await listDeliveries(db, caller.clientId, { of, status: query.status, ...pageOf(query) });
-        return respondWithPage(rows, query.limit, presentDelivery, { ...request, baseUrl: config.baseUrl });
+        return respondWithPage(deliveryCursors, rows, query.limit, presentDelivery, {
+          ...request,
+          baseUrl: config.baseUrl,
+        });
       },
     }),
     route({
@@ -80,7 +86,7 @@ export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
       async handle({ caller, params, query, db, ...request }) {
         const { id } = await getDelivery(db, caller.clientId, params.id);
         const rows = await listAttempts(db, id, pageOf(query));
-        const cursorAfter = ({ number }: { number: number }) => numberCursor.write(number);
+        const cursorAfter = ({ number }: { number: number }) => attemptCursors.write(number);
         return respondWithPageBy(cursorAfter, rows, query.limit, presentAttempt, {
           ...request,
           baseUrl: config.baseUrl,

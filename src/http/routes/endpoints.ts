@@ -9,6 +9,7 @@ import {
   updateEndpoint,
 } from '../../webhooks/endpoints.js';
 import { createAddressGuard } from '../../webhooks/sender/address-guard.js';
+import { idCursor } from '../cursor.js';
 import type { AppDependencies } from '../dependencies.js';
 import { pageOf, paging, respondWithPage } from '../paging.js';
 import { endpointView, presentEndpoint } from '../presenters/endpoint.js';
@@ -17,6 +18,7 @@ import { route } from '../route.js';
 import { endpointUpdate, newEndpoint } from '../schemas/endpoint.js';
 
 const endpoints = pageView('WebhookEndpointPage', endpointView);
+const cursors = idCursor('webhook endpoints');
 
 /** `/webhook-endpoints` (spec §4; contract, Webhook endpoints). */
 export function endpointRoutes({ config, masterKeys }: AppDependencies) {
@@ -63,11 +65,11 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       tag,
       summary: 'List endpoints',
       scope: 'webhooks:read',
-      query: z.strictObject(paging),
+      query: z.strictObject(paging(cursors)),
       response: { status: 200, description: 'A page of the list, newest first.', schema: endpoints },
       async handle({ caller, query, db, ...request }) {
         const rows = await listEndpoints(db, caller.clientId, pageOf(query));
-        return respondWithPage(rows, query.limit, presentEndpoint, { ...request, baseUrl: config.baseUrl });
+        return respondWithPage(cursors, rows, query.limit, presentEndpoint, { ...request, baseUrl: config.baseUrl });
       },
     }),
     route({

@@ -6,6 +6,7 @@ import { listMissing } from '../../webhooks/list-missing.js';
 import { listDeliveries } from '../../webhooks/read-deliveries.js';
 import { getEvent, listEvents } from '../../webhooks/read-events.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../../webhooks/window.js';
+import { idCursor } from '../cursor.js';
 import type { AppDependencies } from '../dependencies.js';
 import { pageOf, paging, respondWithPage, respondWithShortPage } from '../paging.js';
 import { presentDelivery } from '../presenters/delivery.js';
@@ -18,6 +19,8 @@ import { madeWithin } from '../schemas/time.js';
 import { deliveries, deliveryFilters } from './deliveries.js';
 
 const events = pageView('EventPage', eventView);
+const eventCursors = idCursor('events');
+const deliveryCursors = idCursor("an event's deliveries");
 
 const filters = z
   .strictObject({
@@ -36,7 +39,7 @@ const filters = z
       .optional()
       .meta({ format: 'uuid' }),
     ...madeWithin,
-    ...paging,
+    ...paging(eventCursors),
   })
   .refine(({ missing_from, created_after }) => missing_from === undefined || created_after !== undefined, {
     path: ['created_after'],
@@ -76,7 +79,10 @@ export function eventRoutes({ config }: AppDependencies) {
             before: query.cursor,
             limit: query.limit,
           });
-          return respondWithShortPage(page.events, page.next, presentEvent, { ...request, baseUrl: config.baseUrl });
+          return respondWithShortPage(eventCursors, page.events, page.next, presentEvent, {
+            ...request,
+            baseUrl: config.baseUrl,
+          });
         }
         const rows = await listEvents(db, caller.clientId, {
           type,
@@ -85,7 +91,7 @@ export function eventRoutes({ config }: AppDependencies) {
           createdBefore: created_before,
           ...pageOf(query),
         });
-        return respondWithPage(rows, query.limit, presentEvent, { ...request, baseUrl: config.baseUrl });
+        return respondWithPage(eventCursors, rows, query.limit, presentEvent, { ...request, baseUrl: config.baseUrl });
       },
     }),
     route({
@@ -111,13 +117,16 @@ export function eventRoutes({ config }: AppDependencies) {
       tag,
       summary: "List an event's deliveries",
       scope: 'webhooks:read',
-      query: deliveryFilters,
+      query: deliveryFilters(deliveryCursors),
       response: { status: 200, description: 'A page of the list, newest first.', schema: deliveries },
       async handle({ caller, params, query, db, ...request }) {
         const { id: eventId } = await getEvent(db, caller.clientId, params.id);
         const of = { eventId };
         const rows = await listDeliveries(db, caller.clientId, { of, status: query.status, ...pageOf(query) });
-        return respondWithPage(rows, query.limit, presentDelivery, { ...request, baseUrl: config.baseUrl });
+        return respondWithPage(deliveryCursors, rows, query.limit, presentDelivery, {
+          ...request,
+          baseUrl: config.baseUrl,
+        });
       },
     }),
   ];

@@ -5,6 +5,7 @@ import { createTransfer } from '../../transfers/create-transfer.js';
 import { getTransfer, listTransfers } from '../../transfers/read-transfers.js';
 import { ACCOUNT_CODES, SANDBOX_ACCOUNTS } from '../../transfers/sandbox-accounts.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
+import { idCursor } from '../cursor.js';
 import type { AppDependencies } from '../dependencies.js';
 import { pageOf, paging, respondWithPage } from '../paging.js';
 import { pageView } from '../presenters/page.js';
@@ -20,12 +21,13 @@ import { madeWithin } from '../schemas/time.js';
 import { newTransfer } from '../schemas/transfer.js';
 
 const transfers = pageView('TransferPage', transferView);
+const cursors = idCursor('transfers');
 
 const filters = z.strictObject({
   status: z.enum(TRANSFER_STATUSES).optional(),
   reference: text({ max: 140 }).optional().meta({ description: 'Only transfers with exactly this reference.' }),
   ...madeWithin,
-  ...paging,
+  ...paging(cursors),
 });
 
 /** How a transfer of the sandbox moves by itself, by its account. Production's document does not have it. */
@@ -80,7 +82,7 @@ export function transferRoutes({ config, handover }: AppDependencies) {
           createdBefore: created_before,
           ...pageOf(query),
         });
-        return respondWithPage(rows, query.limit, presentTransfer, { ...request, baseUrl: config.baseUrl });
+        return respondWithPage(cursors, rows, query.limit, presentTransfer, { ...request, baseUrl: config.baseUrl });
       },
     }),
     route({

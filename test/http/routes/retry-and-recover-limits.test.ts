@@ -194,6 +194,17 @@ describe('recovers', () => {
     expect([noBoolean.status, noBoolean.body.errors]).toMatchObject([422, [{ pointer: '/include_missing' }]]);
   });
 
+  it('start nothing for a range that begins in the future, and respond that there is nothing to recover', async () => {
+    const client = await api.client();
+    const { webhookId } = await failing(client);
+    for (const include_missing of [false, true]) {
+      const json = { since: new Date(Date.now() + 3_600_000).toISOString(), include_missing };
+      const { status, body } = await client.call('POST', `/webhook-endpoints/${webhookId}/recover`, { json });
+      expect([status, body]).toEqual([202, { count: 0, missing: 0 }]);
+    }
+    await expect(handleOf(webhookId).describe()).rejects.toThrow(/not found/i);
+  });
+
   it('start nothing if there is nothing to recover, and the next call is not refused', async () => {
     const client = await api.client();
     const { body } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });

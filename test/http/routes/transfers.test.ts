@@ -71,6 +71,17 @@ describe('GET /transfers', () => {
     expect(body.errors).toEqual([{ parameter, code, detail: expect.any(String) }]);
   });
 
+  it('has cursors that other lists of the same client refuse', async () => {
+    const own = await api.client();
+    for (let i = 0; i < 2; i++) await own.call('POST', '/transfers', { json: transferRequest() });
+    const { next_cursor } = (await own.call('GET', '/transfers?limit=1')).body;
+    expect((await own.call('GET', `/transfers?cursor=${next_cursor}`)).status).toBe(200);
+    for (const list of ['/events', '/webhook-endpoints']) {
+      const { status, body } = await own.call('GET', `${list}?cursor=${next_cursor}`);
+      expect([status, body.errors]).toMatchObject([422, [{ parameter: 'cursor', code: 'invalid_cursor' }]]);
+    }
+  });
+
   it('refuses a cursor that was altered', async () => {
     await create();
     await create();

@@ -17,6 +17,7 @@ import { eventPath, findById } from '../events/find.js';
 import { readCursor } from '../read-cursor.js';
 
 const PATH = '/console/deliveries';
+const cursors = idCursor("a client's deliveries");
 const DELIVERIES_A_PAGE = 25;
 /** As many endpoints as one page of the API's list has. */
 const MAX_ENDPOINTS = '100';
@@ -46,12 +47,12 @@ export const deliveryList = page({
       ...(isId(endpointId) && { endpointId }),
       transferId: found.transferId,
       ...timeRange(query),
-      before: readCursor(query, idCursor),
+      before: readCursor(query, cursors),
       take: DELIVERIES_A_PAGE + 1,
     });
     const deliveries = rows.slice(0, DELIVERIES_A_PAGE);
     const last = deliveries.at(-1);
-    const nextCursor = rows.length > deliveries.length && last ? idCursor.write(last.id) : null;
+    const nextCursor = rows.length > deliveries.length && last ? cursors.write(last.id) : null;
     return <DeliveryList {...{ visit, endpoints, deliveries, nextCursor }} />;
   },
 });

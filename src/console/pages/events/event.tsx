@@ -16,6 +16,7 @@ import { eventPath } from './find.js';
 
 /** An event has a delivery for each endpoint: seldom more than a few. */
 const DELIVERIES_A_PAGE = 25;
+const cursors = idCursor("an event's deliveries");
 
 /** `/console/events/{id}`: what happened to this event, and what happens next. */
 export const eventPage = page({
@@ -23,7 +24,7 @@ export const eventPage = page({
   scope: 'webhooks:read',
   title: 'Event',
   async view(visit) {
-    const after = readCursor(visit.query, idCursor);
+    const after = readCursor(visit.query, cursors);
     const take = DELIVERIES_A_PAGE + 1;
     const { event, deliveries } = await readEventStory(visit.db, visit.session.clientId, visit.params.id, {
       after,
@@ -31,7 +32,7 @@ export const eventPage = page({
     });
     const shown = deliveries.slice(0, DELIVERIES_A_PAGE);
     const last = shown.at(-1);
-    const nextCursor = deliveries.length > shown.length && last ? idCursor.write(last.id) : null;
+    const nextCursor = deliveries.length > shown.length && last ? cursors.write(last.id) : null;
     return <EventView {...{ visit, event, nextCursor }} deliveries={shown} now={new Date()} />;
   },
 });
