@@ -1,6 +1,6 @@
 import { recordBySession } from '../auth/console-access.js';
 import type { ConsoleSession } from '../auth/console-sessions.js';
-import type { Database } from '../database/database.js';
+import type { Database, Handle } from '../database/database.js';
 import { isTwoStep, readParams } from '../http/dispatch.js';
 import { limitParameters } from '../http/limits.js';
 import { respondUnkeyed } from '../http/respond-in-steps.js';
@@ -33,6 +33,8 @@ export interface ReadRequest {
 export interface ChangeRequest {
   params?: Readonly<Record<string, string>>;
   body?: unknown;
+  /** Runs first in the operation's transaction, and may refuse the change. No operation that asks Temporal has one. */
+  before?: (tx: Handle) => Promise<void>;
 }
 
 /** @param routes every operation of the API, the same objects that the API runs */
@@ -69,11 +71,13 @@ export function operationsOf(routes: readonly Route[], database: Database, sessi
       const record = (db: Parameters<typeof recordBySession>[0], response: WrittenResponse) =>
         recordBySession(db, session, action, targetOf(ids, parsed(response)), ids);
       if (isTwoStep(work)) {
+        if (request.before) throw new Error(`${operationId} has no transaction`);
         const response = await respondUnkeyed(database, work);
         await record(database, response);
         return parsed(response) as T;
       }
       return database.transaction(async (tx) => {
+        await request.before?.(tx);
         const response = writeResponse(await work(tx));
         await record(tx, response);
         return parsed(response) as T;

@@ -42,6 +42,11 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
     'The webhook endpoint is disabled or deleted; enable it first.',
   ),
   disabled_by_operator: kind(409, 'Disabled by the operator', 'Only the operator can enable this webhook endpoint.'),
+  endpoint_changed: kind(
+    409,
+    'Endpoint changed',
+    'The webhook endpoint was changed after the console showed this form; read it again before you save.',
+  ),
   recover_in_progress: kind(
     409,
     'Recover in progress',

@@ -131,6 +131,22 @@ export function updateEndpoint(db: Handle, rules: EndpointRules, update: Endpoin
   });
 }
 
+/**
+ * Refuses a change by a form that shows an older state of the endpoint, so that no editor undoes another one's change.
+ * The endpoint stays locked until the transaction ends.
+ * @param shown `updated_at` of the state that the form shows
+ * @throws Refusal not_found | endpoint_changed
+ */
+export async function refuseIfChanged(tx: Handle, clientId: string, id: string, shown: string): Promise<void> {
+  await lockEndpoint(tx, id, clientId);
+  const { updatedAt } = await getEndpoint(tx, clientId, id);
+  if (updatedAt.toISOString() === shown) return;
+  throw new Refusal(
+    'endpoint_changed',
+    'The endpoint was changed after this form was opened. Nothing is saved; check the fields and save again.',
+  );
+}
+
 /** Deletes an endpoint, erases its secret and cancels its pending deliveries. @throws Refusal not_found */
 export function deleteEndpoint(db: Handle, clientId: string, id: string): Promise<void> {
   return atomically(db, async (tx) => {

@@ -78,6 +78,24 @@ test('an edit replaces URL and description, and an empty description is none', a
   expect((await browser.post(`${path}/edit`, { url: 'no url' })).status).toBe(422);
 });
 
+test('an editor never undoes the change of another one: the form that shows an older state is refused and says what changed', async () => {
+  const { browser } = await editor();
+  const path = await register(browser);
+  const shown = async () => /name="shown" value="([^"]+)"/.exec((await browser.get(`${path}/edit`)).text)?.[1] ?? '';
+  const older = await shown();
+  const first = await browser.post(`${path}/edit`, { url: `${URL}/first`, description: 'First', shown: older });
+  expect(first.status).toBe(303);
+  const second = await browser.post(`${path}/edit`, { url: `${URL}/second`, description: 'Second', shown: older });
+  expect(second.status).toBe(409);
+  expect(second.text).toContain('The endpoint was changed after this form was opened.');
+  for (const text of [`${URL}/first`, 'First']) expect(second.text).toContain(`<bdi class="untrusted">${text}</bdi>`);
+  expect(second.text).toContain(`value="${URL}/second"`);
+  expect(await stored(path)).toMatchObject({ url: `${URL}/first`, description: 'First' });
+  const again = await browser.post(`${path}/edit`, { url: `${URL}/second`, shown: await shown() });
+  expect(again.status).toBe(303);
+  expect(await stored(path)).toMatchObject({ url: `${URL}/second`, description: null });
+});
+
 test('unseen characters are visible in titles and choices too, which contain no elements', async () => {
   const browser = await signedInBrowser(auth, await auth.client({ name: 'Acme\u202etxt' }));
   await register(browser, { description: 'Orders\u200b\u202elive' });

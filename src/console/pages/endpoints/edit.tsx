@@ -1,7 +1,11 @@
+import { Untrusted } from '../../components/untrusted.js';
 import { form, page, seeOther } from '../../page.js';
-import { changeEndpoint, pathOf, readEndpoint, WRITE } from './endpoint.js';
+import { changeEndpoint, type Endpoint, pathOf, readEndpoint, WRITE } from './endpoint.js';
 import { descriptionOf, EndpointFields } from './form.js';
 import { EndpointHead } from './head.js';
+
+/** The field with `updated_at` of the endpoint that the form shows. */
+const SHOWN = 'shown';
 
 const editPage = page({
   path: '/console/endpoints/{webhookId}/edit',
@@ -13,7 +17,9 @@ const editPage = page({
     return (
       <>
         <EndpointHead endpoint={endpoint} here="edit" visit={visit} />
+        {visit.refused?.refusal.code === 'endpoint_changed' && <Present endpoint={endpoint} />}
         <form class="card" method="post" action={`${path}/edit`}>
+          <input type="hidden" name={SHOWN} value={endpoint.updated_at} />
           <EndpointFields {...endpoint} refused={visit.refused} config={visit.config} />
           <p class="actions">
             <button type="submit" class="primary">
@@ -31,12 +37,31 @@ const editPage = page({
   },
 });
 
+/** What another editor saved, beside the fields that this editor typed. */
+function Present({ endpoint: { url, description } }: { endpoint: Endpoint }) {
+  return (
+    <p class="caution">
+      It now has the URL <Untrusted text={url} />
+      {description ? (
+        <>
+          {' '}
+          and the description <Untrusted text={description} />
+        </>
+      ) : (
+        ' and no description'
+      )}
+      . Saving replaces both with the fields below.
+    </p>
+  );
+}
+
 const edit = form({
   path: '/console/endpoints/{webhookId}/edit',
   scope: WRITE,
   page: editPage,
   async submit(visit, fields) {
-    await changeEndpoint(visit, { url: fields.get('url') ?? '', description: descriptionOf(fields) });
+    const change = { url: fields.get('url') ?? '', description: descriptionOf(fields) };
+    await changeEndpoint(visit, change, fields.get(SHOWN) ?? undefined);
     return seeOther(pathOf(visit.params.webhookId), 'Saved.');
   },
 });

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Scope } from '../../../auth/caller.js';
 import type { endpointView } from '../../../http/presenters/endpoint.js';
 import type { EndpointHealth } from '../../../webhooks/endpoint-health.js';
+import { refuseIfChanged } from '../../../webhooks/endpoints.js';
 import type { Visit } from '../../page.js';
 
 export type Endpoint = z.output<typeof endpointView>;
@@ -25,15 +26,23 @@ export async function readEndpoints({ operations }: Visit): Promise<readonly End
   return (await operations.read<{ data: Endpoint[] }>('listWebhookEndpoints', { query })).data;
 }
 
-/** Replaces fields of an endpoint; those that are not given stay. */
+/**
+ * Replaces fields of an endpoint; those that are not given stay.
+ * @param shown `updated_at` of the endpoint that the form shows; if omitted, the present state counts
+ * @throws Refusal endpoint_changed where another request has changed the endpoint since
+ */
 export async function changeEndpoint(
   visit: EndpointVisit,
   change: { url?: string; description?: string | null; enabled?: boolean },
+  shown?: string,
 ): Promise<Endpoint> {
-  const { url, description } = await readEndpoint(visit);
+  const { url, description, updated_at } = await readEndpoint(visit);
   const { webhookId } = visit.params;
-  const body = { url, description, ...change };
-  return visit.operations.change<Endpoint>('updateWebhookEndpoint', { params: { webhookId }, body });
+  return visit.operations.change<Endpoint>('updateWebhookEndpoint', {
+    params: { webhookId },
+    body: { url, description, ...change },
+    before: (tx) => refuseIfChanged(tx, visit.session.clientId, webhookId, shown ?? updated_at),
+  });
 }
 
 /** Whether the session may change endpoints; a viewer sees no buttons. */
