@@ -37,7 +37,7 @@ const STATEMENT = `
 
 /** Reads a client in one statement, also if the client does not exist. `clientId` must be a UUID. */
 export async function readClientRecord(db: Handle, clientId: string): Promise<ClientRecord | undefined> {
-  const [row] = await db.query<Row>(STATEMENT, [clientId]);
+  const [row] = await db.hot<Row>(STATEMENT, [clientId]);
   return (
     row && {
       id: row.id,

@@ -7,6 +7,11 @@ import type { StoredKey } from './keys.js';
 
 /** ms after which the keys are read again before the next use. */
 const REREAD_AFTER = 4_000;
+/**
+ * ms after which a verification starts to read the keys again without waiting for the result. The 3 s until
+ * `TRUSTED_FOR` are the time for slow reads, of which each may take 1.5 s, so that a busy machine refuses no request.
+ */
+const REFRESH_AFTER = 2_000;
 /** ms after which keys that could not be read again stop verifying, so that a revoked key is refused within 5 s. */
 const TRUSTED_FOR = 5_000;
 /**
@@ -67,9 +72,11 @@ export class KeyRing {
    * @throws Error if the keys could not be read for 5 s, since the key may be revoked by now
    */
   async verificationKey(kid: string): Promise<KeyObject | undefined> {
-    await this.#reread(REREAD_AFTER);
+    const refreshed = this.#reread(REFRESH_AFTER);
+    if (this.#isWithin(REREAD_AFTER, this.#readAt)) refreshed.catch(() => undefined);
+    else await refreshed;
     if (!this.#find(kid)) await this.#reread(READ_INTERVAL);
-    if (this.#readAt === undefined || this.#options.clock.steady() - this.#readAt >= TRUSTED_FOR) {
+    if (!this.#isWithin(TRUSTED_FOR, this.#readAt)) {
       throw new Error('the signing keys were read too long ago to verify a token');
     }
     return this.#find(kid)?.publicKey;
@@ -81,6 +88,10 @@ export class KeyRing {
     return this.#keys.map((key) => key.publicJwk);
   }
 
+  #isWithin(limit: number, at: number | undefined): boolean {
+    return at !== undefined && this.#options.clock.steady() - at < limit;
+  }
+
   #find(kid: string): RingKey | undefined {
     return this.#keys.find((key) => key.kid === kid);
   }
@@ -88,9 +99,8 @@ export class KeyRing {
   /** Reads the keys again if the last read is older than `maxAge` (ms). Concurrent calls share one read. */
   async #reread(maxAge: number): Promise<void> {
     const { clock, onFault } = this.#options;
-    const isRecent = (at: number | undefined, limit: number) => at !== undefined && clock.steady() - at < limit;
-    if (isRecent(this.#readAt, maxAge)) return;
-    if (this.#keys.length > 0 && isRecent(this.#failedAt, READ_INTERVAL)) return;
+    if (this.#isWithin(maxAge, this.#readAt)) return;
+    if (this.#keys.length > 0 && this.#isWithin(READ_INTERVAL, this.#failedAt)) return;
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
     });

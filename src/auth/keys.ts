@@ -38,7 +38,7 @@ interface NewKey {
 
 /** Every signing key, newest first. */
 async function readSigningKeys(db: Handle): Promise<StoredKey[]> {
-  const rows = await db.query<{ key: StoredKey }>(
+  const rows = await db.hot<{ key: StoredKey }>(
     `select json_build_object(
        'kid', kid, 'publicJwk', public_jwk, 'privateKeyEnvelope', private_key_envelope,
        'age', extract(epoch from clock_timestamp() - created_at) * 1000,

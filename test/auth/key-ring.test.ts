@@ -20,10 +20,11 @@ const stored = (kid: string, age: number, retiredFor: number | null = null): Sto
 
 function ringOn(...keys: StoredKey[]) {
   const clock = new TestClock();
-  const store = { keys, reads: 0, broken: false, faults: 0 };
+  const store = { keys, reads: 0, broken: false, faults: 0, slow: Promise.resolve() };
   const ring = new KeyRing({
     read: async () => {
       store.reads++;
+      await store.slow;
       if (store.broken) throw new Error('broken');
       return store.keys;
     },
@@ -82,6 +83,28 @@ it('verifies for 5 s with a key that cannot be read again, since it may be revok
   store.broken = false;
   clock.pass(1_000);
   expect(await ring.verificationKey('a')).toBeDefined();
+});
+
+it('verifies with the keys at hand while they are read again, from 2 s on, and waits for the read from 4 s on', async () => {
+  const { ring, clock, store } = ringOn(stored('a', 0));
+  await signer(ring);
+  clock.pass(1_999);
+  await ring.verificationKey('a');
+  expect(store.reads).toBe(1);
+  let finish = () => {};
+  store.slow = new Promise((resolve) => {
+    finish = resolve;
+  });
+  for (const pass of [1, 1_999]) {
+    clock.pass(pass);
+    expect(await ring.verificationKey('a')).toBeDefined();
+  }
+  expect(store.reads).toBe(2);
+  clock.pass(1);
+  const waiting = ring.verificationKey('a');
+  finish();
+  expect(await waiting).toBeDefined();
+  expect(store.reads).toBe(2);
 });
 
 it('goes on signing with the known keys while the store fails, and reads again once per second', async () => {

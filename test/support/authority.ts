@@ -49,16 +49,18 @@ export async function verifiedClient(
   return verified;
 }
 
-/** Records the statements that go through `query`, and lets a test make them fail. */
+/** Records the statements that go through `query` and `hot`, and lets a test make them fail. */
 export function watched(database: Database) {
   const statements: string[] = [];
   let broken: (() => Promise<never>) | undefined;
-  const query: Database['query'] = (text, values) => {
-    statements.push(text);
-    return broken ? broken() : database.query(text, values);
-  };
+  const watching =
+    (run: Database['query']): Database['query'] =>
+    (text, values) => {
+      statements.push(text);
+      return broken ? broken() : run(text, values);
+    };
   return {
-    database: { ...database, query } as Database,
+    database: { ...database, query: watching(database.query), hot: watching(database.hot) } as Database,
     statements,
     /** Makes every later statement fail or hang. */
     breakWith: (failure: (() => Promise<never>) | undefined) => {
