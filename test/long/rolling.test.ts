@@ -106,10 +106,14 @@ test('kill -9 of one of two workers: the other delivers new events while the loa
   await killed.running.ended;
   const before = load.asked.length;
   await untilAsked(before + 20);
-  const later = load.asked.slice(before);
+  // A change that was refused on a busy machine has no event.
+  const later = load.asked.slice(before).filter(({ answer }) => answer === 200);
+  expect(later.length).toBeGreaterThan(0);
   const hasArrived = ({ transfer, to }: (typeof later)[number]) =>
     receiver.arrivals.some((arrival) => arrival.transfer === transfer && arrival.status === to);
-  await waitFor('the changes made since', () => later.every(hasArrived), 60_000);
+  await waitFor('the changes made since', () => later.every(hasArrived), 60_000).catch((error: Error) => {
+    throw new Error(`${error.message}; missing: ${JSON.stringify(later.filter((change) => !hasArrived(change)))}`);
+  });
   await startAgain(killed);
 }, 120_000);
 
@@ -126,10 +130,10 @@ test('a rolling restart of all four under load: each exits with code 0, and ever
   await untilAsked(load.asked.length + 10);
   await load.stop();
   expect(balancer.failures).toEqual([]);
-  const { 503: unavailable = 0, ...answers } = load.answers;
+  const { 503: _, ...answers } = load.answers;
   expect(Object.keys(answers).sort()).toEqual(['200', '201']);
   // A process that waited 1.5 s for Postgres returns 503, which is no fault on a busy machine.
-  if (PATIENT) expect(unavailable).toBe(0);
+  if (PATIENT) expect(balancer.unavailable).toEqual({});
 }, 600_000);
 
 test('no event is lost once all is quiet, including those in flight at the killed worker, and the record is true', async () => {

@@ -10,6 +10,8 @@ export interface Balancer {
   ready(): number;
   /** Requests that the balancer answered with 502, with the reason. */
   failures: string[];
+  /** The number of 503 responses of the APIs by their `detail`. */
+  unavailable: Record<string, number>;
   close(): Promise<void>;
 }
 
@@ -26,6 +28,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
   /** The last response of each API to a health check. */
   const checks = new Map<number, { response: string; at: number }>();
   const failures: string[] = [];
+  const unavailable: Record<string, number> = {};
   const closed = new AbortController();
   let turn = 0;
 
@@ -50,7 +53,12 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
       if (port === undefined)
         throw new Error(`no API is ready: ${[...checks.values()].map((check) => check.response)}`);
       try {
-        return await send(agent, port, { method, path, headers: withoutHops(incoming.headers), body });
+        const reply = await send(agent, port, { method, path, headers: withoutHops(incoming.headers), body });
+        if (reply.status === 503) {
+          const { detail } = JSON.parse(reply.body.toString()) as { detail: string };
+          unavailable[detail] = (unavailable[detail] ?? 0) + 1;
+        }
+        return reply;
       } catch (error) {
         const { code, message } = error as NodeJS.ErrnoException;
         const { response, at } = checks.get(port) ?? { response: '', at: 0 };
@@ -74,6 +82,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     ready: () => ready.size,
     failures,
+    unavailable,
     async close() {
       closed.abort();
       agent.destroy();
