@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../dist/src/free-port.js';
@@ -15,15 +15,18 @@ const PASSWORD = 'temporal';
  * Starts a Postgres with Temporal's schema in `folder`, and writes a program `temporal` into `folder`/bin. For `server
  * start-dev …` the program starts Temporal's server on that Postgres instead of the dev server on SQLite. A process
  * that finds this program first on its PATH runs on production's Temporal, without any other change.
- * @returns `{ bin, url, pid, stop }`: the program's folder, and the URL and the process of the Postgres
+ * @returns `{ bin, url, pid, env, stop }`: the program's folder, the URL and the first process of the Postgres, and what tells
+ * a test which process it may kill
  */
 export async function startTemporalOnPostgres({ folder, cacheDir, progress }) {
   const programs = await findPrograms(cacheDir, progress);
   const port = await freePort();
+  const pidFile = join(folder, 'temporal-postgres.pid');
   const password = new Secret(PASSWORD);
   let pid = 0;
   const onStart = (record) => {
     pid = record.pid;
+    keepPid(pidFile, pid);
   };
   const postgres = await startPostgres({
     ...{ localDir: folder, port, password, settings: ['max_connections=500'] },
@@ -42,5 +45,15 @@ exec '${programs.server}' --root / --config "$config" --env server --allow-no-au
 `,
     { mode: 0o755 },
   );
-  return { bin, url, pid, stop: () => postgres.stop() };
+  return {
+    ...{ bin, url, pid },
+    env: { TEMPORAL_POSTGRES_PID_FILE: pidFile, TEMPORAL_POSTGRES_URL: url },
+    stop: () => postgres.stop(),
+  };
+}
+
+/** A reader of the file never finds half of a number. */
+function keepPid(file, pid) {
+  writeFileSync(`${file}.new`, String(pid));
+  renameSync(`${file}.new`, file);
 }

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { randomFrom } from '../support/random.js';
+import { temporalsPostgres } from './parts.js';
 import { runCrash } from './run.js';
 import { planKills } from './schedule.js';
 
@@ -9,7 +10,8 @@ import { planKills } from './schedule.js';
 const USAGE = `npm run test:crash -- [--minutes M] [--seed S] [--gap SECONDS] [--rate CHANGES/S] [--json FILE]
 
 Kills API, workers, Temporal and Postgres by a schedule that the seed repeats (default: 3 minutes, a kill every 8 s on
-average, 15 changes per second). The exit code is 1 if anything is lost; each loss is listed.`;
+average, 15 changes per second); \`npm run test:crash:production\` runs on production's Temporal, and kills its Postgres too.
+The exit code is 1 if anything is lost; each loss is listed.`;
 
 const { values } = parseArgs({
   options: {
@@ -28,7 +30,12 @@ async function main(): Promise<void> {
   say(`seed ${seed}`);
   const result = await runCrash({
     seed,
-    plan: planKills(randomFrom(seed), Number(values.minutes) * 60_000, Number(values.gap) * 1_000),
+    plan: planKills(
+      randomFrom(seed),
+      Number(values.minutes) * 60_000,
+      Number(values.gap) * 1_000,
+      !!temporalsPostgres(),
+    ),
     rate: Number(values.rate),
     hangs: true,
     patient: true,

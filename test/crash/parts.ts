@@ -1,15 +1,23 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readState } from '../../src/local/stack-state.js';
 import { type RoleProcess, startRole } from '../support/role-process.js';
 import { waitFor } from '../support/wait-for.js';
+import { withDatabase } from './record.js';
 import type { Kill, Target } from './schedule.js';
 
 /** A process that can be killed alone, and that its supervisor starts again. */
 export interface Part {
   name: string;
-  /** Sends the signal to the current process. A supervisor of this test restarts it after `pause` ms. */
-  kill(signal: NodeJS.Signals, pause: number): Promise<number>;
+  /**
+   * Ends the current process. A supervisor of this test restarts it after `pause` ms; the embedded stack's own
+   * supervisor decides the pause itself.
+   * @returns the id of the process
+   */
+  kill(how: Kill['how'], pause: number): Promise<number>;
 }
+
+const signalOf = (how: Kill['how']): NodeJS.Signals => (how === 'immediate stop' ? 'SIGQUIT' : 'SIGKILL');
 
 /** A role of the service under a small supervisor. */
 export class SupervisedRole implements Part {
@@ -37,11 +45,11 @@ export class SupervisedRole implements Part {
     return this.#current.ready.catch(() => sleep(100).then(() => this.untilReady()));
   }
 
-  async kill(signal: NodeJS.Signals, pause: number): Promise<number> {
+  async kill(how: Kill['how'], pause: number): Promise<number> {
     const { process: child } = await waitFor(`${this.name} to run`, () => isAlive(this.#current) && this.#current);
     this.#pause = pause;
     this.killed++;
-    child.kill(signal);
+    child.kill(signalOf(how));
     return child.pid ?? 0;
   }
 
@@ -74,19 +82,50 @@ const isAlive = ({ process: child }: RoleProcess) => child.exitCode === null && 
 
 /** Postgres or Temporal of the embedded stack, which its own supervisor (src/local/child.ts) starts again. */
 export function embeddedPart(localDir: string, name: 'postgres' | 'temporal'): Part {
+  return { name, kill: (how) => killRecorded(name, () => readState(localDir)?.[name]?.pid, signalOf(how)) };
+}
+
+/** Kills a process whose supervisor records its id. */
+function killRecorded(name: string, pidOf: () => number | undefined, signal: NodeJS.Signals): Promise<number> {
+  return waitFor(`${name} to run`, () => {
+    const pid = pidOf() ?? 0;
+    try {
+      // Between a death and the next start the record names the dead process. The kill waits for the next process.
+      return pid > 0 && process.kill(pid, signal) && pid;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/**
+ * The Postgres of production's Temporal, which scripts/temporal-on-postgres starts and supervises; undefined where the
+ * run has Temporal's dev server.
+ */
+export function temporalsPostgres(): Part | undefined {
+  const { TEMPORAL_POSTGRES_PID_FILE: pidFile, TEMPORAL_POSTGRES_URL: url } = process.env;
+  if (!pidFile || !url) return undefined;
+  const name = "Temporal's Postgres";
+  const kill = (pidOf: () => number | undefined) => killRecorded(name, pidOf, 'SIGKILL');
   return {
     name,
-    kill: (signal) =>
-      waitFor(`${name} to run`, () => {
-        const { pid } = readState(localDir)?.[name] ?? { pid: 0 };
-        try {
-          // Between a death and the next start the file names the dead process. The kill waits for the next process.
-          return pid > 0 && process.kill(pid, signal) && pid;
-        } catch {
-          return false;
-        }
-      }),
+    async kill(how) {
+      if (how !== 'kill -9 of a backend') return kill(() => Number(readFileSync(pidFile, 'utf8')));
+      const backend = await waitFor(`${name} to have a backend`, () => backendOf(url).catch(() => undefined));
+      return kill(() => backend);
+    },
   };
+}
+
+/** The id of a process that serves one of Temporal's connections. */
+async function backendOf(url: string): Promise<number | undefined> {
+  const { rows } = await withDatabase(url, (database) =>
+    database.query(
+      `select pid from pg_stat_activity
+        where backend_type = 'client backend' and datname like 'temporal%' order by random() limit 1`,
+    ),
+  );
+  return rows[0]?.pid;
 }
 
 export interface Parts {
@@ -94,11 +133,14 @@ export interface Parts {
   workers: readonly Part[];
   temporal: Part;
   postgres: Part;
+  /** Only on production's Temporal. */
+  temporalsPostgres: Part | undefined;
 }
 
 /** The processes that a kill hits. */
 export function partsOf(parts: Parts, { target, which }: Pick<Kill, 'target' | 'which'>): Part[] {
   const { apis, workers, temporal, postgres } = parts;
+  const temporals = parts.temporalsPostgres ? [parts.temporalsPostgres] : [];
   const api = apis.slice(which % apis.length).slice(0, 1);
   const worker = workers.slice(which % workers.length).slice(0, 1);
   const hit: { [T in Target]: Part[] } = {
@@ -108,7 +150,8 @@ export function partsOf(parts: Parts, { target, which }: Pick<Kill, 'target' | '
     'all workers': [...workers],
     temporal: [temporal],
     postgres: [postgres],
-    everything: [...apis, ...workers, temporal, postgres],
+    "Temporal's Postgres": temporals,
+    everything: [...apis, ...workers, temporal, postgres, ...temporals],
   };
   return hit[target];
 }

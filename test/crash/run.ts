@@ -111,9 +111,8 @@ async function killAsPlanned(service: Service, plan: readonly Kill[], say: (line
   const began = Date.now();
   for (const kill of plan) {
     await sleep(Math.max(0, began + kill.at - Date.now()));
-    const signal = kill.how === 'immediate stop' ? 'SIGQUIT' : 'SIGKILL';
     const hit = partsOf(service.parts, kill);
-    const pids = await Promise.all(hit.map(async (part) => `${part.name} (${await part.kill(signal, kill.pause)})`));
+    const pids = await Promise.all(hit.map(async (part) => `${part.name} (${await part.kill(kill.how, kill.pause)})`));
     const what = `${kill.how} of ${kill.target}`;
     kills[what] = (kills[what] ?? 0) + 1;
     say(`${((Date.now() - began) / 1_000).toFixed(1)} s  ${kill.how}: ${pids.join(', ')}`);

@@ -1,14 +1,25 @@
 import { pick } from '../support/random.js';
 
-/** The target of a kill. */
-export type Target = 'api' | 'worker' | 'api and worker' | 'all workers' | 'temporal' | 'postgres' | 'everything';
+/** The target of a kill. Temporal has a Postgres of its own on production's Temporal only. */
+export type Target =
+  | 'api'
+  | 'worker'
+  | 'api and worker'
+  | 'all workers'
+  | 'temporal'
+  | 'postgres'
+  | "Temporal's Postgres"
+  | 'everything';
 
 export interface Kill {
   /** ms after the start of the load */
   at: number;
   target: Target;
-  /** Only Postgres has a second kind of sudden end, its `immediate` stop. */
-  how: 'kill -9' | 'immediate stop';
+  /**
+   * Only Postgres has further kinds of sudden end: its `immediate` stop, and the death of one of its backends, after
+   * which it ends all others and recovers.
+   */
+  how: 'kill -9' | 'immediate stop' | 'kill -9 of a backend';
   /** Index of the process among the processes of a role. */
   which: number;
   /** ms until the killed process is started again */
@@ -25,23 +36,43 @@ const TARGETS = [
   ['everything', 1],
 ] as const;
 
-/** A schedule of `length` ms with a kill every `gap` ms on average. The same random numbers give the same schedule. */
-export function planKills(random: () => number, length: number, gap: number): Kill[] {
+const TEMPORALS_POSTGRES = ["Temporal's Postgres", 4] as const;
+
+const targets = (hasTemporalsPostgres: boolean) => [...TARGETS, ...(hasTemporalsPostgres ? [TEMPORALS_POSTGRES] : [])];
+
+/**
+ * A schedule of `length` ms with a kill every `gap` ms on average. The same random numbers give the same schedule.
+ * @param hasTemporalsPostgres whether Temporal's Postgres is killed too
+ */
+export function planKills(random: () => number, length: number, gap: number, hasTemporalsPostgres: boolean): Kill[] {
   const kills: Kill[] = [];
   for (let at = gap * (0.25 + random() / 2); at < length; at += gap * (0.5 + random())) {
-    kills.push(planKill(random, at, pick(random, TARGETS)));
+    kills.push(planKill(random, at, pick(random, targets(hasTemporalsPostgres))));
   }
   return kills;
 }
 
 /** A schedule with every target once, in random order, with a kill every `gap` ms. */
-export function planRound(random: () => number, gap: number): Kill[] {
-  const order = TARGETS.map(([target]) => ({ target, place: random() })).sort((a, b) => a.place - b.place);
+export function planRound(random: () => number, gap: number, hasTemporalsPostgres: boolean): Kill[] {
+  const order = targets(hasTemporalsPostgres)
+    .map(([target]) => ({ target, place: random() }))
+    .sort((a, b) => a.place - b.place);
   return order.map(({ target }, i) => planKill(random, (i + random()) * gap, target));
 }
 
+const HOW: { [T in Target]?: readonly (readonly [Kill['how'], number])[] } = {
+  postgres: [
+    ['immediate stop', 1],
+    ['kill -9', 1],
+  ],
+  "Temporal's Postgres": [
+    ['kill -9', 1],
+    ['kill -9 of a backend', 1],
+  ],
+};
+
 function planKill(random: () => number, at: number, target: Target): Kill {
-  const how = target === 'postgres' && random() < 0.5 ? 'immediate stop' : 'kill -9';
+  const how = pick<Kill['how']>(random, HOW[target] ?? [['kill -9', 1]]);
   return { at: Math.round(at), target, how, which: Math.floor(random() * 1_000), pause: pauseOf(random) };
 }
 

@@ -9,7 +9,7 @@ import { runCli } from '../support/cli.js';
 import { makeLocalDir } from '../support/local-dir.js';
 import { startStackProcess } from '../support/stack-process.js';
 import { SECRET } from '../support/transfers.js';
-import { embeddedPart, type Parts, SupervisedRole } from './parts.js';
+import { embeddedPart, type Parts, SupervisedRole, temporalsPostgres } from './parts.js';
 import type { ActionEndpoint } from './random-actions.js';
 import type { Arrival } from './receiver.js';
 
@@ -82,6 +82,7 @@ export async function startService({ ladder, seed, random, hangs }: ServiceOptio
       workers,
       temporal: embeddedPart(place.path, 'temporal'),
       postgres: embeddedPart(place.path, 'postgres'),
+      temporalsPostgres: temporalsPostgres(),
     },
     ...{ roles, clients, endpoints, databaseUrl },
     temporal: new Client({ connection, namespace }),

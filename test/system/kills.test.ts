@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { temporalsPostgres } from '../crash/parts.js';
 import { runCrash } from '../crash/run.js';
 import { planRound } from '../crash/schedule.js';
 import { randomFrom } from '../support/random.js';
@@ -11,7 +12,7 @@ test('no kill loses an event, falsifies the record or leaves a delivery stuck', 
   say(`kills.test: SEED=${seed}`);
   const result = await runCrash({
     seed,
-    plan: planRound(randomFrom(seed), 2_500),
+    plan: planRound(randomFrom(seed), 2_500, temporalsPostgres() !== undefined),
     rate: 20,
     hangs: false,
     patient: false,
