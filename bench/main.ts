@@ -96,5 +96,5 @@ if (typeof options === 'string') {
   });
   await Promise.race([done, signalled]);
   if (cutOff) await stopAll();
-  process.exit(cutOff ? 130 : undefined);
+  process.exit(cutOff ? 130 : process.exitCode);
 }

@@ -71,4 +71,4 @@ const done = run().catch((error: unknown) => {
 });
 await Promise.race([done, signalled]);
 if (cutOff) await stopAll();
-process.exit(cutOff ? 130 : undefined);
+process.exit(cutOff ? 130 : process.exitCode);
