@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
+import { commandOf } from '../../dist/src/local/process-record.js';
+import { readState } from '../../dist/src/local/stack-state.js';
 import { judgeChanges } from '../../dist/test/crash/judge-changes.js';
 import { judgeRecord } from '../../dist/test/crash/judge-record.js';
 import { startLoad } from '../../dist/test/crash/load.js';
@@ -122,12 +124,15 @@ async function drill() {
     'a change to be taken',
     () => load.asked.slice(askedBefore).some(({ answer }) => answer === 200),
     60_000,
-  );
+  ).catch(async (error) => {
+    say(`what is down: ${JSON.stringify(await describeOutage(env, place.path, stack, answers.after))}`);
+    throw error;
+  });
   say(`room: a change was taken after ${((Date.now() - roomAt) / 1_000).toFixed(1)} s`);
   await lookFor(8);
   await load.stop();
 
-  const quietAfter = await untilQuiet({ databaseUrl: env.DATABASE_URL, temporal }, true, faults);
+  const quietAfter = await untilQuiet({ databaseUrl: env.DATABASE_URL, temporal }, faults);
   say(`quiet after ${quietAfter} s`);
   const [record, arrivals] = [await withDatabase(env.DATABASE_URL, readRecord), await receiver.ask('arrivals')];
   const judgement = judgeRecord(record, arrivals, RUNGS);
@@ -149,6 +154,24 @@ async function drill() {
   console.log(`lost, half done or untrue: ${faults.length}`);
   for (const fault of [...new Set(faults)].slice(0, 20)) console.log(`  ${fault}`);
   if (faults.length > 0) process.exitCode = 1;
+}
+
+/** Which of Postgres, its supervisor and the service does not work. */
+async function describeOutage(env, localDir, stack, answers) {
+  const { pid } = readState(localDir)?.postgres ?? {};
+  return {
+    postgres: { pid, command: commandOf(pid) },
+    connection: await withDatabase(env.DATABASE_URL, (database) => database.query('select 1')).then(
+      () => 'ok',
+      (error) => error.message,
+    ),
+    readyz: await fetch(`${env.BASE_URL}/readyz`).then(
+      (response) => response.text(),
+      (error) => String(error.cause ?? error),
+    ),
+    supervisor: stack.progress.slice(-5),
+    answers,
+  };
 }
 
 async function useUpTheLog(databaseUrl) {
