@@ -23,6 +23,13 @@ export function isConflict(error: unknown): boolean {
 }
 
 const PRISMA_UNREACHABLE = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);
+/** Kinds of error of Prisma's driver adapter that have no SQLSTATE. A raw statement hides them in its own P2010. */
+const ADAPTER_UNREACHABLE = new Set([
+  'DatabaseNotReachable',
+  'ConnectionClosed',
+  'SocketTimeout',
+  'TooManyConnections',
+]);
 const SOCKET_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT']);
 
 /**
@@ -31,6 +38,7 @@ const SOCKET_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE
  * connection of the pool was free in time.
  */
 export function isUnreachable(error: unknown): boolean {
+  if (ADAPTER_UNREACHABLE.has(adapterKind(error) ?? '')) return true;
   const state = sqlState(error);
   if (state !== undefined && !PRISMA_UNREACHABLE.has(state))
     return /^(08|53|57|58|25006|25P03|25P04|55P03)/.test(state);
@@ -47,4 +55,15 @@ export function isUnreachable(error: unknown): boolean {
     }
   }
   return false;
+}
+
+/** The kind of an error of Prisma's driver adapter. */
+function adapterKind(error: unknown): string | undefined {
+  for (let fault = error; fault instanceof Object; fault = (fault as { cause?: unknown }).cause) {
+    const { kind, meta } = fault as { kind?: unknown; meta?: unknown };
+    const nested = adapterKind((meta as { driverAdapterError?: unknown } | undefined)?.driverAdapterError);
+    if (nested !== undefined) return nested;
+    if (typeof kind === 'string') return kind;
+  }
+  return undefined;
 }

@@ -1,4 +1,6 @@
+import { DriverAdapterError, type MappedError } from '@prisma/driver-adapter-utils';
 import { isConflict, isRefusedData, isUnreachable } from '../../src/database/faults.js';
+import { Prisma } from '../../src/database/generated/client.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
 let db: TestDatabase;
@@ -36,6 +38,20 @@ test('a statement that ran longer than its limit is a 503', async () => {
     .catch((fault: unknown) => fault);
   expect(isUnreachable(error)).toBe(true);
 });
+
+test.each(['ConnectionClosed', 'DatabaseNotReachable', 'SocketTimeout'] as const)(
+  'a raw statement of a transaction whose connection breaks (%s) is a 503, and no fault of the service',
+  (kind) => {
+    const driverAdapterError = new DriverAdapterError({ kind } as MappedError);
+    const error = new Prisma.PrismaClientKnownRequestError('Raw query failed. Code: `N/A`.', {
+      code: 'P2010',
+      clientVersion: '7',
+      meta: { driverAdapterError },
+    });
+    expect(isUnreachable(error)).toBe(true);
+    expect(isUnreachable(Object.assign(error, { meta: {} }))).toBe(false);
+  },
+);
 
 test.each([
   ['another session holds the lock', { code: '55P03' }, true],
