@@ -1,4 +1,5 @@
 import type { Handle } from '../database/database.js';
+import { waitingEvents } from './lease-events.js';
 
 /** Rows of a backlog that are counted, at most. A larger count would cost a scrape more than it is worth. */
 export const COUNTED = 100_000;
@@ -34,6 +35,8 @@ const oldestIn = (state: string) =>
   `coalesce((select ${ageOf('min(since)')} from oldest where outbox = '${state}'), 0)`;
 const ageOf = (time: string) => `greatest(0, extract(epoch from now() - ${time}))`;
 
+const OF_LINE = waitingEvents('e', 'l.outbox', 'l.client_id');
+
 /**
  * A loose index scan, as in `leaseEvents`, finds the oldest event of each client, and thus the oldest of each state.
  */
@@ -49,8 +52,8 @@ with recursive lines as (
 ), oldest as (
   select l.outbox, e.created_at as since
     from lines l cross join lateral (
-      select created_at from events
-       where outbox = l.outbox and outbox <> 'done' and client_id = l.client_id order by id limit 1) e
+      select e.created_at from events e
+       where ${OF_LINE.where} order by ${OF_LINE.order} limit 1) e
 )
 select json_build_object(
   'events', json_build_object('attempt', ${eventsIn('attempt')}, 'start', ${eventsIn('start')}),

@@ -21,21 +21,37 @@ export function leaseEvents(
   return db.query<EventRow>(LEASE_EVENTS, [state, limit, SHARE, LEASE.seconds, saturated]);
 }
 
+/**
+ * SQL: events in `state`, of one client, in an order that only the index of the outbox serves. With equalities and
+ * `order by id`, Postgres may walk the primary key through every event that is done, while it has no statistics.
+ */
+export function waitingEvents(alias: string, state: string, clientId: string): { where: string; order: string } {
+  const line = `(${alias}.outbox, ${alias}.client_id)`;
+  return {
+    where: `${alias}.outbox <> 'done' and ${line} >= (${state}, ${clientId}) and ${line} <= (${state}, ${clientId})`,
+    order: `${alias}.outbox, ${alias}.client_id, ${alias}.id`,
+  };
+}
+
+const OF_CLIENT = waitingEvents('e', '$1::outbox_state', 'c.client_id');
+
 const LEASE_EVENTS = `
 with recursive clients as (
-  (select client_id from events where outbox = $1::outbox_state and outbox <> 'done' order by client_id limit 1)
+  (select client_id from events where outbox >= $1::outbox_state and outbox <= $1::outbox_state and outbox <> 'done'
+    order by outbox, client_id limit 1)
   union all
   select (select e.client_id from events e
-           where e.outbox = $1::outbox_state and e.outbox <> 'done' and e.client_id > c.client_id
-           order by e.client_id limit 1)
+           where e.outbox <> 'done' and e.outbox <= $1::outbox_state
+             and (e.outbox, e.client_id) > ($1::outbox_state, c.client_id)
+           order by e.outbox, e.client_id limit 1)
     from clients c where c.client_id is not null
 ), candidates as (
   select e.id, e.turn
     from clients c cross join lateral (
       select id, row_number() over (order by id) as turn
-        from (select id from events
-               where outbox = $1::outbox_state and outbox <> 'done' and client_id = c.client_id and ${isFree('lease_until')}
-               order by id limit $3::int) oldest) e
+        from (select id from events e
+               where ${OF_CLIENT.where} and ${isFree('e.lease_until')}
+               order by ${OF_CLIENT.order} limit $3::int) oldest) e
    where c.client_id <> all($5::uuid[])
    order by e.turn, random() limit $2::int
 ), free as (

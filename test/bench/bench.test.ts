@@ -42,5 +42,5 @@ describe('npm run bench', () => {
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
-  }, 180_000);
+  }, 400_000);
 });
