@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 // The README shows the default without this variable.
 delete process.env.XDG_CACHE_HOME;
 const { settings } = await import('../dist/src/config.js');
+const { fileVariable } = await import('../dist/src/secret-files.js');
 const { PROBLEMS } = await import('../dist/src/http/problem.js');
 const { createMetrics } = await import('../dist/src/telemetry/metrics.js');
 const { measureInHand } = await import('../dist/src/express-lane/gauges.js');
@@ -34,7 +35,11 @@ const tables = {
   'README.md': {
     settings: table(
       ['variable', 'default', 'meaning'],
-      Object.entries(settings).map(([name, { byDefault, meaning }]) => [code(name), shown(byDefault), meaning]),
+      Object.entries(settings).map(([name, { byDefault, meaning, secret }]) => [
+        secret ? `${code(name)} or ${code(fileVariable(name))}` : code(name),
+        shown(byDefault),
+        meaning,
+      ]),
     ),
   },
   'docs/operations.md': {

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { formatDuration, parseDuration } from './duration.js';
 import { isNetwork } from './networks.js';
 import { Secret } from './secret.js';
+import { fileVariable, withSecretFiles } from './secret-files.js';
 
 const port = z.coerce
   .number({ error: 'give a whole number from 0 to 65535 (0 picks a free port)' })
@@ -142,7 +143,16 @@ export const settings = {
     undefined,
     'Kind of this deployment: `sandbox` or `production`. Required with `DATABASE_URL`; the embedded stack is `sandbox`.',
   ),
-  DATABASE_URL: setting(postgresUrl, undefined, 'URL of Postgres. Unset: the embedded stack.'),
+  DATABASE_URL: secretSetting(postgresUrl, 'URL of Postgres. Unset: the embedded stack.'),
+  DATABASE_DIRECT_URL: secretSetting(
+    postgresUrl,
+    'URL of the same database past a transaction pooler, for `migrate`, notifications and locks. Set it only if `DATABASE_URL` names a pooler.',
+  ),
+  DATABASE_RUNTIME_ROLE: setting(
+    z.string().min(1).max(63, 'give the name of a role, at most 63 characters'),
+    undefined,
+    'Role of `DATABASE_URL`, to which `migrate` grants the rights of a running service. Unset: `migrate` grants nothing.',
+  ),
   DATABASE_POOL_SIZE: setting(
     count(2, 500),
     '10',
@@ -155,9 +165,8 @@ export const settings = {
     'Temporal namespace. Each environment needs its own.',
   ),
   TEMPORAL_TLS: setting(flag, 'false', 'Connect to Temporal with TLS.'),
-  TEMPORAL_API_KEY: setting(
+  TEMPORAL_API_KEY: secretSetting(
     z.string().transform((text) => new Secret(text)),
-    undefined,
     'API key for Temporal Cloud. Implies TLS.',
   ),
   HOST: setting(z.string().min(1), '0.0.0.0', 'Address that the API listens on (embedded stack: 127.0.0.1).'),
@@ -172,12 +181,8 @@ export const settings = {
     undefined,
     'Public URL of the token endpoint, which is also the issuer of the tokens (default: BASE_URL).',
   ),
-  MASTER_KEY: setting(masterKey, undefined, '32 bytes in base64 that encrypt the secrets at rest.'),
-  MASTER_KEY_PREVIOUS: setting(
-    masterKey,
-    undefined,
-    'The previous master key, until `keys rotate-master` has finished.',
-  ),
+  MASTER_KEY: secretSetting(masterKey, '32 bytes in base64 that encrypt the secrets at rest.'),
+  MASTER_KEY_PREVIOUS: secretSetting(masterKey, 'The previous master key, until `keys rotate-master` has finished.'),
   ACCESS_TOKEN_LIFETIME: setting(durationWithin(SECOND, DAY), '1h', 'Lifetime of an access token.'),
   DELIVERY_RETRY_DELAYS: setting(
     delays,
@@ -268,8 +273,18 @@ export const settings = {
 } as const;
 
 function setting<T extends z.ZodType, D extends string | undefined>(form: T, byDefault: D, meaning: string) {
-  return { form, byDefault, meaning };
+  return { form, byDefault, meaning, secret: false };
 }
+
+/** A secret has no default. The file that `NAME_FILE` names may have its value. */
+function secretSetting<T extends z.ZodType>(form: T, meaning: string) {
+  return { form, byDefault: undefined, meaning, secret: true };
+}
+
+/** The settings whose values are secrets. */
+export const SECRETS: readonly string[] = Object.entries(settings)
+  .filter(([, { secret }]) => secret)
+  .map(([name]) => name);
 
 type Settings = typeof settings;
 type Value<K extends keyof Settings> = z.output<Settings[K]['form']>;
@@ -295,17 +310,17 @@ export class ConfigError extends Error {
 
 /** Parses each variable on its own. An empty variable counts as unset. @throws ConfigError */
 export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
-  const lines: string[] = [];
+  const { env: given, lines } = withSecretFiles(env, SECRETS);
   const values: Record<string, unknown> = {};
   for (const [name, { form, byDefault }] of Object.entries(settings)) {
-    const text = env[name] === undefined || env[name] === '' ? byDefault : env[name];
+    const text = given[name] || byDefault;
     if (text === undefined) {
       values[name] = undefined;
       continue;
     }
     const result = (form as z.ZodType).safeParse(text);
     if (result.success) values[name] = result.data;
-    else lines.push(`${name}: ${result.error.issues[0]?.message ?? 'is invalid'}`);
+    else lines.push(`${env[name] ? name : fileVariable(name)}: ${result.error.issues[0]?.message ?? 'is invalid'}`);
   }
   if (lines.length > 0) throw new ConfigError(lines);
   return values as Environment;
@@ -318,6 +333,10 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
 export interface Config {
   environment: 'sandbox' | 'production';
   databaseUrl: Secret;
+  /** Past a transaction pooler: for what needs a session of its own. `databaseUrl` where there is no pooler. */
+  databaseDirectUrl: Secret;
+  /** Whether `databaseUrl` names a transaction pooler. */
+  databasePooled: boolean;
   databasePoolSize: number;
   temporal: {
     address: string;
@@ -360,7 +379,7 @@ export interface Config {
 
 /** Whether the operator names a database, so that the embedded stack is not started. */
 export function isConfigured(env: NodeJS.ProcessEnv): boolean {
-  return Boolean(env.DATABASE_URL) || Boolean(env.TEMPORAL_ADDRESS);
+  return [env.DATABASE_URL, env[fileVariable('DATABASE_URL')], env.TEMPORAL_ADDRESS].some(Boolean);
 }
 
 /**
@@ -376,9 +395,12 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   };
   const environment = required('ENVIRONMENT', read.ENVIRONMENT, 'give sandbox or production');
   const production = environment === 'production';
+  const databaseUrl = required('DATABASE_URL', read.DATABASE_URL, 'give postgresql://user:password@host:5432/database');
   const config: Config = {
     environment,
-    databaseUrl: required('DATABASE_URL', read.DATABASE_URL, 'give postgresql://user:password@host:5432/database'),
+    databaseUrl,
+    databaseDirectUrl: read.DATABASE_DIRECT_URL ?? databaseUrl,
+    databasePooled: read.DATABASE_DIRECT_URL !== undefined,
     databasePoolSize: read.DATABASE_POOL_SIZE,
     temporal: temporalAt(
       required('TEMPORAL_ADDRESS', read.TEMPORAL_ADDRESS, 'give host:port, such as temporal.internal:7233'),

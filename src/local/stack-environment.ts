@@ -1,5 +1,7 @@
+import { SECRETS } from '../config.js';
 import { keyId } from '../database/encryption.js';
 import { Secret } from '../secret.js';
+import { withSecretFiles } from '../secret-files.js';
 import { postgresUrl } from './postgres-url.js';
 import type { LocalSecrets } from './secrets.js';
 import type { StackState } from './stack-state.js';
@@ -15,10 +17,13 @@ export function stackEnvironment(
   state: StackState,
   { postgresPassword, masterKey }: LocalSecrets,
 ): NodeJS.ProcessEnv {
+  const { env: given } = withSecretFiles(env, SECRETS);
   return {
-    ...env,
+    ...given,
     ...state.env,
     DATABASE_URL: postgresUrl(state.ports.postgres, postgresPassword).reveal(),
-    MASTER_KEY: env.MASTER_KEY || masterKey.reveal(),
+    // The embedded Postgres has no pooler in front.
+    DATABASE_DIRECT_URL: '',
+    MASTER_KEY: given.MASTER_KEY || masterKey.reveal(),
   };
 }

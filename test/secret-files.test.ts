@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { ConfigError, isConfigured, loadConfig, readEnvironment, SECRETS, settings } from '../src/config.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'secret-files-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const MASTER_KEY = Buffer.from('Kx7#pQ2!vB9@zL4$wM8%nR5^tY1&uI6*').toString('base64');
+const URL_WITH_PASSWORD = 'postgresql://app:hunter2@db.internal/app';
+
+function file(name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+function linesOf(env: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    readEnvironment(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.lines;
+    throw error;
+  }
+  return [];
+}
+
+describe('a secret in a file', () => {
+  it('can be every setting that is never printed, and no other', () => {
+    expect(SECRETS).toEqual(
+      expect.arrayContaining([
+        'DATABASE_URL',
+        'DATABASE_DIRECT_URL',
+        'TEMPORAL_API_KEY',
+        'MASTER_KEY',
+        'MASTER_KEY_PREVIOUS',
+      ]),
+    );
+    expect(SECRETS).not.toContain('PORT');
+    for (const name of SECRETS) expect(Object.keys(settings)).toContain(name);
+  });
+
+  it.each([
+    ['', 'as it is'],
+    ['\n', 'without the line break at its end'],
+    ['\r\n', 'without the line break of Windows at its end'],
+  ])('is read from the file that NAME_FILE names (%j: %s)', (end) => {
+    const env = {
+      ENVIRONMENT: 'sandbox',
+      DATABASE_URL_FILE: file('url', URL_WITH_PASSWORD + end),
+      TEMPORAL_ADDRESS: 'temporal.internal:7233',
+      MASTER_KEY_FILE: file('key', MASTER_KEY + end),
+    };
+    expect(isConfigured({ DATABASE_URL_FILE: env.DATABASE_URL_FILE })).toBe(true);
+    const config = loadConfig(env);
+    expect(config.databaseUrl.reveal()).toBe(URL_WITH_PASSWORD);
+    expect(Buffer.from(config.masterKey.reveal()).toString('base64')).toBe(MASTER_KEY);
+  });
+
+  it('counts as unset where NAME_FILE is empty', () => {
+    expect(readEnvironment({ MASTER_KEY, MASTER_KEY_FILE: '' }).MASTER_KEY).toBeDefined();
+  });
+
+  it.each<[string, NodeJS.ProcessEnv, string]>([
+    [
+      'both variables are given',
+      { MASTER_KEY, MASTER_KEY_FILE: '/tmp/key' },
+      'MASTER_KEY_FILE: MASTER_KEY is given too',
+    ],
+    [
+      'there is no such file',
+      { MASTER_KEY_FILE: join(folder, 'missing') },
+      'MASTER_KEY_FILE: names a file that cannot be read (ENOENT)',
+    ],
+    ['the file is a folder', { DATABASE_URL_FILE: folder }, 'DATABASE_URL_FILE: names no regular file'],
+    ['the file is empty', { TEMPORAL_API_KEY_FILE: file('empty', '\n') }, 'TEMPORAL_API_KEY_FILE: names an empty file'],
+    [
+      'the file is too large for a secret',
+      { MASTER_KEY_FILE: file('large', 'x'.repeat(70_000)) },
+      'MASTER_KEY_FILE: names a file of more than 65536 bytes',
+    ],
+    [
+      'the content is invalid',
+      { MASTER_KEY_FILE: file('invalid', 'hunter2') },
+      'MASTER_KEY_FILE: give 32 bytes in base64',
+    ],
+  ])('is refused with the name of the variable if %s', (_, env, line) => {
+    expect(linesOf(env)).toEqual([expect.stringContaining(line)]);
+  });
+
+  it.each([
+    ['the content of the file', { MASTER_KEY_FILE: file('leak', 'hunter2') }],
+    ['a secret that was given as a path by mistake', { DATABASE_URL_FILE: URL_WITH_PASSWORD }],
+  ])('keeps %s out of the error', (_, env) => {
+    expect(linesOf(env)).toHaveLength(1);
+    expect(linesOf(env).join()).not.toContain('hunter2');
+  });
+});
