@@ -32,6 +32,8 @@ export interface Database extends Handle {
 
 export interface DatabaseOptions {
   url: Secret;
+  /** `url` names a transaction pooler, which refuses startup options. The role's own settings then apply. */
+  pooled?: boolean;
   poolSize: number;
   /** Called with a fault of an idle connection. The pool replaces the connection. */
   onFault?: (error: Error) => void;
@@ -95,7 +97,7 @@ const HOT_SETTINGS = ['set plan_cache_mode = force_generic_plan', 'set enable_se
 
 function openPool(options: DatabaseOptions, max: number, settings?: string): pg.Pool {
   const pool = new pg.Pool({
-    connectionString: withServerSettings(options.url, SERVICE_SETTINGS).reveal(),
+    connectionString: (options.pooled ? options.url : withServerSettings(options.url, SERVICE_SETTINGS)).reveal(),
     max,
     connectionTimeoutMillis: 5_000,
     // A server that hangs must not block requests without end. No statement of the service takes a tenth of this.

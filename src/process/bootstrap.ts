@@ -62,6 +62,7 @@ function endWithReason(log: Log): void {
 export function connectDatabase(config: Config, log: Log): Database {
   return openDatabase({
     url: config.databaseUrl,
+    pooled: config.databasePooled,
     poolSize: config.databasePoolSize,
     onFault: (error) => log.warn({ err: error }, 'lost an idle connection to Postgres'),
   });

@@ -1,5 +1,6 @@
 import type { Config } from '../config.js';
 import { Networks } from '../networks.js';
+import type { Secret } from '../secret.js';
 
 const LOOPBACK = ['127.0.0.0/8', '::1/128'];
 
@@ -9,12 +10,15 @@ const LOOPBACK = ['127.0.0.0/8', '::1/128'];
  * starting.
  */
 export function cautionsOf(
-  config: Pick<Config, 'environment' | 'databaseUrl' | 'temporal' | 'allowedNetworks'>,
+  config: Pick<Config, 'environment' | 'databaseUrl' | 'databaseDirectUrl' | 'temporal' | 'allowedNetworks'>,
 ): string[] {
   if (config.environment !== 'production') return [];
   const lines: string[] = [];
-  if (isPlaintextPostgres(new URL(config.databaseUrl.reveal()))) {
-    lines.push('DATABASE_URL: the connection to a remote Postgres is not encrypted; add ?sslmode=verify-full');
+  const urls: [string, Secret][] = [['DATABASE_URL', config.databaseUrl]];
+  if (config.databaseDirectUrl !== config.databaseUrl) urls.push(['DATABASE_DIRECT_URL', config.databaseDirectUrl]);
+  for (const [name, url] of urls) {
+    if (!isPlaintextPostgres(new URL(url.reveal()))) continue;
+    lines.push(`${name}: the connection to a remote Postgres is not encrypted; add ?sslmode=verify-full`);
   }
   const { address, tls } = config.temporal;
   if (!tls && !isLoopback(address.replace(/:\d+$/, ''))) {

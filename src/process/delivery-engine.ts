@@ -138,7 +138,7 @@ export function createDeliveryEngine(dependencies: {
   const sweep = new Sweep({ db: database, lane, recorder, onDue, log });
   const reconcile = new Reconcile({
     db: database,
-    databaseUrl: config.databaseUrl,
+    databaseUrl: config.databaseDirectUrl,
     temporal: client,
     retryDelays,
     busy: () => slots.busy,
@@ -170,7 +170,7 @@ export function createDeliveryEngine(dependencies: {
         sweep.now();
         starter.nudge();
       };
-      listener = listenForEvents(config.databaseUrl, onNotify, log);
+      listener = listenForEvents(config.databaseDirectUrl, onNotify, log);
     },
     async stop() {
       await Promise.all([listener?.stop(), reconcile.stop(), sweep.stop(), sandboxStarter.stop()]);

@@ -19,6 +19,11 @@ it.each<[string, Record<string, string>, string[]]>([
   ['nothing when every connection is encrypted', {}, []],
   ['a remote Postgres in plaintext', { DATABASE_URL: 'postgresql://app:hunter2@db.internal/app' }, ['DATABASE_URL']],
   [
+    'a remote Postgres in plaintext past the pooler',
+    { DATABASE_DIRECT_URL: 'postgresql://app:hunter2@db.internal/app' },
+    ['DATABASE_DIRECT_URL'],
+  ],
+  [
     'a remote Postgres with sslmode=disable',
     { DATABASE_URL: 'postgresql://app@db.internal/app?sslmode=disable' },
     ['DATABASE_URL'],
