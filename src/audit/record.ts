@@ -13,9 +13,11 @@ export type Action =
   | 'endpoints.disable'
   | 'endpoints.enable'
   | 'endpoints.check'
+  | 'endpoints.check-failed'
   // The statement of src/transfers/change-status.ts writes this entry itself.
   | 'transfers.set-status'
   | 'deliveries.retry'
+  | 'deliveries.retry-failed'
   | 'deliveries.reconcile'
   | 'keys.rotate'
   | 'keys.revoke'

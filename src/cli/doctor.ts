@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { type Config, ConfigError, loadConfig } from '../config.js';
 import { openDatabase } from '../database/database.js';
 import { pendingMigrations } from '../database/migrate.js';
+import { type RoleRights, readRoleRights } from '../database/runtime-role.js';
 import { cautionsOf } from '../process/cautions.js';
 import { oneLine } from '../process/explain.js';
 import { isSupportedNode, SUPPORTED_NODE } from '../process/runtime.js';
@@ -67,17 +68,40 @@ function nodeFinding(version: string): Finding {
   };
 }
 
+function roleFinding({ role, excess }: RoleRights): Finding {
+  const check = 'database role';
+  if (excess.length === 0)
+    return { check, ok: true, detail: `${role} has the rights of a running service, and no more` };
+  return {
+    check,
+    ok: true,
+    warning: true,
+    detail: `${role} ${excess.join(', ')}; run the service as a role that \`migrate\` has granted its rights (DATABASE_RUNTIME_ROLE)`,
+  };
+}
+
+/** A transaction pooler passes no startup options on, so that the role itself must have the time limits. */
+function timeLimitFindings(limit: string | undefined): Finding[] {
+  if (limit !== '0') return [];
+  const detail =
+    'statements have no time limit: a transaction pooler passes none on; set it for the role (deploy/postgres/roles.sql)';
+  return [{ check: 'time limits', ok: true, warning: true, detail }];
+}
+
 async function postgresFindings(config: Config): Promise<Finding[]> {
-  const database = openDatabase({ url: config.databaseUrl, poolSize: 2 });
+  const database = openDatabase({ url: config.databaseUrl, pooled: config.databasePooled, poolSize: 2 });
   try {
-    const [row] = await database.query<{ version: string; ahead: number }>(
-      `select current_setting('server_version') as version, round(extract(epoch from now()))::int - $1::int as ahead`,
+    const [row] = await database.query<{ version: string; limit: string; ahead: number }>(
+      `select current_setting('server_version') as version, current_setting('statement_timeout') as limit,
+              round(extract(epoch from now()))::int - $1::int as ahead`,
       [Math.round(Date.now() / 1_000)],
     );
     const ahead = row?.ahead ?? 0;
     const pending = await pendingMigrations(database);
     return [
       { check: 'Postgres', ok: true, detail: `version ${row?.version}` },
+      ...(config.environment === 'production' ? [roleFinding(await readRoleRights(database))] : []),
+      ...timeLimitFindings(row?.limit),
       {
         check: 'migrations',
         ok: pending.length === 0,

@@ -3,6 +3,7 @@ import { type Database, openDatabase } from '../database/database.js';
 import { MasterKeys } from '../database/encryption.js';
 import { isUnreachable } from '../database/faults.js';
 import { oneLine } from '../process/explain.js';
+import type { Secret } from '../secret.js';
 
 type ReachableEnvironment = Environment & { DATABASE_URL: NonNullable<Environment['DATABASE_URL']> };
 
@@ -27,10 +28,14 @@ export async function environmentInReach(): Promise<ReachableEnvironment> {
   return { ...environment, DATABASE_URL };
 }
 
+/** A command uses no pooler: it has few connections, and `migrate` needs a session. */
+export const directUrlOf = ({ DATABASE_URL, DATABASE_DIRECT_URL }: ReachableEnvironment): Secret =>
+  DATABASE_DIRECT_URL ?? DATABASE_URL;
+
 /** Opens a connection for one command and closes it afterwards. */
 export async function withDatabase<T>(work: (database: Database, environment: Environment) => Promise<T>): Promise<T> {
   const environment = await environmentInReach();
-  const database = openDatabase({ url: environment.DATABASE_URL, poolSize: 2 });
+  const database = openDatabase({ url: directUrlOf(environment), poolSize: 2 });
   try {
     return await reachingPostgres(() => work(database, environment));
   } finally {

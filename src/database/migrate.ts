@@ -6,6 +6,7 @@ import type { MigrationList } from '@prisma/schema-engine-wasm';
 import pg from 'pg';
 import type { Secret } from '../secret.js';
 import type { Handle } from './database.js';
+import { checkRuntimeRole, grantToRuntimeRole } from './runtime-role.js';
 import { withSchemaEngine } from './schema-engine.js';
 import { MIGRATE_SETTINGS, withServerSettings } from './server-settings.js';
 
@@ -16,21 +17,29 @@ export const NO_FILTERS = { externalTables: [], externalEnums: [] };
 /**
  * Applies the pending migrations without a download. It keeps `_prisma_migrations` as `prisma migrate deploy` does, so
  * that either may follow the other. Concurrent processes take turns.
+ * @param runtimeRole the role of the service's processes, which gets their rights; undefined: no role gets rights
  * @returns the names of the migrations that this call applied, oldest first
  */
-export async function migrate(url: Secret): Promise<{ applied: string[] }> {
+export async function migrate(url: Secret, runtimeRole?: string): Promise<{ applied: string[] }> {
   const address = withServerSettings(url, MIGRATE_SETTINGS);
   return withTurn(address, async (client) => {
-    const folder = prismaFolder();
-    const schema = await readFile(join(folder, 'schema.prisma'), 'utf8');
-    const migrationsList = await readMigrations(folder);
-    return withSchemaEngine(address, schema, async (engine) => {
-      const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters: NO_FILTERS });
-      return { applied: appliedMigrationNames };
-    }).catch(async (error: unknown) => {
-      await forgetLockTimeout(client).catch(() => undefined);
-      throw error;
-    });
+    if (runtimeRole !== undefined) await checkRuntimeRole(client, runtimeRole);
+    const result = await applyMigrations(client, address);
+    if (runtimeRole !== undefined) await grantToRuntimeRole(client, runtimeRole);
+    return result;
+  });
+}
+
+async function applyMigrations(client: pg.Client, address: Secret): Promise<{ applied: string[] }> {
+  const folder = prismaFolder();
+  const schema = await readFile(join(folder, 'schema.prisma'), 'utf8');
+  const migrationsList = await readMigrations(folder);
+  return withSchemaEngine(address, schema, async (engine) => {
+    const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters: NO_FILTERS });
+    return { applied: appliedMigrationNames };
+  }).catch(async (error: unknown) => {
+    await forgetLockTimeout(client).catch(() => undefined);
+    throw error;
   });
 }
 

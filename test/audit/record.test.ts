@@ -100,14 +100,18 @@ describe('no entry is written', () => {
     }
     expect([await db.prisma.auditEntry.count(), (await listClients(db)).length]).toEqual([before, clients]);
   });
+});
 
-  it('for a retry that Temporal did not accept', async () => {
-    const { deliveries } = await commitEvent(db, { claims: false });
-    const id = deliveries[0]!.deliveryId;
-    const nowhere = readEnvironment({ DATABASE_URL: db.url.reveal(), TEMPORAL_ADDRESS: '127.0.0.1:1' });
-    await expect(retryFromOutside(db, nowhere, OPERATOR, id)).rejects.toMatchObject({ code: 'unavailable' });
-    expect(await entriesOf(id)).toEqual([]);
-  });
+it('adds an entry for a retry that Temporal did not accept, since the first one is never removed', async () => {
+  const { clientId, eventId, deliveries } = await commitEvent(db, { claims: false });
+  const { deliveryId: id, endpointId: webhookId } = deliveries[0]!;
+  const nowhere = readEnvironment({ DATABASE_URL: db.url.reveal(), TEMPORAL_ADDRESS: '127.0.0.1:1' });
+  await expect(retryFromOutside(db, nowhere, OPERATOR, id)).rejects.toMatchObject({ code: 'unavailable' });
+  const details = { client_id: clientId, event_id: eventId, webhookId };
+  expect(await entriesOf(id)).toEqual([
+    by('deliveries.retry', details),
+    by('deliveries.retry-failed', { ...details, entry: expect.any(String) }),
+  ]);
 });
 
 it('commits the action and its entry together or not at all', async () => {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { settings } from '../../src/config.js';
+import { Networks } from '../../src/networks.js';
 import { isSupportedNode } from '../../src/process/runtime.js';
 import { type Document, isHealthPath, readCommands, readEnvFile, readYaml } from '../support/manifests.js';
 
@@ -12,15 +13,27 @@ const ours: [string, Document][] = Object.entries<Document>(compose.services).fi
 test('has all roles of the service, with two replicas of API and worker', () => {
   expect(ours.map(([name, { deploy }]) => [name, deploy?.replicas])).toEqual([
     ['migrate', undefined],
+    ['cli', undefined],
     ['api', 2],
     ['worker', 2],
   ]);
 });
 
-describe.each(ours)('%s', (_, service) => {
+describe.each(ours)('%s', (name, service) => {
   test('runs an existing command with existing settings', async () => {
     expect(await readCommands()).toContain(service.command[0]);
-    expect([...Object.keys(settings), 'SUDO_USER']).toEqual(expect.arrayContaining(Object.keys(service.environment)));
+    const given = Object.entries(service.environment).filter(([, value]) => value !== '');
+    expect([...Object.keys(settings), 'SUDO_USER']).toEqual(expect.arrayContaining(given.map(([name]) => name)));
+  });
+
+  test('knows the password of its own database role alone, although .env has every password', () => {
+    const passwords = Object.keys(readEnvFile('.env.example')).filter((variable) => variable.endsWith('PASSWORD'));
+    expect(passwords.length).toBe(4);
+    for (const password of passwords) expect(service.environment[password]).toBe('');
+    const role = name === 'migrate' ? 'OWNER' : 'RUNTIME';
+    const known = Object.values<string>(service.environment).flatMap((value) => value.match(/\w+_PASSWORD/g) ?? []);
+    expect(known).toEqual([`DATABASE_${role}_PASSWORD`]);
+    expect(service.environment.MASTER_KEY === '').toBe(name === 'migrate');
   });
 });
 
@@ -40,6 +53,47 @@ test('the proxy forwards to the port of the API, and closes idle connections bef
   expect(caddyfile).toContain(`dynamic a api ${compose.services.api.environment.PORT} {`);
   const [, keepAlive] = /^\s*keepalive (\d+)s$/m.exec(caddyfile) ?? [];
   expect(Number(keepAlive)).toBeLessThan(Number.parseInt(settings.SHUTDOWN_DELAY.byDefault, 10));
+});
+
+describe.each(Object.entries<Document>(compose.services))('%s', (name, service) => {
+  test('gains no rights, has a limit of memory, and keeps a bounded log', () => {
+    expect(service).toMatchObject({
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      mem_limit: expect.stringMatching(/^\d+[mg]$/),
+      logging: { options: { 'max-size': expect.any(String), 'max-file': expect.any(String) } },
+    });
+    expect(service.cap_add).toEqual(name === 'proxy' ? ['NET_BIND_SERVICE'] : undefined);
+    expect(service.privileged).toBeUndefined();
+  });
+
+  test('has a root that is read-only, unless its image writes to it', () => {
+    const writing = name.startsWith('temporal') || name === 'grafana';
+    expect(service.read_only ?? false).toBe(!writing);
+  });
+});
+
+test('only the proxy may name an address of a client, and no other container can get its address', () => {
+  const { ipv4_address: address } = compose.services.proxy.networks.inside;
+  expect(compose.services.api.environment.TRUSTED_PROXIES).toBe(`${address}/32`);
+  const [{ subnet, ip_range }] = compose.networks.inside.ipam.config;
+  expect(new Networks([subnet]).contains(address)).toBe(true);
+  expect(new Networks([ip_range]).contains(address)).toBe(false);
+  const fixed = Object.values<Document>(compose.services).filter(({ networks }) => networks?.inside?.ipv4_address);
+  expect(fixed).toHaveLength(1);
+});
+
+test('Postgres has connections for every pool while a deployment replaces both containers of each role', () => {
+  const { command } = compose.services.postgres;
+  const [, limit] = /max_connections=(\d+)/.exec(command.join(' ')) ?? [];
+  const { SQL_MAX_CONNS, SQL_VIS_MAX_CONNS } = compose.services.temporal.environment;
+  const temporal = 4 * (Number(SQL_MAX_CONNS) + Number(SQL_VIS_MAX_CONNS));
+  const pool = Number(settings.DATABASE_POOL_SIZE.byDefault);
+  const { api, worker } = compose.services;
+  const service = 2 * (api.deploy.replicas * pool + worker.deploy.replicas * (pool + 2));
+  const others = 20 + 3;
+  expect(temporal + service + others).toBeLessThanOrEqual(Number(limit));
+  expect(readFileSync('docker-compose.yml', 'utf8')).toContain(`Up to ${temporal + service + others} at once`);
 });
 
 test('mounts only files of the repository', () => {

@@ -1,7 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { readYaml } from '../support/manifests.js';
 import { ALERTS, DASHBOARD, hasPromtool, promtool } from '../support/monitoring.js';
 
 interface Panel {
@@ -51,6 +53,34 @@ test('the dashboard can be imported: it has its own id, a selectable data source
     Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`),
   );
   expect(new Set(cells).size).toBe(cells.length);
+});
+
+test('Prometheus hands its alerts to Alertmanager, which has a route for each severity that an alert has', () => {
+  const [{ alerting, scrape_configs }] = readYaml('deploy/prometheus/prometheus.yml');
+  const [{ services }] = readYaml('docker-compose.yml');
+  expect(alerting.alertmanagers[0].static_configs[0].targets).toEqual(['alertmanager:9093']);
+  expect(services.alertmanager.profiles).toEqual(services.prometheus.profiles);
+  const [{ route, receivers, inhibit_rules }] = readYaml('deploy/alertmanager/alertmanager.yml');
+  const routed = route.routes.map(({ matchers }: { matchers: string[] }) => /"(.+)"/.exec(matchers[0] ?? '')?.[1]);
+  expect(new Set([...ALERTS.matchAll(/severity: (\w+)/g)].map(([, name]) => name))).toEqual(new Set(routed));
+  const named = [route, ...route.routes].map(({ receiver }: { receiver: string }) => receiver);
+  expect(receivers.map(({ name }: { name: string }) => name)).toEqual(expect.arrayContaining(named));
+  for (const { source_matchers, target_matchers } of inhibit_rules) {
+    const inhibited = [...source_matchers, ...target_matchers].join().match(/[A-Z]\w+/g) ?? [];
+    expect(alerts).toEqual(expect.arrayContaining(inhibited));
+  }
+  // Temporal's server serves its metrics where Prometheus asks for them.
+  const { static_configs } = scrape_configs.find(({ job_name }: { job_name: string }) => job_name === 'temporal');
+  const port = services.temporal.environment.PROMETHEUS_ENDPOINT.split(':').at(-1);
+  expect(static_configs[0].targets).toEqual([`temporal:${port}`]);
+});
+
+const hasAmtool = spawnSync('amtool', ['--version']).status === 0;
+(hasAmtool ? test : test.skip)('amtool (Debian: prometheus-alertmanager) accepts the routes', () => {
+  const { status, stdout, stderr } = spawnSync('amtool', ['check-config', 'deploy/alertmanager/alertmanager.yml'], {
+    encoding: 'utf8',
+  });
+  expect([status, status === 0 ? '' : stdout + stderr]).toEqual([0, '']);
 });
 
 const withPromtool = hasPromtool ? describe : describe.skip;

@@ -25,7 +25,8 @@ test('the server is temporalio/server, and its schema and command line come from
 
 test('the server starts after the upgrade of its schema, and the other services start when the server is healthy', () => {
   const waitsFor = (name: string): Document => services[name].depends_on;
-  expect(waitsFor('temporal-schema').postgres.condition).toBe('service_healthy');
+  expect(waitsFor('roles').postgres.condition).toBe('service_healthy');
+  expect(waitsFor('temporal-schema').roles.condition).toBe('service_completed_successfully');
   expect(waitsFor('temporal')['temporal-schema'].condition).toBe('service_completed_successfully');
   for (const name of ['temporal-ui', 'migrate']) {
     expect(waitsFor(name)['temporal-admin'].condition).toBe('service_healthy');
@@ -79,6 +80,9 @@ test('the schema script creates, initialises and upgrades both stores, and stops
       '--db temporal_visibility setup-schema --version 0.0',
       `--db temporal_visibility update-schema --schema-dir ${schema}/visibility/versioned`,
     ]);
+    process.env.CREATE_DATABASES = 'false';
+    expect(run('').filter((line) => line.endsWith('create'))).toEqual([]);
+    delete process.env.CREATE_DATABASES;
     expect(() => run('[ "$3" != setup-schema ]')).toThrow(
       expect.objectContaining({ stdout: expect.stringMatching(/^.*create\n.*setup-schema --version 0\.0\n$/) }),
     );

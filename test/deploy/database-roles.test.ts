@@ -1,0 +1,121 @@
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { migrate } from '../../src/database/migrate.js';
+import { SERVICE_SETTINGS } from '../../src/database/server-settings.js';
+import { Secret } from '../../src/secret.js';
+import { readYaml } from '../support/manifests.js';
+import { asRole } from '../support/runtime-role.js';
+
+// deploy/postgres/roles.sql, which docker-compose.yml runs before each start.
+
+const FILE = 'deploy/postgres/roles.sql';
+const server = new URL(process.env.TEST_DATABASE_URL ?? '');
+const id = `roles_${randomBytes(6).toString('hex')}`;
+const names = {
+  ...{ owner: `${id}_owner`, runtime: `${id}_runtime`, temporal: `${id}_temporal` },
+  ...{ database: id, temporal_database: `${id}_temporal` },
+};
+const visibility = `${names.temporal_database}_visibility`;
+const PASSWORDS = {
+  DATABASE_OWNER_PASSWORD: `o'wner "x"`,
+  DATABASE_RUNTIME_PASSWORD: 'runtime',
+  TEMPORAL_DATABASE_PASSWORD: 'temporal',
+};
+
+const hasPsql = spawnSync('psql', ['--version']).status === 0;
+const withPsql = hasPsql ? describe : describe.skip;
+
+/** Runs the script as the superuser of the tests' server. @returns standard error, which is empty when all went well */
+function makeRoles(): string {
+  const { status, stderr } = spawnSync(
+    'psql',
+    ['--no-psqlrc', `--file=${FILE}`, ...Object.entries(names).flatMap(([name, value]) => ['-v', `${name}=${value}`])],
+    {
+      encoding: 'utf8',
+      env: {
+        ...{ PATH: process.env.PATH, PGHOST: server.hostname, PGPORT: server.port, PGDATABASE: 'postgres' },
+        ...{ PGUSER: server.username, PGPASSWORD: server.password, ...PASSWORDS },
+      },
+    },
+  );
+  return status === 0 ? stderr : `${status}: ${stderr}`;
+}
+
+function urlOf(username: string, password: string, database = names.database): Secret {
+  const address = new URL(server.href);
+  Object.assign(address, { username, password: encodeURIComponent(password), pathname: `/${database}` });
+  return new Secret(address.href);
+}
+const superuser = (database: string) => urlOf(server.username, server.password, database);
+
+test('the runtime role has the time limits that the service sends itself where no pooler is in between', () => {
+  const limits = [...readFileSync(FILE, 'utf8').matchAll(/^alter role :"runtime" set (\w+) = '(\w+)';$/gm)];
+  expect(Object.fromEntries(limits.map(([, name, value]) => [name, value]))).toEqual(SERVICE_SETTINGS);
+});
+
+test('docker-compose.yml uses the names that the script has by default', () => {
+  const byDefault = Object.fromEntries(
+    [...readFileSync(FILE, 'utf8').matchAll(/\\else \\set (\w+) (\w+) \\endif/g)].map(([, name, value]) => [
+      name,
+      value,
+    ]),
+  );
+  const [{ services }] = readYaml('docker-compose.yml');
+  const { DATABASE_URL, DATABASE_RUNTIME_ROLE } = services.migrate.environment;
+  expect(DATABASE_RUNTIME_ROLE).toBe(byDefault.runtime);
+  expect(DATABASE_URL).toMatch(new RegExp(`//${byDefault.owner}:.*/${byDefault.database}$`));
+  for (const name of ['api', 'worker', 'cli']) {
+    expect(services[name].environment.DATABASE_URL).toMatch(
+      new RegExp(`//${byDefault.runtime}:.*/${byDefault.database}$`),
+    );
+  }
+  expect(services.temporal.environment.POSTGRES_USER).toBe(byDefault.temporal);
+  expect(services['temporal-schema'].environment.SQL_USER).toBe(byDefault.temporal);
+});
+
+withPsql('psql (Debian: postgresql-client)', () => {
+  afterAll(() =>
+    asRole(superuser('postgres'), async (client) => {
+      for (const name of [names.database, names.temporal_database, visibility]) {
+        await client.query(`drop database if exists ${name} with (force)`);
+      }
+      for (const role of [names.owner, names.runtime, names.temporal])
+        await client.query(`drop role if exists ${role}`);
+    }),
+  );
+
+  test('makes roles and databases on a server that has a database of a superuser from before, and again', async () => {
+    await asRole(superuser('postgres'), (client) => client.query(`create database ${names.database}`));
+    await asRole(superuser(names.database), (client) =>
+      client.query(`create table before (id serial); create type mood as enum ('good')`),
+    );
+    expect([makeRoles(), makeRoles()]).toEqual(['', '']);
+    const owner = urlOf(names.owner, PASSWORDS.DATABASE_OWNER_PASSWORD);
+    await asRole(owner, (client) => client.query(`alter table before add column m mood; drop table before`));
+  });
+
+  test('the owner migrates, and grants the runtime role its rights', async () => {
+    await migrate(urlOf(names.owner, PASSWORDS.DATABASE_OWNER_PASSWORD), names.runtime);
+    await asRole(urlOf(names.runtime, PASSWORDS.DATABASE_RUNTIME_PASSWORD), async (client) => {
+      const { rows } = await client.query(`select current_setting('statement_timeout') as limit`);
+      expect(rows).toEqual([{ limit: '25s' }]);
+      await client.query('select from transfers');
+      await expect(client.query('create table other (id int)')).rejects.toMatchObject({ code: '42501' });
+      await expect(client.query('create temporary table other (id int)')).rejects.toMatchObject({ code: '42501' });
+    });
+  });
+
+  test("Temporal's role owns both of its databases, and cannot connect to the service's, nor the others to them", async () => {
+    for (const database of [names.temporal_database, visibility]) {
+      const temporal = urlOf(names.temporal, PASSWORDS.TEMPORAL_DATABASE_PASSWORD, database);
+      await asRole(temporal, (client) => client.query('create table executions (id int); create extension btree_gin'));
+      const runtime = urlOf(names.runtime, PASSWORDS.DATABASE_RUNTIME_PASSWORD, database);
+      await expect(asRole(runtime, (client) => client.query('select 1'))).rejects.toMatchObject({ code: '42501' });
+    }
+    const service = urlOf(names.temporal, PASSWORDS.TEMPORAL_DATABASE_PASSWORD);
+    await expect(asRole(service, (client) => client.query('select 1'))).rejects.toMatchObject({ code: '42501' });
+    expect(makeRoles()).toBe('');
+  });
+});
