@@ -1,7 +1,6 @@
 # syntax=docker/dockerfile:1
-# The same release that npm scripts use (package.json, `node`). A digest would also fix the bytes: `docker buildx
-# imagetools inspect node:24.21.0-bookworm-slim` prints it, and it is appended as `@sha256:…`. No digest was verified,
-# so none is set.
+# The release that npm scripts also use (package.json, `node`). `docker buildx imagetools inspect` prints the digest of a
+# tag, to be appended as `@sha256:…`. None was verified, so none is set.
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
@@ -10,8 +9,12 @@ COPY package.json package-lock.json ./
 COPY clients/typescript/package.json clients/typescript/
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
-# The image runs only the service: without this option a link to the workspace stays, which leads nowhere.
-RUN npm run prepare && npm prune --omit=dev --ignore-scripts --workspaces=false
+# The image runs the service on an existing Postgres and Temporal. It has no embedded stack, no Prisma CLI and nothing for
+# other platforms. Without --workspaces=false, a link to the workspace stays, which leads nowhere.
+RUN npm run prepare \
+  && npm prune --omit=dev --omit=optional --omit=peer --ignore-scripts --workspaces=false \
+  && node scripts/slim-modules.mjs \
+  && rm -rf dist/bench dist/test dist/.tsbuildinfo
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production

@@ -43,12 +43,14 @@ export async function findTemporal(search: BinarySearch): Promise<string> {
 
 /**
  * Lets the SDK download the program. The SDK runs in a child process, since its download cannot be aborted.
- * @returns undefined if the download fails
+ * @returns undefined if the download fails, or if the SDK's package for it is not installed
  */
 async function download(search: BinarySearch, folder: string): Promise<string | undefined> {
+  const testing = findTesting();
+  if (!testing) return undefined;
   mkdirSync(folder, { recursive: true });
   const script = `
-    import testing from ${JSON.stringify(pathToFileURL(createRequire(import.meta.url).resolve('@temporalio/testing')).href)};
+    import testing from ${JSON.stringify(testing)};
     const executable = { type: 'cached-download', downloadDir: ${JSON.stringify(folder)} };
     await (await testing.TestWorkflowEnvironment.createLocal({ server: { executable } })).teardown();`;
   search.progress("downloading Temporal's server, once");
@@ -64,6 +66,15 @@ async function download(search: BinarySearch, folder: string): Promise<string | 
   return readdirSync(folder)
     .map((name) => join(folder, name))
     .find(isProgram);
+}
+
+/** The URL of the SDK's package that downloads. The container image does not have it. */
+function findTesting(): string | undefined {
+  try {
+    return pathToFileURL(createRequire(import.meta.url).resolve('@temporalio/testing')).href;
+  } catch {
+    return undefined;
+  }
 }
 
 async function build(search: BinarySearch, folder: string): Promise<string | undefined> {

@@ -1,0 +1,33 @@
+// The Dockerfile's last step on node_modules: removes what the service never loads on this machine. These are programs
+// for other platforms, engines for other databases, source maps and type declarations.
+import { readdirSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, sep } from 'node:path';
+
+const require = createRequire(import.meta.url);
+const modules = join(import.meta.dirname, '../node_modules');
+const remove = (path) => rmSync(path, { recursive: true, force: true });
+
+// Temporal's native part for five platforms, and its sources.
+const bridge = dirname(require.resolve('@temporalio/core-bridge/package.json'));
+const { getPrebuiltPath } = require('@temporalio/core-bridge/common');
+const prebuilt = getPrebuiltPath();
+if (!prebuilt?.startsWith(join(bridge, 'releases') + sep)) {
+  throw new Error(`@temporalio/core-bridge has no program for this platform: ${prebuilt}`);
+}
+const [platform] = prebuilt.slice(join(bridge, 'releases').length + 1).split(sep);
+for (const name of readdirSync(join(bridge, 'releases'))) {
+  if (name !== platform) remove(join(bridge, 'releases', name));
+}
+for (const name of ['bridge-macros', 'sdk-core', 'src', 'ts', 'Cargo.toml', 'Cargo.lock']) remove(join(bridge, name));
+
+// Prisma's query compilers. The generated client (src/database/generated) loads one of them.
+const runtime = join(modules, '@prisma/client/runtime');
+const compilers = readdirSync(runtime).filter((name) => name.startsWith('query_compiler_'));
+const kept = compilers.filter((name) => name.startsWith('query_compiler_fast_bg.postgresql.'));
+if (kept.length === 0) throw new Error(`${runtime} has no query compiler for PostgreSQL`);
+for (const name of compilers) if (!kept.includes(name)) remove(join(runtime, name));
+
+for (const entry of readdirSync(modules, { recursive: true, withFileTypes: true })) {
+  if (entry.isFile() && /\.(map|d\.[cm]?ts)$/.test(entry.name)) remove(join(entry.parentPath, entry.name));
+}
