@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { loadConfig, settings } from '../../src/config.js';
+import { loadConfig, SECRETS, settings } from '../../src/config.js';
 import { Networks } from '../../src/networks.js';
 import {
   type Document,
@@ -16,8 +16,7 @@ import {
 
 const [kustomization] = readYaml(`${KUBERNETES}/kustomization.yaml`);
 const env = readEnvFile(`${KUBERNETES}/settings.env`);
-const [secret] = readYaml(`${KUBERNETES}/examples/secret.yaml`);
-const [pod] = readYaml(`${KUBERNETES}/pod.yaml`);
+const [secret, migrateSecret] = readYaml(`${KUBERNETES}/examples/secret.yaml`);
 const documents: Document[] = kustomization.resources.flatMap((name: string) => readYaml(`${KUBERNETES}/${name}`));
 const find = (kind: string, name: string): Document =>
   documents.find((document) => document.kind === kind && document.metadata.name === `transfer-service${name}`);
@@ -28,21 +27,18 @@ const config = loadConfig({
 });
 
 test('includes every manifest, and no manifest names a namespace', () => {
-  expect(yamlFiles(KUBERNETES).sort()).toEqual([...kustomization.resources, 'kustomization.yaml', 'pod.yaml'].sort());
+  expect(yamlFiles(KUBERNETES).sort()).toEqual([...kustomization.resources, 'kustomization.yaml'].sort());
   expect(documents.filter(({ metadata }) => metadata.namespace !== undefined)).toEqual([]);
 });
 
 test('has valid settings with which production starts, and secrets without values', () => {
-  expect(Object.keys(settings)).toEqual(
-    expect.arrayContaining([...Object.keys(env), ...Object.keys(secret.stringData)]),
-  );
+  expect(Object.keys(settings)).toEqual(expect.arrayContaining(Object.keys(env)));
   expect(config).toMatchObject({ environment: 'production', metrics: { port: 9464 } });
-  expect(new Set(Object.values(secret.stringData))).toEqual(new Set(['']));
-  expect(pod.spec.template.spec.enableServiceLinks).toBe(false);
-  expect(pod.spec.template.spec.containers[0].envFrom).toEqual([
-    { configMapRef: { name: kustomization.configMapGenerator[0].name } },
-    { secretRef: { name: secret.metadata.name } },
-  ]);
+  expect(Object.keys(secret.stringData)).toEqual(expect.arrayContaining(Object.keys(migrateSecret.stringData)));
+  for (const { stringData } of [secret, migrateSecret]) {
+    expect(SECRETS).toEqual(expect.arrayContaining(Object.keys(stringData)));
+    expect(new Set(Object.values(stringData))).toEqual(new Set(['']));
+  }
 });
 
 describe.each([
@@ -53,10 +49,29 @@ describe.each([
   const { template } = find(kind, name).spec;
   const [container] = template.spec.containers;
 
-  test('runs an existing command of the configured image, under the name that pod.yaml patches', async () => {
+  test('runs an existing command of the configured image, as a user without rights on a read-only root', async () => {
     expect(await readCommands()).toContain(container.args[0]);
     expect(container.image).toBe(kustomization.images[0].name);
-    expect(container.name).toBe(pod.spec.template.spec.containers[0].name);
+    expect(template.spec).toMatchObject({
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
+    });
+    expect(container.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
+    expect(container.resources.limits.memory).toBeDefined();
+  });
+
+  test('has the settings and one secret: only the migrations know the owner of the tables, and no master key', () => {
+    const { metadata, stringData } = kind === 'Job' ? migrateSecret : secret;
+    expect(container.envFrom).toEqual([
+      { configMapRef: { name: kustomization.configMapGenerator[0].name } },
+      { secretRef: { name: metadata.name } },
+    ]);
+    expect(Object.hasOwn(stringData, 'MASTER_KEY')).toBe(kind === 'Deployment');
   });
 
   test.each(['startupProbe', 'readinessProbe', 'livenessProbe'])('%s requests an existing health route', (probe) => {
@@ -65,6 +80,46 @@ describe.each([
     expect(isHealthPath(path)).toBe(true);
     const { containerPort } = container.ports.find((one: Document) => one.name === port);
     expect(containerPort).toBe(config.metrics?.port);
+  });
+});
+
+describe.each(['-api', '-worker'])('the role %s', (name) => {
+  const deployment = find('Deployment', name);
+  const { template } = deployment.spec;
+
+  test('leaves the number of replicas to its autoscaler, which keeps at least two', () => {
+    expect(deployment.spec.replicas).toBeUndefined();
+    const { scaleTargetRef, minReplicas, maxReplicas } = find('HorizontalPodAutoscaler', name).spec;
+    expect(scaleTargetRef).toEqual({ apiVersion: 'apps/v1', kind: 'Deployment', name: deployment.metadata.name });
+    expect(minReplicas).toBeGreaterThanOrEqual(2);
+    expect(maxReplicas).toBeGreaterThan(minReplicas);
+    expect(template.spec.containers[0].resources.requests.cpu).toBeDefined();
+  });
+
+  test('spreads its pods over zones and nodes, and a drain evicts one at a time, or any that is not ready', () => {
+    const { topologySpreadConstraints } = template.spec;
+    expect(topologySpreadConstraints.map(({ topologyKey }: Document) => topologyKey)).toEqual([
+      'topology.kubernetes.io/zone',
+      'kubernetes.io/hostname',
+    ]);
+    const budget = find('PodDisruptionBudget', name).spec;
+    expect(budget).toMatchObject({ maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow' });
+    const selectors = [
+      deployment.spec.selector,
+      budget.selector,
+      ...topologySpreadConstraints.map(({ labelSelector }: Document) => labelSelector),
+    ];
+    for (const { matchLabels } of selectors) expect(template.metadata.labels).toEqual(matchLabels);
+  });
+
+  test('is out of service by /readyz alone, which tolerates a short outage of Postgres, and restarts by /healthz', () => {
+    const [{ readinessProbe, livenessProbe, startupProbe }] = template.spec.containers;
+    expect(readinessProbe.httpGet.path).toBe('/readyz');
+    for (const probe of [livenessProbe, startupProbe]) expect(probe.httpGet.path).toBe('/healthz');
+    // The reading of /readyz takes at most 2 s (src/process/readiness.ts).
+    expect(readinessProbe.timeoutSeconds).toBeGreaterThan(2);
+    const unreadyAfter = readinessProbe.periodSeconds * readinessProbe.failureThreshold;
+    expect(unreadyAfter * 1_000).toBeLessThanOrEqual(config.shutdownDelay);
   });
 });
 

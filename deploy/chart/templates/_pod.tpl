@@ -1,0 +1,85 @@
+{{- define "labels" -}}
+app.kubernetes.io/name: transfer-service
+app.kubernetes.io/component: {{ . }}
+{{- end }}
+
+{{- define "image" -}}
+{{- if .Values.forKustomize -}} transfer-service
+{{- else if .Values.image.digest -}} {{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}} {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+{{- end }}
+
+{{- /* What every pod has, whatever its role: no more rights than it needs. */ -}}
+{{- define "pod" -}}
+automountServiceAccountToken: false
+# A Service named `postgres` would set POSTGRES_PORT=tcp://…, which is a setting of the service.
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 1000
+  runAsGroup: 1000
+  seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{- define "container" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: { drop: [ALL] }
+{{- end }}
+
+{{- /* Zones first, then nodes. A rollout counts the pods of the new version alone. */ -}}
+{{- define "spread" -}}
+topologySpreadConstraints:
+  {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+  - maxSkew: 1
+    topologyKey: {{ . }}
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "labels" $ | nindent 8 }}
+    matchLabelKeys: [pod-template-hash]
+  {{- end }}
+{{- end }}
+
+{{- /* The API and the worker scale by processor time, and are evicted one at a time. A pod that is not ready does not block a drain. */ -}}
+{{- define "scaling" -}}
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata:
+  name: transfer-service-{{ .component }}
+  labels:
+    {{- include "labels" .component | nindent 4 }}
+spec:
+  scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: transfer-service-{{ .component }} }
+  minReplicas: {{ .autoscaling.minReplicas }}
+  maxReplicas: {{ .autoscaling.maxReplicas }}
+  metrics:
+    - type: Resource
+      resource: { name: cpu, target: { type: Utilization, averageUtilization: {{ .autoscaling.targetCPU }} } }
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: transfer-service-{{ .component }}
+  labels:
+    {{- include "labels" .component | nindent 4 }}
+spec:
+  maxUnavailable: 1
+  # A pod that is not ready serves nobody: a drain may evict it, also during an outage of Postgres.
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels:
+      {{- include "labels" .component | nindent 6 }}
+{{- end }}
+
+{{- define "podMetadata" -}}
+labels:
+  {{- include "labels" .component | nindent 2 }}
+{{- if not .root.Values.forKustomize }}
+annotations:
+  # A changed setting rolls the pods.
+  checksum/settings: {{ toJson .root.Values.settings | sha256sum }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,80 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
+import { settings } from '../../src/config.js';
+import { type Document, KUBERNETES, readEnvFile, readYaml } from '../support/manifests.js';
+
+const CHART = 'deploy/chart';
+const [values] = readYaml(`${CHART}/values.yaml`);
+const [{ appVersion, version }] = readYaml(`${CHART}/Chart.yaml`);
+/** As scripts/check-deploy/programs.mjs finds it. */
+const helm = [join(process.env.CACHE_DIR || settings.CACHE_DIR.byDefault, 'check-deploy/helm'), 'helm'].find(
+  (program) => spawnSync(program, ['version']).status === 0,
+);
+
+test('the chart has the settings of deploy/kubernetes, and the version of the package', () => {
+  expect(values.settings).toEqual(readEnvFile(`${KUBERNETES}/settings.env`));
+  const { version: released } = JSON.parse(readFileSync('package.json', 'utf8'));
+  expect([version, appVersion]).toEqual([released, released]);
+  const [{ images }] = readYaml(`${KUBERNETES}/kustomization.yaml`);
+  expect(images).toEqual([{ name: 'transfer-service', newName: values.image.repository, newTag: released }]);
+});
+
+/** The documents of the chart's output by `Kind/name`. */
+function render(...args: string[]): Record<string, Document> {
+  const command = ['template', 'transfer-service', CHART, '--kube-version=1.36', ...args];
+  const text = execFileSync(helm as string, command, { encoding: 'utf8' });
+  const documents: Document[] = parseAllDocuments(text).map((document) => document.toJS());
+  return Object.fromEntries(documents.filter(Boolean).map((one) => [`${one.kind}/${one.metadata.name}`, one]));
+}
+
+/** A manifest without the fields in which Helm and kustomize differ: the image, and the annotation with the settings' hash. */
+function comparable({ metadata: { annotations, ...metadata }, spec, ...rest }: Document): Document {
+  if (!spec.template) return { metadata, spec, ...rest };
+  const { annotations: own, ...labelled } = spec.template.metadata;
+  const [{ image, env, envFrom, ...container }] = spec.template.spec.containers;
+  const pod = { ...spec.template.spec, containers: [container] };
+  return { metadata, spec: { ...spec, template: { ...spec.template, metadata: labelled, spec: pod } }, ...rest };
+}
+
+const withHelm = helm ? describe : describe.skip;
+withHelm('Helm (built by `npm run chart`, which needs Go)', () => {
+  test('deploy/kubernetes is the output of the chart', () => {
+    const { status, stderr } = spawnSync(process.execPath, ['scripts/chart.mjs', '--check'], { encoding: 'utf8' });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  });
+
+  test('the chart installs the manifests of deploy/kubernetes, and the settings', () => {
+    const { 'ConfigMap/transfer-service': settings, ...installed } = render();
+    expect(settings.data).toEqual(values.settings);
+    const [{ resources }] = readYaml(`${KUBERNETES}/kustomization.yaml`);
+    const manifests: Document[] = resources.flatMap((name: string) => readYaml(`${KUBERNETES}/${name}`));
+    expect(Object.keys(installed).sort()).toEqual(manifests.map((one) => `${one.kind}/${one.metadata.name}`).sort());
+    for (const one of manifests) {
+      expect(comparable(installed[`${one.kind}/${one.metadata.name}`])).toEqual(comparable(one));
+    }
+  });
+
+  test('Helm runs the migrations with the new settings before it changes a pod', () => {
+    const job = render('--set=settings.TEMPORAL_NAMESPACE=other')['Job/transfer-service-migrate'];
+    expect(job.metadata.annotations).toMatchObject({
+      'helm.sh/hook': 'pre-install,pre-upgrade',
+      'helm.sh/hook-delete-policy': 'before-hook-creation',
+    });
+    const [{ env }] = job.spec.template.spec.containers;
+    const given = Object.fromEntries(env.map(({ name, value }: Document) => [name, value]));
+    expect(given).toEqual({ ...values.settings, TEMPORAL_NAMESPACE: 'other' });
+  });
+
+  test('a changed setting rolls the pods, and a digest takes precedence over a tag', () => {
+    const api = (...args: string[]) => render(...args)['Deployment/transfer-service-api'].spec.template;
+    const hashOf = (...args: string[]) => api(...args).metadata.annotations['checksum/settings'];
+    expect(hashOf()).toBe(hashOf());
+    expect(hashOf('--set=settings.RATE_LIMIT=5')).not.toBe(hashOf());
+    expect(api().spec.containers[0].image).toBe(`${values.image.repository}:${appVersion}`);
+    const pinned = api('--set=image.digest=sha256:abc').spec.containers[0].image;
+    expect(pinned).toBe(`${values.image.repository}@sha256:abc`);
+  });
+});
