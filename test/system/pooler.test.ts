@@ -16,6 +16,9 @@ import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
+/** The tests' server, as its superuser. */
+const SERVER = new Secret(process.env.TEST_DATABASE_URL ?? '');
+
 let database: OwnedDatabase;
 let temporal: TestTemporal;
 let receiver: Receiver;
@@ -24,7 +27,7 @@ beforeAll(async () => {
   receiver = await startReceiver(SECRET, () => 204);
   await migrate(database.ownerUrl, database.runtimeRole);
   // As deploy/postgres/roles.sql does.
-  await asRole(new Secret(process.env.TEST_DATABASE_URL ?? ''), async (client) => {
+  await asRole(SERVER, async (client) => {
     for (const [name, value] of Object.entries(SERVICE_SETTINGS)) {
       await client.query(`alter role ${database.runtimeRole} set ${name} = '${value}'`);
     }
@@ -70,7 +73,8 @@ test('a worker listens past the pooler, and does the rest through it', async () 
   const worker = startRole('worker', await environment(named('pooled'), named('direct')));
   try {
     const listening = await waitFor('the worker to listen', () =>
-      asRole(database.ownerUrl, async (client) => {
+      // Only a superuser sees the statements of other roles.
+      asRole(SERVER, async (client) => {
         const { rows } = await client.query<{ name: string; query: string }>(
           'select application_name as name, query from pg_stat_activity where usename = $1',
           [database.runtimeRole],
