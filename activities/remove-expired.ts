@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { Handle } from '../src/database/database.js';
 import { failpoint } from '../src/failpoints.js';
+import { lowestIdAt } from '../src/ids.js';
 import { firstKept, removeExpiredEvents } from '../src/retention/expired-events.js';
 import { removeExpiredRows, TABLES_WITH_EXPIRY } from '../src/retention/expired-rows.js';
 import type { Log } from '../src/telemetry/log.js';
 import type { RemoveExpiredActivities } from '../workflows/remove-expired.js';
 
-/** Events removed by one statement: it holds its locks for some ten milliseconds. */
+/** Events removed by one statement: it holds its locks for some ten milliseconds, and a longer one costs more an event. */
 const BATCH = 200;
 /** Rows of each other table removed by one statement. */
 const ROWS = 1_000;
@@ -21,6 +22,8 @@ export interface RemoveExpiredDependencies {
   /** ms */
   retention: number;
   log: Log;
+  /** How long one activity runs, ms; it removes at least one batch. */
+  turn?: number;
 }
 
 /**
@@ -28,35 +31,44 @@ export interface RemoveExpiredDependencies {
  * connection's time.
  */
 export function createRemoveExpiredActivities(dependencies: RemoveExpiredDependencies): RemoveExpiredActivities {
-  const { database, retention, log } = dependencies;
+  const { database, retention, log, turn = TURN } = dependencies;
   return {
     async removeExpiredFor(request) {
       const { cancellationSignal, heartbeat } = Context.current();
-      const until = performance.now() + TURN;
+      const until = performance.now() + turn;
       const before = await firstKept(database, retention);
       let removed = 0;
       let keys = 0;
       let after = request.after;
-      let more = true;
-      while (more && !cancellationSignal.aborted && performance.now() < until) {
+      let eventsLeft = true;
+      let tables = TABLES_WITH_EXPIRY;
+      let more: boolean;
+      do {
         const since = performance.now();
-        const batch = await removeExpiredEvents(database, { before, after, limit: BATCH });
-        failpoint('after-removed');
-        let mayHaveMore = batch.after !== null;
-        for (const table of TABLES_WITH_EXPIRY) {
+        if (eventsLeft) {
+          const batch = await removeExpiredEvents(database, { before, after, limit: BATCH });
+          failpoint('after-removed');
+          removed += batch.removed;
+          eventsLeft = batch.after !== null;
+          after = batch.after ?? after;
+        }
+        // A table is read again in this turn only if it may have more. Otherwise these reads take longer than the
+        // removal of events.
+        const full: (typeof tables)[number][] = [];
+        for (const table of tables) {
           const count = await removeExpiredRows(database, table, retention, ROWS);
           if (table === 'idempotency_keys') keys += count;
-          if (count >= ROWS) mayHaveMore = true;
+          if (count >= ROWS) full.push(table);
         }
-        removed += batch.removed;
-        after = batch.after ?? after;
-        more = mayHaveMore;
+        tables = full;
+        more = eventsLeft || tables.length > 0;
         heartbeat(removed);
         await sleep(Math.max(REST, performance.now() - since));
-      }
+      } while (more && !cancellationSignal.aborted && performance.now() < until);
       if (removed + keys > 0)
         log.info({ events: removed, idempotency_keys: keys }, 'removed rows older than the retention');
-      return { removed, after: more ? after : null };
+      // Null ends the run. Other tables may have more rows although no event has expired.
+      return { removed, after: more ? (after ?? lowestIdAt(0)) : null };
     },
   };
 }

@@ -20,6 +20,8 @@ if (!options.url)
   throw new Error('give --url: a migrated database, empty or filled by this before, whose user is a superuser');
 
 const TIMES = 9;
+/** A client may ask for 20 lists of missing events a minute. The big client is asked for four. */
+const TIMES_LIMITED = 4;
 const pages = ({ Plan: root }: Plan) => (root['Shared Hit Blocks'] ?? 0) + (root['Shared Read Blocks'] ?? 0);
 
 function describe(plan: Plan): string {
@@ -46,7 +48,8 @@ for (const [name, run] of await listQueries(database, filled)) {
   if (!name.includes(options.only)) continue;
   const times: number[] = [];
   let plans: Plan[] = [];
-  for (let i = 0; i < TIMES; i++) {
+  const asked = name.startsWith('missing events') ? TIMES_LIMITED : TIMES;
+  for (let i = 0; i < asked; i++) {
     database.plans();
     const before = performance.now();
     await run(database);
