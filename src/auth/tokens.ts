@@ -1,4 +1,4 @@
-import { createHash, type KeyObject } from 'node:crypto';
+import { hash, type KeyObject } from 'node:crypto';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { isId, newId } from '../ids.js';
@@ -59,7 +59,7 @@ export class Tokens {
   /** @throws Refusal invalid_token */
   async verify(token: string): Promise<TokenClaims> {
     const { keyRing, clock } = this.#options;
-    const digest = createHash('sha256').update(token).digest('base64url');
+    const digest = hash('sha256', token, 'base64url');
     const known = this.#verified.get(digest);
     if (known && known.claims.expiresAt > seconds(clock.now())) {
       // The token's key may have been revoked after the first verification.

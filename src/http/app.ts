@@ -21,6 +21,7 @@ import { apiRoutes } from './routes/index.js';
 import { metaRouter } from './routes/meta.js';
 import { tokenErrors, tokenRouter } from './routes/token.js';
 import { wellKnownRouter } from './routes/well-known.js';
+import { routesBySegment } from './segments.js';
 import type { State } from './state.js';
 
 export type { Readiness } from '../process/readiness.js';
@@ -47,7 +48,7 @@ export function createApp(dependencies: AppDependencies, extensions: readonly Ex
   app.use(networks(config));
   app.use(decodablePath());
   for (const { before } of extended) app.use(before);
-  app.use(router.routes());
+  app.use(routesBySegment(router));
   app.use(unrouted(router));
   return app;
 }

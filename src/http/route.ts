@@ -153,7 +153,8 @@ function check(schema: z.ZodType, json: unknown): unknown {
 }
 
 function readQuery(schema: z.ZodType, search: URLSearchParams): unknown {
-  const repeated = [...new Set(search.keys())].filter((name) => search.getAll(name).length > 1);
+  const names = search.size === 0 ? [] : [...new Set(search.keys())];
+  const repeated = names.filter((name) => search.getAll(name).length > 1);
   const result = schema.safeParse(Object.fromEntries(search), { reportInput: true });
   const validationErrors = [
     ...repeated.map((parameter) => ({

@@ -96,6 +96,8 @@ export async function listen<State, Ctx>(
 /** Disconnects a client that does not read its response in time: the unread part is held in memory. */
 function endStalledResponse(response: ServerResponse, limit: number): void {
   response.once('prefinish', () => {
+    // The kernel has taken most responses whole by now.
+    if (response.writableLength === 0) return;
     const timer = setTimeout(() => response.destroy(), limit);
     response.once('close', () => clearTimeout(timer));
   });

@@ -80,5 +80,7 @@ export async function releaseEvents(db: Handle, eventIds: readonly string[], aft
   await db.query(RELEASE_EVENTS, [eventIds, after]);
 }
 
+/** `is distinct from`: see the settlement in webhooks/record.ts. */
 const RELEASE_EVENTS = `
-update events set lease_until = now() + $2::int * interval '1 second' where id = any($1::uuid[]) and outbox <> 'done'`;
+update events set lease_until = now() + $2::int * interval '1 second'
+ where id = any($1::uuid[]) and outbox is distinct from 'done'`;

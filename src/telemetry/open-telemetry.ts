@@ -4,6 +4,7 @@ import { defaultResource, detectResources, envDetector, resourceFromAttributes }
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { within } from '../time-limit.js';
 import type { Log } from './log.js';
+import { recordSpans } from './traces.js';
 
 /** The end of a process waits for its last spans for at most this, ms. */
 const FLUSH = 5_000;
@@ -32,6 +33,7 @@ export function startOpenTelemetry(environment: string, role: string, log: Log):
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   });
   provider.register();
+  recordSpans();
   return async () => {
     await within(FLUSH, provider.shutdown()).catch(() => log.warn('the last spans could not be sent'));
   };

@@ -1,6 +1,7 @@
 import {
   type Attributes,
   context,
+  INVALID_SPAN_CONTEXT,
   propagation,
   ROOT_CONTEXT,
   type Span,
@@ -9,8 +10,15 @@ import {
   trace,
 } from '@opentelemetry/api';
 
-/** Its spans do nothing until `startTracing` has started the SDK. */
 const tracer = trace.getTracer('transfer-service');
+/** Stands for every span while nothing is traced. */
+const noSpan = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
+let traced = false;
+
+/** `startTracing` calls this once the SDK has started. Before, spans are left out: the API's empty ones cost CPU too. */
+export function recordSpans(): void {
+  traced = true;
+}
 
 export interface SpanPlan {
   kind: SpanKind;
@@ -29,6 +37,7 @@ export function inSpan<T>(
   { kind, attributes, traceparent }: SpanPlan,
   work: (span: Span) => Promise<T>,
 ): Promise<T> {
+  if (!traced) return work(noSpan);
   const parent = traceparent === null ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, { traceparent });
   return tracer.startActiveSpan(name, { kind, attributes }, parent, async (span) => {
     try {
@@ -45,6 +54,7 @@ export function inSpan<T>(
 
 /** The active span in W3C's form, so that another process continues the trace; null when nothing is traced. */
 export function currentTraceparent(): string | null {
+  if (!traced) return null;
   const carrier: { traceparent?: string } = {};
   propagation.inject(context.active(), carrier);
   return carrier.traceparent ?? null;
@@ -52,5 +62,5 @@ export function currentTraceparent(): string | null {
 
 /** The trace id of the active span, for a log line; undefined when nothing is traced. */
 export function currentTraceId(): string | undefined {
-  return trace.getActiveSpan()?.spanContext().traceId;
+  return traced ? trace.getActiveSpan()?.spanContext().traceId : undefined;
 }

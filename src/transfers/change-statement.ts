@@ -1,5 +1,6 @@
 import type { Actor } from '../audit/actor.js';
 import type { Action } from '../audit/record.js';
+import { arrayLiteral } from '../database/array-literal.js';
 import type { Handle } from '../database/database.js';
 import type { Transfer } from '../database/generated/client.js';
 import type { TransferStatus } from '../database/generated/enums.js';
@@ -109,17 +110,17 @@ function valuesOf(handover: Pick<Handover, 'claims' | 'retryDelays'>, changes: r
   return [
     changes.map(({ request }) => request.transferId),
     changes.map(({ request }) => request.clientId ?? null),
-    changes.map(({ request }) => request.to),
+    arrayLiteral(changes.map(({ request }) => request.to)),
     changes.map(({ allowed }) => `{${allowed.join()}}`),
-    changes.map(({ at }) => at),
+    arrayLiteral(changes.map(({ at }) => at)),
     changes.map(({ request }) => request.reason),
-    changes.map(({ eventId }) => eventId),
+    arrayLiteral(changes.map(({ eventId }) => eventId)),
     changes.map(({ body }) => body),
     changes.map(({ request }) => request.actor ?? null),
     changes.map(({ traceparent }) => traceparent),
     ...appendValues(EVENT_TYPE, handover),
     SET_STATUS,
-    changes.map(({ request }) => request.reasonCode ?? null),
+    arrayLiteral(changes.map(({ request }) => request.reasonCode ?? null)),
   ];
 }
 

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { type MadeAttempt, recordAttempts } from '../../src/webhooks/record.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -152,5 +153,31 @@ describe('recordAttempts', () => {
       ),
     );
     expect(recorded).toEqual([{ deliveryId, status: 'failed', reason: 'exhausted' }]);
+  });
+});
+
+describe('the plan of a record', () => {
+  it('finds the settled events by their ids also where the tables are empty when it is made', async () => {
+    let text = '';
+    const hot = async (statement: string) => {
+      text = statement;
+      return [];
+    };
+    const heard = { ...db, hot } as unknown as TestDatabase;
+    await recordAttempts(heard, [], []);
+    const empty = await createTestDatabase();
+    const client = new pg.Client({ connectionString: empty.url.reveal() });
+    await client.connect();
+    try {
+      // An empty table is scanned from end to end unless that is excluded.
+      await client.query('set enable_seqscan = off');
+      const { rows } = await client.query(`explain (generic_plan) ${text}`);
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+      expect(plan).toContain('events_pkey');
+      expect(plan).not.toContain('events_outbox_idx');
+    } finally {
+      await client.end();
+      await empty.drop();
+    }
   });
 });

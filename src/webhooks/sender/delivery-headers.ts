@@ -7,7 +7,9 @@ export const DELIVERY_HEADERS = [
 /** The header of the signature (spec §4). */
 export const SIGNATURE_HEADER = 'Service-Signature';
 
+const FIXED_HEADERS = Object.fromEntries(DELIVERY_HEADERS);
+
 /** All headers of a delivery. @param signature null: the header is missing */
 export function deliveryHeaders(signature: string | null): Record<string, string> {
-  return { ...Object.fromEntries(DELIVERY_HEADERS), ...(signature !== null && { [SIGNATURE_HEADER]: signature }) };
+  return { ...FIXED_HEADERS, ...(signature !== null && { [SIGNATURE_HEADER]: signature }) };
 }
