@@ -1,6 +1,6 @@
 import { type Helper, startHelper } from './helper.js';
 import type { Options } from './options.js';
-import type { Arrivals, ReceiverQuestion } from './receiver.js';
+import type { Answers, Arrivals, ReceiverQuestion } from './receiver.js';
 import { untilNone } from './waiting.js';
 
 /**
@@ -19,7 +19,7 @@ export interface Receiver {
   pid: number;
   /** `http://host:port` */
   origin: string;
-  clear(answers: 'accept' | 'refuse'): Promise<void>;
+  clear(answers: Answers): Promise<void>;
   arrivals(): Promise<Arrivals>;
   /** Resolves when `count` different deliveries have arrived, or after 30 s without a delivery. */
   untilArrived(count: number): Promise<void>;

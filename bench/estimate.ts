@@ -12,7 +12,7 @@ const DISCARD_SECONDS = 3;
 /** Estimated time of a scenario on a machine with two cores, s, for the progress lines. */
 export function estimateSeconds(scenario: Scenario, options: Options): number {
   const { modes, events, rounds, workflows, temporal, kept, starts } = options;
-  const { rate, steady, sleeping, due, past, tenants, backlog } = options;
+  const { rate, steady, sleeping, due, past, tenants, backlog, lasting, trail } = options;
   const burst = events / FIRST_ATTEMPTS;
   switch (scenario) {
     case 'throughput':
@@ -35,5 +35,7 @@ export function estimateSeconds(scenario: Scenario, options: Options): number {
       return 2 * SITE_SECONDS + (past[0] + past[1]) / FILLED + (rounds * (5 * events + tenants)) / FIRST_ATTEMPTS;
     case 'backlog':
       return SITE_SECONDS + backlog / FIRST_ATTEMPTS + backlog / WORKFLOWS;
+    case 'overload':
+      return 2 * SITE_SECONDS + lasting + trail;
   }
 }

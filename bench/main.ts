@@ -12,6 +12,7 @@ import { commands } from './scenarios/commands.js';
 import { growth } from './scenarios/growth.js';
 import { latency } from './scenarios/latency.js';
 import { memory } from './scenarios/memory.js';
+import { overload } from './scenarios/overload.js';
 import { roles } from './scenarios/roles.js';
 import { sleeping } from './scenarios/sleeping.js';
 import { throughput } from './scenarios/throughput.js';
@@ -31,6 +32,7 @@ const RUNS: Readonly<Record<Scenario, (bench: Bench) => Promise<Outcome>>> = {
   sleeping,
   growth,
   backlog,
+  overload,
 };
 
 // Each stack and each service stops at the end of this process, and several stand side by side.

@@ -2,7 +2,7 @@ import type { Bench } from './bench.js';
 import type { Load, LoadResult } from './load.js';
 import { coresBetween, cpuBetween, type Reading, readMemory, readMeter, walBetween } from './meter.js';
 import type { Parts } from './processes.js';
-import type { Arrivals } from './receiver.js';
+import type { Answers, Arrivals } from './receiver.js';
 import type { Service } from './service.js';
 import type { Stack } from './stack.js';
 import { percentile } from './statistics.js';
@@ -21,7 +21,7 @@ export interface LoadPlan {
   endpointsEach: number;
   /** Changes a second; 0: at full speed. */
   rate?: number;
-  answers?: 'accept' | 'refuse';
+  answers?: Answers;
   /** Not: to the last delivery only. */
   untilQuiet?: boolean;
 }

@@ -14,11 +14,15 @@ export const SCENARIOS = [
   'sleeping',
   'growth',
   'backlog',
+  'overload',
 ] as const;
 export type Scenario = (typeof SCENARIOS)[number];
 
+/** Not the overload, which lasts as long as all others. */
+const BY_DEFAULT = SCENARIOS.filter((name) => name !== 'overload').join();
+
 const OPTIONS = {
-  only: { type: 'string', default: SCENARIOS.join(), says: 'which scenarios' },
+  only: { type: 'string', default: BY_DEFAULT, says: `which scenarios, of ${SCENARIOS.join()}` },
   modes: {
     type: 'string',
     default: 'retries-only,every-event',
@@ -42,6 +46,9 @@ const OPTIONS = {
   past: { type: 'string', default: '10000,1000000', says: 'past events in the tables that are compared (growth)' },
   tenants: { type: 'string', default: '1000', says: 'clients, each with an endpoint (growth)' },
   backlog: { type: 'string', default: '5000', says: 'changes accepted while Temporal is stopped' },
+  overload: { type: 'string', default: '150', says: 'changes a second, more than Temporal takes (overload)' },
+  lasting: { type: 'string', default: '180', says: 'duration of the overload, s' },
+  trail: { type: 'string', default: '60', says: 'WORKFLOWS_TRAIL in the overload, s' },
   roles: { type: 'boolean', default: false, says: 'API and worker as two processes, but in roles and memory' },
   profile: { type: 'string', default: '', says: "folder for V8's CPU profiles of the service" },
   json: { type: 'string', default: '', says: 'file for the results, which `npm run bench:report` reads' },
@@ -65,6 +72,9 @@ export interface Options {
   past: readonly [few: number, many: number];
   tenants: number;
   backlog: number;
+  overload: number;
+  lasting: number;
+  trail: number;
   roles: boolean;
   profile: string | undefined;
   json: string | undefined;
@@ -93,6 +103,9 @@ export function readOptions(args: readonly string[]): Options | string {
     past: [few, many],
     tenants: count('tenants', values.tenants),
     backlog: count('backlog', values.backlog),
+    overload: count('overload', values.overload),
+    lasting: count('lasting', values.lasting),
+    trail: count('trail', values.trail),
     roles: values.roles,
     profile: values.profile || undefined,
     json: values.json || undefined,

@@ -6,7 +6,9 @@ import { answerQuestions } from './questions.js';
 
 // A receiver in a process of its own: answers at once and keeps when each event first arrived at each path.
 
-export type ReceiverQuestion = { ask: 'port' | 'count' | 'arrivals' } | { ask: 'clear'; answers: 'accept' | 'refuse' };
+/** `refuse some`: refuses the first attempt of one event in sixteen, and does not count it as an arrival. */
+export type Answers = 'accept' | 'refuse' | 'refuse some';
+export type ReceiverQuestion = { ask: 'port' | 'count' | 'arrivals' } | { ask: 'clear'; answers: Answers };
 
 export interface Arrivals {
   /** Different deliveries. */
@@ -16,29 +18,38 @@ export interface Arrivals {
   arrivals: [string, number][];
 }
 
-const ANSWERS = {
+const HTTP = {
   accept: 'HTTP/1.1 204 No Content\r\n\r\n',
   refuse: 'HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n',
 } as const;
 const TRANSFER_ID = '"data":{"id":"';
 const UUID_LENGTH = 36;
+/** The last digit of a transfer's id is random. */
+const SOME = '0'.charCodeAt(0);
 
 const arrivals = new Map<string, number>();
 let repeated = 0;
-let answer: string = ANSWERS.accept;
+/** With `refuse some`: what was refused once. */
+const refused = new Set<string>();
+let answers: Answers = 'accept';
 
-function arrived(head: string, body: Buffer): void {
+/** @returns the response to write */
+function arrived(head: string, body: Buffer): string {
   const at = body.indexOf(TRANSFER_ID) + TRANSFER_ID.length;
   // A transfer changes once here, so that path and transfer tell a delivery, and a second event of it is seen as well.
   const key = body.toString('latin1', at, at + UUID_LENGTH) + head.slice(head.indexOf(' '), head.indexOf(' HTTP/'));
+  if (answers === 'refuse some' && body[at + UUID_LENGTH - 1] === SOME && !refused.has(key)) {
+    refused.add(key);
+    return HTTP.refuse;
+  }
   if (arrivals.has(key)) repeated++;
   else arrivals.set(key, now());
+  return answers === 'refuse' ? HTTP.refuse : HTTP.accept;
 }
 
 const server = createServer({ noDelay: true }, (socket) => {
   const messages = new HttpMessages((head, body) => {
-    socket.write(answer);
-    arrived(head, body);
+    socket.write(arrived(head, body));
   });
   socket.on('data', (chunk) => messages.feed(chunk));
   socket.on('error', () => socket.destroy());
@@ -50,7 +61,8 @@ server.listen(0, '127.0.0.1', () =>
     if (question.ask === 'clear') {
       arrivals.clear();
       repeated = 0;
-      answer = ANSWERS[question.answers];
+      refused.clear();
+      answers = question.answers;
     }
     const all = question.ask === 'arrivals' ? [...arrivals] : [];
     return {

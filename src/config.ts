@@ -204,6 +204,11 @@ export const settings = {
     'every-event',
     'Events that get a workflow: every event, or only events with a delivery that is pending after its first attempt.',
   ),
+  WORKFLOWS_TRAIL: setting(
+    durationWithin(SECOND, 3_650 * DAY),
+    '1h',
+    'With `every-event`, a delivered event that is older than this and whose workflow has not started gets none.',
+  ),
   ALLOW_PRIVATE_RECEIVERS: setting(flag, 'false', 'Deliver to private addresses. Sandbox only (embedded stack: true).'),
   BLOCKED_RECEIVERS: setting(
     networks,
@@ -359,6 +364,8 @@ export interface Config {
   /** ms; 0 = never */
   disableAfter: number;
   workflows: WorkflowMode;
+  /** ms */
+  workflowsTrail: number;
   receivers: { allowPrivate: boolean; blocked: readonly string[] };
   /** CIDRs from which deliveries leave. */
   egressAddresses: readonly string[];
@@ -417,6 +424,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     sandboxStep: read.SANDBOX_STEP,
     disableAfter: read.DISABLE_AFTER,
     workflows: read.WORKFLOWS,
+    workflowsTrail: read.WORKFLOWS_TRAIL,
     receivers: { allowPrivate: read.ALLOW_PRIVATE_RECEIVERS, blocked: read.BLOCKED_RECEIVERS },
     egressAddresses: read.EGRESS_ADDRESSES,
     allowedNetworks: read.ALLOWED_NETWORKS,

@@ -54,7 +54,9 @@ export class LaneEvent {
     const { eventId } = this.event;
     if (this.#returned) return { eventId, outbox: 'attempt', held: false };
     if (!this.#hasWorkflow) return { eventId, outbox: 'done', held: false };
-    return { eventId, outbox: 'start', held: this.#handedOver > 0 };
+    return this.#handedOver > 0
+      ? { eventId, outbox: 'start', held: true }
+      : { eventId, outbox: 'trailing', held: false };
   }
 
   /** The number of attempts that the workflow makes at once; undefined where this process starts no workflow. */

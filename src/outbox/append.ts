@@ -42,7 +42,7 @@ export function appendEvents(source: string, [type, claims, leaseSeconds, ladder
 ), event as (
   insert into events (id, client_id, transfer_id, type, body, created_at, traceparent, outbox, lease_until)
   select c.event_id, c.client_id, c.transfer_id, ${type}::text, c.body, c.at, c.traceparent,
-         case when exists (select from receivers r where r.client_id = c.client_id) then 'attempt' else 'start' end::outbox_state,
+         case when exists (select from receivers r where r.client_id = c.client_id) then 'attempt' else 'trailing' end::outbox_state,
          case when ${claims}::boolean and exists (select from receivers r where r.client_id = c.client_id)
               then now() + ${leaseSeconds}::int * interval '1 second' else now() end
     from ${source} c

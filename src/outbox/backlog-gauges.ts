@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import { readAtScrape } from '../telemetry/at-scrape.js';
 import { readingGauges } from '../telemetry/reading-gauges.js';
-import { type Backlog, COUNTED, OVERDUE_AFTER } from './backlog.js';
+import { type Backlog, COUNTED, OVERDUE_AFTER, WAITING_STATES } from './backlog.js';
 
 /**
  * Registers the gauges of the backlog in Postgres. They describe the whole environment and have the same value in every
@@ -21,7 +21,7 @@ export function measureBacklog(registry: Registry, readBacklog: () => Promise<Ba
       labelNames: ['state'],
       registers: [registry],
       async collect() {
-        for (const state of ['attempt', 'start'] as const) this.set({ state }, await from((b) => pick(b)[state])());
+        for (const state of WAITING_STATES) this.set({ state }, await from((b) => pick(b)[state])());
       },
     });
   };
@@ -32,7 +32,7 @@ export function measureBacklog(registry: Registry, readBacklog: () => Promise<Ba
   );
   states(
     'webhook_outbox_events',
-    `Events whose first attempts are not over (\`attempt\`), and events that wait for their workflow start (\`start\`); counted up to ${COUNTED}.`,
+    `Events whose first attempts are not over (\`attempt\`), and events that wait for their workflow: with something left to do (\`start\`), or delivered (\`trailing\`). Counted up to ${COUNTED}.`,
     (backlog) => backlog.events,
   );
   states(

@@ -1,4 +1,5 @@
 import type { Handle } from '../database/database.js';
+import type { OutboxState } from '../database/generated/enums.js';
 import { waitingEvents } from './lease-events.js';
 
 /** Rows of a backlog that are counted, at most. A larger count would cost a scrape more than it is worth. */
@@ -6,11 +7,15 @@ export const COUNTED = 100_000;
 /** A delivery this late is overdue, s. An attempt takes less than this. */
 export const OVERDUE_AFTER = 60;
 
+/** The outbox states in which an event waits. */
+export const WAITING_STATES = ['attempt', 'start', 'trailing'] as const satisfies readonly OutboxState[];
+type WaitingState = (typeof WAITING_STATES)[number];
+
 /** The rows that wait in the tables. Ages are in seconds, 0 when no row waits. */
 export interface Backlog {
-  /** Events whose first attempts are not over, and events that wait for their workflow start; at most 100,000 each. */
-  events: { attempt: number; start: number };
-  oldestEventAge: { attempt: number; start: number };
+  /** Events in each state before `done`; at most 100,000 each. */
+  events: Record<WaitingState, number>;
+  oldestEventAge: Record<WaitingState, number>;
   /** Pending deliveries whose next attempt is planned for later; at most 100,000, as are those `overdue`. */
   sleeping: number;
   overdue: number;
@@ -29,6 +34,8 @@ export async function readBacklog(db: Handle): Promise<Backlog> {
   return row.backlog;
 }
 
+const ofEachState = (read: (state: WaitingState) => string) =>
+  `json_build_object(${WAITING_STATES.map((state) => `'${state}', ${read(state)}`).join(', ')})`;
 const eventsIn = (state: string) =>
   `(select count(*) from (select from events where outbox = '${state}' and outbox <> 'done' limit $1::int) e)`;
 const oldestIn = (state: string) =>
@@ -56,8 +63,8 @@ with recursive lines as (
        where ${OF_LINE.where} order by ${OF_LINE.order} limit 1) e
 )
 select json_build_object(
-  'events', json_build_object('attempt', ${eventsIn('attempt')}, 'start', ${eventsIn('start')}),
-  'oldestEventAge', json_build_object('attempt', ${oldestIn('attempt')}, 'start', ${oldestIn('start')}),
+  'events', ${ofEachState(eventsIn)},
+  'oldestEventAge', ${ofEachState(oldestIn)},
   'sleeping', (select count(*) from (
      select from deliveries where status = 'pending' and next_attempt_at > now() limit $1::int) d),
   'overdue', (select count(*) from (

@@ -30,6 +30,7 @@ import { Reconcile } from '../workflow-starts/reconcile.js';
 import { measureSandboxTransfers } from '../workflow-starts/sandbox-gauges.js';
 import { countSandboxTransfers } from '../workflow-starts/sandbox-outbox.js';
 import { SandboxStarter } from '../workflow-starts/sandbox-starter.js';
+import { SkipTrailing } from '../workflow-starts/skip-trailing.js';
 import { startPending } from '../workflow-starts/start-pending.js';
 import { WorkflowStarter } from '../workflow-starts/workflow-starter.js';
 import { sandboxQueue } from './sandbox-queue.js';
@@ -144,6 +145,7 @@ export function createDeliveryEngine(dependencies: {
     busy: () => slots.busy,
     log,
   });
+  const skipTrailing = new SkipTrailing({ db: database, trail: config.workflowsTrail, metrics, log });
   const sandboxStarter = new SandboxStarter({
     db: database,
     temporal: client,
@@ -165,6 +167,7 @@ export function createDeliveryEngine(dependencies: {
       if (isSandbox) sandboxStarter.start();
       sweep.start();
       reconcile.start();
+      if (workflows === 'every-event') skipTrailing.start();
       endpointHours.start();
       const onNotify = () => {
         sweep.now();
@@ -173,7 +176,7 @@ export function createDeliveryEngine(dependencies: {
       listener = listenForEvents(config.databaseDirectUrl, onNotify, log);
     },
     async stop() {
-      await Promise.all([listener?.stop(), reconcile.stop(), sweep.stop(), sandboxStarter.stop()]);
+      await Promise.all([listener?.stop(), reconcile.stop(), skipTrailing.stop(), sweep.stop(), sandboxStarter.stop()]);
       await Promise.all([temporal.stop(), lane.stop()]);
       await starter.stop();
       await recorder.drain();

@@ -15,6 +15,8 @@ export interface Metrics {
   receiverChecked(result: CheckResult): void;
   /** A recover has made `count` deliveries for events that had none. */
   missingDelivered(count: number): void;
+  /** `count` delivered events were marked done without a workflow. */
+  workflowsSkipped(count: number): void;
   requestCompleted(request: CountedRequest): void;
   /** Adds the text of another registry to every scrape. */
   append(read: () => Promise<string>): void;
@@ -89,6 +91,11 @@ export function createMetrics(): Metrics {
     help: 'Deliveries that recovers with `include_missing` made for events that had none.',
     registers,
   });
+  const skipped = new Counter({
+    name: 'webhook_workflows_skipped_total',
+    help: 'Delivered events that waited for their workflow longer than `WORKFLOWS_TRAIL`, and got none.',
+    registers,
+  });
   const requests = new Counter({
     name: 'http_requests_total',
     help: "Requests to the API, by method, route's pattern (`none`: no route) and status. Token requests and rate limited requests (429) are included.",
@@ -121,6 +128,7 @@ export function createMetrics(): Metrics {
     endpointDisabled: (reason) => disabled.inc({ reason }),
     receiverChecked: (result) => checks.inc({ result }),
     missingDelivered: (count) => missing.inc(count),
+    workflowsSkipped: (count) => skipped.inc(count),
     requestCompleted({ method, route = 'none', status, durationMs }) {
       const known = METHODS.has(method) ? method : 'other';
       requests.inc({ method: known, route, status });

@@ -1,13 +1,18 @@
+import type { WorkflowMode } from '../config.js';
 import type { Handle } from '../database/database.js';
 import type { DueEvent } from '../outbox/due-event.js';
 import { leaseEvents } from '../outbox/lease-events.js';
+import { markTrailing } from '../outbox/trailing.js';
 import { BatchSize, MAX_BATCH } from './batch-size.js';
-import { readStarts } from './read-starts.js';
+import { readStarts, type WorkflowStart } from './read-starts.js';
 import type { StartBatch } from './start-batch.js';
-import { attemptsDue } from './start-workflows.js';
+import { attemptsDue, mayTrail } from './start-workflows.js';
 
 export interface DueInTableOptions {
   db: Handle;
+  /** `start`: events with something left to do. `trailing`: delivered events. */
+  state: 'start' | 'trailing';
+  workflows: WorkflowMode;
   retryDelays: readonly number[];
   /** Whether first attempts pile up. They go first. */
   busy: () => boolean;
@@ -17,11 +22,14 @@ export interface DueInTableOptions {
   keep: (event: DueEvent) => void;
   /** Clients with at least `many` events in memory. Their events stay in the table. */
   saturated: (many: number) => readonly string[];
+  /** Called when events of the state `start` proved to have nothing left to do, and became trailing events. */
+  onTrailing: () => void;
 }
 
 /**
- * The second source of the starter: due events in the table that no process has leased, oldest first of each client. It
- * remembers whether the table may have more, so that an empty table is not asked again and again.
+ * The second and the third source of the starter: due events of one state in the table that no process has leased,
+ * oldest first of each client. It remembers whether the table may have more, so that an empty table is not asked again
+ * and again.
  */
 export class DueInTable {
   readonly #size = new BatchSize();
@@ -45,13 +53,15 @@ export class DueInTable {
 
   /** The next batch. It has no starts when all its events must wait. Undefined when the table has nothing to start. */
   async take(): Promise<StartBatch | undefined> {
-    const { db, retryDelays, busy, admit, keep, saturated } = this.options;
+    const { db, state, retryDelays, busy, admit, keep, saturated } = this.options;
     // Reset before the table is read: an event that becomes due meanwhile sets it again.
     this.#mayHaveMore = false;
     const size = this.#size.next(busy(), performance.now());
-    const leased = await leaseEvents(db, 'start', size, [...saturated(MAX_BATCH)]);
+    const leased = await leaseEvents(db, state, size, [...saturated(MAX_BATCH)]);
     const admitted: DueEvent[] = [];
-    const starts = (await readStarts(db, leased, retryDelays)).filter((start) => {
+    const read = await readStarts(db, leased, retryDelays);
+    const left = await this.#withoutTrailing(read);
+    const starts = left.filter((start) => {
       const event = { ...start.event, attempts: attemptsDue(start) };
       if (admit(event)) return admitted.push(event);
       keep(event);
@@ -59,9 +69,20 @@ export class DueInTable {
     });
     if (leased.length === 0) this.#size.reset();
     // When all events of a batch must wait, only a larger batch can find other events.
-    const foundAll = starts.length === 0 && (leased.length === 0 || size === MAX_BATCH);
+    const foundAll = starts.length === 0 && left.length === read.length && (read.length === 0 || size === MAX_BATCH);
     if (foundAll) return undefined;
     this.#mayHaveMore = true;
     return { admitted, starts };
+  }
+
+  /** The release before gives delivered events the state `start`. They become trailing events here. */
+  async #withoutTrailing(starts: readonly WorkflowStart[]): Promise<readonly WorkflowStart[]> {
+    const { db, state, workflows, onTrailing } = this.options;
+    if (state === 'trailing' || workflows === 'retries-only') return starts;
+    const trailing = starts.filter(mayTrail).map(({ input }) => input.eventId);
+    if (trailing.length === 0) return starts;
+    await markTrailing(db, trailing);
+    onTrailing();
+    return starts.filter((start) => !mayTrail(start));
   }
 }

@@ -1,8 +1,9 @@
 import type { Client } from '@temporalio/client';
 import pLimit from 'p-limit';
+import { isRefusedInput } from '../temporal/faults.js';
 import type { WorkflowStart } from './read-starts.js';
 import { type StartOptions, startDeliverEvent } from './start-deliver-event.js';
-import { CONCURRENCY, isRefusedInput } from './start-workflows.js';
+import { CONCURRENCY } from './start-workflows.js';
 
 /** Time limit of one start, ms, so that a hanging Temporal does not hold up a pass. */
 const START_DEADLINE = 10_000;

@@ -8,12 +8,13 @@ import { releaseEvents } from '../outbox/lease-events.js';
 import { markDone } from '../outbox/mark.js';
 import { Periodic } from '../periodic.js';
 import type { Log } from '../telemetry/log.js';
+import { isRefusedInput } from '../temporal/faults.js';
 import { DueInMemory } from './due-in-memory.js';
 import { DueInTable } from './due-in-table.js';
 import type { InFlightLimit } from './in-flight-limit.js';
 import { Pause } from './pause.js';
 import type { StartBatch } from './start-batch.js';
-import { attemptsDue, isRefusedInput, startWorkflows } from './start-workflows.js';
+import { attemptsDue, startWorkflows } from './start-workflows.js';
 
 /** The table is read this often when no process reports a due event, ms. */
 const POLL = 1_000;
@@ -35,21 +36,22 @@ export interface WorkflowStarterOptions {
 }
 
 /**
- * Starts one workflow for each event in the outbox's state `start`, and marks the event.
+ * Starts one workflow for each event in the outbox's states `start` and `trailing`, and marks the event.
  *
- * Events have two sources. `DueInMemory` holds the events that the lane of this process hands over, already leased,
- * with an attempt to make at once. `DueInTable` leases the other events. The loop asks memory first, so that a retry
- * never waits behind events that are already delivered.
+ * Events have three sources, asked in this order, so that a retry never waits behind events that are already delivered.
+ * `DueInMemory` holds the events that the lane of this process hands over, already leased, with an attempt to make at
+ * once. One `DueInTable` leases the other events with something left to do (`start`), another the delivered events
+ * (`trailing`). `SkipTrailing` marks the delivered events for which Temporal has no time.
  *
  * Modes, and what ends each:
  *
  * - STARTING. A source has given a batch: its workflows are started and its events are marked. Then the loop asks
  *   memory again. Changes to BACKING_OFF when no workflow of the batch could be started, unless Temporal refused an
  *   input.
- * - GIVING_WAY. Memory has nothing, the table may have more, and first attempts pile up. Ends after 250 ms at most, or
+ * - GIVING_WAY. Memory has nothing, a table may have more, and first attempts pile up. Ends after 250 ms at most, or
  *   when an event becomes due; then the loop asks memory again.
- * - IDLE. Memory has nothing that Temporal may have now, and the table has nothing (`DueInTable.mayHaveMore` is false),
- *   or Temporal is away. Ends when an event becomes due, when an attempt's arrival makes capacity in Temporal, when the
+ * - IDLE. Memory has nothing that Temporal may have now, and no table has more (`DueInTable.mayHaveMore` is false), or
+ *   Temporal is away. Ends when an event becomes due, when an attempt's arrival makes capacity in Temporal, when the
  *   worker connects, or after POLL; all but the first two make the loop read the table again.
  * - BACKING_OFF. Postgres or Temporal failed. Ends after 1 s. A notification does not end it.
  * - STOPPED. Ends every mode. What memory holds returns to the table.
@@ -58,7 +60,8 @@ export interface WorkflowStarterOptions {
  */
 export class WorkflowStarter {
   readonly #memory: DueInMemory;
-  readonly #table: DueInTable;
+  readonly #left: DueInTable;
+  readonly #trailing: DueInTable;
   readonly #pause = new Pause();
   readonly #loop: Periodic;
 
@@ -66,12 +69,15 @@ export class WorkflowStarter {
     const { inFlight } = options;
     const admit = (event: DueEvent) => inFlight.admit(event.clientId, event.attempts, performance.now());
     this.#memory = new DueInMemory({ ...options, admit });
-    this.#table = new DueInTable({
+    const table = {
       ...options,
       admit,
-      keep: (event) => this.#memory.keep(event),
-      saturated: (many) => this.#memory.saturated(many),
-    });
+      keep: (event: DueEvent) => this.#memory.keep(event),
+      onTrailing: () => this.#trailing.expectMore(),
+    };
+    this.#left = new DueInTable({ ...table, state: 'start', saturated: (many) => this.#memory.saturated(many) });
+    // A delivered event is never kept in memory.
+    this.#trailing = new DueInTable({ ...table, state: 'trailing', saturated: () => [] });
     this.#loop = new Periodic({
       interval: POLL,
       onInterval: () => this.nudge(),
@@ -90,17 +96,17 @@ export class WorkflowStarter {
     this.nudge();
   }
 
-  /** An event is due. An `urgent` event is leased to this process; any other is in the table. */
+  /** An event is due. An `urgent` event is leased to this process; any other is delivered, and in the table. */
   due(event: DueEvent, urgent: boolean): void {
     if (urgent) this.#memory.keep(event);
-    else if (this.#table.mayHaveMore) return;
-    else this.#table.expectMore();
+    else if (this.#trailing.mayHaveMore) return;
+    else this.#trailing.expectMore();
     this.#notify();
   }
 
   /** Reads the table at once. */
   nudge(): void {
-    this.#table.expectMore();
+    this.#expectMore();
     this.#notify();
   }
 
@@ -108,6 +114,11 @@ export class WorkflowStarter {
     this.#pause.end();
     await this.#loop.stop();
     await this.#memory.release().catch(() => undefined);
+  }
+
+  #expectMore(): void {
+    this.#left.expectMore();
+    this.#trailing.expectMore();
   }
 
   #notify(): void {
@@ -128,11 +139,17 @@ export class WorkflowStarter {
   async #nextBatch(): Promise<StartBatch | undefined> {
     const urgent = await this.#memory.take();
     if (urgent) return urgent;
-    if (!this.#table.mayHaveMore) return undefined;
-    const { wait } = this.#table;
-    if (wait === 0) return this.#table.take();
-    await this.#pause.untilWoken(wait);
-    return { admitted: [], starts: [] };
+    for (const table of [this.#left, this.#trailing]) {
+      if (!table.mayHaveMore) continue;
+      const { wait } = table;
+      if (wait > 0) {
+        await this.#pause.untilWoken(wait);
+        return { admitted: [], starts: [] };
+      }
+      const batch = await table.take();
+      if (batch) return batch;
+    }
+    return undefined;
   }
 
   async #startBatch(connected: { client: Client; eager: boolean }, { admitted, starts }: StartBatch): Promise<void> {
@@ -151,7 +168,7 @@ export class WorkflowStarter {
     if (failed.length === 0) return;
     log.warn({ err: fault, events: failed.length }, 'workflows could not be started; next try in a second');
     await releaseEvents(db, failed, RETRY_AFTER);
-    this.#table.expectMore();
+    this.#expectMore();
     // An event whose input Temporal refuses delays no other event, even when it is alone in its batch.
     if (done.length === 0 && !isRefusedInput(fault)) await this.#pause.full(BACK_OFF);
   }

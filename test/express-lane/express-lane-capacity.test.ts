@@ -83,7 +83,7 @@ describe('the capacity of the express lane', () => {
     const later = lanes.open(fakeSender());
     await waitFor('the event to be taken', async () => {
       later.sweep.now();
-      return (await lanes.readEvent(event.eventId)).outbox === 'start';
+      return (await lanes.readEvent(event.eventId)).outbox === 'trailing';
     });
   });
 

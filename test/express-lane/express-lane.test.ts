@@ -23,7 +23,7 @@ describe('the express lane', () => {
     const event = await commitEvent(db, { endpoints: 2 });
     lane.committed(event);
     const { outbox, deliveries } = await lanes.settled(event.eventId);
-    expect(outbox).toBe('start');
+    expect(outbox).toBe('trailing');
     expect(deliveries.map(({ status, attempts }) => [status, attempts.length])).toEqual([
       ['succeeded', 1],
       ['succeeded', 1],

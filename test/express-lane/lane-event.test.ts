@@ -14,7 +14,7 @@ const open = (workflows: WorkflowMode, deliveries = 2) => new LaneEvent(event(de
 
 describe('LaneEvent', () => {
   it.each([
-    ['every-event', 'start', 0],
+    ['every-event', 'trailing', 0],
     ['retries-only', 'done', undefined],
   ] as const)('with WORKFLOWS=%s moves to %s when every delivery succeeded', (workflows, outbox, attemptsLeft) => {
     const lane = open(workflows);

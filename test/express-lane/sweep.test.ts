@@ -37,7 +37,7 @@ describe('the sweep', () => {
     const next = lanes.open(sender);
     next.sweep.now();
     expect(await lanes.settled(event.eventId)).toMatchObject({
-      outbox: 'start',
+      outbox: 'trailing',
       deliveries: [{ status: 'succeeded' }],
     });
     expect(sender.sent).toHaveLength(1);

@@ -49,6 +49,7 @@ export async function attemptedEvent(
     where: { eventId: event.eventId },
     data: { status, attemptCount: 1, attemptingUntil: null, ...ended },
   });
-  await db.prisma.event.update({ where: { id: event.eventId }, data: { outbox: 'start', leaseUntil: new Date(0) } });
+  const outbox = status === 'succeeded' ? 'trailing' : 'start';
+  await db.prisma.event.update({ where: { id: event.eventId }, data: { outbox, leaseUntil: new Date(0) } });
   return event;
 }

@@ -66,7 +66,7 @@ test('reports at a successful scrape that Postgres is away', async () => {
 test('reads the backlog once for the scrapes of two servers', async () => {
   const registry = new Registry();
   let readings = 0;
-  const none = { attempt: 0, start: 0 };
+  const none = { attempt: 0, start: 0, trailing: 0 };
   const waiting = { sleeping: 0, overdue: 0, mostOverdue: 0, oldestKeptAge: 0 };
   const read = async () => {
     readings++;

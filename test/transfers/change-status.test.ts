@@ -109,7 +109,9 @@ describe('changeStatus', () => {
   it('makes the event due for a workflow start when no endpoint is enabled', async () => {
     const transfer = await makeTransfer(db, clientId);
     await changeStatus(db, recordingHandover(), { transferId: transfer.id, to: 'PROCESSING', reason: null });
-    expect(await db.prisma.event.findMany({ where: { transferId: transfer.id } })).toMatchObject([{ outbox: 'start' }]);
+    expect(await db.prisma.event.findMany({ where: { transferId: transfer.id } })).toMatchObject([
+      { outbox: 'trailing' },
+    ]);
   });
 
   it("finds neither another client's transfer nor a missing one", async () => {

@@ -23,6 +23,12 @@ afterAll(async () => {
   await temporal.close();
   await db.drop();
 });
+/** A client that starts nothing; `started` has the ids, in order. */
+function recordingClient() {
+  const started: string[] = [];
+  const start = async (_type: string, { workflowId }: { workflowId: string }) => void started.push(workflowId);
+  return { client: { workflow: { start } } as unknown as Client, started };
+}
 const describeWorkflow = ({ eventId }: CommittedEvent) => temporal.client.workflow.getHandle(eventId).describe();
 
 describe('WorkflowStarter', () => {
@@ -75,22 +81,41 @@ describe('WorkflowStarter', () => {
     const events = [await attemptedEvent(db, 'pending')];
     for (let i = 0; i < 3; i++) events.push(await attemptedEvent(db, 'pending', clientId));
     let connected: { client: Client; eager: boolean } | undefined;
-    const started: string[] = [];
-    const recording = {
-      workflow: {
-        start: async (_type: string, { workflowId }: { workflowId: string }) => void started.push(workflowId),
-      },
-    } as unknown as Client;
+    const { client, started } = recordingClient();
     const { starter } = starters.open({ temporal: () => connected });
     starter.start();
     starter.due({ ...events[0]!, attempts: 1 }, true);
     expect(await db.prisma.event.count({ where: { outbox: 'start' } })).toBe(4);
-    connected = { client: recording, eager: false };
+    connected = { client, eager: false };
     starter.nudge();
     await Promise.all(events.map(starters.done));
     const own = events.slice(1).map(({ eventId }) => eventId);
     expect(started.filter((id) => own.includes(id))).toEqual(own);
     expect(new Set(started).size).toBe(4);
+  });
+
+  it('starts an event with something left to do before older delivered events', async () => {
+    const delivered = [];
+    for (let i = 0; i < 5; i++) delivered.push(await attemptedEvent(db, 'succeeded'));
+    const failed = await attemptedEvent(db, 'pending', delivered[0]!.clientId);
+    const { client, started } = recordingClient();
+    starters.open({ temporal: () => ({ client, eager: false }) }).starter.start();
+    await Promise.all([failed, ...delivered].map(starters.done));
+    expect([started[0], started.length]).toEqual([failed.eventId, 6]);
+  });
+
+  it('lets a delivered event in the state `start` trail, as the release before leaves it, unless it is exhausted', async () => {
+    const [delivered, exhausted] = [await attemptedEvent(db, 'succeeded'), await attemptedEvent(db, 'succeeded')];
+    await db.prisma.delivery.updateMany({ where: { eventId: exhausted.eventId }, data: { status: 'failed' } });
+    await db.query(`update events set outbox = 'start' where outbox = 'trailing'`, []);
+    const states: string[] = [];
+    const start = async (_: string, { workflowId }: { workflowId: string }) => {
+      states.push(await starters.outboxOf(workflowId === delivered.eventId ? delivered : exhausted));
+    };
+    const client = { workflow: { start } } as unknown as Client;
+    starters.open({ temporal: () => ({ client, eager: false }) }).starter.start();
+    await Promise.all([delivered, exhausted].map(starters.done));
+    expect(states).toEqual(['start', 'trailing']);
   });
 
   it('returns an event to the queue when its start fails, and tries again', async () => {
@@ -136,7 +161,7 @@ describe('WorkflowStarter', () => {
     const counting: Handle = Object.create(db, {
       query: {
         value: async (text: string, values: unknown[]) => {
-          if (values[0] !== 'start') return db.query(text, values);
+          if (values[0] !== 'trailing') return db.query(text, values);
           reads++;
           if (reads === 1) starter.due({ eventId: '', clientId: '', attempts: 0 }, false);
           return [];
@@ -152,9 +177,7 @@ describe('WorkflowStarter', () => {
   it('starts at most two workflows in 250 ms while the express lane is busy', async () => {
     const events: CommittedEvent[] = [];
     for (let i = 0; i < 30; i++) events.push(await attemptedEvent(db, 'succeeded'));
-    const started: string[] = [];
-    const start = async (_: string, { workflowId }: { workflowId: string }) => void started.push(workflowId);
-    const client = { workflow: { start } } as unknown as Client;
+    const { client, started } = recordingClient();
     let busy = true;
     const { starter } = starters.open({ temporal: () => ({ client, eager: false }), busy: () => busy });
     const begun = performance.now();

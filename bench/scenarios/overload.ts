@@ -1,0 +1,125 @@
+import type { Bench } from '../bench.js';
+import { now } from '../clock.js';
+import { during } from '../ending.js';
+import { measure, type Site } from '../measure.js';
+import { atMost, type Outcome, type Row } from '../report.js';
+import { tablesOf } from '../rounds.js';
+import { makeWarmTenant, withService } from '../site.js';
+import { startStack } from '../stack.js';
+import { percentile } from '../statistics.js';
+import { makeTransfers } from '../tenants.js';
+import { countClosed, untilAllStarted, untilClosed } from '../workflows.js';
+
+const EVERY = 5_000;
+/** A retry that is due at once and made later than this is late, s. */
+const ON_TIME = 5;
+/** Share of the trailing time that the backlog may exceed the events of that time by: the loop that skips sleeps. */
+const SLACK = 1.2;
+
+/**
+ * More changes than Temporal takes, for longer than the backlog may trail: shows that it stays bounded, that retries
+ * are on time, and that nothing is lost. The receiver refuses the first attempt of one event in sixteen.
+ */
+export async function overload(bench: Bench): Promise<Outcome> {
+  const { overload: rate, lasting, trail } = bench.options;
+  return during(startStack(bench.say), (stack) => {
+    const env = { LOG_LEVEL: 'warn', WORKFLOWS_TRAIL: `${trail}s` };
+    return withService(bench, stack, { workflows: 'every-event', env }, async (site) => {
+      const tenant = await makeWarmTenant(site);
+      const transfers = await makeTransfers(stack, tenant, rate * lasting);
+      const closedBefore = await countClosed(stack.temporal, 'deliverEvent');
+      bench.say(`${rate} changes a second for ${lasting} s`);
+      const backlog = watchBacklog(site);
+      const figures = await measure(site, {
+        transfers,
+        endpointsEach: 1,
+        rate,
+        answers: 'refuse some',
+        untilQuiet: false,
+      });
+      const atEnd = await readTrailing(site);
+      const ended = now();
+      await untilAllStarted(stack);
+      const drained = (now() - ended) / 1_000;
+      const trailing = await backlog.end();
+      const { started, retried, late } = await readRetries(site, transfers);
+      await untilClosed(stack.temporal, 'deliverEvent', closedBefore + started);
+      const row: Row = {
+        what: `${rate}/s for ${lasting} s, WORKFLOWS_TRAIL=${trail}s`,
+        'trailing at most': Math.max(...trailing.map(({ count }) => count)),
+        'oldest s': Math.max(...trailing.map(({ oldest }) => oldest)),
+        'trailing at the end': atEnd.count,
+        'drained in s': drained,
+        workflows: started,
+        skipped: transfers.length - started,
+        retries: retried,
+        'retry late p50 s': percentile(late, 0.5),
+        'retry late p99 s': percentile(late, 0.99),
+        'retry late at most s': late.at(-1) ?? Number.NaN,
+      };
+      return {
+        sections: [
+          ...tablesOf('Overload', [['every-event', [figures]]]),
+          { title: 'Overload: the backlog and the retries', rows: [row] },
+        ],
+        verdicts: [
+          atMost('events lost in a lasting overload', figures.speed.lost ?? Number.NaN, 0),
+          atMost('trailing events in a lasting overload', Number(row['trailing at most']), SLACK * rate * trail),
+          atMost('s that a retry is late at p99, in a lasting overload', percentile(late, 0.99), ON_TIME),
+        ],
+      };
+    });
+  });
+}
+
+interface Trailing {
+  count: number;
+  /** Age of the oldest, s. */
+  oldest: number;
+}
+
+async function readTrailing({ stack }: Site): Promise<Trailing> {
+  const { rows } = await stack.database.query<Trailing>(TRAILING);
+  return rows[0] ?? { count: 0, oldest: 0 };
+}
+
+function watchBacklog(site: Site): { end(): Promise<Trailing[]> } {
+  const seen: Trailing[] = [];
+  let reading = Promise.resolve();
+  const timer = setInterval(() => {
+    reading = readTrailing(site).then((trailing) => {
+      seen.push(trailing);
+      if (seen.length % 6 === 0)
+        site.bench.say(`${trailing.count} trail, the oldest for ${trailing.oldest.toFixed(0)} s`);
+    });
+  }, EVERY);
+  return {
+    async end() {
+      clearInterval(timer);
+      await reading;
+      return seen;
+    },
+  };
+}
+
+/** The workflows that were started, and how long after its planned time each second attempt was made, s. */
+async function readRetries({ stack }: Site, transfers: readonly string[]) {
+  const { rows } = await stack.database.query<{ late: number }>(LATE, [transfers]);
+  let started = 0;
+  const query = `WorkflowType = "deliverEvent"`;
+  const ids = new Set((await stack.database.query<{ id: string }>(EVENTS, [transfers])).rows.map(({ id }) => id));
+  for await (const { workflowId } of stack.temporal.workflow.list({ query })) if (ids.has(workflowId)) started++;
+  return { started, retried: rows.length, late: rows.map(({ late }) => late).sort((a, b) => a - b) };
+}
+
+const TRAILING = `
+select count(*)::int as count, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest
+  from events where outbox = 'trailing'`;
+
+const EVENTS = 'select id from events where transfer_id = any($1::uuid[])';
+
+/** The first retry is due at the end of the first attempt. */
+const LATE = `
+select extract(epoch from b.started_at - a.started_at)::float8 - a.duration_ms / 1000.0 as late
+  from attempts a join attempts b on b.delivery_id = a.delivery_id and b.number = 2
+ where a.number = 1 and a.delivery_id in (select id from deliveries where event_id in (${EVENTS}))`;
