@@ -5,6 +5,7 @@ import { formatDuration, parseDuration } from './duration.js';
 import { isNetwork } from './networks.js';
 import { Secret } from './secret.js';
 import { fileVariable, withSecretFiles } from './secret-files.js';
+import { readTemporalTls, type TemporalTls } from './temporal-tls.js';
 
 const port = z.coerce
   .number({ error: 'give a whole number from 0 to 65535 (0 picks a free port)' })
@@ -130,6 +131,8 @@ const postgresUrl = z
   .refine((text) => URL.canParse(text), 'give a URL such as postgresql://user:password@host:5432/database')
   .transform((text) => new Secret(text));
 
+const secretText = z.string().transform((text) => new Secret(text));
+
 /** The events that get a workflow: every event, or only events with deliveries pending after their first attempts. */
 export const WORKFLOW_MODES = ['every-event', 'retries-only'] as const;
 export type WorkflowMode = (typeof WORKFLOW_MODES)[number];
@@ -164,11 +167,28 @@ export const settings = {
     'transfer-service',
     'Temporal namespace. Each environment needs its own.',
   ),
-  TEMPORAL_TLS: setting(flag, 'false', 'Connect to Temporal with TLS.'),
-  TEMPORAL_API_KEY: secretSetting(
-    z.string().transform((text) => new Secret(text)),
-    'API key for Temporal Cloud. Implies TLS.',
+  TEMPORAL_RETENTION: setting(
+    durationWithin(3_600 * SECOND, 3_650 * DAY),
+    '30d',
+    "Retention of the namespace: how long Temporal's UI shows an ended workflow. `migrate` sets it.",
   ),
+  TEMPORAL_TLS: setting(flag, 'false', 'Connect to Temporal with TLS. The variables below imply it.'),
+  TEMPORAL_TLS_SERVER_CA_CERT_PATH: setting(
+    z.string(),
+    undefined,
+    "PEM file of the CA of Temporal's certificate. Unset: the system's CAs.",
+  ),
+  TEMPORAL_TLS_SERVER_CA_CERT_DATA: setting(secretText, undefined, 'The same, as the content of the file.'),
+  TEMPORAL_TLS_SERVER_NAME: setting(
+    z.string().regex(/^[A-Za-z0-9.-]{1,253}$/, 'give a host name, such as temporal.internal'),
+    undefined,
+    "Name in Temporal's certificate. Unset: the host of `TEMPORAL_ADDRESS`.",
+  ),
+  TEMPORAL_TLS_CLIENT_CERT_PATH: setting(z.string(), undefined, 'PEM file of the client certificate (mTLS).'),
+  TEMPORAL_TLS_CLIENT_CERT_DATA: setting(secretText, undefined, 'The same, as the content of the file.'),
+  TEMPORAL_TLS_CLIENT_KEY_PATH: setting(z.string(), undefined, "PEM file of the client certificate's private key."),
+  TEMPORAL_TLS_CLIENT_KEY_DATA: setting(secretText, undefined, 'The same, as the content of the file.'),
+  TEMPORAL_API_KEY: secretSetting(secretText, 'API key that Temporal asks for.'),
   HOST: setting(z.string().min(1), '0.0.0.0', 'Address that the API listens on (embedded stack: 127.0.0.1).'),
   PORT: setting(port, '3000', 'Port of the API. 0 picks a free port.'),
   BASE_URL: setting(
@@ -346,7 +366,9 @@ export interface Config {
   temporal: {
     address: string;
     namespace: string;
-    tls: boolean;
+    /** Of ended workflows, ms. */
+    retention: number;
+    tls: TemporalTls | false;
     apiKey: Secret | undefined;
   };
   host: string;
@@ -409,9 +431,10 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     databaseDirectUrl: read.DATABASE_DIRECT_URL ?? databaseUrl,
     databasePooled: read.DATABASE_DIRECT_URL !== undefined,
     databasePoolSize: read.DATABASE_POOL_SIZE,
-    temporal: temporalAt(
+    temporal: temporalFrom(
       required('TEMPORAL_ADDRESS', read.TEMPORAL_ADDRESS, 'give host:port, such as temporal.internal:7233'),
       read,
+      lines,
     ),
     host: read.HOST,
     port: read.PORT,
@@ -451,10 +474,19 @@ export function baseUrlOf({ ENVIRONMENT, BASE_URL, PORT }: Environment): string 
   return BASE_URL ?? (ENVIRONMENT === 'production' ? undefined : `http://localhost:${PORT}`);
 }
 
-/** The connection settings for Temporal at `address`. */
+/** The connection settings for Temporal at `address`. @throws ConfigError */
 export function temporalAt(address: string, read: Environment): Config['temporal'] {
-  const { TEMPORAL_NAMESPACE: namespace, TEMPORAL_TLS, TEMPORAL_API_KEY: apiKey } = read;
-  return { address, namespace, tls: TEMPORAL_TLS || apiKey !== undefined, apiKey };
+  const lines: string[] = [];
+  const temporal = temporalFrom(address, read, lines);
+  if (lines.length > 0) throw new ConfigError(lines);
+  return temporal;
+}
+
+function temporalFrom(address: string, read: Environment, lines: string[]): Config['temporal'] {
+  const { TEMPORAL_NAMESPACE: namespace, TEMPORAL_RETENTION: retention, TEMPORAL_API_KEY: apiKey } = read;
+  const { tls, lines: errors } = readTemporalTls(read);
+  lines.push(...errors);
+  return { address, namespace, retention, tls, apiKey };
 }
 
 /** The settings that production must not start with (contract, Environments). */

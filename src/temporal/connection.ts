@@ -1,12 +1,33 @@
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import type { Config } from '../config.js';
+import type { TemporalTls } from '../temporal-tls.js';
+import { whyUnreachable } from './why-unreachable.js';
 
 type TemporalConfig = Config['temporal'];
 
-/** The options of every connection to Temporal. */
-export function connectionOptions({ address, tls, apiKey }: TemporalConfig) {
-  return { address, ...(tls && { tls: true }), ...(apiKey && { apiKey: apiKey.reveal() }) };
+/** The options of every connection to Temporal: of the SDK's client and of its worker. */
+export function connectionOptions({ address, tls, apiKey }: Omit<TemporalConfig, 'namespace' | 'retention'>) {
+  return { address, ...(tls && { tls: tlsOptions(tls) }), ...(apiKey && { apiKey: apiKey.reveal() }) };
+}
+
+function tlsOptions({ serverName, serverCa, client }: TemporalTls) {
+  return {
+    ...(serverName !== undefined && { serverNameOverride: serverName }),
+    ...(serverCa && { serverRootCACertificate: Buffer.from(serverCa.reveal()) }),
+    ...(client && {
+      clientCertPair: { crt: Buffer.from(client.certificate.reveal()), key: Buffer.from(client.key.reveal()) },
+    }),
+  };
+}
+
+/** A connection for one command. @throws Error of one line that says what is wrong */
+export async function connectOnce(temporal: TemporalConfig): Promise<Connection> {
+  try {
+    return await Connection.connect({ ...connectionOptions(temporal), connectTimeout: '5s' });
+  } catch (error) {
+    throw new Error(await whyUnreachable(temporal), { cause: error });
+  }
 }
 
 /** The worker's connection: a Client on it can start workflows eagerly in the same process. */

@@ -1,8 +1,8 @@
-import { Client, Connection, type ScheduleDescription } from '@temporalio/client';
-import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.js';
+import { Client, type Connection, type ScheduleDescription } from '@temporalio/client';
 import type { Config } from '../config.js';
-import { connectionOptions } from './connection.js';
-import { NAMESPACE_RETENTION_SECONDS } from './namespace.js';
+import { formatDuration } from '../duration.js';
+import { connectOnce } from './connection.js';
+import { missingAttributes } from './missing-attributes.js';
 import { RETENTION_SCHEDULE } from './retention-schedule.js';
 
 /** The result of one check of `doctor`. `detail` says what is wrong and how to fix it. */
@@ -21,11 +21,9 @@ export async function temporalFindings(temporal: Config['temporal']): Promise<Fi
   const { namespace } = temporal;
   let connection: Connection;
   try {
-    connection = await Connection.connect({ ...connectionOptions(temporal), connectTimeout: '5s' });
-  } catch {
-    return [
-      { check: 'Temporal', ok: false, detail: `cannot be reached at ${temporal.address}; look at TEMPORAL_ADDRESS` },
-    ];
+    connection = await connectOnce(temporal);
+  } catch (error) {
+    return [{ check: 'Temporal', ok: false, detail: (error as Error).message }];
   }
   try {
     const reached = { check: 'Temporal', ok: true, detail: temporal.address };
@@ -33,11 +31,10 @@ export async function temporalFindings(temporal: Config['temporal']): Promise<Fi
     if (!described) {
       return [reached, { check: 'namespace', ok: false, detail: `there is no ${namespace}; ${FIX}` }];
     }
-    const days = (described.config?.workflowExecutionRetentionTtl?.seconds?.toNumber() ?? 0) / 86_400;
-    const wanted = NAMESPACE_RETENTION_SECONDS / 86_400;
-    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-    const missing = SEARCH_ATTRIBUTES.map(({ name }) => name).filter((name) => customAttributes?.[name] === undefined);
-    const schedule = await new Client({ connection, namespace }).schedule
+    const retention = 1_000 * (described.config?.workflowExecutionRetentionTtl?.seconds?.toNumber() ?? 0);
+    const client = new Client({ connection, namespace });
+    const missing = await missingAttributes(client, connection);
+    const schedule = await client.schedule
       .getHandle(RETENTION_SCHEDULE)
       .describe()
       .catch(() => undefined);
@@ -45,11 +42,11 @@ export async function temporalFindings(temporal: Config['temporal']): Promise<Fi
       reached,
       {
         check: 'namespace',
-        ok: days >= wanted,
+        ok: retention >= temporal.retention,
         detail:
-          days >= wanted
-            ? `${namespace}, keeps ${days} days`
-            : `${namespace} keeps ${days} days, not ${wanted}; ${FIX}`,
+          retention >= temporal.retention
+            ? `${namespace}, keeps ended workflows for ${formatDuration(retention)}`
+            : `${namespace} keeps ended workflows for ${formatDuration(retention)}, not ${formatDuration(temporal.retention)} (TEMPORAL_RETENTION); ${FIX}`,
       },
       {
         check: 'search attributes',

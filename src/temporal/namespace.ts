@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Connection } from '@temporalio/client';
+import type { Connection } from '@temporalio/client';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.js';
 import type { Config } from '../config.js';
-import { connectionOptions } from './connection.js';
+import { formatDuration } from '../duration.js';
+import { connectOnce } from './connection.js';
+import { isNotAllowed } from './faults.js';
 import { ensureRetentionSchedule, RETENTION_SCHEDULE } from './retention-schedule.js';
 
-/** Temporal's UI shows a workflow for 30 days after its end. */
-export const NAMESPACE_RETENTION_SECONDS = 30 * 24 * 3_600;
 const ALREADY_EXISTS = 6;
 const NOT_FOUND = 5;
 /** 60 attempts with a pause of 500 ms between them take half a minute. */
@@ -20,34 +20,47 @@ const INDEXED_VALUE_TYPE = { KEYWORD: 2, KEYWORD_LIST: 7 } as const;
  * Makes the namespace if it is missing, sets its retention, registers the search attributes, and makes the Schedule
  * that removes events older than RETENTION. It is safe to run again, and to run twice at once.
  * @returns a line for each change that it made
+ * @throws Error of one line: Temporal cannot be reached, or does not let this caller administer the namespace
  */
 export async function migrateTemporal(temporal: Config['temporal']): Promise<string[]> {
   const { namespace } = temporal;
-  const connection = await Connection.connect(connectionOptions(temporal));
+  const connection = await connectOnce(temporal);
   try {
     const done = [];
-    if (await registerNamespace(connection, namespace)) done.push(`namespace ${namespace} made`);
+    const retention = Math.round(temporal.retention / 1_000);
+    const change = await registerNamespace(connection, namespace, retention);
+    if (change) done.push(`namespace ${namespace} ${change}`);
     const added = await onceKnown(() => registerSearchAttributes(connection, namespace));
     if (added.length > 0) done.push(`search attributes added: ${added.join(', ')}`);
     if (await onceKnown(() => ensureRetentionSchedule(connection, namespace)))
       done.push(`schedule ${RETENTION_SCHEDULE} made`);
     return done;
+  } catch (error) {
+    if (!isNotAllowed(error)) throw error;
+    throw new Error(
+      `Temporal does not let this caller administer the namespace ${namespace}: run migrate --database-only, and see "A Temporal that others administer" in docs/operations.md`,
+      { cause: error },
+    );
   } finally {
     await connection.close();
   }
 }
 
-async function registerNamespace(connection: Connection, namespace: string): Promise<boolean> {
-  const retention = { seconds: int64(NAMESPACE_RETENTION_SECONDS) };
+/** @param seconds its retention @returns what was changed */
+async function registerNamespace(
+  connection: Connection,
+  namespace: string,
+  seconds: number,
+): Promise<string | undefined> {
+  const retention = { seconds: int64(seconds) };
   try {
     const { config } = await connection.workflowService.describeNamespace({ namespace });
-    if (config?.workflowExecutionRetentionTtl?.seconds?.toNumber() !== NAMESPACE_RETENTION_SECONDS) {
-      await connection.workflowService.updateNamespace({
-        namespace,
-        config: { workflowExecutionRetentionTtl: retention },
-      });
-    }
-    return false;
+    if (config?.workflowExecutionRetentionTtl?.seconds?.toNumber() === seconds) return undefined;
+    await connection.workflowService.updateNamespace({
+      namespace,
+      config: { workflowExecutionRetentionTtl: retention },
+    });
+    return `keeps ended workflows for ${formatDuration(1_000 * seconds)}`;
   } catch (error) {
     if ((error as { code?: number }).code !== NOT_FOUND) throw error;
   }
@@ -56,7 +69,7 @@ async function registerNamespace(connection: Connection, namespace: string): Pro
   } catch (error) {
     if ((error as { code?: number }).code !== ALREADY_EXISTS) throw error;
   }
-  return true;
+  return 'made';
 }
 
 /**
@@ -68,7 +81,7 @@ async function onceKnown<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (attempt === ATTEMPTS) throw error;
+      if (attempt === ATTEMPTS || isNotAllowed(error)) throw error;
       await sleep(PAUSE);
     }
   }

@@ -7,6 +7,7 @@ import type { Config } from '../config.js';
 import type { Log } from '../telemetry/log.js';
 import { connectWorker, isNamespaceMissing } from './connection.js';
 import { installRuntime } from './runtime.js';
+import { whyUnreachable } from './why-unreachable.js';
 
 const RECONNECT_FIRST = 500;
 const RECONNECT_LONGEST = 10_000;
@@ -77,7 +78,7 @@ export class TemporalWorker {
       } catch (error) {
         const reason = isNamespaceMissing(error)
           ? `Temporal has no namespace ${temporal.namespace}; run transfer-service migrate`
-          : 'Temporal is away';
+          : `Temporal is away: ${await whyUnreachable(temporal)}`;
         log.warn({ err: error }, `${reason}; next try in ${delay} ms`);
         delay = Math.min(delay * 2, RECONNECT_LONGEST);
       } finally {

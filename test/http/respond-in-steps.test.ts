@@ -45,7 +45,13 @@ const expireReservations = () =>
 describe('60 keyed retries while Temporal hangs', () => {
   it('hold no connection to Postgres: another client gets its response while all of them still wait', async () => {
     const hanging = await startSilentServer();
-    const temporal = lazyClient({ address: hanging.address, namespace: 'default', tls: false, apiKey: undefined });
+    const temporal = lazyClient({
+      address: hanging.address,
+      namespace: 'default',
+      retention: 30 * 86_400_000,
+      tls: false,
+      apiKey: undefined,
+    });
     const deliveryActions = createDeliveryActions(() => temporal, [0]);
     const own = await startApi({ dependencies: { deliveryActions } });
     const [client, other] = [await own.client(), await own.client()];

@@ -15,7 +15,7 @@ export async function createTestNamespace(): Promise<TestTemporal> {
   const address = process.env.TEST_TEMPORAL_ADDRESS;
   if (!address) throw new Error('TEST_TEMPORAL_ADDRESS is not set: test/support/global-setup.js sets it');
   const namespace = `test-${randomBytes(6).toString('hex')}`;
-  await migrateTemporal({ address, namespace, tls: false, apiKey: undefined });
+  await migrateTemporal({ address, namespace, retention: 30 * 86_400_000, tls: false, apiKey: undefined });
   const connection = await Connection.connect({ address });
   const client = new Client({ connection, namespace });
   await untilKnown(client);

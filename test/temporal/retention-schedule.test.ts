@@ -67,7 +67,13 @@ describe('the retention Schedule', () => {
 
   it('is updated by another migrate, and stays paused when an operator has paused it', async () => {
     await schedule().pause('an audit is under way');
-    await migrateTemporal({ address: temporal.address, namespace: temporal.namespace, tls: false, apiKey: undefined });
+    await migrateTemporal({
+      address: temporal.address,
+      namespace: temporal.namespace,
+      retention: 30 * 86_400_000,
+      tls: false,
+      apiKey: undefined,
+    });
     const { state, policies } = await schedule().describe();
     expect(state).toMatchObject({ paused: true, note: 'an audit is under way' });
     expect(policies.overlap).toBe('SKIP');
