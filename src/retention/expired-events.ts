@@ -1,5 +1,6 @@
 import type { Handle } from '../database/database.js';
 import { lowestIdAt } from '../ids.js';
+import { WITHOUT_FLUSH } from './without-flush.js';
 
 /** The result of one batch. */
 export interface RemovedBatch {
@@ -55,4 +56,4 @@ with candidates as materialized (
   delete from events where id in (select id from expired) returning id
 )
 select (select count(*)::int from candidates) as seen, (select max(id::text) from candidates) as last,
-       (select count(*)::int from removed) as removed`;
+       (select count(*)::int from removed) as removed, ${WITHOUT_FLUSH}`;

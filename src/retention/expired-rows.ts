@@ -1,4 +1,5 @@
 import type { Handle } from '../database/database.js';
+import { WITHOUT_FLUSH } from './without-flush.js';
 
 /** When a row of a table has expired. `$2` is the retention of events, in ms. Reads ignore an expired row already. */
 const EXPIRED = {
@@ -41,7 +42,7 @@ with removed as (
     select ctid from ${table} where ${condition} limit $1::int for update skip locked)
   returning 1
 )
-select count(*)::int as removed from removed`,
+select count(*)::int as removed, ${WITHOUT_FLUSH} from removed`,
     values,
   );
   return row?.removed ?? 0;

@@ -1,3 +1,5 @@
+import { type Handle, openDatabase } from '../../src/database/database.js';
+import { withServerSettings } from '../../src/database/server-settings.js';
 import { firstKept, removeExpiredEvents } from '../../src/retention/expired-events.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -45,6 +47,21 @@ describe('retention', () => {
     expect(await remove()).toEqual({ removed: 1, after: null });
     expect(await left()).toEqual({ events: [], deliveries: 0, attempts: 0 });
     expect(await db.prisma.transfer.count()).toBe(1);
+  });
+
+  it('does not wait for the disk at its commit, as the transactions after it do', async () => {
+    await ended();
+    const before = await firstKept(db, -60_000);
+    const flush = (handle: Handle) => handle.query(`select current_setting('synchronous_commit') as value`, []);
+    const waiting = withServerSettings(db.url, { synchronous_commit: 'on' });
+    const one = openDatabase({ url: waiting, poolSize: 1 });
+    await one.transaction(async (tx) => {
+      expect(await flush(tx)).toEqual([{ value: 'on' }]);
+      expect((await removeExpiredEvents(tx, { before, after: null, limit: 100 })).removed).toBe(1);
+      expect(await flush(tx)).toEqual([{ value: 'off' }]);
+    });
+    expect(await flush(one)).toEqual([{ value: 'on' }]);
+    await one.close();
   });
 
   it('keeps younger events', async () => {
