@@ -35,6 +35,12 @@ export function waitingEvents(alias: string, state: string, clientId: string): {
 
 const OF_CLIENT = waitingEvents('e', '$1::outbox_state', 'c.client_id');
 
+/**
+ * Each client's rows are locked as they are found. Statements of several workers at the same moment thus get different
+ * rows: if the rows were chosen first and locked afterwards, all workers would choose the oldest ones, and all but one
+ * would get none. No row is locked that is not leased. Clients whose events are all leased take no part of the batch;
+ * a lone client, which makes two rows of `clients`, needs no such check.
+ */
 const LEASE_EVENTS = `
 with recursive clients as (
   (select client_id from events where outbox >= $1::outbox_state and outbox <= $1::outbox_state and outbox <> 'done'
@@ -45,19 +51,20 @@ with recursive clients as (
              and (e.outbox, e.client_id) > ($1::outbox_state, c.client_id)
            order by e.outbox, e.client_id limit 1)
     from clients c where c.client_id is not null
-), candidates as (
-  select e.id, e.turn
-    from clients c cross join lateral (
-      select id, row_number() over (order by id) as turn
-        from (select id from events e
-               where ${OF_CLIENT.where} and ${isFree('e.lease_until')}
-               order by ${OF_CLIENT.order} limit $3::int) oldest) e
-   where c.client_id <> all($5::uuid[])
-   order by e.turn, random() limit $2::int
-), free as (
-  select id from events
-   where id in (select id from candidates) and outbox = $1::outbox_state and ${isFree('lease_until')}
-     for update skip locked
+), chosen as materialized (
+  select client_id, greatest(1, least($3::int, $2::int / count(*) over ())) as share
+    from clients c
+   where client_id is not null and client_id <> all($5::uuid[])
+     and ((select count(*) from clients) = 2 or exists (
+       select from events e where ${OF_CLIENT.where} and ${isFree('e.lease_until')}))
+   order by random() limit $2::int
+), free as materialized (
+  select w.id
+    from chosen c cross join lateral (
+      select id from events e
+       where ${OF_CLIENT.where} and ${isFree('e.lease_until')}
+       order by ${OF_CLIENT.order} limit c.share
+         for update skip locked) w
 ), leased as (
   update events v set lease_until = now() + $4::int * interval '1 second'
     from free where v.id = free.id 
