@@ -21,11 +21,6 @@ export class Limiter {
       throw rejection instanceof RateLimiterRes ? refusal(retryAfterOf(rejection)) : rejection;
     }
   }
-
-  /** Returns a point whose use was refused for another reason. */
-  async giveBack(key: string): Promise<void> {
-    await this.#limiter.reward(key);
-  }
 }
 
 /** The whole seconds until points are free again, at least 1: the value of `Retry-After` (RFC 9110 §10.2.3). */

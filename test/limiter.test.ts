@@ -16,14 +16,6 @@ describe('Limiter', () => {
     await expect(limiter.consume('b', refusal)).resolves.toBeUndefined();
   });
 
-  test('takes a point that was returned for another use', async () => {
-    const limiter = new Limiter({ points: 1, duration: 60 });
-    await limiter.consume('a', refusal);
-    await limiter.giveBack('a');
-    await expect(limiter.consume('a', refusal)).resolves.toBeUndefined();
-    await expect(limiter.consume('a', refusal)).rejects.toThrow();
-  });
-
   test('writes whole seconds, at least one', () => {
     expect([0, 1, 1_000, 1_001].map((msBeforeNext) => retryAfterOf({ msBeforeNext }))).toEqual([1, 1, 1, 2]);
   });

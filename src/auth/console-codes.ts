@@ -83,7 +83,7 @@ export async function readLink(db: Handle, id: string): Promise<LinkInfo | undef
 /**
  * Swaps the code of a link for a session. Of two requests with the same code, also in two processes, one gets the
  * session. After a refusal the code is still good.
- * @param permit throws where the client may not sign in now
+ * @param permit throws where the client may not sign in now; it counts the sign-in in the transaction
  * @returns undefined if the code is unknown, used or expired, or if its client or secret is no longer valid
  * @throws Refusal network_not_allowed | insufficient_scope
  */
@@ -94,7 +94,7 @@ export function swapCode(
     code,
     address,
     permit,
-  }: { id: string; code: Secret; address: string; permit: (clientId: string) => Promise<void> },
+  }: { id: string; code: Secret; address: string; permit: (tx: Handle, clientId: string) => Promise<void> },
 ): Promise<{ session: ActingSession; token: Secret } | undefined> {
   return atomically(db, async (tx) => {
     const [grant] = isId(id) ? await tx.query<Taken>(TAKE, [id, hashSecret(code).toString('hex')]) : [];
@@ -102,7 +102,7 @@ export function swapCode(
     if (!new Networks(grant.networks).allows(address)) {
       throw new Refusal('network_not_allowed', "The request comes from outside of the client's networks.");
     }
-    await permit(grant.clientId);
+    await permit(tx, grant.clientId);
     const scopes = grant.scopes.filter((scope) => grant.clientScopes.includes(scope));
     const signedInBy = grant.secretId === null ? 'operator-link' : 'link';
     return startSession(tx, { ...grant, scopes }, { signedInBy, address, link: id });

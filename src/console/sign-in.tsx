@@ -2,10 +2,11 @@ import Router from '@koa/router';
 import type { ConsoleGrant, ConsoleRole } from '../auth/console-access.js';
 import { readLink, swapCode } from '../auth/console-codes.js';
 import { signOut, startSession } from '../auth/console-sessions.js';
+import type { Handle } from '../database/database.js';
+import { SharedLimit } from '../database/shared-limit.js';
 import { documentLimit } from '../http/middleware/document-limit.js';
 import type { AppContext, State } from '../http/state.js';
 import { isId } from '../ids.js';
-import { Limiter } from '../limiter.js';
 import { Refusal } from '../refusal.js';
 import { Secret } from '../secret.js';
 import { isConsolePath, sessionOf } from './guard.js';
@@ -42,14 +43,14 @@ export function signInRouter(services: Services): Router<State> {
   return router;
 }
 
-type Permit = (clientId: string) => Promise<void>;
+type Permit = (db: Handle, clientId: string) => Promise<void>;
 
-/** Limits the sign-ins of a client that has authenticated, in this process. @throws Refusal rate_limited */
+/** Limits the sign-ins of a client that has authenticated, over all processes. @throws Refusal rate_limited */
 function signInLimit(): Permit {
-  const limiter = new Limiter({ points: SIGN_INS_A_MINUTE, duration: 60 });
+  const limit = new SharedLimit({ name: 'console-sign-ins', points: SIGN_INS_A_MINUTE, duration: 60 });
   const detail = `A client may sign in to the console at most ${SIGN_INS_A_MINUTE} times a minute.`;
-  return (clientId) =>
-    limiter.consume(clientId, (retryAfter) => new Refusal('rate_limited', detail, [], { retryAfter }));
+  return (db, clientId) =>
+    limit.consume(db, clientId, (retryAfter) => new Refusal('rate_limited', detail, [], { retryAfter }));
 }
 
 interface Shown {
@@ -93,7 +94,7 @@ async function signInWithCredentials(ctx: AppContext, services: Services, permit
   }
   const { secretId, scopes } = client;
   ctx.state.tokenClient = { clientId: client.clientId, secretId };
-  await permit(client.clientId);
+  await permit(database, client.clientId);
   const role: ConsoleRole = fields.get('role') === 'viewer' ? 'viewer' : 'editor';
   const grant: ConsoleGrant = { clientId: client.clientId, secretId, role, scopes };
   const { token } = await database.transaction((tx) => startSession(tx, grant, { signedInBy: 'credentials', address }));

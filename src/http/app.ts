@@ -67,7 +67,7 @@ function createRouter(
   const authenticated = authenticate(authority);
   const limit = rateLimit(config.rateLimit);
   const documents = documentLimit();
-  const failures = new FailedAuthentications();
+  const failures = new FailedAuthentications(dependencies.database);
   const extended = extensions.map((extend) => extend({ ...dependencies, routes, failures, rateLimit: limit }));
   for (const route of routes) {
     const path = route.path.replace(/{(\w+)}/g, ':$1');

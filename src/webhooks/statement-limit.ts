@@ -1,11 +1,11 @@
 import pLimit from 'p-limit';
 import { tryLockInTransaction } from '../database/advisory-lock.js';
 import { atomically, type Handle } from '../database/database.js';
-import { Limiter } from '../limiter.js';
+import { SharedLimit } from '../database/shared-limit.js';
 import { Refusal } from '../refusal.js';
 import { within } from '../time-limit.js';
 
-/** Statements and lists of missing events that a process answers a client in a minute (contract). */
+/** Statements and lists of missing events that a client gets in a minute, over all processes (contract). */
 export const STATEMENTS_A_MINUTE = 20;
 /** Time limit of one answer, the wait for its turn included, ms (contract). */
 const TIME_LIMIT = 5_000;
@@ -14,12 +14,12 @@ const AT_ONCE = 2;
 
 const TOO_MANY = `A client may ask for at most ${STATEMENTS_A_MINUTE} statements and lists of missing events a minute.`;
 
-const limiter = new Limiter({ points: STATEMENTS_A_MINUTE, duration: 60 });
+const limit = new SharedLimit({ name: 'statements', points: STATEMENTS_A_MINUTE, duration: 60 });
 const turns = pLimit(AT_ONCE);
 
 /**
- * Reads with the limits of statements: one at a time for a client in all processes, 20 a minute in this process, and
- * 5 s. Postgres ends a statement that takes longer.
+ * Reads with the limits of statements: one at a time for a client and 20 a minute, both over all processes, and 5 s.
+ * Postgres ends a statement that takes longer.
  * @param clientId null: the operator, who has the time limit only
  * @param read makes one statement
  * @throws Refusal statement_limit_reached | unavailable
@@ -29,7 +29,7 @@ export async function readWithinLimits<T>(
   clientId: string | null,
   read: (tx: Handle) => Promise<T>,
 ): Promise<T> {
-  if (clientId !== null) await limiter.consume(clientId, (retryAfter) => refused(TOO_MANY, retryAfter));
+  if (clientId !== null) await limit.consume(db, clientId, (retryAfter) => refused(TOO_MANY, retryAfter));
   const deadline = performance.now() + TIME_LIMIT;
   const reading = turns(() => {
     if (performance.now() >= deadline) throw tooLate();
@@ -38,7 +38,7 @@ export async function readWithinLimits<T>(
       if (left <= 0) throw tooLate();
       await tx.query(SETTINGS, [String(left)]);
       if (clientId !== null && !(await tryLockInTransaction(tx, `statement of ${clientId}`))) {
-        await limiter.giveBack(clientId);
+        await limit.giveBack(db, clientId);
         throw refused('Another statement of this client is being made.', 1);
       }
       return read(tx);

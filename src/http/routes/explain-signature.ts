@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Limiter } from '../../limiter.js';
+import { SharedLimit } from '../../database/shared-limit.js';
 import { Refusal } from '../../refusal.js';
 import { explainAttempt } from '../../webhooks/explain-attempt.js';
 import { EXPLANATION_NAMES, EXPLANATIONS } from '../../webhooks/explain-signature.js';
@@ -35,8 +35,8 @@ const explained = z
   .register(components, { id: 'SignatureExplanation' });
 
 /** `/deliveries/{id}/attempts/{number}/explain-signature` (contract, Why was my signature refused?). */
-export function explainSignatureRoute({ masterKeys }: AppDependencies) {
-  const limiter = new Limiter({ points: A_MINUTE, duration: 60 });
+export function explainSignatureRoute({ masterKeys, database }: AppDependencies) {
+  const limit = new SharedLimit({ name: 'explanations', points: A_MINUTE, duration: 60 });
   return route({
     method: 'POST',
     path: '/deliveries/{id}/attempts/{number}/explain-signature',
@@ -50,7 +50,9 @@ export function explainSignatureRoute({ masterKeys }: AppDependencies) {
     refusals: ['secret_erased'],
     async handle({ caller, params, body: { v0 }, db }) {
       const detail = `A client may ask for at most ${A_MINUTE} explanations a minute.`;
-      await limiter.consume(caller.clientId, (retryAfter) => new Refusal('rate_limited', detail, [], { retryAfter }));
+      const refusal = (retryAfter: number) => new Refusal('rate_limited', detail, [], { retryAfter });
+      // Apart from the request's transaction, so that a refusal does not take the count back.
+      await limit.consume(database, caller.clientId, refusal);
       const name = { deliveryId: params.id, number: Number(params.number) };
       const explanation = await explainAttempt(db, masterKeys, caller.clientId, name, v0);
       return { status: 200, body: { explanation, detail: EXPLANATIONS[explanation] } };
