@@ -1,6 +1,5 @@
 import { SpanKind } from '@opentelemetry/api';
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
-import type { AttemptSlots } from '../src/express-lane/attempt-slots.js';
 import { RetryPacer } from '../src/express-lane/retry-pacer.js';
 import { currentTraceparent, inSpan } from '../src/telemetry/traces.js';
 import { type ClaimedAttempt, claimAttempt } from '../src/webhooks/claim.js';
@@ -10,8 +9,12 @@ import type { DeliverActivities } from '../workflows/deliver-event.activities.js
 import { outcomeWithoutClaim, shortOutcome, type UnclaimedDependencies } from './unclaimed.js';
 
 export interface ActivityDependencies extends AttemptDependencies, UnclaimedDependencies {
-  /** The slots for attempts, shared with the express lane of the same process. */
-  slots: Pick<AttemptSlots<unknown>, 'tryAcquire' | 'release'>;
+  /**
+   * Takes a slot for an attempt, from the slots that the activities share with the express lane of the same process. The
+   * answer is false when none is free.
+   */
+  acquireSlot: (clientId: string, endpointId: string) => Promise<boolean>;
+  releaseSlot: (clientId: string, endpointId: string) => void;
   /** The workflow starter's in-flight limit: an attempt that has arrived no longer counts towards it. */
   inFlight: Pick<InFlightLimit, 'arrived'>;
 }
@@ -26,7 +29,7 @@ const SLOT_RETRIES_PER_SECOND = 10;
 
 /** Creates the activities of the task queue `webhook-deliveries`. */
 export function createActivities(dependencies: ActivityDependencies): DeliverActivities {
-  const { database, slots } = dependencies;
+  const { database, acquireSlot, releaseSlot } = dependencies;
   const pacer = new RetryPacer(SLOT_RETRIES_PER_SECOND);
   return {
     /**
@@ -37,7 +40,7 @@ export function createActivities(dependencies: ActivityDependencies): DeliverAct
       const { clientId, webhookId } = request;
       const { attempt } = activityInfo();
       if (attempt === 1) dependencies.inFlight.arrived(clientId);
-      if (!slots.tryAcquire(clientId, webhookId)) throw noSlot(attempt, pacer.next(clientId, Date.now()));
+      if (!(await acquireSlot(clientId, webhookId))) throw noSlot(attempt, pacer.next(clientId, Date.now()));
       try {
         const claimed = await claimAttempt(database, request);
         if (!claimed) return await outcomeWithoutClaim(dependencies, request);
@@ -53,7 +56,7 @@ export function createActivities(dependencies: ActivityDependencies): DeliverAct
           wait: recorded.status === 'pending' ? request.nextDelay : null,
         };
       } finally {
-        slots.release(clientId, webhookId);
+        releaseSlot(clientId, webhookId);
       }
     },
   };

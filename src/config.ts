@@ -133,6 +133,9 @@ const postgresUrl = z
 
 const secretText = z.string().transform((text) => new Secret(text));
 
+/** The largest limit of attempts at once at one endpoint. */
+export const MAX_CONCURRENCY = 100;
+
 /** The events that get a workflow: every event, or only events with deliveries pending after their first attempts. */
 export const WORKFLOW_MODES = ['every-event', 'retries-only'] as const;
 export type WorkflowMode = (typeof WORKFLOW_MODES)[number];
@@ -243,6 +246,11 @@ export const settings = {
   ALLOWED_NETWORKS: setting(networks, '', 'CIDRs that may connect to the API. Empty: any address.'),
   TRUSTED_PROXIES: setting(networks, '', 'CIDRs of the proxies whose `X-Forwarded-For` the API trusts.'),
   RATE_LIMIT: setting(count(1, 1_000_000), '100', 'Requests per second, for each client and process.'),
+  ENDPOINT_CONCURRENCY: setting(
+    count(1, MAX_CONCURRENCY),
+    '10',
+    'Attempts at once at one endpoint, over all workers. An endpoint may have its own `max_concurrency`.',
+  ),
   MAX_ENDPOINTS: setting(count(1, 10_000), '20', 'Webhook endpoints that a client may have.'),
   RETENTION: setting(durationWithin(SECOND, 3_650 * DAY), '90d', 'How long events, deliveries and attempts are kept.'),
   SHUTDOWN_DELAY: setting(
@@ -395,6 +403,8 @@ export interface Config {
   trustedProxies: readonly string[];
   /** Requests per second. */
   rateLimit: number;
+  /** Attempts at once at one endpoint that has no limit of its own, over all workers. */
+  endpointConcurrency: number;
   maxEndpoints: number;
   /** ms */
   retention: number;
@@ -453,6 +463,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     allowedNetworks: read.ALLOWED_NETWORKS,
     trustedProxies: read.TRUSTED_PROXIES,
     rateLimit: read.RATE_LIMIT,
+    endpointConcurrency: read.ENDPOINT_CONCURRENCY,
     maxEndpoints: read.MAX_ENDPOINTS,
     retention: read.RETENTION,
     shutdownDelay: read.SHUTDOWN_DELAY,

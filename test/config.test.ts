@@ -37,6 +37,7 @@ describe('the configuration', () => {
       workflowsTrail: 3_600_000,
       receivers: { allowPrivate: false, blocked: [] },
       rateLimit: 100,
+      endpointConcurrency: 10,
       maxEndpoints: 20,
       retention: 7_776_000_000,
       metrics: undefined,

@@ -11,6 +11,7 @@ export type Action =
   | 'clients.revoke-secret'
   | 'clients.allow'
   | 'endpoints.disable'
+  | 'endpoints.set-concurrency'
   | 'endpoints.enable'
   | 'endpoints.check'
   | 'endpoints.check-failed'

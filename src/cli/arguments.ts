@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { MAX_CONCURRENCY } from '../config.js';
 import { parseDuration } from '../duration.js';
 import { isId } from '../ids.js';
 import { Refusal } from '../refusal.js';
@@ -7,6 +8,16 @@ import { Refusal } from '../refusal.js';
 export function parseLimit(text: string): number {
   const limit = Number(text);
   if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) throw new InvalidArgumentError('Give 1 to 1000.');
+  return limit;
+}
+
+/** A limit of attempts at once. @returns null for `default`, the limit of the deployment */
+export function parseConcurrency(text: string): number | null {
+  if (text === 'default') return null;
+  const limit = Number(text);
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_CONCURRENCY) {
+    throw new InvalidArgumentError(`Give 1 to ${MAX_CONCURRENCY}, or default.`);
+  }
   return limit;
 }
 

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { personHere } from '../audit/actor.js';
 import { showClient } from '../auth/clients.js';
+import { MAX_CONCURRENCY } from '../config.js';
 import { presentEndpoint } from '../http/presenters/endpoint.js';
 import { listEndpoints, type PublicEndpoint } from '../webhooks/endpoints.js';
-import { setEndpointEnabledByOperator } from '../webhooks/operate-endpoint.js';
-import { idOf } from './arguments.js';
+import { setEndpointConcurrencyByOperator, setEndpointEnabledByOperator } from '../webhooks/operate-endpoint.js';
+import { idOf, parseConcurrency } from './arguments.js';
 import { setAction } from './command.js';
 import { addCheck } from './endpoint-check.js';
 import { addStatement } from './endpoint-statement.js';
@@ -19,7 +20,7 @@ export function addEndpoints(program: Command): void {
   const endpoints = program
     .command('endpoints')
     .description(
-      "list, disable and enable the clients' webhook endpoints, count what they received, and check receivers",
+      "list, disable and enable the clients' webhook endpoints, limit their attempts at once, count what they received, and check receivers",
     );
 
   setAction(
@@ -51,6 +52,19 @@ export function addEndpoints(program: Command): void {
       },
     );
   }
+  setAction(
+    endpoints
+      .command('set-concurrency')
+      .argument('<webhookId>', '', idOf('webhook endpoint'))
+      .argument('<limit>', `1 to ${MAX_CONCURRENCY}, or default`, parseConcurrency)
+      .description('limit the attempts at once at an endpoint, over all workers; default: ENDPOINT_CONCURRENCY'),
+    async (id: string, limit: number | null) => {
+      const endpoint = await withDatabase((database) =>
+        setEndpointConcurrencyByOperator(database, personHere(), id, limit),
+      );
+      return { json: present(endpoint), text: `${endpoint.id}  ${endpoint.url}  at once: ${limit ?? 'default'}` };
+    },
+  );
   addStatement(endpoints);
   addCheck(endpoints);
 }
@@ -65,11 +79,19 @@ function table(endpoints: readonly PublicEndpoint[]): Table {
     columns: [
       { name: 'endpoint' },
       { name: 'state' },
+      { name: 'at once' },
       { name: 'url', wraps: true },
       { name: 'description', wraps: true },
       { name: 'created' },
     ],
-    rows: endpoints.map((one) => [one.id, state(one), one.url, one.description, one.createdAt]),
+    rows: endpoints.map((one) => [
+      one.id,
+      state(one),
+      one.maxConcurrency ?? 'default',
+      one.url,
+      one.description,
+      one.createdAt,
+    ]),
     none: 'no endpoints',
   };
 }

@@ -22,6 +22,7 @@ export type ConsoleConfig = Pick<
   | 'egressAddresses'
   | 'rateLimit'
   | 'maxEndpoints'
+  | 'endpointConcurrency'
   | 'retention'
   | 'disableAfter'
   | 'receivers'

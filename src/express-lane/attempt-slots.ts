@@ -5,11 +5,32 @@ import { type ClientLine, ClientLines, type EndpointLine } from './client-lines.
 const PILE = 20;
 
 export interface Limits {
-  /** Jobs under way at once: for one endpoint, for one client, in all. A client also stays within its fair share. */
+  /**
+   * Jobs under way at once: for one endpoint without a limit of its own, over all workers; in this process for one
+   * client, and in all. A client also stays within its fair share.
+   */
   perEndpoint: number;
   perClient: number;
   total: number;
 }
+
+/** The part of the endpoints' limits that this process has (shared-slots.ts). */
+export interface EndpointShare {
+  /** The number of workers that share the limits. */
+  readonly workers: number;
+  /** Attempts at once at the endpoint in this process. @param max the endpoint's limit over all workers */
+  of(endpointId: string, max: number): number;
+  /** Called when a job waits for a slot of this endpoint. */
+  short(endpoint: EndpointUse): void;
+  /** Called after a slot of this endpoint was released. */
+  released(endpoint: EndpointUse): void;
+}
+
+/** An endpoint as its share sees it. */
+export type EndpointUse = Pick<EndpointLine<unknown>, 'id' | 'max' | 'active'> & { client: { id: string } };
+
+/** One process has the whole of each limit. */
+const UNSHARED: EndpointShare = { workers: 1, of: (_, max) => max, short: () => {}, released: () => {} };
 
 /**
  * The attempts that run at once in this process, and the jobs that wait for a slot. Jobs are served in turn across
@@ -23,7 +44,10 @@ export class AttemptSlots<Job> {
   #waiting = 0;
   #onRelease: () => void = () => {};
 
-  constructor(private readonly limits: Limits) {}
+  constructor(
+    private readonly limits: Limits,
+    private readonly share: EndpointShare = UNSHARED,
+  ) {}
 
   get active(): number {
     return this.#active;
@@ -47,12 +71,20 @@ export class AttemptSlots<Job> {
     return this.#lines.find(clientId)?.waiting ?? 0;
   }
 
-  enqueue(clientId: string, endpointId: string, job: Job, now: number): void {
+  /** @param max the endpoint's own limit; null: the limit of the deployment */
+  enqueue(clientId: string, endpointId: string, job: Job, now: number, max: number | null = null): void {
     const endpoint = this.#lines.endpoint(clientId, endpointId);
+    endpoint.max = max ?? this.limits.perEndpoint;
     endpoint.jobs.push({ job, since: now });
     endpoint.client.waiting++;
     this.#waiting++;
     this.#enqueue(endpoint);
+  }
+
+  /** The endpoint's jobs in this process: under way, and waiting. */
+  useOf(clientId: string, endpointId: string): { active: number; waiting: number } {
+    const endpoint = this.#lines.find(clientId)?.endpoints.get(endpointId);
+    return { active: endpoint?.active ?? 0, waiting: endpoint?.jobs.length ?? 0 };
   }
 
   /** The next job that has a slot. It holds the slot until `release`. Undefined when no waiting job has a slot. */
@@ -85,10 +117,15 @@ export class AttemptSlots<Job> {
     return this.#hasSlot(this.#lines.find(clientId) ?? { active: 0 });
   }
 
-  /** Takes a slot for a job that does not wait here. @returns false when no slot is free for it */
-  tryAcquire(clientId: string, endpointId: string): boolean {
+  /**
+   * Takes a slot for a job that does not wait here.
+   * @param max the endpoint's own limit; null: the limit of the deployment
+   * @returns false when no slot is free for it
+   */
+  tryAcquire(clientId: string, endpointId: string, max: number | null = null): boolean {
     const endpoint = this.#lines.endpoint(clientId, endpointId);
-    const acquired = endpoint.active < this.limits.perEndpoint && this.#hasSlot(endpoint.client);
+    endpoint.max = max ?? this.limits.perEndpoint;
+    const acquired = this.#isFree(endpoint) && this.#hasSlot(endpoint.client);
     if (acquired) {
       endpoint.active++;
       endpoint.client.active++;
@@ -109,19 +146,27 @@ export class AttemptSlots<Job> {
     this.#enqueue(endpoint);
     this.#enqueueClient(endpoint.client);
     this.#lines.removeIfIdle(endpoint);
+    this.share.released(endpoint);
+    this.#onRelease();
+  }
+
+  /** The shares of this process have grown: endpoints whose jobs wait may have a slot now. */
+  refresh(): void {
+    for (const client of this.#lines) for (const endpoint of client.endpoints.values()) this.#enqueue(endpoint);
     this.#onRelease();
   }
 
   /**
    * Removes the jobs that have waited since before `others`, and the jobs that have waited since before `stuck` for a
-   * slow endpoint: an endpoint without a free slot that has released fewer than `slow` slots since the last call.
+   * slow endpoint: an endpoint without a free slot that has released fewer than its share of `slow` slots since the
+   * last call. `slow` counts the slots of all workers.
    */
   expire(before: { stuck: number; others: number }, slow: number): { job: Job; stuck: boolean }[] {
     const expired: { job: Job; stuck: boolean }[] = [];
     for (const client of this.#lines) {
       for (const endpoint of client.endpoints.values()) {
-        const saturated = endpoint.active >= this.limits.perEndpoint || (client.active > 0 && !this.#hasSlot(client));
-        const stuck = saturated && endpoint.progress < slow;
+        const saturated = !this.#isFree(endpoint) || (client.active > 0 && !this.#hasSlot(client));
+        const stuck = saturated && endpoint.progress < slow / this.share.workers;
         const limit = stuck ? Math.max(before.stuck, before.others) : before.others;
         while (endpoint.jobs[0] && endpoint.jobs[0].since < limit) {
           const waiting = endpoint.jobs.shift();
@@ -141,17 +186,26 @@ export class AttemptSlots<Job> {
     return active < this.limits.perClient && withinShare(active, 1, this.limits.total - this.#active);
   }
 
+  #isFree({ id, max, active }: EndpointLine<Job>): boolean {
+    return active < this.share.of(id, max);
+  }
+
   #nextEndpoint(client: ClientLine<Job>): EndpointLine<Job> | undefined {
     for (let endpoint = client.ready.shift(); endpoint; endpoint = client.ready.shift()) {
       endpoint.queued = false;
-      if (endpoint.jobs.length > 0 && endpoint.active < this.limits.perEndpoint) return endpoint;
-      this.#lines.removeIfIdle(endpoint);
+      if (endpoint.jobs.length === 0) this.#lines.removeIfIdle(endpoint);
+      else if (this.#isFree(endpoint)) return endpoint;
+      else this.share.short(endpoint);
     }
     return undefined;
   }
 
   #enqueue(endpoint: EndpointLine<Job>): void {
-    if (endpoint.queued || endpoint.jobs.length === 0 || endpoint.active >= this.limits.perEndpoint) return;
+    if (endpoint.queued || endpoint.jobs.length === 0) return;
+    if (!this.#isFree(endpoint)) {
+      this.share.short(endpoint);
+      return;
+    }
     endpoint.queued = true;
     endpoint.client.ready.push(endpoint);
     this.#enqueueClient(endpoint.client);

@@ -1,6 +1,8 @@
 export interface EndpointLine<Job> {
   id: string;
   client: ClientLine<Job>;
+  /** Its limit of attempts at once, over all workers. */
+  max: number;
   active: number;
   jobs: { job: Job; since: number }[];
   /** Slots released since the last `expire`: the speed of the endpoint. */
@@ -40,7 +42,7 @@ export class ClientLines<Job> implements Iterable<ClientLine<Job>> {
     }
     let endpoint = client.endpoints.get(endpointId);
     if (!endpoint) {
-      endpoint = { id: endpointId, client, active: 0, jobs: [], progress: 0, queued: false };
+      endpoint = { id: endpointId, client, max: 0, active: 0, jobs: [], progress: 0, queued: false };
       client.endpoints.set(endpointId, endpoint);
     }
     return endpoint;

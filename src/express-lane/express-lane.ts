@@ -96,7 +96,10 @@ export class ExpressLane implements Handover {
       this.#background(this.#returnToQueue(jobs));
       return false;
     }
-    for (const job of jobs) this.options.slots.enqueue(event.clientId, job.delivery.endpointId, job, now);
+    for (const job of jobs) {
+      const { endpointId, maxConcurrency } = job.delivery;
+      this.options.slots.enqueue(event.clientId, endpointId, job, now, maxConcurrency);
+    }
     this.pump();
     return true;
   }

@@ -36,7 +36,7 @@ export function appendValues(
  */
 export function appendEvents(source: string, [type, claims, leaseSeconds, ladder]: AppendPlaceholders): string {
   return `receivers as (
-  select e.id, e.client_id, e.url, e.secret_envelope
+  select e.id, e.client_id, e.url, e.secret_envelope, e.max_concurrency
     from webhook_endpoints e
    where e.client_id in (select client_id from ${source}) and e.enabled and e.deleted_at is null
 ), event as (
@@ -54,7 +54,8 @@ export function appendEvents(source: string, [type, claims, leaseSeconds, ladder
   returning id, event_id, endpoint_id
 ), appended as (
   select d.event_id, json_agg(json_build_object(
-           'deliveryId', d.id, 'endpointId', d.endpoint_id, 'url', r.url, 'secretEnvelope', r.secret_envelope)) as deliveries
+           'deliveryId', d.id, 'endpointId', d.endpoint_id, 'url', r.url, 'secretEnvelope', r.secret_envelope,
+           'maxConcurrency', r.max_concurrency)) as deliveries
     from delivery d join receivers r on r.id = d.endpoint_id
    group by d.event_id
 )`;

@@ -49,7 +49,7 @@ update deliveries d set attempting_until = now() + $2::int * interval '1 second'
   from free f, webhook_endpoints e
  where d.id = f.id and e.id = d.endpoint_id and e.enabled and e.deleted_at is null
 returning d.event_id as "eventId", d.id as "deliveryId", d.endpoint_id as "endpointId", e.url,
-          e.secret_envelope as "secretEnvelope", d.ladder`;
+          e.secret_envelope as "secretEnvelope", e.max_concurrency as "maxConcurrency", d.ladder`;
 
 /** Releases the claims of first attempts that this process will not make. */
 export async function releaseClaims(db: Handle, deliveryIds: readonly string[]): Promise<void> {

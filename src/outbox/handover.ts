@@ -6,6 +6,8 @@ export interface FreshDelivery {
   endpointId: string;
   url: string;
   secretEnvelope: string;
+  /** Attempts at once at its endpoint, over all workers; null: ENDPOINT_CONCURRENCY. */
+  maxConcurrency: number | null;
 }
 
 /** An event that has been committed and whose first attempts are due. */

@@ -1,9 +1,11 @@
+import { randomInt } from 'node:crypto';
 import pg from 'pg';
 import type { Database } from '../database/database.js';
 import { SERVICE_SETTINGS, withServerSettings } from '../database/server-settings.js';
 import type { Secret } from '../secret.js';
 import type { Log } from '../telemetry/log.js';
 import type { Handover } from './handover.js';
+import { ANYTHING, mergeNotices, type Notice, readNotice, TURNS, writeNotice } from './notice.js';
 
 const CHANNEL = 'outbox';
 /**
@@ -20,11 +22,14 @@ export function notifyHandover(
   log?: Log,
 ): Handover & { flush(): Promise<void> } {
   let timer: NodeJS.Timeout | undefined;
+  let due: Notice | undefined;
   const notify = async () => {
     clearTimeout(timer);
     timer = undefined;
+    const notice = { ...(due ?? ANYTHING), turn: randomInt(TURNS) };
+    due = undefined;
     try {
-      await database.query('select pg_notify($1, $2)', [CHANNEL, '']);
+      await database.query('select pg_notify($1, $2)', [CHANNEL, writeNotice(notice)]);
     } catch (error) {
       // Without a notification a worker's sweep finds the event within a second.
       log?.warn({ err: error }, 'workers could not be notified');
@@ -33,7 +38,9 @@ export function notifyHandover(
   return {
     claims: false,
     retryDelays,
-    committed() {
+    committed({ deliveries }) {
+      const notice = { attempt: deliveries.length > 0, start: deliveries.length === 0, turn: null };
+      due = due ? mergeNotices(due, notice) : notice;
       timer ??= setTimeout(notify, COALESCE);
     },
     async flush() {
@@ -42,8 +49,8 @@ export function notifyHandover(
   };
 }
 
-/** Calls `onNotify` at each notification, and after each reconnection, because notifications may have been missed. */
-export function listenForEvents(url: Secret, onNotify: () => void, log: Log): { stop(): Promise<void> } {
+/** Calls `onNotice` at each notification, and after each reconnection, because notifications may have been missed. */
+export function listenForEvents(url: Secret, onNotice: (notice: Notice) => void, log: Log): { stop(): Promise<void> } {
   const connectionString = withServerSettings(url, SERVICE_SETTINGS).reveal();
   let stopped = false;
   let client: pg.Client | undefined;
@@ -54,13 +61,13 @@ export function listenForEvents(url: Secret, onNotify: () => void, log: Log): { 
   const connect = async () => {
     const connection = new pg.Client({ connectionString, keepAlive: true });
     client = connection;
-    connection.on('notification', onNotify);
+    connection.on('notification', ({ payload }) => onNotice(readNotice(payload)));
     connection.on('error', (error) => log.warn({ err: error }, 'lost the connection that listens for events'));
     connection.once('end', reconnect);
     try {
       await connection.connect();
       await connection.query(`listen ${CHANNEL}`);
-      onNotify();
+      onNotice(ANYTHING);
     } catch {
       await connection.end().catch(() => undefined);
     }

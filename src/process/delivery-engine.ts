@@ -9,16 +9,20 @@ import { AttemptSlots, type Limits } from '../express-lane/attempt-slots.js';
 import { ExpressLane } from '../express-lane/express-lane.js';
 import { measureInHand } from '../express-lane/gauges.js';
 import type { LaneJob } from '../express-lane/lane-event.js';
+import { SharedSlots } from '../express-lane/shared-slots.js';
 import { Sweep } from '../express-lane/sweep.js';
+import { newId } from '../ids.js';
 import { COUNTED, readBacklog } from '../outbox/backlog.js';
 import { measureBacklog } from '../outbox/backlog-gauges.js';
 import type { DueEvent } from '../outbox/due-event.js';
 import type { Handover } from '../outbox/handover.js';
 import { listenForEvents } from '../outbox/notify.js';
+import { takeTurns } from '../outbox/take-turns.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { readSdkMetrics } from '../temporal/runtime.js';
 import { type ServedQueue, TemporalWorker } from '../temporal/worker.js';
+import { EndpointLimits } from '../webhooks/endpoint-concurrency.js';
 import { EndpointHours } from '../webhooks/endpoint-hours.js';
 import type { AttemptDependencies } from '../webhooks/make-attempt.js';
 import { Recorder } from '../webhooks/recorder.js';
@@ -35,11 +39,8 @@ import { startPending } from '../workflow-starts/start-pending.js';
 import { WorkflowStarter } from '../workflow-starts/workflow-starter.js';
 import { sandboxQueue } from './sandbox-queue.js';
 
-/**
- * Attempts at once in one process: they flood no endpoint that recovers, and no client takes all (design, The one
- * path).
- */
-const LIMITS: Limits = { perEndpoint: 10, perClient: 60, total: 150 };
+/** Attempts at once in one process, so that no client takes all (design, The one path). */
+const LIMITS: Omit<Limits, 'perEndpoint'> = { perClient: 60, total: 150 };
 /**
  * First attempts that wait in memory: a few seconds of work. Jobs that wait longer are handed over or returned anyway.
  */
@@ -73,7 +74,15 @@ export function createDeliveryEngine(dependencies: {
   const sender = createSender({ guard: createAddressGuard(config.receivers) });
   const recorder = new Recorder(database, log);
   const endpointHours = new EndpointHours(database, log);
-  const slots = new AttemptSlots<LaneJob>(LIMITS);
+  const shares = new SharedSlots({
+    db: database,
+    workerId: newId(),
+    useOf: (clientId, endpointId) => slots.useOf(clientId, endpointId),
+    onGrown: () => slots.refresh(),
+    log,
+  });
+  const slots: AttemptSlots<LaneJob> = new AttemptSlots({ perEndpoint: config.endpointConcurrency, ...LIMITS }, shares);
+  const limits = new EndpointLimits(database, config.endpointConcurrency);
   const inFlight = new InFlightLimit({ ...IN_FLIGHT_BOUNDS, hasSlot: (clientId) => slots.hasSlotFor(clientId) });
   const attempts: AttemptDependencies = {
     database,
@@ -85,14 +94,19 @@ export function createDeliveryEngine(dependencies: {
     metrics,
     log,
   };
-  measureInHand(metrics.registry, { slots, recorder });
+  measureInHand(metrics.registry, { slots, recorder, shares });
   measureBacklog(metrics.registry, () => readBacklog(database), config.retention);
   const deliveries: ServedQueue = {
     taskQueue: TASK_QUEUE,
     activities: {
       ...createActivities({
         ...attempts,
-        slots,
+        acquireSlot: async (clientId, endpointId) => {
+          const max = await limits.of(endpointId);
+          if (slots.tryAcquire(clientId, endpointId, max)) return true;
+          return (await shares.take(clientId, endpointId, max)) && slots.tryAcquire(clientId, endpointId, max);
+        },
+        releaseSlot: (clientId, endpointId) => slots.release(clientId, endpointId),
         inFlight,
         startOwner: async (deliveryId) => {
           const start = await readOwnerStart(database, retryDelays, deliveryId);
@@ -156,12 +170,20 @@ export function createDeliveryEngine(dependencies: {
   if (isSandbox) {
     measureSandboxTransfers(metrics.registry, () => countSandboxTransfers(database, COUNTED), COUNTED);
   }
+  const turns = takeTurns({
+    hasTurn: (turn) => shares.hasTurn(turn),
+    look: ({ attempt, start }) => {
+      if (attempt) sweep.now();
+      if (start) starter.nudge();
+    },
+  });
   let listener: { stop(): Promise<void> } | undefined;
 
   return {
     handover: lane,
     temporal,
     start() {
+      shares.start();
       temporal.start();
       starter.start();
       if (isSandbox) sandboxStarter.start();
@@ -169,16 +191,13 @@ export function createDeliveryEngine(dependencies: {
       reconcile.start();
       if (workflows === 'every-event') skipTrailing.start();
       endpointHours.start();
-      const onNotify = () => {
-        sweep.now();
-        starter.nudge();
-      };
-      listener = listenForEvents(config.databaseDirectUrl, onNotify, log);
+      listener = listenForEvents(config.databaseDirectUrl, turns.onNotice, log);
     },
     async stop() {
+      turns.stop();
       await Promise.all([listener?.stop(), reconcile.stop(), skipTrailing.stop(), sweep.stop(), sandboxStarter.stop()]);
       await Promise.all([temporal.stop(), lane.stop()]);
-      await starter.stop();
+      await Promise.all([starter.stop(), shares.stop()]);
       await recorder.drain();
       await endpointHours.stop();
       await sender.close();

@@ -20,6 +20,10 @@ const EXPIRED = {
   sandbox_transfers: `ended_at < now() - interval '24 hours'`,
   /** Checks of receivers with their cases. */
   receiver_checks: `started_at < now() - interval '24 hours'`,
+  /** Workers that were killed, and the slots that they held. */
+  workers: `alive_until < now() - interval '1 hour'`,
+  limit_counts: `ends_at < now() - interval '1 minute'`,
+  endpoint_slots: `held_until < now() - interval '1 hour'`,
 } as const;
 
 type Table = keyof typeof EXPIRED;

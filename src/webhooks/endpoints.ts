@@ -25,6 +25,8 @@ export interface NewEndpoint {
   /** The HMAC key is the bytes of the secret. */
   secret: Secret;
   description: string | null;
+  /** Attempts at once, over all workers; null: the limit of the deployment. */
+  maxConcurrency: number | null;
   enabled: boolean;
 }
 
@@ -36,7 +38,7 @@ export async function registerEndpoint(
   db: Handle,
   rules: EndpointRules,
   masterKeys: MasterKeys,
-  { clientId, url, secret, description, enabled }: NewEndpoint,
+  { clientId, url, secret, description, maxConcurrency, enabled }: NewEndpoint,
 ): Promise<PublicEndpoint> {
   refuseBadUrl(url, rules);
   const id = newId();
@@ -55,6 +57,7 @@ export async function registerEndpoint(
         url,
         secretEnvelope: masterKeys.seal(secret, id),
         description,
+        maxConcurrency,
         enabled,
         disabledReason: enabled ? null : 'owner',
         enabledAt: now,
@@ -102,6 +105,8 @@ export interface EndpointUpdate {
   id: string;
   url: string;
   description: string | null;
+  /** Undefined: unchanged. Null: the limit of the deployment. */
+  maxConcurrency?: number | null | undefined;
   /** Undefined: unchanged. */
   enabled: boolean | undefined;
 }
@@ -111,7 +116,7 @@ export interface EndpointUpdate {
  * @throws Refusal invalid_request | blocked_address | not_found | disabled_by_operator
  */
 export function updateEndpoint(db: Handle, rules: EndpointRules, update: EndpointUpdate): Promise<PublicEndpoint> {
-  const { clientId, id, url, description, enabled } = update;
+  const { clientId, id, url, description, maxConcurrency, enabled } = update;
   refuseBadUrl(url, rules);
   return atomically(db, async (tx) => {
     const endpoint = await lockEndpoint(tx, id, clientId);
@@ -125,7 +130,7 @@ export function updateEndpoint(db: Handle, rules: EndpointRules, update: Endpoin
     if (enabled === false) await disableEndpoint(tx, id, 'owner');
     return tx.prisma.endpoint.update({
       where: { id },
-      data: { url, description, ...(enables && enabledNow()) },
+      data: { url, description, ...(maxConcurrency !== undefined && { maxConcurrency }), ...(enables && enabledNow()) },
       omit: WITHOUT_SECRET,
     });
   });

@@ -32,3 +32,30 @@ export function setEndpointEnabledByOperator(
     return endpoint;
   });
 }
+
+/**
+ * Sets an endpoint's limit of attempts at once as the operator. A repeated call changes nothing.
+ * @param limit null: the limit of the deployment
+ * @throws Refusal not_found
+ */
+export function setEndpointConcurrencyByOperator(
+  db: Handle,
+  actor: Actor,
+  id: string,
+  limit: number | null,
+): Promise<PublicEndpoint> {
+  return atomically(db, async (tx) => {
+    await lockEndpoint(tx, id);
+    const before = await tx.prisma.endpoint.findUniqueOrThrow({ where: { id }, omit: WITHOUT_SECRET });
+    if (before.maxConcurrency === limit) return before;
+    const data = { maxConcurrency: limit };
+    const endpoint = await tx.prisma.endpoint.update({ where: { id }, data, omit: WITHOUT_SECRET });
+    await recordAudit(tx, {
+      actor,
+      action: 'endpoints.set-concurrency',
+      target: id,
+      details: { client_id: endpoint.clientId, was: before.maxConcurrency ?? 'default', limit: limit ?? 'default' },
+    });
+    return endpoint;
+  });
+}

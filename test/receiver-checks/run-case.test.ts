@@ -42,7 +42,7 @@ async function receiver(mistake?: Mistake): Promise<CheckedReceiver> {
 
 async function begin(url: string) {
   const rules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 1_000 };
-  const wanted = { clientId, url, secret: new Secret(SECRET), description: null, enabled: true };
+  const wanted = { clientId, url, secret: new Secret(SECRET), description: null, maxConcurrency: null, enabled: true };
   const { id: endpointId } = await registerEndpoint(database, rules, masterKeys, wanted);
   const plan = { checkId: newId(), clientId, endpointId };
   await database.transaction((tx) => admitCheck(tx, plan, undefined));

@@ -145,3 +145,20 @@ it('removes checks of receivers after a day, with their cases', async () => {
   expect(await removeExpiredRows(db, 'receiver_checks', RETENTION, 10)).toBe(1);
   expect(await db.prisma.receiverCheckCase.count()).toBe(1);
 });
+
+it('removes killed workers and the slots that they held, and windows of limits that have ended', async () => {
+  for (const age of ['2 hours', '1 second']) {
+    const [id, ago] = [newId(), age];
+    await db.query(`insert into workers values ($1::uuid, now() - $2::interval)`, [id, ago]);
+    await db.query(
+      `insert into endpoint_slots (endpoint_id, slot, worker_id, held_until)
+       values ($1::uuid, 1, $1::uuid, now() - $2::interval)`,
+      [id, ago],
+    );
+    await db.query(`insert into limit_counts values ('statements', $1, 1, now() - $2::interval)`, [id, ago]);
+  }
+  for (const table of ['workers', 'endpoint_slots', 'limit_counts'] as const) {
+    expect(await removeExpiredRows(db, table, RETENTION, 10)).toBe(1);
+    expect(await removeExpiredRows(db, table, RETENTION, 10)).toBe(0);
+  }
+});

@@ -22,6 +22,7 @@ export interface DeliverOptions {
 
 /** The activity `deliver` on `db`, to be run again and again with the same slots. */
 export function deliverActivity(db: TestDatabase, sender: Sender, options: DeliverOptions = {}) {
+  const slots = options.slots ?? new AttemptSlots({ perEndpoint: 10, perClient: 10, total: 10 });
   const { deliver } = createActivities({
     database: db,
     masterKeys,
@@ -31,7 +32,8 @@ export function deliverActivity(db: TestDatabase, sender: Sender, options: Deliv
     disableAfter: options.disableAfter ?? 0,
     metrics: createMetrics(),
     log: options.log ?? silentLog,
-    slots: options.slots ?? new AttemptSlots({ perEndpoint: 10, perClient: 10, total: 10 }),
+    acquireSlot: async (clientId, endpointId) => slots.tryAcquire(clientId, endpointId),
+    releaseSlot: (clientId, endpointId) => slots.release(clientId, endpointId),
     inFlight: { arrived: () => undefined },
     startOwner: options.startOwner ?? (async () => undefined),
   });

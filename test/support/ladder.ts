@@ -109,6 +109,7 @@ function startWorker(
   receive: (body: string) => SendOutcome | Promise<SendOutcome>,
   follow: () => Promise<void>,
 ): Promise<Worker> {
+  const slots = new AttemptSlots({ perEndpoint: 10, perClient: 60, total: 150 });
   const { deliver } = createActivities({
     database: db,
     masterKeys,
@@ -118,7 +119,8 @@ function startWorker(
     disableAfter: 5 * DAY,
     metrics: createMetrics(),
     log: silentLog,
-    slots: new AttemptSlots({ perEndpoint: 10, perClient: 60, total: 150 }),
+    acquireSlot: async (clientId, endpointId) => slots.tryAcquire(clientId, endpointId),
+    releaseSlot: (clientId, endpointId) => slots.release(clientId, endpointId),
     inFlight: { arrived: () => undefined },
     startOwner: async () => undefined,
   });

@@ -119,7 +119,7 @@ function Ladder({ delays }: { delays: readonly number[] }): VNode {
 }
 
 function Limits({ config }: { config: ConsoleConfig }): VNode {
-  const { disableAfter, retention, rateLimit, maxEndpoints } = config;
+  const { disableAfter, retention, rateLimit, maxEndpoints, endpointConcurrency } = config;
   return (
     <section class="card stack" aria-labelledby="limits">
       <h2 id="limits">Limits</h2>
@@ -130,6 +130,8 @@ function Limits({ config }: { config: ConsoleConfig }): VNode {
         <dd>{MAX_BODY_BYTES / 1024} KiB</dd>
         <dt>Webhook endpoints</dt>
         <dd>{maxEndpoints}</dd>
+        <dt>Deliveries at the same time</dt>
+        <dd>{endpointConcurrency} to an endpoint that has no limit of its own</dd>
         <dt>Retries by hand</dt>
         <dd>{RETRIES_AN_HOUR} an hour for a delivery</dd>
         <dt>Recovers</dt>

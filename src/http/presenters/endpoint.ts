@@ -13,6 +13,13 @@ export const endpointView = z
       .string()
       .nullable()
       .meta({ examples: ['Orders, live'] }),
+    max_concurrency: z
+      .int()
+      .nullable()
+      .meta({
+        description: 'Deliveries that the receiver gets at the same time, at most. Null: the limit of the service.',
+        examples: [null],
+      }),
     enabled: z.boolean(),
     disabled_reason: z
       .enum(DISABLED_REASONS)
@@ -32,6 +39,7 @@ export function presentEndpoint(endpoint: PublicEndpoint): z.output<typeof endpo
     webhookId: endpoint.id,
     url: endpoint.url,
     description: endpoint.description,
+    max_concurrency: endpoint.maxConcurrency,
     enabled: endpoint.enabled,
     disabled_reason: endpoint.disabledReason as z.output<typeof endpointView>['disabled_reason'],
     created_at: endpoint.createdAt.toISOString(),

@@ -48,9 +48,10 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       },
       refusals: ['blocked_address', 'endpoint_limit_reached'],
       async handle({ caller, body, db }) {
-        const { secret, ...wanted } = body;
+        const { secret, max_concurrency: maxConcurrency, ...wanted } = body;
         const endpoint = await registerEndpoint(db, rules, masterKeys, {
           ...wanted,
+          maxConcurrency,
           clientId: caller.clientId,
           secret: new Secret(secret),
         });
@@ -91,14 +92,14 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       tag,
       summary: 'Update an endpoint',
       description:
-        'Replaces the endpoint: an omitted `description` becomes null, an omitted `enabled` does not change. Disabling the endpoint cancels its pending deliveries.',
+        'Replaces the endpoint: an omitted `description` becomes null, an omitted `max_concurrency` or `enabled` does not change. Disabling the endpoint cancels its pending deliveries.',
       scope: 'webhooks:write',
       body: endpointUpdate,
       response: { status: 200, description: 'The updated endpoint.', schema: endpointView },
       refusals: ['blocked_address', 'secret_immutable', 'disabled_by_operator'],
       async handle({ caller, params, body, db }) {
-        const { url, description, enabled } = body;
-        const update = { clientId: caller.clientId, id: params.webhookId, url, description, enabled };
+        const { url, description, max_concurrency: maxConcurrency, enabled } = body;
+        const update = { clientId: caller.clientId, id: params.webhookId, url, description, maxConcurrency, enabled };
         return { status: 200, body: presentEndpoint(await updateEndpoint(db, rules, update)) };
       },
     }),

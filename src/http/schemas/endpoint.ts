@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_CONCURRENCY } from '../../config.js';
 import { components } from '../openapi/components.js';
 import { text, validationError } from './text.js';
 
@@ -36,8 +37,21 @@ const secret = z
     examples: ['5up3r-s3cr3t-0f-y0ur-0wn'],
   });
 
+const maxConcurrency = z
+  .int()
+  .min(1, 'must be at least 1')
+  .max(MAX_CONCURRENCY, `may be at most ${MAX_CONCURRENCY}`)
+  .nullable();
+const CONCURRENCY = 'Deliveries that the receiver gets at the same time, at most. Null: the limit of the service.';
+
 export const newEndpoint = z
-  .strictObject({ url, secret, description, enabled: z.boolean().default(true) })
+  .strictObject({
+    url,
+    secret,
+    description,
+    max_concurrency: maxConcurrency.default(null).meta({ description: CONCURRENCY, examples: [10] }),
+    enabled: z.boolean().default(true),
+  })
   .register(components, { id: 'NewWebhookEndpoint' });
 
 const ignored = z.unknown().optional().meta({ description: 'Ignored.' });
@@ -47,6 +61,9 @@ export const endpointUpdate = z
   .strictObject({
     url,
     description,
+    max_concurrency: maxConcurrency
+      .optional()
+      .meta({ description: `${CONCURRENCY} If omitted, it does not change.`, examples: [10] }),
     enabled: z.boolean().optional().meta({ description: 'If omitted, it does not change.' }),
     secret: z
       .unknown()

@@ -33,6 +33,7 @@ describe('POST /webhook-endpoints', () => {
       webhookId: expect.stringMatching(/^[0-9a-f-]{36}$/),
       url: 'https://example.com/hooks',
       description: 'Orders',
+      max_concurrency: null,
       enabled: true,
       disabled_reason: null,
       created_at: expect.stringMatching(TIME),
@@ -78,6 +79,10 @@ describe('POST /webhook-endpoints', () => {
     ['half a character in the description', { description: '\udc00' }, '/description', 'invalid_text'],
     ['enabled as text', { enabled: 'true' }, '/enabled', 'invalid_type'],
     ['enabled null', { enabled: null }, '/enabled', 'invalid_type'],
+    ['no attempt at once', { max_concurrency: 0 }, '/max_concurrency', 'too_small'],
+    ['too many attempts at once', { max_concurrency: 101 }, '/max_concurrency', 'too_big'],
+    ['half an attempt at once', { max_concurrency: 1.5 }, '/max_concurrency', 'invalid_type'],
+    ['max_concurrency as text', { max_concurrency: '10' }, '/max_concurrency', 'invalid_type'],
     ['an unknown field', { events: [] }, '/events', 'unknown_field'],
     ['a read-only field', { webhookId: 'x' }, '/webhookId', 'unknown_field'],
     ['a prototype', JSON.parse('{"__proto__": {}}'), '/__proto__', 'unknown_field'],
@@ -126,6 +131,13 @@ describe('PUT /webhook-endpoints/{webhookId}', () => {
     const { status, body } = await put(webhookId, { url: 'https://example.org/?a=b' });
     expect(status).toBe(200);
     expect(body).toMatchObject({ webhookId, url: 'https://example.org/?a=b', description: null, enabled: false });
+  });
+
+  it('changes the limit of deliveries at once; omitted it does not change, null is the limit of the service', async () => {
+    const { webhookId, url, max_concurrency: registered } = await register({ max_concurrency: 1 });
+    const limitAfter = async (json: object) => (await put(webhookId, { url, ...json })).body.max_concurrency;
+    expect([registered, await limitAfter({ max_concurrency: 100 })]).toEqual([1, 100]);
+    expect([await limitAfter({}), await limitAfter({ max_concurrency: null })]).toEqual([100, null]);
   });
 
   it('accepts the response of a GET, and ignores read-only fields', async () => {

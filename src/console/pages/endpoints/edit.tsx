@@ -1,7 +1,7 @@
 import { Untrusted } from '../../components/untrusted.js';
 import { form, page, seeOther } from '../../page.js';
 import { changeEndpoint, type Endpoint, pathOf, readEndpoint, WRITE } from './endpoint.js';
-import { descriptionOf, EndpointFields } from './form.js';
+import { concurrencyOf, descriptionOf, EndpointFields } from './form.js';
 import { EndpointHead } from './head.js';
 
 /** The field with `updated_at` of the endpoint that the form shows. */
@@ -38,7 +38,7 @@ const editPage = page({
 });
 
 /** What another editor saved, beside the fields that this editor typed. */
-function Present({ endpoint: { url, description } }: { endpoint: Endpoint }) {
+function Present({ endpoint: { url, description, max_concurrency } }: { endpoint: Endpoint }) {
   return (
     <p class="caution">
       It now has the URL <Untrusted text={url} />
@@ -50,7 +50,8 @@ function Present({ endpoint: { url, description } }: { endpoint: Endpoint }) {
       ) : (
         ' and no description'
       )}
-      . Saving replaces both with the fields below.
+      {max_concurrency !== null && `, and gets at most ${max_concurrency} deliveries at the same time`}. Saving replaces
+      them with the fields below.
     </p>
   );
 }
@@ -60,7 +61,11 @@ const edit = form({
   scope: WRITE,
   page: editPage,
   async submit(visit, fields) {
-    const change = { url: fields.get('url') ?? '', description: descriptionOf(fields) };
+    const change = {
+      url: fields.get('url') ?? '',
+      description: descriptionOf(fields),
+      max_concurrency: concurrencyOf(fields),
+    };
     await changeEndpoint(visit, change, fields.get(SHOWN) ?? undefined);
     return seeOther(pathOf(visit.params.webhookId), 'Saved.');
   },

@@ -33,7 +33,7 @@ export async function readEndpoints({ operations }: Visit): Promise<readonly End
  */
 export async function changeEndpoint(
   visit: EndpointVisit,
-  change: { url?: string; description?: string | null; enabled?: boolean },
+  change: { url?: string; description?: string | null; max_concurrency?: unknown; enabled?: boolean },
   shown?: string,
 ): Promise<Endpoint> {
   const { url, description, updated_at } = await readEndpoint(visit);

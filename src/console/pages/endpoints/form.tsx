@@ -1,3 +1,4 @@
+import { MAX_CONCURRENCY } from '../../../config.js';
 import { Field } from '../../components/field.js';
 import type { ConsoleConfig, RefusedForm } from '../../page.js';
 
@@ -11,11 +12,12 @@ interface Props {
   url?: string;
   description?: string | null;
   refused?: RefusedForm | undefined;
-  config: Pick<ConsoleConfig, 'environment' | 'receivers'>;
+  max_concurrency?: number | null;
+  config: Pick<ConsoleConfig, 'environment' | 'receivers' | 'endpointConcurrency'>;
 }
 
 /** The fields of an endpoint that can be changed later. */
-export function EndpointFields({ url = '', description, refused, config }: Props) {
+export function EndpointFields({ url = '', description, max_concurrency, refused, config }: Props) {
   return (
     <>
       <Field
@@ -39,6 +41,16 @@ export function EndpointFields({ url = '', description, refused, config }: Props
         maxLength={MAX_DESCRIPTION}
         autoComplete="off"
         hint="Optional: how people recognise it, such as “Orders, live”."
+      />
+      <Field
+        name="max_concurrency"
+        label="Deliveries at the same time, at most"
+        value={String(max_concurrency ?? '')}
+        refused={refused}
+        maxLength={3}
+        inputMode="numeric"
+        autoComplete="off"
+        hint={`1 to ${MAX_CONCURRENCY}. Empty: ${config.endpointConcurrency}, the limit of the service.`}
       />
     </>
   );
@@ -71,6 +83,12 @@ export function SecretField({ label = 'Secret', refused }: { label?: string; ref
       }
     />
   );
+}
+
+/** The limit as the API takes it: an empty field is none. The API refuses a text that is no number. */
+export function concurrencyOf(fields: URLSearchParams): number | string | null {
+  const text = fields.get('max_concurrency')?.trim() || null;
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : text;
 }
 
 /** The description as the API takes it: an empty field is none. */

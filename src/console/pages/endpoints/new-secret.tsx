@@ -194,8 +194,8 @@ const registerSecond = form({
   scope: WRITE,
   page: newSecretPage,
   async submit(visit, fields) {
-    const { url, description } = await readEndpoint(visit);
-    const body = { url, description, secret: fields.get('secret') ?? '' };
+    const { url, description, max_concurrency } = await readEndpoint(visit);
+    const body = { url, description, max_concurrency, secret: fields.get('secret') ?? '' };
     const { webhookId } = await visit.operations.change<Endpoint>('registerWebhookEndpoint', { body });
     return seeOther(
       `${pathOf(visit.params.webhookId)}/new-secret?new=${webhookId}`,

@@ -1,6 +1,6 @@
 import { form, page, seeOther } from '../../page.js';
 import { type Endpoint, pathOf, WRITE } from './endpoint.js';
-import { descriptionOf, EndpointFields, SecretField } from './form.js';
+import { concurrencyOf, descriptionOf, EndpointFields, SecretField } from './form.js';
 
 const registerPage = page({
   path: '/console/endpoints/new',
@@ -42,6 +42,7 @@ const register = form({
       url: fields.get('url') ?? '',
       secret: fields.get('secret') ?? '',
       description: descriptionOf(fields),
+      max_concurrency: concurrencyOf(fields),
     };
     const { webhookId } = await operations.change<Endpoint>('registerWebhookEndpoint', { body });
     return seeOther(pathOf(webhookId), 'The endpoint is registered. Events that are made from now on are sent to it.');

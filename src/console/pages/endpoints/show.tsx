@@ -79,6 +79,12 @@ function Facts({
         <dd>
           <Time at={endpoint.updated_at} now={now} />
         </dd>
+        {endpoint.max_concurrency !== null && (
+          <>
+            <dt>Deliveries at the same time</dt>
+            <dd>at most {endpoint.max_concurrency}</dd>
+          </>
+        )}
         <dt>Secret</dt>
         <dd class="muted">kept encrypted, never shown</dd>
       </dl>

@@ -8,6 +8,7 @@ export function endpoint(fields: Partial<Endpoint> = {}): Endpoint {
     webhookId: '019abe01-7a10-7c44-9d02-3f1f6f0c8a11',
     url: 'https://example.com/hooks',
     description: 'Orders, live',
+    max_concurrency: null,
     enabled: true,
     disabled_reason: null,
     created_at: '2026-11-20T06:00:00.000Z',

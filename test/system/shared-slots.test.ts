@@ -1,0 +1,133 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Caller, caller, must } from '../support/caller.js';
+import { runCli } from '../support/cli.js';
+import { changeAll, makeTransfers } from '../support/load.js';
+import { makeLocalDir } from '../support/local-dir.js';
+import { type RoleProcess, startRole } from '../support/role-process.js';
+import { type StackProcess, startStackProcess } from '../support/stack-process.js';
+import { SECRET } from '../support/transfers.js';
+import { waitFor } from '../support/wait-for.js';
+
+// Several workers as processes of their own, and one slow receiver that counts its concurrent requests.
+
+const ANSWERS_AFTER = 100;
+const DEPLOYMENT_LIMIT = 6;
+
+const localDir = makeLocalDir();
+const roles: RoleProcess[] = [];
+const workers: { process: RoleProcess; metrics: string }[] = [];
+let stack: StackProcess;
+let env: Record<string, string>;
+let api: RoleProcess;
+
+beforeAll(async () => {
+  stack = await startStackProcess(localDir.path);
+  env = { ...stack.env, LOG_LEVEL: 'warn', RATE_LIMIT: '1000000', ENDPOINT_CONCURRENCY: String(DEPLOYMENT_LIMIT) };
+  expect(await runCli(['migrate'], env)).toMatchObject({ code: 0 });
+  api = startRole('api', env);
+  roles.push(api);
+  await api.ready;
+}, 120_000);
+
+afterAll(async () => {
+  await Promise.all(roles.map((role) => role.stop()));
+  await Promise.all(servers.map((server) => close(server)));
+  await stack?.stop();
+  await localDir.remove();
+}, 60_000);
+
+/** Ends or starts workers until `count` are alive, and waits until each counts all of them. */
+async function haveWorkers(count: number): Promise<void> {
+  while (workers.length > count) {
+    const { process } = workers.pop() as (typeof workers)[number];
+    process.process.kill('SIGKILL');
+    await process.ended;
+  }
+  while (workers.length < count) {
+    const process = startRole('worker', { ...env, METRICS_PORT: '0' });
+    roles.push(process);
+    workers.push({ process, metrics: await metricsOf(process) });
+  }
+  await waitFor('each worker to count all workers', async () => {
+    const counted = await Promise.all(workers.map(({ metrics }) => countWorkers(metrics)));
+    return counted.every((one) => one === count);
+  });
+}
+
+async function metricsOf({ process, ready }: RoleProcess): Promise<string> {
+  const [line] = await Promise.all([once(process.stdout as NonNullable<typeof process.stdout>, 'data'), ready]);
+  return `${String(line[0]).trim().replace('ready ', '')}/metrics`;
+}
+
+async function countWorkers(url: string): Promise<number> {
+  const text = await (await fetch(url)).text();
+  return Number(/^webhook_workers (\d+)$/m.exec(text)?.[1]);
+}
+
+const servers: Server[] = [];
+
+function close(server: Server): Promise<unknown> {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(resolve));
+}
+
+/** A client with one endpoint, whose receiver takes its time. */
+async function startSlow(limit: number | null) {
+  const counts = { now: 0, most: 0, answered: 0 };
+  const server = createServer((request, response) => {
+    counts.now++;
+    counts.most = Math.max(counts.most, counts.now);
+    request.resume();
+    request.on('end', async () => {
+      await sleep(ANSWERS_AFTER);
+      counts.now--;
+      counts.answered++;
+      response.writeHead(204).end();
+    });
+  }).listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  const { stdout } = await runCli(['clients', 'create', '--json', '--name', `limit ${limit}`], env);
+  const at = { auth_url: env.AUTH_URL as string, base_url: env.BASE_URL as string };
+  const client: Caller = await caller(at, JSON.parse(stdout));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { webhookId } = await must(
+    client('POST', '/webhook-endpoints', { url, secret: SECRET, max_concurrency: limit }),
+  );
+  return { counts, client, webhookId };
+}
+
+/** Makes so many events and waits until all are delivered. */
+async function deliver({ counts, client, webhookId }: Awaited<ReturnType<typeof startSlow>>, events: number) {
+  const ids = await makeTransfers(client, events);
+  Object.assign(counts, { most: 0, answered: 0 });
+  const { done, others } = changeAll(client, ids, 'PROCESSING');
+  await done;
+  expect(others).toEqual({});
+  await waitFor('all to be delivered', async () => {
+    const path = `/webhook-endpoints/${webhookId}/deliveries?status=pending&limit=1`;
+    return (await must(client('GET', path))).data.length === 0;
+  });
+  expect(counts.answered).toBe(events);
+  return counts.most;
+}
+
+describe.each([2, 4])('with %i workers', (count) => {
+  test('an endpoint has as many requests at once as its limit, over all workers, and never more', async () => {
+    await haveWorkers(count);
+    const [own, common, small] = [await startSlow(10), await startSlow(null), await startSlow(1)];
+    const most = await Promise.all([deliver(own, 250), deliver(common, 150), deliver(small, 20)]);
+    expect(most).toEqual([10, DEPLOYMENT_LIMIT, 1]);
+  }, 180_000);
+});
+
+test('after kill -9 of two of four workers the others have the whole limit', async () => {
+  await haveWorkers(4);
+  await haveWorkers(2);
+  const receiver = await startSlow(9);
+  expect(await deliver(receiver, 200)).toBe(9);
+}, 180_000);
