@@ -6,7 +6,7 @@ import { newId } from '../../src/ids.js';
 import { Secret } from '../../src/secret.js';
 import { runCli } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { makeTransfer } from '../support/factories.js';
+import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
 
 let database: TestDatabase;
 let env: Record<string, string>;
@@ -209,6 +209,16 @@ describe('keys', () => {
     const { code, stderr } = await runCli(['keys', 'rotate'], { DATABASE_URL: database.url.reveal() });
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^MASTER_KEY: is not set;[^\n]*\n$/) });
   });
+});
+
+test('endpoints set-concurrency sets the limit of attempts at once, and refuses any other limit', async () => {
+  const { id } = await makeEndpoint(database, await makeClient(database));
+  expect(await json('endpoints', 'set-concurrency', id, '5')).toMatchObject({ webhookId: id, max_concurrency: 5 });
+  expect(await json('endpoints', 'set-concurrency', id, 'default')).toMatchObject({ max_concurrency: null });
+  for (const limit of ['0', '101', '1.5', 'none', '']) {
+    const { code, stderr } = await runCli(['endpoints', 'set-concurrency', id, limit], env);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('Give 1 to 100, or default.') });
+  }
 });
 
 test.each(['abc', newId()])('endpoints list fails for an unknown client: %s', async (id) => {

@@ -21,6 +21,7 @@ const COMMANDS = [
   ['endpoints', 'list'],
   ['endpoints', 'disable'],
   ['endpoints', 'enable'],
+  ['endpoints', 'set-concurrency'],
   ['endpoints', 'statement'],
   ['endpoints', 'check'],
   ['keys', 'rotate'],

@@ -41,7 +41,7 @@ describe('SpareSlots', () => {
 
   it('loses a slot whose row is gone, and gives back a row that it does not know', () => {
     const spare = holding(1);
-    expect(spare.renew([row(2)], () => busy)).toEqual([{ endpointId: 'e', slot: 2 }]);
+    expect(spare.renew([row(2)], () => busy)).toMatchObject([{ endpointId: 'e', slot: 2 }]);
     expect(spare.usable('e')).toBe(0);
   });
 });
