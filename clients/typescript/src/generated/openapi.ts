@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 4934e83c4210fba0aa71de04d2404d9522e14db726cabc877495eb398c4b53c9
+// Document: 0e232beb1f0125a2a747111fdc39352338df7d5b228811f91ce0942d47a9d6b0
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -217,6 +217,11 @@ export interface components {
       secret: string;
       /** @default null */
       description?: string | null;
+      /**
+       * Deliveries that the receiver gets at the same time, at most. Null: the limit of the service.
+       * @default null
+       */
+      max_concurrency?: number | null;
       /** @default true */
       enabled?: boolean;
     };
@@ -429,6 +434,8 @@ export interface components {
       /** As it was registered. */
       url: string;
       description: string | null;
+      /** Deliveries that the receiver gets at the same time, at most. Null: the limit of the service. */
+      max_concurrency: number | null;
       enabled: boolean;
       /** What disabled the endpoint: your own update (`owner`), the operator (`operator`), a 410 response of the receiver (`gone`), or days without a successful delivery (`failing`). Null if enabled. */
       disabled_reason: ("owner" | "operator" | "gone" | "failing") | null;
@@ -451,6 +458,8 @@ export interface components {
       url: string;
       /** @default null */
       description?: string | null;
+      /** Deliveries that the receiver gets at the same time, at most. Null: the limit of the service. If omitted, it does not change. */
+      max_concurrency?: number | null;
       /** If omitted, it does not change. */
       enabled?: boolean;
       /** Refused. To change the secret, register a new endpoint with the new secret and delete the old endpoint. */
