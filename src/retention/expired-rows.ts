@@ -22,8 +22,9 @@ const EXPIRED = {
   receiver_checks: `started_at < now() - interval '24 hours'`,
   /** Workers that were killed, and the slots that they held. */
   workers: `alive_until < now() - interval '1 hour'`,
-  limit_counts: `ends_at < now() - interval '1 minute'`,
   endpoint_slots: `held_until < now() - interval '1 hour'`,
+  /** Windows of limits that have ended. */
+  limit_counts: `ends_at < now() - interval '1 minute'`,
 } as const;
 
 type Table = keyof typeof EXPIRED;
