@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
-import { settings } from '../../src/config.js';
+import { settings as known } from '../../src/config.js';
 import { type Document, KUBERNETES, readEnvFile, readYaml } from '../support/manifests.js';
 
 const CHART = 'deploy/chart';
 const [values] = readYaml(`${CHART}/values.yaml`);
 const [{ appVersion, version }] = readYaml(`${CHART}/Chart.yaml`);
 /** As scripts/check-deploy/programs.mjs finds it. */
-const helm = [join(process.env.CACHE_DIR || settings.CACHE_DIR.byDefault, 'check-deploy/helm'), 'helm'].find(
+const helm = [join(process.env.CACHE_DIR || known.CACHE_DIR.byDefault, 'check-deploy/helm'), 'helm'].find(
   (program) => spawnSync(program, ['version']).status === 0,
 );
 
@@ -76,5 +76,21 @@ withHelm('Helm (built by `npm run chart`, which needs Go)', () => {
     expect(api().spec.containers[0].image).toBe(`${values.image.repository}:${appVersion}`);
     const pinned = api('--set=image.digest=sha256:abc').spec.containers[0].image;
     expect(pinned).toBe(`${values.image.repository}@sha256:abc`);
+  });
+
+  test('a client certificate for Temporal is mounted in every pod that connects, and the settings name its files', () => {
+    const rendered = render('--set=temporalTls.secret=temporal-client');
+    for (const name of [
+      'Deployment/transfer-service-api',
+      'Deployment/transfer-service-worker',
+      'Job/transfer-service-migrate',
+    ]) {
+      const { containers, volumes } = rendered[name].spec.template.spec;
+      expect(volumes).toEqual([{ name: 'temporal-tls', secret: { secretName: 'temporal-client' } }]);
+      const [{ mountPath }] = containers[0].volumeMounts;
+      const files = containers[0].env.filter(({ value }: Document) => value.startsWith(`${mountPath}/`));
+      expect(files).toHaveLength(3);
+      expect(Object.keys(known)).toEqual(expect.arrayContaining(files.map(({ name }: Document) => name)));
+    }
   });
 });

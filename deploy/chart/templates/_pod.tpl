@@ -83,3 +83,24 @@ annotations:
   checksum/settings: {{ toJson .root.Values.settings | sha256sum }}
 {{- end }}
 {{- end }}
+
+{{- /* The client certificate for Temporal, of a pod and of its container. */ -}}
+{{- define "temporalTlsVolume" -}}
+{{- with .Values.temporalTls.secret }}
+volumes: [{ name: temporal-tls, secret: { secretName: {{ . }} } }]
+{{- end }}
+{{- end }}
+
+{{- define "temporalTlsMount" -}}
+{{- if .Values.temporalTls.secret }}
+volumeMounts: [{ name: temporal-tls, mountPath: /etc/temporal-tls, readOnly: true }]
+{{- end }}
+{{- end }}
+
+{{- define "temporalTlsEnv" -}}
+{{- if .Values.temporalTls.secret }}
+- { name: TEMPORAL_TLS_SERVER_CA_CERT_PATH, value: /etc/temporal-tls/ca.crt }
+- { name: TEMPORAL_TLS_CLIENT_CERT_PATH, value: /etc/temporal-tls/tls.crt }
+- { name: TEMPORAL_TLS_CLIENT_KEY_PATH, value: /etc/temporal-tls/tls.key }
+{{- end }}
+{{- end }}
