@@ -33,6 +33,12 @@ beforeAll(async () => {
   for (const one of tenants.clients) {
     await fillPast({ database: client }, { clients: [one], endpointsEach: 1 }, PAST, () => undefined);
   }
+  // A burst: every event has waited, its old entries are still in the index, and the statistics say that many wait.
+  for (const state of ['attempt', 'start', 'attempt', 'start']) {
+    await client.query('update events set outbox = $1::outbox_state', [state]);
+  }
+  await client.query('analyze events');
+  await client.query(`update events set outbox = 'done'`);
   explained = openExplained(db.url.reveal());
 });
 afterAll(async () => {
