@@ -4,6 +4,7 @@ import { failpoint } from '../failpoints.js';
 import type { Secret } from '../secret.js';
 import { type Prisma, PrismaClient } from './generated/client.js';
 import { SERVICE_SETTINGS, withServerSettings } from './server-settings.js';
+import { StatementNames } from './statement-names.js';
 
 /**
  * The database handle of a domain verb: Prisma's models and raw statements on one connection or transaction, and
@@ -12,11 +13,17 @@ import { SERVICE_SETTINGS, withServerSettings } from './server-settings.js';
 export interface Handle {
   prisma: Prisma.TransactionClient;
   /**
-   * Runs one statement with `$1…` parameters. Select only text, int4, boolean, uuid and json: every driver path reads
-   * these types alike.
+   * Runs one statement with `$1…` parameters through Prisma, for what Prisma's models cannot say: Postgres's clock,
+   * locks, several tables in one statement. Select only text, int4, boolean, uuid and json, which are read alike on
+   * every path.
    */
   query<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;
-  /** Like `query`, for the few statements that every event runs (change, record, claim). Postgres plans them once. */
+  /**
+   * Like `query`, for the two statements that every event runs (change, record). Outside of a transaction it is the
+   * only way around Prisma, on the same pool. Prisma serialises and copies each of the hundreds of values of a batch
+   * several times: at full speed the service delivered 0.69 of its events/s with these two through Prisma, and an
+   * event cost it 0.9 instead of 0.6 ms of CPU (docs/performance.md, Statements and Prisma).
+   */
   hot<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;
   /** Runs `callback` after the commit, or at once outside of a transaction. After a rollback it never runs. */
   afterCommit(callback: () => void): void;
@@ -39,35 +46,39 @@ export interface DatabaseOptions {
   onFault?: (error: Error) => void;
 }
 
-/** One in this many connections serves the hot statements, which are few and short. */
-const HOT_SHARE = 4;
-
 /**
- * Opens the pool that Prisma and the raw statements share, and a small pool for the hot statements. Both connect on
- * first use.
+ * Opens the one pool of the process, which Prisma and the hot statements share. It connects on first use. No session
+ * has a setting of its own: see `SERVICE_SETTINGS` for what every connection starts with.
  */
 export function openDatabase(options: DatabaseOptions): Database {
-  const hotSize = Math.max(1, Math.round(options.poolSize / HOT_SHARE));
-  const pool = openPool(options, Math.max(2, options.poolSize - hotSize));
-  const hotPool = openPool(options, hotSize, HOT_SETTINGS);
-  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
-  const on =
-    (connections: pg.Pool) =>
-    async <Row>(text: string, values: readonly unknown[]) => {
-      const { rows } = await connections.query({ name: statementName(text), text, values: values as unknown[] });
-      return rows as Row[];
+  const pool = openPool(options);
+  const names = new StatementNames();
+  const prisma = new PrismaClient({
+    adapter: new PrismaPg(pool, { statementNameGenerator: ({ sql }) => names.next(sql) }),
+    // Every other format records a stack trace for each query.
+    errorFormat: 'minimal',
+  });
+  const through =
+    (client: Prisma.TransactionClient) =>
+    async <Row>(text: string, values: readonly unknown[]): Promise<Row[]> => {
+      names.add(text);
+      return client.$queryRawUnsafe<Row[]>(text, ...values);
     };
   return {
     prisma,
     pool,
-    query: on(pool),
-    hot: on(hotPool),
+    query: through(prisma),
+    async hot<Row>(text: string, values: readonly unknown[]) {
+      names.add(text);
+      const { rows } = await pool.query({ name: names.next(text), text, values: values as unknown[] });
+      return rows as Row[];
+    },
     afterCommit: (callback) => callback(),
     async transaction(work) {
       const committed: (() => void)[] = [];
       const result = await prisma.$transaction(
         async (tx) => {
-          const query = <Row>(text: string, values: readonly unknown[]) => tx.$queryRawUnsafe<Row[]>(text, ...values);
+          const query = through(tx);
           const result = await work({
             prisma: tx,
             query,
@@ -84,26 +95,19 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
     async close() {
       await prisma.$disconnect();
-      await Promise.all([pool.end(), hotPool.end()]);
+      await pool.end();
     },
   };
 }
 
-/**
- * Planning a hot statement takes as long as running it for a few events. Without statistics of a fresh table, the
- * planner may also choose to scan a table that a burst is filling.
- */
-const HOT_SETTINGS = ['set plan_cache_mode = force_generic_plan', 'set enable_seqscan = off'].join('; ');
-
-function openPool(options: DatabaseOptions, max: number, settings?: string): pg.Pool {
+function openPool(options: DatabaseOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: (options.pooled ? options.url : withServerSettings(options.url, SERVICE_SETTINGS)).reveal(),
-    max,
+    max: options.poolSize,
     connectionTimeoutMillis: 5_000,
     // A server that hangs must not block requests without end. No statement of the service takes a tenth of this.
     query_timeout: 20_000,
     keepAlive: true,
-    ...(settings !== undefined && { onConnect: (client: pg.ClientBase) => client.query(settings) }),
   });
   pool.on('error', (error) => options.onFault?.(error));
   // A connection may break during checkout, before its user listens. The user's next statement then fails.
@@ -118,19 +122,4 @@ function openPool(options: DatabaseOptions, max: number, settings?: string): pg.
 /** Runs `work` in the transaction of `db`, or in a new one if `db` is no transaction. */
 export function atomically<T>(db: Handle, work: (handle: Handle) => Promise<T>): Promise<T> {
   return 'transaction' in db ? (db as Database).transaction(work) : work(db);
-}
-
-const names = new Map<string, string>();
-
-/**
- * One name for each text, so that a connection plans a statement once. The map stays small, since the statements are
- * constants.
- */
-function statementName(text: string): string {
-  let name = names.get(text);
-  if (name === undefined) {
-    name = `s${names.size}`;
-    names.set(text, name);
-  }
-  return name;
 }

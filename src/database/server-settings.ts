@@ -11,6 +11,9 @@ const TCP = {
   tcp_user_timeout: '60s',
 };
 
+/** Prisma writes times without a zone, as UTC, and reads every zone as UTC (prisma/prisma issues 26786 and 28629). */
+const TIME_ZONE = { timezone: 'UTC' };
+
 /**
  * Settings of every connection of the service and of its commands. Postgres itself ends the work of a vanished or hung
  * process:
@@ -21,6 +24,7 @@ const TCP = {
 export const SERVICE_SETTINGS: ServerSettings = {
   statement_timeout: '25s',
   idle_in_transaction_session_timeout: '30s',
+  ...TIME_ZONE,
   ...TCP,
 };
 

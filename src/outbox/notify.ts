@@ -29,7 +29,7 @@ export function notifyHandover(
     const notice = { ...(due ?? ANYTHING), turn: randomInt(TURNS) };
     due = undefined;
     try {
-      await database.query('select pg_notify($1, $2)', [CHANNEL, writeNotice(notice)]);
+      await database.query('select pg_notify($1, $2)::text', [CHANNEL, writeNotice(notice)]);
     } catch (error) {
       // Without a notification a worker's sweep finds the event within a second.
       log?.warn({ err: error }, 'workers could not be notified');

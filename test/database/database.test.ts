@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Database, openDatabase } from '../../src/database/database.js';
 import { isUnreachable } from '../../src/database/faults.js';
+import { newId } from '../../src/ids.js';
 import { Secret } from '../../src/secret.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
@@ -63,4 +64,44 @@ test('closes a connection that is returned inside a transaction, so that no late
   );
   expect(after?.pid).not.toBe(inside.rows[0].pid);
   expect(after?.state).not.toBe('committed');
+});
+
+test('statements of every kind share one pool, whose sessions have no settings of their own', async () => {
+  const text = `select current_setting('plan_cache_mode') as mode, current_setting('enable_seqscan') as seqscan`;
+  const usual = [{ mode: 'auto', seqscan: 'on' }];
+  expect(await database.hot(text, [])).toEqual(usual);
+  expect(await database.query(text, [])).toEqual(usual);
+  const one = openDatabase({ url: database.url, poolSize: 1 });
+  const own = 'select pg_backend_pid() as pid';
+  const pids = [await one.hot(own, []), await one.query(own, []), await one.prisma.$queryRawUnsafe(own)];
+  const inside = await one.transaction(async (tx) => [await tx.query(own, []), await tx.hot(own, [])]);
+  await one.close();
+  expect(new Set([...pids, ...inside].map((rows) => JSON.stringify(rows))).size).toBe(1);
+});
+
+test('parses a raw statement once on a connection, and a query of a model each time', async () => {
+  const one = openDatabase({ url: database.url, poolSize: 1 });
+  for (let run = 0; run < 3; run++) await one.query('select $1::int as run', [run]);
+  await one.prisma.client.findFirst({ where: { id: newId() } });
+  const kept = await one.query<{ statement: string }>('select distinct statement from pg_prepared_statements', []);
+  await one.close();
+  expect(kept.map(({ statement }) => statement)).toContain('select $1::int as run');
+  expect(kept.filter(({ statement }) => statement.includes('clients'))).toEqual([]);
+});
+
+test('reads and writes the same times on a server with another time zone', async () => {
+  const name = new URL(database.url.reveal()).pathname.slice(1);
+  await database.pool.query(`alter database ${name} set timezone = 'Asia/Kolkata'`);
+  const elsewhere = openDatabase({ url: database.url, poolSize: 1 });
+  const [id, createdAt] = [newId(), new Date('2026-11-22T10:00:00.000Z')];
+  await elsewhere.prisma.client.create({ data: { id, name: 'x', createdAt } });
+  const [row] = await elsewhere.query<{ ms: string }>(
+    'select (extract(epoch from created_at) * 1000)::bigint::text as ms from clients where id = $1::uuid',
+    [id],
+  );
+  await elsewhere.prisma.client.update({ where: { id }, data: { revokedAt: createdAt } });
+  const client = await elsewhere.prisma.client.findUniqueOrThrow({ where: { id } });
+  await elsewhere.close();
+  await database.pool.query(`alter database ${name} reset timezone`);
+  expect([Number(row?.ms), client.createdAt, client.revokedAt]).toEqual([createdAt.getTime(), createdAt, createdAt]);
 });
