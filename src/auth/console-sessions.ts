@@ -95,8 +95,9 @@ export async function startSession(
 /** Signs a session out. */
 export async function signOut(db: Handle, session: ConsoleSession): Promise<void> {
   await atomically(db, async (tx) => {
-    const [ended] = await tx.query(END, [session.id, session.clientId]);
-    if (ended) await recordBySession(tx, session, 'console.sign-out', session.clientId);
+    const { id, clientId } = session;
+    const { count } = await tx.prisma.consoleSession.deleteMany({ where: { id, clientId } });
+    if (count > 0) await recordBySession(tx, session, 'console.sign-out', clientId);
   });
 }
 
@@ -113,8 +114,8 @@ export async function endSession(db: Handle, session: ConsoleSession, id: string
 
 async function end(db: Handle, session: ConsoleSession, id: string, reason: string): Promise<void> {
   await atomically(db, async (tx) => {
-    const [ended] = await tx.query(END, [id, session.clientId]);
-    if (ended) await recordBySession(tx, session, 'console.end-session', id, { reason });
+    const { count } = await tx.prisma.consoleSession.deleteMany({ where: { id, clientId: session.clientId } });
+    if (count > 0) await recordBySession(tx, session, 'console.end-session', id, { reason });
   });
 }
 
@@ -139,13 +140,13 @@ export function listSessions(db: Handle, clientId: string): Promise<ListedSessio
 
 /** Ends every session that a link of a client opened, and every such link. The operator's links stay. */
 export async function endLinkedSessions(tx: Handle): Promise<void> {
-  await tx.query(`delete from console_sessions where signed_in_by = 'link' returning id::text`, []);
-  await tx.query('delete from console_codes where secret_id is not null returning id::text', []);
+  await tx.prisma.consoleSession.deleteMany({ where: { signedInBy: 'link' } });
+  await tx.prisma.consoleCode.deleteMany({ where: { secretId: { not: null } } });
 }
 
 /** Sets the message that the session's next page shows once. */
 export async function leaveNotice(db: Handle, session: ConsoleSession, notice: string): Promise<void> {
-  await db.query('update console_sessions set notice = $2 where id = $1::uuid returning id', [session.id, notice]);
+  await db.prisma.consoleSession.updateMany({ where: { id: session.id }, data: { notice } });
 }
 
 /**
@@ -191,5 +192,3 @@ const INSERT = `
 insert into console_sessions (id, token_hash, client_id, secret_id, role, scopes, signed_in_by, address)
 values ($1::uuid, decode($2, 'hex'), $3::uuid, $4::uuid, $5, array(select json_array_elements_text($6::json)), $7, $8)
 returning id`;
-
-const END = 'delete from console_sessions where id = $1::uuid and client_id = $2::uuid returning id::text';

@@ -34,5 +34,5 @@ returning c.status`;
 
 /** Deletes a check whose workflow never started, so that it counts towards no limit. */
 export async function forgetCheck(db: Handle, checkId: string): Promise<void> {
-  await db.query('delete from receiver_checks where id = $1::uuid and finished_at is null', [checkId]);
+  await db.prisma.receiverCheck.deleteMany({ where: { id: checkId, finishedAt: null } });
 }

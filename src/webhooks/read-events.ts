@@ -54,12 +54,11 @@ export async function getEvent(db: Handle, clientId: string, id: string): Promis
 
 /** Lists the events of any client's transfer, for the operator. Empty if the transfer does not exist. */
 export async function eventIdsOfTransfer(db: Handle, transferId: string): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(
-    `select e.id::text from transfers t join events e on e.client_id = t.client_id and e.transfer_id = t.id
-      where t.id = $1::uuid`,
-    [transferId],
-  );
-  return rows.map(({ id }) => id);
+  const transfer = await db.prisma.transfer.findUnique({ where: { id: transferId }, select: { clientId: true } });
+  if (!transfer) return [];
+  const { clientId } = transfer;
+  const events = await db.prisma.event.findMany({ where: { clientId, transferId }, select: { id: true } });
+  return events.map(({ id }) => id);
 }
 
 async function withCounts(db: Handle, events: readonly Pick<Event, 'id' | 'body'>[]): Promise<EventRecord[]> {

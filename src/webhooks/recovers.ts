@@ -112,7 +112,7 @@ export async function endRecover(db: Handle, recoverId: string): Promise<void> {
 
 /** Deletes a recover whose workflow never started, so that it counts towards no limit. */
 export async function forgetRecover(db: Handle, recoverId: string): Promise<void> {
-  await db.query('delete from recovers where id = $1::uuid and ended_at is null', [recoverId]);
+  await db.prisma.recover.deleteMany({ where: { id: recoverId, endedAt: null } });
 }
 
 /** Ends the starting phase of a recover: its process has called Temporal, which now knows whether the workflow runs. */

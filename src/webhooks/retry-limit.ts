@@ -25,7 +25,7 @@ export async function countRetry(tx: Handle, deliveryId: string, retryId: string
 
 /** Removes the count of a retry that Temporal did not accept. */
 export async function uncountRetry(db: Handle, deliveryId: string, retryId: string): Promise<void> {
-  await db.query(UNCOUNT, [deliveryId, retryId]);
+  await db.prisma.manualRetry.deleteMany({ where: { deliveryId, id: retryId } });
 }
 
 const COUNT = `
@@ -39,5 +39,3 @@ with held as (
 )
 select (select count(*) from held) < $3::int or exists (select from held where id = $2::uuid) as counted,
        (select ceil(extract(epoch from min(at) + interval '1 hour' - now()))::int from held) as wait`;
-
-const UNCOUNT = 'delete from manual_retries where delivery_id = $1::uuid and id = $2::uuid';

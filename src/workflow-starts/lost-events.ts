@@ -25,8 +25,11 @@ export function findLostEvents(db: Handle, environment: Environment, since: numb
     const lost: LostEvent[] = [];
     let batch = new Map<string, LostEvent>();
     const keepMissing = async () => {
-      const rows = await db.query<{ id: string }>(EXISTING, [[...batch.keys()]]);
-      for (const { id } of rows) batch.delete(id);
+      const existing = await db.prisma.event.findMany({
+        where: { id: { in: [...batch.keys()] } },
+        select: { id: true },
+      });
+      for (const { id } of existing) batch.delete(id);
       lost.push(...batch.values());
       batch = new Map();
     };
@@ -47,5 +50,3 @@ export function findLostEvents(db: Handle, environment: Environment, since: numb
     return lost.sort((a, b) => (a.event_id < b.event_id ? -1 : 1));
   });
 }
-
-const EXISTING = 'select id::text from events where id = any($1::uuid[])';
