@@ -73,10 +73,12 @@ const GONE_IN_A_BURST = `d.status = 'cancelled' and d.reason = 'endpoint_gone' a
 /**
  * The settlement says `is distinct from`, and not `<>`, so that the partial index of the outbox does not serve it: until
  * the next vacuum that index has an entry for each event that ever waited, and a plan made for small tables reads all.
+ * Postgres does not know the length of `(select $1)`, so that it plans alike for one attempt and for many, and keeps
+ * the plan.
  */
 const RECORD = `
 with input as (
-  select * from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::int[],
+  select * from unnest((select $1::uuid[]), $2::int[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::int[],
                        $8::int[], $9::text[], $10::text[], $11::bigint[], $12::boolean[],
                        $16::text[])
     as i(delivery_id, number, trigger, url, t, started_at, duration_ms, response_status, response_body, error, next_delay, single,
@@ -113,7 +115,7 @@ with input as (
     from input i join updated u on u.id = i.delivery_id
 ), settled as (
   update events v set outbox = s.outbox, lease_until = case when s.held then v.lease_until else now() end
-    from unnest($13::uuid[], $14::outbox_state[], $15::boolean[]) as s(id, outbox, held)
+    from unnest((select $13::uuid[]), $14::outbox_state[], $15::boolean[]) as s(id, outbox, held)
    where v.id = s.id and v.outbox is distinct from 'done'
 )
 select id as "deliveryId", status::text, reason from updated`;

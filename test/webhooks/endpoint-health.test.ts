@@ -91,7 +91,7 @@ describe('readEndpointHealth', () => {
     expect(await read()).toBeNull();
     await db.prisma.endpoint.update({ where: { id }, data: { enabled: false, disabledReason: 'owner' } });
     // An event's id has the ms of its time; these events are made in a later one.
-    await db.query(`select pg_sleep(0.002)`, []);
+    await db.query('select pg_sleep(0.002)::text', []);
     await pendingDeliveries(id, 2, new Date(), owner);
     await pendingDeliveries(id, 4, new Date());
     expect(await read()).toEqual({ count: 2, more: false });
