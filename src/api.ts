@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { openAuthority } from './auth/open-authority.js';
-import { ConfigError } from './config.js';
+import { ConfigError } from './config-error.js';
 import { consoleExtension } from './console/router.js';
 import { EnvelopeError } from './database/encryption.js';
 import { createApp } from './http/app.js';

@@ -29,3 +29,9 @@ export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 export const TRIGGERS = ['schedule', 'manual', 'recover'] as const;
 
 export type Trigger = (typeof TRIGGERS)[number];
+
+/**
+ * Number of attempts that a single delivery is shown with. Each may have 4 KiB of a receiver's response, 24 KiB as
+ * JSON.
+ */
+export const SHOWN_ATTEMPTS = 20;

@@ -1,7 +1,9 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { ConfigError } from './config-error.js';
 import { formatDuration, parseDuration } from './duration.js';
+import { MAX_CONCURRENCY } from './max-concurrency.js';
 import { isNetwork } from './networks.js';
 import { Secret } from './secret.js';
 import { fileVariable, withSecretFiles } from './secret-files.js';
@@ -132,9 +134,6 @@ const postgresUrl = z
   .transform((text) => new Secret(text));
 
 const secretText = z.string().transform((text) => new Secret(text));
-
-/** The largest limit of attempts at once at one endpoint. */
-export const MAX_CONCURRENCY = 100;
 
 /** The events that get a workflow: every event, or only events with deliveries pending after their first attempts. */
 export const WORKFLOW_MODES = ['every-event', 'retries-only'] as const;
@@ -329,17 +328,6 @@ type Optional = {
 export type Environment = { [K in Exclude<keyof Settings, Optional>]: Value<K> } & {
   [K in Optional]: Value<K> | undefined;
 };
-
-/**
- * An invalid configuration. Each line names a variable and its valid values, and never contains the value of a secret.
- */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-
-  constructor(readonly lines: readonly string[]) {
-    super(lines.join('\n'));
-  }
-}
 
 /** Parses each variable on its own. An empty variable counts as unset. @throws ConfigError */
 export function readEnvironment(env: NodeJS.ProcessEnv): Environment {

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
-import { ConfigError } from './config.js';
+import { ConfigError } from './config-error.js';
 
 /**
  * Linux, macOS and Windows take ports above these for outgoing connections, so a port found free stays free for a

@@ -48,12 +48,5 @@ export function timeOf(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-/** Whether `text` has the form of a UUID. A path with any other text is not found. */
-export function isId(text: string): boolean {
-  return UUID.test(text);
-}
-
 /** The example id in OpenAPI. */
 export const EXAMPLE_ID = '019abe01-7a10-7c44-9d02-3f1f6f0c8a11';

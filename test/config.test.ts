@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
-import { ConfigError, isConfigured, loadConfig, readEnvironment, settings } from '../src/config.js';
+import { isConfigured, loadConfig, readEnvironment, settings } from '../src/config.js';
+import { ConfigError } from '../src/config-error.js';
 
 const MASTER_KEY = randomBytes(32).toString('base64');
 const PASSWORD = 'hunter2-of-postgres';

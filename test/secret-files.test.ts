@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { ConfigError, isConfigured, loadConfig, readEnvironment, SECRETS, settings } from '../src/config.js';
+import { isConfigured, loadConfig, readEnvironment, SECRETS, settings } from '../src/config.js';
+import { ConfigError } from '../src/config-error.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'secret-files-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

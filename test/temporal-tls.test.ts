@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { ConfigError, readEnvironment, temporalAt } from '../src/config.js';
+import { readEnvironment, temporalAt } from '../src/config.js';
+import { ConfigError } from '../src/config-error.js';
 import { makeAuthorities } from './support/certificates.js';
 
 const authorities = makeAuthorities();

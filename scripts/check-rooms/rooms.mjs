@@ -28,8 +28,14 @@ export const ROOMS = [
   { name: 'clients/typescript/src' },
 ];
 
-/** Rooms that production does not load, and their importers, which must use `import()`. A type import loads nothing. */
-export const LOADED_ON_DEMAND = [{ room: 'src/local', importers: ['src/main.ts', 'src/cli'] }];
+/**
+ * Folders that are loaded only when they are used, and their importers, which must use `import()`. Production does not
+ * load the embedded stack, and `--help` does not load what a command does. A type import loads nothing.
+ */
+export const LOADED_ON_DEMAND = [
+  { room: 'src/local', importers: ['src/main.ts', 'src/cli'] },
+  { room: 'src/cli/actions', importers: ['src/cli'] },
+];
 
 /** Folders whose files are in the graph. */
 export const FOLDERS = ['src', 'activities', 'workflows', 'clients/typescript/src'];

@@ -1,7 +1,8 @@
 import type { Actor } from '../audit/actor.js';
 import { recordAudit } from '../audit/record.js';
 import { atomically, type Handle } from '../database/database.js';
-import { isId, newId } from '../ids.js';
+import { isId } from '../id-form.js';
+import { newId } from '../ids.js';
 import { Refusal } from '../refusal.js';
 import { CLIENT_SCOPES, SCOPES } from './caller.js';
 import { makeClientSecret, type NewClientSecret } from './client-secrets.js';

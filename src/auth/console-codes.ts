@@ -1,7 +1,8 @@
 import type { Actor } from '../audit/actor.js';
 import { recordAudit } from '../audit/record.js';
 import { atomically, type Handle } from '../database/database.js';
-import { isId, newId } from '../ids.js';
+import { isId } from '../id-form.js';
+import { newId } from '../ids.js';
 import { Networks } from '../networks.js';
 import { Refusal } from '../refusal.js';
 import type { Secret } from '../secret.js';

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { isId } from '../ids.js';
+import { isId } from '../id-form.js';
 import type { Secret } from '../secret.js';
 import type { ClientRecord, SecretRecord } from './client-record.js';
 import { isAlive } from './client-record.js';

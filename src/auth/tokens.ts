@@ -1,7 +1,8 @@
 import { hash, type KeyObject } from 'node:crypto';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
-import { isId, newId } from '../ids.js';
+import { isId } from '../id-form.js';
+import { newId } from '../ids.js';
 import { Refusal } from '../refusal.js';
 import type { Clock } from './clock.js';
 import type { KeyRing } from './key-ring.js';

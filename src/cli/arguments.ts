@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
-import { MAX_CONCURRENCY } from '../config.js';
 import { parseDuration } from '../duration.js';
-import { isId } from '../ids.js';
+import { isId } from '../id-form.js';
+import { MAX_CONCURRENCY } from '../max-concurrency.js';
 import { Refusal } from '../refusal.js';
 
 /** The number of items to list. */

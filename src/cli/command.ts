@@ -1,8 +1,7 @@
 import { Command, type CommanderError } from 'commander';
 import { explain } from '../process/explain.js';
 import { harmless } from './view/harmless.js';
-import { screenHere } from './view/screen.js';
-import { render, type View } from './view/view.js';
+import type { View } from './view/view.js';
 
 /** The result of a command: `json` for programs (`--json`), `text` for people. */
 export interface CommandResult {
@@ -18,19 +17,27 @@ const FAILURE = 1;
 const INVALID_ARGUMENTS = 2;
 
 /**
- * Sets the action of `command`, adds `--json` and prints the result. Commander calls `work` with the arguments, then
- * the options.
+ * Sets the action of `command`, adds `--json` and prints the result.
+ * @param load imports the action from `src/cli/actions`: its modules dominate the start of a command, so only the
+ * command that needs them loads them. Commander calls the action with the arguments, the options and the command.
  */
 export function setAction<Args extends unknown[]>(
   command: Command,
-  work: (...args: Args) => Promise<CommandResult>,
+  load: () => Promise<(...args: Args) => Promise<CommandResult>>,
 ): Command {
   return command.option('--json', 'print one JSON document and nothing else').action(async (...args: unknown[]) => {
-    const result = await work(...(args as Args));
+    const action = await load();
+    const result = await action(...(args as Args));
     const { json } = command.opts<{ json?: true }>();
-    process.stdout.write(`${json ? JSON.stringify(result.json, null, 2) : render(result.text, screenHere())}\n`);
+    process.stdout.write(`${json ? JSON.stringify(result.json, null, 2) : await renderHere(result.text)}\n`);
     if (result.failure !== undefined) throw new Error(result.failure);
   });
+}
+
+async function renderHere(text: View): Promise<string> {
+  const { screenHere } = await import('./view/screen.js');
+  const { render } = await import('./view/view.js');
+  return render(text, screenHere());
 }
 
 /** A program that prints each error as one line on standard error. Commands added to it inherit that. */

@@ -1,15 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Arrival } from '../local/receiver.js';
-import { untilSignalled } from '../process/signals.js';
-import { readSecretFile } from './secret-file.js';
-import { harmless, harmlessJson } from './view/harmless.js';
-
-interface Options {
-  port: number;
-  secretFile: string;
-  fail: number;
-  json?: true;
-}
+import type { Options } from './actions/listen.js';
 
 /** `listen`: a local receiver for integrators. With `--json` it prints one line of JSON for each delivery. */
 export function addListen(program: Command): void {
@@ -20,52 +10,7 @@ export function addListen(program: Command): void {
     .option('--port <port>', 'the port on 127.0.0.1; 0 for a free port', parseCount(65_535), 4000)
     .option('--fail <n>', 'respond with 500 to the first n deliveries', parseCount(1_000_000), 0)
     .option('--json', 'print a line of JSON for the address and for each delivery')
-    .action(async ({ port, secretFile, fail, json }: Options) => {
-      const print = (line: string) => process.stdout.write(`${line}\n`);
-      const { startReceiver } = await import('../local/receiver.js');
-      const receiver = await startReceiver({
-        port,
-        secret: await readSecretFile(secretFile),
-        failFirst: fail,
-        onArrival: (arrival) => print(json ? harmlessJson(present(arrival)) : describe(arrival)),
-      });
-      print(json ? JSON.stringify({ listening: receiver.url }) : `listening on ${receiver.url}`);
-      await untilSignalled();
-      await receiver.close();
-    });
-}
-
-/** Requests are untrusted before their signature is checked: longer texts are cut. In characters. */
-const LONGEST_SHOWN = 200;
-/** Larger `data` is omitted; in characters of JSON. The `data` of an event has about 80. */
-const LONGEST_DATA = 4_096;
-
-const cut = (text: string | null) => text?.slice(0, LONGEST_SHOWN) ?? null;
-
-function present(arrival: Arrival) {
-  return {
-    received_at: arrival.at.toISOString(),
-    id: cut(arrival.eventId),
-    type: cut(arrival.type),
-    data: JSON.stringify(arrival.data).length <= LONGEST_DATA ? arrival.data : null,
-    verified: arrival.verified,
-    signature: arrival.signature,
-    header: cut(arrival.header),
-    seen_before: arrival.seenBefore,
-    answered: arrival.answered,
-  };
-}
-
-/** `12:00:01.123  transfer.status_changed SENT  event 0195…  signature verified  → 204` */
-function describe(arrival: Arrival): string {
-  const { status } = (arrival.data ?? {}) as { status?: unknown };
-  const shown = (text: string) => harmless(text, LONGEST_SHOWN);
-  const what = arrival.type
-    ? `${shown(arrival.type)}${typeof status === 'string' ? ` ${shown(status)}` : ''}`
-    : 'no event';
-  const verdict = arrival.verified ? 'signature verified' : `BAD SIGNATURE: ${shown(arrival.signature)}`;
-  const again = arrival.seenBefore ? '  seen before' : '';
-  return `${arrival.at.toISOString().slice(11, 23)}  ${what}  event ${shown(arrival.eventId ?? '-')}  ${verdict}${again}  → ${arrival.answered}`;
+    .action(async (options: Options) => (await import('./actions/listen.js')).listen(options));
 }
 
 function parseCount(max: number) {

@@ -1,19 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { personHere } from '../audit/actor.js';
-import type { TransferStatus } from '../database/generated/enums.js';
-import { presentTransfer } from '../http/presenters/transfer.js';
-import { notifyHandover } from '../outbox/notify.js';
-import { changeStatus } from '../transfers/change-status.js';
-import {
-  REASON_CODES,
-  type ReasonCode,
-  STATUSES_WITH_REASON_CODE,
-  takesReasonCode,
-} from '../transfers/reason-codes.js';
+import { REASON_CODES, STATUSES_WITH_REASON_CODE } from '../transfers/reason-codes.js';
 import { TRANSFER_STATUSES } from '../transfers/states.js';
 import { idOf, oneOf } from './arguments.js';
 import { setAction } from './command.js';
-import { withDatabase } from './with-database.js';
 
 /** `transfers …`: the same changes as the operator's routes. */
 export function addTransfers(program: Command): void {
@@ -35,25 +24,7 @@ export function addTransfers(program: Command): void {
         `only with ${STATUSES_WITH_REASON_CODE.join(', ')}: ${REASON_CODES.join(' | ')}`,
         oneOf(REASON_CODES, `The reason codes are ${REASON_CODES.join(', ')}.`),
       ),
-    async (transferId: string, to: TransferStatus, options: { reason?: string; reasonCode?: ReasonCode }) => {
-      const { reason = null, reasonCode = null } = options;
-      if (reasonCode !== null && !takesReasonCode(to)) {
-        program.error(`error: --reason-code may be given only with ${STATUSES_WITH_REASON_CODE.join(', ')}`);
-      }
-      const transfer = await withDatabase(async (database, environment) => {
-        // This process has no express lane: it notifies the workers.
-        const handover = notifyHandover(database, environment.DELIVERY_RETRY_DELAYS);
-        const request = { transferId, actor: personHere(), to, reason, reasonCode };
-        const changed = await changeStatus(database, handover, request);
-        await handover.flush();
-        return changed;
-      });
-      const { id, status, reason_code, updated_at } = presentTransfer(transfer);
-      return {
-        json: { id, client_id: transfer.clientId, status, reason_code, updated_at },
-        text: `transfer ${transfer.id} is ${transfer.status}`,
-      };
-    },
+    async () => (await import('./actions/transfers.js')).setStatus,
   );
 }
 

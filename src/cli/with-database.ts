@@ -1,4 +1,5 @@
-import { baseUrlOf, ConfigError, type Environment, isConfigured, readEnvironment } from '../config.js';
+import { baseUrlOf, type Environment, isConfigured, readEnvironment } from '../config.js';
+import { ConfigError } from '../config-error.js';
 import { type Database, openDatabase } from '../database/database.js';
 import { MasterKeys } from '../database/encryption.js';
 import { isUnreachable } from '../database/faults.js';

@@ -6,7 +6,7 @@ import type { Handle } from '../database/database.js';
 import { SharedLimit } from '../database/shared-limit.js';
 import { documentLimit } from '../http/middleware/document-limit.js';
 import type { AppContext, State } from '../http/state.js';
-import { isId } from '../ids.js';
+import { isId } from '../id-form.js';
 import { Refusal } from '../refusal.js';
 import { Secret } from '../secret.js';
 import { isConsolePath, sessionOf } from './guard.js';

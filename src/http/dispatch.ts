@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
-import { isId } from '../ids.js';
+import { isId } from '../id-form.js';
 import { Refusal } from '../refusal.js';
 import { readBody } from './body.js';
 import { hashRequest, readIdempotencyKey, respondOnce, unlessReused } from './idempotency.js';

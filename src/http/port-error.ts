@@ -1,4 +1,4 @@
-import { ConfigError } from '../config.js';
+import { ConfigError } from '../config-error.js';
 
 /** Turns the system's error about a port into a ConfigError that names the setting; rethrows any other error. */
 export function toConfigError(

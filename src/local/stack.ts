@@ -1,5 +1,6 @@
 import { mkdirSync, realpathSync } from 'node:fs';
-import { ConfigError, type Environment, readEnvironment } from '../config.js';
+import { type Environment, readEnvironment } from '../config.js';
+import { ConfigError } from '../config-error.js';
 import { choosePort } from '../free-port.js';
 import type { Child } from './child.js';
 import { releaseLock, takeLock } from './lock.js';

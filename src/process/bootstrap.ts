@@ -6,8 +6,9 @@ import { createLog, type Log } from '../telemetry/log.js';
 import { createMetrics, type Metrics } from '../telemetry/metrics.js';
 import type { StopTracing } from '../telemetry/open-telemetry.js';
 import { startTracing } from '../telemetry/start-tracing.js';
+import { SUPPORTED_NODE } from '../version.js';
 import { cautionsOf } from './cautions.js';
-import { isSupportedNode, SUPPORTED_NODE } from './runtime.js';
+import { isSupportedNode } from './runtime.js';
 import { untilSignalled } from './signals.js';
 
 /** The dependencies that every role of the service starts with. */

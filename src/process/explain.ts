@@ -1,4 +1,4 @@
-import { ConfigError } from '../config.js';
+import { ConfigError } from '../config-error.js';
 
 /** Explains an error to the user of a command: one line, or a line for each error in the configuration. No stack. */
 export function explain(error: unknown): readonly string[] {

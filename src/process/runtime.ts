@@ -1,9 +1,4 @@
-import { createRequire } from 'node:module';
-
-const { engines } = createRequire(import.meta.url)('transfer-service/package.json') as { engines: { node: string } };
-
-/** The releases of Node.js that the service supports, as package.json states them: `^22.19 || ^24`. */
-export const SUPPORTED_NODE = engines.node;
+import { SUPPORTED_NODE } from '../version.js';
 
 /**
  * Whether a release of Node.js is supported. Node.js does not check package.json's `engines` when it starts a program,

@@ -1,3 +1,4 @@
+import { SHOWN_ATTEMPTS } from '../attempts.js';
 import type { Handle } from '../database/database.js';
 import type { Attempt, Delivery } from '../database/generated/client.js';
 import type { DeliveryStatus } from '../database/generated/enums.js';
@@ -19,12 +20,6 @@ export type DeliveryWithAttempts = DeliveryRow & {
   /** The attempts that are left. */
   planned: PlannedAttempt[];
 };
-
-/**
- * Number of attempts that a single delivery is shown with. Each may have 4 KiB of a receiver's response, 24 KiB as
- * JSON.
- */
-export const SHOWN_ATTEMPTS = 20;
 
 export const WITH_URL = { endpoint: { select: { url: true } } } as const;
 

@@ -1,8 +1,8 @@
+import { SHOWN_ATTEMPTS } from '../attempts.js';
 import type { Handle } from '../database/database.js';
 import type { Delivery, Endpoint, Event } from '../database/generated/client.js';
 import { Refusal } from '../refusal.js';
 import { type LastAttempt, readAttemptSummaries } from './read-attempts.js';
-import { SHOWN_ATTEMPTS } from './read-deliveries.js';
 
 /** What a reader of a delivery needs to know about its endpoint, also after its deletion. */
 export type StoryEndpoint = Pick<Endpoint, 'id' | 'url' | 'description' | 'enabled' | 'disabledReason' | 'deletedAt'>;

@@ -1,7 +1,7 @@
 import { ClientId, EventType, TransferId } from '../../workflows/search-attributes.js';
 import type { Environment } from '../config.js';
 import type { Handle } from '../database/database.js';
-import { isId } from '../ids.js';
+import { isId } from '../id-form.js';
 import { withTemporal } from './temporal-from-outside.js';
 
 const BATCH = 500;

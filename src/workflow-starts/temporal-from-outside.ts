@@ -1,5 +1,6 @@
 import { Client } from '@temporalio/client';
-import { ConfigError, type Environment, temporalAt } from '../config.js';
+import { type Environment, temporalAt } from '../config.js';
+import { ConfigError } from '../config-error.js';
 import { connectOnce } from '../temporal/connection.js';
 
 /** The connection closes after the call. Within this time, ms, the SDK ends the call by itself. */

@@ -1,14 +1,9 @@
 import { z } from 'zod';
-import { ATTEMPT_ERRORS, type AttemptError, TRIGGERS, type Trigger } from '../../attempts.js';
+import { ATTEMPT_ERRORS, type AttemptError, SHOWN_ATTEMPTS, TRIGGERS, type Trigger } from '../../attempts.js';
 import type { Attempt } from '../../database/generated/client.js';
 import { DeliveryStatus } from '../../database/generated/enums.js';
 import type { LastAttempt } from '../../webhooks/read-attempts.js';
-import {
-  type DeliveryRecord,
-  type DeliveryRow,
-  type DeliveryWithAttempts,
-  SHOWN_ATTEMPTS,
-} from '../../webhooks/read-deliveries.js';
+import type { DeliveryRecord, DeliveryRow, DeliveryWithAttempts } from '../../webhooks/read-deliveries.js';
 import { KEPT_HEADERS, type KeptHeaders } from '../../webhooks/sender/kept-headers.js';
 import { components } from '../openapi/components.js';
 import { time, uuid } from '../schemas/time.js';

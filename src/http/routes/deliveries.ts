@@ -1,14 +1,10 @@
 import { z } from 'zod';
+import { SHOWN_ATTEMPTS } from '../../attempts.js';
 import { DeliveryStatus } from '../../database/generated/enums.js';
 import type { PlannedRetry } from '../../webhooks/delivery-actions.js';
 import { getEndpoint } from '../../webhooks/endpoints.js';
 import { listAttempts } from '../../webhooks/read-attempts.js';
-import {
-  getDelivery,
-  getDeliveryWithAttempts,
-  listDeliveries,
-  SHOWN_ATTEMPTS,
-} from '../../webhooks/read-deliveries.js';
+import { getDelivery, getDeliveryWithAttempts, listDeliveries } from '../../webhooks/read-deliveries.js';
 import type { PlannedRecover } from '../../webhooks/recovers.js';
 import { type CursorKind, idCursor, numberCursor } from '../cursor.js';
 import type { AppDependencies } from '../dependencies.js';

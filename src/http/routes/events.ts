@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isId } from '../../ids.js';
+import { isId } from '../../id-form.js';
 import { LOOKED_AT } from '../../webhooks/deliver-missing.js';
 import { EVENT_TYPES } from '../../webhooks/event-catalogue.js';
 import { listMissing } from '../../webhooks/list-missing.js';

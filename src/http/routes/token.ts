@@ -1,6 +1,6 @@
 import Router from '@koa/router';
 import { type Authority, OutsideOfNetworks, type VerifiedClient } from '../../auth/authority.js';
-import { isId } from '../../ids.js';
+import { isId } from '../../id-form.js';
 import type { Log } from '../../telemetry/log.js';
 import { authPaths } from '../oauth/auth-paths.js';
 import { type ClientCredentials, findClientCredentials } from '../oauth/client-credentials.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_CONCURRENCY } from '../../config.js';
+import { MAX_CONCURRENCY } from '../../max-concurrency.js';
 import { components } from '../openapi/components.js';
 import { text, validationError } from './text.js';
 

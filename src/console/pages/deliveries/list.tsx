@@ -1,6 +1,6 @@
 import { DeliveryStatus } from '../../../database/generated/enums.js';
 import { idCursor } from '../../../http/cursor.js';
-import { isId } from '../../../ids.js';
+import { isId } from '../../../id-form.js';
 import { eventTitle } from '../../../webhooks/event-catalogue.js';
 import { type ClientDelivery, listDeliveriesForClient } from '../../../webhooks/list-for-client.js';
 import { Empty } from '../../components/empty.js';

@@ -1,4 +1,4 @@
-import { MAX_CONCURRENCY } from '../../../config.js';
+import { MAX_CONCURRENCY } from '../../../max-concurrency.js';
 import { Field } from '../../components/field.js';
 import type { ConsoleConfig, RefusedForm } from '../../page.js';
 

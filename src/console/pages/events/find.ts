@@ -1,4 +1,4 @@
-import { isId } from '../../../ids.js';
+import { isId } from '../../../id-form.js';
 import { Refusal } from '../../../refusal.js';
 import { findEventOf } from '../../../webhooks/read-event-story.js';
 import type { Visit } from '../../page.js';

@@ -1,0 +1,65 @@
+import { listEntries } from '../../audit/read-entries.js';
+import type { AuditEntry } from '../../database/generated/client.js';
+import type { CommandResult } from '../command.js';
+import type { Table } from '../view/table.js';
+import { withDatabase } from '../with-database.js';
+
+interface Options {
+  target?: string;
+  actor?: string;
+  action?: string;
+  since?: number;
+  before?: string;
+  limit: number;
+}
+
+/** `audit list` */
+export async function list({ since, limit, ...filters }: Options): Promise<CommandResult> {
+  const range = since === undefined ? {} : { createdAfter: since - 1 };
+  const entries = await withDatabase((database) => listEntries(database, { ...filters, ...range, take: limit }));
+  return { json: entries.map(present), text: table(entries) };
+}
+
+function present({ id, at, actor, action, target, details }: AuditEntry) {
+  return { id, at: at.toISOString(), actor, action, target, details };
+}
+
+function table(entries: readonly AuditEntry[]): Table {
+  return {
+    columns: [
+      { name: 'at' },
+      { name: 'actor' },
+      { name: 'action' },
+      { name: 'target' },
+      { name: 'details', wraps: true },
+    ],
+    // An audit needs the exact time, also on a terminal.
+    rows: entries.map(({ at, actor, action, target, details }) => [
+      at.toISOString(),
+      actor,
+      action,
+      target,
+      summary(details),
+    ]),
+    none: 'no entries',
+  };
+}
+
+/** `CREATED → PROCESSING reason="picked up"` */
+function summary(details: AuditEntry['details']): string {
+  const { from, ...rest } = Object(details) as Record<string, unknown>;
+  if (from === undefined) return pairs(rest);
+  const { to, ...others } = rest;
+  return `${word(from)} → ${word(to)} ${pairs(others)}`.trim();
+}
+
+function pairs(values: Record<string, unknown>): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}=${word(value)}`)
+    .join(' ');
+}
+
+function word(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(word).join(', ')}]`;
+  return typeof value === 'string' && /^\S+$/.test(value) ? value : JSON.stringify(value);
+}

@@ -1,0 +1,98 @@
+import { personHere } from '../../audit/actor.js';
+import * as auth from '../../auth/clients.js';
+import { makeOperatorLink } from '../../auth/console-codes.js';
+import { clientDetails, clientTable, presentClient, presentSecret, secretTable } from '../client-view.js';
+import type { CommandResult } from '../command.js';
+import { baseUrlIn, withDatabase } from '../with-database.js';
+
+const SHOWN_ONCE = 'The secret is shown only once; send it to the client through a secure channel.';
+
+/** `clients create` */
+export async function create(options: { name: string; scope?: string[]; allow?: string[] }): Promise<CommandResult> {
+  const { client, clientSecret, secretId } = await withDatabase((database) =>
+    auth.createClient(database, personHere(), {
+      name: options.name,
+      scopes: options.scope,
+      networks: options.allow,
+    }),
+  );
+  const client_secret = clientSecret.reveal();
+  return {
+    json: { ...presentClient(client), client_secret, secret_id: secretId },
+    text: [
+      {
+        fields: [
+          ['client_id', client.id],
+          ['client_secret', client_secret],
+        ],
+      },
+      SHOWN_ONCE,
+    ],
+  };
+}
+
+/** `clients list` */
+export async function list(): Promise<CommandResult> {
+  const found = await withDatabase(auth.listClients);
+  return { json: found.map(presentClient), text: clientTable(found) };
+}
+
+/** `clients show` */
+export async function show(id: string): Promise<CommandResult> {
+  const client = await withDatabase((database) => auth.showClient(database, id));
+  const secrets = client.secrets.map(presentSecret);
+  return {
+    json: { ...presentClient(client), secrets },
+    text: [clientDetails(client), secretTable(client.secrets)],
+  };
+}
+
+/** `clients rotate-secret` */
+export async function rotateSecret(id: string, options: { expireOld?: number }): Promise<CommandResult> {
+  const { secretId, clientSecret } = await withDatabase((database) =>
+    auth.rotateSecret(database, personHere(), id, { expireOldIn: options.expireOld }),
+  );
+  const client_secret = clientSecret.reveal();
+  return {
+    json: { client_id: id, client_secret, secret_id: secretId },
+    text: [{ fields: [['client_secret', client_secret]] }, SHOWN_ONCE],
+  };
+}
+
+/** `clients revoke` */
+export async function revoke(id: string): Promise<CommandResult> {
+  const client = await withDatabase((database) => auth.revokeClient(database, personHere(), id));
+  return { json: presentClient(client), text: clientDetails(client) };
+}
+
+/** `clients revoke-secret` */
+export async function revokeSecret(id: string, secretId: string): Promise<CommandResult> {
+  await withDatabase((database) => auth.revokeSecret(database, personHere(), id, secretId));
+  return { json: { client_id: id, secret_id: secretId, revoked: true }, text: `secret ${secretId} revoked` };
+}
+
+/** `clients allow` */
+export async function allow(id: string, networks: string[] | undefined): Promise<CommandResult> {
+  const client = await withDatabase((database) => auth.allowNetworks(database, personHere(), id, networks ?? []));
+  return { json: presentClient(client), text: clientDetails(client) };
+}
+
+/** `clients console-link` */
+export async function consoleLink(clientId: string, { viewer }: { viewer?: true }): Promise<CommandResult> {
+  const { url, expiresAt } = await withDatabase((database, environment) =>
+    makeOperatorLink(database, personHere(), baseUrlIn(environment), clientId, viewer ? 'viewer' : 'editor'),
+  );
+  const expires_at = expiresAt.toISOString();
+  return {
+    json: { url, expires_at },
+    text: [
+      {
+        fields: [
+          ['url', url],
+          ['expires_at', expires_at],
+        ],
+      },
+      'The link works once; send it to one person of the client through a secure channel.',
+    ],
+  };
+}

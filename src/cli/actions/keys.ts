@@ -1,0 +1,35 @@
+import { personHere } from '../../audit/actor.js';
+import { revokeSigningKey, rotateMasterKey, rotateSigningKey } from '../../auth/keys.js';
+import type { CommandResult } from '../command.js';
+import { masterKeysOf, withDatabase } from '../with-database.js';
+
+/** `keys rotate` */
+export async function rotate(): Promise<CommandResult> {
+  const { kid } = await withDatabase((database, environment) =>
+    rotateSigningKey(database, personHere(), masterKeysOf(environment)),
+  );
+  return { json: { kid }, text: `new signing key ${kid}` };
+}
+
+/** `keys revoke` */
+export async function revoke(kid: string): Promise<CommandResult> {
+  const { newKid } = await withDatabase((database, environment) =>
+    revokeSigningKey(database, personHere(), masterKeysOf(environment), kid),
+  );
+  const replaced = newKid === null ? '' : `; the new signing key is ${newKid}`;
+  return { json: { kid, new_kid: newKid }, text: `revoked signing key ${kid}${replaced}` };
+}
+
+/** `keys rotate-master` */
+export async function rotateMaster(): Promise<CommandResult> {
+  const rotation = await withDatabase((database, environment) =>
+    rotateMasterKey(database, personHere(), masterKeysOf(environment)),
+  );
+  if (rotation.unreadable.length > 0) {
+    throw new Error(`neither MASTER_KEY nor MASTER_KEY_PREVIOUS decrypts: ${rotation.unreadable.join(', ')}`);
+  }
+  return {
+    json: { endpoints: rotation.endpoints, signing_keys: rotation.signingKeys },
+    text: `re-encrypted ${rotation.endpoints} endpoint secrets and ${rotation.signingKeys} signing keys`,
+  };
+}

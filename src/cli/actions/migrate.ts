@@ -1,0 +1,24 @@
+import { temporalAt } from '../../config.js';
+import { migrate } from '../../database/migrate.js';
+import type { CommandResult } from '../command.js';
+import { directUrlOf, environmentInReach, reachingPostgres } from '../with-database.js';
+
+/** `migrate` */
+export async function migrateAll({ databaseOnly }: { databaseOnly?: true }): Promise<CommandResult> {
+  const environment = await environmentInReach();
+  const { DATABASE_RUNTIME_ROLE: role } = environment;
+  const { applied } = await reachingPostgres(() => migrate(directUrlOf(environment), role));
+  const address = databaseOnly ? undefined : environment.TEMPORAL_ADDRESS;
+  // Temporal's SDK takes longer to load than the rest, and it is not needed without an address.
+  const temporal = address
+    ? await (await import('../../temporal/namespace.js')).migrateTemporal(temporalAt(address, environment))
+    : [];
+  const lines = [
+    applied.length > 0 ? `applied ${applied.join(', ')}` : 'the database is up to date',
+    ...(role === undefined ? [] : [`the role ${role} has the rights of a running service`]),
+    ...(address
+      ? temporal
+      : [`${databaseOnly ? '--database-only' : 'TEMPORAL_ADDRESS is not set'}: Temporal was not changed`]),
+  ];
+  return { json: { applied, temporal }, text: lines.join('\n') };
+}

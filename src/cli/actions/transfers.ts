@@ -1,0 +1,40 @@
+import type { Command } from 'commander';
+import { personHere } from '../../audit/actor.js';
+import type { TransferStatus } from '../../database/generated/enums.js';
+import { presentTransfer } from '../../http/presenters/transfer.js';
+import { notifyHandover } from '../../outbox/notify.js';
+import { changeStatus } from '../../transfers/change-status.js';
+import { type ReasonCode, STATUSES_WITH_REASON_CODE, takesReasonCode } from '../../transfers/reason-codes.js';
+import type { CommandResult } from '../command.js';
+import { withDatabase } from '../with-database.js';
+
+interface Options {
+  reason?: string;
+  reasonCode?: ReasonCode;
+}
+
+/** `transfers set-status` */
+export async function setStatus(
+  transferId: string,
+  to: TransferStatus,
+  options: Options,
+  command: Command,
+): Promise<CommandResult> {
+  const { reason = null, reasonCode = null } = options;
+  if (reasonCode !== null && !takesReasonCode(to)) {
+    command.error(`error: --reason-code may be given only with ${STATUSES_WITH_REASON_CODE.join(', ')}`);
+  }
+  const transfer = await withDatabase(async (database, environment) => {
+    // This process has no express lane: it notifies the workers.
+    const handover = notifyHandover(database, environment.DELIVERY_RETRY_DELAYS);
+    const request = { transferId, actor: personHere(), to, reason, reasonCode };
+    const changed = await changeStatus(database, handover, request);
+    await handover.flush();
+    return changed;
+  });
+  const { id, status, reason_code, updated_at } = presentTransfer(transfer);
+  return {
+    json: { id, client_id: transfer.clientId, status, reason_code, updated_at },
+    text: `transfer ${transfer.id} is ${transfer.status}`,
+  };
+}

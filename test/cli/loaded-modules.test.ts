@@ -1,0 +1,71 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { runCli } from '../support/cli.js';
+
+/** Rooms whose files a command line may load before it knows which command runs. */
+const LIGHT_ROOMS = /^src\/(cli\/(view\/)?|process\/)?[^/]+\.js$/;
+/** Lists of names that `--help` shows. They import nothing. */
+const NAMES = [
+  'src/auth/caller.js',
+  'src/database/generated/enums.js',
+  'src/transfers/reason-codes.js',
+  'src/transfers/states.js',
+  'src/webhooks/window.js',
+];
+const UNREACHABLE = 'postgresql://nobody@127.0.0.1:1/none';
+
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cli-modules-'));
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The packages and the project's own files that a command loads. */
+async function loadedBy(args: readonly string[], env: Record<string, string> = {}) {
+  const file = join(folder, 'loaded.json');
+  await runCli(args, {
+    ...env,
+    LOCAL_DIR: folder,
+    LOADED_MODULES: file,
+    NODE_OPTIONS: '--import=./test/support/record-modules.mjs',
+  });
+  const urls = JSON.parse(readFileSync(file, 'utf8')) as string[];
+  const packages = urls.flatMap((url) => /^.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []);
+  const own = urls.flatMap((url) => (url.includes('/node_modules/') ? [] : (/\/dist\/(.*)$/.exec(url)?.[1] ?? [])));
+  return { packages: [...new Set(packages)].sort(), own };
+}
+
+describe.each([['--help'], ['--version'], ['deliveries --help'], ['transfers set-status --help'], ['clients remove']])(
+  '%s',
+  (line) => {
+    test('loads no module of the domain, no database and no SDK', async () => {
+      const { packages, own } = await loadedBy(line.split(' '));
+      expect(packages).toEqual(['commander', 'ipaddr.js', 'lru-cache']);
+      expect(own).toContain('src/cli/program.js');
+      const others = own.filter((file) => !LIGHT_ROOMS.test(file) && !file.startsWith('clients/typescript/src/cli/'));
+      expect(others.sort()).toEqual(NAMES);
+    });
+  },
+);
+
+test('verify loads neither the database nor the settings', async () => {
+  const body = join(folder, 'body');
+  writeFileSync(body, '{}');
+  const { packages, own } = await loadedBy(['verify', '--secret', 's', '--header', 't=1,v0=a', '--body', body]);
+  expect(own).toContain('src/cli/actions/verify.js');
+  expect(packages).toEqual(['commander', 'ipaddr.js', 'lru-cache']);
+});
+
+test.each([['clients list'], ['deliveries list'], ['audit list']])(
+  '%s loads Postgres and Prisma, and neither Temporal, HTTP, tokens nor traces',
+  async (line) => {
+    const { packages } = await loadedBy(line.split(' '), { DATABASE_URL: UNREACHABLE });
+    expect(packages).toEqual(expect.arrayContaining(['@prisma/client', 'pg']));
+    const needless = /^(@temporalio|@opentelemetry|@grpc)\/|^(jose|koa|undici|pino|prom-client|rate-limiter-flexible)$/;
+    expect(packages.filter((name) => needless.test(name))).toEqual([]);
+  },
+);
