@@ -1,22 +1,11 @@
-import pg from 'pg';
-import { Pool } from 'undici';
-import { newId } from '../../src/ids.js';
-import { eventBody } from '../../src/webhooks/event-catalogue.js';
-import { signatureHeader } from '../../src/webhooks/sender/signature.js';
 import { now } from '../clock.js';
 import { answerQuestions } from '../questions.js';
-import { SECRET } from '../tenants.js';
+import { type EventWorkPlan, openEventWork } from './event-work.js';
 
-// The floor under a first attempt: for each change one prepared statement and one signed POST, in a bare loop without
-// other work.
+// The floor under a first attempt: the least work of each event in a bare loop, without other work.
 
-export interface LoopPlan {
-  databaseUrl: string;
-  origin: string;
-  endpointId: string;
+export interface LoopPlan extends EventWorkPlan {
   transfers: string[];
-  /** Changes in flight. */
-  width: number;
 }
 
 export interface Took {
@@ -24,55 +13,18 @@ export interface Took {
   endedAt: number;
 }
 
-/** The service's default. */
-const POOL_SIZE = 10;
-
-const CHANGE = `
-with changed as (
-  update transfers set status = 'PROCESSING', updated_at = $3::timestamptz
-   where id = $1::uuid and status = 'CREATED' returning id, client_id
-), history as (
-  insert into transfer_status_history (transfer_id, position, status, at)
-  select id, 1, 'PROCESSING', $3::timestamptz from changed
-), event as (
-  insert into events (id, client_id, transfer_id, type, body, created_at, outbox)
-  select $2::uuid, client_id, id, 'transfer.status_changed', $4::text, $3::timestamptz, 'done' from changed
-)
-insert into deliveries (id, event_id, endpoint_id, client_id, status, attempt_count, created_at, finished_at)
-select $5::uuid, $2::uuid, $6::uuid, client_id, 'succeeded', 1, $3::timestamptz, $3::timestamptz from changed`;
-
-async function run({ databaseUrl, origin, endpointId, transfers, width }: LoopPlan): Promise<Took> {
-  const database = new pg.Pool({ connectionString: databaseUrl, max: POOL_SIZE });
-  const receiver = new Pool(origin, { connections: width, pipelining: 1 });
-  const opened = await Promise.all(Array.from({ length: POOL_SIZE }, () => database.connect()));
-  for (const connection of opened) connection.release();
+async function run({ transfers, ...plan }: LoopPlan): Promise<Took> {
+  const work = await openEventWork(plan);
   let next = 0;
   const loop = async (): Promise<void> => {
     for (let transferId = transfers[next++]; transferId !== undefined; transferId = transfers[next++]) {
-      const createdAt = Date.now();
-      const id = newId(createdAt);
-      const t = new Date(createdAt).toISOString();
-      const body = eventBody({
-        id,
-        type: 'transfer.status_changed',
-        data: { id: transferId, status: 'PROCESSING' },
-        createdAt,
-      });
-      const values = [transferId, id, t, body, newId(createdAt), endpointId];
-      await database.query({ name: 'change', text: CHANGE, values });
-      const headers = {
-        'Content-Type': 'application/json',
-        'User-Agent': 'Service-Webhooks/1.0',
-        'Service-Signature': signatureHeader({ secret: SECRET, t, body }),
-      };
-      const answer = await receiver.request({ method: 'POST', path: `/${endpointId}`, headers, body });
-      await answer.body.dump();
+      await work.post(await work.commit(transferId));
     }
   };
   const startedAt = now();
-  await Promise.all(Array.from({ length: width }, loop));
+  await Promise.all(Array.from({ length: plan.width }, loop));
   const endedAt = now();
-  await Promise.all([database.end(), receiver.close()]);
+  await work.close();
   return { startedAt, endedAt };
 }
 

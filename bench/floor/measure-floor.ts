@@ -1,8 +1,11 @@
 import { type Helper, startHelper } from '../helper.js';
+import type { Load, LoadResult } from '../load.js';
 import type { Site } from '../measure.js';
 import { coresBetween, cpuBetween, readMeter, walBetween } from '../meter.js';
 import type { Parts } from '../processes.js';
 import { makeTransfers, type Tenants } from '../tenants.js';
+import type { EventWorkPlan } from './event-work.js';
+import type { KoaAnswer, KoaQuestion } from './koa.js';
 import type { LoopPlan, Took } from './loop.js';
 import type { WorkflowsPlan } from './workflows.js';
 
@@ -21,21 +24,44 @@ const WARM_UP = 300;
 export async function startLoopFloor(site: Site, tenant: Tenants): Promise<Floor> {
   const { bench, stack } = site;
   const helper = await startHelper('./floor/loop.js');
-  const { events, connections } = bench.options;
-  const endpointId = tenant.clients[0]?.endpoints[0] ?? '';
+  const { events } = bench.options;
   const run = async (count: number) => {
-    const plan: LoopPlan = {
-      databaseUrl: stack.servers.databaseUrl.reveal(),
-      origin: bench.receiver.origin,
-      endpointId,
-      transfers: await makeTransfers(stack, tenant, count),
-      width: connections,
-    };
+    const plan: LoopPlan = { ...planOf(site, tenant), transfers: await makeTransfers(stack, tenant, count) };
     await bench.receiver.clear('accept');
-    return observe(site, { loop: [helper.pid], receiver: [bench.receiver.pid] }, helper, plan, count);
+    return observe(site, { loop: [helper.pid], receiver: [bench.receiver.pid] }, count, () => helper.ask<Took>(plan));
   };
   await run(Math.min(WARM_UP, events));
   return floorOf(helper, () => run(events));
+}
+
+/** The bare loop's work for each event, behind Koa and its router, under the service's own load. */
+export async function startKoaFloor(site: Site, tenant: Tenants): Promise<Floor> {
+  const { bench, stack } = site;
+  const helper = await startHelper('./floor/koa.js');
+  const { events, connections } = bench.options;
+  const run = async (count: number) => {
+    const transfers = await makeTransfers(stack, tenant, count);
+    await bench.receiver.clear('accept');
+    const { port } = await helper.ask<KoaAnswer>({ open: planOf(site, tenant) } satisfies KoaQuestion);
+    const load: Load = { baseUrls: [`http://127.0.0.1:${port}`], token: 'none', transfers, connections, rate: 0 };
+    const parts = { loop: [helper.pid], receiver: [bench.receiver.pid], generator: [bench.generator.pid] };
+    return observe(site, parts, count, async () => {
+      const { startedAt } = await bench.generator.ask<LoadResult>(load);
+      const { at: endedAt } = await helper.ask<KoaAnswer>({ close: true } satisfies KoaQuestion);
+      return { startedAt, endedAt };
+    });
+  };
+  await run(Math.min(WARM_UP, events));
+  return floorOf(helper, () => run(events));
+}
+
+function planOf({ bench, stack }: Site, tenant: Tenants): EventWorkPlan {
+  return {
+    databaseUrl: stack.servers.databaseUrl.reveal(),
+    origin: bench.receiver.origin,
+    endpointId: tenant.clients[0]?.endpoints[0] ?? '',
+    width: bench.options.connections,
+  };
 }
 
 /** An empty workflow for each event, on the same Temporal. */
@@ -45,7 +71,7 @@ export async function startWorkflowFloor(site: Site): Promise<Floor> {
   const { address, namespace } = stack.servers.temporal;
   const run = (count: number) => {
     const plan: WorkflowsPlan = { address, namespace, count };
-    return observe(site, { loop: [helper.pid] }, helper, plan, count);
+    return observe(site, { loop: [helper.pid] }, count, () => helper.ask<Took>(plan));
   };
   await run(Math.min(WARM_UP, bench.options.workflows));
   return floorOf(helper, () => run(bench.options.workflows));
@@ -53,16 +79,10 @@ export async function startWorkflowFloor(site: Site): Promise<Floor> {
 
 const floorOf = (helper: Helper, round: Floor['round']): Floor => ({ round, stop: async () => helper.end() });
 
-async function observe(
-  { stack }: Site,
-  own: Parts,
-  helper: Helper,
-  plan: LoopPlan | WorkflowsPlan,
-  count: number,
-): Promise<FloorFigures> {
+async function observe({ stack }: Site, own: Parts, count: number, work: () => Promise<Took>): Promise<FloorFigures> {
   const parts = { ...own, ...stack.servers.parts };
   const before = await readMeter(parts, stack);
-  const { startedAt, endedAt } = await helper.ask<Took>(plan);
+  const { startedAt, endedAt } = await work();
   const after = await readMeter(parts, stack);
   const cpu = Object.entries(cpuBetween(before, after)).map(([part, ms]) => [`${part} ms`, ms / count]);
   return {

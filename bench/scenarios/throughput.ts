@@ -1,19 +1,20 @@
 import type { Bench } from '../bench.js';
 import { during } from '../ending.js';
-import { startLoopFloor } from '../floor/measure-floor.js';
+import { startKoaFloor, startLoopFloor } from '../floor/measure-floor.js';
 import { inTurn, progress } from '../in-turn.js';
 import { atLeast, atMost, type Outcome } from '../report.js';
 import { column, cpuOfEvents, floorTable, ratios, sumOf, tablesOf } from '../rounds.js';
-import { measureChanges, withWarmSites } from '../site.js';
+import { measureChanges, type WarmSite, withWarmSites } from '../site.js';
 import { median } from '../statistics.js';
 
 /** First attempts at full speed, without workflows, beside the same work in a bare loop. */
 export async function throughput(bench: Bench): Promise<Outcome> {
   const { rounds, events } = bench.options;
   return withWarmSites(bench, { lane: { workflows: 'retries-only' } }, ({ lane: site }) =>
-    during(startLoopFloor(site, site.tenant), async (floor) => {
-      const { loop, lane } = await inTurn(rounds, progress(bench, 'throughput'), {
-        loop: () => floor.round(),
+    during(startFloors(site), async (floors) => {
+      const { loop, koa, lane } = await inTurn(rounds, progress(bench, 'throughput'), {
+        koa: () => floors.koa.round(),
+        loop: () => floors.loop.round(),
         lane: () => measureChanges(site, events),
       });
       const rates = loop.map((round) => round['events/s']);
@@ -24,7 +25,10 @@ export async function throughput(bench: Bench): Promise<Outcome> {
       return {
         sections: [
           ...tablesOf('Throughput, at full speed', [['retries-only', lane]]),
-          floorTable('Throughput: floor', [['bare loop (one statement, one POST)', loop]]),
+          floorTable('Throughput: floor', [
+            ['bare loop (one statement, one POST)', loop],
+            ['bare loop behind Koa', koa],
+          ]),
         ],
         verdicts: [
           atLeast('delivered/s, retries-only', median(column(lane, 'delivered/s')), 1_450),
@@ -39,4 +43,16 @@ export async function throughput(bench: Bench): Promise<Outcome> {
       };
     }),
   );
+}
+
+async function startFloors(site: WarmSite) {
+  const loop = await startLoopFloor(site, site.tenant);
+  const koa = await startKoaFloor(site, site.tenant);
+  return {
+    loop,
+    koa,
+    async stop() {
+      await Promise.all([loop.stop(), koa.stop()]);
+    },
+  };
 }

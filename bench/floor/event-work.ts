@@ -1,0 +1,81 @@
+import pg from 'pg';
+import { Pool } from 'undici';
+import { newId } from '../../src/ids.js';
+import { eventBody } from '../../src/webhooks/event-catalogue.js';
+import { signatureHeader } from '../../src/webhooks/sender/signature.js';
+import { SECRET } from '../tenants.js';
+
+// The least work of an event: one prepared statement and one signed POST.
+
+export interface EventWorkPlan {
+  databaseUrl: string;
+  /** Of the receiver. */
+  origin: string;
+  endpointId: string;
+  /** Events in flight. */
+  width: number;
+}
+
+/** A committed event, which is to be sent. */
+export interface WorkEvent {
+  body: string;
+  t: string;
+}
+
+export interface EventWork {
+  commit(transferId: string): Promise<WorkEvent>;
+  post(event: WorkEvent): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The service's default. */
+const POOL_SIZE = 10;
+
+const CHANGE = `
+with changed as (
+  update transfers set status = 'PROCESSING', updated_at = $3::timestamptz
+   where id = $1::uuid and status = 'CREATED' returning id, client_id
+), history as (
+  insert into transfer_status_history (transfer_id, position, status, at)
+  select id, 1, 'PROCESSING', $3::timestamptz from changed
+), event as (
+  insert into events (id, client_id, transfer_id, type, body, created_at, outbox)
+  select $2::uuid, client_id, id, 'transfer.status_changed', $4::text, $3::timestamptz, 'done' from changed
+)
+insert into deliveries (id, event_id, endpoint_id, client_id, status, attempt_count, created_at, finished_at)
+select $5::uuid, $2::uuid, $6::uuid, client_id, 'succeeded', 1, $3::timestamptz, $3::timestamptz from changed`;
+
+export async function openEventWork({ databaseUrl, origin, endpointId, width }: EventWorkPlan): Promise<EventWork> {
+  const database = new pg.Pool({ connectionString: databaseUrl, max: POOL_SIZE });
+  const receiver = new Pool(origin, { connections: width, pipelining: 1 });
+  const opened = await Promise.all(Array.from({ length: POOL_SIZE }, () => database.connect()));
+  for (const connection of opened) connection.release();
+  return {
+    async commit(transferId) {
+      const createdAt = Date.now();
+      const id = newId(createdAt);
+      const t = new Date(createdAt).toISOString();
+      const body = eventBody({
+        id,
+        type: 'transfer.status_changed',
+        data: { id: transferId, status: 'PROCESSING' },
+        createdAt,
+      });
+      const values = [transferId, id, t, body, newId(createdAt), endpointId];
+      await database.query({ name: 'change', text: CHANGE, values });
+      return { body, t };
+    },
+    async post({ body, t }) {
+      const headers = {
+        'Content-Type': 'application/json',
+        'User-Agent': 'Service-Webhooks/1.0',
+        'Service-Signature': signatureHeader({ secret: SECRET, t, body }),
+      };
+      const answer = await receiver.request({ method: 'POST', path: `/${endpointId}`, headers, body });
+      await answer.body.dump();
+    },
+    async close() {
+      await Promise.all([database.end(), receiver.close()]);
+    },
+  };
+}
