@@ -4,9 +4,9 @@ import { type Options, readOptions, SCENARIOS } from '../../bench/options.js';
 const read = (...args: string[]) => readOptions(args) as Options;
 
 describe('options of the bench', () => {
-  it('select all scenarios, five rounds and both kinds of Temporal by default', () => {
+  it('select all scenarios but the overload, five rounds and both kinds of Temporal by default', () => {
     const options = read();
-    expect([...options.only]).toEqual([...SCENARIOS]);
+    expect([...options.only]).toEqual(SCENARIOS.filter((name) => name !== 'overload'));
     expect([options.rounds, options.temporal]).toEqual([5, ['dev', 'postgres']]);
   });
 
