@@ -40,6 +40,9 @@ const OF_CLIENT = waitingEvents('e', '$1::outbox_state', 'c.client_id');
  * rows: if the rows were chosen first and locked afterwards, all workers would choose the oldest ones, and all but one
  * would get none. No row is locked that is not leased. Clients whose events are all leased take no part of the batch;
  * a lone client, which makes two rows of `clients`, needs no such check.
+ *
+ * Postgres cannot estimate how many rows `share` and a condition on two columns choose. It would scan the table for an
+ * `exists`, and for a join with `free`; it does not for the first row in the order of the index, and for an array of ids.
  */
 const LEASE_EVENTS = `
 with recursive clients as (
@@ -55,8 +58,9 @@ with recursive clients as (
   select client_id, greatest(1, least($3::int, $2::int / count(*) over ())) as share
     from clients c
    where client_id is not null and client_id <> all($5::uuid[])
-     and ((select count(*) from clients) = 2 or exists (
-       select from events e where ${OF_CLIENT.where} and ${isFree('e.lease_until')}))
+     and ((select count(*) from clients) = 2 or (
+       select true from events e
+        where ${OF_CLIENT.where} and ${isFree('e.lease_until')} order by ${OF_CLIENT.order} limit 1))
    order by random() limit $2::int
 ), free as materialized (
   select w.id
@@ -67,7 +71,7 @@ with recursive clients as (
          for update skip locked) w
 ), leased as (
   update events v set lease_until = now() + $4::int * interval '1 second'
-    from free where v.id = free.id 
+   where v.id = any(array(select id from free))
 returning ${EVENT_COLUMNS}
 )
 select * from leased order by "eventId"`;

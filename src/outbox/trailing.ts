@@ -60,13 +60,13 @@ with recursive clients as (
    limit $2::int
 ), free as (
   select id from events
-   where id in (select id from candidates) and outbox = 'trailing' and ${isFree('lease_until')}
+   where id = any(array(select id from candidates)) and outbox = 'trailing' and ${isFree('lease_until')}
      for update skip locked
 ), marked as (
   update events v set outbox = case
       when exists (select from deliveries d where d.event_id = v.id and d.status = 'pending' and d.owner is null)
       then 'start' else 'done' end::outbox_state
-    from free where v.id = free.id
+   where v.id = any(array(select id from free))
   returning v.outbox
 )
 select count(*) filter (where outbox = 'done')::int as skipped, count(*) filter (where outbox <> 'done')::int as due

@@ -91,8 +91,8 @@ describe('a backlog of 200,000 delivered events in front of one failed event', (
       }
       for (let call = 0; call < 8; call++) {
         const trailing = await leaseEvents(explained, 'trailing', 50, []);
-        expect(trailing).toHaveLength(50);
-        // The clients take turns.
+        // A batch is shared equally among the clients with free events: the quiet client has one, in the first batch.
+        expect(trailing).toHaveLength(call === 0 ? 26 : 50);
         if (call === 0) expect(trailing.map(({ eventId }) => eventId)).toContain(other);
         expect(rowsTouched()).toBeLessThan(1_000);
       }
