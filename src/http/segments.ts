@@ -14,10 +14,12 @@ export function routesBySegment(router: Router<State>): AppMiddleware {
     routers.set(segment, same);
   }
   const routes = new Map([...routers].map(([segment, same]) => [segment, same.routes()]));
-  return (ctx, next) => {
+  const handleBySegment: AppMiddleware = (ctx, next) => {
     const handle = routes.get(firstSegment(ctx.path));
     return handle ? handle(ctx as Parameters<typeof handle>[0], next) : next();
   };
+  // As @koa/router's own middleware names its router.
+  return Object.assign(handleBySegment, { router });
 }
 
 /** `'/transfers/{id}'` → `'transfers'`. */
