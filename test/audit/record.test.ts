@@ -8,10 +8,10 @@ import {
   rotateSecret,
 } from '../../src/auth/clients.js';
 import { revokeSigningKey, rotateMasterKey, rotateSigningKey } from '../../src/auth/keys.js';
-import { readEnvironment } from '../../src/config.js';
 import { newId } from '../../src/ids.js';
+import { Refusal } from '../../src/refusal.js';
 import { setEndpointEnabledByOperator } from '../../src/webhooks/operate-endpoint.js';
-import { retryFromOutside } from '../../src/workflow-starts/retry-from-outside.js';
+import { carryOutAudited } from '../../src/workflow-starts/carry-out-audited.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, masterKeys, OPERATOR } from '../support/factories.js';
@@ -105,9 +105,13 @@ describe('no entry is written', () => {
 it('adds an entry for a retry that Temporal did not accept, since the first one is never removed', async () => {
   const { clientId, eventId, deliveries } = await commitEvent(db, { claims: false });
   const { deliveryId: id, endpointId: webhookId } = deliveries[0]!;
-  const nowhere = readEnvironment({ DATABASE_URL: db.url.reveal(), TEMPORAL_ADDRESS: '127.0.0.1:1' });
-  await expect(retryFromOutside(db, nowhere, OPERATOR, id)).rejects.toThrow('Temporal cannot be reached');
   const details = { client_id: clientId, event_id: eventId, webhookId };
+  const refused = {
+    plan: async () => 'a plan',
+    carryOut: () => Promise.reject(new Refusal('unavailable', 'Temporal did not answer.')),
+  };
+  const record = { actor: OPERATOR, action: 'deliveries.retry', target: id, details } as const;
+  await expect(carryOutAudited(db, refused, {}, record)).rejects.toMatchObject({ code: 'unavailable' });
   expect(await entriesOf(id)).toEqual([
     by('deliveries.retry', details),
     by('deliveries.retry-failed', { ...details, entry: expect.any(String) }),
