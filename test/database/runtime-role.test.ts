@@ -93,7 +93,7 @@ describe('the rights of the connected role', () => {
     expect(await rightsOf(database.runtimeUrl)).toEqual({ role: database.runtimeRole, excess: [] });
   });
 
-  test('name what the owner may do besides', async () => {
+  test('name what only the owner may do', async () => {
     expect((await rightsOf(database.ownerUrl)).excess).toEqual([
       'owns the tables',
       'may make tables',
