@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { untilSignalled } from '../src/process/signals.js';
 import { type Bench, startBench } from './bench.js';
-import { during, stopAll } from './ending.js';
+import { during, runToEnd } from './ending.js';
 import { estimateSeconds } from './estimate.js';
 import { describeMachine } from './machine.js';
 import { type Options, readOptions, SCENARIOS, type Scenario } from './options.js';
@@ -88,15 +87,5 @@ const options = optionsHere();
 if (typeof options === 'string') {
   console.log(options);
 } else {
-  let cutOff = false;
-  const signalled = untilSignalled().then(() => {
-    cutOff = true;
-  });
-  const done = run(options).catch((error: unknown) => {
-    if (!cutOff) console.error(error);
-    process.exitCode = 1;
-  });
-  await Promise.race([done, signalled]);
-  if (cutOff) await stopAll();
-  process.exit(cutOff ? 130 : process.exitCode);
+  await runToEnd(() => run(options));
 }

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { untilSignalled } from '../../src/process/signals.js';
-import { during, stopAll } from '../ending.js';
+import { during, runToEnd } from '../ending.js';
 import { describeMachine } from '../machine.js';
 import { type Report, toMarkdown } from '../report.js';
 import { startStack } from '../stack.js';
@@ -61,14 +60,4 @@ async function run(): Promise<void> {
   if (found.length < wanted.length) process.exitCode = 1;
 }
 
-let cutOff = false;
-const signalled = untilSignalled().then(() => {
-  cutOff = true;
-});
-const done = run().catch((error: unknown) => {
-  if (!cutOff) console.error(error);
-  process.exitCode = 1;
-});
-await Promise.race([done, signalled]);
-if (cutOff) await stopAll();
-process.exit(cutOff ? 130 : process.exitCode);
+await runToEnd(run);

@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { formatDuration } from '../../src/duration.js';
-import { untilSignalled } from '../../src/process/signals.js';
 import { startBench } from '../bench.js';
-import { during, stopAll } from '../ending.js';
+import { during, runToEnd } from '../ending.js';
 import { describeMachine } from '../machine.js';
 import { readOptions } from '../options.js';
 import { startService } from '../service.js';
@@ -61,15 +60,5 @@ const options = optionsHere();
 if (options === 'help') {
   console.log(USAGE);
 } else {
-  let cutOff = false;
-  const signalled = untilSignalled().then(() => {
-    cutOff = true;
-  });
-  const done = run(options).catch((error: unknown) => {
-    if (!cutOff) console.error(error);
-    process.exitCode = 1;
-  });
-  await Promise.race([done, signalled]);
-  if (cutOff) await stopAll();
-  process.exit(cutOff ? 130 : process.exitCode);
+  await runToEnd(() => run(options));
 }
