@@ -75,7 +75,10 @@ function close(server: Server): Promise<unknown> {
   return new Promise((resolve) => server.close(resolve));
 }
 
-/** A client with one endpoint, whose receiver takes its time. */
+/**
+ * A client with one endpoint. Its receiver keeps the first requests until it has as many at once as the limit, however
+ * slowly a busy machine sends them; from then on each takes its time.
+ */
 async function startSlow(limit: number | null) {
   const counts = { now: 0, most: 0, answered: 0 };
   const server = createServer((request, response) => {
@@ -83,6 +86,7 @@ async function startSlow(limit: number | null) {
     counts.most = Math.max(counts.most, counts.now);
     request.resume();
     request.on('end', async () => {
+      while (counts.most < (limit ?? DEPLOYMENT_LIMIT) && !response.destroyed) await sleep(20);
       await sleep(ANSWERS_AFTER);
       counts.now--;
       counts.answered++;

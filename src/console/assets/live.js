@@ -57,6 +57,10 @@ async function poll() {
   if (document.hidden || regions.length === 0) return;
   try {
     for (const region of [...regions]) await refresh(region);
+    // What a reader opened while the service could not answer.
+    for (const details of document.querySelectorAll('details[open][data-load]')) {
+      if (details instanceof HTMLDetailsElement) await load(details);
+    }
     interval = INTERVAL;
     if (regions.length > 0) caution('');
   } catch {
@@ -139,6 +143,7 @@ function updateAttributes(old, fresh) {
   /** @param {Attr} attribute */
   const isOwn = ({ name }) =>
     name === 'data-loaded' ||
+    name === 'aria-busy' ||
     (name === 'open' && old.localName === 'details') ||
     (name === 'hidden' && old.hasAttribute('data-copy'));
   for (const attribute of [...old.attributes]) {
@@ -200,7 +205,7 @@ document.addEventListener(
 /** @param {HTMLDetailsElement} details */
 async function load(details) {
   const link = details.querySelector('a');
-  if (!link || details.hasAttribute('data-loaded')) return;
+  if (!link || details.hasAttribute('data-loaded') || details.hasAttribute('aria-busy')) return;
   details.setAttribute('aria-busy', 'true');
   try {
     const response = await fetch(link.href, LIVE);
@@ -210,7 +215,7 @@ async function load(details) {
     details.append(document.importNode(part, true));
     showCopyButtons(details);
   } catch {
-    // The link to the page stays.
+    // The link to the page stays, and the next round of the live regions loads again.
   } finally {
     details.removeAttribute('aria-busy');
   }

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { accessibilityViolations, describeInBrowser, overflows, signIn } from '../../support/browser.js';
 import { type ConsoleService, startConsoleService } from '../../support/console-service.js';
 
@@ -166,6 +166,23 @@ describeInBrowser('one event, in a browser', () => {
     expect(await overflows(page)).toBe(false);
     expect(await accessibilityViolations(page)).toEqual([]);
     expect(visitor.complaints).toEqual([]);
+    await visitor.close();
+  });
+
+  test('what was opened while the service did not answer comes with the next refresh', async () => {
+    answer = { status: 500, body: 'broken' };
+    const { credentials, eventId } = await setUp();
+    const visitor = await console.visitor();
+    const { page } = visitor;
+    await signIn(visitor, credentials);
+    await page.goto(`/console/events/${eventId}`);
+    let refused = 0;
+    const refuse = (route: Route) => (++refused === 1 ? route.abort() : route.continue());
+    await page.route('**/console/deliveries/*/attempts/1', refuse);
+    const details = page.locator('details.attempt-details').first();
+    await details.locator('summary').first().click();
+    await details.getByRole('heading', { name: 'Answer 500' }).waitFor();
+    expect(refused).toBe(2);
     await visitor.close();
   });
 
