@@ -24,6 +24,8 @@ export const ROOMS = [
   { name: 'src/retention' },
   { name: 'src/telemetry' },
   { name: 'src/database' },
+  { name: 'configuration', files: ['src/config.ts'] },
+  { name: 'src/config' },
   { name: 'src', ownFilesOnly: true },
   { name: 'clients/typescript/src' },
 ];
