@@ -1,9 +1,6 @@
 import { withinShare } from '../fair-share.js';
 import { type ClientLine, ClientLines, type EndpointLine } from './client-lines.js';
 
-/** A burst makes more jobs wait than this; a steady load hardly ever does. */
-const PILE = 20;
-
 export interface Limits {
   /**
    * Jobs under way at once: for one endpoint without a limit of its own, over all workers; in this process for one
@@ -42,6 +39,7 @@ export class AttemptSlots<Job> {
   readonly #ready: ClientLine<Job>[] = [];
   #active = 0;
   #waiting = 0;
+  #asked = 0;
   #onRelease: () => void = () => {};
 
   constructor(
@@ -57,9 +55,9 @@ export class AttemptSlots<Job> {
     return this.#waiting;
   }
 
-  /** Whether first attempts pile up. Work that can wait gives way while they do. */
-  get busy(): boolean {
-    return this.#waiting > PILE;
+  /** Jobs that ever asked for a slot. */
+  get asked(): number {
+    return this.#asked;
   }
 
   /** The listener is called after each `release`. */
@@ -78,6 +76,7 @@ export class AttemptSlots<Job> {
     endpoint.jobs.push({ job, since: now });
     endpoint.client.waiting++;
     this.#waiting++;
+    this.#asked++;
     this.#enqueue(endpoint);
   }
 

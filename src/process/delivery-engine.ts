@@ -6,6 +6,7 @@ import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
 import { AttemptSlots, type Limits } from '../express-lane/attempt-slots.js';
+import { Burst } from '../express-lane/burst.js';
 import { ExpressLane } from '../express-lane/express-lane.js';
 import { measureInHand } from '../express-lane/gauges.js';
 import type { LaneJob } from '../express-lane/lane-event.js';
@@ -82,6 +83,8 @@ export function createDeliveryEngine(dependencies: {
     log,
   });
   const slots: AttemptSlots<LaneJob> = new AttemptSlots({ perEndpoint: config.endpointConcurrency, ...LIMITS }, shares);
+  const burst = new Burst(slots);
+  const busy = () => burst.isNow();
   const limits = new EndpointLimits(database, config.endpointConcurrency);
   const inFlight = new InFlightLimit({ ...IN_FLIGHT_BOUNDS, hasSlot: (clientId) => slots.hasSlotFor(clientId) });
   const attempts: AttemptDependencies = {
@@ -134,7 +137,7 @@ export function createDeliveryEngine(dependencies: {
     temporal: client,
     retryDelays,
     workflows,
-    busy: () => slots.busy,
+    busy,
     inFlight,
     log,
   });
@@ -156,7 +159,7 @@ export function createDeliveryEngine(dependencies: {
     databaseUrl: config.databaseDirectUrl,
     temporal: client,
     retryDelays,
-    busy: () => slots.busy,
+    busy,
     log,
   });
   const skipTrailing = new SkipTrailing({ db: database, trail: config.workflowsTrail, metrics, log });
@@ -164,7 +167,7 @@ export function createDeliveryEngine(dependencies: {
     db: database,
     temporal: client,
     stepDelay: config.sandboxStep,
-    busy: () => slots.busy,
+    busy,
     log,
   });
   if (isSandbox) {

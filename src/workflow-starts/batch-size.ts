@@ -1,13 +1,13 @@
-/** Starts in the first batch, and in each batch while the lane is busy. */
+/** Starts in the first batch, and in each batch during a burst. */
 const FIRST = 2;
 export const MAX_BATCH = 50;
-/** While the lane is busy one batch is started in this time, ms. */
+/** During a burst one batch is started in this time, ms. */
 const GIVE_WAY = 250;
 
 /**
- * The size and the time of the batches of starts that can wait. Batches are small at first and while the lane is busy;
- * then each is twice as large as the one before. A burst of changes begins before the lane is busy, and 50 starts take
- * two cores a second.
+ * The size and the time of the batches of starts that can wait. Batches are small at first and during a burst;
+ * otherwise each is twice as large as the one before. A burst begins before it is noticed, and 50 starts take two
+ * cores a second.
  */
 export class BatchSize {
   #last = 0;

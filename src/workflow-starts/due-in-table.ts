@@ -14,7 +14,7 @@ export interface DueInTableOptions {
   state: 'start' | 'trailing';
   workflows: WorkflowMode;
   retryDelays: readonly number[];
-  /** Whether first attempts pile up. They go first. */
+  /** Whether first attempts come in a burst. They go first. */
   busy: () => boolean;
   /** Whether Temporal may have the event now. An admitted event counts against the in-flight limit. */
   admit: (event: DueEvent) => boolean;

@@ -19,7 +19,7 @@ const PAGE = 50;
  * Temporal.
  */
 const MOST_RUNNING = 1_000;
-/** A page gives way for at most `longest` while first attempts pile up, and checks every `tick`, ms. */
+/** A page gives way for at most `longest` during a burst of first attempts, and checks every `tick`, ms. */
 const BUSY = { longest: 1_000, tick: 50 };
 /**
  * The next page is started when at most `left` attempts of the last page wait in Temporal, because they are ahead of
@@ -33,7 +33,7 @@ export interface ReconcileOptions {
   databaseUrl: Secret;
   temporal: WorkflowStarterOptions['temporal'];
   retryDelays: readonly number[];
-  /** Whether first attempts pile up. They go first. */
+  /** Whether first attempts come in a burst. They go first. */
   busy: () => boolean;
   log: Log;
 }

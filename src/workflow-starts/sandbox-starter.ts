@@ -25,7 +25,7 @@ const BATCH = 5;
  * gets. A flood waits in Postgres, because in Temporal its tasks would take the server's time from deliveries.
  */
 const REST = 4;
-/** The shortest and the longest rest, ms. The longest rest also applies while first attempts pile up. */
+/** The shortest and the longest rest, ms. The longest rest also applies during a burst of first attempts. */
 const [SHORTEST_REST, LONGEST_REST] = [40, 1_000];
 /** After so many seconds a transfer that a process has leased and not started is free again. */
 const LEASE_SECONDS = 30;

@@ -28,7 +28,7 @@ export interface WorkflowStarterOptions {
   temporal: () => { client: Client; eager: boolean } | undefined;
   retryDelays: readonly number[];
   workflows: WorkflowMode;
-  /** Whether first attempts pile up. They go first. */
+  /** Whether first attempts come in a burst. They go first. */
   busy: () => boolean;
   /** Shared with the activities, which report each attempt that has arrived. */
   inFlight: InFlightLimit;
@@ -48,7 +48,7 @@ export interface WorkflowStarterOptions {
  * - STARTING. A source has given a batch: its workflows are started and its events are marked. Then the loop asks
  *   memory again. Changes to BACKING_OFF when no workflow of the batch could be started, unless Temporal refused an
  *   input.
- * - GIVING_WAY. Memory has nothing, a table may have more, and first attempts pile up. Ends after 250 ms at most, or
+ * - GIVING_WAY. Memory has nothing, a table may have more, and first attempts come in a burst. Ends after 250 ms at most, or
  *   when an event becomes due; then the loop asks memory again.
  * - IDLE. Memory has nothing that Temporal may have now, and no table has more (`DueInTable.mayHaveMore` is false), or
  *   Temporal is away. Ends when an event becomes due, when an attempt's arrival makes capacity in Temporal, when the
