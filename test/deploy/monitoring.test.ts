@@ -75,6 +75,18 @@ test('Prometheus hands its alerts to Alertmanager, which has a route for each se
   expect(static_configs[0].targets).toEqual([`temporal:${port}`]);
 });
 
+test("every metric of Temporal's server in the alerts and the dashboard is one that the server serves", () => {
+  const served = readFileSync('test/deploy/temporal-server-metrics.txt', 'utf8').split('\n');
+  const names = new Set(served.map((line) => line.split(' ')[0]));
+  // The server serves it from the first failure on.
+  names.add('persistence_errors');
+  const asked = [...`${ALERTS} ${expressions.join(' ')}`.matchAll(/(\w+)\{job="temporal"/g)].map(
+    ([, name = '']) => name,
+  );
+  expect(new Set(asked).size).toBeGreaterThan(5);
+  expect(asked.map((name) => name.replace(/_bucket$/, '')).filter((name) => !names.has(name))).toEqual([]);
+});
+
 const hasAmtool = spawnSync('amtool', ['--version']).status === 0;
 (hasAmtool ? test : test.skip)('amtool (Debian: prometheus-alertmanager) accepts the routes', () => {
   const { status, stdout, stderr } = spawnSync('amtool', ['check-config', 'deploy/alertmanager/alertmanager.yml'], {
