@@ -15,7 +15,9 @@ export interface TestDatabase extends Database {
  * Makes a migrated database for one test on the server of `TEST_DATABASE_URL` (started by
  * test/support/global-setup.js).
  */
-export async function createTestDatabase(options: { poolSize?: number } = {}): Promise<TestDatabase> {
+export async function createTestDatabase(
+  options: { poolSize?: number; migrations?: readonly Migration[] } = {},
+): Promise<TestDatabase> {
   const server = process.env.TEST_DATABASE_URL;
   if (!server) throw new Error('TEST_DATABASE_URL is not set: test/support/global-setup.js sets it');
   const name = `test_${randomBytes(6).toString('hex')}`;
@@ -24,7 +26,7 @@ export async function createTestDatabase(options: { poolSize?: number } = {}): P
   address.pathname = `/${name}`;
   const url = new Secret(address.href);
   await onServer(address.href, async (client) => {
-    for (const migration of migrations()) await client.query(migration);
+    for (const { sql } of options.migrations ?? readMigrations()) await client.query(sql);
   });
   const database = openDatabase({ url, poolSize: options.poolSize ?? 8 });
   return Object.assign(database, {
@@ -36,13 +38,19 @@ export async function createTestDatabase(options: { poolSize?: number } = {}): P
   });
 }
 
-function migrations(): string[] {
+export interface Migration {
+  name: string;
+  sql: string;
+}
+
+/** The migrations, oldest first. */
+export function readMigrations(): Migration[] {
   const folder = join(import.meta.dirname, '../../prisma/migrations');
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => entry.name)
     .sort()
-    .map((name) => readFileSync(join(folder, name, 'migration.sql'), 'utf8'));
+    .map((name) => ({ name, sql: readFileSync(join(folder, name, 'migration.sql'), 'utf8') }));
 }
 
 async function onServer(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
