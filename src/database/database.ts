@@ -5,6 +5,7 @@ import type { Secret } from '../secret.js';
 import { type Prisma, PrismaClient } from './generated/client.js';
 import { SERVICE_SETTINGS, withServerSettings } from './server-settings.js';
 import { StatementNames } from './statement-names.js';
+import { transactionsAtOnce, transactionTurns } from './transaction-turns.js';
 
 /**
  * The database handle of a domain verb: Prisma's models and raw statements on one connection or transaction, and
@@ -32,7 +33,10 @@ export interface Handle {
 export interface Database extends Handle {
   prisma: PrismaClient;
   pool: pg.Pool;
-  /** Runs `work` in a transaction (read committed). An error inside rolls the transaction back. */
+  /**
+   * Runs `work` in a transaction (read committed). An error inside rolls the transaction back. A fifth of the connections
+   * stays free of transactions, so do not begin one inside another.
+   */
   transaction<T>(work: (handle: Handle) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -46,6 +50,9 @@ export interface DatabaseOptions {
   onFault?: (error: Error) => void;
 }
 
+/** How long a statement or a transaction waits for a free connection, ms. */
+const CONNECTION_WAIT = 5_000;
+
 /**
  * Opens the one pool of the process, which Prisma and the hot statements share. It connects on first use. No session
  * has a setting of its own: see `SERVICE_SETTINGS` for what every connection starts with.
@@ -53,6 +60,7 @@ export interface DatabaseOptions {
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = openPool(options);
   const names = new StatementNames();
+  const inTurn = transactionTurns(transactionsAtOnce(options.poolSize), CONNECTION_WAIT);
   const prisma = new PrismaClient({
     adapter: new PrismaPg(pool, { statementNameGenerator: ({ sql }) => names.next(sql) }),
     // Every other format records a stack trace for each query.
@@ -76,19 +84,21 @@ export function openDatabase(options: DatabaseOptions): Database {
     afterCommit: (callback) => callback(),
     async transaction(work) {
       const committed: (() => void)[] = [];
-      const result = await prisma.$transaction(
-        async (tx) => {
-          const query = through(tx);
-          const result = await work({
-            prisma: tx,
-            query,
-            hot: query,
-            afterCommit: (callback) => committed.push(callback),
-          });
-          failpoint('before-commit');
-          return result;
-        },
-        { maxWait: 5_000, timeout: 15_000 },
+      const result = await inTurn((maxWait) =>
+        prisma.$transaction(
+          async (tx) => {
+            const query = through(tx);
+            const result = await work({
+              prisma: tx,
+              query,
+              hot: query,
+              afterCommit: (callback) => committed.push(callback),
+            });
+            failpoint('before-commit');
+            return result;
+          },
+          { maxWait, timeout: 15_000 },
+        ),
       );
       for (const callback of committed) callback();
       return result;
@@ -104,7 +114,7 @@ function openPool(options: DatabaseOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: (options.pooled ? options.url : withServerSettings(options.url, SERVICE_SETTINGS)).reveal(),
     max: options.poolSize,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: CONNECTION_WAIT,
     // A server that hangs must not block requests without end. No statement of the service takes a tenth of this.
     query_timeout: 20_000,
     keepAlive: true,
