@@ -7,6 +7,7 @@ import { createApp } from './http/app.js';
 import { listenForOperators } from './http/operations.js';
 import { toConfigError } from './http/port-error.js';
 import { type Listening, listen } from './http/server.js';
+import { warmUp } from './http/warm-up.js';
 import type { Handover } from './outbox/handover.js';
 import { notifyHandover } from './outbox/notify.js';
 import { announceReady } from './process/announcements.js';
@@ -36,6 +37,7 @@ export async function startApi(
     // Postgres may be away at the start. Keys are read again when they are needed.
     context.log.warn({ err: error }, 'the signing keys could not be read yet');
   });
+  await warmUp(dependencies);
   const operations = await listenForOperators(context, readiness);
   const listening = await listen(app, config).catch(toConfigError('PORT', config));
   return {
