@@ -24,7 +24,7 @@ for (const name of ['bridge-macros', 'sdk-core', 'src', 'ts', 'Cargo.toml', 'Car
 // Prisma's query compilers. The generated client (src/database/generated) loads one of them.
 const runtime = join(modules, '@prisma/client/runtime');
 const compilers = readdirSync(runtime).filter((name) => name.startsWith('query_compiler_'));
-const kept = compilers.filter((name) => name.startsWith('query_compiler_fast_bg.postgresql.'));
+const kept = compilers.filter((name) => name.startsWith('query_compiler_small_bg.postgresql.'));
 if (kept.length === 0) throw new Error(`${runtime} has no query compiler for PostgreSQL`);
 for (const name of compilers) if (!kept.includes(name)) remove(join(runtime, name));
 

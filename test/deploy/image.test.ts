@@ -54,6 +54,13 @@ test('the image has what the service runs, and neither its benchmarks nor its te
   expect(dockerfile).toContain('node scripts/slim-modules.mjs');
 });
 
+test('the image keeps the query compiler of Prisma that the generated client loads', () => {
+  const client = readFileSync('src/database/generated/internal/class.ts', 'utf8');
+  const [compiler] = /query_compiler_\w+_bg\.postgresql\./.exec(client) ?? [];
+  expect(compiler).toBeDefined();
+  expect(readFileSync('scripts/slim-modules.mjs', 'utf8')).toContain(`name.startsWith('${compiler}')`);
+});
+
 test('the documented command attaches a list of packages and the provenance to the image', () => {
   const operations = readFileSync('docs/operations.md', 'utf8');
   expect(operations).toMatch(/^docker buildx build --sbom=true --provenance=mode=max /m);
