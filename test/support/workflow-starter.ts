@@ -1,10 +1,28 @@
+import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
 import { IN_FLIGHT_BOUNDS, InFlightLimit } from '../../src/workflow-starts/in-flight-limit.js';
 import { WorkflowStarter, type WorkflowStarterOptions } from '../../src/workflow-starts/workflow-starter.js';
 import { commitEvent } from './committed-event.js';
-import type { TestDatabase } from './database.js';
+import { createTestDatabase, type TestDatabase } from './database.js';
 import { silentLog } from './silent-log.js';
+import { createTestNamespace, type TestTemporal } from './temporal.js';
 import { waitFor } from './wait-for.js';
+
+/** The database, the namespace and the starters of a test file; each test ends its own starters. */
+export function useStarters() {
+  const its = {} as { db: TestDatabase; temporal: TestTemporal; starters: ReturnType<typeof createTestStarters> };
+  beforeAll(async () => {
+    const [db, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
+    Object.assign(its, { db, temporal });
+    its.starters = createTestStarters(db, () => ({ client: temporal.client, eager: false }));
+  }, 120_000);
+  afterEach(() => its.starters.stop());
+  afterAll(async () => {
+    await its.temporal.close();
+    await its.db.drop();
+  });
+  return its;
+}
 
 /** Workflow starters on `db`; `stop` ends them and empties the outbox. */
 export function createTestStarters(db: TestDatabase, temporal: WorkflowStarterOptions['temporal']) {

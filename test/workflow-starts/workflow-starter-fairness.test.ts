@@ -1,25 +1,11 @@
 import type { Client } from '@temporalio/client';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
 import { commitEvent } from '../support/committed-event.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient } from '../support/factories.js';
-import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { waitFor } from '../support/wait-for.js';
-import { attemptedEvent, createTestStarters } from '../support/workflow-starter.js';
+import { attemptedEvent, useStarters } from '../support/workflow-starter.js';
 
-let db: TestDatabase;
-let temporal: TestTemporal;
-let starters: ReturnType<typeof createTestStarters>;
-
-beforeAll(async () => {
-  [db, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
-  starters = createTestStarters(db, () => ({ client: temporal.client, eager: false }));
-}, 120_000);
-afterEach(() => starters.stop());
-afterAll(async () => {
-  await temporal.close();
-  await db.drop();
-});
+const its = useStarters();
 
 describe('the in-flight limit of the WorkflowStarter', () => {
   /** A starter whose client starts nothing, and whose attempts arrive at once until `stopArrivals`. */
@@ -31,22 +17,22 @@ describe('the in-flight limit of the WorkflowStarter', () => {
     };
     let arriving = true;
     const client = { workflow: { start: begin } } as unknown as Client;
-    const opened = starters.open({ temporal: () => ({ client, eager: false }) });
+    const opened = its.starters.open({ temporal: () => ({ client, eager: false }) });
     return { ...opened, started, stopArrivals: () => (arriving = false) };
   }
 
   async function floodAndQuiet() {
-    const loud = await attemptedEvent(db, 'pending');
+    const loud = await attemptedEvent(its.db, 'pending');
     const flood: CommittedEvent[] = [loud];
-    for (let i = 0; i < 120; i++) flood.push(await attemptedEvent(db, 'pending', loud.clientId));
-    return { flood, quiet: await attemptedEvent(db, 'pending') };
+    for (let i = 0; i < 120; i++) flood.push(await attemptedEvent(its.db, 'pending', loud.clientId));
+    return { flood, quiet: await attemptedEvent(its.db, 'pending') };
   }
 
   it('serves clients in turn, so that the backlog of one client does not delay another', async () => {
     const { flood, quiet } = await floodAndQuiet();
     const { starter, started } = withoutTemporal();
     starter.start();
-    await Promise.all([...flood, quiet].map(starters.done));
+    await Promise.all([...flood, quiet].map(its.starters.done));
     expect(started.indexOf(quiet.eventId)).toBeLessThan(50);
   });
 
@@ -55,44 +41,45 @@ describe('the in-flight limit of the WorkflowStarter', () => {
     const all = [...flood, quiet];
     // The lane leases them to this process, so no read of the table finds them.
     const leaseUntil = new Date(Date.now() + 60_000);
-    await db.prisma.event.updateMany({
+    await its.db.prisma.event.updateMany({
       where: { id: { in: all.map(({ eventId }) => eventId) } },
       data: { leaseUntil },
     });
     const { starter, started } = withoutTemporal();
     for (const event of all) starter.due({ ...event, attempts: 1 }, true);
     starter.start();
-    await Promise.all(all.map(starters.done));
+    await Promise.all(all.map(its.starters.done));
     // It starts in the first batch, with 31 other events.
     expect(started.indexOf(quiet.eventId)).toBeLessThan(32);
   });
 
   it('counts no attempt in flight for a workflow that another worker has started', async () => {
-    const clientId = await makeClient(db);
-    const first = await attemptedEvent(db, 'pending');
-    const elsewhere = [await commitEvent(db, { clientId })];
-    for (let i = 1; i < 80; i++) elsewhere.push(await commitEvent(db, { clientId, endpoints: 0 }));
-    await db.query(`update events set outbox = 'done' where client_id = $1::uuid`, [clientId]);
-    const last = await attemptedEvent(db, 'pending', clientId);
-    const { starter } = starters.open();
+    const clientId = await makeClient(its.db);
+    const first = await attemptedEvent(its.db, 'pending');
+    const elsewhere = [await commitEvent(its.db, { clientId })];
+    for (let i = 1; i < 80; i++) elsewhere.push(await commitEvent(its.db, { clientId, endpoints: 0 }));
+    await its.db.query(`update events set outbox = 'done' where client_id = $1::uuid`, [clientId]);
+    const last = await attemptedEvent(its.db, 'pending', clientId);
+    const { starter } = its.starters.open();
     for (const event of [...elsewhere, last]) starter.due({ ...event, attempts: 1 }, true);
     starter.start();
-    await Promise.all([starters.done(first), starters.done(last)]);
+    await Promise.all([its.starters.done(first), its.starters.done(last)]);
   });
 
   it('counts no attempt in flight for a workflow that sleeps first, such as before a retry that is hours away', async () => {
-    const clientId = await makeClient(db);
+    const clientId = await makeClient(its.db);
     // It makes the endpoint that all other events use.
-    await commitEvent(db, { clientId });
+    await commitEvent(its.db, { clientId });
     const events: CommittedEvent[] = [];
-    for (let i = 0; i < 60; i++) events.push(await attemptedEvent(db, 'pending', clientId));
-    await db.query(`update deliveries set next_attempt_at = now() + interval '6 hours' where client_id = $1::uuid`, [
-      clientId,
-    ]);
-    const { starter } = starters.open();
+    for (let i = 0; i < 60; i++) events.push(await attemptedEvent(its.db, 'pending', clientId));
+    await its.db.query(
+      `update deliveries set next_attempt_at = now() + interval '6 hours' where client_id = $1::uuid`,
+      [clientId],
+    );
+    const { starter } = its.starters.open();
     for (const event of events) starter.due({ ...event, attempts: 1 }, true);
     starter.start();
-    await Promise.all(events.map(starters.done));
+    await Promise.all(events.map(its.starters.done));
   });
 
   it('lets ten attempts of one client wait in Temporal, and starts one more for each attempt that arrives', async () => {
@@ -100,11 +87,11 @@ describe('the in-flight limit of the WorkflowStarter', () => {
     const { starter, inFlight, started, stopArrivals } = withoutTemporal();
     stopArrivals();
     starter.start();
-    await starters.done(quiet);
+    await its.starters.done(quiet);
     await waitFor('ten starts of the flood', () => started.length === 11);
-    const late = await attemptedEvent(db, 'pending');
+    const late = await attemptedEvent(its.db, 'pending');
     starter.nudge();
-    await starters.done(late);
+    await its.starters.done(late);
     expect(started).toHaveLength(12);
     const { clientId } = flood[0]!;
     for (let i = 0; i < 5; i++) inFlight.arrived(clientId);

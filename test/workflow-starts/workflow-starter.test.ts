@@ -4,38 +4,24 @@ import type { Handle } from '../../src/database/database.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
 import { Pause } from '../../src/workflow-starts/pause.js';
 import { DeliveryState, WebhookIds } from '../../workflows/search-attributes.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient } from '../support/factories.js';
-import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { waitFor } from '../support/wait-for.js';
-import { attemptedEvent, createTestStarters } from '../support/workflow-starter.js';
+import { attemptedEvent, useStarters } from '../support/workflow-starter.js';
 
-let db: TestDatabase;
-let temporal: TestTemporal;
-let starters: ReturnType<typeof createTestStarters>;
-
-beforeAll(async () => {
-  [db, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
-  starters = createTestStarters(db, () => ({ client: temporal.client, eager: false }));
-}, 120_000);
-afterEach(() => starters.stop());
-afterAll(async () => {
-  await temporal.close();
-  await db.drop();
-});
+const its = useStarters();
 /** A client that starts nothing; `started` has the ids, in order. */
 function recordingClient() {
   const started: string[] = [];
   const start = async (_type: string, { workflowId }: { workflowId: string }) => void started.push(workflowId);
   return { client: { workflow: { start } } as unknown as Client, started };
 }
-const describeWorkflow = ({ eventId }: CommittedEvent) => temporal.client.workflow.getHandle(eventId).describe();
+const describeWorkflow = ({ eventId }: CommittedEvent) => its.temporal.client.workflow.getHandle(eventId).describe();
 
 describe('WorkflowStarter', () => {
   it('starts one workflow for each event with a summary and search attributes, and marks the event', async () => {
-    const event = await attemptedEvent(db, 'pending');
-    starters.open().starter.start();
-    await starters.done(event);
+    const event = await attemptedEvent(its.db, 'pending');
+    its.starters.open().starter.start();
+    await its.starters.done(event);
     const description = await describeWorkflow(event);
     expect(description).toMatchObject({ type: 'deliverEvent', taskQueue: 'webhook-deliveries' });
     expect(description.typedSearchAttributes.get(DeliveryState)).toBe('retrying');
@@ -44,10 +30,10 @@ describe('WorkflowStarter', () => {
   });
 
   it('keeps URLs, secrets and bodies out of the history', async () => {
-    const event = await attemptedEvent(db, 'pending');
-    starters.open().starter.start();
-    await starters.done(event);
-    const history = JSON.stringify(await temporal.client.workflow.getHandle(event.eventId).fetchHistory());
+    const event = await attemptedEvent(its.db, 'pending');
+    its.starters.open().starter.start();
+    await its.starters.done(event);
+    const history = JSON.stringify(await its.temporal.client.workflow.getHandle(event.eventId).fetchHistory());
     const [input] = [...history.matchAll(/"data":"([^"]+)"/g)].map(([, data]) =>
       Buffer.from(data!, 'base64').toString(),
     );
@@ -59,36 +45,39 @@ describe('WorkflowStarter', () => {
   });
 
   it('marks an event whose workflow runs already, after a crash between start and mark', async () => {
-    const event = await attemptedEvent(db, 'pending');
-    starters.open().starter.start();
-    await starters.done(event);
+    const event = await attemptedEvent(its.db, 'pending');
+    its.starters.open().starter.start();
+    await its.starters.done(event);
     const { runId } = await describeWorkflow(event);
-    await db.prisma.event.update({ where: { id: event.eventId }, data: { outbox: 'start', leaseUntil: new Date(0) } });
-    await starters.done(event);
+    await its.db.prisma.event.update({
+      where: { id: event.eventId },
+      data: { outbox: 'start', leaseUntil: new Date(0) },
+    });
+    await its.starters.done(event);
     expect((await describeWorkflow(event)).runId).toBe(runId);
   });
 
   it('starts no workflow for an event that every endpoint received, with WORKFLOWS=retries-only', async () => {
-    const [delivered, pending] = [await attemptedEvent(db, 'succeeded'), await attemptedEvent(db, 'pending')];
-    starters.open({ workflows: 'retries-only' }).starter.start();
-    await Promise.all([starters.done(delivered), starters.done(pending)]);
+    const [delivered, pending] = [await attemptedEvent(its.db, 'succeeded'), await attemptedEvent(its.db, 'pending')];
+    its.starters.open({ workflows: 'retries-only' }).starter.start();
+    await Promise.all([its.starters.done(delivered), its.starters.done(pending)]);
     await expect(describeWorkflow(delivered)).rejects.toThrow(/not found/i);
     expect((await describeWorkflow(pending)).status.name).toBe('RUNNING');
   });
 
   it('starts events that waited for Temporal when it is back, the oldest of each client first', async () => {
-    const clientId = await makeClient(db);
-    const events = [await attemptedEvent(db, 'pending')];
-    for (let i = 0; i < 3; i++) events.push(await attemptedEvent(db, 'pending', clientId));
+    const clientId = await makeClient(its.db);
+    const events = [await attemptedEvent(its.db, 'pending')];
+    for (let i = 0; i < 3; i++) events.push(await attemptedEvent(its.db, 'pending', clientId));
     let connected: { client: Client; eager: boolean } | undefined;
     const { client, started } = recordingClient();
-    const { starter } = starters.open({ temporal: () => connected });
+    const { starter } = its.starters.open({ temporal: () => connected });
     starter.start();
     starter.due({ ...events[0]!, attempts: 1 }, true);
-    expect(await db.prisma.event.count({ where: { outbox: 'start' } })).toBe(4);
+    expect(await its.db.prisma.event.count({ where: { outbox: 'start' } })).toBe(4);
     connected = { client, eager: false };
     starter.nudge();
-    await Promise.all(events.map(starters.done));
+    await Promise.all(events.map(its.starters.done));
     const own = events.slice(1).map(({ eventId }) => eventId);
     expect(started.filter((id) => own.includes(id))).toEqual(own);
     expect(new Set(started).size).toBe(4);
@@ -96,30 +85,33 @@ describe('WorkflowStarter', () => {
 
   it('starts an event with something left to do before older delivered events', async () => {
     const delivered = [];
-    for (let i = 0; i < 5; i++) delivered.push(await attemptedEvent(db, 'succeeded'));
-    const failed = await attemptedEvent(db, 'pending', delivered[0]!.clientId);
+    for (let i = 0; i < 5; i++) delivered.push(await attemptedEvent(its.db, 'succeeded'));
+    const failed = await attemptedEvent(its.db, 'pending', delivered[0]!.clientId);
     const { client, started } = recordingClient();
-    starters.open({ temporal: () => ({ client, eager: false }) }).starter.start();
-    await Promise.all([failed, ...delivered].map(starters.done));
+    its.starters.open({ temporal: () => ({ client, eager: false }) }).starter.start();
+    await Promise.all([failed, ...delivered].map(its.starters.done));
     expect([started[0], started.length]).toEqual([failed.eventId, 6]);
   });
 
   it('lets a delivered event in the state `start` trail, as the release before leaves it, unless it is exhausted', async () => {
-    const [delivered, exhausted] = [await attemptedEvent(db, 'succeeded'), await attemptedEvent(db, 'succeeded')];
-    await db.prisma.delivery.updateMany({ where: { eventId: exhausted.eventId }, data: { status: 'failed' } });
-    await db.query(`update events set outbox = 'start' where outbox = 'trailing'`, []);
+    const [delivered, exhausted] = [
+      await attemptedEvent(its.db, 'succeeded'),
+      await attemptedEvent(its.db, 'succeeded'),
+    ];
+    await its.db.prisma.delivery.updateMany({ where: { eventId: exhausted.eventId }, data: { status: 'failed' } });
+    await its.db.query(`update events set outbox = 'start' where outbox = 'trailing'`, []);
     const states: string[] = [];
     const start = async (_: string, { workflowId }: { workflowId: string }) => {
-      states.push(await starters.outboxOf(workflowId === delivered.eventId ? delivered : exhausted));
+      states.push(await its.starters.outboxOf(workflowId === delivered.eventId ? delivered : exhausted));
     };
     const client = { workflow: { start } } as unknown as Client;
-    starters.open({ temporal: () => ({ client, eager: false }) }).starter.start();
-    await Promise.all([delivered, exhausted].map(starters.done));
+    its.starters.open({ temporal: () => ({ client, eager: false }) }).starter.start();
+    await Promise.all([delivered, exhausted].map(its.starters.done));
     expect(states).toEqual(['start', 'trailing']);
   });
 
   it('returns an event to the queue when its start fails, and tries again', async () => {
-    const event = await attemptedEvent(db, 'pending');
+    const event = await attemptedEvent(its.db, 'pending');
     let calls = 0;
     const flaky = {
       workflow: {
@@ -129,15 +121,15 @@ describe('WorkflowStarter', () => {
         },
       },
     } as unknown as Client;
-    starters.open({ temporal: () => ({ client: flaky, eager: false }) }).starter.start();
-    await starters.done(event);
+    its.starters.open({ temporal: () => ({ client: flaky, eager: false }) }).starter.start();
+    await its.starters.done(event);
     expect(calls).toBe(2);
   });
 
   it('starts all other events while one event cannot be started', async () => {
     const pausedFully = jest.spyOn(Pause.prototype, 'full');
-    const poison = await attemptedEvent(db, 'pending');
-    const others = [await attemptedEvent(db, 'pending'), await attemptedEvent(db, 'pending')];
+    const poison = await attemptedEvent(its.db, 'pending');
+    const others = [await attemptedEvent(its.db, 'pending'), await attemptedEvent(its.db, 'pending')];
     let refused = 0;
     const start = async (_: string, { workflowId }: { workflowId: string }) => {
       if (workflowId !== poison.eventId) return;
@@ -146,10 +138,10 @@ describe('WorkflowStarter', () => {
       throw new ServiceError('refused', { cause });
     };
     const client = { workflow: { start } } as unknown as Client;
-    starters.open({ temporal: () => ({ client, eager: false }) }).starter.start();
-    await Promise.all(others.map(starters.done));
+    its.starters.open({ temporal: () => ({ client, eager: false }) }).starter.start();
+    await Promise.all(others.map(its.starters.done));
     await waitFor('another try', () => refused >= 2);
-    expect(await starters.outboxOf(poison)).toBe('start');
+    expect(await its.starters.outboxOf(poison)).toBe('start');
     expect(pausedFully).not.toHaveBeenCalled();
     pausedFully.mockRestore();
   });
@@ -158,17 +150,17 @@ describe('WorkflowStarter', () => {
     // With no interval, only the notification can cause another read.
     const interval = jest.spyOn(globalThis, 'setInterval').mockReturnValue(setTimeout(() => undefined, 0));
     let reads = 0;
-    const counting: Handle = Object.create(db, {
+    const counting: Handle = Object.create(its.db, {
       query: {
         value: async (text: string, values: unknown[]) => {
-          if (values[0] !== 'trailing') return db.query(text, values);
+          if (values[0] !== 'trailing') return its.db.query(text, values);
           reads++;
           if (reads === 1) starter.due({ eventId: '', clientId: '', attempts: 0 }, false);
           return [];
         },
       },
     });
-    const { starter } = starters.open({ db: counting });
+    const { starter } = its.starters.open({ db: counting });
     starter.start();
     interval.mockRestore();
     await waitFor('another read', () => reads === 2);
@@ -176,10 +168,10 @@ describe('WorkflowStarter', () => {
 
   it('starts at most two workflows in 250 ms while the express lane is busy', async () => {
     const events: CommittedEvent[] = [];
-    for (let i = 0; i < 30; i++) events.push(await attemptedEvent(db, 'succeeded'));
+    for (let i = 0; i < 30; i++) events.push(await attemptedEvent(its.db, 'succeeded'));
     const { client, started } = recordingClient();
     let busy = true;
-    const { starter } = starters.open({ temporal: () => ({ client, eager: false }), busy: () => busy });
+    const { starter } = its.starters.open({ temporal: () => ({ client, eager: false }), busy: () => busy });
     const begun = performance.now();
     starter.start();
     await waitFor('a few starts', () => {
@@ -188,6 +180,6 @@ describe('WorkflowStarter', () => {
     });
     expect(started.length).toBeLessThanOrEqual(2 * (1 + (performance.now() - begun) / 250));
     busy = false;
-    await Promise.all(events.map(starters.done));
+    await Promise.all(events.map(its.starters.done));
   });
 });
