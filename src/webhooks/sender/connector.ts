@@ -31,6 +31,8 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
   const upgrade = buildConnector({
     timeout: 0,
     rejectUnauthorized: true,
+    // Deliveries are HTTP/1.1: `limitResponses` reads its bytes.
+    allowH2: false,
     ...(caCertificates && { ca: caCertificates }),
   });
 

@@ -54,6 +54,21 @@ test('a certificate for the name is trusted although the connection is made to a
   expect(requests[0]).toContain(`host: receiver.test:${port}\r\n`);
 });
 
+test('a receiver that has HTTP/2 too is offered HTTP/1.1 alone', async () => {
+  const offered: string[] = [];
+  const { port, requests } = await receiver({
+    ...identity('receiver'),
+    ALPNCallback: ({ protocols }: { protocols: string[] }) => {
+      offered.push(...protocols);
+      return protocols[0];
+    },
+  });
+  const outcome = await send(`https://receiver.test:${port}/`, { caCertificates: issuer });
+  expect(outcome).toMatchObject({ error: null, responseStatus: 200 });
+  expect(offered).toEqual(['http/1.1']);
+  expect(requests[0]).toContain('POST / HTTP/1.1\r\n');
+});
+
 test('a certificate for a literal address is trusted', async () => {
   const { port } = await receiver(identity('receiver'));
   expect(await send(`https://127.0.0.1:${port}/`, { caCertificates: issuer })).toMatchObject({ error: null });
