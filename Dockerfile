@@ -14,7 +14,8 @@ COPY . .
 RUN npm run prepare \
   && npm prune --omit=dev --omit=optional --omit=peer --ignore-scripts --workspaces=false \
   && node scripts/slim-modules.mjs \
-  && rm -rf dist/bench dist/test dist/.tsbuildinfo
+  && rm -rf dist/bench dist/test dist/.tsbuildinfo \
+  && node scripts/fill-compile-cache.mjs
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production

@@ -1,5 +1,6 @@
 import { Command, type CommanderError } from 'commander';
 import { explain } from '../process/explain.js';
+import { loadQuickly } from './load-quickly.js';
 import { harmless } from './view/harmless.js';
 import type { View } from './view/view.js';
 
@@ -26,6 +27,7 @@ export function setAction<Args extends unknown[]>(
   load: () => Promise<(...args: Args) => Promise<CommandResult>>,
 ): Command {
   return command.option('--json', 'print one JSON document and nothing else').action(async (...args: unknown[]) => {
+    loadQuickly();
     const action = await load();
     const result = await action(...(args as Args));
     const { json } = command.opts<{ json?: true }>();
