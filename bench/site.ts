@@ -7,8 +7,8 @@ import { makeTenants, makeTransfers, type Tenants } from './tenants.js';
 import { discardStarts } from './workflows.js';
 
 /**
- * A service as it runs by day: V8 has compiled what it does most. After 8,000 events V8's compiler still takes 22 % of
- * the process's CPU, after 30,000 3 %.
+ * Events for each process of a role. A service as it runs by day: V8 has compiled what it does most. After 8,000 events
+ * V8's compiler still takes 22 % of the process's CPU, after 30,000 3 %.
  */
 const WARM_UP = 15_000;
 /** Those of them whose workflows run, which takes seconds. */
@@ -41,7 +41,8 @@ export async function makeWarmTenant(site: Site): Promise<Tenants> {
   const warm = { ...site, tenant };
   const { events } = bench.options;
   if (site.service.workflows === 'every-event') await measureChanges(warm, Math.min(WARM_UP_WORKFLOWS, events));
-  await measureChanges(warm, Math.min(WARM_UP, 3 * events), { untilQuiet: false });
+  const each = Math.min(WARM_UP, 3 * events);
+  await measureChanges(warm, each * site.service.apis.length, { untilQuiet: false });
   await discardStarts(stack);
   return tenant;
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Handle } from '../database/database.js';
 import { isUnreachable } from '../database/faults.js';
 import { failpoint } from '../failpoints.js';
@@ -11,6 +12,13 @@ import type { ExpressLane } from './express-lane.js';
 
 const INTERVAL = 1_000;
 const BATCH = 200;
+/** A batch of a backlog has at least this many events. */
+const LARGE = 50;
+/**
+ * After a smaller batch new events gather for this time, ms. Without it, each of N workers takes the few events of some
+ * ms, and the statements of an event grow with N.
+ */
+const GATHER = 20;
 
 export interface SweepOptions {
   db: Handle;
@@ -22,10 +30,13 @@ export interface SweepOptions {
 
 /**
  * Takes the events in the table whose first attempts no worker makes: new events of a process that runs the API alone,
- * and events whose lease has run out because their worker died. It runs every second, and at once on request.
+ * and events whose lease has run out because their worker died. It runs every second, and on request: at once after a
+ * rest.
  */
 export class Sweep {
   readonly #periodic: Periodic;
+  /** When the next batch may begin, by `performance.now()`. */
+  #nextAt = 0;
 
   constructor(private readonly options: SweepOptions) {
     this.#periodic = new Periodic({
@@ -46,7 +57,7 @@ export class Sweep {
     this.now();
   }
 
-  /** Sweeps at once, or once more after the sweep that is running. */
+  /** Sweeps soon, or once more after the sweep that is running. */
   now(): void {
     this.#periodic.request();
   }
@@ -58,9 +69,12 @@ export class Sweep {
   /** Takes one batch. @returns whether the table may have more events that the lane has capacity for */
   async #take(): Promise<boolean> {
     const { db, lane, recorder, onDue } = this.options;
+    const rest = this.#nextAt - performance.now();
+    if (rest > 0) await sleep(rest);
     const limit = Math.min(BATCH, lane.capacityLeft);
     if (limit === 0) return false;
     const leased = await leaseEvents(db, 'attempt', limit, lane.saturated);
+    if (leased.length < LARGE) this.#nextAt = performance.now() + GATHER;
     if (leased.length === 0) return false;
     failpoint('after-lease');
     let taken = true;
