@@ -24,7 +24,7 @@ export function estimateSeconds(scenario: Scenario, options: Options): number {
     case 'roles':
       return 3 * SITE_SECONDS + rounds * 3 * burst;
     case 'latency':
-      return 2 * SITE_SECONDS + rounds * 3 * (steady / rate + 2);
+      return 3 * SITE_SECONDS + rounds * 4 * (steady / rate + 2);
     case 'memory':
       return modes.length * (2 * SITE_SECONDS + kept / FIRST_ATTEMPTS);
     case 'commands':

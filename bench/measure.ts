@@ -83,7 +83,6 @@ function speedOf(
   const answeredAt = new Map(accepted.map(([id, , at]) => [id, at]));
   // An arrival before its own answer counts as one at the same moment.
   const delays = ascending(arrivals.map(([id, at]) => Math.max(0, at - (answeredAt.get(id) ?? Number.NaN))));
-  const answers = ascending(accepted.map(([, askedAt, at]) => at - askedAt));
   const lastAt = arrivals.reduce((last, [, at]) => Math.max(last, at), startedAt);
   return {
     events: accepted.length,
@@ -91,12 +90,19 @@ function speedOf(
     'delivered/s': arrivals.length / ((lastAt - startedAt) / 1_000),
     'p50 ms': percentile(delays, 0.5),
     'p99 ms': percentile(delays, 0.99),
-    'answer p50 ms': percentile(answers, 0.5),
-    'answer p99 ms': percentile(answers, 0.99),
+    ...answersOf({ accepted }),
     lost: accepted.length * each - arrivals.length,
     repeated,
     refused: Object.values(refused).reduce((sum, count) => sum + count, 0),
   };
+}
+
+/** How long the answers took. */
+export function answersOf({
+  accepted,
+}: Pick<LoadResult, 'accepted'>): Record<'answer p50 ms' | 'answer p99 ms', number> {
+  const answers = ascending(accepted.map(([, askedAt, at]) => at - askedAt));
+  return { 'answer p50 ms': percentile(answers, 0.5), 'answer p99 ms': percentile(answers, 0.99) };
 }
 
 function costOf(parts: Parts, events: number, before: Reading, delivered: Reading, quiet: Reading) {

@@ -10,7 +10,7 @@ import { discardStarts } from './workflows.js';
  * Events for each process of a role. A service as it runs by day: V8 has compiled what it does most. After 8,000 events
  * V8's compiler still takes 22 % of the process's CPU, after 30,000 3 %.
  */
-const WARM_UP = 15_000;
+export const WARM_UP = 15_000;
 /** Those of them whose workflows run, which takes seconds. */
 const WARM_UP_WORKFLOWS = 300;
 

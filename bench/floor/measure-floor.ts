@@ -1,6 +1,6 @@
 import { type Helper, startHelper } from '../helper.js';
 import type { Load, LoadResult } from '../load.js';
-import type { Site } from '../measure.js';
+import { answersOf, type Site } from '../measure.js';
 import { coresBetween, cpuBetween, readMeter, walBetween } from '../meter.js';
 import type { Parts } from '../processes.js';
 import { makeTransfers, type Tenants } from '../tenants.js';
@@ -34,25 +34,37 @@ export async function startLoopFloor(site: Site, tenant: Tenants): Promise<Floor
   return floorOf(helper, () => run(events));
 }
 
+export interface KoaFloorPlan {
+  /** Events before the first round, and events of a round. */
+  warmUp: number;
+  events: number;
+  /** Changes a second; 0: at full speed. */
+  rate: number;
+}
+
 /** The bare loop's work for each event, behind Koa and its router, under the service's own load. */
-export async function startKoaFloor(site: Site, tenant: Tenants): Promise<Floor> {
+export async function startKoaFloor(
+  site: Site,
+  tenant: Tenants,
+  { warmUp, events, rate: steady }: KoaFloorPlan = { warmUp: WARM_UP, events: site.bench.options.events, rate: 0 },
+): Promise<Floor> {
   const { bench, stack } = site;
   const helper = await startHelper('./floor/koa.js');
-  const { events, connections } = bench.options;
-  const run = async (count: number) => {
+  const { connections } = bench.options;
+  const run = async (count: number, rate: number) => {
     const transfers = await makeTransfers(stack, tenant, count);
     await bench.receiver.clear('accept');
     const { port } = await helper.ask<KoaAnswer>({ open: planOf(site, tenant) } satisfies KoaQuestion);
-    const load: Load = { baseUrls: [`http://127.0.0.1:${port}`], token: 'none', transfers, connections, rate: 0 };
+    const load: Load = { baseUrls: [`http://127.0.0.1:${port}`], token: 'none', transfers, connections, rate };
     const parts = { loop: [helper.pid], receiver: [bench.receiver.pid], generator: [bench.generator.pid] };
     return observe(site, parts, count, async () => {
-      const { startedAt } = await bench.generator.ask<LoadResult>(load);
+      const result = await bench.generator.ask<LoadResult>(load);
       const { at: endedAt } = await helper.ask<KoaAnswer>({ close: true } satisfies KoaQuestion);
-      return { startedAt, endedAt };
+      return { startedAt: result.startedAt, endedAt, figures: answersOf(result) };
     });
   };
-  await run(Math.min(WARM_UP, events));
-  return floorOf(helper, () => run(events));
+  await run(Math.min(warmUp, 3 * events), 0);
+  return floorOf(helper, () => run(events, steady));
 }
 
 function planOf({ bench, stack }: Site, tenant: Tenants): EventWorkPlan {
@@ -79,15 +91,21 @@ export async function startWorkflowFloor(site: Site): Promise<Floor> {
 
 const floorOf = (helper: Helper, round: Floor['round']): Floor => ({ round, stop: async () => helper.end() });
 
-async function observe({ stack }: Site, own: Parts, count: number, work: () => Promise<Took>): Promise<FloorFigures> {
+async function observe(
+  { stack }: Site,
+  own: Parts,
+  count: number,
+  work: () => Promise<Took & { figures?: Record<string, number> }>,
+): Promise<FloorFigures> {
   const parts = { ...own, ...stack.servers.parts };
   const before = await readMeter(parts, stack);
-  const { startedAt, endedAt } = await work();
+  const { startedAt, endedAt, figures } = await work();
   const after = await readMeter(parts, stack);
   const cpu = Object.entries(cpuBetween(before, after)).map(([part, ms]) => [`${part} ms`, ms / count]);
   return {
     events: count,
     'events/s': count / ((endedAt - startedAt) / 1_000),
+    ...figures,
     ...Object.fromEntries(cpu),
     'cores at work': coresBetween(before, after),
     ...walBetween(before, after, count),

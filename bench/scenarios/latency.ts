@@ -1,46 +1,56 @@
 import type { Bench } from '../bench.js';
+import { during } from '../ending.js';
+import { startKoaFloor } from '../floor/measure-floor.js';
+import { settle } from '../idle.js';
 import { inTurn, progress } from '../in-turn.js';
 import type { Figures } from '../measure.js';
 import { atMost, type Outcome, type Verdict } from '../report.js';
-import { column, cpuOfEvents, ratios, tablesOf } from '../rounds.js';
-import { measureChanges, type WarmSite, withWarmSites } from '../site.js';
+import { column, cpuOfEvents, floorTable, ratios, tablesOf } from '../rounds.js';
+import { measureChanges, WARM_UP, type WarmSite, withWarmSites } from '../site.js';
 import type { Stack } from '../stack.js';
 import { median } from '../statistics.js';
 
 /**
  * A low, steady rate: how soon the answer and the delivery are there, what an event costs, and how much of the answer
- * waits for Postgres to flush its log to disk.
+ * waits for Postgres to flush its log to disk. Beside it the least that an API in this shape costs at that rate.
  */
 export async function latency(bench: Bench): Promise<Outcome> {
   const { rounds, rate, steady } = bench.options;
   const choices = { lane: { workflows: 'retries-only' }, every: { workflows: 'every-event' } } as const;
-  return withWarmSites(bench, choices, async (sites) => {
-    const run = (site: WarmSite) => measureChanges(site, steady, { rate });
-    const found = await inTurn(rounds, progress(bench, `latency at ${rate}/s`), {
-      lane: () => run(sites.lane),
-      unflushed: () => withoutFlush(sites.lane.stack, () => run(sites.lane)),
-      every: () => run(sites.every),
-    });
-    const shares = ratios(column(found.unflushed, ANSWER_P50), column(found.lane, ANSWER_P50)).map((rest) => 1 - rest);
-    return {
-      sections: [
-        ...tablesOf(`Latency, at ${rate}/s`, [
-          ['retries-only', found.lane],
-          ['retries-only, commits that do not wait for the flush', found.unflushed],
-          ['every-event', found.every],
-        ]),
-        {
-          title: `Latency, at ${rate}/s: the flush`,
-          rows: [{ what: 'share of the answer’s p50 that the flush takes', share: median(shares) }],
-        },
-      ],
-      verdicts: [
-        atMost(`CPU ms of the service, an event at ${rate}/s, retries-only`, median(serviceCpu(found.lane)), 3),
-        ...verdictsOf(`at ${rate}/s, retries-only`, found.lane),
-        ...verdictsOf(`at ${rate}/s, every-event`, found.every),
-      ],
-    };
-  });
+  return withWarmSites(bench, choices, (sites) =>
+    during(startKoaFloor(sites.lane, sites.lane.tenant, { warmUp: WARM_UP, events: steady, rate }), async (floor) => {
+      const run = (site: WarmSite) => measureChanges(site, steady, { rate });
+      await settle([sites.lane.service, sites.every.service]);
+      const found = await inTurn(rounds, progress(bench, `latency at ${rate}/s`), {
+        lane: () => run(sites.lane),
+        unflushed: () => withoutFlush(sites.lane.stack, () => run(sites.lane)),
+        every: () => run(sites.every),
+        floor: () => floor.round(),
+      });
+      const shares = ratios(column(found.unflushed, ANSWER_P50), column(found.lane, ANSWER_P50)).map(
+        (rest) => 1 - rest,
+      );
+      return {
+        sections: [
+          ...tablesOf(`Latency, at ${rate}/s`, [
+            ['retries-only', found.lane],
+            ['retries-only, commits that do not wait for the flush', found.unflushed],
+            ['every-event', found.every],
+          ]),
+          floorTable(`Latency, at ${rate}/s: floor`, [['bare loop behind Koa', found.floor]]),
+          {
+            title: `Latency, at ${rate}/s: the flush`,
+            rows: [{ what: 'share of the answer’s p50 that the flush takes', share: median(shares) }],
+          },
+        ],
+        verdicts: [
+          atMost(`CPU ms of the service, an event at ${rate}/s, retries-only`, median(serviceCpu(found.lane)), 3),
+          ...verdictsOf(`at ${rate}/s, retries-only`, found.lane),
+          ...verdictsOf(`at ${rate}/s, every-event`, found.every),
+        ],
+      };
+    }),
+  );
 }
 
 const ANSWER_P50 = 'answer p50 ms';

@@ -49,6 +49,7 @@ export class ExpressLane implements Handover {
   readonly claims = true;
   readonly #running = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
+  #pumpScheduled = false;
   #stopped = false;
   readonly #capacity: LaneCapacity;
   readonly #active: LRUCache<string, boolean>;
@@ -82,7 +83,7 @@ export class ExpressLane implements Handover {
 
   committed(event: CommittedEvent): void {
     if (event.deliveries.length === 0) this.options.onDue({ ...event, attempts: 0 }, false);
-    else this.accept(event);
+    else if (this.#keep(event)) this.#pumpSoon();
   }
 
   /**
@@ -90,6 +91,12 @@ export class ExpressLane implements Handover {
    * @returns false when it has no capacity and returns the event
    */
   accept(event: CommittedEvent): boolean {
+    const kept = this.#keep(event);
+    if (kept) this.pump();
+    return kept;
+  }
+
+  #keep(event: CommittedEvent): boolean {
     const now = performance.now();
     const { jobs } = new LaneEvent(event, now, this.options.workflows);
     if (this.#stopped || !this.#capacity.admits(event.clientId, jobs.length)) {
@@ -100,8 +107,17 @@ export class ExpressLane implements Handover {
       const { endpointId, maxConcurrency } = job.delivery;
       this.options.slots.enqueue(event.clientId, endpointId, job, now, maxConcurrency);
     }
-    this.pump();
     return true;
+  }
+
+  /** The response to the change is written before the attempt is signed and sent. */
+  #pumpSoon(): void {
+    if (this.#pumpScheduled) return;
+    this.#pumpScheduled = true;
+    setImmediate(() => {
+      this.#pumpScheduled = false;
+      this.pump();
+    });
   }
 
   /** Starts the jobs that have a slot. */

@@ -5,6 +5,7 @@ import { failpoint } from '../failpoints.js';
 import { claimFirstAttempts } from '../outbox/claim-first-attempts.js';
 import type { DueEvent } from '../outbox/due-event.js';
 import { leaseEvents } from '../outbox/lease-events.js';
+import type { Waiting } from '../outbox/waiting.js';
 import { Periodic } from '../periodic.js';
 import type { Log } from '../telemetry/log.js';
 import type { Recorder } from '../webhooks/recorder.js';
@@ -25,13 +26,15 @@ export interface SweepOptions {
   lane: ExpressLane;
   recorder: Recorder;
   onDue: (event: DueEvent, urgent: boolean) => void;
+  /** Asked each second. */
+  waiting: () => Promise<Pick<Waiting, 'attempt'>>;
   log: Log;
 }
 
 /**
  * Takes the events in the table whose first attempts no worker makes: new events of a process that runs the API alone,
- * and events whose lease has run out because their worker died. It runs every second, and on request: at once after a
- * rest.
+ * and events whose lease has run out because their worker died. It runs on request, at once after a rest, and every
+ * second while an event is in the table.
  */
 export class Sweep {
   readonly #periodic: Periodic;
@@ -41,6 +44,7 @@ export class Sweep {
   constructor(private readonly options: SweepOptions) {
     this.#periodic = new Periodic({
       interval: INTERVAL,
+      onInterval: () => void this.#poll(),
       run: async () => {
         while ((await this.#take()) && !this.#periodic.stopped);
       },
@@ -64,6 +68,11 @@ export class Sweep {
 
   stop(): Promise<void> {
     return this.#periodic.stop();
+  }
+
+  async #poll(): Promise<void> {
+    const { attempt } = await this.options.waiting();
+    if (attempt) this.now();
   }
 
   /** Takes one batch. @returns whether the table may have more events that the lane has capacity for */

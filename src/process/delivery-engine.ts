@@ -19,6 +19,7 @@ import type { DueEvent } from '../outbox/due-event.js';
 import type { Handover } from '../outbox/handover.js';
 import { listenForEvents } from '../outbox/notify.js';
 import { takeTurns } from '../outbox/take-turns.js';
+import { shareWaiting } from '../outbox/waiting.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { readSdkMetrics } from '../temporal/runtime.js';
@@ -132,6 +133,7 @@ export function createDeliveryEngine(dependencies: {
   });
   metrics.append(readSdkMetrics);
   const client = () => temporal.client;
+  const waiting = shareWaiting(database);
   const starter = new WorkflowStarter({
     db: database,
     temporal: client,
@@ -139,6 +141,7 @@ export function createDeliveryEngine(dependencies: {
     workflows,
     busy,
     inFlight,
+    waiting,
     log,
   });
   temporal.onConnected(() => starter.nudge());
@@ -153,7 +156,7 @@ export function createDeliveryEngine(dependencies: {
     onDue,
     log,
   });
-  const sweep = new Sweep({ db: database, lane, recorder, onDue, log });
+  const sweep = new Sweep({ db: database, lane, recorder, onDue, waiting, log });
   const reconcile = new Reconcile({
     db: database,
     databaseUrl: config.databaseDirectUrl,
@@ -168,6 +171,7 @@ export function createDeliveryEngine(dependencies: {
     temporal: client,
     stepDelay: config.sandboxStep,
     busy,
+    waiting,
     log,
   });
   if (isSandbox) {

@@ -59,7 +59,7 @@ export class DueInTable {
     const size = this.#size.next(busy(), performance.now());
     const leased = await leaseEvents(db, state, size, [...saturated(MAX_BATCH)]);
     const admitted: DueEvent[] = [];
-    const read = await readStarts(db, leased, retryDelays);
+    const read = leased.length === 0 ? [] : await readStarts(db, leased, retryDelays);
     const left = await this.#withoutTrailing(read);
     const starts = left.filter((start) => {
       const event = { ...start.event, attempts: attemptsDue(start) };

@@ -14,10 +14,10 @@ import { startSandboxTransfer } from './start-sandbox-transfer.js';
 import type { WorkflowStarterOptions } from './workflow-starter.js';
 
 /**
- * The table is read this often, ms. The first step counts from the creation, so that a start within SANDBOX_STEP delays
- * no step, and no notification is needed.
+ * The table is read each half of SANDBOX_STEP within these bounds, ms. The first step counts from the creation, so that a
+ * start within SANDBOX_STEP delays no step, and no notification is needed.
  */
-const POLL = 500;
+const [SHORTEST_POLL, LONGEST_POLL] = [500, 1_000];
 /** Transfers that are leased at once. */
 const BATCH = 5;
 /**
@@ -36,7 +36,7 @@ const OVERDUE = 600;
 /** The longest path of an account has this many steps. */
 const MOST_STEPS = 4;
 
-export interface SandboxStarterOptions extends Pick<WorkflowStarterOptions, 'temporal' | 'busy'> {
+export interface SandboxStarterOptions extends Pick<WorkflowStarterOptions, 'temporal' | 'busy' | 'waiting'> {
   db: Handle;
   /** SANDBOX_STEP, ms. */
   stepDelay: number;
@@ -52,7 +52,8 @@ export class SandboxStarter {
 
   constructor(private readonly options: SandboxStarterOptions) {
     this.#loop = new Periodic({
-      interval: POLL,
+      interval: Math.min(LONGEST_POLL, Math.max(SHORTEST_POLL, options.stepDelay / 2)),
+      onInterval: () => void this.#poll(),
       run: async () => {
         while (await this.#startBatch());
       },
@@ -69,6 +70,11 @@ export class SandboxStarter {
 
   stop(): Promise<void> {
     return this.#loop.stop();
+  }
+
+  async #poll(): Promise<void> {
+    const { sandbox } = await this.options.waiting();
+    if (sandbox) this.#loop.request();
   }
 
   /** Starts one after the other. @returns whether the table may have more */

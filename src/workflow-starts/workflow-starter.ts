@@ -6,6 +6,7 @@ import { failpoint } from '../failpoints.js';
 import type { DueEvent } from '../outbox/due-event.js';
 import { releaseEvents } from '../outbox/lease-events.js';
 import { markDone } from '../outbox/mark.js';
+import type { Waiting } from '../outbox/waiting.js';
 import { Periodic } from '../periodic.js';
 import type { Log } from '../telemetry/log.js';
 import { isRefusedInput } from '../temporal/faults.js';
@@ -30,6 +31,8 @@ export interface WorkflowStarterOptions {
   workflows: WorkflowMode;
   /** Whether first attempts come in a burst. They go first. */
   busy: () => boolean;
+  /** Asked each second. */
+  waiting: () => Promise<Waiting>;
   /** Shared with the activities, which report each attempt that has arrived. */
   inFlight: InFlightLimit;
   log: Log;
@@ -52,7 +55,8 @@ export interface WorkflowStarterOptions {
  *   when an event becomes due; then the loop asks memory again.
  * - IDLE. Memory has nothing that Temporal may have now, and no table has more (`DueInTable.mayHaveMore` is false), or
  *   Temporal is away. Ends when an event becomes due, when an attempt's arrival makes capacity in Temporal, when the
- *   worker connects, or after POLL; all but the first two make the loop read the table again.
+ *   worker connects, or after POLL; all but the first two make the loop read the table again, POLL only if events wait
+ *   there.
  * - BACKING_OFF. Postgres or Temporal failed. Ends after 1 s. A notification does not end it.
  * - STOPPED. Ends every mode. What memory holds returns to the table.
  *
@@ -80,7 +84,7 @@ export class WorkflowStarter {
     this.#trailing = new DueInTable({ ...table, state: 'trailing', saturated: () => [] });
     this.#loop = new Periodic({
       interval: POLL,
-      onInterval: () => this.nudge(),
+      onInterval: () => void this.#poll(),
       run: () => this.#startAllDue(),
       onFault: (error) => {
         const level = isUnreachable(error) ? 'warn' : 'error';
@@ -114,6 +118,14 @@ export class WorkflowStarter {
     this.#pause.end();
     await this.#loop.stop();
     await this.#memory.release().catch(() => undefined);
+  }
+
+  /** Memory is asked in any case, because time alone may make capacity in Temporal. */
+  async #poll(): Promise<void> {
+    const { start, trailing } = await this.options.waiting();
+    if (start) this.#left.expectMore();
+    if (trailing) this.#trailing.expectMore();
+    this.#notify();
   }
 
   #expectMore(): void {

@@ -93,6 +93,7 @@ describe('the capacity of the express lane', () => {
     const [first, second] = [await commitEvent(db), await commitEvent(db)];
     lane.committed(first);
     lane.committed(second);
+    await waitFor('the first attempt to be under way', () => sender.sent.length === 1);
     const stopped = lane.stop();
     release();
     await stopped;

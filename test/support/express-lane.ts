@@ -2,6 +2,7 @@ import { AttemptSlots } from '../../src/express-lane/attempt-slots.js';
 import { ExpressLane, type LaneOptions } from '../../src/express-lane/express-lane.js';
 import type { LaneJob } from '../../src/express-lane/lane-event.js';
 import { Sweep } from '../../src/express-lane/sweep.js';
+import { shareWaiting } from '../../src/outbox/waiting.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { EndpointHours } from '../../src/webhooks/endpoint-hours.js';
 import type { AttemptDependencies } from '../../src/webhooks/make-attempt.js';
@@ -43,7 +44,7 @@ export function createTestLanes(db: TestDatabase) {
         log: silentLog,
         ...options,
       });
-      const sweep = new Sweep({ db, lane, recorder, onDue, log: silentLog });
+      const sweep = new Sweep({ db, lane, recorder, onDue, waiting: shareWaiting(db), log: silentLog });
       opened.push(sweep, lane);
       return { lane, sweep, due };
     },

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
+import { shareWaiting } from '../../src/outbox/waiting.js';
 import { IN_FLIGHT_BOUNDS, InFlightLimit } from '../../src/workflow-starts/in-flight-limit.js';
 import { WorkflowStarter, type WorkflowStarterOptions } from '../../src/workflow-starts/workflow-starter.js';
 import { commitEvent } from './committed-event.js';
@@ -39,6 +40,7 @@ export function createTestStarters(db: TestDatabase, temporal: WorkflowStarterOp
         workflows: 'every-event',
         busy: () => false,
         inFlight,
+        waiting: shareWaiting(db),
         log: silentLog,
         ...options,
       });

@@ -1,3 +1,4 @@
+import { shareWaiting } from '../../src/outbox/waiting.js';
 import { createTransfer } from '../../src/transfers/create-transfer.js';
 import { countSandboxTransfers, leaseSandboxTransfers } from '../../src/workflow-starts/sandbox-outbox.js';
 import { SandboxStarter } from '../../src/workflow-starts/sandbox-starter.js';
@@ -34,7 +35,9 @@ function open(client: () => typeof temporal.client | undefined = () => temporal.
     const present = client();
     return present && { client: present, eager: false };
   };
-  const options = { db, temporal: connected, stepDelay: RULES.sandboxStep, busy: () => false, log: silentLog };
+  const stepDelay = RULES.sandboxStep;
+  const waiting = shareWaiting(db);
+  const options = { db, temporal: connected, stepDelay, busy: () => false, waiting, log: silentLog };
   const starter = new SandboxStarter(options);
   starters.push(starter);
   starter.start();
