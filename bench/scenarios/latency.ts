@@ -1,7 +1,6 @@
 import type { Bench } from '../bench.js';
 import { during } from '../ending.js';
 import { startKoaFloor } from '../floor/measure-floor.js';
-import { settle } from '../idle.js';
 import { inTurn, progress } from '../in-turn.js';
 import type { Figures } from '../measure.js';
 import { atMost, type Outcome, type Verdict } from '../report.js';
@@ -20,7 +19,6 @@ export async function latency(bench: Bench): Promise<Outcome> {
   return withWarmSites(bench, choices, (sites) =>
     during(startKoaFloor(sites.lane, sites.lane.tenant, { warmUp: WARM_UP, events: steady, rate }), async (floor) => {
       const run = (site: WarmSite) => measureChanges(site, steady, { rate });
-      await settle([sites.lane.service, sites.every.service]);
       const found = await inTurn(rounds, progress(bench, `latency at ${rate}/s`), {
         lane: () => run(sites.lane),
         unflushed: () => withoutFlush(sites.lane.stack, () => run(sites.lane)),

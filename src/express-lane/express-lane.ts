@@ -83,6 +83,7 @@ export class ExpressLane implements Handover {
 
   committed(event: CommittedEvent): void {
     if (event.deliveries.length === 0) this.options.onDue({ ...event, attempts: 0 }, false);
+    else if (this.options.slots.active > 0) this.accept(event);
     else if (this.#keep(event)) this.#pumpSoon();
   }
 
@@ -110,7 +111,10 @@ export class ExpressLane implements Handover {
     return true;
   }
 
-  /** The response to the change is written before the attempt is signed and sent. */
+  /**
+   * The response to the change is written before the attempt is signed and sent. Under load the response does not wait
+   * for this attempt alone, and the lane sends at once.
+   */
   #pumpSoon(): void {
     if (this.#pumpScheduled) return;
     this.#pumpScheduled = true;

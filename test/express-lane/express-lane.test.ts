@@ -36,6 +36,17 @@ describe('the express lane', () => {
     expect(due).toEqual([{ eventId: event.eventId, urgent: false }]);
   });
 
+  it('sends nothing before what follows the commit at once, such as the response to the change', async () => {
+    const sender = fakeSender();
+    const { lane } = lanes.open(sender);
+    const event = await commitEvent(db);
+    lane.committed(event);
+    for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+    expect(sender.sent).toEqual([]);
+    await lanes.settled(event.eventId);
+    expect(sender.sent).toHaveLength(1);
+  });
+
   it('starts no workflow for an event that every endpoint received, with WORKFLOWS=retries-only', async () => {
     const { lane, due } = lanes.open(fakeSender(), { workflows: 'retries-only' });
     const event = await commitEvent(db);

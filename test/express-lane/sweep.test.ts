@@ -43,6 +43,14 @@ describe('the sweep', () => {
     expect(sender.sent).toHaveLength(1);
   });
 
+  it('finds an event without a notification, also when the table was empty before', async () => {
+    const sender = fakeSender();
+    const { sweep } = lanes.open(sender);
+    sweep.start();
+    const event = await commitEvent(db, { claims: false });
+    expect(await lanes.settled(event.eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
+  });
+
   it('attempts only the second endpoint when attempt 1 at the first was recorded before the crash', async () => {
     const event = await commitEvent(db, { endpoints: 2 });
     const [done, open] = event.deliveries;
