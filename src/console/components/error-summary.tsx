@@ -29,6 +29,11 @@ export function errorAt(refused: RefusedForm | undefined, pointer: string): stri
   return refused?.refusal.errors.find((error) => error.pointer === pointer)?.detail;
 }
 
+/** Fields whose label differs from the API's name. */
+const LABELS: Readonly<Record<string, string>> = { '/max_concurrency': 'deliveries at the same time' };
+
 function nameOf({ pointer, parameter }: ValidationError): string {
+  const label = LABELS[pointer ?? ''];
+  if (label) return label;
   return (pointer?.slice(1).replaceAll('/', ' ') ?? parameter ?? '').replaceAll('_', ' ');
 }

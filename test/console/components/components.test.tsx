@@ -1,7 +1,9 @@
 import { render } from 'preact-render-to-string';
+import { ErrorSummary } from '../../../src/console/components/error-summary.js';
 import { Pager } from '../../../src/console/components/pager.js';
 import { Status } from '../../../src/console/components/status.js';
 import { RelativeTime, Time } from '../../../src/console/components/time.js';
+import { Refusal } from '../../../src/refusal.js';
 
 const now = new Date('2026-11-22T06:14:03.123Z');
 
@@ -22,6 +24,17 @@ describe('time', () => {
 it('shows a status by its name in the API', () => {
   expect(render(<Status status="succeeded" />)).toBe('<span class="badge good">succeeded</span>');
   expect(render(<Status status="RETURNED" />)).toBe('<span class="badge bad">RETURNED</span>');
+});
+
+it('names a refused field as its label does, where the API has another name', () => {
+  const errors = [
+    { pointer: '/url', code: 'required', detail: 'is missing' },
+    { pointer: '/max_concurrency', code: 'too_big', detail: 'may be at most 100' },
+  ];
+  const refusal = new Refusal('invalid_request', 'The request is not valid.', errors);
+  const html = render(<ErrorSummary refused={{ path: '/', refusal, fields: new URLSearchParams() }} />);
+  expect(html).toContain('<li>url is missing</li>');
+  expect(html).toContain('<li>deliveries at the same time may be at most 100</li>');
 });
 
 describe('pager', () => {
