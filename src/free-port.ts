@@ -4,9 +4,9 @@ import { ConfigError } from './config-error.js';
 
 /**
  * Linux, macOS and Windows take ports above these for outgoing connections, so a port found free stays free for a
- * while.
+ * while. Browsers and `fetch` refuse some ports, the last of them 10080 (Fetch standard, bad port).
  */
-const LOWEST = 10_000;
+export const LOWEST = 10_081;
 const HIGHEST = 32_000;
 
 /** A free port of 127.0.0.1. */

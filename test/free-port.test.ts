@@ -1,0 +1,27 @@
+import { createServer } from 'node:net';
+import { expect, it } from '@jest/globals';
+import { ConfigError } from '../src/config-error.js';
+import { choosePort, freePort, LOWEST } from '../src/free-port.js';
+
+const causeOf = (port: number) =>
+  fetch(`http://127.0.0.1:${port}`).then(
+    () => undefined,
+    (error: Error) => String(error.cause),
+  );
+
+it('chooses no port that fetch and browsers refuse to call', async () => {
+  // The last of the refused ports, so that all ports above it are called.
+  expect(await causeOf(10_080)).toMatch(/bad port/);
+  expect(LOWEST).toBeGreaterThan(10_080);
+  const ports = await Promise.all(Array.from({ length: 50 }, freePort));
+  expect(Math.min(...ports)).toBeGreaterThanOrEqual(LOWEST);
+});
+
+it('refuses a port that is in use, and takes a free one for 0', async () => {
+  const server = createServer().listen(await freePort(), '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as { port: number };
+  await expect(choosePort('PORT', port)).rejects.toThrow(ConfigError);
+  expect(await choosePort('PORT', 0)).toBeGreaterThanOrEqual(LOWEST);
+  await new Promise((resolve) => server.close(resolve));
+});
