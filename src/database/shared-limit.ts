@@ -54,8 +54,9 @@ export class SharedLimit {
   }
 
   #refuse(key: string, left: number, refusal: (retryAfter: number) => Error): Error {
-    this.#refused.set(key, performance.now() + left);
-    return refusal(retryAfterOf({ msBeforeNext: left }));
+    const msBeforeNext = Math.min(left, this.options.duration * 1_000);
+    this.#refused.set(key, performance.now() + msBeforeNext);
+    return refusal(retryAfterOf({ msBeforeNext }));
   }
 
   #refuseKnown(key: string, refusal: (retryAfter: number) => Error): void {
@@ -73,8 +74,16 @@ interface Row {
 const LEFT = `greatest(0, ceil(extract(epoch from c.ends_at - now()) * 1000))::int`;
 
 /**
- * A window that ends too far ahead was begun by another clock, before Postgres was restored or failed over; a new one
- * begins. Each statement removes up to two windows that have ended, so that the table stays small without Temporal.
+ * SQL: whether the kept window is valid. A window that ends two durations ahead was begun by another clock, before
+ * Postgres was restored or failed over. `now()` is the start of the transaction: a window that a later transaction has
+ * begun ends a little more than one duration ahead.
+ */
+const isValid = (duration: string) =>
+  `c.ends_at > now() and c.ends_at <= now() + 2 * ${duration}::int * interval '1 second'`;
+
+/**
+ * A new window begins in place of one that is not valid. Each statement removes up to two windows that have ended, so
+ * that the table stays small without Temporal.
  */
 const CONSUME = `
 with removed as (
@@ -86,14 +95,13 @@ with removed as (
 insert into limit_counts as c (name, key, points, ends_at)
 values ($1::text, $2::text, 1, now() + $4::int * interval '1 second')
 on conflict (name, key) do update set
-  points = case when c.ends_at > now() and c.ends_at <= excluded.ends_at then least(c.points, $3::int) + 1 else 1 end,
-  ends_at = case when c.ends_at > now() and c.ends_at <= excluded.ends_at then c.ends_at else excluded.ends_at end
+  points = case when ${isValid('$4')} then least(c.points, $3::int) + 1 else 1 end,
+  ends_at = case when ${isValid('$4')} then c.ends_at else excluded.ends_at end
 returning c.points, ${LEFT} as left`;
 
 const READ = `
 select c.points, ${LEFT} as left from limit_counts c
- where c.name = $1::text and c.key = $2::text and c.ends_at > now()
-   and c.ends_at <= now() + $3::int * interval '1 second'`;
+ where c.name = $1::text and c.key = $2::text and ${isValid('$3')}`;
 
 const GIVE_BACK = `
 update limit_counts set points = points - 1 where name = $1::text and key = $2::text and points > 0 and ends_at > now()`;

@@ -55,6 +55,17 @@ describe('SharedLimit', () => {
     await expect(other.consume(db, 'a', refusal)).resolves.toBeUndefined();
   });
 
+  it('keeps a window that a later transaction has begun', async () => {
+    const [one, other] = twoProcesses(1);
+    const late = db.transaction(async (earlier) => {
+      await earlier.query('select now()::text', []);
+      await one.consume(db, 'a', refusal);
+      await expect(other.check(earlier, 'a', refusal)).rejects.toThrow(/next try in 60 s/);
+      await other.consume(earlier, 'a', refusal);
+    });
+    await expect(late).rejects.toThrow(/next try in 60 s/);
+  });
+
   it('asks Postgres no more about a key that is refused, and takes a point that was given back for another use', async () => {
     const [one] = twoProcesses(1);
     await one.consume(db, 'a', refusal);
