@@ -1,7 +1,7 @@
 // Run by the Dockerfile: lets commands leave their compiled code in dist/.compile-cache (src/cli/load-quickly.ts), since
 // they cannot write there later. A database command loads all its modules before it finds that Postgres is unreachable.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
@@ -14,15 +14,9 @@ const COMMANDS = [
   'doctor',
 ];
 
-/** V8 takes compiled code only from a process with its own options: the entrypoint has some, `kubectl exec` none. */
-const [, entrypoint = '[]'] = /^ENTRYPOINT (.*)$/m.exec(readFileSync(join(root, 'Dockerfile'), 'utf8')) ?? [];
-const ofEntrypoint = JSON.parse(entrypoint).filter((word) => word.startsWith('--') && word !== '--');
-
 const env = { ...process.env, ENVIRONMENT: 'sandbox', DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none' };
-for (const options of [ofEntrypoint, []]) {
-  for (const command of COMMANDS) {
-    spawnSync(process.execPath, [...options, 'dist/src/cli.js', ...command.split(' ')], { cwd: root, env });
-  }
+for (const command of COMMANDS) {
+  spawnSync(process.execPath, ['dist/src/cli.js', ...command.split(' ')], { cwd: root, env });
 }
 const cache = join(root, 'dist/.compile-cache');
 if (!existsSync(cache)) throw new Error(`the commands left no compiled code in ${cache}`);
