@@ -33,7 +33,6 @@ export function errorAt(refused: RefusedForm | undefined, pointer: string): stri
 const LABELS: Readonly<Record<string, string>> = { '/max_concurrency': 'deliveries at the same time' };
 
 function nameOf({ pointer, parameter }: ValidationError): string {
-  const label = LABELS[pointer ?? ''];
-  if (label) return label;
-  return (pointer?.slice(1).replaceAll('/', ' ') ?? parameter ?? '').replaceAll('_', ' ');
+  const name = pointer?.slice(1).replaceAll('/', ' ') ?? parameter ?? '';
+  return LABELS[pointer ?? ''] ?? name.replaceAll('_', ' ');
 }
