@@ -85,7 +85,7 @@ async function run(role: 'api' | 'worker', env: Record<string, string>): Promise
 /** Makes one event, whose first attempt fails and whose second succeeds. */
 async function deliver(): Promise<void> {
   await must(
-    client('POST', '/webhook-endpoints', { url: `${receiver.url}/hooks/of-somebody?key=4711`, secret: SECRET }),
+    client('POST', '/webhook-endpoints', { url: `${receiver.url}/hooks/of-somebody?key=zebra-4711`, secret: SECRET }),
   );
   const { id } = await must(client('POST', '/transfers', transferRequest()));
   const traceparent = `00-${TRACE}-${CALLER}-01`;
@@ -126,7 +126,7 @@ test('one trace spans the request, the workflow and both POSTs, across processes
 
 test('spans contain no path, query, body or secret, and receivers get only the headers of the contract', () => {
   const sent = collector.received.join('');
-  for (const text of ['of-somebody', '4711', SECRET, 'transfer.status_changed', 'Ada Lovelace']) {
+  for (const text of ['of-somebody', 'zebra-4711', SECRET, 'transfer.status_changed', 'Ada Lovelace']) {
     expect(sent).not.toContain(text);
   }
   expect(receiver.requests).toHaveLength(2);
