@@ -97,7 +97,8 @@ async function end(child: ChildProcess): Promise<void> {
 export async function getToken(baseUrl: string, client: Stack['operator']): Promise<string> {
   const response = await fetch(`${baseUrl}/oauth/token`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    // The soak asks once a minute. The API closes an idle connection after 65 s, perhaps just as it is used again.
+    headers: { 'content-type': 'application/json', connection: 'close' },
     body: JSON.stringify({ ...client, audience: baseUrl, grant_type: 'client_credentials' }),
   });
   if (!response.ok) throw new Error(`no token: ${response.status} ${await response.text()}`);
