@@ -1,7 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
 import { freePort } from '../../dist/src/free-port.js';
 
 /** The value of docker-compose.yml. The first start on a new store fixes it permanently. */
 export const HISTORY_SHARDS = 512;
+
+/** The dynamic configuration of docker-compose.yml, with `more` settings; JSON is YAML. */
+export function dynamicConfiguration(more = {}) {
+  const own = parse(readFileSync(new URL('../../deploy/temporal.yaml', import.meta.url), 'utf8'));
+  return JSON.stringify({ ...own, ...more });
+}
 
 /**
  * The server's configuration: all services in one process, with both stores on Postgres.

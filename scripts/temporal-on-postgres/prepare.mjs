@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { serverConfiguration } from './configuration.mjs';
+import { dynamicConfiguration, serverConfiguration } from './configuration.mjs';
 
 const [postgresUrl = '', ...args] = process.argv.slice(2);
 const text = { type: 'string' };
@@ -31,11 +31,8 @@ if (!existsSync(join(folder, 'server.yaml'))) {
   const dynamic = join(folder, 'dynamic.yaml');
   writeFileSync(
     dynamic,
-    JSON.stringify({
-      'matching.enableFairness': [{ value: true }],
-      // Like the dev server: a new search attribute is known at once.
-      'system.forceSearchAttributesCacheRefreshOnRead': [{ value: true }],
-    }),
+    // Like the dev server: a new search attribute is known at once.
+    dynamicConfiguration({ 'system.forceSearchAttributesCacheRefreshOnRead': [{ value: true }] }),
   );
   writeFileSync(
     join(folder, 'server.yaml'),

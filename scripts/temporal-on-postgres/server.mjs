@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import pg from 'pg';
 import { startChild } from '../../dist/src/local/child.js';
-import { serverConfiguration } from './configuration.mjs';
+import { dynamicConfiguration, serverConfiguration } from './configuration.mjs';
 import { applySchema } from './schema.mjs';
 
 const DATABASES = { main: 'temporal', visibility: 'temporal_visibility' };
@@ -14,7 +14,7 @@ export async function startServer({ programs, postgresUrl, port, folder, shards 
   const config = join(folder, 'temporal');
   mkdirSync(config, { recursive: true });
   const dynamic = join(config, 'dynamic.yaml');
-  writeFileSync(dynamic, JSON.stringify({ 'matching.enableFairness': [{ value: true }] }));
+  writeFileSync(dynamic, dynamicConfiguration());
   const settings = await serverConfiguration({ port, postgresUrl, databases: DATABASES, dynamic, shards });
   writeFileSync(join(config, 'server.yaml'), JSON.stringify(settings));
   return startChild({

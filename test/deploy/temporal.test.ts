@@ -50,7 +50,26 @@ test('dispatches tasks fairly across clients from the first start', () => {
   const [mount = ''] = services.temporal.volumes;
   const [file, target] = mount.split(':');
   expect(services.temporal.environment.DYNAMIC_CONFIG_FILE_PATH).toBe(target);
-  expect(readYaml(file)).toEqual([{ 'matching.enableFairness': [{ value: true }] }]);
+  expect(readYaml(file)).toMatchObject([{ 'matching.enableFairness': [{ value: true }] }]);
+});
+
+test('its memory is bounded: the caches by number and size, and the collector below the limit of the container', () => {
+  const [dynamic] = readYaml('deploy/temporal.yaml');
+  expect(dynamic).toMatchObject({
+    'history.hostLevelCacheMaxSize': [{ value: 10_000 }],
+    'history.enableHostLevelEventsCache': [{ value: true }],
+    'history.eventsHostLevelCacheMaxSizeBytes': [{ value: 64 * 1024 * 1024 }],
+  });
+  const { environment, mem_limit } = services.temporal;
+  const inMiB = (text: string) => Number.parseInt(text, 10) * (/g/.test(text) ? 1_024 : 1);
+  expect(inMiB(environment.GOMEMLIMIT)).toBeLessThan(0.9 * inMiB(mem_limit));
+});
+
+test('the tests on Postgres run the server with the same dynamic configuration', async () => {
+  const script: string = '../../scripts/temporal-on-postgres/configuration.mjs';
+  const { dynamicConfiguration } = await import(script);
+  const [dynamic] = readYaml('deploy/temporal.yaml');
+  expect(JSON.parse(dynamicConfiguration({ more: 1 }))).toEqual({ ...dynamic, more: 1 });
 });
 
 test('the UI is read-only, and services without a login are reachable from this machine only', () => {
