@@ -17,7 +17,7 @@ export type Answering = (socket: Socket, number: number) => void;
 /** Starts a receiver that writes given bytes in response to each request, whether they are HTTP or not. */
 export async function startRawReceiver(
   answering: Answering | string,
-  { host = '127.0.0.1', tls }: { host?: string; tls?: TlsOptions } = {},
+  { host = '127.0.0.1', port: wanted = 0, tls }: { host?: string; port?: number; tls?: TlsOptions } = {},
 ): Promise<RawReceiver> {
   const answer: Answering = typeof answering === 'string' ? (socket) => socket.write(answering) : answering;
   const requests: string[] = [];
@@ -42,7 +42,7 @@ export async function startRawReceiver(
     socket.on('error', () => {});
     socket.on('close', () => open.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  await new Promise<void>((resolve) => server.listen(wanted, host, resolve));
   const { port } = server.address() as { port: number };
   return {
     url: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,

@@ -21,8 +21,11 @@ export async function closeAll(): Promise<void> {
   for (const cleanUp of cleanUps.splice(0)) await cleanUp();
 }
 
-export async function receiver(answering: Answering | string, host?: string): Promise<RawReceiver> {
-  const started = await startRawReceiver(answering, host ? { host } : {});
+export async function receiver(
+  answering: Answering | string,
+  at: { host?: string; port?: number } = {},
+): Promise<RawReceiver> {
+  const started = await startRawReceiver(answering, at);
   cleanUps.push(started.close);
   return started;
 }

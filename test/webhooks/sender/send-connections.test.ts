@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { freePort } from '../../../src/free-port.js';
 import { type Answering, startRawReceiver } from '../../support/raw-receiver.js';
 import { answered, closeAll, OK, outgoing, receiver, sender, turn } from '../../support/sender.js';
 
@@ -105,10 +106,10 @@ describe('connections', () => {
   });
 
   test('reach IPv6 literals and localhost', async () => {
-    const six = await receiver(OK, '::1');
+    const six = await receiver(OK, { host: '::1', port: await freePort() });
     const { send } = sender();
     expect((await send(outgoing(six.url))).error).toBeNull();
-    // Nothing listens there on 127.0.0.1, which is tried first.
+    // Nothing listens on this port of 127.0.0.1, which is tried first.
     expect((await send(outgoing(`http://localhost:${six.port}`))).error).toBeNull();
     expect((await send(outgoing(`http://a.LOCALHOST.:${six.port}`))).error).toBeNull();
     expect(six.requests[1]).toContain(`host: localhost:${six.port}\r\n`);
