@@ -123,7 +123,9 @@ test('the image runs the command line as an unprivileged user, and exposes its p
 
 test('the image, .nvmrc and npm scripts run on the same release line of Node.js, which package.json supports', () => {
   const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
-  const [, image] = /^ARG NODE_IMAGE=node:([\d.]+)-bookworm-slim$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
+  const [, image] =
+    /^ARG NODE_IMAGE=node:([\d.]+)-bookworm-slim(?:@sha256:[0-9a-f]{64})?$/m.exec(readFileSync('Dockerfile', 'utf8')) ??
+    [];
   expect(image).toBe(devDependencies.node);
   expect(readFileSync('Dockerfile', 'utf8').match(/^FROM (?!\$\{NODE_IMAGE\})/m)).toBeNull();
   expect(readFileSync('.nvmrc', 'utf8').trim()).toBe(devDependencies.node.split('.')[0]);

@@ -8,9 +8,12 @@ import { type Document, readYaml } from '../support/manifests.js';
 // Temporal as docker-compose.yml runs it. `npm run test:production` tests its server with these settings.
 
 const [{ services }] = readYaml('docker-compose.yml');
-/** Name and release of an image, with the default of `${TEMPORAL_VERSION:-…}`. */
+/** Name and release of an image, with the default of `${TEMPORAL_VERSION:-…}` and without a digest. */
 const imageOf = (name: string): string[] =>
-  services[name].image.replace(/\$\{TEMPORAL_VERSION:-(.*)\}/, '$1').split(':');
+  services[name].image
+    .replace(/\$\{TEMPORAL_VERSION:-(.*)\}/, '$1')
+    .replace(/@.*/, '')
+    .split(':');
 const readConstant = (path: string, pattern: RegExp): string => pattern.exec(readFileSync(path, 'utf8'))?.[1] ?? '';
 
 test('the server is temporalio/server, and its schema and command line come from admin-tools of the same release', () => {
