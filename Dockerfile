@@ -20,7 +20,7 @@ RUN npm run prepare \
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production
 WORKDIR /app
-# The CA certificates verify the certificates of Temporal and Postgres.
+# The CA certificates verify Temporal's certificate. Node.js brings its own for Postgres and receivers.
 # hadolint ignore=DL3008
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates tini && rm -rf /var/lib/apt/lists/*
 COPY --from=build /app/package.json ./

@@ -22,32 +22,41 @@ export function isConflict(error: unknown): boolean {
   return /^(40|P2034)/.test(sqlState(error) ?? '');
 }
 
-const PRISMA_UNREACHABLE = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);
+const PRISMA_UNREACHABLE = new Set([
+  ...['P1000', 'P1001', 'P1002', 'P1003', 'P1008', 'P1010', 'P1011', 'P1017'],
+  ...['P2024', 'P2028', 'P2037'],
+]);
 /** Kinds of error of Prisma's driver adapter that have no SQLSTATE. A raw statement hides them in its own P2010. */
 const ADAPTER_UNREACHABLE = new Set([
   'DatabaseNotReachable',
   'ConnectionClosed',
   'SocketTimeout',
   'TooManyConnections',
+  'TlsConnectionError',
 ]);
 const SOCKET_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT']);
+/** Codes of Node.js for a certificate that it does not accept, and for a failed handshake. */
+const TLS_ERRORS =
+  /^(ERR_TLS_|ERR_SSL_|UNABLE_TO_|CERT_|SELF_SIGNED_CERT_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|INVALID_(CA|PURPOSE)$)/;
 
 /**
  * Postgres is temporarily unusable: unreachable, connection lost, shutting down, out of connections or space, read-only
  * (classes 08, 53, 57, 58, 25006), a time limit of the session ended the transaction (25P03, 25P04, 55P03), or no
- * connection of the pool was free in time.
+ * connection of the pool was free in time. The same applies to a server that does not let this process in: a changed
+ * password, pg_hba.conf, a missing database (28, 3D000), or a certificate that is not accepted.
  */
 export function isUnreachable(error: unknown): boolean {
   if (ADAPTER_UNREACHABLE.has(adapterKind(error) ?? '')) return true;
   const state = sqlState(error);
   if (state !== undefined && !PRISMA_UNREACHABLE.has(state))
-    return /^(08|53|57|58|25006|25P03|25P04|55P03)/.test(state);
+    return /^(08|28|3D|53|57|58|25006|25P03|25P04|55P03)/.test(state);
   for (let fault = error; fault instanceof Object; fault = (fault as { cause?: unknown }).cause) {
     const { code, message, errors } = fault as { code?: unknown; message?: unknown; errors?: unknown };
-    if (PRISMA_UNREACHABLE.has(String(code)) || SOCKET_ERRORS.has(String(code))) return true;
+    if (PRISMA_UNREACHABLE.has(String(code)) || SOCKET_ERRORS.has(String(code)) || TLS_ERRORS.test(String(code)))
+      return true;
     if (Array.isArray(errors) && errors.some(isUnreachable)) return true;
     if (
-      /connection terminated|query read timeout|timeout exceeded when trying to connect|client has encountered a connection error|can't reach database|cannot use a pool after|is not queryable/i.test(
+      /connection terminated|query read timeout|timeout exceeded when trying to connect|client has encountered a connection error|can't reach database|does not support SSL|establishing an SSL connection|cannot use a pool after|is not queryable/i.test(
         String(message),
       )
     ) {

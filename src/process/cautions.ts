@@ -17,8 +17,8 @@ export function cautionsOf(
   const urls: [string, Secret][] = [['DATABASE_URL', config.databaseUrl]];
   if (config.databaseDirectUrl !== config.databaseUrl) urls.push(['DATABASE_DIRECT_URL', config.databaseDirectUrl]);
   for (const [name, url] of urls) {
-    if (!isPlaintextPostgres(new URL(url.reveal()))) continue;
-    lines.push(`${name}: the connection to a remote Postgres is not encrypted; add ?sslmode=verify-full`);
+    const weakness = weaknessOf(new URL(url.reveal()));
+    if (weakness) lines.push(`${name}: ${weakness}`);
   }
   const { address, tls } = config.temporal;
   if (!tls && !isLoopback(address.replace(/:\d+$/, ''))) {
@@ -30,12 +30,22 @@ export function cautionsOf(
   return lines;
 }
 
-/** Without `sslmode`, `pg` uses plaintext. A path as host is a Unix socket. */
-function isPlaintextPostgres({ hostname, searchParams }: URL): boolean {
+const PLAINTEXT = 'the connection to a remote Postgres is not encrypted; add ?sslmode=verify-full';
+const UNVERIFIED =
+  'the certificate of a remote Postgres is not verified; give sslmode=verify-full, and sslrootcert=FILE for a private CA';
+
+/**
+ * What `pg` makes of the URL (pg-connection-string): without `sslmode`, plaintext; with any but `no-verify`, as with
+ * `verify-full`. With `uselibpqcompat=true`, the modes have libpq's meaning. A path as host is a Unix socket.
+ */
+function weaknessOf({ hostname, searchParams }: URL): string | undefined {
   const host = searchParams.get('host') ?? decodeURIComponent(hostname);
-  if (host === '' || host.startsWith('/') || isLoopback(host)) return false;
-  const encrypted = ['prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
-  return !encrypted.includes(searchParams.get('sslmode') ?? '') && !/^(true|1)$/.test(searchParams.get('ssl') ?? '');
+  if (host === '' || host.startsWith('/') || isLoopback(host)) return undefined;
+  const mode = searchParams.get('sslmode') ?? (/^(true|1)$/.test(searchParams.get('ssl') ?? '') ? 'verify-full' : '');
+  if (mode === 'verify-full') return undefined;
+  if (mode === 'no-verify') return UNVERIFIED;
+  if (!['prefer', 'require', 'verify-ca'].includes(mode)) return PLAINTEXT;
+  return searchParams.get('uselibpqcompat') === 'true' ? UNVERIFIED : undefined;
 }
 
 function isLoopback(host: string): boolean {

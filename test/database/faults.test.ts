@@ -1,6 +1,8 @@
 import { DriverAdapterError, type MappedError } from '@prisma/driver-adapter-utils';
+import { openDatabase } from '../../src/database/database.js';
 import { isConflict, isRefusedData, isUnreachable } from '../../src/database/faults.js';
 import { Prisma } from '../../src/database/generated/client.js';
+import { Secret } from '../../src/secret.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
 let db: TestDatabase;
@@ -39,7 +41,7 @@ test('a statement that ran longer than its limit is a 503', async () => {
   expect(isUnreachable(error)).toBe(true);
 });
 
-test.each(['ConnectionClosed', 'DatabaseNotReachable', 'SocketTimeout'] as const)(
+test.each(['ConnectionClosed', 'DatabaseNotReachable', 'SocketTimeout', 'TlsConnectionError'] as const)(
   'a raw statement of a transaction whose connection breaks (%s) is a 503, and no fault of the service',
   (kind) => {
     const driverAdapterError = new DriverAdapterError({ kind } as MappedError);
@@ -52,6 +54,26 @@ test.each(['ConnectionClosed', 'DatabaseNotReachable', 'SocketTimeout'] as const
     expect(isUnreachable(Object.assign(error, { meta: {} }))).toBe(false);
   },
 );
+
+test.each<[string, (url: URL) => void]>([
+  ['a password that was changed', (url) => Object.assign(url, { password: 'changed' })],
+  ['a role that was removed', (url) => Object.assign(url, { username: 'nobody' })],
+  ['a database that does not exist', (url) => Object.assign(url, { pathname: '/none' })],
+  ['no TLS where it is required', (url) => Object.assign(url, { search: '?sslmode=verify-full' })],
+])('%s is a 503 of every kind of statement, and no fault of the service', async (_, change) => {
+  const url = new URL(db.url.reveal());
+  change(url);
+  const refused = openDatabase({ url: new Secret(url.href), poolSize: 2 });
+  const statements = [
+    refused.query('select 1', []),
+    refused.hot('select 1', []),
+    refused.prisma.client.count(),
+    refused.transaction((tx) => tx.query('select 1', [])),
+  ];
+  const errors = await Promise.all(statements.map((one) => one.catch((error: unknown) => error)));
+  await refused.close();
+  expect(errors.map(isUnreachable)).toEqual([true, true, true, true]);
+});
 
 test.each([
   ['another session holds the lock', { code: '55P03' }, true],

@@ -29,6 +29,21 @@ it.each<[string, Record<string, string>, string[]]>([
     ['DATABASE_URL'],
   ],
   [
+    'a remote Postgres whose certificate nobody verifies',
+    { DATABASE_URL: 'postgresql://app@db.internal/app?sslmode=no-verify' },
+    ['DATABASE_URL'],
+  ],
+  [
+    'a mode of libpq that does not verify the name in the certificate',
+    { DATABASE_URL: 'postgresql://app@db.internal/app?sslmode=verify-ca&uselibpqcompat=true' },
+    ['DATABASE_URL'],
+  ],
+  [
+    'nothing for sslmode=require, which pg takes for verify-full',
+    { DATABASE_URL: 'postgresql://app@db.internal/app?sslmode=require' },
+    [],
+  ],
+  [
     'nothing for plaintext over loopback',
     { DATABASE_URL: 'postgresql://app@127.0.0.1/app', TEMPORAL_TLS: 'false', TEMPORAL_ADDRESS: '[::1]:7233' },
     [],
