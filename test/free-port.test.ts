@@ -17,6 +17,11 @@ it('chooses no port that fetch and browsers refuse to call', async () => {
   expect(Math.min(...ports)).toBeGreaterThanOrEqual(LOWEST);
 });
 
+it('never chooses a port twice, although nothing listens there yet', async () => {
+  const ports = await Promise.all(Array.from({ length: 1_000 }, freePort));
+  expect(new Set(ports).size).toBe(1_000);
+});
+
 it('refuses a port that is in use, and takes a free one for 0', async () => {
   const server = createServer().listen(await freePort(), '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
