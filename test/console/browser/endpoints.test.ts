@@ -64,6 +64,7 @@ describeInBrowser('endpoints, in a browser', () => {
     const { visitor, page, call } = await editor();
     await fits(visitor);
     await page.getByRole('link', { name: 'Register an endpoint' }).click();
+    await page.getByRole('heading', { name: 'Register an endpoint' }).waitFor();
     await fits(visitor);
     await page.getByLabel('URL').fill(url);
     await page.getByLabel('Description').fill('Orders, live');

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { accessibilityViolations, describeInBrowser, overflows, signIn } from '../../support/browser.js';
 import { type ConsoleService, startConsoleService } from '../../support/console-service.js';
+import { waitFor } from '../../support/wait-for.js';
 
 const HOSTILE = `<script>alert(1)</script>\u202egpj.exe https://evil.example ${'\u0001'.repeat(3_000)}`;
 
@@ -53,7 +54,7 @@ describeInBrowser('one event, in a browser', () => {
     await signIn(visitor, credentials);
     await page.goto('/console/deliveries');
     await page.getByRole('link', { name: 'transfer.status_changed PROCESSING' }).click();
-    expect(page.url()).toContain(`/console/events/${eventId}#delivery-`);
+    await page.waitForURL(`**/console/events/${eventId}#delivery-*`);
     // Two attempts are made at once; the page shows the second when it is recorded.
     await next(page)
       .getByText(/Waiting: attempt 3 at .* UTC, in \d+ min\. The receiver answered 503 twice\./)
@@ -208,6 +209,11 @@ describeInBrowser('one event, in a browser', () => {
   test('without script the pages are readable and a delivery is sent again', async () => {
     answer = { status: 503, body: 'down' };
     const { credentials, call, eventId } = await setUp();
+    // A page without script shows what was recorded before it was loaded.
+    await waitFor('both attempts', async () => {
+      const [delivery] = (await call('GET', `/events/${eventId}/deliveries`)).body.data;
+      return delivery?.attempt_count === 2;
+    });
     const visitor = await console.visitor({ javaScriptEnabled: false });
     const { page } = visitor;
     await signIn(visitor, credentials);

@@ -18,6 +18,7 @@ describeInBrowser('transfers and lists, in a browser', () => {
     await page.goto('/console/transfers');
     expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByRole('link', { name: 'Make a transfer' }).click();
+    await page.getByRole('heading', { name: 'Make a transfer' }).waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByLabel('To', { exact: true }).fill('Grace <b>Hopper</b>');
     await page.getByRole('button', { name: 'Make the transfer' }).click();
@@ -75,10 +76,12 @@ describeInBrowser('transfers and lists, in a browser', () => {
     expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByRole('link', { name: 'Older' }).click();
     await page.getByRole('link', { name: 'Newest' }).waitFor();
+    await page.waitForLoadState();
     expect(await page.locator('tbody tr').count()).toBe(25);
     await page.getByLabel('Status').selectOption('pending');
     await page.getByRole('button', { name: 'Filter' }).click();
     await page.getByRole('link', { name: 'Remove the filters' }).waitFor();
+    await page.waitForLoadState();
     expect(await page.locator('tbody tr').count()).toBe(1);
     for (const width of [768, 1280]) {
       await page.setViewportSize({ width, height: 900 });
