@@ -11,7 +11,7 @@ beforeAll(async () => {
   temporal = await createTestNamespace();
   const deliveryActions = createDeliveryActions(() => temporal.client, [0, 300_000]);
   api = await startApi({ dependencies: { deliveryActions } });
-}, 120_000);
+});
 afterAll(async () => {
   await api.close();
   await temporal.close();
@@ -44,4 +44,4 @@ test('`deliveries retry` and the API share the limit of ten retries an hour', as
       where: { action: 'deliveries.retry', target: deliveryId, actor: { startsWith: 'cli:' } },
     }),
   ).toBe(1);
-}, 120_000);
+});

@@ -24,7 +24,7 @@ let stderr: Promise<string>;
 afterEach(async () => {
   process.kill('SIGTERM');
   if (process.exitCode === null) await once(process, 'exit');
-}, 60_000);
+});
 
 async function firstLine(args: string[], env: Record<string, string> = {}): Promise<string> {
   process = startCli(args, { ...UNREACHABLE, ...env });
@@ -89,7 +89,7 @@ test('warns at start in production on a Node.js release that package.json does n
   expect(await stderr).toMatch(
     /"node":"20\.20\.2","supported":"[^"]+","msg":"this release of Node\.js is not supported/,
   );
-}, 60_000);
+});
 
 test('starts in production without that warning on a Node.js release that package.json names', async () => {
   await firstLine(['api'], {
@@ -97,4 +97,4 @@ test('starts in production without that warning on a Node.js release that packag
   });
   process.kill('SIGTERM');
   expect(await stderr).not.toContain('Node.js');
-}, 60_000);
+});

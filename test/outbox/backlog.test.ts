@@ -38,7 +38,7 @@ test('counts waiting events by state, and finds the oldest event of all clients'
   await is(fourth, 'start', 100);
   await is(fifth, 'trailing', 200);
   await planned(first, 300);
-  await planned(second, -59);
+  await planned(second, -45);
   await planned(third, -90);
   await planned(fourth, -600);
   await planned(fifth, 0);

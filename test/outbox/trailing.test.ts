@@ -13,7 +13,7 @@ const MINUTE = 60_000;
 let db: TestDatabase;
 beforeAll(async () => {
   db = await createTestDatabase();
-}, 60_000);
+});
 afterAll(() => db.drop());
 afterEach(() =>
   db.query(`delete from events where not exists (select from deliveries d where d.event_id = events.id)`, []),
@@ -103,7 +103,7 @@ describe('a backlog of 200,000 delivered events in front of one failed event', (
     } finally {
       await explained.close();
     }
-  }, 60_000);
+  });
 });
 
 /** Events of the last hours, one each 100 ms. */

@@ -6,6 +6,7 @@ import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { type RoleProcess, startRole } from '../support/role-process.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
+import { waitFor } from '../support/wait-for.js';
 
 let database: TestDatabase;
 let temporal: TestTemporal;
@@ -27,8 +28,8 @@ async function pollersOf(taskQueue: string): Promise<number> {
   return described.pollers?.length ?? 0;
 }
 
-/** Runs a worker until it has completed a workflow, by when each of its queues has been polled. */
-async function pollersDuring(environment: 'sandbox' | 'production'): Promise<number> {
+/** Runs a worker until it has completed a workflow, and then `work`. */
+async function withWorker<T>(environment: 'sandbox' | 'production', work: () => Promise<T>): Promise<T> {
   const worker: RoleProcess = startRole('worker', {
     ...{ ENVIRONMENT: environment, BASE_URL: 'https://api.test', LOG_LEVEL: 'warn' },
     ...{ DATABASE_URL: database.url.reveal(), MASTER_KEY: randomBytes(32).toString('base64') },
@@ -37,7 +38,7 @@ async function pollersDuring(environment: 'sandbox' | 'production'): Promise<num
   try {
     await worker.ready;
     await temporal.client.workflow.execute('removeExpired', { taskQueue: TASK_QUEUE, workflowId: newId() });
-    return await pollersOf(SANDBOX_TASK_QUEUE);
+    return await work();
   } finally {
     await worker.stop();
   }
@@ -46,10 +47,11 @@ async function pollersDuring(environment: 'sandbox' | 'production'): Promise<num
 describe('the task queue of the sandbox', () => {
   // Production comes first: Temporal may list a poller for some time after its end.
   it('has no worker in production', async () => {
-    expect(await pollersDuring('production')).toBe(0);
+    expect(await withWorker('production', () => pollersOf(SANDBOX_TASK_QUEUE))).toBe(0);
   });
 
   it('has a worker in the sandbox', async () => {
-    expect(await pollersDuring('sandbox')).toBe(1);
+    const polled = () => waitFor('a poller', async () => (await pollersOf(SANDBOX_TASK_QUEUE)) || undefined);
+    expect(await withWorker('sandbox', polled)).toBe(1);
   });
 });

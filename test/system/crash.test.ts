@@ -34,7 +34,7 @@ afterAll(async () => {
   await receiver?.close();
   await service?.stop();
   await localDir.remove();
-}, 60_000);
+});
 
 /** A random number of changes within the load. */
 const somewhere = () => Math.floor(CHANGES * (0.2 + 0.5 * random()));

@@ -28,7 +28,7 @@ beforeAll(async () => {
   receiver = await startRawReceiver((socket) =>
     socket.write(`${prefix}HTTP/1.1 ${responseStatus} x\r\nContent-Length: 0\r\n\r\n`),
   );
-}, 120_000);
+});
 
 afterAll(async () => {
   await temporal?.connection.close();

@@ -38,7 +38,7 @@ afterAll(async () => {
   await receiver?.close();
   await service?.stop();
   await localDir.remove();
-}, 60_000);
+});
 
 const start = async () => {
   service = await startService(localDir.path, { DELIVERY_RETRY_DELAYS });

@@ -66,14 +66,14 @@ beforeAll(async () => {
       () => false,
     ),
   );
-}, 180_000);
+});
 
 afterAll(async () => {
   await Promise.all(processes.map((role) => role.stop()));
   await receiver?.close();
   await temporal?.close();
   await database?.drop();
-}, 60_000);
+});
 
 /** Makes a change of a new transfer. @returns its delivery when it has the status */
 async function change(expected: string) {

@@ -38,13 +38,13 @@ beforeAll(async () => {
   await api.ready;
   client = await caller(at, JSON.parse(created.stdout));
   await must(client('POST', '/webhook-endpoints', { url: receiver.url, secret: SECRET }));
-}, 120_000);
+});
 afterAll(async () => {
   await Promise.all([api?.stop(), worker?.stop()]);
   await receiver?.close();
   await temporal?.close();
   await database?.drop();
-}, 60_000);
+});
 
 const create = async (account: string): Promise<string> =>
   (await must(client('POST', '/transfers', transferRequest({ destination: { name: 'Ada', account } })))).id;
@@ -62,7 +62,7 @@ describe('a transfer that moves by itself', () => {
     worker = startRole('worker', env);
     await worker.ready;
     await until(id, 'COMPLETED');
-  }, 60_000);
+  });
 
   it.each([
     ['SANDBOX-COMPLETE', ['PROCESSING', 'SENT', 'COMPLETED'], null],
@@ -97,7 +97,6 @@ describe('a transfer that moves by itself', () => {
       const details = await workflowOf(id).query<string>('__temporal_workflow_metadata').then(JSON.stringify);
       for (const status of statuses) expect(details).toContain(status);
     },
-    60_000,
   );
 
   it('ends its automatic steps when the client changes it by hand', async () => {
@@ -106,16 +105,20 @@ describe('a transfer that moves by itself', () => {
     await must(client('POST', `/sandbox/transfers/${id}/status`, { status: 'FAILED', reason: 'by hand' }));
     expect(await workflowOf(id).result()).toBe('FAILED');
     const { status, status_history } = await read(id);
-    expect([status, status_history.length]).toEqual(['FAILED', 3]);
+    expect(status).toBe('FAILED');
     const { endedAt, stepsMade } = await database.prisma.sandboxTransfer.findUniqueOrThrow({
       where: { transferId: id },
     });
-    expect([stepsMade, endedAt]).toEqual([1, expect.any(Date)]);
-  }, 60_000);
+    // The second step may come before the change; then the last never comes.
+    expect([1, 2]).toContain(stepsMade);
+    expect([status_history.length, endedAt]).toEqual([stepsMade + 2, expect.any(Date)]);
+  });
 
   it('ends its automatic steps when the client cancels it', async () => {
-    const id = await create('SANDBOX-COMPLETE');
-    await must(client('POST', `/transfers/${id}/cancel`));
+    const id = await waitFor('a transfer cancelled before its first step', async () => {
+      const created = await create('SANDBOX-COMPLETE');
+      return (await client('POST', `/transfers/${created}/cancel`)).status === 200 && created;
+    });
     await waitFor(
       'the workflow',
       async () =>
@@ -125,7 +128,7 @@ describe('a transfer that moves by itself', () => {
     );
     expect(await workflowOf(id).result()).toBe('CANCELLED');
     expect((await read(id)).status_history).toHaveLength(2);
-  }, 60_000);
+  });
 
   it('goes on from its last step when its workflow was terminated', async () => {
     const id = await create('SANDBOX-COMPLETE');
@@ -134,5 +137,5 @@ describe('a transfer that moves by itself', () => {
     await database.query('update sandbox_transfers set start_after = now() where transfer_id = $1::uuid', [id]);
     const { status_history } = await until(id, 'COMPLETED');
     expect(status_history).toHaveLength(4);
-  }, 60_000);
+  });
 });

@@ -31,14 +31,14 @@ beforeAll(async () => {
   api = startRole('api', env);
   roles.push(api);
   await api.ready;
-}, 120_000);
+});
 
 afterAll(async () => {
   await Promise.all(roles.map((role) => role.stop()));
   await Promise.all(servers.map((server) => close(server)));
   await stack?.stop();
   await localDir.remove();
-}, 60_000);
+});
 
 /** Ends or starts workers until `count` are alive, and waits until each counts all of them. */
 async function haveWorkers(count: number): Promise<void> {
@@ -137,7 +137,7 @@ describe.each([2, 4])('with %i workers', (count) => {
     const [own, common, small] = [await startSlow(10), await startSlow(null), await startSlow(1)];
     const most = await Promise.all([deliver(own, 120), deliver(common, 70), deliver(small, 8)]);
     expect(most).toEqual([10, DEPLOYMENT_LIMIT, 1]);
-  }, 180_000);
+  });
 });
 
 test('after kill -9 of two of four workers the others have the whole limit', async () => {
@@ -145,4 +145,4 @@ test('after kill -9 of two of four workers the others have the whole limit', asy
   await haveWorkers(2);
   const receiver = await startSlow(9);
   expect(await deliver(receiver, 120)).toBe(9);
-}, 180_000);
+});

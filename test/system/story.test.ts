@@ -24,13 +24,13 @@ beforeAll(async () => {
     else respond(socket);
   });
   service = await startService(localDir.path);
-}, 120_000);
+});
 beforeEach(() => become('down'));
 afterAll(async () => {
   await receiver?.close();
   await service?.stop();
   await localDir.remove();
-}, 60_000);
+});
 
 const respond = (socket: Socket) => (state === 'up' ? socket.write('HTTP/1.1 204 x\r\n\r\n') : socket.destroy());
 function become(next: typeof state): void {
@@ -151,26 +151,22 @@ test.each([
       killPart(localDir.path, 'postgres');
     },
   ],
-])(
-  'keeps its plan when every process is %s while it sleeps',
-  async (_, end) => {
-    const id = await fallAsleep();
-    const asleep = await failRetry(id, 3, 30 * MINUTE);
+])('keeps its plan when every process is %s while it sleeps', async (_, end) => {
+  const id = await fallAsleep();
+  const asleep = await failRetry(id, 3, 30 * MINUTE);
 
-    await end();
-    service = await startService(localDir.path);
-    expect(await read(id)).toEqual(asleep);
-    expectPlanned(await failRetry(id, 4, 2 * HOUR), 2 * HOUR);
+  await end();
+  service = await startService(localDir.path);
+  expect(await read(id)).toEqual(asleep);
+  expectPlanned(await failRetry(id, 4, 2 * HOUR), 2 * HOUR);
 
-    const delivered = await succeedRetry(id);
-    expect(delivered.attempts.slice(0, 3)).toEqual(asleep.attempts);
-    expect(shown(delivered).slice(3)).toEqual([
-      [4, 'manual', 'reset'],
-      [5, 'manual', 204],
-    ]);
-  },
-  120_000,
-);
+  const delivered = await succeedRetry(id);
+  expect(delivered.attempts.slice(0, 3)).toEqual(asleep.attempts);
+  expect(shown(delivered).slice(3)).toEqual([
+    [4, 'manual', 'reset'],
+    [5, 'manual', 204],
+  ]);
+});
 
 test('begins the ladder again after a cancel and a recover, and continues the attempt numbers', async () => {
   const id = await fallAsleep();

@@ -61,7 +61,7 @@ beforeAll(async () => {
   workerMetrics = await run('worker', { ...env, METRICS_PORT: '0' });
   client = await caller({ auth_url: base_url, base_url }, JSON.parse(created.stdout));
   await deliver();
-}, 120_000);
+});
 
 afterAll(async () => {
   for (const child of processes) child.kill('SIGTERM');

@@ -29,7 +29,7 @@ test("writes the lines of the SDK's native part to our log, and not to standard 
     cwd: join(dist, '..'),
     encoding: 'utf8',
     input: otherBuild(WAIT, WAIT.replace('wait > 0', 'false')),
-    timeout: 60_000,
+    timeout: 200_000,
   });
   expect(stdout).toBe('');
   const lines = stderr.trim().split('\n');

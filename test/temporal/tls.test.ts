@@ -66,7 +66,7 @@ beforeAll(async () => {
   db = await createTestDatabase();
   // The template of test databases is made with no record of its migrations.
   await db.pool.query('drop schema public cascade; create schema public');
-}, 60_000);
+});
 
 afterAll(async () => {
   proxy.close();
@@ -100,7 +100,7 @@ describe('TLS with a client certificate, a private CA and a server name', () => 
     const { namespaceInfo } = await connection.workflowService.describeNamespace({ namespace });
     expect(namespaceInfo?.name).toBe(namespace);
     await connection.close();
-  }, 120_000);
+  });
 
   it('changes the retention of a namespace that exists; doctor finds one that keeps less', async () => {
     const withRetention = (TEMPORAL_RETENTION: string) => cliEnv({ ...TLS, TEMPORAL_RETENTION });
@@ -109,12 +109,12 @@ describe('TLS with a client certificate, a private CA and a server name', () => 
     expect(before).toMatch(/FAIL\s+namespace\s+.*keeps ended workflows for 7d, not 9d/);
     const { stdout } = await runCli(['migrate'], withRetention('9d'));
     expect(stdout).toContain(`namespace ${namespace} keeps ended workflows for 9d`);
-  }, 120_000);
+  });
 
   it('leaves Temporal alone with migrate --database-only', async () => {
     const { code, stdout } = await runCli(['migrate', '--database-only'], cliEnv({ TEMPORAL_ADDRESS: '127.0.0.1:1' }));
     expect([code, stdout]).toEqual([0, expect.stringContaining('Temporal was not changed')]);
-  }, 60_000);
+  });
 });
 
 describe('a connection that cannot be made', () => {
@@ -165,7 +165,7 @@ describe('a connection that cannot be made', () => {
     }
     const { stdout } = await runCli(['doctor'], env);
     expect(stdout).toMatch(/FAIL\s+Temporal\s+.*wants a client certificate/);
-  }, 120_000);
+  });
 
   it('is a line about a server that accepts connections and is silent', async () => {
     const silent = await startSilentServer();

@@ -16,8 +16,8 @@ const DAY = 24 * HOUR;
 let ladder: TestLadder;
 beforeAll(async () => {
   ladder = await startLadder();
-}, 120_000);
-afterAll(() => ladder?.stop(), 60_000);
+});
+afterAll(() => ladder?.stop());
 beforeEach(() => {
   ladder.receiver.receive = ladder.down;
 });

@@ -12,7 +12,7 @@ let connection: NativeConnection;
 beforeAll(async () => {
   temporal = await createTestNamespace();
   connection = await NativeConnection.connect({ address: temporal.address });
-}, 120_000);
+});
 afterAll(async () => {
   await connection?.close();
   await temporal?.close();
@@ -63,4 +63,4 @@ test('a recover continues as a new run after a number of batches, with its total
   expect(description.memo).toEqual({ recoverId: 'r' });
   expect(description.typedSearchAttributes.get(ClientId)).toBe(clientId);
   expect(description.typedSearchAttributes.get(WebhookIds)).toEqual([input.webhookId]);
-}, 60_000);
+});

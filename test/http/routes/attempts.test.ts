@@ -24,7 +24,7 @@ beforeAll(async () => {
     [history.deliveryId, BODY, COUNT, `https://example.com/${'é'.repeat(2_000)}`],
   );
   await api.database.prisma.delivery.update({ where: { id: history.deliveryId }, data: { attemptCount: COUNT } });
-}, 60_000);
+});
 afterAll(() => api.close());
 
 const numbersOf = (attempts: { number: number }[]) => attempts.map(({ number }) => number);

@@ -89,14 +89,10 @@ const age = (webhookId: string, by = '10 seconds') =>
 const report = (webhookId: string, id: string, by = client) =>
   by.call('GET', `/webhook-endpoints/${webhookId}/checks/${id}`);
 const ended = (webhookId: string, id: string) =>
-  waitFor(
-    'the end of a check',
-    async () => {
-      const { body } = await report(webhookId, id);
-      return body.status !== 'running' && body;
-    },
-    60_000,
-  );
+  waitFor('the end of a check', async () => {
+    const { body } = await report(webhookId, id);
+    return body.status !== 'running' && body;
+  });
 
 describe('a check', () => {
   it('is accepted with 202, and its report is at Location', () =>

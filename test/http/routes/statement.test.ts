@@ -239,10 +239,11 @@ describe('a statement is refused', () => {
     ]);
     const { status, body } = await slow;
     expect([status, body.code]).toEqual([503, 'unavailable']);
-    expect(performance.now() - started).toBeLessThan(8_000);
+    // The time limit of every statement is 25 s.
+    expect(performance.now() - started).toBeLessThan(20_000);
     while ((await running()) !== 0) await sleep(20);
     await blocker.query('rollback');
     await blocker.end();
     expect((await statement(client, webhookId, window)).status).toBe(200);
-  }, 30_000);
+  });
 });

@@ -113,9 +113,9 @@ test('tls: the receiver does not speak TLS', async () => {
 });
 
 test.each([
-  ['reset', 'the connection breaks in the handshake', (socket: Socket) => void socket.resetAndDestroy()],
-  ['timeout', 'the handshake stalls', () => {}],
-])('%s: %s', async (error, _, serve) => {
+  ['reset', 'the connection breaks in the handshake', (socket: Socket) => void socket.resetAndDestroy(), {}],
+  ['timeout', 'the handshake stalls', () => {}, { connectMs: 200 }],
+])('%s: %s', async (error, _, serve, limits) => {
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.once('data', () => serve(socket));
@@ -123,7 +123,7 @@ test.each([
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   cleanUps.push(async () => void server.close());
   const { port } = server.address() as { port: number };
-  expect(await send(`https://receiver.test:${port}/`, { limits: { connectMs: 200 } })).toMatchObject({ error });
+  expect(await send(`https://receiver.test:${port}/`, { limits })).toMatchObject({ error });
 });
 
 test('reset: a TLS receiver is called by http:', async () => {
