@@ -78,16 +78,22 @@ withHelm('Helm (built by `npm run chart`, which needs Go)', () => {
     expect(pinned).toBe(`${values.image.repository}@sha256:abc`);
   });
 
-  test('a client certificate for Temporal is mounted in every pod that connects, and the settings name its files', () => {
-    const rendered = render('--set=temporalTls.secret=temporal-client');
+  test('a client certificate for Temporal and the volumes of the values are mounted in every pod that connects', () => {
+    const own = {
+      volumes: [{ name: 'postgres-ca', configMap: { name: 'postgres-ca' } }],
+      volumeMounts: [{ name: 'postgres-ca', mountPath: '/etc/postgres-tls', readOnly: true }],
+    };
+    const values = Object.entries(own).map(([name, value]) => `--set-json=${name}=${JSON.stringify(value)}`);
+    const rendered = render('--set=temporalTls.secret=temporal-client', ...values);
     for (const name of [
       'Deployment/transfer-service-api',
       'Deployment/transfer-service-worker',
       'Job/transfer-service-migrate',
     ]) {
       const { containers, volumes } = rendered[name].spec.template.spec;
-      expect(volumes).toEqual([{ name: 'temporal-tls', secret: { secretName: 'temporal-client' } }]);
-      const [{ mountPath }] = containers[0].volumeMounts;
+      expect(volumes).toEqual([...own.volumes, { name: 'temporal-tls', secret: { secretName: 'temporal-client' } }]);
+      expect(containers[0].volumeMounts[0]).toEqual(own.volumeMounts[0]);
+      const { mountPath } = containers[0].volumeMounts[1];
       const files = containers[0].env.filter(({ value }: Document) => value.startsWith(`${mountPath}/`));
       expect(files).toHaveLength(3);
       expect(Object.keys(known)).toEqual(expect.arrayContaining(files.map(({ name }: Document) => name)));

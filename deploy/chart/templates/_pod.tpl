@@ -84,16 +84,26 @@ annotations:
 {{- end }}
 {{- end }}
 
-{{- /* The client certificate for Temporal, of a pod and of its container. */ -}}
-{{- define "temporalTlsVolume" -}}
+{{- /* The volumes of the values, and the client certificate for Temporal: of a pod, and of its container. */ -}}
+{{- define "volumes" -}}
+{{- $volumes := .Values.volumes }}
 {{- with .Values.temporalTls.secret }}
-volumes: [{ name: temporal-tls, secret: { secretName: {{ . }} } }]
+{{- $volumes = append $volumes (dict "name" "temporal-tls" "secret" (dict "secretName" .)) }}
+{{- end }}
+{{- with $volumes }}
+volumes:
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{- define "temporalTlsMount" -}}
+{{- define "volumeMounts" -}}
+{{- $mounts := .Values.volumeMounts }}
 {{- if .Values.temporalTls.secret }}
-volumeMounts: [{ name: temporal-tls, mountPath: /etc/temporal-tls, readOnly: true }]
+{{- $mounts = append $mounts (dict "name" "temporal-tls" "mountPath" "/etc/temporal-tls" "readOnly" true) }}
+{{- end }}
+{{- with $mounts }}
+volumeMounts:
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
