@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import pLimit from 'p-limit';
+import type { LimitFunction } from 'p-limit';
 import type { WorkflowMode } from '../config.js';
 import { failpoint } from '../failpoints.js';
 import type { WorkflowStart } from './read-starts.js';
@@ -26,36 +26,46 @@ export function mayTrail({ input }: WorkflowStart): boolean {
   return input.deliveries.every(({ status }) => status === 'succeeded' || status === 'cancelled');
 }
 
+/** Events by what became of their starts. */
+export interface Started {
+  /** They have a workflow now, or need none. */
+  done: string[];
+  /** Their workflow was started by this call. */
+  begun: Set<string>;
+  /** They have no workflow. */
+  failed: string[];
+  /** The last error. */
+  fault: unknown;
+}
+
 /**
- * Starts the workflows, `CONCURRENCY` at once.
- * @returns ids of events: `done` have a workflow now or need none, `begun` had theirs started by this call, `failed`
- * have none; `fault` is the last error
+ * Starts the workflows, as many at once as `limit` allows.
+ * @returns `lastBegun` resolves when the last of the starts is under way, `ended` when all have ended
  */
-export async function startWorkflows(
+export function startWorkflows(
   { client, eager }: { client: Client; eager: boolean },
   starts: readonly WorkflowStart[],
-  workflows: WorkflowMode,
-): Promise<{ done: string[]; begun: Set<string>; failed: string[]; fault: unknown }> {
-  const limit = pLimit(CONCURRENCY);
-  const done: string[] = [];
-  const begun = new Set<string>();
-  const failed: string[] = [];
-  let fault: unknown;
-  const startOne = async (start: WorkflowStart) => {
+  { workflows, limit }: { workflows: WorkflowMode; limit: LimitFunction },
+): { lastBegun: Promise<void>; ended: Promise<Started> } {
+  const started: Started = { done: [], begun: new Set(), failed: [], fault: undefined };
+  const lastBegun = Promise.withResolvers<void>();
+  const startOne = async (start: WorkflowStart, index: number) => {
+    if (index === starts.length - 1) lastBegun.resolve();
     const { eventId, deliveries } = start.input;
     try {
       const needed = workflows === 'every-event' || deliveries.some(({ status }) => status === 'pending');
       if (needed) {
         failpoint('before-start');
-        if (await startDeliverEvent(client, start, { eager, reuse: 'start-once' })) begun.add(eventId);
+        if (await startDeliverEvent(client, start, { eager, reuse: 'start-once' })) started.begun.add(eventId);
         failpoint('after-start');
       }
-      done.push(eventId);
+      started.done.push(eventId);
     } catch (error) {
-      fault = error;
-      failed.push(eventId);
+      started.fault = error;
+      started.failed.push(eventId);
     }
   };
-  await Promise.all(starts.map((start) => limit(startOne, start)));
-  return { done, begun, failed, fault };
+  if (starts.length === 0) lastBegun.resolve();
+  const ended = Promise.all(starts.map((start, index) => limit(startOne, start, index))).then(() => started);
+  return { lastBegun: lastBegun.promise, ended };
 }

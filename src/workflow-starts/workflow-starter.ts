@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import pLimit from 'p-limit';
 import type { WorkflowMode } from '../config.js';
 import type { Handle } from '../database/database.js';
 import { isUnreachable } from '../database/faults.js';
@@ -15,7 +16,7 @@ import { DueInTable } from './due-in-table.js';
 import type { InFlightLimit } from './in-flight-limit.js';
 import { Pause } from './pause.js';
 import type { StartBatch } from './start-batch.js';
-import { attemptsDue, startWorkflows } from './start-workflows.js';
+import { attemptsDue, CONCURRENCY, type Started, startWorkflows } from './start-workflows.js';
 
 /** The table is read this often when no process reports a due event, ms. */
 const POLL = 1_000;
@@ -48,9 +49,9 @@ export interface WorkflowStarterOptions {
  *
  * Modes, and what ends each:
  *
- * - STARTING. A source has given a batch: its workflows are started and its events are marked. Then the loop asks
- *   memory again. Changes to BACKING_OFF when no workflow of the batch could be started, unless Temporal refused an
- *   input.
+ * - STARTING. A source has given a batch: its workflows are started and its events are marked. When the last of them is
+ *   under way, the loop asks memory again, so that Temporal always has work. At most two batches are under way. Changes
+ *   to BACKING_OFF when no workflow of a batch could be started, unless Temporal refused an input.
  * - GIVING_WAY. Memory has nothing, a table may have more, and first attempts come in a burst. Ends after 250 ms at most, or
  *   when an event becomes due; then the loop asks memory again.
  * - IDLE. Memory has nothing that Temporal may have now, and no table has more (`DueInTable.mayHaveMore` is false), or
@@ -68,6 +69,7 @@ export class WorkflowStarter {
   readonly #trailing: DueInTable;
   readonly #pause = new Pause();
   readonly #loop: Periodic;
+  readonly #limit = pLimit(CONCURRENCY);
 
   constructor(private readonly options: WorkflowStarterOptions) {
     const { inFlight } = options;
@@ -87,8 +89,7 @@ export class WorkflowStarter {
       onInterval: () => void this.#poll(),
       run: () => this.#startAllDue(),
       onFault: (error) => {
-        const level = isUnreachable(error) ? 'warn' : 'error';
-        options.log[level]({ err: error }, 'starting workflows failed; next try in a second');
+        this.#report(error);
         return this.#pause.full(BACK_OFF);
       },
     });
@@ -139,11 +140,23 @@ export class WorkflowStarter {
   }
 
   async #startAllDue(): Promise<void> {
-    while (!this.#loop.stopped) {
-      const connected = this.options.temporal();
-      const batch = connected && (await this.#nextBatch());
-      if (!batch) return;
-      if (batch.admitted.length > 0) await this.#startBatch(connected, batch);
+    let before = Promise.resolve(true);
+    try {
+      while (!this.#loop.stopped) {
+        const connected = this.options.temporal();
+        const batch = connected && (await this.#nextBatch());
+        if (!batch) break;
+        if (batch.admitted.length === 0) continue;
+        const { workflows } = this.options;
+        const { lastBegun, ended } = startWorkflows(connected, batch.starts, { workflows, limit: this.#limit });
+        const over = this.#end(batch, ended);
+        await lastBegun;
+        const mayContinue = await before;
+        before = over;
+        if (!mayContinue) await this.#pause.full(BACK_OFF);
+      }
+    } finally {
+      if (!(await before)) await this.#pause.full(BACK_OFF);
     }
   }
 
@@ -164,24 +177,35 @@ export class WorkflowStarter {
     return undefined;
   }
 
-  async #startBatch(connected: { client: Client; eager: boolean }, { admitted, starts }: StartBatch): Promise<void> {
-    const { db, workflows, inFlight, log } = this.options;
+  /** Waits for the starts of a batch and marks its events. @returns false when the starter must back off */
+  async #end({ admitted, starts }: StartBatch, ended: Promise<Started>): Promise<boolean> {
+    const { db, inFlight, log } = this.options;
     const due = new Map(starts.map((start) => [start.input.eventId, attemptsDue(start)]));
-    const { done, begun, failed, fault } = await startWorkflows(connected, starts, workflows);
-    // A workflow that another worker started, or that sleeps first, makes no attempt soon: it holds no in-flight
-    // capacity.
-    for (const { eventId, clientId, attempts } of admitted) {
-      const expected = begun.has(eventId) ? (due.get(eventId) ?? 0) : 0;
-      for (let i = expected; i < attempts; i++) inFlight.arrived(clientId);
+    try {
+      const { done, begun, failed, fault } = await ended;
+      // A workflow that another worker started, or that sleeps first, makes no attempt soon: it holds no in-flight
+      // capacity.
+      for (const { eventId, clientId, attempts } of admitted) {
+        const expected = begun.has(eventId) ? (due.get(eventId) ?? 0) : 0;
+        for (let i = expected; i < attempts; i++) inFlight.arrived(clientId);
+      }
+      failpoint('before-mark');
+      await markDone(db, done);
+      failpoint('after-mark');
+      if (failed.length === 0) return true;
+      log.warn({ err: fault, events: failed.length }, 'workflows could not be started; next try in a second');
+      await releaseEvents(db, failed, RETRY_AFTER);
+      this.#expectMore();
+      // An event whose input Temporal refuses delays no other event, even when it is alone in its batch.
+      return done.length > 0 || isRefusedInput(fault);
+    } catch (error) {
+      this.#report(error);
+      return false;
     }
-    failpoint('before-mark');
-    await markDone(db, done);
-    failpoint('after-mark');
-    if (failed.length === 0) return;
-    log.warn({ err: fault, events: failed.length }, 'workflows could not be started; next try in a second');
-    await releaseEvents(db, failed, RETRY_AFTER);
-    this.#expectMore();
-    // An event whose input Temporal refuses delays no other event, even when it is alone in its batch.
-    if (done.length === 0 && !isRefusedInput(fault)) await this.#pause.full(BACK_OFF);
+  }
+
+  #report(error: unknown): void {
+    const level = isUnreachable(error) ? 'warn' : 'error';
+    this.options.log[level]({ err: error }, 'starting workflows failed; next try in a second');
   }
 }

@@ -126,6 +126,25 @@ describe('WorkflowStarter', () => {
     expect(calls).toBe(2);
   });
 
+  it('starts the next batch while a start of the batch before has no response', async () => {
+    const clientId = await makeClient(its.db);
+    const events: CommittedEvent[] = [];
+    // The first batch has two events.
+    for (let i = 0; i < 4; i++) events.push(await attemptedEvent(its.db, 'pending', clientId));
+    const [slow] = events as [CommittedEvent];
+    const others = Promise.withResolvers<void>();
+    const started = new Set<string>();
+    const start = async (_: string, { workflowId }: { workflowId: string }) => {
+      started.add(workflowId);
+      if (started.size === events.length) others.resolve();
+      if (workflowId === slow.eventId) await others.promise;
+    };
+    const client = { workflow: { start } } as unknown as Client;
+    its.starters.open({ temporal: () => ({ client, eager: false }) }).starter.start();
+    await Promise.all(events.map(its.starters.done));
+    expect(started).toEqual(new Set(events.map(({ eventId }) => eventId)));
+  });
+
   it('starts all other events while one event cannot be started', async () => {
     const pausedFully = jest.spyOn(Pause.prototype, 'full');
     const poison = await attemptedEvent(its.db, 'pending');
