@@ -59,9 +59,9 @@ test('dispatches tasks fairly across clients from the first start', () => {
 test('its memory is bounded: the caches by number and size, and the collector below the limit of the container', () => {
   const [dynamic] = readYaml('deploy/temporal.yaml');
   expect(dynamic).toMatchObject({
-    'history.hostLevelCacheMaxSize': [{ value: 10_000 }],
+    'history.hostLevelCacheMaxSize': [{ value: 4_000 }],
     'history.enableHostLevelEventsCache': [{ value: true }],
-    'history.eventsHostLevelCacheMaxSizeBytes': [{ value: 64 * 1024 * 1024 }],
+    'history.eventsHostLevelCacheMaxSizeBytes': [{ value: 16 * 1024 * 1024 }],
   });
   const { environment, mem_limit } = services.temporal;
   const inMiB = (text: string) => Number.parseInt(text, 10) * (/g/.test(text) ? 1_024 : 1);
