@@ -7,7 +7,7 @@ import { makeTransfers, type Tenants } from '../tenants.js';
 import type { EventWorkPlan } from './event-work.js';
 import type { KoaAnswer, KoaQuestion } from './koa.js';
 import type { LoopPlan, Took } from './loop.js';
-import type { WorkflowsPlan } from './workflows.js';
+import type { WorkflowFloor, WorkflowsPlan } from './workflows.js';
 
 /** A floor's rate, events a second, and what an event costs there. */
 export type FloorFigures = { 'events/s': number } & Record<string, number>;
@@ -77,12 +77,12 @@ function planOf({ bench, stack }: Site, tenant: Tenants): EventWorkPlan {
 }
 
 /** An empty workflow for each event, on the same Temporal. */
-export async function startWorkflowFloor(site: Site): Promise<Floor> {
+export async function startWorkflowFloor(site: Site, kind: WorkflowFloor): Promise<Floor> {
   const { bench, stack } = site;
   const helper = await startHelper('./floor/workflows.js');
   const { address, namespace } = stack.servers.temporal;
   const run = (count: number) => {
-    const plan: WorkflowsPlan = { address, namespace, count };
+    const plan: WorkflowsPlan = { kind, address, namespace, count };
     return observe(site, { loop: [helper.pid] }, count, () => helper.ask<Took>(plan));
   };
   await run(Math.min(WARM_UP, bench.options.workflows));

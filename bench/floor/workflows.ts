@@ -3,6 +3,7 @@ import { Client } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import pLimit from 'p-limit';
 import { newId } from '../../src/ids.js';
+import { deliverEventOptions } from '../../src/workflow-starts/start-deliver-event.js';
 import { now } from '../clock.js';
 import { answerQuestions } from '../questions.js';
 import { countClosed, untilClosed } from '../workflows.js';
@@ -11,7 +12,11 @@ import type { Took } from './loop.js';
 // The floor under a workflow: an empty one, started eagerly on the worker's own connection, as the service starts its
 // own.
 
+/** `bare`: without input and attributes. `shown`: with those of the service's workflow of a delivered event. */
+export type WorkflowFloor = 'bare' | 'shown';
+
 export interface WorkflowsPlan {
+  kind: WorkflowFloor;
   address: string;
   namespace: string;
   count: number;
@@ -20,11 +25,14 @@ export interface WorkflowsPlan {
 /** As src/workflow-starts/workflow-starter.ts and src/temporal/worker.ts have it. */
 const STARTS_AT_ONCE = 16;
 const CACHED = 300;
-const TASK_QUEUE = 'bench-bare';
+const RETRY_DELAYS = [0, 300_000, 1_800_000, 7_200_000, 21_600_000, 86_400_000];
+
+const CLIENT = newId();
+const WEBHOOK = newId();
 
 let opened: Promise<Client> | undefined;
 
-async function open({ address, namespace }: WorkflowsPlan): Promise<Client> {
+async function open({ kind, address, namespace }: WorkflowsPlan): Promise<Client> {
   const logger = new DefaultLogger('ERROR');
   Runtime.install({ logger });
   const workflowsPath = fileURLToPath(new URL('./bare-workflow.js', import.meta.url));
@@ -32,7 +40,7 @@ async function open({ address, namespace }: WorkflowsPlan): Promise<Client> {
   const worker = await Worker.create({
     connection,
     namespace,
-    taskQueue: TASK_QUEUE,
+    taskQueue: taskQueueOf(kind),
     workflowBundle: await bundleWorkflowCode({ workflowsPath, logger }),
     maxCachedWorkflows: CACHED,
     workflowTaskPollerBehavior: { type: 'autoscaling' },
@@ -45,14 +53,42 @@ async function open({ address, namespace }: WorkflowsPlan): Promise<Client> {
 async function run(plan: WorkflowsPlan): Promise<Took> {
   opened ??= open(plan);
   const client = await opened;
-  const before = await countClosed(client, 'bare');
+  const { kind } = plan;
+  const before = await countClosed(client, kind);
   const limit = pLimit(STARTS_AT_ONCE);
-  const start = () =>
-    client.workflow.start('bare', { workflowId: newId(), taskQueue: TASK_QUEUE, requestEagerStart: true });
+  const start = () => {
+    const options = kind === 'shown' ? optionsOfDelivered() : { workflowId: newId() };
+    return client.workflow.start(kind, { ...options, taskQueue: taskQueueOf(kind), requestEagerStart: true });
+  };
   const startedAt = now();
   await Promise.all(Array.from({ length: plan.count }, () => limit(start)));
-  await untilClosed(client, 'bare', before + plan.count);
+  await untilClosed(client, kind, before + plan.count);
   return { startedAt, endedAt: now() };
+}
+
+const taskQueueOf = (kind: WorkflowFloor) => `bench-${kind}`;
+
+/** As the service starts the workflow of an event that its one endpoint has received. */
+function optionsOfDelivered() {
+  const [eventId, clientId] = [newId(), CLIENT];
+  const type = 'transfer.status_changed';
+  const delivery = {
+    deliveryId: newId(),
+    webhookId: WEBHOOK,
+    host: 'receiver.example',
+    status: 'succeeded' as const,
+    reason: null,
+    attemptCount: 1,
+    lastOutcome: '204',
+    nextAttemptAt: null,
+    ladderStart: 0,
+    owner: null,
+  };
+  return deliverEventOptions({
+    workflowId: eventId,
+    event: { eventId, clientId, transferId: newId(), type, body: '', traceparent: null },
+    input: { eventId, clientId, title: `${type} SENT`, deliveries: [delivery], ladder: RETRY_DELAYS },
+  });
 }
 
 answerQuestions(run);
