@@ -22,6 +22,13 @@ it('never chooses a port twice, although nothing listens there yet', async () =>
   expect(new Set(ports).size).toBe(1_000);
 });
 
+it('chooses ports of its own eighth, so that processes of successive ids do not choose the same', async () => {
+  const ports = await Promise.all(Array.from({ length: 50 }, freePort));
+  const size = Math.floor((32_000 - LOWEST) / 8);
+  const eighths = ports.map((port) => Math.floor((port - LOWEST) / size));
+  expect(new Set(eighths)).toEqual(new Set([process.pid % 8]));
+});
+
 it('refuses a port that is in use, and takes a free one for 0', async () => {
   const server = createServer().listen(await freePort(), '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
