@@ -25,7 +25,7 @@ export default async function setUp() {
   const common = { localDir: folder, onStart: () => {}, progress: say, signal: undefined };
   if (!process.env.TEST_DATABASE_URL) running.push(await startTestPostgres(common));
   if (!process.env.TEST_TEMPORAL_ADDRESS) running.push(await startTestTemporal(common, cacheDir));
-  process.env.TEST_SERVER_PATH ||= findTimeSkippingServer(cacheDir, say);
+  process.env.TEST_SERVER_PATH ||= await findTimeSkippingServer(cacheDir, say);
 }
 
 function build() {
