@@ -36,6 +36,11 @@ export class DueInMemory {
     if (!this.#queue.push(event)) this.#overflow.push(event.eventId);
   }
 
+  /** Whether events wait here for capacity in Temporal. */
+  get waits(): boolean {
+    return this.#queue.size > 0;
+  }
+
   /** Clients with at least `many` events here. */
   saturated(many: number): string[] {
     return this.#queue.saturated(many);

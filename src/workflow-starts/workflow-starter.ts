@@ -52,8 +52,9 @@ export interface WorkflowStarterOptions {
  * - STARTING. A source has given a batch: its workflows are started and its events are marked. When the last of them is
  *   under way, the loop asks memory again, so that Temporal always has work. At most two batches are under way. Changes
  *   to BACKING_OFF when no workflow of a batch could be started, unless Temporal refused an input.
- * - GIVING_WAY. Memory has nothing, a table may have more, and first attempts come in a burst. Ends after 250 ms at most, or
- *   when an event becomes due; then the loop asks memory again.
+ * - GIVING_WAY. Temporal may have nothing of memory now, a table may have more, and first attempts come in a burst, or, for
+ *   delivered events, attempts wait in memory. Ends after 250 ms at most, or when an event becomes due; then the loop asks
+ *   memory again.
  * - IDLE. Memory has nothing that Temporal may have now, and no table has more (`DueInTable.mayHaveMore` is false), or
  *   Temporal is away. Ends when an event becomes due, when an attempt's arrival makes capacity in Temporal, when the
  *   worker connects, or after POLL; all but the first two make the loop read the table again, POLL only if events wait
@@ -82,8 +83,10 @@ export class WorkflowStarter {
       onTrailing: () => this.#trailing.expectMore(),
     };
     this.#left = new DueInTable({ ...table, state: 'start', saturated: (many) => this.#memory.saturated(many) });
-    // A delivered event is never kept in memory.
-    this.#trailing = new DueInTable({ ...table, state: 'trailing', saturated: () => [] });
+    // A delivered event is never kept in memory. It gives way to the attempts that wait there: more workflows delay them,
+    // since each client has few attempts in flight, and those arrive later the busier Temporal is.
+    const busy = () => options.busy() || this.#memory.waits;
+    this.#trailing = new DueInTable({ ...table, busy, state: 'trailing', saturated: () => [] });
     this.#loop = new Periodic({
       interval: POLL,
       onInterval: () => void this.#poll(),

@@ -2,6 +2,7 @@ import { jest } from '@jest/globals';
 import { type Client, ServiceError } from '@temporalio/client';
 import type { Handle } from '../../src/database/database.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
+import { IN_FLIGHT_BOUNDS, InFlightLimit } from '../../src/workflow-starts/in-flight-limit.js';
 import { Pause } from '../../src/workflow-starts/pause.js';
 import { DeliveryState, WebhookIds } from '../../workflows/search-attributes.js';
 import { makeClient } from '../support/factories.js';
@@ -200,5 +201,22 @@ describe('WorkflowStarter', () => {
     expect(started.length).toBeLessThanOrEqual(2 * (1 + (performance.now() - begun) / 250));
     busy = false;
     await Promise.all(events.map(its.starters.done));
+  });
+
+  it('starts at most two workflows of delivered events in 250 ms while an attempt waits for capacity in Temporal', async () => {
+    const waiting = await attemptedEvent(its.db, 'pending');
+    const events: CommittedEvent[] = [];
+    for (let i = 0; i < 30; i++) events.push(await attemptedEvent(its.db, 'succeeded'));
+    const { client, started } = recordingClient();
+    const inFlight = new InFlightLimit({ ...IN_FLIGHT_BOUNDS, size: 1, forgottenAfter: 600_000, hasSlot: () => true });
+    inFlight.admit(waiting.clientId, 1, performance.now());
+    const { starter } = its.starters.open({ temporal: () => ({ client, eager: false }), inFlight });
+    const begun = performance.now();
+    starter.start();
+    await waitFor('a few starts', () => started.length >= 4);
+    expect(started.length).toBeLessThanOrEqual(2 * (1 + (performance.now() - begun) / 250));
+    expect(started).not.toContain(waiting.eventId);
+    inFlight.arrived(waiting.clientId);
+    await Promise.all([waiting, ...events].map(its.starters.done));
   });
 });
