@@ -29,7 +29,7 @@ it.each<[string, Record<string, string>, string[]]>([
     ['DATABASE_URL'],
   ],
   [
-    'a remote Postgres whose certificate nobody verifies',
+    'a remote Postgres whose certificate is not verified',
     { DATABASE_URL: 'postgresql://app@db.internal/app?sslmode=no-verify' },
     ['DATABASE_URL'],
   ],
