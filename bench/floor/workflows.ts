@@ -4,6 +4,7 @@ import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } 
 import pLimit from 'p-limit';
 import { newId } from '../../src/ids.js';
 import { deliverEventOptions } from '../../src/workflow-starts/start-deliver-event.js';
+import { CONCURRENCY } from '../../src/workflow-starts/start-workflows.js';
 import { now } from '../clock.js';
 import { answerQuestions } from '../questions.js';
 import { countClosed, untilClosed } from '../workflows.js';
@@ -22,8 +23,7 @@ export interface WorkflowsPlan {
   count: number;
 }
 
-/** As src/workflow-starts/workflow-starter.ts and src/temporal/worker.ts have it. */
-const STARTS_AT_ONCE = 16;
+/** The cache of the service's worker has the same size. */
 const CACHED = 300;
 const RETRY_DELAYS = [0, 300_000, 1_800_000, 7_200_000, 21_600_000, 86_400_000];
 
@@ -55,7 +55,7 @@ async function run(plan: WorkflowsPlan): Promise<Took> {
   const client = await opened;
   const { kind } = plan;
   const before = await countClosed(client, kind);
-  const limit = pLimit(STARTS_AT_ONCE);
+  const limit = pLimit(CONCURRENCY);
   const start = () => {
     const options = kind === 'shown' ? optionsOfDelivered() : { workflowId: newId() };
     return client.workflow.start(kind, { ...options, taskQueue: taskQueueOf(kind), requestEagerStart: true });
