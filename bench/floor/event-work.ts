@@ -5,7 +5,7 @@ import { eventBody } from '../../src/webhooks/event-catalogue.js';
 import { signatureHeader } from '../../src/webhooks/sender/signature.js';
 import { SECRET } from '../tenants.js';
 
-// The least work of an event: one prepared statement and one signed POST.
+// The least work of an event: one prepared statement and one signed POST; and, on request, the record of the attempt.
 
 export interface EventWorkPlan {
   databaseUrl: string;
@@ -14,10 +14,14 @@ export interface EventWorkPlan {
   endpointId: string;
   /** Events in flight. */
   width: number;
+  /** Whether the event waits for its attempt at first, and a second statement records the attempt. */
+  recorded: boolean;
 }
 
 /** A committed event, which is to be sent. */
 export interface WorkEvent {
+  id: string;
+  deliveryId: string;
   body: string;
   t: string;
 }
@@ -31,7 +35,11 @@ export interface EventWork {
 /** The service's default. */
 const POOL_SIZE = 10;
 
-const CHANGE = `
+/**
+ * The event is leased, so that the service beside it does not take it.
+ * @param delivery the values of `status, attempt_count, finished_at`
+ */
+const change = (outbox: string, delivery: string) => `
 with changed as (
   update transfers set status = 'PROCESSING', updated_at = $3::timestamptz
    where id = $1::uuid and status = 'CREATED' returning id, client_id
@@ -39,13 +47,26 @@ with changed as (
   insert into transfer_status_history (transfer_id, position, status, at)
   select id, 1, 'PROCESSING', $3::timestamptz from changed
 ), event as (
-  insert into events (id, client_id, transfer_id, type, body, created_at, outbox)
-  select $2::uuid, client_id, id, 'transfer.status_changed', $4::text, $3::timestamptz, 'done' from changed
+  insert into events (id, client_id, transfer_id, type, body, created_at, outbox, lease_until)
+  select $2::uuid, client_id, id, 'transfer.status_changed', $4::text, $3::timestamptz, '${outbox}', now() + interval '30 seconds' from changed
 )
-insert into deliveries (id, event_id, endpoint_id, client_id, status, attempt_count, created_at, finished_at)
-select $5::uuid, $2::uuid, $6::uuid, client_id, 'succeeded', 1, $3::timestamptz, $3::timestamptz from changed`;
+insert into deliveries (id, event_id, endpoint_id, client_id, created_at, status, attempt_count, finished_at)
+select $5::uuid, $2::uuid, $6::uuid, client_id, $3::timestamptz, ${delivery} from changed`;
 
-export async function openEventWork({ databaseUrl, origin, endpointId, width }: EventWorkPlan): Promise<EventWork> {
+const CHANGE_DONE = change('done', "'succeeded', 1, $3::timestamptz");
+const CHANGE_DUE = change('attempt', "'pending', 0, null");
+
+const RECORD = `
+with delivery as (
+  update deliveries set status = 'succeeded', attempt_count = 1, finished_at = now() where id = $1::uuid
+), event as (
+  update events set outbox = 'done' where id = $2::uuid
+)
+insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status)
+values ($1::uuid, 1, 'schedule', $3::text, $4::text, $4::timestamptz, $5::int, $6::int)`;
+
+export async function openEventWork(plan: EventWorkPlan): Promise<EventWork> {
+  const { databaseUrl, origin, endpointId, width, recorded } = plan;
   const database = new pg.Pool({ connectionString: databaseUrl, max: POOL_SIZE });
   const receiver = new Pool(origin, { connections: width, pipelining: 1 });
   const opened = await Promise.all(Array.from({ length: POOL_SIZE }, () => database.connect()));
@@ -61,11 +82,13 @@ export async function openEventWork({ databaseUrl, origin, endpointId, width }: 
         data: { id: transferId, status: 'PROCESSING' },
         createdAt,
       });
-      const values = [transferId, id, t, body, newId(createdAt), endpointId];
-      await database.query({ name: 'change', text: CHANGE, values });
-      return { body, t };
+      const deliveryId = newId(createdAt);
+      const values = [transferId, id, t, body, deliveryId, endpointId];
+      await database.query({ name: 'change', text: recorded ? CHANGE_DUE : CHANGE_DONE, values });
+      return { id, deliveryId, body, t };
     },
-    async post({ body, t }) {
+    async post({ id, deliveryId, body, t }) {
+      const startedAt = performance.now();
       const headers = {
         'Content-Type': 'application/json',
         'User-Agent': 'Service-Webhooks/1.0',
@@ -73,6 +96,10 @@ export async function openEventWork({ databaseUrl, origin, endpointId, width }: 
       };
       const answer = await receiver.request({ method: 'POST', path: `/${endpointId}`, headers, body });
       await answer.body.dump();
+      if (!recorded) return;
+      const durationMs = Math.round(performance.now() - startedAt);
+      const values = [deliveryId, id, `${origin}/${endpointId}`, t, durationMs, answer.statusCode];
+      await database.query({ name: 'record', text: RECORD, values });
     },
     async close() {
       await Promise.all([database.end(), receiver.close()]);

@@ -8,7 +8,7 @@ import { answerQuestions } from '../questions.js';
 import { type EventWork, type EventWorkPlan, openEventWork } from './event-work.js';
 
 // The floor under a change by HTTP: the bare loop's work of each event behind Koa and its router, without checks,
-// batches, records, limits, logs or metrics.
+// batches, limits, logs or metrics.
 
 /** Opens the server; or waits for the last POST and closes the server. */
 export type KoaQuestion = { open: EventWorkPlan } | { close: true };

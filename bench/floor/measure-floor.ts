@@ -40,21 +40,21 @@ export interface KoaFloorPlan {
   events: number;
   /** Changes a second; 0: at full speed. */
   rate: number;
+  /** With the record of each attempt. */
+  recorded: boolean;
 }
 
 /** The bare loop's work for each event, behind Koa and its router, under the service's own load. */
-export async function startKoaFloor(
-  site: Site,
-  tenant: Tenants,
-  { warmUp, events, rate: steady }: KoaFloorPlan = { warmUp: WARM_UP, events: site.bench.options.events, rate: 0 },
-): Promise<Floor> {
+export async function startKoaFloor(site: Site, tenant: Tenants, plan: Partial<KoaFloorPlan> = {}): Promise<Floor> {
+  const defaults = { warmUp: WARM_UP, events: site.bench.options.events, rate: 0, recorded: false };
+  const { warmUp, events, rate: steady, recorded } = { ...defaults, ...plan };
   const { bench, stack } = site;
   const helper = await startHelper('./floor/koa.js');
   const { connections } = bench.options;
   const run = async (count: number, rate: number) => {
     const transfers = await makeTransfers(stack, tenant, count);
     await bench.receiver.clear('accept');
-    const { port } = await helper.ask<KoaAnswer>({ open: planOf(site, tenant) } satisfies KoaQuestion);
+    const { port } = await helper.ask<KoaAnswer>({ open: { ...planOf(site, tenant), recorded } } satisfies KoaQuestion);
     const load: Load = { baseUrls: [`http://127.0.0.1:${port}`], token: 'none', transfers, connections, rate };
     const parts = { loop: [helper.pid], receiver: [bench.receiver.pid], generator: [bench.generator.pid] };
     return observe(site, parts, count, async () => {
@@ -73,6 +73,7 @@ function planOf({ bench, stack }: Site, tenant: Tenants): EventWorkPlan {
     origin: bench.receiver.origin,
     endpointId: tenant.clients[0]?.endpoints[0] ?? '',
     width: bench.options.connections,
+    recorded: false,
   };
 }
 

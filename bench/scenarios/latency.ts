@@ -1,6 +1,6 @@
 import type { Bench } from '../bench.js';
 import { during } from '../ending.js';
-import { startKoaFloor } from '../floor/measure-floor.js';
+import { type KoaFloorPlan, startKoaFloor } from '../floor/measure-floor.js';
 import { inTurn, progress } from '../in-turn.js';
 import type { Figures } from '../measure.js';
 import { atMost, type Outcome, type Verdict } from '../report.js';
@@ -17,13 +17,14 @@ export async function latency(bench: Bench): Promise<Outcome> {
   const { rounds, rate, steady } = bench.options;
   const choices = { lane: { workflows: 'retries-only' }, every: { workflows: 'every-event' } } as const;
   return withWarmSites(bench, choices, (sites) =>
-    during(startKoaFloor(sites.lane, sites.lane.tenant, { warmUp: WARM_UP, events: steady, rate }), async (floor) => {
+    during(startFloors(sites.lane, { warmUp: WARM_UP, events: steady, rate }), async (floors) => {
       const run = (site: WarmSite) => measureChanges(site, steady, { rate });
       const found = await inTurn(rounds, progress(bench, `latency at ${rate}/s`), {
         lane: () => run(sites.lane),
         unflushed: () => withoutFlush(sites.lane.stack, () => run(sites.lane)),
         every: () => run(sites.every),
-        floor: () => floor.round(),
+        bare: () => floors.bare.round(),
+        recorded: () => floors.recorded.round(),
       });
       const shares = ratios(column(found.unflushed, ANSWER_P50), column(found.lane, ANSWER_P50)).map(
         (rest) => 1 - rest,
@@ -35,7 +36,10 @@ export async function latency(bench: Bench): Promise<Outcome> {
             ['retries-only, commits that do not wait for the flush', found.unflushed],
             ['every-event', found.every],
           ]),
-          floorTable(`Latency, at ${rate}/s: floor`, [['bare loop behind Koa', found.floor]]),
+          floorTable(`Latency, at ${rate}/s: floor`, [
+            ['bare loop behind Koa', found.bare],
+            ['the same, and the record of each attempt', found.recorded],
+          ]),
           {
             title: `Latency, at ${rate}/s: the flush`,
             rows: [{ what: 'share of the answer’s p50 that the flush takes', share: median(shares) }],
@@ -49,6 +53,18 @@ export async function latency(bench: Bench): Promise<Outcome> {
       };
     }),
   );
+}
+
+async function startFloors(site: WarmSite, plan: Omit<KoaFloorPlan, 'recorded'>) {
+  const bare = await startKoaFloor(site, site.tenant, { ...plan, recorded: false });
+  const recorded = await startKoaFloor(site, site.tenant, { ...plan, recorded: true });
+  return {
+    bare,
+    recorded,
+    async stop() {
+      await Promise.all([bare.stop(), recorded.stop()]);
+    },
+  };
 }
 
 const ANSWER_P50 = 'answer p50 ms';

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from '../bench.js';
 import type { Load, LoadResult } from '../load.js';
 import type { Service } from '../service.js';
@@ -13,6 +14,8 @@ const MINUTE = 60_000;
 const CLIENTS = 10;
 /** The end of a soak waits as long as something still arrives. */
 const PATIENCE = 120_000;
+/** More than a collection of all garbage takes, ms. */
+const COLLECTION = 2_000;
 
 export interface SoakResult {
   samples: Reading[];
@@ -43,6 +46,7 @@ export async function soak(bench: Bench, stack: Stack, service: Service, options
     for (const [transfer] of result.accepted) acknowledged.add(transfer);
     for (const [status, count] of Object.entries(result.refused)) refused[status] = (refused[status] ?? 0) + count;
     await runRetention(stack);
+    await untilCollected(service);
     const sample = await readSample(parts, stack, (performance.now() - startedAt) / MINUTE);
     samples.push(sample);
     const perSecond = result.accepted.length / ((performance.now() - began) / 1_000);
@@ -65,6 +69,12 @@ export async function soak(bench: Bench, stack: Stack, service: Service, options
     judgeArrivals(acknowledged.size, missing),
   ];
   return { samples, acknowledged: acknowledged.size, refused, repeated, verdicts };
+}
+
+/** Without a collection, memory also shows when V8 last made one by itself, which is once in some twenty minutes. */
+async function untilCollected(service: Service): Promise<void> {
+  service.collectGarbage();
+  await sleep(COLLECTION);
 }
 
 function describe(sample: Reading, perSecond: number, refused: Record<string, number>): string {
