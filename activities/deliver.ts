@@ -11,7 +11,7 @@ import { outcomeWithoutClaim, shortOutcome, type UnclaimedDependencies } from '.
 export interface ActivityDependencies extends AttemptDependencies, UnclaimedDependencies {
   /**
    * Takes a slot for an attempt, from the slots that the activities share with the express lane of the same process. The
-   * answer is false when none is free.
+   * answer is false when none was free within a second.
    */
   acquireSlot: (clientId: string, endpointId: string) => Promise<boolean>;
   releaseSlot: (clientId: string, endpointId: string) => void;
@@ -77,8 +77,8 @@ function spanOf({ traceparent }: ClaimedAttempt) {
 }
 
 /**
- * An activity never waits for a slot: it fails, and Temporal tries again after 1 s, growing to 60 s, with jitter. While
- * many activities of the client wait, the delay is at least `turn`, the pacer's next turn in ms.
+ * An activity waits for a slot for a second at most: it fails then, and Temporal tries again after 1 s, growing to 60 s,
+ * with jitter. While many activities of the client wait, the delay is at least `turn`, the pacer's next turn in ms.
  */
 function noSlot(attempt: number, turn: number): ApplicationFailure {
   const delay = Math.min(LONGEST_SLOT_RETRY, 1_000 * 2 ** Math.min(attempt - 1, 6));

@@ -40,7 +40,7 @@ export class AttemptSlots<Job> {
   #active = 0;
   #waiting = 0;
   #asked = 0;
-  #onRelease: () => void = () => {};
+  readonly #onRelease: ((clientId?: string) => void)[] = [];
 
   constructor(
     private readonly limits: Limits,
@@ -60,9 +60,9 @@ export class AttemptSlots<Job> {
     return this.#asked;
   }
 
-  /** The listener is called after each `release`. */
-  onRelease(listener: () => void): void {
-    this.#onRelease = listener;
+  /** The listeners are called, in order, after each `release` of a client's slot, and when any may have more slots. */
+  onRelease(listener: (clientId?: string) => void): void {
+    this.#onRelease.push(listener);
   }
 
   waitingOf(clientId: string): number {
@@ -146,13 +146,13 @@ export class AttemptSlots<Job> {
     this.#enqueueClient(endpoint.client);
     this.#lines.removeIfIdle(endpoint);
     this.share.released(endpoint);
-    this.#onRelease();
+    for (const listener of this.#onRelease) listener(clientId);
   }
 
   /** The shares of this process have grown: endpoints whose jobs wait may have a slot now. */
   refresh(): void {
     for (const client of this.#lines) for (const endpoint of client.endpoints.values()) this.#enqueue(endpoint);
-    this.#onRelease();
+    for (const listener of this.#onRelease) listener();
   }
 
   /**

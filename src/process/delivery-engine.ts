@@ -12,6 +12,7 @@ import { measureInHand } from '../express-lane/gauges.js';
 import type { LaneJob } from '../express-lane/lane-event.js';
 import { SharedSlots } from '../express-lane/shared-slots.js';
 import { Sweep } from '../express-lane/sweep.js';
+import { WaitingRetries } from '../express-lane/waiting-retries.js';
 import { newId } from '../ids.js';
 import { COUNTED, readBacklog } from '../outbox/backlog.js';
 import { measureBacklog } from '../outbox/backlog-gauges.js';
@@ -43,6 +44,8 @@ import { sandboxQueue } from './sandbox-queue.js';
 
 /** Attempts at once in one process, so that no client takes all (design, The one path). */
 const LIMITS: Omit<Limits, 'perEndpoint'> = { perClient: 60, total: 150 };
+/** Retries that wait for a slot in an activity, of the 200 below, and for how long, ms. */
+const RETRIES_WAIT = { patience: 1_000, perEndpoint: 10, total: 60 };
 /**
  * First attempts that wait in memory: a few seconds of work. Jobs that wait longer are handed over or returned anyway.
  */
@@ -84,6 +87,7 @@ export function createDeliveryEngine(dependencies: {
     log,
   });
   const slots: AttemptSlots<LaneJob> = new AttemptSlots({ perEndpoint: config.endpointConcurrency, ...LIMITS }, shares);
+  const retries = new WaitingRetries({ slots, ...RETRIES_WAIT });
   const burst = new Burst(slots);
   const busy = () => burst.isNow();
   const limits = new EndpointLimits(database, config.endpointConcurrency);
@@ -108,7 +112,8 @@ export function createDeliveryEngine(dependencies: {
         acquireSlot: async (clientId, endpointId) => {
           const max = await limits.of(endpointId);
           if (slots.tryAcquire(clientId, endpointId, max)) return true;
-          return (await shares.take(clientId, endpointId, max)) && slots.tryAcquire(clientId, endpointId, max);
+          await shares.take(clientId, endpointId, max);
+          return retries.acquire(clientId, endpointId, max);
         },
         releaseSlot: (clientId, endpointId) => slots.release(clientId, endpointId),
         inFlight,
