@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { readState } from '../../src/local/stack-state.js';
 import { type BadHours, MADE, REFUSED, readyz, SHIFT_CLOCK, startBadHours } from '../support/bad-hours.js';
 import { must } from '../support/caller.js';
@@ -59,6 +60,14 @@ test('a Temporal namespace that is deleted while the worker runs is fixed by mig
   await hours.untilWorkflowEnded(id);
 }, 240_000);
 
+async function isReadOnly(): Promise<boolean> {
+  const session = new pg.Client({ connectionString: hours.env.DATABASE_URL });
+  await session.connect();
+  const { rows } = await session.query('show default_transaction_read_only');
+  await session.end();
+  return rows[0]?.default_transaction_read_only === 'on';
+}
+
 test('a read-only Postgres: changes are refused, and transfers can be read', async () => {
   const set = async (value: string) => {
     await hours.admin.query('set default_transaction_read_only = off');
@@ -68,7 +77,10 @@ test('a read-only Postgres: changes are refused, and transfers can be read', asy
   await hours.expectNothingHalfDone(
     async () => {
       await set('on');
-      expect((await hours.client('GET', '/transfers')).status).toBe(200);
+      // A session that has not read the setting yet would still make a change.
+      await waitFor('new sessions to be read-only', isReadOnly);
+      await hours.admin.query(`select pg_terminate_backend(pid, 30000) from pg_stat_activity where usename = 'app'`);
+      await waitFor('transfers to be read', async () => (await hours.client('GET', '/transfers')).status === 200);
     },
     () => set('off'),
   );
