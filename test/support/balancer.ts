@@ -23,7 +23,8 @@ const HEALTH_INTERVAL = 50;
  * served any other request.
  */
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
-  const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 });
+  // An API closes a connection that was idle for 65 s. A balancer closes it first, else a request may meet its end.
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: 64, timeout: 30_000 });
   const ready = new Set<number>();
   /** The last response of each API to a health check. */
   const checks = new Map<number, { response: string; at: number }>();
