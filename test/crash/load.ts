@@ -45,12 +45,15 @@ export function startLoad(clients: readonly Caller[], random: () => number, rate
   /** Repeats a request with the same key, which makes the change once. */
   const askUntilAnswered = async (call: Caller, path: string, body: unknown) => {
     const key = randomUUID();
+    const got: Record<string, number> = {};
     for (let patience = 0; patience < 600; patience++) {
       const answer = await ask(call, path, body, key);
       if (![0, 503].includes(answer.status) && answer.code !== 'idempotency_key_in_use') return answer;
+      const kind = `${answer.status} ${answer.code ?? ''}`.trim();
+      got[kind] = (got[kind] ?? 0) + 1;
       await sleep(200);
     }
-    throw new Error(`no response to ${path} within two minutes`);
+    throw new Error(`no response to ${path} within two minutes, but ${JSON.stringify(got)}`);
   };
   const story = async (call: Caller) => {
     const { id } = await askUntilAnswered(call, '/transfers', transferRequest());
