@@ -15,10 +15,12 @@ RUN npm run prepare \
   && npm prune --omit=dev --omit=optional --omit=peer --ignore-scripts --workspaces=false \
   && node scripts/slim-modules.mjs \
   && rm -rf dist/bench dist/test dist/.tsbuildinfo \
-  && node scripts/fill-compile-cache.mjs
+  && NODE_OPTIONS=--max-semi-space-size=8 node scripts/fill-compile-cache.mjs
 
 FROM ${NODE_IMAGE}
-ENV NODE_ENV=production
+# Both bound the memory (docs/performance.md, Where the memory goes): of young objects, and the freed memory that glibc
+# keeps. The compiled code that the build stage left is valid only with the same NODE_OPTIONS.
+ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=8 MALLOC_ARENA_MAX=2
 WORKDIR /app
 # The CA certificates verify Temporal's certificate. Node.js brings its own for Postgres and receivers.
 # hadolint ignore=DL3008

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowMode } from '../src/config.js';
 import { freePort } from '../src/free-port.js';
+import { NODE_OPTIONS } from '../src/process/garbage-collection.js';
 import type { Parts } from './processes.js';
 import type { Stack } from './stack.js';
 
@@ -43,7 +44,7 @@ export async function startService(stack: Stack, options: ServiceOptions): Promi
   const [baseUrl = '', ...others] = ports.map((port) => `http://127.0.0.1:${port}`);
   const env = {
     ...process.env,
-    ...{ LOG_LEVEL: 'warn', WORKFLOWS: options.workflows, HOST: '127.0.0.1', BASE_URL: baseUrl },
+    ...{ LOG_LEVEL: 'warn', MALLOC_ARENA_MAX: '2', WORKFLOWS: options.workflows, HOST: '127.0.0.1', BASE_URL: baseUrl },
     ...stack.env,
     ...options.env,
   };
@@ -51,7 +52,7 @@ export async function startService(stack: Stack, options: ServiceOptions): Promi
   const collectible = ['--expose-gc', '--import', new URL('collect-garbage.js', import.meta.url).href];
   const cli = options.folder ? join(options.folder, 'dist/src/cli.js') : CLI;
   const launch = (role: 'start' | 'api' | 'worker', own: Readonly<Record<string, string>>) =>
-    spawn(process.execPath, [...profiled, ...collectible, cli, role], {
+    spawn(process.execPath, [...NODE_OPTIONS, ...profiled, ...collectible, cli, role], {
       env: { ...env, ...own },
       // Out of reach of Ctrl-C: the bench ends it.
       detached: true,

@@ -8,6 +8,7 @@ import type { StopTracing } from '../telemetry/open-telemetry.js';
 import { startTracing } from '../telemetry/start-tracing.js';
 import { SUPPORTED_NODE } from '../version.js';
 import { cautionsOf } from './cautions.js';
+import { configureGarbageCollection } from './garbage-collection.js';
 import { isSupportedNode } from './runtime.js';
 import { untilSignalled } from './signals.js';
 
@@ -24,6 +25,7 @@ export interface RoleContext {
 
 /** Reads the configuration and opens the dependencies of a role. @throws ConfigError */
 export async function bootstrap(env: NodeJS.ProcessEnv, role: string): Promise<RoleContext> {
+  configureGarbageCollection();
   const config = loadConfig(await withPort(env));
   const log = createLog(config.logLevel, role);
   endWithReason(log);
