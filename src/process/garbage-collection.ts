@@ -15,7 +15,7 @@ const FLAGS = [
   '--retain-maps-for-n-gc=1000',
   // V8 collects garbage when old objects have grown by this share, %. By default they may grow to three times their size,
   // and the collection in a rest no longer returns that memory.
-  '--heap-growing-percent=20',
+  '--heap-growing-percent=30',
 ];
 
 /**
