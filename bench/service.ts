@@ -44,7 +44,9 @@ export async function startService(stack: Stack, options: ServiceOptions): Promi
   const [baseUrl = '', ...others] = ports.map((port) => `http://127.0.0.1:${port}`);
   const env = {
     ...process.env,
-    ...{ LOG_LEVEL: 'warn', MALLOC_ARENA_MAX: '2', WORKFLOWS: options.workflows, HOST: '127.0.0.1', BASE_URL: baseUrl },
+    // As the image sets it.
+    MALLOC_ARENA_MAX: '2',
+    ...{ LOG_LEVEL: 'warn', WORKFLOWS: options.workflows, HOST: '127.0.0.1', BASE_URL: baseUrl },
     ...stack.env,
     ...options.env,
   };

@@ -20,7 +20,7 @@ const FLAGS = [
 
 /**
  * Lets V8 collect garbage without a loss of optimised code. Without these flags an event costs up to twice the CPU after
- * a rest of some seconds, until some 10,000 events are handled (docs/performance.md, Where the memory goes).
+ * a rest of some seconds, until some 15,000 events are handled (docs/performance.md, Rest and optimised code).
  */
 export function configureGarbageCollection(): void {
   for (const flag of FLAGS) setFlagsFromString(flag);
