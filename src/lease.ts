@@ -1,4 +1,7 @@
-/** The time for which one process holds an event or an attempt (design, Every attempt begins with a claim). */
+/**
+ * The time for which one process holds an event or an attempt (design, Every attempt begins with a claim). The lease of
+ * an event whose first attempts are due is the claim on them too: `claimedUntil` in webhooks/claim.ts.
+ */
 export const LEASE = {
   /** The duration of an event's lease and of an attempt's claim, on Postgres's clock. */
   seconds: 30,

@@ -96,7 +96,7 @@ try {
 async function measure(db, clientId) {
   const { rows } = await db.pool.query(TRANSFERS, [clientId, seconds * 3_000]);
   const transfers = rows.map(({ id }) => id);
-  const handover = { claims: true, retryDelays: [], committed() {} };
+  const handover = { leases: true, retryDelays: [], committed() {} };
   const times = [];
   const start = performance.now();
   await Promise.all(

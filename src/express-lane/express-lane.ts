@@ -3,7 +3,6 @@ import type { WorkflowMode } from '../config.js';
 import type { Handle } from '../database/database.js';
 import { delayAfter } from '../ladder.js';
 import { LEASE } from '../lease.js';
-import { releaseClaims } from '../outbox/claim-first-attempts.js';
 import type { DueEvent } from '../outbox/due-event.js';
 import type { CommittedEvent, Handover } from '../outbox/handover.js';
 import { releaseEvents } from '../outbox/lease-events.js';
@@ -46,7 +45,7 @@ export interface LaneOptions {
 
 /** The express lane makes first attempts at once, in bounded number and fair across clients (design, The one path). */
 export class ExpressLane implements Handover {
-  readonly claims = true;
+  readonly leases = true;
   readonly #running = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #pumpScheduled = false;
@@ -83,30 +82,30 @@ export class ExpressLane implements Handover {
 
   committed(event: CommittedEvent): void {
     if (event.deliveries.length === 0) this.options.onDue({ ...event, attempts: 0 }, false);
-    else if (this.options.slots.active > 0) this.accept(event);
-    else if (this.#keep(event)) this.#pumpSoon();
+    else if (this.options.slots.active > 0) this.accept(event, performance.now());
+    else if (this.#keep(event, performance.now())) this.#pumpSoon();
   }
 
   /**
-   * Takes an event whose first attempts were just claimed.
+   * Takes an event that was just leased.
+   * @param leasedAt when, or earlier, by `performance.now()`
    * @returns false when it has no capacity and returns the event
    */
-  accept(event: CommittedEvent): boolean {
-    const kept = this.#keep(event);
+  accept(event: CommittedEvent, leasedAt: number): boolean {
+    const kept = this.#keep(event, leasedAt);
     if (kept) this.pump();
     return kept;
   }
 
-  #keep(event: CommittedEvent): boolean {
-    const now = performance.now();
-    const { jobs } = new LaneEvent(event, now, this.options.workflows);
+  #keep(event: CommittedEvent, leasedAt: number): boolean {
+    const { jobs } = new LaneEvent(event, leasedAt, this.options.workflows);
     if (this.#stopped || !this.#capacity.admits(event.clientId, jobs.length)) {
       this.#background(this.#returnToQueue(jobs));
       return false;
     }
     for (const job of jobs) {
       const { endpointId, maxConcurrency } = job.delivery;
-      this.options.slots.enqueue(event.clientId, endpointId, job, now, maxConcurrency);
+      this.options.slots.enqueue(event.clientId, endpointId, job, leasedAt, maxConcurrency);
     }
     return true;
   }
@@ -151,12 +150,12 @@ export class ExpressLane implements Handover {
     let last = false;
     const releaseSlot = () => slots.release(clientId, delivery.endpointId);
     try {
-      if (performance.now() - event.claimedAt > RETURN_AFTER) {
+      if (performance.now() - event.leasedAt > RETURN_AFTER) {
         await this.#returnToQueue([job]);
         return;
       }
       if (!(await this.#isEndpointActive(job))) {
-        await this.#handOver([job]);
+        this.#handOver(job);
         return;
       }
       const plan = {
@@ -181,7 +180,7 @@ export class ExpressLane implements Handover {
         'first attempt failed on our side',
       );
       // Sent but not recorded: the lease runs out and the sweep takes the event again. Not sent: the workflow makes it.
-      if (!sent) this.#background(this.#handOver([job]));
+      if (!sent) this.#handOver(job);
     } finally {
       if (!sent) releaseSlot();
     }
@@ -189,7 +188,7 @@ export class ExpressLane implements Handover {
 
   /** Since a job began to wait, its endpoint may have been disabled or deleted, and its delivery cancelled. */
   async #isEndpointActive({ event, delivery }: LaneJob): Promise<boolean> {
-    if (performance.now() - event.claimedAt <= STALE_AFTER) return true;
+    if (performance.now() - event.leasedAt <= STALE_AFTER) return true;
     return (await this.#active.fetch(delivery.endpointId)) ?? true;
   }
 
@@ -203,34 +202,21 @@ export class ExpressLane implements Handover {
     const now = performance.now();
     const before = { stuck: now - HAND_OVER_AFTER, others: now - RETURN_AFTER };
     const expired = this.options.slots.expire(before, (SLOW * TICK) / 1_000);
-    this.#background(this.#handOver(expired.filter(({ stuck }) => stuck).map(({ job }) => job)));
+    for (const { job } of expired.filter(({ stuck }) => stuck)) this.#handOver(job);
     this.#background(this.#returnToQueue(expired.filter(({ stuck }) => !stuck).map(({ job }) => job)));
   }
 
-  /** Hands jobs over to the workflow, whose activities wait without holding a slot here. One statement for all jobs. */
-  async #handOver(jobs: readonly LaneJob[]): Promise<void> {
-    if (jobs.length === 0) return;
-    await this.#releaseClaims(jobs);
-    for (const { event } of jobs) {
-      event.handOver();
-      this.#background(this.#settle(event));
-    }
+  /** Hands a job over to the workflow, whose activities wait without holding a slot here. */
+  #handOver({ event }: LaneJob): void {
+    event.handOver();
+    this.#background(this.#settle(event));
   }
 
   /** Returns jobs to the table. The sweep of any worker takes them again. */
   async #returnToQueue(jobs: readonly LaneJob[]): Promise<void> {
-    if (jobs.length === 0) return;
-    await this.#releaseClaims(jobs);
     for (const { event } of jobs) event.returnToQueue();
     const over = jobs.filter(({ event }) => event.isOver).map(({ event }) => event.event.eventId);
     if (over.length > 0) await releaseEvents(this.options.db, [...new Set(over)]);
-  }
-
-  #releaseClaims(jobs: readonly LaneJob[]): Promise<void> {
-    return releaseClaims(
-      this.options.db,
-      jobs.map(({ delivery }) => delivery.deliveryId),
-    );
   }
 
   async #settle(event: LaneEvent): Promise<void> {

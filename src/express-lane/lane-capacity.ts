@@ -34,7 +34,7 @@ export class LaneCapacity {
     return false;
   }
 
-  /** Clients over their share. The sweep takes none of their events: the claims would only be released again. */
+  /** Clients over their share. The sweep takes none of their events: the leases would only end again. */
   get saturated(): string[] {
     for (const clientId of this.#saturated) {
       if (this.slots.waitingOf(clientId) <= this.free * CLIENT_BELOW) this.#saturated.delete(clientId);

@@ -19,8 +19,8 @@ export class LaneEvent {
 
   constructor(
     readonly event: CommittedEvent,
-    /** ms */
-    readonly claimedAt: number,
+    /** When the event was leased, or earlier, by `performance.now()`. */
+    readonly leasedAt: number,
     private readonly workflows: WorkflowMode,
   ) {
     this.#open = event.deliveries.length;

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Handle } from '../database/database.js';
 import { isUnreachable } from '../database/faults.js';
 import { failpoint } from '../failpoints.js';
-import { claimFirstAttempts } from '../outbox/claim-first-attempts.js';
 import type { DueEvent } from '../outbox/due-event.js';
 import { leaseEvents } from '../outbox/lease-events.js';
+import { readFirstAttempts } from '../outbox/read-first-attempts.js';
 import type { Waiting } from '../outbox/waiting.js';
 import { Periodic } from '../periodic.js';
 import type { Log } from '../telemetry/log.js';
@@ -82,14 +82,15 @@ export class Sweep {
     if (rest > 0) await sleep(rest);
     const limit = Math.min(BATCH, lane.capacityLeft);
     if (limit === 0) return false;
+    const leasedAt = performance.now();
     const leased = await leaseEvents(db, 'attempt', limit, lane.saturated);
     if (leased.length < LARGE) this.#nextAt = performance.now() + GATHER;
     if (leased.length === 0) return false;
     failpoint('after-lease');
     let taken = true;
-    for (const event of await claimFirstAttempts(db, leased)) {
+    for (const event of await readFirstAttempts(db, leased)) {
       if (event.deliveries.length > 0) {
-        taken = lane.accept(event) && taken;
+        taken = lane.accept(event, leasedAt) && taken;
       } else {
         // Every first attempt was recorded before a crash. The workflow makes the next ones.
         await recorder.record(undefined, { eventId: event.eventId, outbox: 'start', held: true });

@@ -16,25 +16,25 @@ export interface NewEvent {
 }
 
 /** Placeholders in the producer's statement, such as `$11`, for the values of `appendValues`, in the same order. */
-export type AppendPlaceholders = readonly [type: string, claims: string, leaseSeconds: string, ladder: string];
+export type AppendPlaceholders = readonly [type: string, leases: string, leaseSeconds: string, ladder: string];
 
-/** @param handover says whether the insert claims the events for the lane of this process, and gives the ladder */
+/** @param handover says whether the insert leases the events to the lane of this process, and gives the ladder */
 export function appendValues(
   type: EventType,
-  { claims, retryDelays }: Pick<Handover, 'claims' | 'retryDelays'>,
+  { leases, retryDelays }: Pick<Handover, 'leases' | 'retryDelays'>,
 ): [string, boolean, number, string] {
-  return [type, claims, LEASE.seconds, ladderToText(retryDelays)];
+  return [type, leases, LEASE.seconds, ladderToText(retryDelays)];
 }
 
 /**
  * The door for every event: CTEs that insert events in the producer's own statement, each with a delivery for every
- * enabled endpoint of its client. The insert is also the claim of the first attempts when the lane of this process
- * takes them (design, The one path). A delivery's id is a UUID version 7 with the event's time.
+ * enabled endpoint of its client. The insert is also the lease when the lane of this process makes the first attempts
+ * (design, The one path). A delivery's id is a UUID version 7 with the event's time.
  * @param source the producer's relation, one row for each event: event_id, client_id, transfer_id, at, body,
  * traceparent
  * @returns CTEs; `appended` has a row for each event that has deliveries: event_id, deliveries (JSON)
  */
-export function appendEvents(source: string, [type, claims, leaseSeconds, ladder]: AppendPlaceholders): string {
+export function appendEvents(source: string, [type, leases, leaseSeconds, ladder]: AppendPlaceholders): string {
   return `receivers as (
   select e.id, e.client_id, e.url, e.secret_envelope, e.max_concurrency
     from webhook_endpoints e
@@ -43,13 +43,13 @@ export function appendEvents(source: string, [type, claims, leaseSeconds, ladder
   insert into events (id, client_id, transfer_id, type, body, created_at, traceparent, outbox, lease_until)
   select c.event_id, c.client_id, c.transfer_id, ${type}::text, c.body, c.at, c.traceparent,
          case when exists (select from receivers r where r.client_id = c.client_id) then 'attempt' else 'trailing' end::outbox_state,
-         case when ${claims}::boolean and exists (select from receivers r where r.client_id = c.client_id)
+         case when ${leases}::boolean and exists (select from receivers r where r.client_id = c.client_id)
               then now() + ${leaseSeconds}::int * interval '1 second' else now() end
     from ${source} c
 ), delivery as (
-  insert into deliveries (id, event_id, endpoint_id, client_id, next_attempt_at, attempting_until, created_at, ladder)
+  insert into deliveries (id, event_id, endpoint_id, client_id, next_attempt_at, created_at, ladder)
   select (substr(c.event_id::text, 1, 13) || '-7' || substr(gen_random_uuid()::text, 16))::uuid, c.event_id, r.id, c.client_id,
-         c.at, case when ${claims}::boolean then now() + ${leaseSeconds}::int * interval '1 second' end, c.at, ${ladder}::text
+         c.at, c.at, ${ladder}::text
     from ${source} c join receivers r on r.client_id = c.client_id
   returning id, event_id, endpoint_id
 ), appended as (

@@ -20,10 +20,10 @@ export interface CommittedEvent extends EventRow {
 /** Passes the events that a process commits to an express lane, of this process or of a worker. */
 export interface Handover {
   /**
-   * Whether the insert itself claims the event and its deliveries for the lane of this process. False: the rows stay
-   * free, and a worker elsewhere takes them.
+   * Whether the insert itself leases the event to the lane of this process. False: the event stays free, and a worker
+   * elsewhere takes it.
    */
-  readonly claims: boolean;
+  readonly leases: boolean;
   /** The ladder with which the deliveries of this process's events start, ms. Each keeps it. */
   readonly retryDelays: readonly number[];
   /** Called after the commit, never before. It must not throw and must not wait. */

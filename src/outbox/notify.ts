@@ -36,7 +36,7 @@ export function notifyHandover(
     }
   };
   return {
-    claims: false,
+    leases: false,
     retryDelays,
     committed({ deliveries }) {
       const notice = { attempt: deliveries.length > 0, start: deliveries.length === 0, turn: null };

@@ -79,12 +79,12 @@ const SET_STATUS: Action = 'transfers.set-status';
 
 /**
  * Makes the changes in one statement. None of them is an automatic step.
- * @param handover says whether the statement also claims the first attempts for this process, and gives the ladder
+ * @param handover says whether the statement also leases the events to this process, and gives the ladder
  * @returns a row for each change, in the given order; undefined if the transfer does not exist
  */
 export async function changeAll(
   db: Handle,
-  handover: Pick<Handover, 'claims' | 'retryDelays'>,
+  handover: Pick<Handover, 'leases' | 'retryDelays'>,
   changes: readonly Change[],
 ): Promise<(ChangedRow | undefined)[]> {
   const rows = await db.hot<ChangedRow>(CHANGE_STATUS, valuesOf(handover, changes));
@@ -98,7 +98,7 @@ export async function changeAll(
  */
 export async function changeByStep(
   db: Handle,
-  handover: Pick<Handover, 'claims' | 'retryDelays'>,
+  handover: Pick<Handover, 'leases' | 'retryDelays'>,
   change: Change,
   { number, isLast }: NonNullable<StatusChangeRequest['sandboxStep']>,
 ): Promise<ChangedRow | undefined> {
@@ -106,7 +106,7 @@ export async function changeByStep(
   return row;
 }
 
-function valuesOf(handover: Pick<Handover, 'claims' | 'retryDelays'>, changes: readonly Change[]): unknown[] {
+function valuesOf(handover: Pick<Handover, 'leases' | 'retryDelays'>, changes: readonly Change[]): unknown[] {
   return [
     changes.map(({ request }) => request.transferId),
     changes.map(({ request }) => request.clientId ?? null),

@@ -22,7 +22,7 @@ import { nextStatuses, previousStatuses } from './states.js';
 /**
  * Changes the status and makes the event with its deliveries, all in one statement. The statement compares and sets the
  * status that its own snapshot saw, so that of two concurrent changes one wins and the other is refused.
- * The insert of a delivery also claims its first attempt if `handover` takes events (design, The one path).
+ * The insert of the event is also its lease if `handover` takes events (design, The one path).
  * Outside of a transaction, concurrent changes are committed in one batch.
  * @throws Refusal `not_found` | `invalid_transition`
  */

@@ -44,14 +44,35 @@ export async function claimAttempt(db: Handle, request: AttemptRequest): Promise
   return row;
 }
 
+/**
+ * SQL: the time until which another process may make the next attempt of delivery `d` of event `v`; null: none does.
+ * An activity claims an attempt in the delivery's row. The lane makes first attempts under the lease of their event.
+ */
+export function claimedUntil(d: string, v: string): string {
+  return `greatest(case when not ${isFree(`${d}.attempting_until`)} then ${d}.attempting_until end,
+                   case when ${d}.attempt_count = 0 and ${v}.outbox = 'attempt' and not ${isFree(`${v}.lease_until`)}
+                        then ${v}.lease_until end)`;
+}
+
+/**
+ * The lock on the event decides between this claim and a lease at the same moment: a lease that came first is seen here,
+ * and the lane sees a claim that came first (`readFirstAttempts`). The delivery is locked before its event, as the
+ * record of an attempt locks them.
+ */
 const CLAIM = `
+with delivery as materialized (
+  select event_id from deliveries where id = $1::uuid for no key update
+), event as materialized (
+  select v.id, v.body, v.traceparent, v.outbox, v.lease_until
+    from events v where v.id = (select event_id from delivery) for share
+)
 update deliveries d set attempting_until = now() + $5::int * interval '1 second'
-  from webhook_endpoints e, events v
+  from webhook_endpoints e, event v
  where d.id = $1::uuid and e.id = d.endpoint_id and v.id = d.event_id
    and d.attempt_count = $2::int - 1
    and d.owner is not distinct from $3::text
    and (d.status = 'pending') <> $4::boolean
-   and ${isFree('d.attempting_until')}
+   and ${claimedUntil('d', 'v')} is null
    and e.enabled and e.deleted_at is null
 returning d.id as "deliveryId", d.event_id as "eventId", d.client_id as "clientId", d.endpoint_id as "endpointId",
           e.url, e.secret_envelope as "secretEnvelope", v.body, v.traceparent,
@@ -94,10 +115,9 @@ const outcomeOf = (number: string) => `
 
 const READ_STATE = `
 select d.status::text, d.reason, d.owner, d.attempt_count as "attemptCount",
-       case when ${isFree('d.attempting_until')} then 0
-            else ceil(extract(epoch from d.attempting_until - now()) * 1000)::int end as "claimedFor",
+       coalesce(ceil(extract(epoch from ${claimedUntil('d', 'v')} - now()) * 1000)::int, 0) as "claimedFor",
        greatest(0, ceil(extract(epoch from d.next_attempt_at - now()) * 1000))::int as "untilNext",
        e.enabled and e.deleted_at is null as "endpointActive", e.deleted_at is not null as "endpointDeleted",
        e.disabled_reason as "disabledReason",${outcomeOf('$2::int')} as recorded,${outcomeOf('d.attempt_count')} as latest
-  from deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+  from deliveries d join webhook_endpoints e on e.id = d.endpoint_id join events v on v.id = d.event_id
  where d.id = $1::uuid`;

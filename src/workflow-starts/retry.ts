@@ -4,10 +4,10 @@ import { ClientId, DeliveryState, EventType, TransferId, WebhookIds } from '../.
 import type { Handle } from '../database/database.js';
 import { failpoint } from '../failpoints.js';
 import { newId } from '../ids.js';
-import { isFree } from '../lease.js';
 import { EVENT_COLUMNS, type EventRow } from '../outbox/event-row.js';
 import { Refusal } from '../refusal.js';
 import type { AskTemporal } from '../temporal/ask-temporal.js';
+import { claimedUntil } from '../webhooks/claim.js';
 import type { DeliveryActions } from '../webhooks/delivery-actions.js';
 import { hostOf } from '../webhooks/endpoint-url.js';
 import { countRetry, uncountRetry } from '../webhooks/retry-limit.js';
@@ -137,7 +137,7 @@ update deliveries set next_attempt_at = now()
 
 const TARGET = `
 select d.id as "deliveryId", d.endpoint_id as "webhookId", e.url, d.owner, d.status::text, d.attempt_count as "attemptCount",
-       not ${isFree('d.attempting_until')} as "inFlight",
+       ${claimedUntil('d', 'v')} is not null as "inFlight",
        e.enabled and e.deleted_at is null as "endpointActive",
        exists (select from attempts a where a.delivery_id = d.id and a.number = $3::int and a.trigger = 'manual') as "plannedAttemptMade",
        ${EVENT_COLUMNS}

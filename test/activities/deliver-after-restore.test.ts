@@ -17,7 +17,7 @@ afterAll(() => db.drop());
 const deliver = (sender: Sender, asked: DeliverRequest, options?: DeliverOptions) =>
   deliverActivity(db, sender, options)(asked);
 
-const free = () => commitEvent(db, { claims: false });
+const free = () => commitEvent(db, { leases: false });
 const read = (event: CommittedEvent) =>
   db.prisma.delivery.findUniqueOrThrow({ where: { id: event.deliveries[0]!.deliveryId }, include: { attempts: true } });
 

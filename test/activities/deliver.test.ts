@@ -17,7 +17,7 @@ afterAll(() => db.drop());
 const deliver = (sender: Sender, asked: DeliverRequest, options?: DeliverOptions) =>
   deliverActivity(db, sender, options)(asked);
 
-const free = () => commitEvent(db, { claims: false });
+const free = () => commitEvent(db, { leases: false });
 const read = (event: CommittedEvent) =>
   db.prisma.delivery.findUniqueOrThrow({ where: { id: event.deliveries[0]!.deliveryId }, include: { attempts: true } });
 
@@ -176,7 +176,7 @@ describe('an endpoint that fails for DISABLE_AFTER', () => {
 
   /** Exhausts a delivery to the client's endpoint, created `ago` ms ago. */
   async function exhaust(clientId: string | undefined, ago: number): Promise<CommittedEvent> {
-    const event = await commitEvent(db, { claims: false, ...(clientId ? { clientId, endpoints: 0 } : {}) });
+    const event = await commitEvent(db, { leases: false, ...(clientId ? { clientId, endpoints: 0 } : {}) });
     const createdAt = new Date(Date.now() - ago);
     await db.prisma.endpoint.updateMany({
       where: { clientId: event.clientId },
@@ -208,7 +208,7 @@ describe('an endpoint that fails for DISABLE_AFTER', () => {
 
   it('stays enabled when a delivery succeeded in between', async () => {
     const first = await exhaust(undefined, 130 * HOUR);
-    const good = await commitEvent(db, { claims: false, clientId: first.clientId, endpoints: 0 });
+    const good = await commitEvent(db, { leases: false, clientId: first.clientId, endpoints: 0 });
     await deliver(fakeSender(), deliverRequest(good));
     await exhaust(first.clientId, 40 * HOUR);
     expect(await endpointOf(first)).toMatchObject({ enabled: true });

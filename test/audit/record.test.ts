@@ -103,7 +103,7 @@ describe('no entry is written', () => {
 });
 
 it('adds an entry for a retry that Temporal did not accept, since the first one is never removed', async () => {
-  const { clientId, eventId, deliveries } = await commitEvent(db, { claims: false });
+  const { clientId, eventId, deliveries } = await commitEvent(db, { leases: false });
   const { deliveryId: id, endpointId: webhookId } = deliveries[0]!;
   const details = { client_id: clientId, event_id: eventId, webhookId };
   const refused = {

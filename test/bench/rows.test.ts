@@ -32,7 +32,7 @@ describe('rows that the bench makes', () => {
     for (const [index, transferId] of transfers.entries()) {
       const handed: { endpointId: string; secretEnvelope: string }[] = [];
       const handover = {
-        claims: true,
+        leases: true,
         retryDelays: [],
         committed: ({ deliveries }: { deliveries: typeof handed }) => handed.push(...deliveries),
       };

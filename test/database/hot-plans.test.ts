@@ -39,7 +39,7 @@ async function runBatch(explained: ExplainedDatabase, size: number): Promise<voi
     request: { transferId, to: 'PROCESSING' as const, reason: null },
     ...{ allowed: ['CREATED' as const], eventId: newId(), at, body: '{}', traceparent: null },
   }));
-  const changed = await changeAll(explained, { claims: true, retryDelays: [0] }, changes);
+  const changed = await changeAll(explained, { leases: true, retryDelays: [0] }, changes);
   const attempts = changed.map((row) => ({
     ...{ deliveryId: row!.deliveries[0]!.deliveryId, number: 1, trigger: 'schedule' as const, url: 'http://x' },
     ...{ outcome: outcome(), nextDelay: null, single: false },

@@ -148,7 +148,7 @@ describe('the express lane', () => {
     lane.committed({ ...event, deliveries: [{ ...delivery!, secretEnvelope: 'v1:00000000:AAAA' }] });
     expect(await lanes.settled(event.eventId)).toMatchObject({
       outbox: 'start',
-      deliveries: [{ attemptCount: 0, attemptingUntil: null }],
+      deliveries: [{ attemptCount: 0 }],
     });
     await waitFor('the starter to be notified', () => due.length > 0);
     expect(sender.sent).toHaveLength(0);

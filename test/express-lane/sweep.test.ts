@@ -47,7 +47,7 @@ describe('the sweep', () => {
     const sender = fakeSender();
     const { sweep } = lanes.open(sender);
     sweep.start();
-    const event = await commitEvent(db, { claims: false });
+    const event = await commitEvent(db, { leases: false });
     expect(await lanes.settled(event.eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
   });
 
@@ -85,7 +85,7 @@ describe('the sweep', () => {
 
   it('makes each first attempt once when two workers sweep at the same moment', async () => {
     const events = [];
-    for (let i = 0; i < 30; i++) events.push(await commitEvent(db, { claims: false }));
+    for (let i = 0; i < 30; i++) events.push(await commitEvent(db, { leases: false }));
     const sender = fakeSender();
     const [a, b] = [lanes.open(sender), lanes.open(sender)];
     a.sweep.now();

@@ -17,10 +17,10 @@ afterAll(async () => {
 });
 
 async function commitEvents(count: number, clientId?: string): Promise<{ clientId: string; ids: string[] }> {
-  const first = await commitEvent(db, { claims: false, ...(clientId !== undefined && { clientId }) });
+  const first = await commitEvent(db, { leases: false, ...(clientId !== undefined && { clientId }) });
   const ids = [first.eventId];
   while (ids.length < count) {
-    const { eventId } = await commitEvent(db, { claims: false, clientId: first.clientId, endpoints: 0 });
+    const { eventId } = await commitEvent(db, { leases: false, clientId: first.clientId, endpoints: 0 });
     ids.push(eventId);
   }
   return { clientId: first.clientId, ids };

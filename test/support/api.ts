@@ -78,7 +78,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     config,
     database,
     masterKeys: new MasterKeys(config.masterKey),
-    handover: { claims: false, retryDelays: config.retryDelays, committed: (event) => committed.push(event) },
+    handover: { leases: false, retryDelays: config.retryDelays, committed: (event) => committed.push(event) },
     authority: trustingAuthority,
     deliveryActions: fakeDeliveryActions(),
     checkAction: fakeCheckAction(),

@@ -48,7 +48,7 @@ export async function startLadder() {
   /** An event whose attempts its workflow makes. The endpoint is new, or that of `clientId`. */
   const begin = async (clientId?: string, retryDelays: readonly number[] = LADDER): Promise<CommittedEvent> => {
     await follow();
-    const event = await commitEvent(db, { claims: false, retryDelays, ...(clientId && { clientId, endpoints: 0 }) });
+    const event = await commitEvent(db, { leases: false, retryDelays, ...(clientId && { clientId, endpoints: 0 }) });
     const [start] = await readStarts(db, [event], LADDER);
     await startDeliverEvent(env.client, start!, { eager: false, reuse: 'start-once' });
     return event;

@@ -9,9 +9,9 @@ import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js'
 let db: TestDatabase;
 let clientId: string;
 
-function recordingHandover(claims = true): Handover & { events: CommittedEvent[] } {
+function recordingHandover(leases = true): Handover & { events: CommittedEvent[] } {
   const events: CommittedEvent[] = [];
-  return { claims, retryDelays: [], events, committed: (event) => events.push(event) };
+  return { leases, retryDelays: [], events, committed: (event) => events.push(event) };
 }
 
 beforeAll(async () => {
@@ -67,7 +67,7 @@ describe('changeStatus', () => {
     expect(event?.deliveries.map((delivery) => delivery.endpointId).sort()).toEqual(
       endpoints.map(({ id }) => id).sort(),
     );
-    expect(event?.deliveries.every((delivery) => delivery.attemptingUntil! > new Date())).toBe(true);
+    expect(event!.leaseUntil > new Date()).toBe(true);
     expect(handover.events).toEqual([
       expect.objectContaining({
         eventId: event?.id,
@@ -94,7 +94,7 @@ describe('changeStatus', () => {
     );
   });
 
-  it('leaves the rows unclaimed for another process when the handover does not claim', async () => {
+  it('leaves the event free for another process when the handover does not lease it', async () => {
     const transfer = await makeTransfer(db, clientId);
     await makeEndpoint(db, clientId);
     await changeStatus(db, recordingHandover(false), { transferId: transfer.id, to: 'PROCESSING', reason: null });
@@ -102,7 +102,7 @@ describe('changeStatus', () => {
       where: { transferId: transfer.id },
       include: { deliveries: true },
     });
-    expect(event).toMatchObject({ outbox: 'attempt', deliveries: [{ attemptingUntil: null, status: 'pending' }] });
+    expect(event).toMatchObject({ outbox: 'attempt', deliveries: [{ status: 'pending' }] });
     expect(event!.leaseUntil.getTime()).toBeLessThanOrEqual(Date.now() + 1_000);
   });
 

@@ -10,7 +10,7 @@ const RULES = { environment: 'sandbox' as const, sandboxStep: 2_000 };
 let db: TestDatabase;
 let clientId: string;
 let events: CommittedEvent[];
-const handover = { claims: true, retryDelays: [0], committed: (event: CommittedEvent) => void events.push(event) };
+const handover = { leases: true, retryDelays: [0], committed: (event: CommittedEvent) => void events.push(event) };
 beforeAll(async () => {
   db = await createTestDatabase();
 });

@@ -14,7 +14,7 @@ import { LADDER } from '../support/run-workflow.js';
 
 const HOUR = 3_600_000;
 const rules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 20 };
-const handover = { claims: false, retryDelays: LADDER, committed: () => {} };
+const handover = { leases: false, retryDelays: LADDER, committed: () => {} };
 
 let db: TestDatabase;
 beforeAll(async () => {

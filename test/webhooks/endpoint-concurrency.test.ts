@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { claimFirstAttempts } from '../../src/outbox/claim-first-attempts.js';
+import { readFirstAttempts } from '../../src/outbox/read-first-attempts.js';
 import { EndpointLimits } from '../../src/webhooks/endpoint-concurrency.js';
 import { setEndpointConcurrencyByOperator } from '../../src/webhooks/operate-endpoint.js';
 import { commitEvent, expireLeases } from '../support/committed-event.js';
@@ -20,15 +20,15 @@ it('is read with a retry: the own limit of an endpoint, or that of the deploymen
   expect([await limits.of(own.id), await limits.of(common.id)]).toEqual([3, 10]);
 });
 
-it('reaches the lane with the event, and with a claim of the sweep', async () => {
+it('reaches the lane with the event, and with what the sweep reads', async () => {
   const event = await commitEvent(db);
   expect(event.deliveries[0]?.maxConcurrency).toBeNull();
   await setEndpointConcurrencyByOperator(db, OPERATOR, event.deliveries[0]!.endpointId, 7);
   const next = await commitEvent(db, { clientId: event.clientId, endpoints: 0 });
   expect(next.deliveries[0]?.maxConcurrency).toBe(7);
   await expireLeases(db);
-  const [claimed] = await claimFirstAttempts(db, [next]);
-  expect(claimed?.deliveries[0]?.maxConcurrency).toBe(7);
+  const [read] = await readFirstAttempts(db, [next]);
+  expect(read?.deliveries[0]?.maxConcurrency).toBe(7);
 });
 
 it('is changed by the operator with an audit entry, once', async () => {

@@ -9,7 +9,7 @@ import { makeClient, makeEndpoint, makeTransfer, OPERATOR } from '../support/fac
 
 let db: TestDatabase;
 const rules: EndpointRules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 20 };
-const handover = { claims: false, retryDelays: [], committed: () => {} };
+const handover = { leases: false, retryDelays: [], committed: () => {} };
 
 beforeAll(async () => {
   db = await createTestDatabase();

@@ -1,4 +1,4 @@
-import { claimFirstAttempts } from '../../src/outbox/claim-first-attempts.js';
+import { readFirstAttempts } from '../../src/outbox/read-first-attempts.js';
 import { readOwnerStart, readPending } from '../../src/workflow-starts/read-pending.js';
 import { readStarts } from '../../src/workflow-starts/read-starts.js';
 import { commitEvent } from '../support/committed-event.js';
@@ -18,9 +18,9 @@ afterAll(() => db.drop());
 
 describe('the ladder of a delivery', () => {
   it('is the one of its commit in every start of its workflow, whatever the present configuration', async () => {
-    const event = await commitEvent(db, { endpoints: 2, claims: false, retryDelays: OWN });
-    const [claimed] = await claimFirstAttempts(db, [event]);
-    expect(claimed!.ladder).toEqual(OWN);
+    const event = await commitEvent(db, { endpoints: 2, leases: false, retryDelays: OWN });
+    const [read] = await readFirstAttempts(db, [event]);
+    expect(read!.ladder).toEqual(OWN);
 
     const [start] = await readStarts(db, [event], PRESENT);
     expect(start!.input.ladder).toEqual(OWN);
@@ -33,10 +33,10 @@ describe('the ladder of a delivery', () => {
   });
 
   it('is the present one where an earlier release kept none', async () => {
-    const event = await commitEvent(db, { claims: false, retryDelays: OWN });
+    const event = await commitEvent(db, { leases: false, retryDelays: OWN });
     await db.query('update deliveries set ladder = null where event_id = $1::uuid', [event.eventId]);
-    const [claimed] = await claimFirstAttempts(db, [event]);
-    expect(claimed!.ladder).toBeNull();
+    const [read] = await readFirstAttempts(db, [event]);
+    expect(read!.ladder).toBeNull();
     const [start] = await readStarts(db, [event], PRESENT);
     expect(start!.input.ladder).toEqual(PRESENT);
   });

@@ -84,6 +84,12 @@ describe('retry', () => {
     await expect(temporal.client.workflow.getHandle(eventId).describe()).rejects.toThrow(/not found/i);
   });
 
+  it('starts nothing while the lane makes the first attempt, under the lease of the event', async () => {
+    const { clientId, eventId, deliveries } = await commitEvent(db);
+    await retryNow(db, deliveryActions(), clientId, deliveries[0]!.deliveryId);
+    await expect(temporal.client.workflow.getHandle(eventId).describe()).rejects.toThrow(/not found/i);
+  });
+
   it.each([
     ['disabled', { enabled: false }],
     ['deleted', { deletedAt: new Date() }],

@@ -1,0 +1,101 @@
+import pg from 'pg';
+import { leaseEvents } from '../../src/outbox/lease-events.js';
+import { readFirstAttempts } from '../../src/outbox/read-first-attempts.js';
+import { type AttemptRequest, claimAttempt, readDeliveryState } from '../../src/webhooks/claim.js';
+import { commitEvent } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { waitFor } from '../support/wait-for.js';
+
+let db: TestDatabase;
+let other: pg.Client;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  other = new pg.Client({ connectionString: db.url.reveal() });
+  await other.connect();
+});
+beforeEach(() => db.query('truncate events cascade', []));
+afterAll(async () => {
+  await other.end();
+  await db.drop();
+});
+
+/** Commits a free event with one delivery. @returns its id, and the request for its first attempt */
+async function freeEvent() {
+  const { eventId, deliveries } = await commitEvent(db, { leases: false });
+  const request: AttemptRequest = { deliveryId: deliveries[0]!.deliveryId, number: 1, owner: null, single: false };
+  return { eventId, request };
+}
+
+const lease = () => leaseEvents(db, 'attempt', 10, []);
+const waiting = () =>
+  waitFor('a statement that waits for a lock', async () => {
+    const blocked = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    return (await other.query(blocked)).rows.length > 0;
+  });
+
+describe("the claim of a first attempt, and the lease of the delivery's event", () => {
+  it('is not made while the event is leased: the lane makes the attempt', async () => {
+    const { request } = await freeEvent();
+    expect(await readDeliveryState(db, request)).toMatchObject({ claimedFor: 0 });
+    await lease();
+    expect(await claimAttempt(db, request)).toBeUndefined();
+    const { claimedFor } = (await readDeliveryState(db, request))!;
+    expect(claimedFor).toBeGreaterThan(20_000);
+    expect(claimedFor).toBeLessThanOrEqual(30_000);
+  });
+
+  it('is made when the lane has handed the event over, although it is still leased', async () => {
+    const { eventId, request } = await freeEvent();
+    await lease();
+    await db.prisma.event.update({ where: { id: eventId }, data: { outbox: 'start' } });
+    expect(await claimAttempt(db, request)).toMatchObject({ deliveryId: request.deliveryId, eventId, rung: 1 });
+  });
+
+  it('is made when the lease has run out', async () => {
+    const { eventId, request } = await freeEvent();
+    await lease();
+    await db.query(`update events set lease_until = now() where id = $1::uuid`, [eventId]);
+    expect(await claimAttempt(db, request)).toBeDefined();
+  });
+
+  it('does not hinder the second attempt', async () => {
+    const { request } = await freeEvent();
+    await lease();
+    await db.prisma.delivery.update({ where: { id: request.deliveryId }, data: { attemptCount: 1 } });
+    expect(await claimAttempt(db, { ...request, number: 2 })).toBeDefined();
+  });
+
+  it('sees a lease that is not committed yet', async () => {
+    const { eventId, request } = await freeEvent();
+    await other.query('begin');
+    await other.query(`update events set lease_until = now() + interval '30 seconds' where id = $1`, [eventId]);
+    const claim = claimAttempt(db, request);
+    await waiting();
+    await other.query('commit');
+    expect(await claim).toBeUndefined();
+  });
+
+  it('is seen by the lane: it leases no event of an uncommitted claim, and reads no delivery of a committed one', async () => {
+    const { request } = await freeEvent();
+    let claimed: unknown;
+    await db.transaction(async (tx) => {
+      claimed = await claimAttempt(tx, request);
+      expect(await lease()).toEqual([]);
+    });
+    expect(claimed).toBeDefined();
+    const leased = await lease();
+    expect(leased).toHaveLength(1);
+    expect(await readFirstAttempts(db, leased)).toMatchObject([{ deliveries: [] }]);
+  });
+
+  it('locks the delivery before its event, as the record of an attempt does, so that the two cause no deadlock', async () => {
+    const { eventId, request } = await freeEvent();
+    await other.query('begin');
+    await other.query('select id from deliveries where id = $1::uuid for no key update', [request.deliveryId]);
+    const claim = claimAttempt(db, request);
+    await waiting();
+    await other.query('select id from events where id = $1::uuid for no key update nowait', [eventId]);
+    await other.query('commit');
+    expect(await claim).toBeDefined();
+  });
+});
