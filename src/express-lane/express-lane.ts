@@ -88,7 +88,7 @@ export class ExpressLane implements Handover {
 
   /**
    * Takes an event that was just leased.
-   * @param leasedAt when, or earlier, by `performance.now()`
+   * @param leasedAt as `LaneEvent` has it
    * @returns false when it has no capacity and returns the event
    */
   accept(event: CommittedEvent, leasedAt: number): boolean {
@@ -212,11 +212,16 @@ export class ExpressLane implements Handover {
     this.#background(this.#settle(event));
   }
 
-  /** Returns jobs to the table. The sweep of any worker takes them again. */
+  /**
+   * Returns jobs to the table. The sweep of any worker takes them again. The lease ends after the record of the attempts
+   * that were made: without it another worker would make them again.
+   */
   async #returnToQueue(jobs: readonly LaneJob[]): Promise<void> {
     for (const { event } of jobs) event.returnToQueue();
-    const over = jobs.filter(({ event }) => event.isOver).map(({ event }) => event.event.eventId);
-    if (over.length > 0) await releaseEvents(this.options.db, [...new Set(over)]);
+    const over = [...new Set(jobs.map(({ event }) => event).filter(({ isOver }) => isOver))];
+    const untouched = over.filter(({ isAttempted }) => !isAttempted).map(({ event }) => event.eventId);
+    if (untouched.length > 0) await releaseEvents(this.options.db, untouched);
+    await Promise.all(over.filter(({ isAttempted }) => isAttempted).map((event) => this.#settle(event)));
   }
 
   async #settle(event: LaneEvent): Promise<void> {

@@ -15,11 +15,12 @@ export class LaneEvent {
   #open: number;
   /** Deliveries whose next attempt the workflow makes. */
   #handedOver = 0;
+  #attempted = false;
   #returned = false;
 
   constructor(
     readonly event: CommittedEvent,
-    /** When the event was leased, or earlier, by `performance.now()`. */
+    /** When the lease began or, for an event of this process, was committed; by `performance.now()`. */
     readonly leasedAt: number,
     private readonly workflows: WorkflowMode,
   ) {
@@ -29,19 +30,24 @@ export class LaneEvent {
 
   /** A first attempt was made. */
   made(succeeded: boolean): void {
-    this.#open--;
-    if (!succeeded) this.#handedOver++;
+    this.#attempted = true;
+    this.#end(succeeded);
   }
 
   /** A first attempt is not made here. The workflow makes it. */
   handOver(): void {
-    this.made(false);
+    this.#end(false);
   }
 
   /** A first attempt is not made here. The worker that takes the event next makes it. */
   returnToQueue(): void {
     this.#open--;
     this.#returned = true;
+  }
+
+  /** Whether a first attempt was made, which may not be recorded yet. */
+  get isAttempted(): boolean {
+    return this.#attempted;
   }
 
   get isOver(): boolean {
@@ -62,6 +68,11 @@ export class LaneEvent {
   /** The number of attempts that the workflow makes at once; undefined where this process starts no workflow. */
   get attemptsLeft(): number | undefined {
     return this.#returned || !this.#hasWorkflow ? undefined : this.#handedOver;
+  }
+
+  #end(succeeded: boolean): void {
+    this.#open--;
+    if (!succeeded) this.#handedOver++;
   }
 
   get #hasWorkflow(): boolean {

@@ -46,12 +46,13 @@ export async function claimAttempt(db: Handle, request: AttemptRequest): Promise
 
 /**
  * SQL: the time until which another process may make the next attempt of delivery `d` of event `v`; null: none does.
- * An activity claims an attempt in the delivery's row. The lane makes first attempts under the lease of their event.
+ * An activity claims an attempt in the delivery's row. The lane makes first attempts under the lease of their event,
+ * except those of recovered deliveries, which have an owner.
  */
 export function claimedUntil(d: string, v: string): string {
   return `greatest(case when not ${isFree(`${d}.attempting_until`)} then ${d}.attempting_until end,
-                   case when ${d}.attempt_count = 0 and ${v}.outbox = 'attempt' and not ${isFree(`${v}.lease_until`)}
-                        then ${v}.lease_until end)`;
+                   case when ${d}.attempt_count = 0 and ${d}.owner is null and ${v}.outbox = 'attempt'
+                             and not ${isFree(`${v}.lease_until`)} then ${v}.lease_until end)`;
 }
 
 /**

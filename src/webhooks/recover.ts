@@ -1,6 +1,7 @@
 import type { Handle } from '../database/database.js';
 import { lowestIdAt } from '../ids.js';
 import { ladderToText } from '../ladder.js';
+import { claimedUntil } from './claim.js';
 
 /** The time range [since, until) in which the events were made, ms since 1970. */
 export type RecoverRange = { since: number; until: number };
@@ -73,6 +74,10 @@ export async function resetForRecovery(
   return rows.map(({ id }) => id);
 }
 
+/**
+ * A lane may still make the first attempt of a delivery that was cancelled meanwhile, under the lease of its event. The
+ * lease becomes the delivery's own claim, because a delivery with an owner has no other.
+ */
 const RESET_FOR_RECOVERY = `
 with candidates as (
   select d.id from deliveries d
@@ -85,6 +90,8 @@ with candidates as (
 ), put_back as (
   update deliveries d set status = 'pending', reason = null, finished_at = null, next_attempt_at = now(),
          ladder_start = d.attempt_count, ladder = $7::text,
+         attempting_until = greatest(d.attempting_until, (
+           select ${claimedUntil('d', 'v')} from events v where v.id = d.event_id)),
          owner = 'recover-' || d.id || '-' || d.attempt_count || case
            when starts_with(d.owner, 'recover-' || d.id || '-' || d.attempt_count)
            then '-' || floor(extract(epoch from clock_timestamp()) * 1000) else '' end

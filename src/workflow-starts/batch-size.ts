@@ -1,27 +1,25 @@
-/** Starts in the first batch, and in each batch during a burst. */
+/** Starts in the first batch, and in each batch that gives way. */
 const FIRST = 2;
 export const MAX_BATCH = 50;
-/** During a burst one batch is started in this time, ms. */
-const GIVE_WAY = 250;
 
 /**
- * The size and the time of the batches of starts that can wait. Batches are small at first and during a burst;
+ * The size and the time of the batches of starts that can wait. Batches are small at first and while they give way;
  * otherwise each is twice as large as the one before. A burst begins before it is noticed, and 50 starts take two
- * cores a second.
+ * cores a second. `pause` is the time in which one batch begins while batches give way, ms; 0: they do not.
  */
 export class BatchSize {
   #last = 0;
-  #nextAt = 0;
+  #lastAt = Number.NEGATIVE_INFINITY;
 
   /** ms until the next batch may begin. */
-  wait(busy: boolean, now: number): number {
-    return busy ? Math.max(0, this.#nextAt - now) : 0;
+  wait(pause: number, now: number): number {
+    return pause === 0 ? 0 : Math.max(0, this.#lastAt + pause - now);
   }
 
   /** A batch begins. @returns its size */
-  next(busy: boolean, now: number): number {
-    if (busy) this.#nextAt = now + GIVE_WAY;
-    this.#last = busy ? FIRST : Math.min(Math.max(FIRST, 2 * this.#last), MAX_BATCH);
+  next(pause: number, now: number): number {
+    this.#lastAt = now;
+    this.#last = pause > 0 ? FIRST : Math.min(Math.max(FIRST, 2 * this.#last), MAX_BATCH);
     return this.#last;
   }
 

@@ -14,8 +14,8 @@ export interface DueInTableOptions {
   state: 'start' | 'trailing';
   workflows: WorkflowMode;
   retryDelays: readonly number[];
-  /** Whether first attempts come in a burst. They go first. */
-  busy: () => boolean;
+  /** The time in which one batch begins while these events give way to others, ms; 0: they do not give way. */
+  pause: () => number;
   /** Whether Temporal may have the event now. An admitted event counts against the in-flight limit. */
   admit: (event: DueEvent) => boolean;
   /** Takes an event that is leased to this process and that Temporal may not have yet. */
@@ -46,17 +46,17 @@ export class DueInTable {
     this.#mayHaveMore = true;
   }
 
-  /** ms for which the next batch gives way to first attempts. */
+  /** ms for which the next batch gives way. */
   get wait(): number {
-    return this.#size.wait(this.options.busy(), performance.now());
+    return this.#size.wait(this.options.pause(), performance.now());
   }
 
   /** The next batch. It has no starts when all its events must wait. Undefined when the table has nothing to start. */
   async take(): Promise<StartBatch | undefined> {
-    const { db, state, retryDelays, busy, admit, keep, saturated } = this.options;
+    const { db, state, retryDelays, pause, admit, keep, saturated } = this.options;
     // Reset before the table is read: an event that becomes due meanwhile sets it again.
     this.#mayHaveMore = false;
-    const size = this.#size.next(busy(), performance.now());
+    const size = this.#size.next(pause(), performance.now());
     const leased = await leaseEvents(db, state, size, [...saturated(MAX_BATCH)]);
     const admitted: DueEvent[] = [];
     const read = leased.length === 0 ? [] : await readStarts(db, leased, retryDelays);

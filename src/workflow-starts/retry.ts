@@ -4,6 +4,7 @@ import { ClientId, DeliveryState, EventType, TransferId, WebhookIds } from '../.
 import type { Handle } from '../database/database.js';
 import { failpoint } from '../failpoints.js';
 import { newId } from '../ids.js';
+import { isFree } from '../lease.js';
 import { EVENT_COLUMNS, type EventRow } from '../outbox/event-row.js';
 import { Refusal } from '../refusal.js';
 import type { AskTemporal } from '../temporal/ask-temporal.js';
@@ -135,9 +136,10 @@ const PLAN_NOW = `
 update deliveries set next_attempt_at = now()
  where id = $1::uuid and status = 'pending' and attempt_count = $2::int and next_attempt_at > now()`;
 
+/** A lane that leases the event makes no attempt of a delivery that has ended. */
 const TARGET = `
 select d.id as "deliveryId", d.endpoint_id as "webhookId", e.url, d.owner, d.status::text, d.attempt_count as "attemptCount",
-       ${claimedUntil('d', 'v')} is not null as "inFlight",
+       not ${isFree('d.attempting_until')} or d.status = 'pending' and ${claimedUntil('d', 'v')} is not null as "inFlight",
        e.enabled and e.deleted_at is null as "endpointActive",
        exists (select from attempts a where a.delivery_id = d.id and a.number = $3::int and a.trigger = 'manual') as "plannedAttemptMade",
        ${EVENT_COLUMNS}

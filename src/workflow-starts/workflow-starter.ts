@@ -1,7 +1,5 @@
 import type { Client } from '@temporalio/client';
 import pLimit from 'p-limit';
-import type { WorkflowMode } from '../config.js';
-import type { Handle } from '../database/database.js';
 import { isUnreachable } from '../database/faults.js';
 import { failpoint } from '../failpoints.js';
 import type { DueEvent } from '../outbox/due-event.js';
@@ -11,10 +9,8 @@ import type { Waiting } from '../outbox/waiting.js';
 import { Periodic } from '../periodic.js';
 import type { Log } from '../telemetry/log.js';
 import { isRefusedInput } from '../temporal/faults.js';
-import { DueInMemory } from './due-in-memory.js';
-import { DueInTable } from './due-in-table.js';
-import type { InFlightLimit } from './in-flight-limit.js';
 import { Pause } from './pause.js';
+import { Sources, type SourcesOptions } from './sources.js';
 import type { StartBatch } from './start-batch.js';
 import { attemptsDue, CONCURRENCY, type Started, startWorkflows } from './start-workflows.js';
 
@@ -24,37 +20,28 @@ const POLL = 1_000;
 const RETRY_AFTER = 1;
 const BACK_OFF = RETRY_AFTER * 1_000;
 
-export interface WorkflowStarterOptions {
-  db: Handle;
+export interface WorkflowStarterOptions extends SourcesOptions {
   /** Undefined while Temporal is away. */
   temporal: () => { client: Client; eager: boolean } | undefined;
-  retryDelays: readonly number[];
-  workflows: WorkflowMode;
-  /** Whether first attempts come in a burst. They go first. */
-  busy: () => boolean;
   /** Asked each second. */
   waiting: () => Promise<Waiting>;
-  /** Shared with the activities, which report each attempt that has arrived. */
-  inFlight: InFlightLimit;
   log: Log;
 }
 
 /**
  * Starts one workflow for each event in the outbox's states `start` and `trailing`, and marks the event.
  *
- * Events have three sources, asked in this order, so that a retry never waits behind events that are already delivered.
- * `DueInMemory` holds the events that the lane of this process hands over, already leased, with an attempt to make at
- * once. One `DueInTable` leases the other events with something left to do (`start`), another the delivered events
- * (`trailing`). `SkipTrailing` marks the delivered events for which Temporal has no time.
+ * `Sources` gives the events: of this process's memory, and of the table. `SkipTrailing` marks the delivered events for
+ * which Temporal has no time.
  *
  * Modes, and what ends each:
  *
  * - STARTING. A source has given a batch: its workflows are started and its events are marked. When the last of them is
  *   under way, the loop asks memory again, so that Temporal always has work. At most two batches are under way. Changes
  *   to BACKING_OFF when no workflow of a batch could be started, unless Temporal refused an input.
- * - GIVING_WAY. Temporal may have nothing of memory now, a table may have more, and first attempts come in a burst, or, for
- *   delivered events, attempts wait in memory. Ends after 250 ms at most, or when an event becomes due; then the loop asks
- *   memory again.
+ * - GIVING_WAY. Temporal may have nothing of memory now, a table may have more, and first attempts come in a burst, or,
+ *   for delivered events, attempts wait in memory. Ends after a second at most, or when an event becomes due; then the
+ *   loop asks memory again.
  * - IDLE. Memory has nothing that Temporal may have now, and no table has more (`DueInTable.mayHaveMore` is false), or
  *   Temporal is away. Ends when an event becomes due, when an attempt's arrival makes capacity in Temporal, when the
  *   worker connects, or after POLL; all but the first two make the loop read the table again, POLL only if events wait
@@ -65,28 +52,13 @@ export interface WorkflowStarterOptions {
  * A notification during STARTING is not lost: `Periodic` runs the loop once more after it.
  */
 export class WorkflowStarter {
-  readonly #memory: DueInMemory;
-  readonly #left: DueInTable;
-  readonly #trailing: DueInTable;
+  readonly #sources: Sources;
   readonly #pause = new Pause();
   readonly #loop: Periodic;
   readonly #limit = pLimit(CONCURRENCY);
 
   constructor(private readonly options: WorkflowStarterOptions) {
-    const { inFlight } = options;
-    const admit = (event: DueEvent) => inFlight.admit(event.clientId, event.attempts, performance.now());
-    this.#memory = new DueInMemory({ ...options, admit });
-    const table = {
-      ...options,
-      admit,
-      keep: (event: DueEvent) => this.#memory.keep(event),
-      onTrailing: () => this.#trailing.expectMore(),
-    };
-    this.#left = new DueInTable({ ...table, state: 'start', saturated: (many) => this.#memory.saturated(many) });
-    // A delivered event is never kept in memory. It gives way to the attempts that wait there: more workflows delay them,
-    // since each client has few attempts in flight, and those arrive later the busier Temporal is.
-    const busy = () => options.busy() || this.#memory.waits;
-    this.#trailing = new DueInTable({ ...table, busy, state: 'trailing', saturated: () => [] });
+    this.#sources = new Sources(options);
     this.#loop = new Periodic({
       interval: POLL,
       onInterval: () => void this.#poll(),
@@ -96,7 +68,7 @@ export class WorkflowStarter {
         return this.#pause.full(BACK_OFF);
       },
     });
-    inFlight.onCapacity(() => this.#notify());
+    options.inFlight.onCapacity(() => this.#notify());
   }
 
   start(): void {
@@ -106,35 +78,25 @@ export class WorkflowStarter {
 
   /** An event is due. An `urgent` event is leased to this process; any other is delivered, and in the table. */
   due(event: DueEvent, urgent: boolean): void {
-    if (urgent) this.#memory.keep(event);
-    else if (this.#trailing.mayHaveMore) return;
-    else this.#trailing.expectMore();
-    this.#notify();
+    if (this.#sources.due(event, urgent)) this.#notify();
   }
 
   /** Reads the table at once. */
   nudge(): void {
-    this.#expectMore();
+    this.#sources.expectMore();
     this.#notify();
   }
 
   async stop(): Promise<void> {
     this.#pause.end();
     await this.#loop.stop();
-    await this.#memory.release().catch(() => undefined);
+    await this.#sources.release().catch(() => undefined);
   }
 
   /** Memory is asked in any case, because time alone may make capacity in Temporal. */
   async #poll(): Promise<void> {
-    const { start, trailing } = await this.options.waiting();
-    if (start) this.#left.expectMore();
-    if (trailing) this.#trailing.expectMore();
+    this.#sources.expectMore(await this.options.waiting());
     this.#notify();
-  }
-
-  #expectMore(): void {
-    this.#left.expectMore();
-    this.#trailing.expectMore();
   }
 
   #notify(): void {
@@ -147,7 +109,7 @@ export class WorkflowStarter {
     try {
       while (!this.#loop.stopped) {
         const connected = this.options.temporal();
-        const batch = connected && (await this.#nextBatch());
+        const batch = connected && (await this.#sources.next(this.#pause));
         if (!batch) break;
         if (batch.admitted.length === 0) continue;
         const { workflows } = this.options;
@@ -161,23 +123,6 @@ export class WorkflowStarter {
     } finally {
       if (!(await before)) await this.#pause.full(BACK_OFF);
     }
-  }
-
-  /** The next batch. It is empty when the loop gave way, and undefined when there is nothing to start. */
-  async #nextBatch(): Promise<StartBatch | undefined> {
-    const urgent = await this.#memory.take();
-    if (urgent) return urgent;
-    for (const table of [this.#left, this.#trailing]) {
-      if (!table.mayHaveMore) continue;
-      const { wait } = table;
-      if (wait > 0) {
-        await this.#pause.untilWoken(wait);
-        return { admitted: [], starts: [] };
-      }
-      const batch = await table.take();
-      if (batch) return batch;
-    }
-    return undefined;
   }
 
   /** Waits for the starts of a batch and marks its events. @returns false when the starter must back off */
@@ -198,7 +143,7 @@ export class WorkflowStarter {
       if (failed.length === 0) return true;
       log.warn({ err: fault, events: failed.length }, 'workflows could not be started; next try in a second');
       await releaseEvents(db, failed, RETRY_AFTER);
-      this.#expectMore();
+      this.#sources.expectMore();
       // An event whose input Temporal refuses delays no other event, even when it is alone in its batch.
       return done.length > 0 || isRefusedInput(fault);
     } catch (error) {

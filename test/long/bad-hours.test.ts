@@ -212,7 +212,8 @@ test.each([1, -1])(
       expect(Math.round((Date.parse(next_attempt_at) - Date.now()) / HOUR)).toBe(1);
       expect(Math.round((Date.parse(attempts[0].t) - Date.now()) / HOUR)).toBe(jump);
       const { rows } = await hours.admin.query(
-        `select from deliveries where attempting_until > now() + interval '1 minute'`,
+        `select from deliveries where attempting_until > now() + interval '1 minute'
+         union all select from events where lease_until > now() + interval '1 minute'`,
       );
       expect(rows).toEqual([]);
       expect(hours.arrivals(id)).toBe(1);

@@ -7,7 +7,7 @@ import { NODE_OPTIONS } from '../../src/process/garbage-collection.js';
 function run(module: string, configured: boolean): { stdout: string; stderr: string } {
   const configure = `import { configureGarbageCollection } from './dist/src/process/garbage-collection.js';
 configureGarbageCollection();`;
-  const args = ['--expose-gc', '--allow-natives-syntax', '--input-type=module'];
+  const args = [...NODE_OPTIONS, '--expose-gc', '--allow-natives-syntax', '--input-type=module'];
   return spawnSync(process.execPath, [...args, '--eval', `${configured ? configure : ''}${module}`], {
     encoding: 'utf8',
   });
@@ -40,6 +40,35 @@ test('optimised code outlives the hidden classes of objects that do not exist in
   expect(run(REST, true).stdout).toBe('true true\n');
   // Without the settings V8 discards it: the test would notice.
   expect(run(REST, false).stdout).toBe('true false\n');
+});
+
+/** Fills the young generation of the main thread and of a worker thread. @returns its usual size, MiB, of either */
+const YOUNG = `
+import { getHeapSpaceStatistics } from 'node:v8';
+import { Worker } from 'node:worker_threads';
+function youngSize() {
+  const living = Array.from({ length: 1_000 }, () => []);
+  const sizes = [];
+  for (let i = 0; i < 2_000_000; i++) {
+    living[i % 1_000] = [i, String(i), { i }];
+    if (i % 1_000) continue;
+    const space = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space');
+    sizes.push(space.space_size);
+  }
+  return sizes.sort((a, b) => a - b)[sizes.length >> 1] / 2 ** 20;
+}
+const source = \`const { getHeapSpaceStatistics } = require('node:v8');
+\${youngSize}
+require('node:worker_threads').parentPort.postMessage(youngSize());\`;
+const main = youngSize();
+new Worker(source, { eval: true, execArgv: [] }).on('message', (worker) => console.log(JSON.stringify({ main, worker })));`;
+
+test('a thread that runs workflows has a small young generation, and the main thread keeps its own', () => {
+  const { main, worker } = JSON.parse(run(YOUNG, true).stdout) as { main: number; worker: number };
+  expect(main).toBeGreaterThan(6);
+  expect(worker).toBeLessThanOrEqual(6);
+  const byDefault = JSON.parse(run(YOUNG, false).stdout) as { worker: number };
+  expect(byDefault.worker).toBeGreaterThan(6);
 });
 
 test('the name of every setting is known to V8', () => {

@@ -51,11 +51,23 @@ describe("the claim of a first attempt, and the lease of the delivery's event", 
     expect(await claimAttempt(db, request)).toMatchObject({ deliveryId: request.deliveryId, eventId, rung: 1 });
   });
 
-  it('is made when the lease has run out', async () => {
+  it.each([
+    ['has run out', 'now()'],
+    ['was made by a clock that was ahead', `now() + interval '61 seconds'`],
+  ])('is made when the lease %s', async (_, leaseUntil) => {
     const { eventId, request } = await freeEvent();
     await lease();
-    await db.query(`update events set lease_until = now() where id = $1::uuid`, [eventId]);
+    await db.query(`update events set lease_until = ${leaseUntil} where id = $1::uuid`, [eventId]);
     expect(await claimAttempt(db, request)).toBeDefined();
+  });
+
+  it('is made for a recovered delivery, which has an owner and which no lane reads', async () => {
+    const { request } = await freeEvent();
+    const owner = `recover-${request.deliveryId}-0`;
+    await db.prisma.delivery.update({ where: { id: request.deliveryId }, data: { owner } });
+    const leased = await lease();
+    expect(await readFirstAttempts(db, leased)).toMatchObject([{ deliveries: [] }]);
+    expect(await claimAttempt(db, { ...request, owner })).toBeDefined();
   });
 
   it('does not hinder the second attempt', async () => {

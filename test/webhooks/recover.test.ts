@@ -1,10 +1,11 @@
 import { createRecoverActivities } from '../../activities/recover.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
+import { claimAttempt } from '../../src/webhooks/claim.js';
 import { cancelPending } from '../../src/webhooks/disable-endpoint.js';
 import { countRecoverable, resetForRecovery } from '../../src/webhooks/recover.js';
 import { readRecoveredStarts } from '../../src/workflow-starts/read-starts.js';
-import { commitEvent } from '../support/committed-event.js';
+import { commitEvent, expireLeases } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient } from '../support/factories.js';
 import { LADDER } from '../support/run-workflow.js';
@@ -55,6 +56,20 @@ describe('recovering deliveries', () => {
     });
     expect((await read(ids[0]!)).status).toBe('succeeded');
     expect((await read(ids[3]!)).owner).toBeNull();
+  });
+
+  it('leaves a first attempt to the lane that may be making it', async () => {
+    const event = await commitEvent(db);
+    const [{ deliveryId, endpointId }] = event.deliveries as [CommittedEvent['deliveries'][0]];
+    await cancelPending(db, endpointId, 'endpoint_disabled');
+    const scope = { clientId: event.clientId, endpointId, since: 0, until: Date.now() + 1_000 };
+    await resetForRecovery(db, scope, LADDER, null, 10);
+    const { leaseUntil } = await db.prisma.event.findUniqueOrThrow({ where: { id: event.eventId } });
+    const owner = `recover-${deliveryId}-0`;
+    expect(await read(deliveryId)).toMatchObject({ owner, attemptingUntil: leaseUntil });
+    expect(await claimAttempt(db, { deliveryId, number: 1, owner, single: false })).toBeUndefined();
+    await expireLeases(db);
+    expect(await claimAttempt(db, { deliveryId, number: 1, owner, single: false })).toBeDefined();
   });
 
   it('starts a delivery again with the present ladder, also when an earlier release kept none', async () => {

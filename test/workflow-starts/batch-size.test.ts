@@ -1,6 +1,6 @@
 import { BatchSize } from '../../src/workflow-starts/batch-size.js';
 
-const batches = (size: BatchSize, count: number) => Array.from({ length: count }, () => size.next(false, 0));
+const batches = (size: BatchSize, count: number) => Array.from({ length: count }, () => size.next(0, 0));
 
 describe('BatchSize', () => {
   it('doubles from 2 to 50, at first and after each reset', () => {
@@ -10,12 +10,13 @@ describe('BatchSize', () => {
     expect(batches(size, 2)).toEqual([2, 4]);
   });
 
-  it('allows two starts in 250 ms while the lane is busy, and does not wait when it is not', () => {
+  it('allows two starts in each pause, and does not wait without one', () => {
     const size = new BatchSize();
     batches(size, 5);
-    expect([size.wait(true, 1_000), size.next(true, 1_000)]).toEqual([0, 2]);
-    expect(size.wait(true, 1_100)).toBe(150);
-    expect([size.wait(true, 1_250), size.next(true, 1_250)]).toEqual([0, 2]);
-    expect([size.wait(false, 1_251), size.next(false, 1_251)]).toEqual([0, 4]);
+    expect([size.wait(250, 1_000), size.next(250, 1_000)]).toEqual([0, 2]);
+    expect(size.wait(250, 1_100)).toBe(150);
+    expect(size.wait(1_000, 1_100)).toBe(900);
+    expect([size.wait(250, 1_250), size.next(250, 1_250)]).toEqual([0, 2]);
+    expect([size.wait(0, 1_251), size.next(0, 1_251)]).toEqual([0, 4]);
   });
 });

@@ -90,6 +90,15 @@ describe('retry', () => {
     await expect(temporal.client.workflow.getHandle(eventId).describe()).rejects.toThrow(/not found/i);
   });
 
+  it('makes an attempt of a delivery that ended before its first, while a worker leases its event for another', async () => {
+    const { clientId, deliveries } = await commitEvent(db, { endpoints: 2 });
+    const [{ deliveryId }] = deliveries as [CommittedEvent['deliveries'][0]];
+    await db.prisma.delivery.update({ where: { id: deliveryId }, data: { status: 'cancelled', nextAttemptAt: null } });
+    await retryNow(db, deliveryActions(), clientId, deliveryId);
+    const description = await temporal.client.workflow.getHandle(`retry-${deliveryId}-1`).describe();
+    expect(description).toMatchObject({ type: 'retryDelivery', status: { name: 'RUNNING' } });
+  });
+
   it.each([
     ['disabled', { enabled: false }],
     ['deleted', { deletedAt: new Date() }],
