@@ -22,8 +22,8 @@ export interface Handle {
   /**
    * Like `query`, for the two statements that every event runs (change, record). Outside of a transaction it is the
    * only way around Prisma, on the same pool. Prisma serialises and copies the values of a batch several times: at full
-   * speed the service delivered 0.94 of its events/s with these two through Prisma, and 0.69 when the values were arrays
-   * (docs/performance.md, Statements and Prisma).
+   * speed the service delivered 0.87 of its events/s with these two through Prisma (docs/performance.md, Statements and
+   * Prisma).
    */
   hot<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;
   /** Runs `callback` after the commit, or at once outside of a transaction. After a rollback it never runs. */
