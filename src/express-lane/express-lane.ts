@@ -219,8 +219,8 @@ export class ExpressLane implements Handover {
   async #returnToQueue(jobs: readonly LaneJob[]): Promise<void> {
     for (const { event } of jobs) event.returnToQueue();
     const over = [...new Set(jobs.map(({ event }) => event).filter(({ isOver }) => isOver))];
-    const untouched = over.filter(({ isAttempted }) => !isAttempted).map(({ event }) => event.eventId);
-    if (untouched.length > 0) await releaseEvents(this.options.db, untouched);
+    const unattempted = over.filter(({ isAttempted }) => !isAttempted).map(({ event }) => event.eventId);
+    if (unattempted.length > 0) await releaseEvents(this.options.db, unattempted);
     await Promise.all(over.filter(({ isAttempted }) => isAttempted).map((event) => this.#settle(event)));
   }
 

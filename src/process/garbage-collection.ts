@@ -22,8 +22,9 @@ const FLAGS = [
 ];
 
 /**
- * Lets V8 collect garbage without a loss of optimised code, and bounds its heaps. Without these flags an event costs up to twice the CPU after
- * a rest of some seconds, until some 15,000 events are handled (docs/performance.md, Rest and optimised code).
+ * Lets V8 collect garbage without a loss of optimised code, and bounds its heaps. Without these flags an event costs up
+ * to twice the CPU after a rest of some seconds, until some 15,000 events are handled (docs/performance.md, Rest and
+ * optimised code).
  */
 export function configureGarbageCollection(): void {
   for (const flag of FLAGS) setFlagsFromString(flag);
