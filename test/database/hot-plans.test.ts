@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import pg from 'pg';
+import type pg from 'pg';
 import { type ExplainedDatabase, nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
 import { makeTenants, makeTransfers, type Tenants } from '../../bench/tenants.js';
 import { newId } from '../../src/ids.js';
@@ -21,16 +21,12 @@ let tenants: Tenants;
 
 beforeAll(async () => {
   db = await createTestDatabase();
-  client = new pg.Client({ connectionString: db.url.reveal() });
-  await client.connect();
+  client = await db.openSession();
   tenants = await makeTenants({ database: client, masterKeys }, 'http://x', { clients: 1, endpointsEach: 1 });
   // No statistics come by themselves, as in the first minute of a burst.
   await client.query(FILLED.map((table) => `alter table ${table} set (autovacuum_enabled = false)`).join(';'));
 });
-afterAll(async () => {
-  await client?.end();
-  await db?.drop();
-});
+afterAll(() => db?.drop());
 
 /** Changes so many transfers in one statement and records the first attempts in another. */
 async function runBatch(explained: ExplainedDatabase, size: number): Promise<void> {

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { createTestLanes } from '../support/express-lane.js';
-import { fakeSender, outcome } from '../support/factories.js';
+import { fakeSender } from '../support/factories.js';
+import { heldSender } from '../support/held-receiver.js';
 import { waitFor } from '../support/wait-for.js';
 
 let db: TestDatabase;
@@ -12,26 +13,15 @@ let other: pg.Client;
 beforeAll(async () => {
   db = await createTestDatabase();
   lanes = createTestLanes(db);
-  other = new pg.Client({ connectionString: db.url.reveal() });
-  await other.connect();
+  other = await db.openSession();
 });
 afterEach(() => lanes.stop());
-afterAll(async () => {
-  await other.end();
-  await db.drop();
-});
+afterAll(() => db.drop());
 
 describe('an event that the lane returns to the table', () => {
   it('keeps its lease until the attempt that was made is recorded, so that no other worker makes it again', async () => {
-    let release = () => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
     // The second attempt takes the only slot, so that the first event's other delivery waits.
-    const sender = fakeSender(async (call) => {
-      if (call === 2) await held;
-      return outcome();
-    });
+    const { sender, release } = heldSender(2);
     const { lane } = lanes.open(sender, { limits: { perEndpoint: 1, perClient: 1, total: 1 } });
     const [event, occupant] = [await commitEvent(db, { endpoints: 2 }), await commitEvent(db)];
     await other.query('begin');

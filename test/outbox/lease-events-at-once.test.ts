@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
+import type pg from 'pg';
 import { leaseEvents } from '../../src/outbox/lease-events.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -8,13 +8,9 @@ let db: TestDatabase;
 let other: pg.Client;
 beforeAll(async () => {
   db = await createTestDatabase();
-  other = new pg.Client({ connectionString: db.url.reveal() });
-  await other.connect();
+  other = await db.openSession();
 });
-afterAll(async () => {
-  await other.end();
-  await db.drop();
-});
+afterAll(() => db.drop());
 
 async function commitEvents(count: number, clientId?: string): Promise<{ clientId: string; ids: string[] }> {
   const first = await commitEvent(db, { leases: false, ...(clientId !== undefined && { clientId }) });

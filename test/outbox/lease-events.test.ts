@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
+import type pg from 'pg';
 import { type ExplainedDatabase, nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
 import { fillPast } from '../../bench/past.js';
 import { makeTenants } from '../../bench/tenants.js';
@@ -20,8 +20,7 @@ let clientIds: string[];
 
 beforeAll(async () => {
   db = await createTestDatabase();
-  client = new pg.Client({ connectionString: db.url.reveal() });
-  await client.connect();
+  client = await db.openSession();
   // The statistics of a table that a burst fills are out of date.
   await client.query('alter table events set (autovacuum_enabled = off)');
   const masterKeys = new MasterKeys(new Secret<Uint8Array>(new Uint8Array(32).fill(7)));
@@ -43,7 +42,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await explained?.close();
-  await client?.end();
   await db?.drop();
 });
 

@@ -4,9 +4,16 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { type Database, openDatabase } from '../../src/database/database.js';
 import { Secret } from '../../src/secret.js';
+import { waitFor } from './wait-for.js';
+
+const BLOCKED = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 
 export interface TestDatabase extends Database {
   url: Secret;
+  /** Opens a session beside the pool, which `drop` ends. */
+  openSession(): Promise<pg.Client>;
+  /** Waits until a statement in this database waits for a lock. */
+  untilBlocked(): Promise<void>;
   /** Closes the connections and drops the database. */
   drop(): Promise<void>;
 }
@@ -29,10 +36,23 @@ export async function createTestDatabase(
     for (const { sql } of options.migrations ?? readMigrations()) await client.query(sql);
   });
   const database = openDatabase({ url, poolSize: options.poolSize ?? 8 });
+  const sessions: pg.Client[] = [];
   return Object.assign(database, {
     url,
+    async openSession() {
+      const session = new pg.Client({ connectionString: url.reveal() });
+      sessions.push(session);
+      await session.connect();
+      return session;
+    },
+    async untilBlocked() {
+      await waitFor(
+        'a statement that waits for a lock',
+        async () => (await database.pool.query(BLOCKED)).rows.length > 0,
+      );
+    },
     async drop() {
-      await database.close();
+      await Promise.all([database.close(), ...sessions.map((session) => session.end())]);
       await onServer(server, (client) => client.query(`drop database ${name} with (force)`));
     },
   });

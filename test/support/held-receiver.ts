@@ -1,13 +1,16 @@
 import { fakeSender, outcome } from './factories.js';
 
-/** A sender whose receiver holds every response until `release` is called. */
-export function heldSender() {
+/**
+ * A sender whose receiver holds responses until `release` is called.
+ * @param only the number of the one call whose response it holds; absent: it holds every response
+ */
+export function heldSender(only?: number) {
   let release: () => void = () => undefined;
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const sender = fakeSender(async () => {
-    await held;
+  const sender = fakeSender(async (call) => {
+    if (only === undefined || call === only) await held;
     return outcome();
   });
   return { sender, release };

@@ -158,12 +158,7 @@ describe('changeStatus', () => {
     await holder.query(`update transfers set status = 'PROCESSING' where id = $1`, [transfer.id]);
     const late = changeStatus(db, recordingHandover(), { transferId: transfer.id, to: 'FAILED', reason: null });
     const refused = expect(late).rejects.toMatchObject({ code: 'invalid_transition' });
-    for (;;) {
-      const { rows } = await db.pool.query(
-        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      if (rows.length > 0) break;
-    }
+    await db.untilBlocked();
     await holder.query('commit');
     holder.release();
     await refused;

@@ -1,23 +1,18 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { leaseEvents } from '../../src/outbox/lease-events.js';
 import { readFirstAttempts } from '../../src/outbox/read-first-attempts.js';
 import { type AttemptRequest, claimAttempt, readDeliveryState } from '../../src/webhooks/claim.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { waitFor } from '../support/wait-for.js';
 
 let db: TestDatabase;
 let other: pg.Client;
 beforeAll(async () => {
   db = await createTestDatabase();
-  other = new pg.Client({ connectionString: db.url.reveal() });
-  await other.connect();
+  other = await db.openSession();
 });
 beforeEach(() => db.query('truncate events cascade', []));
-afterAll(async () => {
-  await other.end();
-  await db.drop();
-});
+afterAll(() => db.drop());
 
 /** Commits a free event with one delivery. @returns its id, and the request for its first attempt */
 async function freeEvent() {
@@ -27,11 +22,6 @@ async function freeEvent() {
 }
 
 const lease = () => leaseEvents(db, 'attempt', 10, []);
-const waiting = () =>
-  waitFor('a statement that waits for a lock', async () => {
-    const blocked = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    return (await other.query(blocked)).rows.length > 0;
-  });
 
 describe("the claim of a first attempt, and the lease of the delivery's event", () => {
   it('is not made while the event is leased: the lane makes the attempt', async () => {
@@ -82,7 +72,7 @@ describe("the claim of a first attempt, and the lease of the delivery's event", 
     await other.query('begin');
     await other.query(`update events set lease_until = now() + interval '30 seconds' where id = $1`, [eventId]);
     const claim = claimAttempt(db, request);
-    await waiting();
+    await db.untilBlocked();
     await other.query('commit');
     expect(await claim).toBeUndefined();
   });
@@ -105,7 +95,7 @@ describe("the claim of a first attempt, and the lease of the delivery's event", 
     await other.query('begin');
     await other.query('select id from deliveries where id = $1::uuid for no key update', [request.deliveryId]);
     const claim = claimAttempt(db, request);
-    await waiting();
+    await db.untilBlocked();
     await other.query('select id from events where id = $1::uuid for no key update nowait', [eventId]);
     await other.query('commit');
     expect(await claim).toBeDefined();
