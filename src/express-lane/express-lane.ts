@@ -3,15 +3,13 @@ import type { WorkflowMode } from '../config.js';
 import type { Handle } from '../database/database.js';
 import { delayAfter } from '../ladder.js';
 import { LEASE } from '../lease.js';
-import type { DueEvent } from '../outbox/due-event.js';
 import type { CommittedEvent, Handover } from '../outbox/handover.js';
-import { releaseEvents } from '../outbox/lease-events.js';
-import type { Log } from '../telemetry/log.js';
 import { isEndpointActive } from '../webhooks/endpoint-active.js';
 import { type AttemptDependencies, makeAttempt } from '../webhooks/make-attempt.js';
 import type { AttemptSlots } from './attempt-slots.js';
 import { LaneCapacity } from './lane-capacity.js';
 import { LaneEvent, type LaneJob } from './lane-event.js';
+import { LaneExits, type LaneExitsOptions } from './lane-exits.js';
 
 /** A job that waits longer than this for a slow receiver is handed over to the workflow, ms. */
 const HAND_OVER_AFTER = 5_000;
@@ -30,7 +28,7 @@ const STALE_AFTER = 1_000;
 /** Attempts made but not recorded yet. With more than these Postgres is slow, and a crash would repeat them all. */
 const UNRECORDED = 500;
 
-export interface LaneOptions {
+export interface LaneOptions extends Pick<LaneExitsOptions, 'onDue' | 'log'> {
   db: Handle;
   slots: AttemptSlots<LaneJob>;
   attempts: AttemptDependencies;
@@ -38,15 +36,12 @@ export interface LaneOptions {
   workflows: WorkflowMode;
   /** First attempts that may wait in memory. Those beyond it wait in the table. */
   capacity: number;
-  /** Called when an event is due for its workflow start. `urgent`: the workflow has an attempt to make at once. */
-  onDue: (event: DueEvent, urgent: boolean) => void;
-  log: Log;
 }
 
 /** The express lane makes first attempts at once, in bounded number and fair across clients (design, The one path). */
 export class ExpressLane implements Handover {
   readonly leases = true;
-  readonly #running = new Set<Promise<void>>();
+  readonly #exits: LaneExits;
   #timer: NodeJS.Timeout | undefined;
   #pumpScheduled = false;
   #stopped = false;
@@ -58,6 +53,7 @@ export class ExpressLane implements Handover {
 
   constructor(private readonly options: LaneOptions) {
     this.retryDelays = options.retryDelays;
+    this.#exits = new LaneExits({ ...options, recorder: options.attempts.recorder });
     this.#capacity = new LaneCapacity(options.slots, options.capacity);
     const fetchMethod = (endpointId: string) => isEndpointActive(options.db, endpointId);
     this.#active = new LRUCache({ max: 10_000, ttl: STALE_AFTER, fetchMethod });
@@ -100,7 +96,7 @@ export class ExpressLane implements Handover {
   #keep(event: CommittedEvent, leasedAt: number): boolean {
     const { jobs } = new LaneEvent(event, leasedAt, this.options.workflows);
     if (this.#stopped || !this.#capacity.admits(event.clientId, jobs.length)) {
-      this.#background(this.#returnToQueue(jobs));
+      this.#exits.returnToQueue(jobs);
       return false;
     }
     for (const job of jobs) {
@@ -128,7 +124,7 @@ export class ExpressLane implements Handover {
     while (!this.#stopped && this.options.attempts.recorder.waiting < UNRECORDED) {
       const job = this.options.slots.next();
       if (!job) break;
-      this.#background(this.#run(job));
+      this.#exits.inBackground(this.#run(job));
     }
     if (this.#capacity.hasRecovered) this.#onCapacity();
   }
@@ -138,8 +134,8 @@ export class ExpressLane implements Handover {
     this.#stopped = true;
     clearInterval(this.#timer);
     const waiting = this.options.slots.expire({ stuck: Number.POSITIVE_INFINITY, others: Number.POSITIVE_INFINITY }, 0);
-    this.#background(this.#returnToQueue(waiting.map(({ job }) => job)));
-    while (this.#running.size > 0) await Promise.all(this.#running);
+    this.#exits.returnToQueue(waiting.map(({ job }) => job));
+    await this.#exits.drained();
   }
 
   async #run(job: LaneJob): Promise<void> {
@@ -151,11 +147,11 @@ export class ExpressLane implements Handover {
     const releaseSlot = () => slots.release(clientId, delivery.endpointId);
     try {
       if (performance.now() - event.leasedAt > RETURN_AFTER) {
-        await this.#returnToQueue([job]);
+        this.#exits.returnToQueue([job]);
         return;
       }
       if (!(await this.#isEndpointActive(job))) {
-        this.#handOver(job);
+        this.#exits.handOver(job);
         return;
       }
       const plan = {
@@ -173,14 +169,14 @@ export class ExpressLane implements Handover {
         last = event.isOver;
         return event.settlement;
       });
-      if (last) this.#reportDue(event);
+      if (last) this.#exits.reportDue(event);
     } catch (error) {
       log.error(
         { err: error, event_id: eventId, delivery_id: delivery.deliveryId },
         'first attempt failed on our side',
       );
       // Sent but not recorded: the lease runs out and the sweep takes the event again. Not sent: the workflow makes it.
-      if (!sent) this.#handOver(job);
+      if (!sent) this.#exits.handOver(job);
     } finally {
       if (!sent) releaseSlot();
     }
@@ -192,48 +188,12 @@ export class ExpressLane implements Handover {
     return (await this.#active.fetch(delivery.endpointId)) ?? true;
   }
 
-  #reportDue({ event, attemptsLeft }: LaneEvent): void {
-    if (attemptsLeft === undefined) return;
-    this.options.onDue({ ...event, attempts: attemptsLeft }, attemptsLeft > 0);
-  }
-
   #expire(): void {
     this.pump();
     const now = performance.now();
     const before = { stuck: now - HAND_OVER_AFTER, others: now - RETURN_AFTER };
     const expired = this.options.slots.expire(before, (SLOW * TICK) / 1_000);
-    for (const { job } of expired.filter(({ stuck }) => stuck)) this.#handOver(job);
-    this.#background(this.#returnToQueue(expired.filter(({ stuck }) => !stuck).map(({ job }) => job)));
-  }
-
-  /** Hands a job over to the workflow, whose activities wait without holding a slot here. */
-  #handOver({ event }: LaneJob): void {
-    event.handOver();
-    this.#background(this.#settle(event));
-  }
-
-  /**
-   * Returns jobs to the table. The sweep of any worker takes them again. The lease ends after the record of the attempts
-   * that were made: without it another worker would make them again.
-   */
-  async #returnToQueue(jobs: readonly LaneJob[]): Promise<void> {
-    for (const { event } of jobs) event.returnToQueue();
-    const over = [...new Set(jobs.map(({ event }) => event).filter(({ isOver }) => isOver))];
-    const unattempted = over.filter(({ isAttempted }) => !isAttempted).map(({ event }) => event.eventId);
-    if (unattempted.length > 0) await releaseEvents(this.options.db, unattempted);
-    await Promise.all(over.filter(({ isAttempted }) => isAttempted).map((event) => this.#settle(event)));
-  }
-
-  async #settle(event: LaneEvent): Promise<void> {
-    if (!event.settlement) return;
-    await this.options.attempts.recorder.record(undefined, event.settlement);
-    this.#reportDue(event);
-  }
-
-  #background(work: Promise<void>): void {
-    const guarded = work
-      .catch((error) => this.options.log.warn({ err: error }, 'an event of the express lane waits for the sweep'))
-      .finally(() => this.#running.delete(guarded));
-    this.#running.add(guarded);
+    for (const { job } of expired.filter(({ stuck }) => stuck)) this.#exits.handOver(job);
+    this.#exits.returnToQueue(expired.filter(({ stuck }) => !stuck).map(({ job }) => job));
   }
 }

@@ -1,0 +1,68 @@
+import type { Handle } from '../database/database.js';
+import type { DueEvent } from '../outbox/due-event.js';
+import { releaseEvents } from '../outbox/lease-events.js';
+import type { Log } from '../telemetry/log.js';
+import type { Recorder } from '../webhooks/recorder.js';
+import type { LaneEvent, LaneJob } from './lane-event.js';
+
+export interface LaneExitsOptions {
+  db: Handle;
+  recorder: Pick<Recorder, 'record'>;
+  /** Called when an event is due for its workflow start. `urgent`: the workflow has an attempt to make at once. */
+  onDue: (event: DueEvent, urgent: boolean) => void;
+  log: Log;
+}
+
+/** How jobs leave the express lane: after their attempt, to the workflow, or back to the table. */
+export class LaneExits {
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(private readonly options: LaneExitsOptions) {}
+
+  /** Reports the event of a recorded attempt, if it was the last that the lane has of the event. */
+  reportDue({ event, attemptsLeft }: LaneEvent): void {
+    if (attemptsLeft === undefined) return;
+    this.options.onDue({ ...event, attempts: attemptsLeft }, attemptsLeft > 0);
+  }
+
+  /** Hands a job over to the workflow, whose activities wait without holding a slot here. */
+  handOver({ event }: LaneJob): void {
+    event.handOver();
+    this.inBackground(this.#settle(event));
+  }
+
+  /**
+   * Returns jobs to the table. The sweep of any worker takes them again. The lease ends after the record of the attempts
+   * that were made: without it another worker would make them again.
+   */
+  returnToQueue(jobs: readonly LaneJob[]): void {
+    this.inBackground(this.#returnToQueue(jobs));
+  }
+
+  /** Runs work that `drained` waits for. After a fault the sweep takes the event when its lease ends. */
+  inBackground(work: Promise<void>): void {
+    const guarded = work
+      .catch((error) => this.options.log.warn({ err: error }, 'an event of the express lane waits for the sweep'))
+      .finally(() => this.#running.delete(guarded));
+    this.#running.add(guarded);
+  }
+
+  /** Resolves when no work runs, later work included. */
+  async drained(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  async #returnToQueue(jobs: readonly LaneJob[]): Promise<void> {
+    for (const { event } of jobs) event.returnToQueue();
+    const over = [...new Set(jobs.map(({ event }) => event).filter(({ isOver }) => isOver))];
+    const unattempted = over.filter(({ isAttempted }) => !isAttempted).map(({ event }) => event.eventId);
+    if (unattempted.length > 0) await releaseEvents(this.options.db, unattempted);
+    await Promise.all(over.filter(({ isAttempted }) => isAttempted).map((event) => this.#settle(event)));
+  }
+
+  async #settle(event: LaneEvent): Promise<void> {
+    if (!event.settlement) return;
+    await this.options.recorder.record(undefined, event.settlement);
+    this.reportDue(event);
+  }
+}
