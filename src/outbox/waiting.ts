@@ -9,6 +9,8 @@ export interface Waiting {
   trailing: boolean;
   /** Transfers that move by themselves and are due for a start of their workflow. */
   sandbox: boolean;
+  /** Whether the sandbox queue may have tasks: a transfer that moves by itself, or a check, was made within a day. */
+  sandboxUsed: boolean;
 }
 
 /** Polls of the same moment share one reading, ms. It ends before the next poll. */
@@ -32,7 +34,7 @@ export async function readWaiting(db: Handle): Promise<Waiting> {
 }
 
 /** What a loop expects when it does not know. */
-export const ANY: Waiting = { attempt: true, start: true, trailing: true, sandbox: true };
+export const ANY: Waiting = { attempt: true, start: true, trailing: true, sandbox: true, sandboxUsed: false };
 
 /** The bounds and the order let no other index serve it (lease-events.ts). */
 const isIn = (state: string) => `
@@ -42,4 +44,5 @@ const isIn = (state: string) => `
 const WAITING = `
 select ${isIn('attempt')} as attempt, ${isIn('start')} as start, ${isIn('trailing')} as trailing,
   exists (select from sandbox_transfers where ended_at is null and start_after <= now()
-           order by start_after limit 1) as sandbox`;
+           order by start_after limit 1) as sandbox,
+  exists (select from sandbox_transfers) or exists (select from receiver_checks) as "sandboxUsed"`;

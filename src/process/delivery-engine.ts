@@ -1,7 +1,3 @@
-import { createActivities } from '../../activities/deliver.js';
-import { createRecoverActivities } from '../../activities/recover.js';
-import { createRemoveExpiredActivities } from '../../activities/remove-expired.js';
-import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
@@ -12,9 +8,8 @@ import { measureInHand } from '../express-lane/gauges.js';
 import type { LaneJob } from '../express-lane/lane-event.js';
 import { SharedSlots } from '../express-lane/shared-slots.js';
 import { Sweep } from '../express-lane/sweep.js';
-import { WaitingRetries } from '../express-lane/waiting-retries.js';
 import { newId } from '../ids.js';
-import { COUNTED, readBacklog } from '../outbox/backlog.js';
+import { readBacklog } from '../outbox/backlog.js';
 import { measureBacklog } from '../outbox/backlog-gauges.js';
 import type { DueEvent } from '../outbox/due-event.js';
 import type { Handover } from '../outbox/handover.js';
@@ -24,38 +19,25 @@ import { shareWaiting } from '../outbox/waiting.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { readSdkMetrics } from '../temporal/runtime.js';
-import { type ServedQueue, TemporalWorker } from '../temporal/worker.js';
-import { EndpointLimits } from '../webhooks/endpoint-concurrency.js';
+import { TemporalWorker } from '../temporal/worker.js';
 import { EndpointHours } from '../webhooks/endpoint-hours.js';
 import type { AttemptDependencies } from '../webhooks/make-attempt.js';
 import { Recorder } from '../webhooks/recorder.js';
 import { createAddressGuard } from '../webhooks/sender/address-guard.js';
 import { createSender } from '../webhooks/sender/send.js';
 import { IN_FLIGHT_BOUNDS, InFlightLimit } from '../workflow-starts/in-flight-limit.js';
-import { readOwnerStart } from '../workflow-starts/read-pending.js';
 import { Reconcile } from '../workflow-starts/reconcile.js';
-import { measureSandboxTransfers } from '../workflow-starts/sandbox-gauges.js';
-import { countSandboxTransfers } from '../workflow-starts/sandbox-outbox.js';
-import { SandboxStarter } from '../workflow-starts/sandbox-starter.js';
 import { SkipTrailing } from '../workflow-starts/skip-trailing.js';
-import { startPending } from '../workflow-starts/start-pending.js';
 import { WorkflowStarter } from '../workflow-starts/workflow-starter.js';
-import { sandboxQueue } from './sandbox-queue.js';
+import { deliveryQueue } from './delivery-queue.js';
+import { createSandboxEngine } from './sandbox-engine.js';
 
 /** Attempts at once in one process, so that no client takes all (design, The one path). */
 const LIMITS: Omit<Limits, 'perEndpoint'> = { perClient: 60, total: 150 };
-/** Retries that wait for a slot in an activity, of the 200 below, and for how long, ms. */
-const RETRIES_WAIT = { patience: 1_000, perEndpoint: 10, total: 60 };
 /**
  * First attempts that wait in memory: a few seconds of work. Jobs that wait longer are handed over or returned anyway.
  */
 const CAPACITY = 10_000;
-/**
- * A small cache is enough: a cached workflow takes 140 KB, and reading a short history again is cheap (design,
- * Temporal).
- */
-const DELIVERY_SLOTS = { cachedWorkflows: 300, workflowTasksAtOnce: 40, activitiesAtOnce: 200 };
-
 export interface DeliveryEngine {
   /** Hands the committed events of this process to its own lane. */
   handover: Handover;
@@ -87,10 +69,8 @@ export function createDeliveryEngine(dependencies: {
     log,
   });
   const slots: AttemptSlots<LaneJob> = new AttemptSlots({ perEndpoint: config.endpointConcurrency, ...LIMITS }, shares);
-  const retries = new WaitingRetries({ slots, ...RETRIES_WAIT });
   const burst = new Burst(slots);
   const busy = () => burst.isNow();
-  const limits = new EndpointLimits(database, config.endpointConcurrency);
   const inFlight = new InFlightLimit({ ...IN_FLIGHT_BOUNDS, hasSlot: (clientId) => slots.hasSlotFor(clientId) });
   const attempts: AttemptDependencies = {
     database,
@@ -104,35 +84,9 @@ export function createDeliveryEngine(dependencies: {
   };
   measureInHand(metrics.registry, { slots, recorder, shares });
   measureBacklog(metrics.registry, () => readBacklog(database), config.retention);
-  const deliveries: ServedQueue = {
-    taskQueue: TASK_QUEUE,
-    activities: {
-      ...createActivities({
-        ...attempts,
-        acquireSlot: async (clientId, endpointId) => {
-          const max = await limits.of(endpointId);
-          if (slots.tryAcquire(clientId, endpointId, max)) return true;
-          await shares.take(clientId, endpointId, max);
-          return retries.acquire(clientId, endpointId, max);
-        },
-        releaseSlot: (clientId, endpointId) => slots.release(clientId, endpointId),
-        inFlight,
-        startOwner: async (deliveryId) => {
-          const start = await readOwnerStart(database, retryDelays, deliveryId);
-          const connected = temporal.client;
-          if (!connected) throw new Error('Temporal is away');
-          if (start) await startPending(connected.client, [start], 'restart');
-        },
-      }),
-      ...createRecoverActivities({ database, temporal: () => temporal.client, retryDelays, metrics }),
-      ...createRemoveExpiredActivities({ database, retention: config.retention, log }),
-    },
-    ...DELIVERY_SLOTS,
-  };
-  const isSandbox = config.environment === 'sandbox';
   const temporal: TemporalWorker = new TemporalWorker({
     temporal: config.temporal,
-    queues: [deliveries, ...(isSandbox ? [sandboxQueue({ ...attempts, metrics, handover: () => lane })] : [])],
+    queue: deliveryQueue({ config, attempts, metrics, slots, shares, inFlight, temporal: () => temporal.client }),
     measured: config.metrics !== undefined,
     log,
   });
@@ -171,17 +125,10 @@ export function createDeliveryEngine(dependencies: {
     log,
   });
   const skipTrailing = new SkipTrailing({ db: database, trail: config.workflowsTrail, metrics, log });
-  const sandboxStarter = new SandboxStarter({
-    db: database,
-    temporal: client,
-    stepDelay: config.sandboxStep,
-    busy,
-    waiting,
-    log,
-  });
-  if (isSandbox) {
-    measureSandboxTransfers(metrics.registry, () => countSandboxTransfers(database, COUNTED), COUNTED);
-  }
+  const sandbox =
+    config.environment === 'sandbox'
+      ? createSandboxEngine(config, { ...attempts, metrics, handover: () => lane, temporal: client, busy, waiting })
+      : undefined;
   const turns = takeTurns({
     hasTurn: (turn) => shares.hasTurn(turn),
     look: ({ attempt, start }) => {
@@ -198,7 +145,7 @@ export function createDeliveryEngine(dependencies: {
       shares.start();
       temporal.start();
       starter.start();
-      if (isSandbox) sandboxStarter.start();
+      sandbox?.start();
       sweep.start();
       reconcile.start();
       if (workflows === 'every-event') skipTrailing.start();
@@ -207,8 +154,8 @@ export function createDeliveryEngine(dependencies: {
     },
     async stop() {
       turns.stop();
-      await Promise.all([listener?.stop(), reconcile.stop(), skipTrailing.stop(), sweep.stop(), sandboxStarter.stop()]);
-      await Promise.all([temporal.stop(), lane.stop()]);
+      await Promise.all([listener?.stop(), reconcile.stop(), skipTrailing.stop(), sweep.stop(), sandbox?.stopStarts()]);
+      await Promise.all([temporal.stop(), sandbox?.stop(), lane.stop()]);
       await Promise.all([starter.stop(), shares.stop()]);
       await recorder.drain();
       await endpointHours.stop();

@@ -25,19 +25,19 @@ export interface ServedQueue {
 
 export interface TemporalWorkerOptions {
   temporal: Config['temporal'];
-  queues: readonly ServedQueue[];
+  queue: ServedQueue;
   /** Whether the SDK has metrics, for `readSdkMetrics`. */
   measured: boolean;
   log: Log;
 }
 
 /**
- * The workers of the task queues, and the client on the same connection. Temporal may be away at the start or at any
- * time: the workers connect again until they are stopped.
+ * The worker of a task queue, and the client on the same connection. Temporal may be away at the start or at any time:
+ * the worker connects again until it is stopped.
  */
 export class TemporalWorker {
   #connected: { client: Client; eager: boolean } | undefined;
-  #workers: readonly Worker[] = [];
+  #worker: Worker | undefined;
   #loop: Promise<void> | undefined;
   readonly #stop = new AbortController();
   #onConnected: () => void = () => {};
@@ -54,14 +54,15 @@ export class TemporalWorker {
     this.#onConnected = listener;
   }
 
+  /** A second call changes nothing. */
   start(): void {
-    this.#loop = this.#run();
+    this.#loop ??= this.#run();
   }
 
-  /** Ends the workers: they take no new tasks and finish the running ones, within 20 s. */
+  /** Ends the worker: it takes no new tasks and finishes the running ones, within 20 s. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    shutDown(this.#workers);
+    if (this.#worker?.getState() === 'RUNNING') this.#worker.shutdown();
     await this.#loop;
   }
 
@@ -83,7 +84,7 @@ export class TemporalWorker {
         delay = Math.min(delay * 2, RECONNECT_LONGEST);
       } finally {
         this.#connected = undefined;
-        this.#workers = [];
+        this.#worker = undefined;
         await connection?.close().catch(() => undefined);
       }
       await sleep(delay, undefined, { signal: this.#stop.signal }).catch(() => undefined);
@@ -91,23 +92,21 @@ export class TemporalWorker {
   }
 
   async #serve(connection: NativeConnection): Promise<void> {
-    const { namespace } = this.options.temporal;
+    const { queue, temporal, log } = this.options;
+    const { address, namespace } = temporal;
     // Checked first: the error of the worker's own check does not say that the namespace is missing.
     await connection.workflowService.describeNamespace({ namespace });
-    const workers: Worker[] = [];
-    try {
-      for (const queue of this.options.queues) workers.push(await createWorker(connection, namespace, queue));
-      if (this.#stop.signal.aborted) return;
-      this.#workers = workers;
-      this.#connected = { client: new Client({ connection, namespace }), eager: true };
-      this.options.log.info({ address: this.options.temporal.address, namespace }, 'connected to Temporal');
-      this.#onConnected();
-      await runAll(workers);
-    } finally {
+    const worker = await createWorker(connection, namespace, queue);
+    if (this.#stop.signal.aborted) {
       // A worker holds the connection until it has run and ended.
-      const unused = workers.filter((worker) => worker.getState() === 'INITIALIZED');
-      await Promise.all(unused.map((worker) => worker.runUntil(Promise.resolve())));
+      await worker.runUntil(Promise.resolve());
+      return;
     }
+    this.#worker = worker;
+    this.#connected = { client: new Client({ connection, namespace }), eager: true };
+    log.info({ address, namespace, task_queue: queue.taskQueue }, 'connected to Temporal');
+    this.#onConnected();
+    await worker.run();
   }
 }
 
@@ -125,21 +124,6 @@ function createWorker(connection: NativeConnection, namespace: string, queue: Se
     activityTaskPollerBehavior: { type: 'autoscaling' },
     shutdownGraceTime: GRACE,
   });
-}
-
-/** Runs the workers until all have ended. When one fails, the others end too, so that all connect again together. */
-async function runAll(workers: readonly Worker[]): Promise<void> {
-  const runs = workers.map((worker) => worker.run());
-  try {
-    await Promise.all(runs);
-  } finally {
-    shutDown(workers);
-    await Promise.allSettled(runs);
-  }
-}
-
-function shutDown(workers: readonly Worker[]): void {
-  for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
 }
 
 /** The workflow bundle that the build makes. From sources (tests) the worker bundles the workflows itself. */

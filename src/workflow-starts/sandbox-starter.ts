@@ -40,6 +40,8 @@ export interface SandboxStarterOptions extends Pick<WorkflowStarterOptions, 'tem
   db: Handle;
   /** SANDBOX_STEP, ms. */
   stepDelay: number;
+  /** Called at each poll once the environment has a transfer that moves by itself, or a check of a receiver. */
+  onUsed: () => void;
   log: Log;
 }
 
@@ -73,7 +75,8 @@ export class SandboxStarter {
   }
 
   async #poll(): Promise<void> {
-    const { sandbox } = await this.options.waiting();
+    const { sandbox, sandboxUsed } = await this.options.waiting();
+    if (sandboxUsed) this.options.onUsed();
     if (sandbox) this.#loop.request();
   }
 

@@ -12,11 +12,11 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 beforeEach(async () => {
   await db.query(`update events set outbox = 'done'`, []);
-  await db.query('update sandbox_transfers set ended_at = now()', []);
+  await db.query('delete from sandbox_transfers', []);
 });
 
 const RULES = { environment: 'sandbox' as const, sandboxStep: 2_000 };
-const NONE = { attempt: false, start: false, trailing: false, sandbox: false };
+const NONE = { attempt: false, start: false, trailing: false, sandbox: false, sandboxUsed: false };
 
 test.each(['attempt', 'start', 'trailing'])('finds an event in the state %s alone, leased or not', async (outbox) => {
   expect(await readWaiting(db)).toEqual(NONE);
@@ -34,11 +34,12 @@ test('finds a transfer whose workflow is due for a start, and none that was leas
   const destination = { name: 'Ada', account: 'SANDBOX-COMPLETE' };
   const rest = { amount: { value: 1, currency: 'EUR' }, destination, reference: null, metadata: {} };
   await createTransfer(db, RULES, { clientId: await makeClient(db), ...rest });
-  expect(await readWaiting(db)).toEqual({ ...NONE, sandbox: true });
+  const used = { ...NONE, sandboxUsed: true };
+  expect(await readWaiting(db)).toEqual({ ...used, sandbox: true });
   await db.query(`update sandbox_transfers set start_after = now() + interval '20 s'`, []);
-  expect(await readWaiting(db)).toEqual(NONE);
+  expect(await readWaiting(db)).toEqual(used);
   await db.query('update sandbox_transfers set start_after = now(), ended_at = now()', []);
-  expect(await readWaiting(db)).toEqual(NONE);
+  expect(await readWaiting(db)).toEqual(used);
 });
 
 test('polls of the same moment share one statement', async () => {

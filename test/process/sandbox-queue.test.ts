@@ -4,9 +4,13 @@ import { newId } from '../../src/ids.js';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeClient, makeEndpoint } from '../support/factories.js';
 import { type RoleProcess, startRole } from '../support/role-process.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { waitFor } from '../support/wait-for.js';
+
+/** A check without cases, of which Postgres has no row. */
+const SHORTEST_CHECK = { checkId: newId(), clientId: newId(), webhookId: newId(), host: 'receiver.test', cases: [] };
 
 let database: TestDatabase;
 let temporal: TestTemporal;
@@ -45,13 +49,28 @@ async function withWorker<T>(environment: 'sandbox' | 'production', work: () => 
 }
 
 describe('the task queue of the sandbox', () => {
-  // Production comes first: Temporal may list a poller for some time after its end.
+  // The first tests find no worker: Temporal may list a poller for some time after its end.
   it('has no worker in production', async () => {
     expect(await withWorker('production', () => pollersOf(SANDBOX_TASK_QUEUE))).toBe(0);
   });
 
-  it('has a worker in the sandbox', async () => {
+  it('has no worker in a sandbox without a transfer that moves by itself and without a check', async () => {
+    expect(await withWorker('sandbox', () => pollersOf(SANDBOX_TASK_QUEUE))).toBe(0);
+  });
+
+  it('has a worker from the first check on, and again after a restart', async () => {
     const polled = () => waitFor('a poller', async () => (await pollersOf(SANDBOX_TASK_QUEUE)) || undefined);
-    expect(await withWorker('sandbox', polled)).toBe(1);
+    const afterCheck = async () => {
+      const clientId = await makeClient(database);
+      const { id: endpointId } = await makeEndpoint(database, clientId);
+      const [id, startingUntil] = [newId(), new Date()];
+      await database.prisma.receiverCheck.create({ data: { id, clientId, endpointId, startingUntil } });
+      return polled();
+    };
+    expect(await withWorker('sandbox', afterCheck)).toBe(1);
+    await database.query('update receiver_checks set finished_at = now()', []);
+    // A worker that ended stays in Temporal's list, so the new one is known by the workflow that it completes.
+    const ended = { taskQueue: SANDBOX_TASK_QUEUE, workflowId: newId(), args: [SHORTEST_CHECK] };
+    await withWorker('sandbox', () => temporal.client.workflow.execute('checkReceiver', ended));
   });
 });

@@ -1,4 +1,4 @@
-import { shareWaiting } from '../../src/outbox/waiting.js';
+import { ANY, shareWaiting } from '../../src/outbox/waiting.js';
 import { createTransfer } from '../../src/transfers/create-transfer.js';
 import { countSandboxTransfers, leaseSandboxTransfers } from '../../src/workflow-starts/sandbox-outbox.js';
 import { SandboxStarter } from '../../src/workflow-starts/sandbox-starter.js';
@@ -37,7 +37,7 @@ function open(client: () => typeof temporal.client | undefined = () => temporal.
   };
   const stepDelay = RULES.sandboxStep;
   const waiting = shareWaiting(db);
-  const options = { db, temporal: connected, stepDelay, busy: () => false, waiting, log: silentLog };
+  const options = { db, temporal: connected, stepDelay, busy: () => false, waiting, onUsed() {}, log: silentLog };
   const starter = new SandboxStarter(options);
   starters.push(starter);
   starter.start();
@@ -108,6 +108,20 @@ describe('the starter of sandbox transfers', () => {
     });
     expect((await describeWorkflow(terminated)).runId).not.toBe(before[0]!.runId);
     expect((await describeWorkflow(running)).runId).toBe(before[1]!.runId);
+  });
+
+  it('tells at a poll that the environment has an automatic transfer or a check', async () => {
+    let polls = 0;
+    const usedAt: number[] = [];
+    const starter = new SandboxStarter({
+      ...{ db, temporal: () => undefined, stepDelay: RULES.sandboxStep, busy: () => false, log: silentLog },
+      waiting: async () => ({ ...ANY, sandbox: false, sandboxUsed: ++polls === 2 }),
+      onUsed: () => usedAt.push(polls),
+    });
+    starters.push(starter);
+    starter.start();
+    await waitFor('three polls', () => polls === 3);
+    expect(usedAt).toEqual([2]);
   });
 
   it('takes clients in turn', async () => {
