@@ -5,7 +5,14 @@ import { eventBody } from '../../src/webhooks/event-catalogue.js';
 import { signatureHeader } from '../../src/webhooks/sender/signature.js';
 import { SECRET } from '../tenants.js';
 
-// The least work of an event: one prepared statement and one signed POST; and, on request, the record of the attempt.
+// The least work of an event: one prepared statement and one signed POST. On request also the record of the attempt, and
+// the lease of a process that makes attempts for another.
+
+/**
+ * `sent`: the event counts as delivered at its commit. `recorded`: a second statement records the attempt. `apart`: the
+ * same, after another process has leased the event.
+ */
+export type EventShape = 'sent' | 'recorded' | 'apart';
 
 export interface EventWorkPlan {
   databaseUrl: string;
@@ -14,8 +21,7 @@ export interface EventWorkPlan {
   endpointId: string;
   /** Events in flight. */
   width: number;
-  /** Whether the event waits for its attempt at first, and a second statement records the attempt. */
-  recorded: boolean;
+  shape: EventShape;
 }
 
 /** A committed event, which is to be sent. */
@@ -23,11 +29,12 @@ export interface WorkEvent {
   id: string;
   deliveryId: string;
   body: string;
-  t: string;
 }
 
 export interface EventWork {
   commit(transferId: string): Promise<WorkEvent>;
+  /** Leases the events that wait, up to 64. */
+  lease(): Promise<WorkEvent[]>;
   post(event: WorkEvent): Promise<void>;
   close(): Promise<void>;
 }
@@ -35,11 +42,14 @@ export interface EventWork {
 /** The service's default. */
 const POOL_SIZE = 10;
 
+/** The lease of an event that waits for the process apart, minutes. It ends after every lease of a service. */
+const WAITS = 60;
+
 /**
  * The event is leased, so that the service beside it does not take it.
  * @param delivery the values of `status, attempt_count, finished_at`
  */
-const change = (outbox: string, delivery: string) => `
+const change = (outbox: string, lease: string, delivery: string) => `
 with changed as (
   update transfers set status = 'PROCESSING', updated_at = $3::timestamptz
    where id = $1::uuid and status = 'CREATED' returning id, client_id
@@ -48,13 +58,28 @@ with changed as (
   select id, 1, 'PROCESSING', $3::timestamptz from changed
 ), event as (
   insert into events (id, client_id, transfer_id, type, body, created_at, outbox, lease_until)
-  select $2::uuid, client_id, id, 'transfer.status_changed', $4::text, $3::timestamptz, '${outbox}', now() + interval '30 seconds' from changed
+  select $2::uuid, client_id, id, 'transfer.status_changed', $4::text, $3::timestamptz, '${outbox}', now() + interval '${lease}' from changed
 )
 insert into deliveries (id, event_id, endpoint_id, client_id, created_at, status, attempt_count, finished_at)
 select $5::uuid, $2::uuid, $6::uuid, client_id, $3::timestamptz, ${delivery} from changed`;
 
-const CHANGE_DONE = change('done', "'succeeded', 1, $3::timestamptz");
-const CHANGE_DUE = change('attempt', "'pending', 0, null");
+const CHANGE: Readonly<Record<EventShape, string>> = {
+  sent: change('done', '30 seconds', "'succeeded', 1, $3::timestamptz"),
+  recorded: change('attempt', '30 seconds', "'pending', 0, null"),
+  apart: change('attempt', `${WAITS} minutes`, "'pending', 0, null"),
+};
+
+const LEASE = `
+with waiting as materialized (
+  select id from events
+   where outbox >= 'attempt' and outbox <= 'attempt' and outbox <> 'done' and lease_until > now() + interval '${WAITS / 2} minutes'
+   order by outbox, client_id, id limit 64 for update skip locked
+), leased as (
+  update events set lease_until = now() + interval '30 seconds'
+   where id = any(array(select id from waiting)) returning id, body
+)
+select leased.id, d.id as "deliveryId", leased.body
+  from leased cross join lateral (select id from deliveries where event_id = leased.id limit 1) d`;
 
 const RECORD = `
 with delivery as (
@@ -66,7 +91,7 @@ insert into attempts (delivery_id, number, trigger, url, t, started_at, duration
 values ($1::uuid, 1, 'schedule', $3::text, $4::text, $4::timestamptz, $5::int, $6::int)`;
 
 export async function openEventWork(plan: EventWorkPlan): Promise<EventWork> {
-  const { databaseUrl, origin, endpointId, width, recorded } = plan;
+  const { databaseUrl, origin, endpointId, width, shape } = plan;
   const database = new pg.Pool({ connectionString: databaseUrl, max: POOL_SIZE });
   const receiver = new Pool(origin, { connections: width, pipelining: 1 });
   const opened = await Promise.all(Array.from({ length: POOL_SIZE }, () => database.connect()));
@@ -84,11 +109,15 @@ export async function openEventWork(plan: EventWorkPlan): Promise<EventWork> {
       });
       const deliveryId = newId(createdAt);
       const values = [transferId, id, t, body, deliveryId, endpointId];
-      await database.query({ name: 'change', text: recorded ? CHANGE_DUE : CHANGE_DONE, values });
-      return { id, deliveryId, body, t };
+      await database.query({ name: 'change', text: CHANGE[shape], values });
+      return { id, deliveryId, body };
     },
-    async post({ id, deliveryId, body, t }) {
+    async lease() {
+      return (await database.query<WorkEvent>({ name: 'lease', text: LEASE })).rows;
+    },
+    async post({ id, deliveryId, body }) {
       const startedAt = performance.now();
+      const t = new Date().toISOString();
       const headers = {
         'Content-Type': 'application/json',
         'User-Agent': 'Service-Webhooks/1.0',
@@ -96,7 +125,7 @@ export async function openEventWork(plan: EventWorkPlan): Promise<EventWork> {
       };
       const answer = await receiver.request({ method: 'POST', path: `/${endpointId}`, headers, body });
       await answer.body.dump();
-      if (!recorded) return;
+      if (shape === 'sent') return;
       const durationMs = Math.round(performance.now() - startedAt);
       const values = [deliveryId, id, `${origin}/${endpointId}`, t, durationMs, answer.statusCode];
       await database.query({ name: 'record', text: RECORD, values });

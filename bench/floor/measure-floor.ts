@@ -4,9 +4,10 @@ import { answersOf, type Site } from '../measure.js';
 import { coresBetween, cpuBetween, readMeter, walBetween } from '../meter.js';
 import type { Parts } from '../processes.js';
 import { makeTransfers, type Tenants } from '../tenants.js';
-import type { EventWorkPlan } from './event-work.js';
+import type { EventShape, EventWorkPlan } from './event-work.js';
 import type { KoaAnswer, KoaQuestion } from './koa.js';
 import type { LoopPlan, Took } from './loop.js';
+import type { WorkerQuestion } from './worker.js';
 import type { WorkflowFloor, WorkflowsPlan } from './workflows.js';
 
 /** A floor's rate, events a second, and what an event costs there. */
@@ -31,7 +32,7 @@ export async function startLoopFloor(site: Site, tenant: Tenants): Promise<Floor
     return observe(site, { loop: [helper.pid], receiver: [bench.receiver.pid] }, count, () => helper.ask<Took>(plan));
   };
   await run(Math.min(WARM_UP, events));
-  return floorOf(helper, () => run(events));
+  return floorOf([helper], () => run(events));
 }
 
 export interface KoaFloorPlan {
@@ -40,31 +41,43 @@ export interface KoaFloorPlan {
   events: number;
   /** Changes a second; 0: at full speed. */
   rate: number;
-  /** With the record of each attempt. */
-  recorded: boolean;
+  /** `recorded`: with the record of each attempt. `apart`: with as many processes that make the attempts. */
+  shape: EventShape;
+  /** Processes with an API. */
+  apis: number;
 }
 
 /** The bare loop's work for each event, behind Koa and its router, under the service's own load. */
 export async function startKoaFloor(site: Site, tenant: Tenants, plan: Partial<KoaFloorPlan> = {}): Promise<Floor> {
-  const defaults = { warmUp: WARM_UP, events: site.bench.options.events, rate: 0, recorded: false };
-  const { warmUp, events, rate: steady, recorded } = { ...defaults, ...plan };
+  const defaults = { warmUp: WARM_UP, events: site.bench.options.events, rate: 0, shape: 'sent' as const, apis: 1 };
+  const { warmUp, events, rate: steady, shape, apis } = { ...defaults, ...plan };
   const { bench, stack } = site;
-  const helper = await startHelper('./floor/koa.js');
+  const start = (file: string, count: number) => Promise.all(Array.from({ length: count }, () => startHelper(file)));
+  const servers = await start('./floor/koa.js', apis);
+  const workers = await start('./floor/worker.js', shape === 'apart' ? apis : 0);
   const { connections } = bench.options;
   const run = async (count: number, rate: number) => {
     const transfers = await makeTransfers(stack, tenant, count);
     await bench.receiver.clear('accept');
-    const { port } = await helper.ask<KoaAnswer>({ open: { ...planOf(site, tenant), recorded } } satisfies KoaQuestion);
-    const load: Load = { baseUrls: [`http://127.0.0.1:${port}`], token: 'none', transfers, connections, rate };
-    const parts = { loop: [helper.pid], receiver: [bench.receiver.pid], generator: [bench.generator.pid] };
+    const open = { open: { ...planOf(site, tenant), shape } } satisfies KoaQuestion & WorkerQuestion;
+    const opened = await Promise.all(servers.map((server) => server.ask<KoaAnswer>(open)));
+    for (const worker of workers) await worker.ask(open);
+    const baseUrls = opened.map(({ port }) => `http://127.0.0.1:${port}`);
+    const load: Load = { baseUrls, token: 'none', transfers, connections, rate };
+    const parts = {
+      loop: [...servers, ...workers].map(({ pid }) => pid),
+      receiver: [bench.receiver.pid],
+      generator: [bench.generator.pid],
+    };
     return observe(site, parts, count, async () => {
       const result = await bench.generator.ask<LoadResult>(load);
-      const { at: endedAt } = await helper.ask<KoaAnswer>({ close: true } satisfies KoaQuestion);
+      const closed = [...servers, ...workers].map((helper) => helper.ask<{ at: number }>({ close: true }));
+      const endedAt = Math.max(...(await Promise.all(closed)).map(({ at }) => at));
       return { startedAt: result.startedAt, endedAt, figures: answersOf(result) };
     });
   };
   await run(Math.min(warmUp, 3 * events), 0);
-  return floorOf(helper, () => run(events, steady));
+  return floorOf([...servers, ...workers], () => run(events, steady));
 }
 
 function planOf({ bench, stack }: Site, tenant: Tenants): EventWorkPlan {
@@ -73,7 +86,7 @@ function planOf({ bench, stack }: Site, tenant: Tenants): EventWorkPlan {
     origin: bench.receiver.origin,
     endpointId: tenant.clients[0]?.endpoints[0] ?? '',
     width: bench.options.connections,
-    recorded: false,
+    shape: 'sent',
   };
 }
 
@@ -87,10 +100,15 @@ export async function startWorkflowFloor(site: Site, kind: WorkflowFloor): Promi
     return observe(site, { loop: [helper.pid] }, count, () => helper.ask<Took>(plan));
   };
   await run(Math.min(WARM_UP, bench.options.workflows));
-  return floorOf(helper, () => run(bench.options.workflows));
+  return floorOf([helper], () => run(bench.options.workflows));
 }
 
-const floorOf = (helper: Helper, round: Floor['round']): Floor => ({ round, stop: async () => helper.end() });
+const floorOf = (helpers: readonly Helper[], round: Floor['round']): Floor => ({
+  round,
+  async stop() {
+    for (const helper of helpers) helper.end();
+  },
+});
 
 async function observe(
   { stack }: Site,

@@ -55,9 +55,9 @@ export async function latency(bench: Bench): Promise<Outcome> {
   );
 }
 
-async function startFloors(site: WarmSite, plan: Omit<KoaFloorPlan, 'recorded'>) {
-  const bare = await startKoaFloor(site, site.tenant, { ...plan, recorded: false });
-  const recorded = await startKoaFloor(site, site.tenant, { ...plan, recorded: true });
+async function startFloors(site: WarmSite, plan: Pick<KoaFloorPlan, 'warmUp' | 'events' | 'rate'>) {
+  const bare = await startKoaFloor(site, site.tenant, { ...plan, shape: 'sent' });
+  const recorded = await startKoaFloor(site, site.tenant, { ...plan, shape: 'recorded' });
   return {
     bare,
     recorded,
