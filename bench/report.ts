@@ -11,12 +11,14 @@ export interface Section {
   rounds?: readonly Row[];
 }
 
-/** A figure that issue 6 sets a bound for. */
+/** A figure that has a target. */
 export interface Verdict {
   what: string;
   value: number;
   target: string;
   met: boolean;
+  /** The same figure of the floor, in the same rounds: the least work in this shape. */
+  floor?: number | undefined;
 }
 
 /** What a scenario found. */
@@ -31,13 +33,13 @@ export interface Report extends Outcome {
   machine: Machine;
 }
 
-export const atLeast = (what: string, value: number, bound: number): Verdict => ({
-  ...{ what, value, target: `≥ ${bound}` },
+export const atLeast = (what: string, value: number, bound: number, floor?: number): Verdict => ({
+  ...{ what, value, target: `≥ ${bound}`, floor },
   met: value >= bound,
 });
 
-export const atMost = (what: string, value: number, bound: number): Verdict => ({
-  ...{ what, value, target: `≤ ${bound}` },
+export const atMost = (what: string, value: number, bound: number, floor?: number): Verdict => ({
+  ...{ what, value, target: `≤ ${bound}`, floor },
   met: value <= bound,
 });
 
@@ -45,10 +47,11 @@ export const atMost = (what: string, value: number, bound: number): Verdict => (
 export function toMarkdown({ at, command, machine, sections, verdicts }: Report): string {
   const { cpu, cores, memoryGib, node, loadBefore } = machine;
   const head = `\`${command}\`, ${at.slice(0, 10)}: ${cores} cores (${cpu}), ${memoryGib} GiB, Node ${node}; load average before it began ${loadBefore}.`;
-  const targets = verdicts.map(({ what, value, target, met }) => ({
+  const targets = verdicts.map(({ what, value, target, met, floor = Number.NaN }) => ({
     what,
     value,
     target,
+    floor,
     '': met ? 'met' : '**missed**',
   }));
   const tables = [...sections, ...(targets.length > 0 ? [{ title: 'Against the targets', rows: targets }] : [])];

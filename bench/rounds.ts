@@ -46,6 +46,9 @@ export const sumOf = (values: readonly number[]) => values.reduce((sum, value) =
 export const column = (rounds: readonly Figures[], name: string) =>
   rounds.map(({ speed }) => speed[name] ?? Number.NaN);
 
+/** Events a second, round by round. */
+export const floorRates = (rounds: readonly FloorFigures[]) => rounds.map((round) => round['events/s']);
+
 /** Ratios round by round. The effect of other work on the machine on both cancels out. */
 export const ratios = (ours: readonly number[], theirs: readonly number[]) =>
   ours.map((value, round) => value / (theirs[round] ?? Number.NaN));

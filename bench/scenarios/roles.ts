@@ -3,7 +3,7 @@ import { during } from '../ending.js';
 import { startKoaFloor } from '../floor/measure-floor.js';
 import { inTurn, progress } from '../in-turn.js';
 import { atLeast, atMost, type Outcome } from '../report.js';
-import { column, floorTable, ratios, sumOf, tablesOf } from '../rounds.js';
+import { column, floorRates, floorTable, ratios, sumOf, tablesOf } from '../rounds.js';
 import { measureChanges, type WarmSite, withWarmSites } from '../site.js';
 import { median } from '../statistics.js';
 
@@ -41,11 +41,17 @@ export async function roles(bench: Bench): Promise<Outcome> {
           ]),
         ],
         verdicts: [
-          atLeast('delivered/s, API and worker apart ÷ all in one', median(ratios(rates.apart, rates.together)), 0.95),
+          atLeast(
+            'delivered/s, API and worker apart ÷ all in one',
+            median(ratios(rates.apart, rates.together)),
+            0.95,
+            median(ratios(floorRates(floor.floorApart), floorRates(floor.floorTogether))),
+          ),
           atLeast(
             'delivered/s, 2 APIs and 2 workers ÷ 1 and 1',
             median(ratios(column(doubled, 'delivered/s'), rates.apart)),
             0.95,
+            median(ratios(floorRates(floor.floorDoubled), floorRates(floor.floorApart))),
           ),
           atMost('events lost between roles', sumOf([together, apart, doubled].flatMap((r) => column(r, 'lost'))), 0),
         ],

@@ -4,7 +4,7 @@ import { type FloorFigures, startWorkflowFloor } from '../floor/measure-floor.js
 import { inTurn, progress } from '../in-turn.js';
 import type { Figures } from '../measure.js';
 import { atLeast, atMost, type Outcome } from '../report.js';
-import { column, floorTable, ratios, sumOf, tablesOf } from '../rounds.js';
+import { column, floorRates, floorTable, ratios, sumOf, tablesOf } from '../rounds.js';
 import type { TemporalKind } from '../servers.js';
 import { makeWarmTenant, measureChanges, withService } from '../site.js';
 import { startStack } from '../stack.js';
@@ -38,10 +38,11 @@ export async function workflows(bench: Bench): Promise<Outcome> {
       ),
     ],
     verdicts: [
-      ...found.map(({ name, trailing, bare }) => {
-        const rates = bare.map((round) => round['events/s']);
-        const ratio = median(ratios(column(trailing, 'workflows/s'), rates));
-        return atLeast(`workflows/s, trailing ÷ bare workflow, ${name}`, ratio, 0.9);
+      ...found.map(({ name, trailing, bare, shown }) => {
+        const bareRates = floorRates(bare);
+        const ratio = median(ratios(column(trailing, 'workflows/s'), bareRates));
+        const floor = median(ratios(floorRates(shown), bareRates));
+        return atLeast(`workflows/s, trailing ÷ bare workflow, ${name}`, ratio, 0.9, floor);
       }),
       atMost('events lost before workflows', sumOf(found.flatMap(({ trailing }) => column(trailing, 'lost'))), 0),
     ],
