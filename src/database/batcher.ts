@@ -8,6 +8,11 @@ export interface BatcherOptions<Item, Result> {
   size: number;
   /** Most batches under way. */
   concurrency: number;
+  /**
+   * The next batch gathers for this time, ms, or until it is full, while another is under way. One after the other,
+   * batches are larger and cost less; but a statement that Postgres holds up must not hold up the next.
+   */
+  gather: number;
 }
 
 /** Results that are resolved in one turn of the event loop. */
@@ -20,12 +25,14 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Group commit: items that arrive while statements run share the next statement, and so share a round trip, a commit
+ * Group commit: items that arrive while a statement runs share the next statement, and so share a round trip, a commit
  * and a flush of the log. A single item runs at once.
  */
 export class Batcher<Item, Result> {
   readonly #waiting: Waiting<Item, Result>[] = [];
-  #running = 0;
+  /** When each batch under way began, by `performance.now()`, the youngest last. */
+  readonly #begun: number[] = [];
+  #gathering: NodeJS.Timeout | undefined;
   #scheduled = false;
 
   constructor(private readonly options: BatcherOptions<Item, Result>) {}
@@ -44,10 +51,18 @@ export class Batcher<Item, Result> {
   }
 
   #next(): void {
-    while (this.#running < this.options.concurrency && this.#waiting.length > 0) {
-      this.#running++;
-      void this.#runBatch(this.#waiting.splice(0, this.options.size)).finally(() => {
-        this.#running--;
+    const { concurrency, gather, size } = this.options;
+    clearTimeout(this.#gathering);
+    while (this.#begun.length < concurrency && this.#waiting.length > 0) {
+      const now = performance.now();
+      const wait = (this.#begun.at(-1) ?? Number.NEGATIVE_INFINITY) + gather - now;
+      if (wait > 0 && this.#waiting.length < size) {
+        this.#gathering = setTimeout(() => this.#next(), Math.ceil(wait));
+        return;
+      }
+      this.#begun.push(now);
+      void this.#runBatch(this.#waiting.splice(0, size)).finally(() => {
+        this.#begun.splice(this.#begun.indexOf(now), 1);
         this.#next();
       });
     }

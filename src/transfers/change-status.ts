@@ -60,6 +60,8 @@ export async function changeStatus(
 
 const BATCH = 64;
 const BATCHES_AT_ONCE = 2;
+/** Longer than a statement takes at full speed, ms. */
+const GATHER = 20;
 
 type ChangeBatcher = Batcher<Change, ChangedRow | undefined>;
 const batchers = new WeakMap<Database, WeakMap<Handover, ChangeBatcher>>();
@@ -73,6 +75,7 @@ function batcherOf(db: Database, handover: Handover): ChangeBatcher {
       run: (changes) => changeAll(db, handover, changes),
       size: BATCH,
       concurrency: BATCHES_AT_ONCE,
+      gather: GATHER,
     });
   known.set(handover, batcher);
   return batcher;

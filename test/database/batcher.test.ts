@@ -1,13 +1,19 @@
 import { Batcher } from '../../src/database/batcher.js';
+import { waitFor } from '../support/wait-for.js';
 
 const refusedData = Object.assign(new Error('invalid byte sequence'), { code: '22021' });
 const lostConnection = Object.assign(new Error('connection terminated'), { code: '08006' });
 
-function open(run: (items: readonly number[]) => Promise<readonly number[]>, concurrency = 1) {
+interface Opening {
+  concurrency?: number;
+  gather?: number;
+}
+
+function open(run: (items: readonly number[]) => Promise<readonly number[]>, opening: Opening = {}) {
   const batches: number[][] = [];
   const batcher = new Batcher<number, number>({
     size: 10,
-    concurrency,
+    ...{ concurrency: 1, gather: 0, ...opening },
     run: (items) => {
       batches.push([...items]);
       return run(items);
@@ -27,14 +33,8 @@ describe('Batcher', () => {
   });
 
   it('collects the items that arrive while a batch runs', async () => {
-    let release: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const { batcher, batches } = open(async (items) => {
-      await held;
-      return double(items);
-    });
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const { batcher, batches } = open((items) => held.then(() => double(items)));
     const first = batcher.run(1);
     await new Promise(setImmediate);
     const others = [2, 3].map((item) => batcher.run(item));
@@ -42,6 +42,71 @@ describe('Batcher', () => {
     release();
     expect(await Promise.all([first, ...others])).toEqual([2, 4, 6]);
     expect(batches).toEqual([[1], [2, 3]]);
+  });
+
+  it('runs no second batch while the first is young', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const { batcher, batches } = open((items) => held.then(() => double(items)), { concurrency: 2, gather: 3_600_000 });
+    const results = [batcher.run(1)];
+    await new Promise(setImmediate);
+    results.push(batcher.run(2), batcher.run(3));
+    await new Promise(setImmediate);
+    expect(batches).toEqual([[1]]);
+    release();
+    expect(await Promise.all(results)).toEqual([2, 4, 6]);
+    expect(batches).toEqual([[1], [2, 3]]);
+  });
+
+  it('runs a full batch beside a young one', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const { batcher, batches } = open((items) => held.then(() => double(items)), { concurrency: 2, gather: 3_600_000 });
+    const results = [batcher.run(0)];
+    await new Promise(setImmediate);
+    results.push(...numbers(10).map((item) => batcher.run(item)));
+    await new Promise(setImmediate);
+    expect(batches.map((batch) => batch.length)).toEqual([1, 10]);
+    release();
+    await Promise.all(results);
+  });
+
+  it('runs further batches beside one that Postgres holds up', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const holdUp = (items: readonly number[]) => (items.includes(1) ? held.then(() => double(items)) : double(items));
+    const { batcher, batches } = open(holdUp, { concurrency: 2, gather: 5 });
+    const first = batcher.run(1);
+    await new Promise(setImmediate);
+    expect(await Promise.all([2, 3].map((item) => batcher.run(item)))).toEqual([4, 6]);
+    expect(await batcher.run(4)).toBe(8);
+    expect(batches).toEqual([[1], [2, 3], [4]]);
+    release();
+    expect(await first).toBe(2);
+  });
+
+  it('does not let a batch that has just ended delay the next beside one that is held up', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const others: (() => void)[] = [];
+    const { batcher, batches } = open(
+      async (items) => {
+        await (items.includes(1) ? held : new Promise<void>((resolve) => others.push(resolve)));
+        return double(items);
+      },
+      { concurrency: 2, gather: 200 },
+    );
+    const first = batcher.run(1);
+    const second = batcher.run(2);
+    await new Promise(setImmediate);
+    const third = batcher.run(3);
+    await waitFor('the second batch', () => others.length === 1);
+    const fourth = batcher.run(4);
+    await new Promise(setImmediate);
+    others[0]?.();
+    await third;
+    // The held-up batch is older than 200 ms, so that the next one begins in this turn of the event loop.
+    await new Promise(setImmediate);
+    expect(batches).toEqual([[1, 2], [3], [4]]);
+    others[1]?.();
+    release();
+    expect(await Promise.all([first, second, fourth])).toEqual([2, 4, 8]);
   });
 
   it('runs each item alone if Postgres refuses the data of a batch, so that one item does not fail the others', async () => {
