@@ -13,6 +13,8 @@ import type { StartBatch } from './start-batch.js';
  * two starts take some 40 ms of the cores that make the attempts.
  */
 const PAUSE = { start: 250, trailing: 1_000 };
+/** A source that gives way looks this often whether the burst has ended, ms. */
+const LOOK = 250;
 
 export interface SourcesOptions {
   db: Handle;
@@ -86,7 +88,7 @@ export class Sources {
       if (!table.mayHaveMore) continue;
       const { wait } = table;
       if (wait > 0) {
-        await pause.untilWoken(wait);
+        await pause.untilWoken(Math.min(wait, LOOK));
         return { admitted: [], starts: [] };
       }
       const batch = await table.take();
