@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { Pool } from 'undici';
 import { newId } from '../../src/ids.js';
+import { LEASE } from '../../src/lease.js';
 import { eventBody } from '../../src/webhooks/event-catalogue.js';
 import { signatureHeader } from '../../src/webhooks/sender/signature.js';
 import { SECRET } from '../tenants.js';
@@ -31,9 +32,12 @@ export interface WorkEvent {
   body: string;
 }
 
+/** Most events of a lease. */
+export const LEASED = 64;
+
 export interface EventWork {
   commit(transferId: string): Promise<WorkEvent>;
-  /** Leases the events that wait, up to 64. */
+  /** Leases the events that wait, up to `LEASED`. */
   lease(): Promise<WorkEvent[]>;
   post(event: WorkEvent): Promise<void>;
   close(): Promise<void>;
@@ -42,8 +46,8 @@ export interface EventWork {
 /** The service's default. */
 const POOL_SIZE = 10;
 
-/** The lease of an event that waits for the process apart, minutes. It ends after every lease of a service. */
-const WAITS = 60;
+/** A service takes leases of up to twice its own for leases. The process apart takes those longer than the service's own. */
+const WAITING = 1.9 * LEASE.seconds;
 
 /**
  * The event is leased, so that the service beside it does not take it.
@@ -64,18 +68,18 @@ insert into deliveries (id, event_id, endpoint_id, client_id, created_at, status
 select $5::uuid, $2::uuid, $6::uuid, client_id, $3::timestamptz, ${delivery} from changed`;
 
 const CHANGE: Readonly<Record<EventShape, string>> = {
-  sent: change('done', '30 seconds', "'succeeded', 1, $3::timestamptz"),
-  recorded: change('attempt', '30 seconds', "'pending', 0, null"),
-  apart: change('attempt', `${WAITS} minutes`, "'pending', 0, null"),
+  sent: change('done', `${LEASE.seconds} seconds`, "'succeeded', 1, $3::timestamptz"),
+  recorded: change('attempt', `${LEASE.seconds} seconds`, "'pending', 0, null"),
+  apart: change('attempt', `${WAITING} seconds`, "'pending', 0, null"),
 };
 
-const LEASE = `
+const TAKE = `
 with waiting as materialized (
   select id from events
-   where outbox >= 'attempt' and outbox <= 'attempt' and outbox <> 'done' and lease_until > now() + interval '${WAITS / 2} minutes'
-   order by outbox, client_id, id limit 64 for update skip locked
+   where outbox >= 'attempt' and outbox <= 'attempt' and outbox <> 'done' and lease_until > now() + interval '${LEASE.seconds} seconds'
+   order by outbox, client_id, id limit ${LEASED} for update skip locked
 ), leased as (
-  update events set lease_until = now() + interval '30 seconds'
+  update events set lease_until = now() + interval '${LEASE.seconds} seconds'
    where id = any(array(select id from waiting)) returning id, body
 )
 select leased.id, d.id as "deliveryId", leased.body
@@ -113,7 +117,7 @@ export async function openEventWork(plan: EventWorkPlan): Promise<EventWork> {
       return { id, deliveryId, body };
     },
     async lease() {
-      return (await database.query<WorkEvent>({ name: 'lease', text: LEASE })).rows;
+      return (await database.query<WorkEvent>({ name: 'lease', text: TAKE })).rows;
     },
     async post({ id, deliveryId, body }) {
       const startedAt = performance.now();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../clock.js';
 import { answerQuestions } from '../questions.js';
-import { type EventWork, type EventWorkPlan, openEventWork } from './event-work.js';
+import { type EventWork, type EventWorkPlan, LEASED, openEventWork } from './event-work.js';
 
 // The floor under a worker apart from its API: the events that the API's process commits are leased in batches, sent
 // and recorded.
@@ -9,7 +9,7 @@ import { type EventWork, type EventWorkPlan, openEventWork } from './event-work.
 /** Begins to take events; or waits until none is left, and ends. */
 export type WorkerQuestion = { open: EventWorkPlan } | { close: true };
 
-/** Time between two looks at the table, ms, as that of the service's worker. */
+/** Rest after a batch that is not full, ms, as that of the service's worker. */
 const LOOK = 20;
 
 let work: EventWork | undefined;
@@ -41,7 +41,7 @@ async function run(events: EventWork, width: number): Promise<void> {
       posts.add(post);
     }
     if (last && leased.length === 0 && posts.size === 0) return;
-    await sleep(LOOK);
+    if (leased.length < LEASED) await sleep(LOOK);
   }
 }
 

@@ -9,7 +9,7 @@ export interface BatcherOptions<Item, Result> {
   /** Most batches under way. */
   concurrency: number;
   /**
-   * The next batch gathers for this time, ms, or until it is full, while another is under way. One after the other,
+   * A batch begins beside another that is this old, ms, or when it is full: until then it gathers. One after the other,
    * batches are larger and cost less; but a statement that Postgres holds up must not hold up the next.
    */
   gather: number;

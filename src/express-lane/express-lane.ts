@@ -96,7 +96,7 @@ export class ExpressLane implements Handover {
   #keep(event: CommittedEvent, leasedAt: number): boolean {
     const { jobs } = new LaneEvent(event, leasedAt, this.options.workflows);
     if (this.#stopped || !this.#capacity.admits(event.clientId, jobs.length)) {
-      this.#exits.returnToQueue(jobs);
+      void this.#exits.returnToQueue(jobs);
       return false;
     }
     for (const job of jobs) {
@@ -124,7 +124,7 @@ export class ExpressLane implements Handover {
     while (!this.#stopped && this.options.attempts.recorder.waiting < UNRECORDED) {
       const job = this.options.slots.next();
       if (!job) break;
-      this.#exits.inBackground(this.#run(job));
+      void this.#exits.inBackground(this.#run(job));
     }
     if (this.#capacity.hasRecovered) this.#onCapacity();
   }
@@ -134,7 +134,7 @@ export class ExpressLane implements Handover {
     this.#stopped = true;
     clearInterval(this.#timer);
     const waiting = this.options.slots.expire({ stuck: Number.POSITIVE_INFINITY, others: Number.POSITIVE_INFINITY }, 0);
-    this.#exits.returnToQueue(waiting.map(({ job }) => job));
+    void this.#exits.returnToQueue(waiting.map(({ job }) => job));
     await this.#exits.drained();
   }
 
@@ -147,7 +147,8 @@ export class ExpressLane implements Handover {
     const releaseSlot = () => slots.release(clientId, delivery.endpointId);
     try {
       if (performance.now() - event.leasedAt > RETURN_AFTER) {
-        this.#exits.returnToQueue([job]);
+        // The slot stays taken meanwhile, so that few returns run at once.
+        await this.#exits.returnToQueue([job]);
         return;
       }
       if (!(await this.#isEndpointActive(job))) {
@@ -194,6 +195,6 @@ export class ExpressLane implements Handover {
     const before = { stuck: now - HAND_OVER_AFTER, others: now - RETURN_AFTER };
     const expired = this.options.slots.expire(before, (SLOW * TICK) / 1_000);
     for (const { job } of expired.filter(({ stuck }) => stuck)) this.#exits.handOver(job);
-    this.#exits.returnToQueue(expired.filter(({ stuck }) => !stuck).map(({ job }) => job));
+    void this.#exits.returnToQueue(expired.filter(({ stuck }) => !stuck).map(({ job }) => job));
   }
 }

@@ -19,7 +19,7 @@ export class LaneExits {
 
   constructor(private readonly options: LaneExitsOptions) {}
 
-  /** Reports the event of a recorded attempt, if it was the last that the lane has of the event. */
+  /** Reports an event whose last first attempt is recorded, unless this process starts no workflow for it. */
   reportDue({ event, attemptsLeft }: LaneEvent): void {
     if (attemptsLeft === undefined) return;
     this.options.onDue({ ...event, attempts: attemptsLeft }, attemptsLeft > 0);
@@ -28,23 +28,27 @@ export class LaneExits {
   /** Hands a job over to the workflow, whose activities wait without holding a slot here. */
   handOver({ event }: LaneJob): void {
     event.handOver();
-    this.inBackground(this.#settle(event));
+    void this.inBackground(this.#settle(event));
   }
 
   /**
    * Returns jobs to the table. The sweep of any worker takes them again. The lease ends after the record of the attempts
-   * that were made: without it another worker would make them again.
+   * that were made: without it another worker would make them again. Never rejects.
    */
-  returnToQueue(jobs: readonly LaneJob[]): void {
-    this.inBackground(this.#returnToQueue(jobs));
+  returnToQueue(jobs: readonly LaneJob[]): Promise<void> {
+    return this.inBackground(this.#returnToQueue(jobs));
   }
 
-  /** Runs work that `drained` waits for. After a fault the sweep takes the event when its lease ends. */
-  inBackground(work: Promise<void>): void {
+  /**
+   * Runs work that `drained` waits for. After a fault the sweep takes the event when its lease ends.
+   * @returns when the work has ended, with or without a fault
+   */
+  inBackground(work: Promise<void>): Promise<void> {
     const guarded = work
       .catch((error) => this.options.log.warn({ err: error }, 'an event of the express lane waits for the sweep'))
       .finally(() => this.#running.delete(guarded));
     this.#running.add(guarded);
+    return guarded;
   }
 
   /** Resolves when no work runs, later work included. */

@@ -9,7 +9,7 @@ export interface Waiting {
   trailing: boolean;
   /** Transfers that move by themselves and are due for a start of their workflow. */
   sandbox: boolean;
-  /** Whether the sandbox queue may have tasks: a transfer that moves by itself, or a check, was made within a day. */
+  /** Whether the sandbox queue may have tasks: there is a row of a transfer that moves by itself, or of a check. */
   sandboxUsed: boolean;
 }
 
@@ -26,14 +26,14 @@ export function shareWaiting(db: Handle): () => Promise<Waiting> {
   return async () => (await read()) ?? ANY;
 }
 
-/** Reads the first entry of each state in the partial indexes alone. */
+/** Reads one entry of an index for each answer. */
 export async function readWaiting(db: Handle): Promise<Waiting> {
   const [row] = await db.query<Waiting>(WAITING, []);
   if (!row) throw new Error('the reading of what waits has no row');
   return row;
 }
 
-/** What a loop expects when it does not know. */
+/** What a loop expects when it does not know. The sandbox queue, once it is served, needs no reading. */
 export const ANY: Waiting = { attempt: true, start: true, trailing: true, sandbox: true, sandboxUsed: false };
 
 /** The bounds and the order let no other index serve it (lease-events.ts). */
@@ -45,4 +45,5 @@ const WAITING = `
 select ${isIn('attempt')} as attempt, ${isIn('start')} as start, ${isIn('trailing')} as trailing,
   exists (select from sandbox_transfers where ended_at is null and start_after <= now()
            order by start_after limit 1) as sandbox,
-  exists (select from sandbox_transfers) or exists (select from receiver_checks) as "sandboxUsed"`;
+  exists (select from sandbox_transfers order by transfer_id desc limit 1)
+    or exists (select from receiver_checks order by started_at desc limit 1) as "sandboxUsed"`;

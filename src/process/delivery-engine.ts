@@ -38,6 +38,7 @@ const LIMITS: Omit<Limits, 'perEndpoint'> = { perClient: 60, total: 150 };
  * First attempts that wait in memory: a few seconds of work. Jobs that wait longer are handed over or returned anyway.
  */
 const CAPACITY = 10_000;
+
 export interface DeliveryEngine {
   /** Hands the committed events of this process to its own lane. */
   handover: Handover;

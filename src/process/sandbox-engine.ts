@@ -18,7 +18,7 @@ export interface SandboxEngine {
 
 /**
  * Assembles the starter of transfers that move by themselves and the Temporal worker of the sandbox queue. The worker
- * takes some 37 MiB, so that it starts with the first such transfer or check of the environment.
+ * takes some 37 MiB, so it starts only with the first such transfer or check of the environment.
  */
 export function createSandboxEngine(
   config: Config,

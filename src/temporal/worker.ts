@@ -67,7 +67,7 @@ export class TemporalWorker {
   }
 
   async #run(): Promise<void> {
-    const { measured, log, temporal } = this.options;
+    const { measured, log, queue, temporal } = this.options;
     await installRuntime(log, measured);
     let delay = RECONNECT_FIRST;
     while (!this.#stop.signal.aborted) {
@@ -80,7 +80,7 @@ export class TemporalWorker {
         const reason = isNamespaceMissing(error)
           ? `Temporal has no namespace ${temporal.namespace}; run transfer-service migrate`
           : `Temporal is away: ${await whyUnreachable(temporal)}`;
-        log.warn({ err: error }, `${reason}; next try in ${delay} ms`);
+        log.warn({ err: error, task_queue: queue.taskQueue }, `${reason}; next try in ${delay} ms`);
         delay = Math.min(delay * 2, RECONNECT_LONGEST);
       } finally {
         this.#connected = undefined;

@@ -15,7 +15,8 @@ import type { WorkflowStarterOptions } from './workflow-starter.js';
 
 /**
  * The table is read each half of SANDBOX_STEP within these bounds, ms. The first step counts from the creation, so that a
- * start within SANDBOX_STEP delays no step, and no notification is needed.
+ * start within SANDBOX_STEP delays no step, and no notification is needed. Only the first step in a process may be late,
+ * by the time in which its worker of the sandbox queue starts.
  */
 const [SHORTEST_POLL, LONGEST_POLL] = [500, 1_000];
 /** Transfers that are leased at once. */
@@ -68,6 +69,7 @@ export class SandboxStarter {
 
   start(): void {
     this.#loop.start();
+    void this.#poll();
   }
 
   stop(): Promise<void> {

@@ -40,8 +40,8 @@ export interface WorkflowStarterOptions extends SourcesOptions {
  *   under way, the loop asks memory again, so that Temporal always has work. At most two batches are under way. Changes
  *   to BACKING_OFF when no workflow of a batch could be started, unless Temporal refused an input.
  * - GIVING_WAY. Temporal may have nothing of memory now, a table may have more, and first attempts come in a burst, or,
- *   for delivered events, attempts wait in memory. Ends after 250 ms, or when an event becomes due; then the loop asks
- *   memory again.
+ *   for delivered events, attempts wait in memory. Ends after 250 ms at most, or when an event becomes due; then the loop
+ *   asks memory again.
  * - IDLE. Memory has nothing that Temporal may have now, and no table has more (`DueInTable.mayHaveMore` is false), or
  *   Temporal is away. Ends when an event becomes due, when an attempt's arrival makes capacity in Temporal, when the
  *   worker connects, or after POLL; all but the first two make the loop read the table again, POLL only if events wait

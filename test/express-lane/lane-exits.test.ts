@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
+import { newId } from '../../src/ids.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { createTestLanes } from '../support/express-lane.js';
@@ -65,5 +66,23 @@ describe('an event that the lane returns to the table', () => {
       deliveries: [{ attemptCount: 0 }],
     });
     expect(sender.sent).toEqual([]);
+  });
+
+  it('holds its slot meanwhile, so that a flood of such events makes few statements at once', async () => {
+    let [underWay, most, returned] = [0, 0, 0];
+    const slow = Object.assign(Object.create(db), {
+      async query() {
+        most = Math.max(most, ++underWay);
+        await new Promise(setImmediate);
+        underWay--;
+        returned++;
+        return [];
+      },
+    });
+    const { lane } = lanes.open(fakeSender(), { db: slow });
+    const event = await commitEvent(db);
+    for (let i = 0; i < 400; i++) lane.accept({ ...event, eventId: newId() }, performance.now() - 10_100);
+    await waitFor('all to be returned', () => returned === 400);
+    expect(most).toBe(10);
   });
 });
