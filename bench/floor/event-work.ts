@@ -46,8 +46,11 @@ export interface EventWork {
 /** The service's default. */
 const POOL_SIZE = 10;
 
-/** A service takes leases of up to twice its own for leases. The process apart takes those longer than the service's own. */
-const WAITING = 1.9 * LEASE.seconds;
+/**
+ * The lease of an event that waits for the process apart, and the bound between it and a lease of the usual time, s. The
+ * service leaves leases of up to twice its own time alone.
+ */
+const [WAITING, MIDDLE] = [1.9 * LEASE.seconds, 1.5 * LEASE.seconds];
 
 /**
  * The event is leased, so that the service beside it does not take it.
@@ -76,7 +79,7 @@ const CHANGE: Readonly<Record<EventShape, string>> = {
 const TAKE = `
 with waiting as materialized (
   select id from events
-   where outbox >= 'attempt' and outbox <= 'attempt' and outbox <> 'done' and lease_until > now() + interval '${LEASE.seconds} seconds'
+   where outbox >= 'attempt' and outbox <= 'attempt' and outbox <> 'done' and lease_until > now() + interval '${MIDDLE} seconds'
    order by outbox, client_id, id limit ${LEASED} for update skip locked
 ), leased as (
   update events set lease_until = now() + interval '${LEASE.seconds} seconds'
