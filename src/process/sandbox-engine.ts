@@ -7,7 +7,7 @@ import { countSandboxTransfers } from '../workflow-starts/sandbox-outbox.js';
 import { SandboxStarter, type SandboxStarterOptions } from '../workflow-starts/sandbox-starter.js';
 import { type SandboxDependencies, sandboxQueue } from './sandbox-queue.js';
 
-/** What a worker of the sandbox runs besides the deliveries. Production has none of it. */
+/** The part of a worker process that only a sandbox has: automatic steps of transfers, and checks of receivers. */
 export interface SandboxEngine {
   start(): void;
   /** Starts no further workflow of a transfer. */

@@ -21,6 +21,12 @@ function open(run: (items: readonly number[]) => Promise<readonly number[]>, ope
   });
   return { batcher, batches };
 }
+
+/** A batcher whose batches wait for `release`. */
+function openHeld(opening?: Opening) {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  return { ...open((items) => held.then(() => double(items)), opening), release };
+}
 const double = async (items: readonly number[]) => items.map((item) => item * 2);
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 
@@ -33,8 +39,7 @@ describe('Batcher', () => {
   });
 
   it('collects the items that arrive while a batch runs', async () => {
-    const { promise: held, resolve: release } = Promise.withResolvers<void>();
-    const { batcher, batches } = open((items) => held.then(() => double(items)));
+    const { batcher, batches, release } = openHeld();
     const first = batcher.run(1);
     await new Promise(setImmediate);
     const others = [2, 3].map((item) => batcher.run(item));
@@ -45,8 +50,7 @@ describe('Batcher', () => {
   });
 
   it('runs no second batch while the first is young', async () => {
-    const { promise: held, resolve: release } = Promise.withResolvers<void>();
-    const { batcher, batches } = open((items) => held.then(() => double(items)), { concurrency: 2, gather: 3_600_000 });
+    const { batcher, batches, release } = openHeld({ concurrency: 2, gather: 3_600_000 });
     const results = [batcher.run(1)];
     await new Promise(setImmediate);
     results.push(batcher.run(2), batcher.run(3));
@@ -58,8 +62,7 @@ describe('Batcher', () => {
   });
 
   it('runs a full batch beside a young one', async () => {
-    const { promise: held, resolve: release } = Promise.withResolvers<void>();
-    const { batcher, batches } = open((items) => held.then(() => double(items)), { concurrency: 2, gather: 3_600_000 });
+    const { batcher, batches, release } = openHeld({ concurrency: 2, gather: 3_600_000 });
     const results = [batcher.run(0)];
     await new Promise(setImmediate);
     results.push(...numbers(10).map((item) => batcher.run(item)));
