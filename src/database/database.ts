@@ -22,7 +22,7 @@ export interface Handle {
   /**
    * Like `query`, for the two statements that every event runs (change, record). Outside of a transaction it is the
    * only way around Prisma, on the same pool. Prisma serialises and copies the values of a batch several times: at full
-   * speed the service delivered 0.87 of its events/s with these two through Prisma (docs/performance.md, Statements and
+   * speed the service delivered 0.87 of its events/s with these two through Prisma (docs/measurements.md, Statements and
    * Prisma).
    */
   hot<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;

@@ -23,7 +23,7 @@ const FLAGS = [
 
 /**
  * Lets V8 collect garbage without a loss of optimised code, and bounds its heaps. Without these flags an event costs up
- * to twice the CPU after a rest of some seconds, until some 15,000 events are handled (docs/performance.md, Rest and
+ * to twice the CPU after a rest of some seconds, until some 15,000 events are handled (docs/measurements.md, Rest and
  * optimised code).
  */
 export function configureGarbageCollection(): void {
