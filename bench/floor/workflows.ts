@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import pLimit from 'p-limit';
+import { deliverySettings } from '../../src/config/deliveries.js';
 import { newId } from '../../src/ids.js';
 import { deliverEventOptions } from '../../src/workflow-starts/start-deliver-event.js';
 import { CONCURRENCY } from '../../src/workflow-starts/start-workflows.js';
@@ -25,7 +26,8 @@ export interface WorkflowsPlan {
 
 /** The cache of the service's worker has the same size. */
 const CACHED = 300;
-const RETRY_DELAYS = [0, 300_000, 1_800_000, 7_200_000, 21_600_000, 86_400_000];
+const { DELIVERY_RETRY_DELAYS } = deliverySettings;
+const RETRY_DELAYS = DELIVERY_RETRY_DELAYS.form.parse(DELIVERY_RETRY_DELAYS.byDefault);
 
 const CLIENT = newId();
 const WEBHOOK = newId();

@@ -3,9 +3,10 @@ import { AttemptSlots } from '../../src/express-lane/attempt-slots.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
 import type { Sender } from '../../src/webhooks/sender/send.js';
 import type { DeliverRequest } from '../../workflows/deliver-event.activities.js';
-import { commitEvent, expireLeases } from '../support/committed-event.js';
+import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { type DeliverOptions, deliverActivity, deliverRequest } from '../support/deliver-activity.js';
+import { expireLeases } from '../support/expire-leases.js';
 import { fakeSender, outcome, refusedBy } from '../support/factories.js';
 
 let db: TestDatabase;

@@ -1,7 +1,8 @@
 import { jest } from '@jest/globals';
 import { disableEndpoint } from '../../src/webhooks/disable-endpoint.js';
-import { commitEvent, expireLeases } from '../support/committed-event.js';
+import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { expireLeases } from '../support/expire-leases.js';
 import { createTestLanes } from '../support/express-lane.js';
 import { fakeSender, makeClient } from '../support/factories.js';
 import { heldSender } from '../support/held-receiver.js';

@@ -1,5 +1,6 @@
-import { commitEvent, expireLeases } from '../support/committed-event.js';
+import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { expireLeases } from '../support/expire-leases.js';
 import { createTestLanes } from '../support/express-lane.js';
 import { fakeSender, makeClient } from '../support/factories.js';
 import { waitFor } from '../support/wait-for.js';

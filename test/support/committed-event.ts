@@ -24,12 +24,3 @@ export async function commitEvent(
   await changeStatus(db, handover, { transferId: transfer.id, to: 'PROCESSING', reason: null });
   return events[0]!;
 }
-
-/** Expires all leases and claims, as if the process that held them had died long ago. */
-export async function expireLeases(db: Database): Promise<void> {
-  await db.query(`update events set lease_until = now() - interval '1 second'`, []);
-  await db.query(
-    `update deliveries set attempting_until = now() - interval '1 second' where attempting_until is not null`,
-    [],
-  );
-}

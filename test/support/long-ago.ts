@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { expireLeases } from './expire-leases.js';
 import { atOnce } from './load.js';
 
 /**
@@ -10,11 +11,7 @@ export async function makeItLongAgo(
   database: { query(text: string, values: unknown[]): Promise<unknown> },
   { workflow, activity, workflowService, options }: Client,
 ): Promise<void> {
-  await database.query(`update events set lease_until = now() - interval '1 second' where outbox <> 'done'`, []);
-  await database.query(
-    `update deliveries set attempting_until = now() - interval '1 second' where attempting_until is not null`,
-    [],
-  );
+  await expireLeases(database);
   await database.query('update idempotency_keys set lease_until = now() where lease_until is not null', []);
   await database.query('update recovers set starting_until = now() where ended_at is null', []);
   await database.query('update sandbox_transfers set start_after = now() where started_at is null', []);

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { readFirstAttempts } from '../../src/outbox/read-first-attempts.js';
 import { EndpointLimits } from '../../src/webhooks/endpoint-concurrency.js';
 import { setEndpointConcurrencyByOperator } from '../../src/webhooks/operate-endpoint.js';
-import { commitEvent, expireLeases } from '../support/committed-event.js';
+import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { expireLeases } from '../support/expire-leases.js';
 import { makeClient, makeEndpoint, OPERATOR } from '../support/factories.js';
 
 let db: TestDatabase;
