@@ -1,11 +1,16 @@
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { Database } from '../src/database/database.js';
-import { LEASE } from '../src/lease.js';
 import type { Log } from '../src/telemetry/log.js';
 import { type DeliveryState, type RecordedOutcome, readDeliveryState } from '../src/webhooks/claim.js';
 import { cancelPending, cancelReasonOf } from '../src/webhooks/disable-endpoint.js';
 import { isEarlierOwner } from '../src/webhooks/recover.js';
 import type { DeliverOutcome, DeliverRequest } from '../workflows/deliver-event.activities.js';
+
+/**
+ * The longest time until an activity asks again for an attempt that another process makes, ms. The retry after that
+ * attempt is late by as much.
+ */
+const ASK_AGAIN = 2_000;
 
 export interface UnclaimedDependencies {
   database: Database;
@@ -47,7 +52,7 @@ export async function outcomeWithoutClaim(
     type: 'AttemptUnderWay',
     category: 'BENIGN',
     message: 'another process makes this attempt',
-    nextRetryDelay: Math.min(state.claimedFor, LEASE.seconds * 1_000) + 100,
+    nextRetryDelay: Math.min(state.claimedFor + 100, ASK_AGAIN),
   });
 }
 

@@ -10,6 +10,7 @@ import type { AttemptSlots } from './attempt-slots.js';
 import { LaneCapacity } from './lane-capacity.js';
 import { LaneEvent, type LaneJob } from './lane-event.js';
 import { LaneExits, type LaneExitsOptions } from './lane-exits.js';
+import { LateEvents } from './late-events.js';
 
 /** A job that waits longer than this for a slow receiver is handed over to the workflow, ms. */
 const HAND_OVER_AFTER = 5_000;
@@ -42,6 +43,7 @@ export interface LaneOptions extends Pick<LaneExitsOptions, 'onDue' | 'log'> {
 export class ExpressLane implements Handover {
   readonly leases = true;
   readonly #exits: LaneExits;
+  readonly #late = new LateEvents();
   #timer: NodeJS.Timeout | undefined;
   #pumpScheduled = false;
   #stopped = false;
@@ -161,12 +163,15 @@ export class ExpressLane implements Handover {
         nextDelay: delayAfter(event.event.ladder ?? this.retryDelays, 1),
         single: false,
       };
+      event.begin(delivery);
       const claimed = { ...delivery, eventId, clientId, body, traceparent, rung: 1 };
       await makeAttempt(attempts, claimed, plan, (outcome) => {
         // The attempt is over: the next job takes the slot while this attempt is recorded.
         sent = true;
         releaseSlot();
-        event.made(outcome.error === null);
+        const succeeded = outcome.error === null;
+        event.made(delivery, succeeded, performance.now());
+        if (!succeeded) this.#late.watch(event);
         last = event.isOver;
         return event.settlement;
       });
@@ -196,5 +201,6 @@ export class ExpressLane implements Handover {
     const expired = this.options.slots.expire(before, (SLOW * TICK) / 1_000);
     for (const { job } of expired.filter(({ stuck }) => stuck)) this.#exits.handOver(job);
     void this.#exits.returnToQueue(expired.filter(({ stuck }) => !stuck).map(({ job }) => job));
+    for (const event of this.#late.take(now)) this.#exits.leave(event);
   }
 }

@@ -13,6 +13,12 @@ export class LaneEvent {
   readonly jobs: readonly LaneJob[];
   /** First attempts that are not over yet. */
   #open: number;
+  /** The deliveries whose first attempts have begun and are not over yet, by id. */
+  readonly #underWay = new Set<string>();
+  /** When the first failure came, by `performance.now()`. */
+  #failedAt: number | undefined;
+  /** The workflow has the event, while attempts are under way here. */
+  #left = false;
   /** Deliveries whose next attempt the workflow makes. */
   #handedOver = 0;
   #attempted = false;
@@ -28,15 +34,37 @@ export class LaneEvent {
     this.jobs = event.deliveries.map((delivery) => ({ event: this, delivery }));
   }
 
+  /** A first attempt begins. */
+  begin({ deliveryId }: FreshDelivery): void {
+    this.#underWay.add(deliveryId);
+  }
+
   /** A first attempt was made. */
-  made(succeeded: boolean): void {
+  made({ deliveryId }: FreshDelivery, succeeded: boolean, now: number): void {
     this.#attempted = true;
-    this.#end(succeeded);
+    if (!succeeded) this.#failedAt ??= now;
+    this.#end(deliveryId, succeeded);
   }
 
   /** A first attempt is not made here. The workflow makes it. */
-  handOver(): void {
-    this.#end(false);
+  handOver({ deliveryId }: FreshDelivery): void {
+    this.#end(deliveryId, false);
+  }
+
+  /** Whether a failed delivery waits since before `since`, and the other first attempts are all under way. */
+  isLate(since: number): boolean {
+    const failed = this.#failedAt !== undefined && this.#failedAt <= since;
+    return failed && this.isOpen && !this.#returned && this.#underWay.size === this.#open;
+  }
+
+  /**
+   * The workflow takes the event now. The attempts that are under way here end here, and settle nothing.
+   * @returns the deliveries of these attempts, by id
+   */
+  leave(): { settlement: Settlement; underWay: string[] } {
+    this.#left = true;
+    this.#handedOver += this.#underWay.size;
+    return { settlement: { eventId: this.event.eventId, outbox: 'start', held: true }, underWay: [...this.#underWay] };
   }
 
   /** A first attempt is not made here. The worker that takes the event next makes it. */
@@ -50,8 +78,14 @@ export class LaneEvent {
     return this.#attempted;
   }
 
+  /** Whether first attempts are open and the workflow does not have the event. */
+  get isOpen(): boolean {
+    return this.#open > 0 && !this.#left;
+  }
+
+  /** Whether the event is settled with the first attempt that ended last. */
   get isOver(): boolean {
-    return this.#open === 0;
+    return this.#open === 0 && !this.#left;
   }
 
   /** The event's next state in the outbox, written with its last first attempt; undefined while others are open. */
@@ -70,9 +104,10 @@ export class LaneEvent {
     return this.#returned || !this.#hasWorkflow ? undefined : this.#handedOver;
   }
 
-  #end(succeeded: boolean): void {
+  #end(deliveryId: string, succeeded: boolean): void {
+    this.#underWay.delete(deliveryId);
     this.#open--;
-    if (!succeeded) this.#handedOver++;
+    if (!succeeded && !this.#left) this.#handedOver++;
   }
 
   get #hasWorkflow(): boolean {

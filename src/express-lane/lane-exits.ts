@@ -2,6 +2,7 @@ import type { Handle } from '../database/database.js';
 import type { DueEvent } from '../outbox/due-event.js';
 import { releaseEvents } from '../outbox/lease-events.js';
 import type { Log } from '../telemetry/log.js';
+import { claimUnderWay } from '../webhooks/claim.js';
 import type { Recorder } from '../webhooks/recorder.js';
 import type { LaneEvent, LaneJob } from './lane-event.js';
 
@@ -26,9 +27,17 @@ export class LaneExits {
   }
 
   /** Hands a job over to the workflow, whose activities wait without holding a slot here. */
-  handOver({ event }: LaneJob): void {
-    event.handOver();
+  handOver({ event, delivery }: LaneJob): void {
+    event.handOver(delivery);
     void this.inBackground(this.#settle(event));
+  }
+
+  /**
+   * Gives an event to its workflow while first attempts are under way here. Each is claimed in its own row first, since
+   * the event's lease is no claim in the next state of the outbox.
+   */
+  leave(event: LaneEvent): void {
+    void this.inBackground(this.#leave(event));
   }
 
   /**
@@ -62,6 +71,13 @@ export class LaneExits {
     const unattempted = over.filter(({ isAttempted }) => !isAttempted).map(({ event }) => event.eventId);
     if (unattempted.length > 0) await releaseEvents(this.options.db, unattempted);
     await Promise.all(over.filter(({ isAttempted }) => isAttempted).map((event) => this.#settle(event)));
+  }
+
+  async #leave(event: LaneEvent): Promise<void> {
+    const { settlement, underWay } = event.leave();
+    await claimUnderWay(this.options.db, underWay);
+    await this.options.recorder.record(undefined, settlement);
+    this.reportDue(event);
   }
 
   async #settle(event: LaneEvent): Promise<void> {

@@ -44,10 +44,25 @@ export async function claimAttempt(db: Handle, request: AttemptRequest): Promise
   return row;
 }
 
+/** Claims first attempts that are under way, in the rows of their deliveries. One that is recorded stays as it is. */
+export async function claimUnderWay(db: Handle, deliveryIds: readonly string[]): Promise<void> {
+  await db.query(CLAIM_UNDER_WAY, [deliveryIds, LEASE.seconds]);
+}
+
+/** The rows are locked in the order in which a batch of records locks them. */
+const CLAIM_UNDER_WAY = `
+with under_way as materialized (
+  select id from deliveries where id = any($1::uuid[]) order by id for no key update
+)
+update deliveries d set attempting_until = now() + $2::int * interval '1 second'
+  from under_way u
+ where d.id = u.id and d.attempt_count = 0`;
+
 /**
  * SQL: the time until which another process may make the next attempt of delivery `d` of event `v`; null: none does.
  * An activity claims an attempt in the delivery's row. The lane makes first attempts under the lease of their event,
- * except those of recovered deliveries, which have an owner.
+ * except those of recovered deliveries, which have an owner. Before an event leaves the lane with attempts under way,
+ * the lane claims these in their rows (`claimUnderWay`).
  */
 export function claimedUntil(d: string, v: string): string {
   return `greatest(case when not ${isFree(`${d}.attempting_until`)} then ${d}.attempting_until end,

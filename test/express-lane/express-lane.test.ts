@@ -2,8 +2,10 @@ import { jest } from '@jest/globals';
 import { Recorder } from '../../src/webhooks/recorder.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { deliverActivity, deliverRequest } from '../support/deliver-activity.js';
 import { createTestAttempts, createTestLanes } from '../support/express-lane.js';
 import { ENDPOINT_SECRET, fakeSender, makeClient, refusedBy } from '../support/factories.js';
+import { heldSender } from '../support/held-receiver.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -70,6 +72,28 @@ describe('the express lane', () => {
     expect(leaseUntil.getTime()).toBeGreaterThan(Date.now() + 5_000);
     await waitFor('the starter to be notified', () => due.length > 0);
     expect(due).toEqual([{ eventId: event.eventId, urgent: true }]);
+  });
+
+  it('gives a failed delivery to the workflow while another attempt of the event is under way', async () => {
+    const { sender, release } = heldSender(2, () => refusedBy(503));
+    const { lane, due } = lanes.open(sender);
+    const event = await commitEvent(db, { endpoints: 2 });
+    lane.committed(event);
+    const left = await lanes.settled(event.eventId);
+    await waitFor('the starter to be notified', () => due.length > 0);
+    const [underWay] = left.deliveries.filter(({ attemptCount }) => attemptCount === 0);
+    const request = deliverRequest(event, { deliveryId: underWay!.id, webhookId: underWay!.endpointId });
+    const other = fakeSender();
+    await expect(deliverActivity(db, other)(request)).rejects.toMatchObject({ type: 'AttemptUnderWay' });
+
+    release();
+    const { outbox, deliveries } = await waitFor('the other attempt to be recorded', async () => {
+      const row = await lanes.readEvent(event.eventId);
+      return row.deliveries.every(({ attemptCount }) => attemptCount === 1) && row;
+    });
+    expect([outbox, ...deliveries.map(({ status }) => status).sort()]).toEqual(['start', 'pending', 'succeeded']);
+    expect(due).toEqual([{ eventId: event.eventId, urgent: true }]);
+    expect(other.sent).toEqual([]);
   });
 
   it('disables the endpoint on a 410 and cancels its other deliveries', async () => {

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { leaseEvents } from '../../src/outbox/lease-events.js';
 import { readFirstAttempts } from '../../src/outbox/read-first-attempts.js';
-import { type AttemptRequest, claimAttempt, readDeliveryState } from '../../src/webhooks/claim.js';
+import { type AttemptRequest, claimAttempt, claimUnderWay, readDeliveryState } from '../../src/webhooks/claim.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
@@ -39,6 +39,18 @@ describe("the claim of a first attempt, and the lease of the delivery's event", 
     await lease();
     await db.prisma.event.update({ where: { id: eventId }, data: { outbox: 'start' } });
     expect(await claimAttempt(db, request)).toMatchObject({ deliveryId: request.deliveryId, eventId, rung: 1 });
+  });
+
+  it('is not made for an attempt that was under way then, until it is recorded', async () => {
+    const { eventId, request } = await freeEvent();
+    await lease();
+    await claimUnderWay(db, [request.deliveryId]);
+    await db.prisma.event.update({ where: { id: eventId }, data: { outbox: 'start' } });
+    expect(await claimAttempt(db, request)).toBeUndefined();
+    const recorded = { attemptCount: 1, attemptingUntil: null };
+    await db.prisma.delivery.update({ where: { id: request.deliveryId }, data: recorded });
+    await claimUnderWay(db, [request.deliveryId]);
+    expect(await claimAttempt(db, { ...request, number: 2 })).toBeDefined();
   });
 
   it.each([
