@@ -8,7 +8,7 @@ import type { InFlightLimit } from '../src/workflow-starts/in-flight-limit.js';
 import type { DeliverActivities } from '../workflows/deliver-event.activities.js';
 import { outcomeWithoutClaim, shortOutcome, type UnclaimedDependencies } from './unclaimed.js';
 
-export interface ActivityDependencies extends AttemptDependencies, UnclaimedDependencies {
+export interface ActivityDependencies extends AttemptDependencies, Omit<UnclaimedDependencies, 'nextTurn'> {
   /**
    * Takes a slot for an attempt, from the slots that the activities share with the express lane of the same process. The
    * answer is false when none was free within a second.
@@ -22,15 +22,18 @@ export interface ActivityDependencies extends AttemptDependencies, UnclaimedDepe
 /** Longest delay before an activity without a slot asks again, ms. */
 const LONGEST_SLOT_RETRY = 60_000;
 /**
- * Retries a second, over all clients, of activities that wait for a slot. A thousand of them may wait for a dead
- * receiver; the limit keeps their retries to a part of the fifty a second that the dev server carries.
+ * Retries a second, over all clients, of activities that wait for a slot or for an attempt under way. A thousand of them
+ * may wait for a dead receiver; the limit keeps their retries to a part of the fifty a second that the dev server
+ * carries.
  */
-const SLOT_RETRIES_PER_SECOND = 10;
+const RETRIES_PER_SECOND = 10;
 
 /** Creates the activities of the task queue `webhook-deliveries`. */
 export function createActivities(dependencies: ActivityDependencies): DeliverActivities {
   const { database, acquireSlot, releaseSlot } = dependencies;
-  const pacer = new RetryPacer(SLOT_RETRIES_PER_SECOND);
+  const pacer = new RetryPacer(RETRIES_PER_SECOND);
+  const nextTurn = (clientId: string) => pacer.next(clientId, Date.now());
+  const unclaimed = { ...dependencies, nextTurn };
   return {
     /**
      * Claims and makes one attempt. An attempt that is already recorded is not made again. The receiver's response is
@@ -40,14 +43,14 @@ export function createActivities(dependencies: ActivityDependencies): DeliverAct
       const { clientId, webhookId } = request;
       const { attempt } = activityInfo();
       if (attempt === 1) dependencies.inFlight.arrived(clientId);
-      if (!(await acquireSlot(clientId, webhookId))) throw noSlot(attempt, pacer.next(clientId, Date.now()));
+      if (!(await acquireSlot(clientId, webhookId))) throw noSlot(attempt, nextTurn(clientId));
       try {
         const claimed = await claimAttempt(database, request);
-        if (!claimed) return await outcomeWithoutClaim(dependencies, request);
+        if (!claimed) return await outcomeWithoutClaim(unclaimed, request);
         const { outcome, recorded } = await inSpan('RunActivity:deliver', spanOf(claimed), () =>
           makeAttempt(dependencies, { ...claimed, traceparent: currentTraceparent() }, request),
         );
-        if (!recorded) return await outcomeWithoutClaim(dependencies, request);
+        if (!recorded) return await outcomeWithoutClaim(unclaimed, request);
         return {
           status: recorded.status,
           reason: recorded.reason,

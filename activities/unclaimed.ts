@@ -7,8 +7,8 @@ import { isEarlierOwner } from '../src/webhooks/recover.js';
 import type { DeliverOutcome, DeliverRequest } from '../workflows/deliver-event.activities.js';
 
 /**
- * The longest time until an activity asks again for an attempt that another process makes, ms. The retry after that
- * attempt is late by as much.
+ * Time until an activity asks again for an attempt that another process makes, ms; longer while many of the client wait.
+ * The retry after that attempt is late by as much.
  */
 const ASK_AGAIN = 2_000;
 
@@ -17,6 +17,8 @@ export interface UnclaimedDependencies {
   log: Log;
   /** Starts the workflow that the delivery's row names, unless it runs already. */
   startOwner: (deliveryId: string) => Promise<void>;
+  /** The pacer's next turn of the client, ms from now. */
+  nextTurn: (clientId: string) => number;
 }
 
 /**
@@ -52,7 +54,7 @@ export async function outcomeWithoutClaim(
     type: 'AttemptUnderWay',
     category: 'BENIGN',
     message: 'another process makes this attempt',
-    nextRetryDelay: Math.min(state.claimedFor + 100, ASK_AGAIN),
+    nextRetryDelay: Math.min(state.claimedFor + 100, Math.max(ASK_AGAIN, dependencies.nextTurn(request.clientId))),
   });
 }
 

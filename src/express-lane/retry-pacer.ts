@@ -1,7 +1,8 @@
 /**
- * Decides when an activity that found no slot asks again: at most `perSecond` turns in all, shared equally by the
- * clients that wait. With thousands of activities that wait for one slow receiver, the delay grows with their number,
- * and asking costs Temporal no more than with a hundred (the generic cell rate algorithm, one cell a turn).
+ * Decides when an activity asks again that found no slot, or found its attempt under way elsewhere: at most `perSecond`
+ * turns in all, shared equally by the clients that wait. With thousands of activities that wait for one slow receiver,
+ * the delay grows with their number, and asking costs Temporal no more than with a hundred (the generic cell rate
+ * algorithm, one cell a turn).
  */
 export class RetryPacer {
   /** The time up to which a client's turns are taken, ms. */
