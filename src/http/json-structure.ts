@@ -18,10 +18,12 @@ export interface JsonStructure {
   repeated: boolean;
   /** The first excess; the rest of the text is not examined. */
   excess?: Excess;
+  /** A number has a fraction or an exponent: only such a number can be rounded to an integer of at most 2^53−1. */
+  mayRound?: true;
 }
 
 /**
- * Examines names and brackets only, each character once, and stops at the first excess: a text of 7,000 members costs
+ * Examines names, brackets and the form of numbers, each character once, and stops at the first excess: a text of 7,000 members costs
  * no more than a text of `maxMembers`. The result for a text that is not JSON has no meaning; this function does not
  * throw.
  */
@@ -30,6 +32,7 @@ export function examineStructure(text: string, maxMembers: number): JsonStructur
   const open: (Set<string> | null)[] = [];
   let members = 0;
   let nameIsNext = false;
+  let mayRound = false;
   let outermost: string | undefined;
   const excess = (of: Excess['of']): JsonStructure => ({
     repeated: false,
@@ -60,9 +63,12 @@ export function examineStructure(text: string, maxMembers: number): JsonStructur
       const within = open.at(-1);
       nameIsNext = within instanceof Set;
       if (within === null && ++members > maxMembers) return excess('members');
+    } else if (character === '.' || character === 'e' || character === 'E') {
+      // The `e` of `true` and `false` follows a letter.
+      mayRound ||= character === '.' || /\d/.test(text[i - 1] ?? '');
     }
   }
-  return { repeated: false };
+  return mayRound ? { repeated: false, mayRound } : { repeated: false };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { Refusal } from '../refusal.js';
+import { denotesExactly } from './json-number.js';
 import { type Excess, examineStructure, type JsonStructure, MAX_DEPTH, MAX_MEMBERS } from './json-structure.js';
 
 /** Holds no state between calls: each call passes a whole text. */
@@ -38,13 +39,26 @@ function decode(bytes: Uint8Array): string {
   return text;
 }
 
-function parse(text: string, { repeated }: JsonStructure): unknown {
+function parse(text: string, { repeated, mayRound }: JsonStructure): unknown {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    // A reviver makes parsing slower, so only a text that needs one is parsed with it.
+    value = mayRound ? JSON.parse(text, withoutRounding) : JSON.parse(text);
   } catch {
     throw new Refusal('malformed_request', 'The body is not valid JSON.');
   }
   if (repeated) throw new Refusal('malformed_request', 'A member name appears twice in one object.');
   return value;
+}
+
+/**
+ * A reviver for `JSON.parse`. It returns NaN for a number that was rounded to an integer, such as 1 for
+ * `0.99999999999999999999`: the service must not take another amount than the client wrote, and every schema refuses
+ * NaN.
+ */
+function withoutRounding(_name: string, value: unknown, context?: { source?: string }): unknown {
+  const { source } = context ?? {};
+  return source !== undefined && Number.isSafeInteger(value) && !denotesExactly(source, Number(value))
+    ? Number.NaN
+    : value;
 }

@@ -75,7 +75,9 @@ function detailOf(issue: Issue): string {
     case 'required':
       return 'is required';
     case 'invalid_type':
-      return issue.code === 'invalid_type' ? `must be ${article(issue.expected)}` : 'has the wrong type';
+      if (issue.code !== 'invalid_type') return 'has the wrong type';
+      // `parseBody` returns NaN for a number that JSON.parse would round to an integer.
+      return `must be ${article(issue.expected === 'number' && Number.isNaN(issue.input) ? 'int' : issue.expected)}`;
     default:
       if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`;
       return issue.code === 'invalid_key' ? `the name ${issue.issues[0]?.message ?? 'is invalid'}` : issue.message;

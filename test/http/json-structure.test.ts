@@ -7,9 +7,8 @@ describe('examineStructure', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: MAX_DEPTH - 1 }), (value) => {
         for (const space of [0, 2]) {
-          expect(examineStructure(JSON.stringify(value, null, space), Number.POSITIVE_INFINITY)).toEqual({
-            repeated: false,
-          });
+          const { repeated, excess } = examineStructure(JSON.stringify(value, null, space), Number.POSITIVE_INFINITY);
+          expect([repeated, excess]).toEqual([false, undefined]);
         }
       }),
     );
@@ -24,6 +23,15 @@ describe('examineStructure', () => {
         expect(examineStructure(`[{${n}:${v},${n}:[]}]`, 100).repeated).toBe(true);
       }),
     );
+  });
+
+  it('reports a number with a fraction or an exponent, and no other text', () => {
+    for (const number of ['1.0', '-0.5', '1e2', '1E2', '1.5e-3']) {
+      expect([number, examineStructure(`{"a":[true,${number}]}`, 100).mayRound]).toEqual([number, true]);
+    }
+    for (const other of ['1', '-9007199254740993', 'true', 'false', 'null', '"1.5e3"', '{"1.5e3":1}']) {
+      expect([other, examineStructure(`{"a":${other},"b":[${other}]}`, 100).mayRound]).toEqual([other, undefined]);
+    }
   });
 
   it('counts members and items, and stops at the first excess', () => {

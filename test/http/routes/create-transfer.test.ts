@@ -55,6 +55,8 @@ describe('POST /transfers', () => {
     ['the largest', 9007199254740991, 9007199254740991],
     ['an integer with an exponent', '1e3', 1000],
     ['an integer with a fraction of zero', '25.0', 25],
+    ['an integer with a fraction and a negative exponent', '250.00e-1', 25],
+    ['the largest with a fraction of zero', '9007199254740991.0', 9007199254740991],
   ])('accepts %s', async (_, value, kept) => {
     const raw = JSON.stringify(transferRequest()).replace('12500', String(value));
     const { status, body } = await client.call('POST', '/transfers', { raw });
@@ -125,6 +127,10 @@ describe('POST /transfers', () => {
     ['a value above the range of a number', '1e400', 'invalid_type'],
     ['minus zero', '-0', 'too_small'],
     ['a value above the exact integers', '9007199254740993', 'too_big'],
+    ['a fraction that is rounded to the largest integer', '9007199254740991.4', 'invalid_type'],
+    ['a fraction that is rounded up to 1', '0.99999999999999999999', 'invalid_type'],
+    ['a fraction that is rounded down to 1', '1.0000000000000000001', 'invalid_type'],
+    ['a fraction with an exponent that is rounded to 1', '10000000000000000001e-19', 'invalid_type'],
   ])('refuses %s', async (_, value, code) => {
     const raw = JSON.stringify(transferRequest()).replace('12500', value);
     const { status, body } = await client.call('POST', '/transfers', { raw });
