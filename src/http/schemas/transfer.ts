@@ -49,7 +49,7 @@ const metadata = z
   )
   .default({})
   .meta({
-    description: `Your own pairs of strings; at most ${MAX_METADATA_BYTES} bytes in total as compact JSON in UTF-8.`,
+    description: `Your own pairs of strings; at most ${MAX_METADATA_BYTES} bytes in total as compact JSON in UTF-8. The name \`__proto__\` is refused.`,
     maxProperties: MAX_PAIRS,
     examples: [{ order: '4711' }],
   });

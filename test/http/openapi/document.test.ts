@@ -121,6 +121,11 @@ describe('/openapi.json', () => {
     expect(new Set(real.map(([method, pattern]) => `${method} ${pattern}`)).size).toBe(19 + 2);
   });
 
+  it('names the refused name of metadata', () => {
+    const { metadata } = document.components.schemas.NewTransfer?.properties ?? {};
+    expect(metadata?.description).toContain('The name `__proto__` is refused.');
+  });
+
   it('omits /sandbox in production', async () => {
     const production = await startApi({
       env: { ENVIRONMENT: 'production', MASTER_KEY: randomBytes(32).toString('base64') },

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 503c56c7ef7c01d6f224d8e6cf4bb603e3d136a449f7fc505d569f62129af312
+// Document: e2496b155fadc43a540ba7e2a75df07e1c4a97d31d774db0d250348e01e2379c
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -202,7 +202,7 @@ export interface components {
       };
       /** @default null */
       reference?: string | null;
-      /** Your own pairs of strings; at most 4096 bytes in total as compact JSON in UTF-8. */
+      /** Your own pairs of strings; at most 4096 bytes in total as compact JSON in UTF-8. The name `__proto__` is refused. */
       metadata?: {
         [key: string]: string;
       };
