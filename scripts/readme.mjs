@@ -51,7 +51,12 @@ const tables = {
   'docs/errors.md': {
     problems: table(
       ['status', 'code', 'title', 'what it means'],
-      Object.entries(PROBLEMS).map(([name, { status, title, meaning }]) => [`${status}`, code(name), title, meaning]),
+      Object.entries(PROBLEMS).map(([name, { status, otherStatuses, title, meaning }]) => [
+        [status, ...otherStatuses].join(', '),
+        code(name),
+        title,
+        meaning,
+      ]),
     ),
   },
 };

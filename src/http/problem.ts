@@ -9,6 +9,8 @@ import { STATEMENTS_A_MINUTE } from '../webhooks/statement-limit.js';
 
 interface Kind {
   status: number;
+  /** Further statuses of the code, for requests that the application never sees (`server.ts`). */
+  otherStatuses: readonly number[];
   title: string;
   /** The meaning and the remedy, for the docs. */
   meaning: string;
@@ -19,7 +21,8 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
   malformed_request: kind(
     400,
     'Malformed request',
-    'The body is empty or not valid JSON, or the path cannot be decoded.',
+    'The request is not valid HTTP, its body is empty or not valid JSON, or its path cannot be decoded.',
+    [408, 417, 431],
   ),
   unauthorized: kind(401, 'Not authenticated', 'No access token was given; send `Authorization: Bearer …`.'),
   invalid_token: kind(401, 'Invalid access token', 'The token is unknown, expired or revoked; get a new one.'),
@@ -149,8 +152,8 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
   ),
 };
 
-function kind(status: number, title: string, meaning: string): Kind {
-  return { status, title, meaning };
+function kind(status: number, title: string, meaning: string, otherStatuses: readonly number[] = []): Kind {
+  return { status, otherStatuses, title, meaning };
 }
 
 /** The members of an RFC 9457 problem. */
@@ -173,12 +176,16 @@ export function toProblem(refusal: Refusal, where: { baseUrl: string; path: stri
     title,
     status,
     detail: refusal.message,
-    // A path that cannot be decoded is not a URI reference (RFC 3986 §2.1) until its stray % are escaped.
-    instance: where.path.replace(/%(?![0-9a-f]{2})/gi, '%25'),
+    instance: instanceOf(where.path),
     code: refusal.code,
     request_id: where.requestId,
     ...(refusal.errors.length > 0 && { errors: refusal.errors }),
   };
+}
+
+/** A path that cannot be decoded is not a URI reference (RFC 3986 §2.1) until its stray % are escaped. */
+export function instanceOf(path: string): string {
+  return path.replace(/%(?![0-9a-f]{2})/gi, '%25');
 }
 
 /**

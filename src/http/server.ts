@@ -1,10 +1,13 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type Koa from 'koa';
 import type { Config } from '../config.js';
+import { newId } from '../ids.js';
 import { guardSocket, limitSocketsPerAddress } from '../networks.js';
 import { drainOf } from './drain.js';
+import { requestIdOf } from './middleware/request-id.js';
 import { inTurn } from './pipelining.js';
+import { instanceOf } from './problem.js';
 
 export interface Listening {
   /** The port that was bound: the configured port, or a free port where that is 0. */
@@ -49,6 +52,8 @@ export async function listen<State, Ctx>(
   limits = CONNECTION_LIMITS,
 ): Promise<Listening> {
   const handle = app.callback();
+  /** The latest response of each connection. */
+  const responses = new WeakMap<Socket, ServerResponse>();
   const server = createServer(
     // These times bound the cost of a client that sends slowly. Idle connections stay open longer than a proxy's usual
     // 60 s. The number of requests on a connection is not limited: a proxy keeps few connections for all its clients.
@@ -71,13 +76,14 @@ export async function listen<State, Ctx>(
         );
         return;
       }
+      responses.set(request.socket, response);
       endStalledResponse(response, limits.responseTaken);
       void handle(request, response);
     }, limits.pipelined),
   );
   server.maxConnections = limits.connections;
   server.timeout = limits.silence;
-  server.on('clientError', refuseUnreadable);
+  server.on('clientError', (error, socket: Socket) => refuseUnreadable(error, socket, responses.get(socket)));
   server.on('checkExpectation', (_request, response: ServerResponse) => {
     refuse(response, 417, 'Expectation Failed', 'The only supported expectation is 100-continue.');
   });
@@ -122,12 +128,25 @@ function bound(server: Server, { host, port }: Pick<Config, 'host' | 'port'>): P
 
 /** Refuses a request before the application sees it, with problem details like every other error. */
 function refuse(response: ServerResponse, status: number, title: string, detail: string): void {
-  const headers = { 'Content-Type': 'application/problem+json', Connection: 'close' };
-  response.writeHead(status, headers).end(problem(status, title, detail));
+  const requestId = requestIdOf(response.req);
+  const headers = { 'Content-Type': 'application/problem+json', 'X-Request-Id': requestId, Connection: 'close' };
+  response.writeHead(status, headers).end(problem({ status, title, detail, requestId, request: response.req }));
 }
 
-function problem(status: number, title: string, detail: string): string {
-  return JSON.stringify({ type: 'about:blank', title, status, detail, code: 'malformed_request' });
+interface Unhandled {
+  status: number;
+  title: string;
+  detail: string;
+  requestId: string;
+  /** Undefined where the head of the request could not be read. */
+  request: IncomingMessage | undefined;
+}
+
+function problem({ status, title, detail, requestId, request }: Unhandled): string {
+  const path = request?.url?.split('?', 1)[0];
+  const instance = path === undefined ? undefined : instanceOf(path);
+  const code = 'malformed_request';
+  return JSON.stringify({ type: 'about:blank', title, status, detail, instance, code, request_id: requestId });
 }
 
 const UNREADABLE: Readonly<Record<string, readonly [number, string, string]>> = {
@@ -135,8 +154,12 @@ const UNREADABLE: Readonly<Record<string, readonly [number, string, string]>> = 
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'The request did not arrive in time.'],
 };
 
-/** Refuses a message that cannot be read as HTTP: the application never sees it. The response has a problem body. */
-function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+/**
+ * Refuses a message that cannot be read as HTTP. The response has a problem body. The application sees the message only
+ * if its head could be read; the problem then has the request's id, which the log has too.
+ * @param latest the latest response of the connection
+ */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, latest: ServerResponse | undefined): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
@@ -146,8 +169,10 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
     'Bad Request',
     'The message is not a valid HTTP request.',
   ];
-  const body = problem(status, title, detail);
+  const response = latest?.req.complete ? undefined : latest;
+  const requestId = String(response?.getHeader('X-Request-Id') ?? newId());
+  const body = problem({ status, title, detail, requestId, request: response?.req });
   socket.end(
-    `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${body}`,
   );
 }

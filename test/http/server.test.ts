@@ -3,7 +3,10 @@ import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import Koa from 'koa';
+import { requestId } from '../../src/http/middleware/request-id.js';
+import { PROBLEMS } from '../../src/http/problem.js';
 import { CONNECTION_LIMITS, type Listening, listen } from '../../src/http/server.js';
+import type { State } from '../../src/http/state.js';
 
 const config = { host: '127.0.0.1', port: 0, allowedNetworks: [], trustedProxies: [] };
 
@@ -35,10 +38,10 @@ afterEach(async () => {
 });
 
 /** Sends bytes and gives back all that came until the other side closed. */
-function exchange(text: string): Promise<string> {
+function exchange(text: string, port = server.port): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = '';
-    const socket = connect(server.port, '127.0.0.1', () => socket.write(text));
+    const socket = connect(port, '127.0.0.1', () => socket.write(text));
     socket.on('data', (data) => {
       answer += data;
     });
@@ -86,36 +89,66 @@ describe('close', () => {
   });
 });
 
-describe('what is no HTTP', () => {
-  it.each([
-    ['no request line', 'hello\r\n\r\n', 400],
-    ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
-    ['length and chunks', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
-    ['headers of 100 KB', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`, 431],
-  ])('gets a problem: %s', async (_, text, status) => {
-    const answer = await exchange(text);
-    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-    expect(answer).toContain('application/problem+json');
-    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ status, code: 'malformed_request' });
-  });
-});
-
 it('says which port is taken, as an error that can be told apart', async () => {
   await expect(listen(new Koa(), { ...config, port: server.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
 });
 
-describe('what never reaches the application', () => {
-  it.each([
-    ['a request with two Host headers', 'GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', 400],
-    ['a request with no Host', 'GET / HTTP/1.1\r\n\r\n', 400],
-    ['an expectation that nobody knows', 'GET / HTTP/1.1\r\nHost: x\r\nExpect: pony\r\n\r\n', 417],
-    ['no HTTP at all', 'pony\r\n\r\n', 400],
-  ])('gets problem+json too: %s', async (_, text, status) => {
+describe('a request that never reaches the application', () => {
+  const UUID = expect.stringMatching(/^[0-9a-f-]{36}$/);
+  /** The problem of an answer, after a check that its id is also in the header. */
+  async function problemOf(text: string) {
     const answer = await exchange(text);
-    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-    expect(answer).toMatch(/content-type: application\/problem\+json/i);
-    expect(JSON.parse(answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1))).toMatchObject({ status });
+    const problem = JSON.parse(answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1));
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${problem.status} `));
+    expect(answer).toMatch(/\r\nContent-Type: application\/problem\+json\r\n/);
+    expect(answer).toContain(`\r\nX-Request-Id: ${problem.request_id}\r\n`);
+    return problem;
+  }
+
+  it.each([
+    ['no request line', 'hello\r\n\r\n', 400, undefined],
+    ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400, undefined],
+    [
+      'a length and chunks',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+      400,
+      undefined,
+    ],
+    ['headers of 100 KB', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`, 431, undefined],
+    ['two Host headers', 'GET /a%zz?b=c HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', 400, '/a%25zz'],
+    ['no Host header', 'GET /a HTTP/1.1\r\n\r\n', 400, '/a'],
+    ['an unknown expectation', 'GET /a HTTP/1.1\r\nHost: x\r\nExpect: pony\r\n\r\n', 417, '/a'],
+  ])('gets a problem with a request id: %s', async (_, text, status, instance) => {
+    const problem = await problemOf(text);
+    expect(problem).toMatchObject({ type: 'about:blank', status, code: 'malformed_request', request_id: UUID });
+    expect(problem.instance).toBe(instance);
+    const { status: usual, otherStatuses } = PROBLEMS.malformed_request;
+    expect([usual, ...otherStatuses]).toContain(status);
   });
+
+  it('keeps the id that it has', async () => {
+    const id = 'x'.repeat(128);
+    const problem = await problemOf(`GET / HTTP/1.1\r\nX-Request-Id: ${id}\r\n\r\n`);
+    expect(problem.request_id).toBe(id);
+  });
+});
+
+it('gives a request whose body cannot be read the id that the application has for it', async () => {
+  const ids: unknown[] = [];
+  const app = new Koa<State>();
+  app.use(requestId());
+  app.use(async (ctx) => {
+    ids.push(ctx.state.requestId);
+    await new Promise(() => {});
+  });
+  const reading = await listen(app, config);
+  const answer = await exchange(
+    'POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\npony\r\n',
+    reading.port,
+  );
+  expect(answer).toContain(`\r\nX-Request-Id: ${ids[0]}\r\n`);
+  expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ instance: '/a', request_id: ids[0] });
+  await reading.close();
 });
 
 describe('a client that holds on to its connection', () => {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { newId } from '../../ids.js';
 import type { AppMiddleware } from '../state.js';
 
@@ -7,9 +8,14 @@ import type { AppMiddleware } from '../state.js';
  */
 export function requestId(): AppMiddleware {
   return (ctx, next) => {
-    const given = ctx.get('X-Request-Id');
-    ctx.state.requestId = /^[\x21-\x7e]{1,128}$/.test(given) ? given : newId();
+    ctx.state.requestId = requestIdOf(ctx.req);
     ctx.set('X-Request-Id', ctx.state.requestId);
     return next();
   };
+}
+
+/** The id that the request has, if it is valid, else a new id. */
+export function requestIdOf({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : newId();
 }

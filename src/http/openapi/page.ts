@@ -92,8 +92,8 @@ function table(title: string, fields: readonly Field[]): Html | undefined {
 
 function problems(): Html {
   const rows = Object.entries(PROBLEMS).map(
-    ([code, { status, title, meaning }]) =>
-      html`<tr id="${code}"><td><code>${code}</code></td><td>${status}</td><td><b>${title}</b> ${prose(meaning)}</td></tr>`,
+    ([code, { status, otherStatuses, title, meaning }]) =>
+      html`<tr id="${code}"><td><code>${code}</code></td><td>${[status, ...otherStatuses].join(', ')}</td><td><b>${title}</b> ${prose(meaning)}</td></tr>`,
   );
   return html`<section id="problems"><h2>Problem codes</h2>${prose('Errors are `application/problem+json` (RFC 9457). `code` is stable.')}<table>${rows}</table></section>`;
 }
