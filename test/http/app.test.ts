@@ -44,9 +44,21 @@ describe('a path', () => {
     expect([status, body.code, headers.get('allow')]).toEqual([405, 'method_not_allowed', allow]);
   });
 
-  it('lists its methods for OPTIONS, and serves HEAD like GET without a body', async () => {
-    const options = await api.call('OPTIONS', '/transfers');
-    expect([options.status, options.headers.get('allow'), options.text]).toEqual([204, 'GET, HEAD, OPTIONS, POST', '']);
+  it.each([
+    ['/transfers', 'GET, HEAD, OPTIONS, POST'],
+    ['/oauth/token', 'OPTIONS, POST'],
+    ['/.well-known/jwks.json', 'GET, HEAD, OPTIONS'],
+    ['/healthz', 'GET, HEAD, OPTIONS'],
+    ['/meta', 'GET, HEAD, OPTIONS'],
+    ['/docs', 'GET, HEAD, OPTIONS'],
+    ['/console', 'GET, HEAD, OPTIONS'],
+    ['/console/sign-in', 'GET, HEAD, OPTIONS, POST'],
+  ])('%s lists its methods for OPTIONS', async (path, allow) => {
+    const { status, headers, text } = await api.call('OPTIONS', path);
+    expect([status, headers.get('allow'), text]).toEqual([204, allow, '']);
+  });
+
+  it('serves HEAD like GET without a body', async () => {
     const head = await client.call('HEAD', '/transfers');
     const get = await client.call('GET', '/transfers');
     expect([head.status, head.text]).toEqual([200, '']);

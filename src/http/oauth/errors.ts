@@ -79,7 +79,8 @@ export function toOAuthError(error: unknown): OAuthError {
     case 'internal_error':
       return new ServerError('The service failed to process the request.', 500);
     case 'payload_too_large':
-      return new InvalidRequest(refusal.message, PROBLEMS.payload_too_large.status);
+    case 'method_not_allowed':
+      return new InvalidRequest(refusal.message, PROBLEMS[refusal.code].status);
     default:
       return new InvalidRequest(refusal.message);
   }

@@ -32,12 +32,7 @@ export function tokenRouter(dependencies: TokenDependencies & { failures: Failed
   const { authority, log, failures } = dependencies;
   const services: Services = { authority, log, failures, limit: new TokenLimit() };
   const router = new Router<State>({ strict: true, sensitive: true });
-  const paths = tokenPaths(authority.issuer);
-  router.post(paths, (ctx) => answerTokenRequest(ctx, services));
-  router.all(paths, (ctx) => {
-    ctx.set('Allow', 'POST');
-    throw new InvalidRequest('Request a token with POST.', 405);
-  });
+  router.post(tokenPaths(authority.issuer), (ctx) => answerTokenRequest(ctx, services));
   return router;
 }
 
