@@ -23,9 +23,9 @@ export interface JsonStructure {
 }
 
 /**
- * Examines names, brackets and the form of numbers, each character once, and stops at the first excess: a text of 7,000 members costs
- * no more than a text of `maxMembers`. The result for a text that is not JSON has no meaning; this function does not
- * throw.
+ * Examines names, brackets and the form of numbers, each character once, and stops at the first excess: a text of 7,000
+ * members costs no more than a text of `maxMembers`. The result for a text that is not JSON has no meaning; this
+ * function does not throw.
  */
 export function examineStructure(text: string, maxMembers: number): JsonStructure {
   /** The names of each open object; null for an array. */
