@@ -2,7 +2,8 @@
 
 // A sign-in link has its code in the fragment of the address: the code moves into the form and leaves the history.
 // The form is sent only by its button, so that a preview of the link does not use it up.
-if (location.hash.length > 1 && location.pathname.includes('/console/sign-in/')) {
+function takeCode() {
+  if (location.hash.length <= 1 || !location.pathname.includes('/console/sign-in/')) return;
   const code = document.querySelector('[data-code]');
   if (code instanceof HTMLInputElement) {
     code.value = location.hash.slice(1);
@@ -11,6 +12,10 @@ if (location.hash.length > 1 && location.pathname.includes('/console/sign-in/'))
   }
   history.replaceState(null, '', location.pathname + location.search);
 }
+
+takeCode();
+// The same link, opened again in this tab, changes only the fragment and loads no page.
+addEventListener('hashchange', takeCode);
 
 const INTERVAL = 2_000;
 const LONGEST_INTERVAL = 30_000;
