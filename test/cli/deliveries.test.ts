@@ -1,3 +1,4 @@
+import { newId } from '../../src/ids.js';
 import { runCli } from '../support/cli.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -145,6 +146,8 @@ describe('deliveries', () => {
   it('reports an error in one line', async () => {
     const unknown = await runCli(['deliveries', 'show', 'nonsense'], env);
     expect(unknown).toEqual({ code: 1, stdout: '', stderr: 'There is no such delivery.\n' });
+    const ofNobody = await runCli(['deliveries', 'list', '--client', newId()], env);
+    expect(ofNobody).toEqual({ code: 1, stdout: '', stderr: 'There is no such client.\n' });
     expect((await runCli(['deliveries', 'list', '--status', 'lost'], env)).code).toBe(2);
   });
 });

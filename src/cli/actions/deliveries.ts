@@ -1,3 +1,4 @@
+import { showClient } from '../../auth/clients.js';
 import type { Handle } from '../../database/database.js';
 import type { DeliveryStatus } from '../../database/generated/enums.js';
 import { presentDelivery, presentDeliveryWithAttempts } from '../../http/presenters/delivery.js';
@@ -52,6 +53,8 @@ export async function explain(
 
 async function find(db: Handle, options: ListOptions): Promise<DeliveryRecord[]> {
   const { status, client: clientId, endpoint: endpointId, event, transfer, since, limit: take } = options;
+  // A mistyped id is an error; an empty list means that the client has no such deliveries.
+  if (clientId !== undefined) await showClient(db, clientId);
   const ofTransfer = transfer === undefined ? undefined : await eventIdsOfTransfer(db, transfer);
   const eventIds = event === undefined ? ofTransfer : [event].filter((id) => ofTransfer?.includes(id) ?? true);
   return listDeliveriesForOperator(db, { status, clientId, endpointId, eventIds, since, take });
