@@ -13,7 +13,7 @@ export interface Frame {
   clientName?: string | undefined;
   /** The pages with an entry in the navigation. */
   navigation?: readonly Page[] | undefined;
-  /** The path of the request. */
+  /** The path that decides which entry of the navigation is marked. */
   path?: string | undefined;
   /** Shown once above the content. */
   notice?: string | null | undefined;
@@ -95,7 +95,7 @@ function Navigation({ navigation = [], path = '', session }: Frame & { session: 
   );
 }
 
-/** The entry whose path is the longest prefix of the request's path. `/console` itself is the entry of no other page. */
+/** The entry whose path is the longest prefix of `path`. `/console` itself is the entry of no other page. */
 function currentOf(navigation: readonly Page[], path: string): Page | undefined {
   return navigation
     .filter(({ path: own }) => path === own || (own !== '/console' && path.startsWith(`${own}/`)))

@@ -73,6 +73,8 @@ export interface Page {
   title: string | ((visit: Visit) => string);
   /** The page's name in the navigation; undefined: it has no entry. */
   navigation?: string;
+  /** The path of the page whose entry the navigation marks; undefined: the path of the request decides. */
+  under?: `/console/${string}`;
   /** The page's content, or the page that the request leads to instead. */
   view(visit: Visit): View | Promise<View>;
 }

@@ -63,7 +63,7 @@ async function showPage(ctx: AppContext, services: Services, page: Page, visit: 
     </>
   );
   const title = typeof page.title === 'string' ? page.title : page.title(visit);
-  show(ctx, services, { title, content, status: answer.status });
+  show(ctx, services, { title, content, status: answer.status, under: page.under });
 }
 
 function visitOf(ctx: RoutedContext, services: Services, session: ConsoleSession): Visit {

@@ -11,13 +11,16 @@ export interface Shown {
   status?: number;
   /** The client that a sign-in link is for; otherwise the session's client is named. */
   clientName?: string;
+  /** The path by which the navigation marks an entry; undefined: that of the request. */
+  under?: string | undefined;
 }
 
 /** Sends a page in the console's layout. */
-export function show(ctx: AppContext, services: Services, { title, content, status = 200, clientName }: Shown): void {
+export function show(ctx: AppContext, services: Services, shown: Shown): void {
+  const { title, content, status = 200, clientName, under = ctx.path } = shown;
   const { config, navigation, prefix } = services;
   const session = sessionOf(ctx);
-  const frame = { title, clientName, environment: config.environment, session, navigation, path: ctx.path };
+  const frame = { title, clientName, environment: config.environment, session, navigation, path: under };
   sendDocument(
     ctx,
     <Layout {...frame} notice={session?.notice}>

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../src/ids.js';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
 import { type ConsoleBrowser, signedInBrowser } from '../support/console.js';
+import { makeStory } from '../support/console-data.js';
 import { fakeDeliveryActions } from '../support/delivery-actions.js';
 import { ENDPOINT_SECRET } from '../support/factories.js';
 
@@ -118,6 +119,17 @@ test('a disabled endpoint is shown on the overview with the way back, and enabli
   expect(await stored(path)).toMatchObject({ enabled: true, disabledReason: null });
 });
 
+test('the page after disabling shows the count of waiting deliveries as it is now', async () => {
+  const { browser, credentials } = await editor();
+  const { endpointId } = await makeStory(auth.database, credentials.client_id);
+  const path = `/console/endpoints/${endpointId}`;
+  const waiting = async () =>
+    /<dt>Waiting<\/dt><dd><span class="numeric">(\d+)/.exec((await browser.get(path)).text)?.[1];
+  expect(await waiting()).toBe('1');
+  await browser.post(`${path}/disable`);
+  expect(await waiting()).toBe('0');
+});
+
 test('what the operator disabled is not enabled here: 409, and the page says who can', async () => {
   const { browser } = await editor();
   const path = await register(browser);
@@ -185,6 +197,18 @@ test('a recover reads its window as UTC and says how many deliveries start again
   expect((await browser.get(path)).text).toContain('3 deliveries start again');
   const wrong = await browser.post(`${path}/recover`, { since: 'yesterday' });
   expect(wrong.status).toBe(422);
+});
+
+test('the page of a recover has a button only where events did not arrive', async () => {
+  const { browser, credentials } = await editor();
+  const { endpointId, deliveryId } = await makeStory(auth.database, credentials.client_id);
+  const { id, createdAt } = await auth.database.prisma.endpoint.findUniqueOrThrow({ where: { id: endpointId } });
+  const page = `/console/endpoints/${id}/recover?since=${createdAt.toISOString().slice(0, 16)}`;
+  const { text } = await browser.get(page);
+  expect(text).toContain('Nothing to recover in this window.');
+  expect(text).not.toContain('aria-label="Recover"');
+  await auth.database.prisma.delivery.update({ where: { id: deliveryId }, data: { status: 'failed' } });
+  expect((await browser.get(page)).text).toContain('Recover 1 event');
 });
 
 test('the statement is shown in words, and an error of its window at its field', async () => {

@@ -138,7 +138,9 @@ function Limits({ config }: { config: ConsoleConfig }): VNode {
         <dd>{RECOVERS_AN_HOUR} an hour for an endpoint</dd>
         <dt>Failing endpoint</dt>
         <dd>
-          {disableAfter === 0 ? 'Never disabled' : `Disabled after ${formatDuration(disableAfter)} without a success`}
+          {disableAfter === 0
+            ? 'Never disabled'
+            : `Disabled after ${formatDuration(disableAfter)} without a success, if at least two deliveries are exhausted`}
         </dd>
         <dt>Events are kept</dt>
         <dd>{formatDuration(retention)}</dd>

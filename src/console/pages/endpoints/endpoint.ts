@@ -4,6 +4,7 @@ import type { endpointView } from '../../../http/presenters/endpoint.js';
 import type { EndpointHealth } from '../../../webhooks/endpoint-health.js';
 import { refuseIfChanged } from '../../../webhooks/endpoints.js';
 import type { Visit } from '../../page.js';
+import { forgetHealth } from './health.js';
 
 export type Endpoint = z.output<typeof endpointView>;
 
@@ -38,11 +39,13 @@ export async function changeEndpoint(
 ): Promise<Endpoint> {
   const { url, description, updated_at } = await readEndpoint(visit);
   const { webhookId } = visit.params;
-  return visit.operations.change<Endpoint>('updateWebhookEndpoint', {
+  const changed = await visit.operations.change<Endpoint>('updateWebhookEndpoint', {
     params: { webhookId },
     body: { url, description, ...change },
     before: (tx) => refuseIfChanged(tx, visit.session.clientId, webhookId, shown ?? updated_at),
   });
+  forgetHealth(visit);
+  return changed;
 }
 
 /** Whether the session may change endpoints; a viewer sees no buttons. */

@@ -12,6 +12,8 @@ export type HealthByEndpoint = ReadonlyMap<string, EndpointHealth>;
 const readings = new LRUCache<string, HealthByEndpoint, Handle>({
   max: 1_000,
   ttl: 1_000,
+  // Whoever waits for a read that is forgotten still gets its result.
+  ignoreFetchAbort: true,
   fetchMethod: (clientId, _stale, { context: db }) => readEndpointHealth(db, clientId),
 });
 
@@ -21,4 +23,9 @@ export async function healthOf({
   session: { clientId },
 }: Pick<Visit, 'db' | 'session'>): Promise<HealthByEndpoint> {
   return (await readings.fetch(clientId, { context: db })) ?? new Map();
+}
+
+/** Makes the next page read the health again, because the person has just changed an endpoint. */
+export function forgetHealth({ session: { clientId } }: Pick<Visit, 'session'>): void {
+  readings.delete(clientId);
 }

@@ -37,7 +37,7 @@ const recoverPage = page({
           <WindowFields {...values} refused={uncounted} />
           <button type="submit">Count again</button>
         </form>
-        {endpoint.enabled && (
+        {endpoint.enabled && !(statement && lostOf(statement) === 0) && (
           <form class="card" method="post" action={path} aria-label="Recover">
             <input type="hidden" name="since" value={refused?.fields.get('since') ?? values.since} />
             <input type="hidden" name="until" value={refused?.fields.get('until') ?? values.until} />
@@ -48,7 +48,7 @@ const recoverPage = page({
               </span>
             </label>
             <button type="submit" class="primary">
-              {statement ? `Recover ${recoverable(statement)}` : 'Recover'}
+              {statement ? `Recover ${countOf(lostOf(statement), 'event', 'events')}` : 'Recover'}
             </button>
             <p class="muted">
               They are sent again from the start of the ladder, at 20 a second, behind new events. Your receiver knows
@@ -63,7 +63,7 @@ const recoverPage = page({
 
 function Missed({ statement }: { statement: Statement }) {
   const { failed, cancelled, missing, pending } = statement;
-  const lost = failed + cancelled + missing;
+  const lost = lostOf(statement);
   if (lost === 0) {
     const waiting = pending > 0 ? ` ${countOf(pending, 'delivery waits', 'deliveries wait')} and will be tried.` : '';
     return <p class="notice">Nothing to recover in this window.{waiting}</p>;
@@ -76,8 +76,7 @@ function Missed({ statement }: { statement: Statement }) {
   );
 }
 
-const recoverable = ({ failed, cancelled, missing }: Statement) =>
-  countOf(failed + cancelled + missing, 'event', 'events');
+const lostOf = ({ failed, cancelled, missing }: Statement) => failed + cancelled + missing;
 
 const recover = form({
   path: '/console/endpoints/{webhookId}/recover',

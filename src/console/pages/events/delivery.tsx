@@ -20,6 +20,7 @@ type Attempts = z.output<ReturnType<typeof pageView<typeof attemptView>>>;
 export const deliveryPage = page({
   path: '/console/deliveries/{id}',
   scope: 'webhooks:read',
+  under: '/console/events',
   title: 'Delivery',
   async view(visit) {
     const { id } = visit.params;
