@@ -61,7 +61,8 @@ export function oneOf<T extends string>(values: readonly T[], message: string): 
 /** A longer text is no digest of any kind. */
 const MAX_DIGEST = 512;
 
-/** A digest that a receiver computed: any text, of which only so much is looked at as a digest may have. */
+/** A digest that a receiver computed: any text that is no longer than the API's route accepts. */
 export function parseDigest(text: string): string {
-  return text.slice(0, MAX_DIGEST);
+  if (text.length > MAX_DIGEST) throw new InvalidArgumentError(`Give at most ${MAX_DIGEST} characters.`);
+  return text;
 }

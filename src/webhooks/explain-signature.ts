@@ -36,10 +36,10 @@ export interface SignedAttempt {
 
 /**
  * Names the first usual mistake that gives the digest which a receiver computed.
- * @param v0 any text; only its length is relied on, which the caller bounds
+ * @param v0 any text, with or without the `v0=` of the header; only its length is relied on, which the caller bounds
  */
 export function explainSignature(attempt: SignedAttempt, v0: string): Explanation {
-  const given = v0.trim();
+  const given = v0.trim().replace(/^v0=/, '');
   const right = hmac(attempt.secret, signedText(attempt)).toString('hex');
   if (same(given, right)) return 'match';
   if (same(given, right.toUpperCase())) return 'upper_case_digest';

@@ -49,4 +49,9 @@ describe('deliveries explain', () => {
     expect(await run(deliveryId, '--attempt', 'x', '--v0', v0)).toMatchObject({ code: 2 });
     expect(await run(deliveryId, '--v0', v0)).toMatchObject({ code: 2 });
   });
+
+  it('fails with 2 for a digest of more than 512 characters', async () => {
+    const { code, stderr } = await run(deliveryId, '--attempt', '1', '--v0', 'a'.repeat(513));
+    expect([code, stderr]).toEqual([2, expect.stringContaining('Give at most 512 characters.')]);
+  });
 });

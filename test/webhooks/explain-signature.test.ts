@@ -24,6 +24,7 @@ const parsed = JSON.parse(body);
 /** Each mistake, made as an integrator makes it in Node. */
 const MADE: [Explanation, string, string][] = [
   ['match', 'none', right],
+  ['match', 'copied with its name in the header', `v0=${right}`],
   ['upper_case_digest', 'toUpperCase', right.toUpperCase()],
   ['base64_digest', 'base64', Buffer.from(right, 'hex').toString('base64')],
   ['base64_digest', 'base64url', Buffer.from(right, 'hex').toString('base64url')],

@@ -20,7 +20,7 @@ const computed = z
         validationError('too_long', `may have at most ${MAX_LENGTH} characters`),
       )
       .meta({
-        description: 'The digest that your receiver computed.',
+        description: 'The digest that your receiver computed, with or without `v0=` before it.',
         maxLength: MAX_LENGTH,
         examples: ['5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd'],
       }),
