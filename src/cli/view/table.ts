@@ -21,8 +21,10 @@ export interface Table {
 
 /** Spaces between two columns. */
 const GAP = 2;
-/** The smallest width of a wrapped column. */
+/** The smallest width of a wrapped column, unless it contains a longer word with an id. */
 const MIN_WIDTH = 16;
+/** A word with an id, such as `client_id=…`. A URL is no such word. */
+const WITH_ID = /(?<!\S)[^\s/]*[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}[^\s/]*(?!\S)/g;
 
 /**
  * A table with headers and aligned columns that is at most as wide as the terminal. If wrapping does not make it fit,
@@ -55,15 +57,20 @@ export function layTable({ columns, rows }: Table, screen: Screen): string {
 /** The widths of the columns; undefined if they do not fit into `width`. */
 function widthsWithin(lines: readonly string[][], columns: readonly Column[], width: number): number[] | undefined {
   const widths = columns.map((_, i) => Math.max(...lines.map((line) => stringWidth(line[i] ?? ''))));
+  const smallest = columns.map((_, i) => Math.max(MIN_WIDTH, ...lines.map((line) => widthOfIds(line[i] ?? ''))));
   const available = width - GAP * (columns.length - 1);
   while (widths.reduce((sum, one) => sum + one, 0) > available) {
-    const wrapping = widths.filter((one, i) => columns[i]?.wraps && one > MIN_WIDTH);
-    if (wrapping.length === 0) return undefined;
+    const wrapping = widths.map((one, i) => (columns[i]?.wraps && one > (smallest[i] ?? 0) ? one : 0));
     const widest = Math.max(...wrapping);
-    const i = widths.findIndex((one, at) => columns[at]?.wraps && one === widest);
-    widths[i] = widest - 1;
+    if (widest === 0) return undefined;
+    widths[wrapping.indexOf(widest)] = widest - 1;
   }
   return widths;
+}
+
+/** The width of the longest word with an id. */
+function widthOfIds(text: string): number {
+  return Math.max(0, ...(text.match(WITH_ID) ?? []).map((word) => stringWidth(word)));
 }
 
 function layRow(texts: readonly string[], widths: readonly number[]): string {

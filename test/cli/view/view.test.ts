@@ -52,6 +52,15 @@ describe('a table on a terminal', () => {
     );
   });
 
+  it.each([100, 120, 140])('keeps an id whole that stands in a column that wraps: %d', (width) => {
+    const columns = [{ name: 'action' }, { name: 'target' }, { name: 'details', wraps: true as const }];
+    const details = `client_id=${ID} revoked=[${ID}, ${ID}] url=https://hooks.example.com/${ID}/in`;
+    const shown = onTerminal({ columns, rows: [['clients.rotate-secret', ID, details]], none: 'nothing' }, width);
+    expect(shown).toContain(`client_id=${ID}`);
+    expect(shown).toContain(`revoked=[${ID},`);
+    expect(Math.max(...shown.split('\n').map((line) => line.length))).toBeLessThanOrEqual(width);
+  });
+
   it.each([40, 60, 66, 72, 80, 100, 120, 200])('is never wider than the terminal: %d', (width) => {
     const widths = onTerminal({ ...table, rows: table.rows.slice(0, 1) }, width)
       .split('\n')
