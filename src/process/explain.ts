@@ -13,5 +13,9 @@ export function oneLine(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // Prisma puts the source location first and the reason last.
   const lines = error.message.split('\n').map((line) => line.trim());
-  return lines.findLast((line) => line !== '') ?? error.name;
+  const reason = lines.findLast((line) => line !== '') ?? error.name;
+  return RAW_QUERY.exec(reason)?.[1] ?? reason;
 }
+
+/** Prisma wraps the reason for which a raw statement failed. */
+const RAW_QUERY = /^Raw query failed\. Code: `[^`]*`\. Message: `(.+)`$/;
