@@ -200,8 +200,16 @@ describe('keys', () => {
     expect(await json('keys', 'rotate-master')).toEqual({ endpoints: 0, signing_keys: count });
     expect(await json('keys', 'rotate-master')).toEqual({ endpoints: 0, signing_keys: 0 });
     env = { ...env, MASTER_KEY: before.MASTER_KEY ?? '', MASTER_KEY_PREVIOUS: '' };
+    const clientId = await makeClient(database);
+    const ids: string[] = [];
+    for (let made = 0; made < 4; made++) ids.push((await makeEndpoint(database, clientId)).id);
     const { code, stderr } = await runCli(['keys', 'rotate-master'], env);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^neither MASTER_KEY nor [^\n]+\n$/) });
+    const named = ids.slice(0, 3).map((id) => `webhook endpoint ${id}`);
+    expect([code, stderr]).toEqual([
+      1,
+      `neither MASTER_KEY nor MASTER_KEY_PREVIOUS decrypts ${count + 4} rows: ${named.join(', ')} and ${count + 1} more\n`,
+    ]);
+    await database.prisma.endpoint.deleteMany({ where: { clientId } });
     env = before;
   });
 

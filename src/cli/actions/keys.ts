@@ -3,6 +3,9 @@ import { revokeSigningKey, rotateMasterKey, rotateSigningKey } from '../../auth/
 import type { CommandResult } from '../command.js';
 import { masterKeysOf, withDatabase } from '../with-database.js';
 
+/** Rows that an error names; with a wrong key, no row can be decrypted. */
+const NAMED_ROWS = 3;
+
 /** `keys rotate` */
 export async function rotate(): Promise<CommandResult> {
   const { kid } = await withDatabase((database, environment) =>
@@ -26,10 +29,17 @@ export async function rotateMaster(): Promise<CommandResult> {
     rotateMasterKey(database, personHere(), masterKeysOf(environment)),
   );
   if (rotation.unreadable.length > 0) {
-    throw new Error(`neither MASTER_KEY nor MASTER_KEY_PREVIOUS decrypts: ${rotation.unreadable.join(', ')}`);
+    throw new Error(`neither MASTER_KEY nor MASTER_KEY_PREVIOUS decrypts ${someOf(rotation.unreadable)}`);
   }
   return {
     json: { endpoints: rotation.endpoints, signing_keys: rotation.signingKeys },
     text: `re-encrypted ${rotation.endpoints} endpoint secrets and ${rotation.signingKeys} signing keys`,
   };
+}
+
+/** `2 rows: A, B`, or `450 rows: A, B, C and 447 more` */
+function someOf(rows: readonly string[]): string {
+  const named = rows.slice(0, NAMED_ROWS).join(', ');
+  const more = rows.length > NAMED_ROWS ? ` and ${rows.length - NAMED_ROWS} more` : '';
+  return `${rows.length} ${rows.length === 1 ? 'row' : 'rows'}: ${named}${more}`;
 }
