@@ -25,8 +25,9 @@ export type Stop = () => Promise<void>;
 
 /**
  * Shows the main function of the service with real processes, over HTTP. Adds a `Stop` for every process to `stops`.
+ * @param once whether a service that the demo has started ends with the demo
  */
-export async function playDemo(stops: Stop[]): Promise<void> {
+export async function playDemo(stops: Stop[], once: boolean): Promise<void> {
   const { client, startedHere } = await startService(stops);
   chapter(startedHere ? 'The service has started' : 'The service is already running');
   say('API', client.base_url);
@@ -59,6 +60,7 @@ export async function playDemo(stops: Stop[]): Promise<void> {
   await showCheck(api, first);
   await showOutage(api, first, good, since);
 
+  if (once && startedHere) return;
   chapter('See it in the console: while the service runs, this link signs you in once, within 5 minutes');
   const { url } = await api.post<{ url: string }>('/console-sessions', { role: 'editor' });
   say('console', url);

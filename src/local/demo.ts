@@ -5,10 +5,11 @@ import { playDemo, type Stop } from './demo-script.js';
 // `npm run demo`: shows the service at work. The service then stays up until Ctrl-C; with `--once` it ends at once.
 
 const stops: Stop[] = [];
+const once = process.argv.includes('--once');
 const signalled = untilSignalled();
 try {
-  const finished = await Promise.race([playDemo(stops).then(() => true), signalled.then(() => false)]);
-  if (finished && !process.argv.includes('--once')) {
+  const finished = await Promise.race([playDemo(stops, once).then(() => true), signalled.then(() => false)]);
+  if (finished && !once) {
     console.log('\nThe service stays up. Press Ctrl-C to stop it.');
     await signalled;
   }

@@ -43,7 +43,8 @@ test('the demo delivers verified webhooks, shows a delivery that waits for a ret
   expect(stdout).toMatch(/statement +6 events: 3 succeeded, 0 pending, 3 missing: not complete\n/);
   expect(stdout).toMatch(/recover +3 missing events get a delivery, 0 ended deliveries start again\n/);
   expect(stdout).toMatch(/statement +6 events: 6 succeeded, 0 pending, 0 missing: complete\n/);
-  expect(stdout).toMatch(/console +http:\/\/localhost:\d+\/console\/sign-in\/[0-9a-f-]{36}#[\w-]{43}\n$/);
+  // The service ends with the demo, so that a link into its console would lead nowhere.
+  expect(stdout).not.toContain('/console/sign-in/');
   expect(nothingRuns()).toBe(true);
 });
 
