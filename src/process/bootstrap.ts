@@ -10,7 +10,7 @@ import { SUPPORTED_NODE } from '../version.js';
 import { cautionsOf } from './cautions.js';
 import { configureGarbageCollection } from './garbage-collection.js';
 import { isSupportedNode } from './runtime.js';
-import { untilSignalled } from './signals.js';
+import { untilSignalledAgain } from './signals.js';
 
 /** The dependencies that every role of the service starts with. */
 export interface RoleContext {
@@ -72,11 +72,11 @@ export function connectDatabase(config: Config, log: Log): Database {
 }
 
 /**
- * Stops the parts one after the other. Each finishes its running work. A signal from now on ends the process at once.
+ * Stops the parts one after the other. Each finishes its running work. Another signal ends the process at once.
  */
 export async function stopInOrder(log: Log, parts: readonly (() => Promise<unknown>)[]): Promise<void> {
   log.info('stopping after running work is finished; a second signal ends the process at once');
-  void untilSignalled().then(() => process.exit(130));
+  void untilSignalledAgain().then(() => process.exit(130));
   for (const stop of parts) {
     await stop().catch((error: unknown) => log.error({ err: error }, 'a part of the service could not be stopped'));
   }

@@ -9,6 +9,7 @@ import { isRunning } from '../../src/local/process-record.js';
 import { readState } from '../../src/local/stack-state.js';
 import { runCli } from '../support/cli.js';
 import { makeLocalDir } from '../support/local-dir.js';
+import { waitFor } from '../support/wait-for.js';
 
 let local: ReturnType<typeof makeLocalDir>;
 let localDir: string;
@@ -46,6 +47,19 @@ test('the demo delivers verified webhooks, shows a delivery that waits for a ret
   // The service ends with the demo, so that a link into its console would lead nowhere.
   expect(stdout).not.toContain('/console/sign-in/');
   expect(nothingRuns()).toBe(true);
+});
+
+test('SIGTERM to npm ends the service that it runs, with every process of the service', async () => {
+  const npm = spawn('npm', ['start'], { env: environment(), stdio: ['ignore', 'pipe', 'ignore'] });
+  const lines = createInterface({ input: npm.stdout })[Symbol.asyncIterator]();
+  for (;;) {
+    const { value, done } = await lines.next();
+    if (done) throw new Error('npm ended before the service was ready');
+    if (value.startsWith('ready ')) break;
+  }
+  npm.kill('SIGTERM');
+  await once(npm, 'exit');
+  await waitFor('the end of every process', nothingRuns, 30_000);
 });
 
 test('the service prints ready, writes credentials only its owner can read, keeps them over a restart, and ends on SIGTERM', async () => {
