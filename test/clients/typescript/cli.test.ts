@@ -48,6 +48,11 @@ describe('invalid arguments end with 2 and one line', () => {
     ],
     ['no endpoint', ['check'], /^error: give the webhookId/],
     ['a timeout of nothing', ['trigger', '--timeout', '0'], /^error: --timeout must be a number from 1 to 600/],
+    [
+      'an unknown outcome',
+      ['trigger', '--outcome', 'NOPE'],
+      /^error: --outcome must be SANDBOX-COMPLETE, SANDBOX-CANCEL,/,
+    ],
   ])('%s', (_, args, says) => {
     const { code, stdout, stderr } = run(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -1,11 +1,13 @@
 import { TransferServiceClient } from '../client.js';
 import { sleep, TIME_IS_UP, withTimeLimit } from '../time-limit.js';
 import type { Delivery, Event, TransferStatus } from '../types.js';
-import { type Command, count, type Given } from './command.js';
+import { type Command, count, type Given, UsageError, type Values } from './command.js';
 import { CREDENTIALS, CREDENTIALS_HELP, readCredentials } from './credentials.js';
 import { harmless, harmlessJson } from './harmless.js';
 
 const POLL = 1_000;
+const OUTCOMES = 'SANDBOX-COMPLETE, SANDBOX-CANCEL, SANDBOX-FAIL-CODE or SANDBOX-RETURN-CODE';
+const OUTCOME = /^SANDBOX-(?:COMPLETE|CANCEL|(?:FAIL|RETURN)-[A-Z_]+)$/;
 const FINAL: readonly TransferStatus[] = ['CANCELLED', 'FAILED', 'RETURNED'];
 
 export const trigger: Command = {
@@ -27,8 +29,8 @@ ${CREDENTIALS_HELP}`,
   async run(given) {
     const { values, signal, print } = given;
     const seconds = count(values, 'timeout', 60, 600);
+    const account = outcomeOf(values);
     const client = new TransferServiceClient(await readCredentials(given));
-    const account = typeof values.outcome === 'string' ? values.outcome : 'SANDBOX-COMPLETE';
     const transfer = await client.transfers.create(
       {
         amount: { value: 1_250, currency: 'EUR' },
@@ -50,6 +52,12 @@ ${CREDENTIALS_HELP}`,
     return succeeded ? 0 : 1;
   },
 };
+
+/** A transfer to any other account waits for changes by hand. @throws UsageError */
+function outcomeOf({ outcome = 'SANDBOX-COMPLETE' }: Values): string {
+  if (typeof outcome === 'string' && OUTCOME.test(outcome)) return outcome;
+  throw new UsageError(`--outcome must be ${OUTCOMES}, such as SANDBOX-FAIL-INSUFFICIENT_FUNDS`);
+}
 
 /** The status at which a transfer to this account stays. */
 function statusAfter(account: string): TransferStatus {
