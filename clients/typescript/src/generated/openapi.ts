@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: e2496b155fadc43a540ba7e2a75df07e1c4a97d31d774db0d250348e01e2379c
+// Document: 1cb0db7d67f8b3b4057268f1ff0bd41d16e9be73d0daf707b28e3e0a7c8ca4f3
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -30,7 +30,7 @@ export interface components {
       next_cursor: string | null;
     };
     ComputedSignature: {
-      /** The digest that your receiver computed. */
+      /** The digest that your receiver computed, with or without `v0=` before it. */
       v0: string;
     };
     ConsoleSignInLink: {
