@@ -1,5 +1,4 @@
 import type { AttemptError } from '../../../attempts.js';
-import { EXPLANATION_NAMES, EXPLANATIONS, type Explanation } from '../../../webhooks/explain-signature.js';
 import { readSentAttempt, type SentAttempt } from '../../../webhooks/read-sent-attempt.js';
 import type { KeptHeaders } from '../../../webhooks/sender/kept-headers.js';
 import { CopyButton } from '../../components/copy.js';
@@ -37,29 +36,23 @@ export const explainForm = form({
   page: attemptPage,
   async submit(visit, fields) {
     const { id, number } = visit.params;
-    const { explanation } = await visit.operations.change<{ explanation: Explanation }>('explainSignature', {
-      params: { id, number },
-      body: { v0: fields.get('v0') ?? '' },
-    });
-    return seeOther(`${attemptPath(id, Number(number))}?explanation=${explanation}`);
+    const { explanation, detail } = await visit.operations.change<{ explanation: string; detail: string }>(
+      'explainSignature',
+      { params: { id, number }, body: { v0: fields.get('v0') ?? '' } },
+    );
+    return seeOther(attemptPath(id, Number(number)), `${explanation}: ${detail.replaceAll('`', '')}`);
   },
 });
 
 function AttemptView({ visit, sent }: { visit: Visit; sent: SentAttempt }) {
   const { attempt, eventId } = sent;
   const { deliveryId, number } = attempt;
-  const explanation = EXPLANATION_NAMES.find((name) => name === visit.query.get('explanation'));
   return (
     <>
       <nav class="crumbs" aria-label="You are here">
         <a href="/console/events">Events</a> <a href={eventPath(eventId, deliveryId)}>Event</a>
       </nav>
       <h1>Attempt {number}</h1>
-      {explanation && (
-        <p class={explanation === 'match' ? 'notice' : 'caution'} role="status">
-          {explanation}: {EXPLANATIONS[explanation].replaceAll('`', '')}
-        </p>
-      )}
       <div class="stack" data-part="">
         <p class="rung-head">
           <span>
