@@ -6,7 +6,7 @@ import { type ClaimedAttempt, claimAttempt } from '../src/webhooks/claim.js';
 import { type AttemptDependencies, makeAttempt } from '../src/webhooks/make-attempt.js';
 import type { InFlightLimit } from '../src/workflow-starts/in-flight-limit.js';
 import type { DeliverActivities } from '../workflows/deliver-event.activities.js';
-import { outcomeWithoutClaim, shortOutcome, type UnclaimedDependencies } from './unclaimed.js';
+import { outcomeInLane, outcomeWithoutClaim, shortOutcome, type UnclaimedDependencies } from './unclaimed.js';
 
 export interface ActivityDependencies extends AttemptDependencies, Omit<UnclaimedDependencies, 'nextTurn'> {
   /**
@@ -22,18 +22,18 @@ export interface ActivityDependencies extends AttemptDependencies, Omit<Unclaime
 /** Longest delay before an activity without a slot asks again, ms. */
 const LONGEST_SLOT_RETRY = 60_000;
 /**
- * Retries a second, over all clients, of activities that wait for a slot or for an attempt under way. A thousand of them
- * may wait for a dead receiver; the limit keeps their retries to a part of the fifty a second that the dev server
- * carries.
+ * Retries a second, over all clients, of activities that wait for a slot, and of activities whose attempt the lane makes.
+ * A thousand of them may wait for a dead receiver; the limit keeps their retries to a part of the fifty a second that
+ * the dev server carries.
  */
 const RETRIES_PER_SECOND = 10;
 
 /** Creates the activities of the task queue `webhook-deliveries`. */
 export function createActivities(dependencies: ActivityDependencies): DeliverActivities {
   const { database, acquireSlot, releaseSlot } = dependencies;
-  const pacer = new RetryPacer(RETRIES_PER_SECOND);
-  const nextTurn = (clientId: string) => pacer.next(clientId, Date.now());
-  const unclaimed = { ...dependencies, nextTurn };
+  const withoutSlot = new RetryPacer(RETRIES_PER_SECOND);
+  const underWay = new RetryPacer(RETRIES_PER_SECOND);
+  const unclaimed = { ...dependencies, nextTurn: (clientId: string) => underWay.next(clientId, Date.now()) };
   return {
     /**
      * Claims and makes one attempt. An attempt that is already recorded is not made again. The receiver's response is
@@ -43,7 +43,9 @@ export function createActivities(dependencies: ActivityDependencies): DeliverAct
       const { clientId, webhookId } = request;
       const { attempt } = activityInfo();
       if (attempt === 1) dependencies.inFlight.arrived(clientId);
-      if (!(await acquireSlot(clientId, webhookId))) throw noSlot(attempt, nextTurn(clientId));
+      const inLane = request.number === 1 ? await outcomeInLane(unclaimed, request) : undefined;
+      if (inLane) return inLane;
+      if (!(await acquireSlot(clientId, webhookId))) throw noSlot(attempt, withoutSlot.next(clientId, Date.now()));
       try {
         const claimed = await claimAttempt(database, request);
         if (!claimed) return await outcomeWithoutClaim(unclaimed, request);

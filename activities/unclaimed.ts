@@ -1,5 +1,6 @@
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { Database } from '../src/database/database.js';
+import { LEASE } from '../src/lease.js';
 import type { Log } from '../src/telemetry/log.js';
 import { type DeliveryState, type RecordedOutcome, readDeliveryState } from '../src/webhooks/claim.js';
 import { cancelPending, cancelReasonOf } from '../src/webhooks/disable-endpoint.js';
@@ -7,18 +8,34 @@ import { isEarlierOwner } from '../src/webhooks/recover.js';
 import type { DeliverOutcome, DeliverRequest } from '../workflows/deliver-event.activities.js';
 
 /**
- * Time until an activity asks again for an attempt that another process makes, ms; longer while many of the client wait.
- * The retry after that attempt is late by as much.
+ * An activity asks again after this time for an attempt that another process makes, ms; later while many of the client
+ * ask. The retry after that attempt is late by as much.
  */
-const ASK_AGAIN = 2_000;
+const ASK_AGAIN_AFTER = 2_000;
 
 export interface UnclaimedDependencies {
   database: Database;
   log: Log;
   /** Starts the workflow that the delivery's row names, unless it runs already. */
   startOwner: (deliveryId: string) => Promise<void>;
-  /** The pacer's next turn of the client, ms from now. */
+  /** The time until the client's next turn to ask for an attempt that another process makes, ms. */
   nextTurn: (clientId: string) => number;
+}
+
+/**
+ * Looks for a first attempt that the lane makes while the workflow runs. It takes no slot: the attempt has one.
+ * @returns the attempt's outcome; undefined if no other process makes or has made it
+ * @throws ApplicationFailure `AttemptUnderWay` while another process makes the attempt, so that Temporal tries again
+ */
+export async function outcomeInLane(
+  dependencies: Pick<UnclaimedDependencies, 'database' | 'nextTurn'>,
+  request: DeliverRequest,
+): Promise<DeliverOutcome | undefined> {
+  const state = await readDeliveryState(dependencies.database, request);
+  if (!state) return undefined;
+  if (state.recorded) return recordedOutcome(state, state.recorded);
+  if (state.claimedFor > 0) throw attemptUnderWay(dependencies, request, state);
+  return undefined;
 }
 
 /**
@@ -38,11 +55,7 @@ export async function outcomeWithoutClaim(
     );
     return notMade('cancelled', 'removed', request);
   }
-  if (state.recorded) {
-    const { status, reason, attemptCount, untilNext } = state;
-    const wait = status === 'pending' ? untilNext : null;
-    return { status, reason, attemptCount, lastOutcome: shortOutcome(state.recorded), wait };
-  }
+  if (state.recorded) return recordedOutcome(state, state.recorded);
   if (state.owner !== request.owner) return takenOver(dependencies, request, state);
   if (state.status !== 'pending' && !request.single) return notMade(state.status, state.reason, request);
   if (!state.endpointActive) return cancelled(database, request, state);
@@ -50,11 +63,28 @@ export async function outcomeWithoutClaim(
   if (singleAtPending || state.attemptCount !== request.number - 1) {
     return setBack(dependencies, request, state, singleAtPending);
   }
-  throw ApplicationFailure.create({
+  throw attemptUnderWay(dependencies, request, state);
+}
+
+function recordedOutcome(
+  { status, reason, attemptCount, untilNext }: DeliveryState,
+  recorded: RecordedOutcome,
+): DeliverOutcome {
+  const wait = status === 'pending' ? untilNext : null;
+  return { status, reason, attemptCount, lastOutcome: shortOutcome(recorded), wait };
+}
+
+function attemptUnderWay(
+  { nextTurn }: Pick<UnclaimedDependencies, 'nextTurn'>,
+  { clientId }: DeliverRequest,
+  { claimedFor }: DeliveryState,
+): ApplicationFailure {
+  const claimEnds = Math.min(claimedFor, LEASE.seconds * 1_000) + 100;
+  return ApplicationFailure.create({
     type: 'AttemptUnderWay',
     category: 'BENIGN',
     message: 'another process makes this attempt',
-    nextRetryDelay: Math.min(state.claimedFor + 100, Math.max(ASK_AGAIN, dependencies.nextTurn(request.clientId))),
+    nextRetryDelay: Math.min(claimEnds, Math.max(ASK_AGAIN_AFTER, nextTurn(clientId))),
   });
 }
 

@@ -10,7 +10,7 @@ import type { AttemptSlots } from './attempt-slots.js';
 import { LaneCapacity } from './lane-capacity.js';
 import { LaneEvent, type LaneJob } from './lane-event.js';
 import { LaneExits, type LaneExitsOptions } from './lane-exits.js';
-import { LateEvents } from './late-events.js';
+import { isRetriedSoon, LateEvents } from './late-events.js';
 
 /** A job that waits longer than this for a slow receiver is handed over to the workflow, ms. */
 const HAND_OVER_AFTER = 5_000;
@@ -170,8 +170,8 @@ export class ExpressLane implements Handover {
         sent = true;
         releaseSlot();
         const succeeded = outcome.error === null;
-        event.made(delivery, succeeded, performance.now());
-        if (!succeeded) this.#late.watch(event);
+        event.made(delivery, succeeded);
+        if (isRetriedSoon(plan, outcome)) this.#late.watch(event, performance.now());
         last = event.isOver;
         return event.settlement;
       });
@@ -201,6 +201,6 @@ export class ExpressLane implements Handover {
     const expired = this.options.slots.expire(before, (SLOW * TICK) / 1_000);
     for (const { job } of expired.filter(({ stuck }) => stuck)) this.#exits.handOver(job);
     void this.#exits.returnToQueue(expired.filter(({ stuck }) => !stuck).map(({ job }) => job));
-    for (const event of this.#late.take(now)) this.#exits.leave(event);
+    this.#exits.handOverAll(this.#late.take(now));
   }
 }

@@ -15,12 +15,10 @@ export class LaneEvent {
   #open: number;
   /** The deliveries whose first attempts have begun and are not over yet, by id. */
   readonly #underWay = new Set<string>();
-  /** When the first failure came, by `performance.now()`. */
-  #failedAt: number | undefined;
   /** The workflow has the event, while attempts are under way here. */
-  #left = false;
+  #isHandedOver = false;
   /** Deliveries whose next attempt the workflow makes. */
-  #handedOver = 0;
+  #handedOver: number;
   #attempted = false;
   #returned = false;
 
@@ -31,6 +29,7 @@ export class LaneEvent {
     private readonly workflows: WorkflowMode,
   ) {
     this.#open = event.deliveries.length;
+    this.#handedOver = event.retries;
     this.jobs = event.deliveries.map((delivery) => ({ event: this, delivery }));
   }
 
@@ -40,9 +39,8 @@ export class LaneEvent {
   }
 
   /** A first attempt was made. */
-  made({ deliveryId }: FreshDelivery, succeeded: boolean, now: number): void {
+  made({ deliveryId }: FreshDelivery, succeeded: boolean): void {
     this.#attempted = true;
-    if (!succeeded) this.#failedAt ??= now;
     this.#end(deliveryId, succeeded);
   }
 
@@ -51,20 +49,21 @@ export class LaneEvent {
     this.#end(deliveryId, false);
   }
 
-  /** Whether a failed delivery waits since before `since`, and the other first attempts are all under way. */
-  isLate(since: number): boolean {
-    const failed = this.#failedAt !== undefined && this.#failedAt <= since;
-    return failed && this.isOpen && !this.#returned && this.#underWay.size === this.#open;
+  /** The deliveries whose first attempts are under way, by id. */
+  get underWay(): readonly string[] {
+    return [...this.#underWay];
   }
 
-  /**
-   * The workflow takes the event now. The attempts that are under way here end here, and settle nothing.
-   * @returns the deliveries of these attempts, by id
-   */
-  leave(): { settlement: Settlement; underWay: string[] } {
-    this.#left = true;
+  /** Whether first attempts are open, and all of them are under way. */
+  get isAllUnderWay(): boolean {
+    return this.isOpen && !this.#returned && this.#underWay.size === this.#open;
+  }
+
+  /** Hands the whole event over. The attempts that are under way end here, and settle nothing. */
+  handOverAll(): Settlement {
+    this.#isHandedOver = true;
     this.#handedOver += this.#underWay.size;
-    return { settlement: { eventId: this.event.eventId, outbox: 'start', held: true }, underWay: [...this.#underWay] };
+    return { eventId: this.event.eventId, outbox: 'start', held: true };
   }
 
   /** A first attempt is not made here. The worker that takes the event next makes it. */
@@ -80,12 +79,12 @@ export class LaneEvent {
 
   /** Whether first attempts are open and the workflow does not have the event. */
   get isOpen(): boolean {
-    return this.#open > 0 && !this.#left;
+    return this.#open > 0 && !this.#isHandedOver;
   }
 
   /** Whether the event is settled with the first attempt that ended last. */
   get isOver(): boolean {
-    return this.#open === 0 && !this.#left;
+    return this.#open === 0 && !this.#isHandedOver;
   }
 
   /** The event's next state in the outbox, written with its last first attempt; undefined while others are open. */
@@ -99,7 +98,9 @@ export class LaneEvent {
       : { eventId, outbox: 'trailing', held: false };
   }
 
-  /** The number of attempts that the workflow makes at once; undefined where this process starts no workflow. */
+  /**
+   * The number of attempts that the workflow makes or asks for at once; undefined where this process starts no workflow.
+   */
   get attemptsLeft(): number | undefined {
     return this.#returned || !this.#hasWorkflow ? undefined : this.#handedOver;
   }
@@ -107,7 +108,7 @@ export class LaneEvent {
   #end(deliveryId: string, succeeded: boolean): void {
     this.#underWay.delete(deliveryId);
     this.#open--;
-    if (!succeeded && !this.#left) this.#handedOver++;
+    if (!succeeded && !this.#isHandedOver) this.#handedOver++;
   }
 
   get #hasWorkflow(): boolean {

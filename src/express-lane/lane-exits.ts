@@ -20,7 +20,7 @@ export class LaneExits {
 
   constructor(private readonly options: LaneExitsOptions) {}
 
-  /** Reports an event whose last first attempt is recorded, unless this process starts no workflow for it. */
+  /** Reports an event that is settled, unless this process starts no workflow for it. */
   reportDue({ event, attemptsLeft }: LaneEvent): void {
     if (attemptsLeft === undefined) return;
     this.options.onDue({ ...event, attempts: attemptsLeft }, attemptsLeft > 0);
@@ -33,11 +33,12 @@ export class LaneExits {
   }
 
   /**
-   * Gives an event to its workflow while first attempts are under way here. Each is claimed in its own row first, since
-   * the event's lease is no claim in the next state of the outbox.
+   * Hands whole events over to their workflows while first attempts are under way here. These are claimed in their rows
+   * first, since the event's lease is no claim in the next state of the outbox. After a fault, and where all attempts
+   * have ended meanwhile, the event is settled with its last attempt, as any other.
    */
-  leave(event: LaneEvent): void {
-    void this.inBackground(this.#leave(event));
+  handOverAll(events: readonly LaneEvent[]): void {
+    if (events.length > 0) void this.inBackground(this.#handOverAll(events));
   }
 
   /**
@@ -73,11 +74,17 @@ export class LaneExits {
     await Promise.all(over.filter(({ isAttempted }) => isAttempted).map((event) => this.#settle(event)));
   }
 
-  async #leave(event: LaneEvent): Promise<void> {
-    const { settlement, underWay } = event.leave();
-    await claimUnderWay(this.options.db, underWay);
-    await this.options.recorder.record(undefined, settlement);
-    this.reportDue(event);
+  async #handOverAll(events: readonly LaneEvent[]): Promise<void> {
+    const { db, recorder } = this.options;
+    await claimUnderWay(
+      db,
+      events.flatMap(({ underWay }) => underWay),
+    );
+    const handOver = async (event: LaneEvent) => {
+      await recorder.record(undefined, event.handOverAll());
+      this.reportDue(event);
+    };
+    await Promise.all(events.filter(({ isAllUnderWay }) => isAllUnderWay).map(handOver));
   }
 
   async #settle(event: LaneEvent): Promise<void> {

@@ -69,6 +69,6 @@ export function handOverAfterCommit(
 ): void {
   db.afterCommit(() => {
     failpoint('after-commit');
-    handover.committed({ ...event, ladder: handover.retryDelays });
+    handover.committed({ ...event, ladder: handover.retryDelays, retries: 0 });
   });
 }

@@ -15,6 +15,8 @@ export interface CommittedEvent extends EventRow {
   /** The delays that its deliveries started with, ms; null: their rows do not say. */
   ladder: readonly number[] | null;
   deliveries: readonly FreshDelivery[];
+  /** Its other pending deliveries. The workflow makes their next attempts. */
+  retries: number;
 }
 
 /** Passes the events that a process commits to an express lane, of this process or of a worker. */

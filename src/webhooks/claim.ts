@@ -61,8 +61,8 @@ update deliveries d set attempting_until = now() + $2::int * interval '1 second'
 /**
  * SQL: the time until which another process may make the next attempt of delivery `d` of event `v`; null: none does.
  * An activity claims an attempt in the delivery's row. The lane makes first attempts under the lease of their event,
- * except those of recovered deliveries, which have an owner. Before an event leaves the lane with attempts under way,
- * the lane claims these in their rows (`claimUnderWay`).
+ * except those of recovered deliveries, which have an owner. Before the lane hands an event over with attempts under
+ * way, it claims these in their rows (`claimUnderWay`).
  */
 export function claimedUntil(d: string, v: string): string {
   return `greatest(case when not ${isFree(`${d}.attempting_until`)} then ${d}.attempting_until end,

@@ -74,7 +74,7 @@ describe('the express lane', () => {
     expect(due).toEqual([{ eventId: event.eventId, urgent: true }]);
   });
 
-  it('gives a failed delivery to the workflow while another attempt of the event is under way', async () => {
+  it('hands the event of a failed delivery over while another first attempt is under way', async () => {
     const { sender, release } = heldSender(2, () => refusedBy(503));
     const { lane, due } = lanes.open(sender);
     const event = await commitEvent(db, { endpoints: 2 });
@@ -94,6 +94,27 @@ describe('the express lane', () => {
     expect([outbox, ...deliveries.map(({ status }) => status).sort()]).toEqual(['start', 'pending', 'succeeded']);
     expect(due).toEqual([{ eventId: event.eventId, urgent: true }]);
     expect(other.sent).toEqual([]);
+  });
+
+  it('settles that event with its last attempt when the other one cannot be claimed', async () => {
+    const { sender, release } = heldSender(2, () => refusedBy(503));
+    let refused = 0;
+    const faulty = Object.assign(Object.create(db), {
+      async query(text: string, values: unknown[]) {
+        if (!text.includes('under_way')) return db.query(text, values);
+        refused++;
+        throw new Error('connect ECONNREFUSED');
+      },
+    });
+    const { lane, due } = lanes.open(sender, { db: faulty });
+    const event = await commitEvent(db, { endpoints: 2 });
+    lane.committed(event);
+    await waitFor('the claim to be refused', () => refused > 0);
+    expect(await lanes.readEvent(event.eventId)).toMatchObject({ outbox: 'attempt' });
+    release();
+    expect(await lanes.settled(event.eventId)).toMatchObject({ outbox: 'start' });
+    await waitFor('the starter to be notified', () => due.length > 0);
+    expect(due).toEqual([{ eventId: event.eventId, urgent: true }]);
   });
 
   it('disables the endpoint on a 410 and cancels its other deliveries', async () => {

@@ -69,6 +69,21 @@ describe('the sweep', () => {
     expect(delivery).toMatchObject({ status: 'succeeded', attemptCount: 1 });
   });
 
+  it('hands over the retry of a worker that died, although every other first attempt succeeds', async () => {
+    const event = await commitEvent(db, { endpoints: 2 });
+    await db.prisma.delivery.update({
+      where: { id: event.deliveries[0]!.deliveryId },
+      data: { attemptCount: 1, nextAttemptAt: new Date() },
+    });
+    await expireLeases(db);
+    const { sweep, due } = lanes.open(fakeSender(), { workflows: 'retries-only' });
+    sweep.now();
+    const { outbox, deliveries } = await lanes.settled(event.eventId);
+    expect([outbox, ...deliveries.map(({ status }) => status).sort()]).toEqual(['start', 'pending', 'succeeded']);
+    await waitFor('the starter to be notified', () => due.length > 0);
+    expect(due).toEqual([{ eventId: event.eventId, urgent: true }]);
+  });
+
   it('repeats no attempt when the process died between the last record and the handover to the starter', async () => {
     const event = await commitEvent(db);
     await db.prisma.delivery.update({
