@@ -34,8 +34,8 @@ export class LaneExits {
 
   /**
    * Hands whole events over to their workflows while first attempts are under way here. These are claimed in their rows
-   * first, since the event's lease is no claim in the next state of the outbox. After a fault, and where all attempts
-   * have ended meanwhile, the event is settled with its last attempt, as any other.
+   * first, since the event's lease is no claim in the next state of the outbox. If the claim fails, or the attempts have
+   * ended meanwhile, the last attempt settles the event.
    */
   handOverAll(events: readonly LaneEvent[]): void {
     if (events.length > 0) void this.inBackground(this.#handOverAll(events));

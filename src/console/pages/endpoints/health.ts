@@ -12,7 +12,7 @@ export type HealthByEndpoint = ReadonlyMap<string, EndpointHealth>;
 const readings = new LRUCache<string, HealthByEndpoint, Handle>({
   max: 1_000,
   ttl: 1_000,
-  // Whoever waits for a read that is forgotten still gets its result.
+  // A page that already waits for the read still gets its result.
   ignoreFetchAbort: true,
   fetchMethod: (clientId, _stale, { context: db }) => readEndpointHealth(db, clientId),
 });
