@@ -18,7 +18,7 @@ export function createCall(settings: Settings, tokens: TokenSource): Call {
     const title = `${method} ${path}`;
     const idempotencyKey = method === 'POST' ? checkKey(options.idempotencyKey ?? crypto.randomUUID()) : undefined;
     const limits = {
-      deadline: performance.now() + Math.min(options.timeoutMs ?? MOST_TIME, MOST_TIME),
+      deadline: performance.now() + Math.min(checkTimeout(options.timeoutMs ?? MOST_TIME), MOST_TIME),
       signal: options.signal,
     };
     const request = {
@@ -99,6 +99,11 @@ function checkKey(key: string): string {
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw new TypeError('idempotencyKey must be 1 to 255 visible ASCII characters');
   return key;
+}
+
+function checkTimeout(ms: number): number {
+  if (typeof ms !== 'number' || !(ms > 0)) throw new TypeError('timeoutMs must be a number of milliseconds above 0');
+  return ms;
 }
 
 function checkRequestId(id: string): string {

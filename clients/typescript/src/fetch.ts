@@ -15,7 +15,7 @@ export function transferWebhooks(options: WebhookOptions): (request: Request) =>
     if (request.bodyUsed) throw new Error('the body was read before its signature was verified');
     const body = await readLimited(request);
     if (!body) return new Response(null, { status: 413 });
-    const header = request.headers.get('service-signature') ?? undefined;
+    const header = request.headers.get('service-signature');
     const { status, reason } = await receive(options, { header, body });
     return new Response(reason ?? null, { status });
   };

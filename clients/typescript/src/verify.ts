@@ -23,14 +23,14 @@ export class SignatureError extends Error {
 
 export interface Verifiable {
   /** The `Service-Signature` header as received: `t=<iso-8601-timestamp>,v0=<hex-hmac>`. */
-  header: string | readonly string[] | undefined;
+  header: string | readonly string[] | null | undefined;
   /** The request's body exactly as received, before any JSON parser. */
   body: string | Uint8Array;
   /** The endpoint's secret as it was registered. */
   secret: string | Uint8Array;
   /** The receiver's time; the current time by default. */
   now?: Date;
-  /** How far `t` may be from `now`, before or after it, in seconds: 300 by default (spec §8). */
+  /** How far `t` may be from `now`, before or after it, in seconds: 0 or more, 300 by default (spec §8). */
   toleranceSeconds?: number;
 }
 
@@ -39,7 +39,8 @@ export interface Verifiable {
  * rejected: a delivery signed for next year could be replayed until then. This file depends on `node:crypto` alone and
  * may be copied. It is synchronous: a forgotten `await` of a check by WebCrypto would accept every delivery.
  * @returns the time at which the delivery was signed
- * @throws SignatureError
+ * @throws SignatureError; TypeError if an option is not what its type says, because a comparison with `NaN` would accept
+ * a delivery of any age
  */
 export function verify(delivery: Verifiable): { t: Date } {
   const { body, secret, now = new Date(), toleranceSeconds = 300 } = delivery;
@@ -47,6 +48,10 @@ export function verify(delivery: Verifiable): { t: Date } {
     throw new TypeError('body must be the raw request body, a string or bytes: not the parsed JSON');
   }
   if (secret.length === 0) throw new TypeError('secret is empty');
+  if (!Number.isFinite(toleranceSeconds) || toleranceSeconds < 0) {
+    throw new TypeError('toleranceSeconds must be a number of seconds, 0 or more');
+  }
+  if (!Number.isFinite(now?.getTime?.())) throw new TypeError('now must be a valid Date');
   const { t, signature } = parse(delivery.header);
   const signedAt = parseTime(t);
   if (!timingSafeEqual(hmac(secret, t, body), signature)) {
@@ -72,7 +77,7 @@ export function verify(delivery: Verifiable): { t: Date } {
 }
 
 function parse(header: Verifiable['header']): { t: string; signature: Buffer } {
-  if (header === undefined || header === '' || (typeof header !== 'string' && header.length === 0)) {
+  if (header === undefined || header === null || header === '' || (typeof header !== 'string' && header.length === 0)) {
     throw new SignatureError('missing_header', 'there is no Service-Signature header');
   }
   if (typeof header !== 'string' && header.length > 1) {

@@ -140,6 +140,12 @@ test('a delete whose first response was lost succeeds when the endpoint is gone'
 });
 
 describe('time limits', () => {
+  test.each([Number.NaN, 0, -1, '500'])('a timeoutMs of %p is a TypeError, and nothing is sent', async (timeoutMs) => {
+    const call = stub.client().transfers.get('t-1', { timeoutMs: timeoutMs as number });
+    await expect(call).rejects.toThrow(TypeError);
+    expect(stub.requests).toEqual([]);
+  });
+
   test('a call ends after timeoutMs, although the server never answers', async () => {
     stub.otherwise = () => 'silent';
     await expect(stub.client().transfers.get('t-1', { timeoutMs: 200 })).rejects.toMatchObject({

@@ -69,6 +69,7 @@ describe('accepts', () => {
 describe('rejects', () => {
   test.each<[string, SignatureErrorCode, Partial<Verifiable>]>([
     ['no header', 'missing_header', { header: undefined }],
+    ['the null of `Headers.get`', 'missing_header', { header: null }],
     ['an empty header', 'missing_header', { header: '' }],
     ['an empty list', 'missing_header', { header: [] }],
     ['two headers', 'malformed_header', { header: [header, header] }],
@@ -131,6 +132,27 @@ describe('names the difference', () => {
 test('a parsed body or an empty secret is a TypeError', () => {
   expect(() => verify({ header, body: JSON.parse(body), secret })).toThrow(TypeError);
   expect(() => verify({ header, body, secret: '' })).toThrow(TypeError);
+});
+
+describe('a delivery of 2020 was accepted where a comparison with the option was always false:', () => {
+  const old = '2020-01-01T00:00:00.000Z';
+  const replayed = { header: signatureHeader({ secret: new Secret(secret), t: old, body }), body, secret };
+  const invalid = (name: 'toleranceSeconds' | 'now', values: readonly unknown[]) =>
+    values.map((value): [string, Partial<Verifiable>] => [`${name} ${String(value)}`, { [name]: value }]);
+
+  test.each([
+    ...invalid('toleranceSeconds', [Number.NaN, 'abc', '300', Number.POSITIVE_INFINITY, -1, null, {}, 300n]),
+    ...invalid('now', [new Date('abc'), Number.NaN, signedAt.getTime(), '2026-11-21', null, {}]),
+  ])('%s is a TypeError', (_, options) => {
+    expect(() => verify({ ...replayed, ...options })).toThrow(TypeError);
+    // Also before anything of the delivery is looked at: the error is the program's, not the sender's.
+    expect(() => verify({ ...replayed, header: undefined, ...options })).toThrow(TypeError);
+  });
+
+  test('a tolerance of 0 accepts the very millisecond', () => {
+    expect(verify({ header, body, secret, now: signedAt, toleranceSeconds: 0 })).toEqual({ t: signedAt });
+    expect(refusal({ now: later(0.001), toleranceSeconds: 0 }).code).toBe('too_old');
+  });
 });
 
 test('verify.ts imports only node:crypto, so that it can be copied', () => {

@@ -1,5 +1,5 @@
 import type { DeliveredEvent } from '../types.js';
-import { SignatureError, verify } from '../verify.js';
+import { SignatureError, type Verifiable, verify } from '../verify.js';
 
 /** A secret as it was registered. */
 export type WebhookSecret = string | Uint8Array;
@@ -40,7 +40,7 @@ export interface ReceiverResponse {
 /** Verifies one request and passes its event on. Throws what `onEvent` throws. */
 export async function receive(
   { secret, onEvent, onRejected }: WebhookOptions,
-  { header, body }: { header: string | readonly string[] | undefined; body: Uint8Array },
+  { header, body }: { header: Verifiable['header']; body: Uint8Array },
 ): Promise<ReceiverResponse> {
   let signedAt: Date;
   try {
@@ -61,7 +61,7 @@ export async function receive(
 
 function verifyWithAny(
   secrets: readonly WebhookSecret[],
-  delivery: { header: string | readonly string[] | undefined; body: Uint8Array },
+  delivery: { header: Verifiable['header']; body: Uint8Array },
 ): Date {
   const [secret, ...others] = secrets;
   if (secret === undefined) throw new TypeError('secret is an empty list');
