@@ -24,17 +24,18 @@ export function makeClientSecret(): NewClientSecret & { hash: Buffer<ArrayBuffer
 }
 
 /**
- * Gives the client a further secret. The existing secrets stay active, unless `expireOldIn` (ms) makes them expire. If
- * there are more than two active secrets, the oldest are revoked at once. Concurrent rotations wait for each other on
- * the client's row.
- * @throws Refusal not_found; invalid_request if the client is revoked
+ * Gives the client a further secret. The existing secret stays active, unless `expireOldIn` (ms) makes it expire or
+ * `revoke`, the id of a secret, ends it at once. Concurrent rotations wait for each other on the client's row.
+ * @returns also the ids of the secrets that it revoked
+ * @throws Refusal not_found; invalid_request if the client is revoked, or has two active secrets: the service cannot
+ * know which one the client still uses
  */
 export async function rotateSecret(
   db: Handle,
   actor: Actor,
   clientId: string,
-  { expireOldIn }: { expireOldIn?: number | undefined } = {},
-): Promise<NewClientSecret> {
+  { expireOldIn, revoke }: { expireOldIn?: number | undefined; revoke?: string | undefined } = {},
+): Promise<NewClientSecret & { revoked: string[] }> {
   if (!isId(clientId)) throw noClient();
   return atomically(db, async (tx) => {
     const [client] = await tx.query<{ revoked: boolean }>(
@@ -43,8 +44,9 @@ export async function rotateSecret(
     );
     if (!client) throw noClient();
     if (client.revoked) throw new Refusal('invalid_request', 'The client is revoked.');
+    const revoked = revoke === undefined ? [] : await endSecret(tx, clientId, revoke);
+    await requireRoom(tx, clientId);
     if (expireOldIn !== undefined) await expireSecrets(tx, clientId, expireOldIn);
-    const revoked = await retireOldestSecrets(tx, clientId);
     const added = await addSecret(tx, clientId);
     const details = {
       secret_id: added.secretId,
@@ -52,7 +54,7 @@ export async function rotateSecret(
       ...(revoked.length > 0 && { revoked }),
     };
     await recordAudit(tx, { actor, action: 'clients.rotate-secret', target: clientId, details });
-    return added;
+    return { ...added, revoked };
   });
 }
 
@@ -61,19 +63,45 @@ export async function rotateSecret(
  * @throws Refusal not_found
  */
 export async function revokeSecret(db: Handle, actor: Actor, clientId: string, secretId: string): Promise<void> {
-  if (!isId(clientId) || !isId(secretId)) throw noSecret();
   await atomically(db, async (tx) => {
-    const [secret] = await tx.query<{ revoked: boolean }>(
-      `select revoked_at is not null as revoked from client_secrets
-       where id = $1::uuid and client_id = $2::uuid for update`,
-      [secretId, clientId],
-    );
-    if (!secret) throw noSecret();
-    if (secret.revoked) return;
-    await tx.query('update client_secrets set revoked_at = now() where id = $1::uuid', [secretId]);
-    const details = { secret_id: secretId };
+    const [revoked] = await endSecret(tx, clientId, secretId);
+    if (revoked === undefined) return;
+    const details = { secret_id: revoked };
     await recordAudit(tx, { actor, action: 'clients.revoke-secret', target: clientId, details });
   });
+}
+
+/** @returns the secret's id, or nothing if it was revoked before. @throws Refusal not_found */
+async function endSecret(tx: Handle, clientId: string, secretId: string): Promise<string[]> {
+  if (!isId(clientId) || !isId(secretId)) throw noSecret();
+  const [secret] = await tx.query<{ id: string; revoked: boolean }>(
+    `select id::text, revoked_at is not null as revoked from client_secrets
+     where id = $1::uuid and client_id = $2::uuid for update`,
+    [secretId, clientId],
+  );
+  if (!secret) throw noSecret();
+  if (secret.revoked) return [];
+  await tx.query('update client_secrets set revoked_at = clock_timestamp() where id = $1::uuid', [secretId]);
+  return [secret.id];
+}
+
+/** @throws Refusal invalid_request that names the active secrets, if the client may have no further one */
+async function requireRoom(tx: Handle, clientId: string): Promise<void> {
+  const active = await tx.query<{ id: string; created_at: Date; expires_at: Date | null }>(
+    `select id::text, created_at, expires_at from client_secrets
+     where client_id = $1::uuid and revoked_at is null and (expires_at is null or expires_at > clock_timestamp())
+     order by created_at, id`,
+    [clientId],
+  );
+  if (active.length < MAX_ACTIVE_SECRETS) return;
+  const described = active.map(({ id, created_at, expires_at }) => {
+    const end = expires_at ? `, expires ${expires_at.toISOString()}` : '';
+    return `${id} (created ${created_at.toISOString()}${end})`;
+  });
+  throw new Refusal(
+    'invalid_request',
+    `The client already has two active secrets: ${described.join(' and ')}. Choose the one to revoke now: --revoke SECRET_ID.`,
+  );
 }
 
 async function expireSecrets(db: Handle, clientId: string, milliseconds: number): Promise<void> {
@@ -83,20 +111,6 @@ async function expireSecrets(db: Handle, clientId: string, milliseconds: number)
      where client_id = $1::uuid and revoked_at is null returning id`,
     [clientId, milliseconds],
   );
-}
-
-/** Revokes the oldest active secrets, so that one more may be added. @returns the ids of the revoked secrets */
-async function retireOldestSecrets(db: Handle, clientId: string): Promise<string[]> {
-  const retired = await db.query<{ id: string }>(
-    `update client_secrets set revoked_at = clock_timestamp()
-     where id in (
-       select id from client_secrets
-       where client_id = $1::uuid and revoked_at is null and (expires_at is null or expires_at > clock_timestamp())
-       order by created_at desc, id desc offset $2::int
-     ) returning id`,
-    [clientId, MAX_ACTIVE_SECRETS - 1],
-  );
-  return retired.map(({ id }) => id);
 }
 
 /**

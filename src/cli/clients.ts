@@ -40,12 +40,13 @@ export function addClients(program: Command): void {
     clients
       .command('rotate-secret')
       .argument('<client_id>')
-      .description('add a secret and print it once; a client has at most two, so a third one revokes the oldest')
+      .description('add a secret and print it once; the old one stays valid, and a client has two at most')
       .option(
         '--expire-old <duration>',
         'expire the old secrets after this time, such as 24h (default: never)',
         parseTime,
-      ),
+      )
+      .option('--revoke <secret_id>', 'revoke this secret now; required where the client already has two'),
     async () => (await import('./actions/clients.js')).rotateSecret,
   );
 

@@ -33,7 +33,10 @@ describe('every action of an operator writes one entry', () => {
   it('for a client, from creation to revocation', async () => {
     const { client, secretId: first } = await createClient(db, OPERATOR, { name: 'Acme', networks: ['10.0.0.0/8'] });
     const { secretId: second } = await rotateSecret(db, OPERATOR, client.id);
-    const { secretId: third } = await rotateSecret(db, OPERATOR, client.id, { expireOldIn: 86_400_000 });
+    const { secretId: third } = await rotateSecret(db, OPERATOR, client.id, {
+      expireOldIn: 86_400_000,
+      revoke: first,
+    });
     await revokeSecret(db, OPERATOR, client.id, third);
     await allowNetworks(db, OPERATOR, client.id, []);
     await revokeClient(db, OPERATOR, client.id);

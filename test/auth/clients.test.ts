@@ -101,12 +101,41 @@ it.each(['no-uuid', newId(), "'; drop table clients; --", '\0'])(
 );
 
 describe('rotating a secret', () => {
-  it('keeps the previous secret active, and a third secret revokes the oldest', async () => {
+  it('keeps the previous secret active', async () => {
+    const { client, secretId: first } = await make();
+    const { secretId: second, revoked } = await rotateSecret(database, OPERATOR, client.id);
+    expect(revoked).toEqual([]);
+    expect(await active(client.id)).toEqual([first, second]);
+  });
+
+  it.each([undefined, 0, 86_400_000])(
+    'a second rotation cut a live client off without a word (--expire-old: %p)',
+    async (expireOldIn) => {
+      const { client, secretId: first } = await make();
+      const { secretId: second } = await rotateSecret(database, OPERATOR, client.id, { expireOldIn: 60_000 });
+      const before = await showClient(database, client.id);
+      await expect(rotateSecret(database, OPERATOR, client.id, { expireOldIn })).rejects.toMatchObject({
+        code: 'invalid_request',
+        message: expect.stringMatching(new RegExp(`two active secrets: ${first} .*expires .*${second} .*--revoke`)),
+      });
+      expect(await showClient(database, client.id)).toEqual(before);
+    },
+  );
+
+  it('revokes the secret that it is told to, and only an active one makes room', async () => {
     const { client, secretId: first } = await make();
     const { secretId: second } = await rotateSecret(database, OPERATOR, client.id);
-    expect(await active(client.id)).toEqual([first, second]);
-    const { secretId: third } = await rotateSecret(database, OPERATOR, client.id);
-    expect(await active(client.id)).toEqual([second, third]);
+    const { secretId: third, revoked } = await rotateSecret(database, OPERATOR, client.id, { revoke: second });
+    expect(revoked).toEqual([second]);
+    expect(await active(client.id)).toEqual([first, third]);
+    const again = rotateSecret(database, OPERATOR, client.id, { revoke: second });
+    await expect(again).rejects.toMatchObject({ code: 'invalid_request' });
+    const { secretId: other } = await make();
+    for (const revoke of [other, newId(), 'no-uuid']) {
+      const unknown = rotateSecret(database, OPERATOR, client.id, { revoke });
+      await expect(unknown).rejects.toMatchObject({ code: 'not_found' });
+    }
+    expect(await active(client.id)).toEqual([first, third]);
   });
 
   it('makes the previous secrets expire, never later than before', async () => {
@@ -114,10 +143,10 @@ describe('rotating a secret', () => {
     const endOf = async (id: string) =>
       (await showClient(database, client.id)).secrets.find((secret) => secret.id === id)?.expiresAt?.getTime();
     const before = Date.now();
-    await rotateSecret(database, OPERATOR, client.id, { expireOldIn: 60_000 });
+    const { secretId: second } = await rotateSecret(database, OPERATOR, client.id, { expireOldIn: 60_000 });
     const end = (await endOf(first)) ?? 0;
     expect(Math.abs(end - before - 60_000)).toBeLessThan(30_000);
-    await rotateSecret(database, OPERATOR, client.id, { expireOldIn: 86_400_000 });
+    await rotateSecret(database, OPERATOR, client.id, { expireOldIn: 86_400_000, revoke: second });
     expect(await endOf(first)).toBe(end);
   });
 
@@ -128,15 +157,13 @@ describe('rotating a secret', () => {
     expect(await active(client.id)).toEqual([second, third]);
   });
 
-  it('leaves the last two secrets active after ten concurrent rotations', async () => {
-    const { client } = await make();
-    const made = await Promise.all(Array.from({ length: 10 }, () => rotateSecret(database, OPERATOR, client.id)));
-    const left = await active(client.id);
-    expect(left).toHaveLength(2);
-    const { secrets } = await showClient(database, client.id);
-    expect(secrets).toHaveLength(11);
-    expect(secrets.slice(-2).map(({ id }) => id)).toEqual(left);
-    expect(new Set(made.map(({ clientSecret }) => clientSecret.reveal())).size).toBe(10);
+  it('lets one of ten concurrent rotations add a second secret', async () => {
+    const { client, secretId: first } = await make();
+    const rotations = Array.from({ length: 10 }, () => rotateSecret(database, OPERATOR, client.id));
+    const results = await Promise.allSettled(rotations);
+    const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value.secretId] : []));
+    expect(made).toHaveLength(1);
+    expect(await active(client.id)).toEqual([first, ...made]);
   });
 });
 

@@ -88,13 +88,30 @@ describe('clients', () => {
     const { client_id, client_secret } = await json<ClientResult>('clients', 'create', '--name', 'Rotating');
     const second = await json<ClientResult>('clients', 'rotate-secret', client_id);
     expect([await works(client_id, client_secret), await works(client_id, second.client_secret)]).toEqual([true, true]);
+    await json('clients', 'revoke-secret', client_id, second.secret_id);
     const third = await json<ClientResult>('clients', 'rotate-secret', client_id, '--expire-old', '0s');
-    expect([await works(client_id, second.client_secret), await works(client_id, third.client_secret)]).toEqual([
-      false,
-      true,
-    ]);
+    expect([await works(client_id, client_secret), await works(client_id, third.client_secret)]).toEqual([false, true]);
     await json('clients', 'revoke-secret', client_id, third.secret_id);
     expect(await works(client_id, third.client_secret)).toBe(false);
+  });
+
+  test('rotate-secret of a client with two secrets names both, and --revoke chooses the one that ends now', async () => {
+    const first = await json<ClientResult>('clients', 'create', '--name', 'Rotating twice');
+    const second = await json<ClientResult>('clients', 'rotate-secret', first.client_id);
+    const rotate = ['clients', 'rotate-secret', first.client_id, '--expire-old', '24h'];
+    const { code, stdout, stderr } = await runCli(rotate, env);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(
+      new RegExp(`^[^\\n]*${first.secret_id}[^\\n]*${second.secret_id}[^\\n]*--revoke[^\\n]*\\n$`),
+    );
+    const done = await runCli([...rotate, '--revoke', second.secret_id], env);
+    expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining(`secret ${second.secret_id} revoked`) });
+    const [, third] = /client_secret +(\S+)/.exec(done.stdout) ?? [];
+    expect([
+      await works(first.client_id, first.client_secret),
+      await works(first.client_id, second.client_secret),
+      await works(first.client_id, third ?? ''),
+    ]).toEqual([true, false, true]);
   });
 
   test('allow replaces the networks, and without networks allows any; revoke revokes the client', async () => {

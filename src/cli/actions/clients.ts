@@ -48,14 +48,21 @@ export async function show(id: string): Promise<CommandResult> {
 }
 
 /** `clients rotate-secret` */
-export async function rotateSecret(id: string, options: { expireOld?: number }): Promise<CommandResult> {
-  const { secretId, clientSecret } = await withDatabase((database) =>
-    auth.rotateSecret(database, personHere(), id, { expireOldIn: options.expireOld }),
+export async function rotateSecret(
+  id: string,
+  { expireOld, revoke }: { expireOld?: number; revoke?: string },
+): Promise<CommandResult> {
+  const { secretId, clientSecret, revoked } = await withDatabase((database) =>
+    auth.rotateSecret(database, personHere(), id, { expireOldIn: expireOld, revoke }),
   );
   const client_secret = clientSecret.reveal();
   return {
-    json: { client_id: id, client_secret, secret_id: secretId },
-    text: [{ fields: [['client_secret', client_secret]] }, SHOWN_ONCE],
+    json: { client_id: id, client_secret, secret_id: secretId, revoked },
+    text: [
+      { fields: [['client_secret', client_secret]] },
+      SHOWN_ONCE,
+      ...revoked.map((secret) => `secret ${secret} revoked`),
+    ],
   };
 }
 
