@@ -14,14 +14,18 @@ const { measureInHand } = await import('../dist/src/express-lane/gauges.js');
 const { measureBacklog } = await import('../dist/src/outbox/backlog-gauges.js');
 const { measureSandboxTransfers } = await import('../dist/src/workflow-starts/sandbox-gauges.js');
 const { COUNTED } = await import('../dist/src/outbox/backlog.js');
+const { measureClients } = await import('../dist/src/webhooks/client-gauges.js');
+const { measureCertificates } = await import('../dist/src/telemetry/certificate-expiry.js');
 const { measureProcess } = await import('../dist/src/telemetry/process-gauges.js');
 
 // Registered as a process does it, and never read.
 const { registry } = createMetrics();
 measureInHand(registry, { slots: {}, recorder: {} });
 measureBacklog(registry, () => {}, 0);
+measureClients(registry, () => {});
 measureSandboxTransfers(registry, () => {}, COUNTED);
 measureProcess(registry, () => {});
+measureCertificates(registry, {});
 const ownMetrics = registry.getMetricsAsArray().filter(({ name }) => !/^(nodejs|process)_/.test(name));
 
 const code = (text) => `\`${text}\``;

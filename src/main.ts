@@ -41,7 +41,7 @@ async function serve(
   stack?: Stack,
 ): Promise<void> {
   const context = await bootstrap(env, 'service');
-  const { config, database, log, stopTracing } = context;
+  const { config, database, log, metrics, stopTracing } = context;
   if (stack) {
     const { writeSandboxClient } = await import('./local/sandbox-client.js');
     const [, { path, made }] = await Promise.all([
@@ -51,7 +51,7 @@ async function serve(
     introduce(stack, config.receivers.allowPrivate, path, made);
   }
   // The engine has connections of its own, so that a mass failure of receivers does not make requests wait for one.
-  const engineDatabase = connectDatabase(config, log);
+  const engineDatabase = connectDatabase(config, log, metrics, 'worker');
   const engine = createDeliveryEngine({ ...context, database: engineDatabase });
   const rest = [() => engine.stop(), () => engineDatabase.close(), () => database.close(), stopTracing];
   try {

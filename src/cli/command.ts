@@ -28,6 +28,8 @@ export function setAction<Args extends unknown[]>(
 ): Command {
   return command.option('--json', 'print one JSON document and nothing else').action(async (...args: unknown[]) => {
     loadQuickly();
+    // See bootstrap.ts.
+    process.env.PGAPPNAME ??= 'transfer-service cli';
     const action = await load();
     const result = await action(...(args as Args));
     const { json } = command.opts<{ json?: true }>();

@@ -33,6 +33,8 @@ export interface Handle {
 export interface Database extends Handle {
   prisma: PrismaClient;
   pool: pg.Pool;
+  /** Statements and transactions that wait for a connection. */
+  readonly waiting: number;
   /**
    * Runs `work` in a transaction (read committed). An error inside rolls the transaction back. A fifth of the connections
    * stays free of transactions, so do not begin one inside another.
@@ -75,6 +77,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     prisma,
     pool,
+    get waiting() {
+      return pool.waitingCount + inTurn.waiting;
+    },
     query: through(prisma),
     async hot<Row>(text: string, values: readonly unknown[]) {
       names.add(text);

@@ -1,7 +1,11 @@
 import pLimit from 'p-limit';
 
 /** Runs transactions, at most `max` at once. The others wait for their turn. */
-export type TransactionTurns = <T>(run: (remaining: number) => Promise<T>) => Promise<T>;
+export interface TransactionTurns {
+  <T>(run: (remaining: number) => Promise<T>): Promise<T>;
+  /** Transactions that wait for their turn. */
+  readonly waiting: number;
+}
 
 /** The error of a transaction that got no turn in time. It has Prisma's code for a pool that has no free connection. */
 export class NoTurn extends Error {
@@ -19,21 +23,26 @@ const LEAST_WAIT = 1_000;
  */
 export function transactionTurns(max: number, limit: number): TransactionTurns {
   const turns = pLimit(max);
-  return (run) =>
-    new Promise((resolve, reject) => {
+  let waiting = 0;
+  const inTurn = <T>(run: (remaining: number) => Promise<T>) =>
+    new Promise<T>((resolve, reject) => {
       const begun = performance.now();
       let waits = true;
+      waiting++;
       const timer = setTimeout(() => {
         waits = false;
+        waiting--;
         reject(new NoTurn(`no connection to Postgres was free for a transaction within ${limit} ms`));
       }, limit);
       void turns(async () => {
         if (!waits) return;
+        waiting--;
         clearTimeout(timer);
         const remaining = Math.max(LEAST_WAIT, Math.round(limit - (performance.now() - begun)));
         await run(remaining).then(resolve, reject);
       });
     });
+  return Object.defineProperty(inTurn, 'waiting', { get: () => waiting }) as TransactionTurns;
 }
 
 /** The number of a pool's connections that transactions may hold at once. At least one, and a fifth stays free. */

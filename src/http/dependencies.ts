@@ -18,7 +18,7 @@ export interface AppDependencies {
   authority: Authority;
   deliveryActions: DeliveryActions;
   checkAction: CheckAction;
-  metrics: Pick<Metrics, 'requestCompleted'>;
+  metrics: Pick<Metrics, 'requestStarted' | 'requestCompleted'>;
   log: Log;
   readiness: () => Promise<Readiness>;
 }

@@ -1,6 +1,7 @@
 import Koa from 'koa';
 import type { Config } from '../config.js';
 import type { Readiness } from '../process/readiness.js';
+import { measureCertificates } from '../telemetry/certificate-expiry.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { measureProcess } from '../telemetry/process-gauges.js';
@@ -29,7 +30,11 @@ const MAX_CONNECTIONS = 100;
  * @throws ConfigError where the port cannot be bound
  */
 export async function listenForOperators(
-  context: { config: Pick<Config, 'baseUrl' | 'host' | 'metrics'>; log: Log; metrics: Metrics },
+  context: {
+    config: Pick<Config, 'baseUrl' | 'host' | 'metrics' | 'databaseUrl' | 'databaseDirectUrl' | 'temporal'>;
+    log: Log;
+    metrics: Metrics;
+  },
   readiness: () => Promise<Readiness>,
 ): Promise<Operations> {
   const { config, log, metrics } = context;
@@ -39,6 +44,7 @@ export async function listenForOperators(
   app.silent = true;
   app.on('error', (error: unknown) => log.debug({ err: error }, 'connection fault'));
   measureProcess(metrics.registry, readiness);
+  measureCertificates(metrics.registry, config, process.env.NODE_EXTRA_CA_CERTS);
   const router = healthRouter({ baseUrl, readiness });
   router.use(metricsRouter(metrics).routes());
   for (const middleware of [requestId(), secureHeaders(), problems({ baseUrl, log })]) app.use(middleware);

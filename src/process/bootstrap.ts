@@ -37,9 +37,12 @@ export async function bootstrap(env: NodeJS.ProcessEnv, role: string): Promise<R
     );
   }
   const stopTracing = await startTracing(config, role, log);
-  const database = connectDatabase(config, log);
+  // The variable of libpq, which `pg` reads too: every connection of the process says whose it is in pg_stat_activity.
+  process.env.PGAPPNAME ??= `transfer-service ${role}`;
+  const metrics = createMetrics();
+  const database = connectDatabase(config, log, metrics, role);
   const masterKeys = new MasterKeys(config.masterKey, config.masterKeyPrevious);
-  return { config, log, database, masterKeys, metrics: createMetrics(), stopTracing };
+  return { config, log, database, masterKeys, metrics, stopTracing };
 }
 
 /**
@@ -61,14 +64,19 @@ function endWithReason(log: Log): void {
   });
 }
 
-/** Opens a role's connections to Postgres. */
-export function connectDatabase(config: Config, log: Log): Database {
-  return openDatabase({
+/** Opens a role's connections to Postgres. `pool` names them in the metrics. */
+export function connectDatabase(config: Config, log: Log, metrics: Metrics, pool: string): Database {
+  const database = openDatabase({
     url: config.databaseUrl,
     pooled: config.databasePooled,
     poolSize: config.databasePoolSize,
     onFault: (error) => log.warn({ err: error }, 'lost an idle connection to Postgres'),
   });
+  metrics.poolOpened(pool, () => {
+    const { totalCount, idleCount } = database.pool;
+    return { busy: totalCount - idleCount, idle: idleCount, waiting: database.waiting };
+  });
+  return database;
 }
 
 /**

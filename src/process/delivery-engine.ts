@@ -20,6 +20,7 @@ import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { readSdkMetrics } from '../temporal/runtime.js';
 import { TemporalWorker } from '../temporal/worker.js';
+import { measureClients, readClientResults } from '../webhooks/client-gauges.js';
 import { EndpointHours } from '../webhooks/endpoint-hours.js';
 import type { AttemptDependencies } from '../webhooks/make-attempt.js';
 import { Recorder } from '../webhooks/recorder.js';
@@ -85,6 +86,7 @@ export function createDeliveryEngine(dependencies: {
   };
   measureInHand(metrics.registry, { slots, recorder, shares });
   measureBacklog(metrics.registry, () => readBacklog(database), config.retention);
+  measureClients(metrics.registry, () => readClientResults(database));
   const temporal: TemporalWorker = new TemporalWorker({
     temporal: config.temporal,
     queue: deliveryQueue({ config, attempts, metrics, slots, shares, inFlight, temporal: () => temporal.client }),

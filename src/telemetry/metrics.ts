@@ -1,4 +1,4 @@
-import { Counter, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { ATTEMPT_ERRORS, type AttemptError, TRIGGERS, type Trigger } from '../attempts.js';
 import { CHECK_RESULTS, type CheckResult } from '../check-cases.js';
 import { DISABLED_BY_SERVICE, type DisabledByService } from '../disabled-reasons.js';
@@ -17,7 +17,10 @@ export interface Metrics {
   missingDelivered(count: number): void;
   /** `count` delivered events were marked done without a workflow. */
   workflowsSkipped(count: number): void;
+  requestStarted(): void;
   requestCompleted(request: CountedRequest): void;
+  /** Reports a pool of connections to Postgres at every scrape. */
+  poolOpened(name: string, read: () => PoolUse): void;
   /** Adds the text of another registry to every scrape. */
   append(read: () => Promise<string>): void;
   /** All metrics in Prometheus's text format. */
@@ -41,6 +44,13 @@ export interface CountedRequest {
   route: string | undefined;
   status: number;
   durationMs: number;
+}
+
+/** Connections of a pool, and the statements and transactions that wait for one. */
+export interface PoolUse {
+  busy: number;
+  idle: number;
+  waiting: number;
 }
 
 const OUTCOMES = ['success', ...ATTEMPT_ERRORS] as const;
@@ -106,8 +116,36 @@ export function createMetrics(): Metrics {
     name: 'http_request_duration_seconds',
     help: 'Duration of requests to the API, by method and route.',
     labelNames: ['method', 'route'],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20, 30, 60],
     registers,
+  });
+  const inFlight = new Gauge({
+    name: 'http_requests_in_flight',
+    help: 'Requests to the API that have no complete response yet.',
+    registers,
+  });
+  const pools = new Map<string, () => PoolUse>();
+  new Gauge({
+    name: 'database_connections',
+    help: 'Connections to Postgres in the pools of this process, `busy` or `idle`.',
+    labelNames: ['pool', 'state'],
+    registers,
+    collect() {
+      for (const [pool, read] of pools) {
+        const { busy, idle } = read();
+        this.set({ pool, state: 'busy' }, busy);
+        this.set({ pool, state: 'idle' }, idle);
+      }
+    },
+  });
+  new Gauge({
+    name: 'database_connection_waiters',
+    help: 'Statements and transactions that wait for a connection of a pool.',
+    labelNames: ['pool'],
+    registers,
+    collect() {
+      for (const [pool, read] of pools) this.set({ pool }, read().waiting);
+    },
   });
   // Prometheus sees no increase in a series that begins at 1, so the series of attempts begin at 0.
   for (const outcome of OUTCOMES) for (const trigger of TRIGGERS) attempts.inc({ outcome, trigger }, 0);
@@ -129,11 +167,14 @@ export function createMetrics(): Metrics {
     receiverChecked: (result) => checks.inc({ result }),
     missingDelivered: (count) => missing.inc(count),
     workflowsSkipped: (count) => skipped.inc(count),
+    requestStarted: () => inFlight.inc(),
     requestCompleted({ method, route = 'none', status, durationMs }) {
+      inFlight.dec();
       const known = METHODS.has(method) ? method : 'other';
       requests.inc({ method: known, route, status });
       requestDuration.observe({ method: known, route }, durationMs / 1_000);
     },
+    poolOpened: (name, read) => void pools.set(name, read),
     append: (read) => void others.push(read),
     async text() {
       const texts = await Promise.all([registry.metrics(), ...others.map((read) => read())]);

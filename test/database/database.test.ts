@@ -5,6 +5,7 @@ import { isUnreachable } from '../../src/database/faults.js';
 import { newId } from '../../src/ids.js';
 import { Secret } from '../../src/secret.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { waitFor } from '../support/wait-for.js';
 
 let database: TestDatabase;
 let dying: { server: Server; database: Database };
@@ -77,6 +78,20 @@ test('statements of every kind share one pool, whose sessions have no settings o
   const inside = await one.transaction(async (tx) => [await tx.query(own, []), await tx.hot(own, [])]);
   await one.close();
   expect(new Set([...pids, ...inside].map((rows) => JSON.stringify(rows))).size).toBe(1);
+});
+
+test('counts the statements and transactions that wait for a connection', async () => {
+  const small = openDatabase({ url: database.url, poolSize: 2 });
+  const holders = [await small.pool.connect(), await small.pool.connect()];
+  expect(small.waiting).toBe(0);
+  const statement = small.query('select 1', []);
+  // The pool keeps a connection free of transactions: one asks for a connection, and two wait for their turn.
+  const transactions = [1, 2, 3].map(() => small.transaction((tx) => tx.query('select 1', [])));
+  await waitFor('all to wait', () => small.waiting === 4);
+  for (const holder of holders) holder.release();
+  await Promise.all([statement, ...transactions]);
+  expect(small.waiting).toBe(0);
+  await small.close();
 });
 
 test('parses a raw statement once on a connection, and a query of a model each time', async () => {

@@ -21,7 +21,7 @@ export function makeAuthorities() {
   const filesOf = (name: string) => ({ certificate: join(folder, `${name}.pem`), key: join(folder, `${name}.key`) });
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
   return {
-    make(ca: string): TestAuthority {
+    make(ca: string, days = 2): TestAuthority {
       const own = filesOf(ca);
       openssl(
         'req',
@@ -30,7 +30,7 @@ export function makeAuthorities() {
         '-subj',
         `/CN=${ca}`,
         '-days',
-        '2',
+        String(days),
         '-keyout',
         own.key,
         '-out',

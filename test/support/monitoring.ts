@@ -15,6 +15,6 @@ export function promtool(args: readonly string[], input = ''): string {
 
 /** The metrics that rules or a dashboard query, without a histogram's suffixes. */
 export function metricsIn(text: string): string[] {
-  const names = text.matchAll(/\b(?:webhook|http|dependency|temporal|nodejs|process)_[a-z0-9_]+/g);
+  const names = text.matchAll(/\b(?:webhook|http|database|tls|dependency|temporal|nodejs|process)_[a-z0-9_]+/g);
   return [...new Set([...names].map(([name]) => name.replace(/_bucket$/, '')))].sort();
 }

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { freePort } from '../../src/free-port.js';
@@ -177,6 +178,26 @@ test('a worker serves its own metrics and those of Temporal’s SDK in one scrap
   expect(await scrape(apiMetrics)).toContain(
     'http_requests_total{method="POST",route="/sandbox/transfers/:id/status",status="200"} 1\n',
   );
+});
+
+test('every connection to Postgres says which role or command holds it', async () => {
+  const { rows } = await database.pool.query<{ name: string }>(
+    'select distinct application_name as name from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+  );
+  const names = rows.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['transfer-service api', 'transfer-service worker']));
+  // A command is over too soon to be seen there. A server that only listens gets its startup message.
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const message = once(server, 'connection').then(async ([socket]) => {
+    const [bytes] = await once(socket, 'data');
+    socket.destroy();
+    return String(bytes);
+  });
+  await runCli(['clients', 'list'], { DATABASE_URL: `postgresql://app:x@127.0.0.1:${port}/app` });
+  expect((await message).split('\0')).toContain('transfer-service cli');
+  server.close();
 });
 
 test('every metric in the alerts and the dashboard exists', async () => {

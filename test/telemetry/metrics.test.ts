@@ -4,6 +4,7 @@ import { measureBacklog } from '../../src/outbox/backlog-gauges.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { measureProcess } from '../../src/telemetry/process-gauges.js';
 import { startApi } from '../support/api.js';
+import { waitFor } from '../support/wait-for.js';
 
 const linesOf = (text: string, name: string) => text.split('\n').filter((line) => line.startsWith(name));
 
@@ -45,6 +46,40 @@ test('makes no new series for the paths, ids and methods that clients send', asy
     'http_requests_total{method="GET",route="none",status="404"} 1',
     'http_requests_total{method="other",route="none",status="404"} 1',
   ]);
+});
+
+test('tells a request of 40 s from one of 15 s', async () => {
+  const metrics = createMetrics();
+  for (const durationMs of [14_000, 40_000]) {
+    metrics.requestCompleted({ method: 'GET', route: '/transfers', status: 503, durationMs });
+  }
+  const text = await metrics.text();
+  for (const [le, count] of Object.entries({ 10: 0, 15: 1, 30: 1, 60: 2 })) {
+    expect(text).toContain(
+      `http_request_duration_seconds_bucket{le="${le}",method="GET",route="/transfers"} ${count}\n`,
+    );
+  }
+});
+
+test('shows the requests in flight, and the use of the pool, while Postgres makes them wait', async () => {
+  const metrics = createMetrics();
+  const api = await startApi({ dependencies: { metrics } });
+  const { pool } = api.database;
+  metrics.poolOpened('api', () => ({ busy: pool.totalCount - pool.idleCount, idle: pool.idleCount, waiting: 3 }));
+  const client = await api.client();
+  const holder = await pool.connect();
+  await holder.query('begin; lock table transfers in access exclusive mode');
+  const requests = [1, 2].map(() => client.call('GET', '/transfers'));
+  const shows = (line: string) => waitFor(line, async () => (await metrics.text()).includes(`${line}\n`));
+  await shows('http_requests_in_flight 2');
+  await shows('database_connections{pool="api",state="busy"} 3');
+  await shows('database_connection_waiters{pool="api"} 3');
+  await holder.query('rollback');
+  holder.release();
+  expect((await Promise.all(requests)).map(({ status }) => status)).toEqual([200, 200]);
+  await shows('http_requests_in_flight 0');
+  await shows('database_connections{pool="api",state="busy"} 0');
+  await api.close();
 });
 
 test('reports at a successful scrape that Postgres is away', async () => {

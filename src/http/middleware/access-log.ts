@@ -5,9 +5,10 @@ import { routeOf } from '../route-of.js';
 import type { AppMiddleware } from '../state.js';
 
 /** Logs one line for each request and counts it. */
-export function accessLog(log: Log, metrics: Pick<Metrics, 'requestCompleted'>): AppMiddleware {
+export function accessLog(log: Log, metrics: Pick<Metrics, 'requestStarted' | 'requestCompleted'>): AppMiddleware {
   return async (ctx, next) => {
     const startedAt = performance.now();
+    metrics.requestStarted();
     await next();
     const { method, status } = ctx;
     const route = routeOf(ctx);
