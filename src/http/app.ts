@@ -39,7 +39,7 @@ export function createApp(dependencies: AppDependencies, extensions: readonly Ex
   app.silent = true;
   app.on('error', (error: unknown) => log.debug({ err: error }, 'connection fault'));
   app.use(requestId());
-  app.use(secureHeaders());
+  app.use(secureHeaders(config.baseUrl));
   app.use(traceRequest());
   app.use(accessLog(log, metrics));
   app.use(problems({ baseUrl: config.baseUrl, log }));

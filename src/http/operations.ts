@@ -47,7 +47,7 @@ export async function listenForOperators(
   measureCertificates(metrics.registry, config, process.env.NODE_EXTRA_CA_CERTS);
   const router = healthRouter({ baseUrl, readiness });
   router.use(metricsRouter(metrics).routes());
-  for (const middleware of [requestId(), secureHeaders(), problems({ baseUrl, log })]) app.use(middleware);
+  for (const middleware of [requestId(), secureHeaders(baseUrl), problems({ baseUrl, log })]) app.use(middleware);
   app.use(router.routes());
   app.use(unrouted(router));
   // Scrapers and probes connect directly: no proxy is trusted, and X-Forwarded-For is ignored.

@@ -2,18 +2,30 @@ import type { Config } from '../config.js';
 import { Networks } from '../networks.js';
 import type { Secret } from '../secret.js';
 
+/** A network of proxies is no larger than 10.0.0.0/8 or fd00::/8. */
+const SHORTEST_PREFIX = 8;
+
 const LOOPBACK = ['127.0.0.0/8', '::1/128'];
 
 /**
- * Settings that production should not have but may start with, a line each: the variable, the risk, and the value to
+ * Settings that a deployment should not have but may start with, a line each: the variable, the risk, and the value to
  * give. The operator decides whether a network between two machines is trusted, so no line keeps the service from
  * starting.
  */
 export function cautionsOf(
-  config: Pick<Config, 'environment' | 'databaseUrl' | 'databaseDirectUrl' | 'temporal' | 'allowedNetworks'>,
+  config: Pick<
+    Config,
+    'environment' | 'databaseUrl' | 'databaseDirectUrl' | 'temporal' | 'allowedNetworks' | 'trustedProxies'
+  >,
 ): string[] {
-  if (config.environment !== 'production') return [];
   const lines: string[] = [];
+  const widest = config.trustedProxies.find((network) => Number(network.split('/')[1]) < SHORTEST_PREFIX);
+  if (widest) {
+    lines.push(
+      `TRUSTED_PROXIES: ${widest} lets almost any caller choose its own address in X-Forwarded-For; give the addresses of your proxies`,
+    );
+  }
+  if (config.environment !== 'production') return lines;
   const urls: [string, Secret][] = [['DATABASE_URL', config.databaseUrl]];
   if (config.databaseDirectUrl !== config.databaseUrl) urls.push(['DATABASE_DIRECT_URL', config.databaseDirectUrl]);
   for (const [name, url] of urls) {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
-import { settings as known } from '../../src/config.js';
+import { settings as known, SECRETS } from '../../src/config.js';
 import { type Document, KUBERNETES, readEnvFile, readYaml } from '../support/manifests.js';
 
 const CHART = 'deploy/chart';
@@ -22,6 +22,16 @@ test('the chart has the settings of deploy/kubernetes, and the version of the pa
   expect(images).toEqual([{ name: 'transfer-service', newName: values.image.repository, newTag: released }]);
 });
 
+test('the schema of the values knows every setting that is no secret', () => {
+  const schema = JSON.parse(readFileSync(`${CHART}/values.schema.json`, 'utf8'));
+  const [, { enum: names }] = schema.properties.settings.propertyNames.anyOf;
+  expect(names).toEqual(
+    Object.keys(known)
+      .filter((name) => !SECRETS.includes(name))
+      .sort(),
+  );
+});
+
 /** The documents of the chart's output by `Kind/name`. */
 function render(...args: string[]): Record<string, Document> {
   const command = ['template', 'transfer-service', CHART, '--kube-version=1.36', ...args];
@@ -38,6 +48,8 @@ function comparable({ metadata: { annotations, ...metadata }, spec, ...rest }: D
   const pod = { ...spec.template.spec, containers: [container] };
   return { metadata, spec: { ...spec, template: { ...spec.template, metadata: labelled, spec: pod } }, ...rest };
 }
+
+const PODS = ['Deployment/transfer-service-api', 'Deployment/transfer-service-worker', 'Job/transfer-service-migrate'];
 
 const withHelm = helm ? describe : describe.skip;
 withHelm('Helm (built by `npm run chart`, which needs Go)', () => {
@@ -78,6 +90,66 @@ withHelm('Helm (built by `npm run chart`, which needs Go)', () => {
     expect(pinned).toBe(`${values.image.repository}@sha256:abc`);
   });
 
+  test.each([
+    ['a misspelt setting', '--set=settings.RATE_LIMITS=5'],
+    ['a secret among the settings', '--set=settings.MASTER_KEY=x'],
+    ['a misspelt value', '--set=api.autoscaling.minReplica=2'],
+    ['a server without networks', '--set=network.egress.vault.port=8200'],
+  ])('%s is rejected', (_, value) => {
+    const command = ['template', 'transfer-service', CHART, '--kube-version=1.36', value];
+    const { status, stderr } = spawnSync(helm as string, command, { encoding: 'utf8' });
+    expect(status).toBe(1);
+    expect(stderr).toContain("don't meet the specifications of the schema");
+  });
+
+  test('every pod gets what the values say of pods', () => {
+    const given = {
+      serviceAccountName: 'payments',
+      priorityClassName: 'high',
+      nodeSelector: { disk: 'ssd' },
+      tolerations: [{ key: 'payments', operator: 'Exists' }],
+    };
+    const rendered = render(
+      `--set-json=pod=${JSON.stringify({ ...given, annotations: { 'linkerd.io/inject': 'enabled' } })}`,
+      '--set-json=image.pullSecrets=["registry"]',
+    );
+    for (const name of PODS) {
+      const { metadata, spec } = rendered[name].spec.template;
+      expect(spec).toMatchObject({ ...given, imagePullSecrets: [{ name: 'registry' }] });
+      expect(metadata.annotations).toMatchObject({ 'linkerd.io/inject': 'enabled' });
+    }
+  });
+
+  test.each([
+    ['10s', 40],
+    ['1500ms', 32],
+    ['2m', 150],
+  ])('an API that serves for %s after SIGTERM has %d s to end', (delay, seconds) => {
+    const { 'Deployment/transfer-service-api': api } = render(`--set=settings.SHUTDOWN_DELAY=${delay}`);
+    expect(api.spec.template.spec.terminationGracePeriodSeconds).toBe(seconds);
+  });
+
+  test('only named servers are open to every pod', () => {
+    const open = (...args: string[]) => render(...args)['NetworkPolicy/transfer-service'].spec.egress.slice(1);
+    expect(open('--set-json=network.egress={"postgres":{"to":[],"port":5432},"temporal":null,"traces":null}')).toEqual(
+      [],
+    );
+    const vault = { to: [{ ipBlock: { cidr: '10.9.0.0/16' } }], port: 8200 };
+    expect(open(`--set-json=network.egress.vault=${JSON.stringify(vault)}`)).toContainEqual({
+      to: vault.to,
+      ports: [{ port: 8200 }],
+    });
+  });
+
+  test('workers cannot connect to BLOCKED_RECEIVERS', () => {
+    const policy = render('--set=settings.BLOCKED_RECEIVERS=198.41.0.0/24\\,2606:4700::/32\\,fd12::/16');
+    const [rule] = policy['NetworkPolicy/transfer-service-worker'].spec.egress;
+    const [ipv4, ipv6] = rule.to.map(({ ipBlock }: Document) => ipBlock.except);
+    expect(ipv4).toContain('198.41.0.0/24');
+    // fd12::/16 is outside of 2000::/3, and Kubernetes rejects an exception that is not inside its block.
+    expect(ipv6.slice(-1)).toEqual(['2606:4700::/32']);
+  });
+
   test('a client certificate for Temporal and the volumes of the values are mounted in every pod that connects', () => {
     const own = {
       volumes: [{ name: 'postgres-ca', configMap: { name: 'postgres-ca' } }],
@@ -85,11 +157,7 @@ withHelm('Helm (built by `npm run chart`, which needs Go)', () => {
     };
     const values = Object.entries(own).map(([name, value]) => `--set-json=${name}=${JSON.stringify(value)}`);
     const rendered = render('--set=temporalTls.secret=temporal-client', ...values);
-    for (const name of [
-      'Deployment/transfer-service-api',
-      'Deployment/transfer-service-worker',
-      'Job/transfer-service-migrate',
-    ]) {
+    for (const name of PODS) {
       const { containers, volumes } = rendered[name].spec.template.spec;
       expect(volumes).toEqual([...own.volumes, { name: 'temporal-tls', secret: { secretName: 'temporal-client' } }]);
       expect(containers[0].volumeMounts[0]).toEqual(own.volumeMounts[0]);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 
 /** A package in package-lock.json, with the reasons for which it may be omitted. */
-type Locked = { dev?: true; optional?: true; devOptional?: true; peer?: true };
+type Locked = { dev?: true; optional?: true; devOptional?: true; peer?: true; link?: true; integrity?: string };
 
 /** An entry of a CycloneDX document. */
 type Component = { name: string; group?: string; properties?: { name: string; value: string }[] };
@@ -65,4 +65,13 @@ test('the documented command attaches a list of packages and the provenance to t
   const operations = readFileSync('docs/operations.md', 'utf8');
   expect(operations).toMatch(/^docker buildx build --sbom=true --provenance=mode=max /m);
   expect(operations).toMatch(/^npm sbom /m);
+});
+
+test('package-lock.json has the integrity of every package that the image keeps', () => {
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, Locked> };
+  const unverified = Object.entries(packages)
+    .filter(([path, { dev, optional, link }]) => path.startsWith('node_modules/') && !dev && !optional && !link)
+    .filter(([, { integrity }]) => !integrity)
+    .map(([path]) => path);
+  expect(unverified).toEqual([]);
 });

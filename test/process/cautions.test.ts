@@ -51,6 +51,14 @@ it.each<[string, Record<string, string>, string[]]>([
   ['nothing for a Unix socket', { DATABASE_URL: 'postgresql://app@socket/app?host=/var/run/postgresql' }, []],
   ['a remote Temporal in plaintext', { TEMPORAL_TLS: 'false' }, ['TEMPORAL_TLS']],
   ['an empty ALLOWED_NETWORKS', { ALLOWED_NETWORKS: '' }, ['ALLOWED_NETWORKS']],
+  ['proxies at any address', { TRUSTED_PROXIES: '10.0.0.0/8,0.0.0.0/0' }, ['TRUSTED_PROXIES']],
+  ['proxies at half of all addresses', { TRUSTED_PROXIES: '128.0.0.0/1' }, ['TRUSTED_PROXIES']],
+  [
+    'proxies at any address, in a sandbox too',
+    { ENVIRONMENT: 'sandbox', TRUSTED_PROXIES: '::/0' },
+    ['TRUSTED_PROXIES'],
+  ],
+  ['nothing for proxies in a private network', { TRUSTED_PROXIES: '10.0.0.0/8,fd00::/8' }, []],
   ['nothing when it is a sandbox', { ENVIRONMENT: 'sandbox', ALLOWED_NETWORKS: '', TEMPORAL_TLS: 'false' }, []],
 ])('warns of %s', (_, env, expected) => {
   expect(named(env)).toEqual(expected);

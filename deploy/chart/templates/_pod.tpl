@@ -20,6 +20,24 @@ securityContext:
   runAsUser: 1000
   runAsGroup: 1000
   seccompProfile: { type: RuntimeDefault }
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- range $field, $value := omit .Values.pod "annotations" }}
+{{- if $value }}
+{{ toYaml (dict $field $value) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* A duration of the settings, such as `10s`, in whole seconds, rounded up. */ -}}
+{{- define "seconds" -}}
+{{- $units := dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000 "d" 86400000 -}}
+{{- $unit := regexFind "[a-z]+$" . | default "ms" -}}
+{{- divf (mulf (regexFind "^[0-9]+" . | float64) (get $units $unit)) 1000 | ceil -}}
 {{- end }}
 
 {{- define "container" -}}
@@ -77,10 +95,15 @@ spec:
 {{- define "podMetadata" -}}
 labels:
   {{- include "labels" .component | nindent 2 }}
-{{- if not .root.Values.forKustomize }}
+{{- if or .root.Values.pod.annotations (not .root.Values.forKustomize) }}
 annotations:
+  {{- if not .root.Values.forKustomize }}
   # A changed setting rolls the pods.
   checksum/settings: {{ toJson .root.Values.settings | sha256sum }}
+  {{- end }}
+  {{- with .root.Values.pod.annotations }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end }}
 {{- end }}
 

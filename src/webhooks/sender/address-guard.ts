@@ -19,7 +19,7 @@ export interface AddressGuard {
 }
 
 export interface AddressGuardOptions {
-  /** Allows all addresses except `blocked`. Only the sandbox sets it. */
+  /** Allows all addresses except `blocked` and those that serve metadata. Only the sandbox sets it. */
   allowPrivate: boolean;
   /** The operator's own addresses, as CIDRs. They are blocked even if private receivers are allowed. */
   blocked: readonly string[];
@@ -30,14 +30,27 @@ export interface AddressGuardOptions {
  */
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
-/** Azure's virtual public address, which serves a machine's own metadata. It looks routable but is local. */
-const AZURE_METADATA = ipaddr.parseCIDR('168.63.129.16/32');
+/**
+ * Where cloud platforms serve a machine its own credentials: link-local addresses (AWS, Google, Azure and others),
+ * Alibaba, Azure's virtual public address, Oracle, AWS and Google over IPv6. No receiver lives there, so they are blocked
+ * even if private receivers are allowed: a sandbox in a cloud must not hand out its machine's credentials.
+ */
+const METADATA = [
+  '169.254.0.0/16',
+  '100.100.100.200/32',
+  '168.63.129.16/32',
+  '192.0.0.192/32',
+  'fe80::/10',
+  'fd00:ec2::/32',
+  'fd20:ce::254/128',
+].map(parseNetwork);
 
 /**
- * Creates the check of receivers' addresses (contract): public unicast addresses are allowed, the operator's own never.
+ * Creates the check of receivers' addresses (contract): public unicast addresses are allowed, the operator's own and
+ * those that serve metadata never.
  */
 export function createAddressGuard({ allowPrivate, blocked }: AddressGuardOptions): AddressGuard {
-  const networks = blocked.map(parseNetwork);
+  const networks = [...METADATA, ...blocked.map(parseNetwork)];
 
   function blocks(text: string): boolean {
     if (isIP(text) === 0 || text.includes('%')) return true;
@@ -69,7 +82,7 @@ function parseAddress(text: string): Address {
  */
 function isPublic(address: Address): boolean {
   if (address.range() !== 'unicast') return false;
-  return address instanceof ipaddr.IPv6 ? contains(GLOBAL_UNICAST, address) : !contains(AZURE_METADATA, address);
+  return address instanceof ipaddr.IPv4 || contains(GLOBAL_UNICAST, address);
 }
 
 function contains([network, bits]: Network, address: Address): boolean {

@@ -192,11 +192,36 @@ describe("the operator's own networks", () => {
   });
 });
 
-test('with private receivers allowed, only texts that are no addresses are blocked', () => {
+describe('with private receivers allowed', () => {
   const { blocks, blocksLiteral } = createAddressGuard({ allowPrivate: true, blocked: [] });
-  expect(['127.0.0.1', '::1', '10.0.0.1', '169.254.169.254', '::ffff:127.0.0.1'].filter(blocks)).toEqual([]);
-  expect(blocksLiteral('[::1]')).toBe(false);
-  expect([blocks('fe80::1%eth0'), blocks('nonsense')]).toEqual([true, true]);
+
+  test('private addresses are allowed, and texts that are no addresses stay blocked', () => {
+    expect(['127.0.0.1', '::1', '10.0.0.1', 'fd00::1', '::ffff:127.0.0.1'].filter(blocks)).toEqual([]);
+    expect(blocksLiteral('[::1]')).toBe(false);
+    expect([blocks('fe80::1%eth0'), blocks('nonsense')]).toEqual([true, true]);
+  });
+
+  test.each([
+    ['169.254.169.254', 'AWS, Google, Azure'],
+    ['169.254.170.2', "AWS's containers"],
+    ['169.254.170.23', "AWS's pods"],
+    ['100.100.100.200', 'Alibaba'],
+    ['168.63.129.16', 'Azure'],
+    ['192.0.0.192', 'Oracle'],
+    ['fd00:ec2::254', 'AWS over IPv6'],
+    ['fd00:ec2::23', "AWS's pods over IPv6"],
+    ['fd20:ce::254', 'Google over IPv6'],
+    ['::ffff:169.254.169.254', 'IPv4-mapped'],
+    ['64:ff9b::a9fe:a9fe', 'NAT64'],
+    ['2002:a9fe:a9fe::', '6to4'],
+  ])('%s stays blocked, because it serves the credentials of a machine (%s)', (address) => {
+    expect(blocks(address)).toBe(true);
+    expect(blocksLiteral(address.includes(':') ? `[${address}]` : address)).toBe(true);
+  });
+
+  test('a metadata address stays blocked in every notation', () => {
+    expect(['2852039166', '0xa9fea9fe', '0251.0376.0251.0376', '169.254.43518'].filter(blocksLiteral)).toHaveLength(4);
+  });
 });
 
 test('an IPv4 address and its mapped form get the same result', () => {
