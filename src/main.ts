@@ -8,7 +8,7 @@ import { type Announce, announceReady } from './process/announcements.js';
 import { bootstrap, connectDatabase, stopInOrder } from './process/bootstrap.js';
 import { createDeliveryEngine } from './process/delivery-engine.js';
 import { explain } from './process/explain.js';
-import { untilSignalled } from './process/signals.js';
+import { endDespiteStalledLog, untilSignalled } from './process/signals.js';
 import { migrateTemporal } from './temporal/namespace.js';
 
 const print = (line: string) => process.stderr.write(`${line}\n`);
@@ -75,8 +75,10 @@ function introduce(stack: Stack, allowPrivate: boolean, clientPath: string, made
 }
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  runService(process.env).catch((error: unknown) => {
-    for (const line of explain(error)) print(line);
-    process.exitCode = 1;
-  });
+  runService(process.env)
+    .catch((error: unknown) => {
+      for (const line of explain(error)) print(line);
+      process.exitCode = 1;
+    })
+    .finally(endDespiteStalledLog);
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type Announce, announceJson, announceReady } from '../process/announcements.js';
+import { endDespiteStalledLog } from '../process/signals.js';
 
 export type Role = (env: NodeJS.ProcessEnv, announce: Announce) => Promise<void>;
 
@@ -23,6 +24,6 @@ function serves(program: Command, name: string, load: () => Promise<Role>): Comm
     .option('--json', 'print {"ready": "<base_url>"} instead of the line `ready <base_url>`')
     .action(async ({ json }: { json?: true }) => {
       const run = await load();
-      await run(process.env, json ? announceJson : announceReady);
+      await run(process.env, json ? announceJson : announceReady).finally(endDespiteStalledLog);
     });
 }

@@ -10,7 +10,7 @@ import { SUPPORTED_NODE } from '../version.js';
 import { cautionsOf } from './cautions.js';
 import { configureGarbageCollection } from './garbage-collection.js';
 import { isSupportedNode } from './runtime.js';
-import { untilSignalledAgain } from './signals.js';
+import { endDespiteStalledLog, untilSignalledAgain } from './signals.js';
 
 /** The dependencies that every role of the service starts with. */
 export interface RoleContext {
@@ -27,8 +27,9 @@ export interface RoleContext {
 export async function bootstrap(env: NodeJS.ProcessEnv, role: string): Promise<RoleContext> {
   configureGarbageCollection();
   const config = loadConfig(await withPort(env));
-  const log = createLog(config.logLevel, role);
-  endWithReason(log);
+  const metrics = createMetrics();
+  const log = createLog(config.logLevel, role, { onDropped: () => metrics.logLineDropped() });
+  logWhatNodeSays(log);
   for (const caution of cautionsOf(config)) log.warn(caution);
   if (!isSupportedNode(process.versions.node)) {
     log.warn(
@@ -39,7 +40,6 @@ export async function bootstrap(env: NodeJS.ProcessEnv, role: string): Promise<R
   const stopTracing = await startTracing(config, role, log);
   // The variable of libpq, which `pg` reads too: every connection of the process says whose it is in pg_stat_activity.
   process.env.PGAPPNAME ??= `transfer-service ${role}`;
-  const metrics = createMetrics();
   const database = connectDatabase(config, log, metrics, role);
   const masterKeys = new MasterKeys(config.masterKey, config.masterKeyPrevious);
   return { config, log, database, masterKeys, metrics, stopTracing };
@@ -54,13 +54,19 @@ async function withPort(env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
 }
 
 /**
- * An uncaught error ends the process with a line in its log. Node's own output would show every field of the error,
- * such as the parameters of a statement.
+ * Every line of a process is JSON, warnings of Node.js included. An uncaught error ends the process with a line in its
+ * log: Node's own output would show every field of the error, such as the parameters of a statement.
  */
-function endWithReason(log: Log): void {
-  process.once('uncaughtException', (error, origin) => {
+function logWhatNodeSays(log: Log): void {
+  process.removeAllListeners('warning');
+  process.on('warning', (warning) => log.warn({ err: warning }, 'warning of Node.js'));
+  // Each line that cannot be written is counted. The event would end the process.
+  process.stderr.on('error', () => {});
+  process.on('uncaughtException', (error, origin) => {
     log.fatal({ err: error, origin }, 'uncaught error; the process ends');
-    process.exit(1);
+    process.exitCode = 1;
+    process.stderr.write('', () => process.exit());
+    endDespiteStalledLog();
   });
 }
 

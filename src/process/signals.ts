@@ -25,3 +25,11 @@ export async function untilSignalledAgain(): Promise<void> {
   await sleep(REPEATS, undefined, { ref: false });
   await untilSignalled();
 }
+
+/** The last lines of the log may take this long, ms. */
+const LAST_LINES = 1_000;
+
+/** Ends the process also where nobody reads the rest of its log. Call it when the work is done. */
+export function endDespiteStalledLog(): void {
+  setTimeout(() => process.exit(), LAST_LINES).unref();
+}

@@ -1,22 +1,82 @@
+import type { Writable } from 'node:stream';
 import { type Logger, pino } from 'pino';
 import type { Config } from '../config.js';
+import { WarningLimit } from './warning-limit.js';
 
 export type Log = Logger;
+
+/**
+ * Lines that wait for the reader of the log, in characters. Node writes a pipe and a socket without blocking, so a
+ * reader that stalls (a log shipper, a full disk behind it) must not make the process wait, nor fill its memory.
+ */
+const MOST_WAITING = 1_000_000;
+
+export interface LogOptions {
+  /** Default: standard error. */
+  output?: Writable;
+  /** Called for each line that is dropped: it does not fit, or cannot be written. */
+  onDropped?: () => void;
+}
 
 /**
  * Writes JSON lines to standard error; standard output is for `ready …` and `--json`. A `Secret` always prints as
  * `[redacted]`.
  */
-export function createLog(level: Config['logLevel'], role: string): Log {
-  return pino(
-    {
-      level,
-      base: { role, pid: process.pid },
-      timestamp: pino.stdTimeFunctions.isoTime,
-      serializers: { err: describeError, error: describeError },
-    },
-    pino.destination({ fd: 2, sync: true }),
+export function createLog(
+  level: Config['logLevel'],
+  role: string,
+  { output = process.stderr, onDropped = () => {} }: LogOptions = {},
+): Log {
+  const warnings = new WarningLimit((leftOut) =>
+    log.warn({ left_out: leftOut }, 'repeated warnings were left out in the last minute'),
   );
+  const options = {
+    level,
+    base: { role, pid: process.pid },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    serializers: { err: describeError, error: describeError },
+    hooks: {
+      logMethod(this: Logger, args: Parameters<pino.LogFn>, method: pino.LogFn, lineLevel: number) {
+        if (lineLevel !== pino.levels.values.warn || warnings.admits(kindOf(args))) method.apply(this, args);
+      },
+    },
+  };
+  const log: Log = pino(
+    options,
+    boundedLines(output, onDropped, (dropped) =>
+      log.warn({ dropped }, 'log lines were dropped, because the log was not read or could not be written'),
+    ),
+  );
+  return log;
+}
+
+/** @param onFlow called when lines are written again, with the number of lines that were dropped before */
+function boundedLines(output: Writable, onDropped: () => void, onFlow: (dropped: number) => void) {
+  let dropped = 0;
+  const drop = () => {
+    dropped++;
+    onDropped();
+  };
+  const written = (error?: Error | null) => {
+    if (error) return drop();
+    if (dropped === 0 || output.writableLength > 0) return;
+    const count = dropped;
+    dropped = 0;
+    onFlow(count);
+  };
+  return {
+    write(line: string): void {
+      if (output.writableLength + line.length > MOST_WAITING) drop();
+      else output.write(line, written);
+    },
+  };
+}
+
+/** Warnings of the same message and the same class of error. */
+function kindOf(args: readonly unknown[]): string {
+  const [fields, message] = typeof args[0] === 'string' ? [undefined, args[0]] : args;
+  const { err } = (fields ?? {}) as { err?: unknown };
+  return err instanceof Error ? `${message} (${err.name})` : String(message);
 }
 
 /** Logs name, message, stack and causes of an error, never its own fields: they may hold a request or parameters. */

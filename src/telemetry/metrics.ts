@@ -21,6 +21,7 @@ export interface Metrics {
   requestCompleted(request: CountedRequest): void;
   /** Reports a pool of connections to Postgres at every scrape. */
   poolOpened(name: string, read: () => PoolUse): void;
+  logLineDropped(): void;
   /** Adds the text of another registry to every scrape. */
   append(read: () => Promise<string>): void;
   /** All metrics in Prometheus's text format. */
@@ -147,6 +148,11 @@ export function createMetrics(): Metrics {
       for (const [pool, read] of pools) this.set({ pool }, read().waiting);
     },
   });
+  const droppedLines = new Counter({
+    name: 'log_lines_dropped_total',
+    help: 'Lines of the log that were dropped, because the log was not read or could not be written.',
+    registers,
+  });
   // Prometheus sees no increase in a series that begins at 1, so the series of attempts begin at 0.
   for (const outcome of OUTCOMES) for (const trigger of TRIGGERS) attempts.inc({ outcome, trigger }, 0);
   for (const reason of DISABLED_BY_SERVICE) disabled.inc({ reason }, 0);
@@ -175,6 +181,7 @@ export function createMetrics(): Metrics {
       requestDuration.observe({ method: known, route }, durationMs / 1_000);
     },
     poolOpened: (name, read) => void pools.set(name, read),
+    logLineDropped: () => droppedLines.inc(),
     append: (read) => void others.push(read),
     async text() {
       const texts = await Promise.all([registry.metrics(), ...others.map((read) => read())]);

@@ -1,0 +1,78 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { afterEach, expect, test } from '@jest/globals';
+import { freePort } from '../../src/free-port.js';
+
+const REQUESTS = 10_000;
+const CONNECTIONS = 50;
+const WARN_AT_SIGNAL = `data:text/javascript,process.on('SIGUSR2', () => process.emitWarning('deprecated'))`;
+
+let child: ChildProcess;
+afterEach(() => {
+  child.kill('SIGKILL');
+});
+
+/** An API whose standard error is a pipe that the test reads when it wants to. */
+async function startApi(): Promise<{ url: string; metrics: string; stderr: NonNullable<ChildProcess['stderr']> }> {
+  const port = await freePort();
+  const metricsPort = await freePort();
+  const { PATH, HOME } = process.env;
+  child = spawn(process.execPath, ['--import', WARN_AT_SIGNAL, 'dist/src/cli.js', 'api'], {
+    env: {
+      ...{
+        PATH,
+        HOME,
+        ENVIRONMENT: 'sandbox',
+        HOST: '127.0.0.1',
+        PORT: String(port),
+        METRICS_PORT: String(metricsPort),
+      },
+      ...{ DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none', TEMPORAL_ADDRESS: '127.0.0.1:1' },
+      ...{ MASTER_KEY: Buffer.alloc(32, 'k').toString('base64'), BASE_URL: 'https://api.test', SHUTDOWN_DELAY: '0s' },
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const { stdout, stderr } = child;
+  if (!stdout || !stderr) throw new Error('the process has no pipes');
+  await once(createInterface({ input: stdout }), 'line');
+  return { url: `http://127.0.0.1:${port}/healthz`, metrics: `http://127.0.0.1:${metricsPort}/metrics`, stderr };
+}
+
+async function askTimes(count: number, url: string): Promise<Record<number, number>> {
+  const statuses: Record<number, number> = {};
+  let left = count;
+  const ask = async () => {
+    while (left-- > 0) {
+      const response = await fetch(url, { signal: AbortSignal.timeout(20_000) });
+      await response.text();
+      statuses[response.status] = (statuses[response.status] ?? 0) + 1;
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, ask));
+  return statuses;
+}
+
+test('a reader of the log that stalls delays no response and not the end of the process', async () => {
+  const { url, metrics } = await startApi();
+  expect(await askTimes(REQUESTS, url)).toEqual({ 200: REQUESTS });
+  const text = await (await fetch(metrics)).text();
+  expect(Number(/^log_lines_dropped_total (\d+)$/m.exec(text)?.[1])).toBeGreaterThan(0);
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+});
+
+test('every line is JSON, warnings of Node.js included, and the last line before the end is complete', async () => {
+  const { url, stderr } = await startApi();
+  const all = text(stderr);
+  child.kill('SIGUSR2');
+  expect(await askTimes(100, url)).toEqual({ 200: 100 });
+  child.kill('SIGTERM');
+  const lines = (await all).trimEnd().split('\n');
+  const messages = lines.map((line) => JSON.parse(line));
+  expect(messages.filter(({ msg }) => msg === 'request')).toHaveLength(100);
+  expect(messages).toContainEqual(expect.objectContaining({ level: 40, msg: 'warning of Node.js' }));
+  expect(messages.at(-1)).toMatchObject({ msg: expect.stringMatching(/^stopping/) });
+});
