@@ -69,7 +69,7 @@ async function serve(
 function introduce(stack: Stack, allowPrivate: boolean, clientPath: string, made: boolean): void {
   print(`API           ${stack.env.BASE_URL}  (reference: ${stack.env.BASE_URL}/docs)`);
   print(`console       ${stack.env.BASE_URL}/console  (sign in with client_id and client_secret of the credentials)`);
-  print(`Temporal UI   ${stack.temporalUiUrl}`);
+  print(`Temporal UI   ${stack.temporalUiUrl}/namespaces/${stack.env.TEMPORAL_NAMESPACE}/workflows`);
   print(`credentials   ${clientPath}${made ? '  (made just now)' : ''}`);
   if (allowPrivate) print('receivers     may be at private addresses (ALLOW_PRIVATE_RECEIVERS=true): sandbox only');
 }

@@ -32,7 +32,8 @@ export async function playDemo(stops: Stop[], once: boolean): Promise<void> {
   chapter(startedHere ? 'The service has started' : 'The service is already running');
   say('API', client.base_url);
   say('docs', `${client.base_url}/docs`);
-  say('Temporal', client.temporal_ui_url);
+  const workflows = `${client.temporal_ui_url}/namespaces/${client.temporal_namespace}/workflows`;
+  say('Temporal', workflows);
 
   const api = new DemoApi(client);
   chapter('A client gets a token and registers an endpoint');
@@ -55,7 +56,7 @@ export async function playDemo(stops: Stop[], once: boolean): Promise<void> {
   const webhookId = await register(api, await startDemoReceiver({ failFirst: 2 }, stops));
   const eventId = await changeAndReceive(api, good, transfer.id, 'COMPLETED');
   await showLadder(api, eventId, webhookId);
-  say('watch it', `${client.temporal_ui_url}/namespaces/${client.temporal_namespace}/workflows/${eventId}`);
+  say('watch it', `${workflows}/${eventId}`);
 
   await showCheck(api, first);
   await showOutage(api, first, good, since);

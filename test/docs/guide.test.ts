@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../src/free-port.js';
@@ -31,7 +31,7 @@ async function paste(name: string): Promise<string> {
   const code = commands.get(name);
   pasted.add(name);
   if (code === undefined) throw new Error(`the guide has no command ${name}`);
-  return type(code.replaceAll('4000', String(receiverPort)));
+  return type(code.replaceAll('4100', String(receiverPort)));
 }
 
 /** Types lines into the terminal. @returns what they printed */
@@ -70,16 +70,18 @@ exit 127
 `;
   writeFileSync(join(folder, 'bin/npx'), npx, { mode: 0o755 });
   const { PATH, HOME } = process.env;
-  terminal = spawn('sh', [], {
+  terminal = spawn('bash', [], {
     cwd: folder,
     env: { PATH: `${join(folder, 'bin')}:${PATH}`, HOME, LOCAL_DIR: local.path },
   });
   for (const stream of [terminal.stdout, terminal.stderr]) stream?.on('data', (text) => (screen += text));
+  // As in an interactive shell, each background job is a process group.
+  await type('set -m');
 }, 240_000);
 
 afterAll(async () => {
   if (terminal?.exitCode === null) {
-    terminal.stdin?.end('kill $RECEIVER $BRIDGE\nexit\n');
+    terminal.stdin?.end('kill -- -$RECEIVER; kill -- -$BRIDGE; exit\n');
     await once(terminal, 'exit');
   }
   await service?.stop();
@@ -89,8 +91,6 @@ afterAll(async () => {
 
 test('1. the first delivery arrives, verified', async () => {
   for (const name of ['variables', 'token', 'secret', 'receiver']) await paste(name);
-  await type('RECEIVER=$!');
-  await waitFor('the receiver', () => screen.includes('listening on'));
   for (const name of ['register', 'transfer']) await paste(name);
   for (const status of ['PROCESSING', 'SENT', 'COMPLETED']) {
     await waitFor(`the delivery of ${status}`, () =>
@@ -148,13 +148,28 @@ test('a digest that a receiver computed is explained, by the service and on the 
 
 test('the bridge posts the events of the account to a receiver on the same machine', async () => {
   await paste('bridge');
-  await type('BRIDGE=$!');
   await waitFor('the bridge', () => screen.includes('forwarding the events'));
   const begin = screen.length;
   await paste('transfer');
   // Once by the delivery to the endpoint, and once by the bridge: the same event.
   const verified = () => screen.slice(begin).match(/PROCESSING .*signature verified.*→ 204/g)?.length === 2;
   await waitFor('the event to arrive twice', verified);
+});
+
+test('5. the last step removes what the guide made', async () => {
+  await type('kill -- -$BRIDGE');
+  await paste('clean-up');
+  const { data } = await must(service.client('GET', '/webhook-endpoints'));
+  expect(data).toEqual([]);
+  expect(readdirSync(folder)).not.toEqual(
+    expect.arrayContaining([expect.stringMatching(/credentials|webhook-secret/)]),
+  );
+  await type(`until ! curl -so /dev/null http://127.0.0.1:${receiverPort}/; do sleep 0.1; done; wait`);
+});
+
+test('the guide has a port of its own: README and its package listen on 4000', () => {
+  const ports = [...commands.values()].flatMap((code) => code.match(/(?<=localhost:|--port )\d+/g) ?? []);
+  expect([...new Set(ports)]).toEqual(['4100']);
 });
 
 test('every command of the guide was run here, or is run in snippets.test.ts', () => {

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
@@ -67,6 +67,12 @@ test('every script in the README exists', () => {
   expect(named.map(([, name = '']) => name).filter((name) => !(name in scripts))).toEqual([]);
 });
 
+test('git ignores the secrets that the first deliveries write', () => {
+  const files = ['credentials.json', 'webhook-secret'];
+  const { stdout } = spawnSync('git', ['check-ignore', ...files], { cwd: root, encoding: 'utf8' });
+  expect(stdout.trim().split('\n')).toEqual(files);
+});
+
 test('npm ci accepts the lockfile, which includes every optional package', () => {
   const { packages } = JSON.parse(read('package-lock.json')) as {
     packages: Record<string, { optionalDependencies?: Record<string, string> }>;
@@ -98,14 +104,15 @@ test('a user who pastes the lines of the README gets the first delivery', async 
   started.push(service);
   await once(service.stdout, 'data');
   const receiver = await freePort();
-  const lines = snippet
-    .replaceAll('.local/', `${local.path}/`)
-    .replaceAll('4000', String(receiver))
-    // A busy machine needs longer than the README's wait.
-    .replace('sleep 3', `until curl -so /dev/null http://127.0.0.1:${receiver}/; do sleep 0.2; done`)
-    .replaceAll('npx transfer-service', `"${process.execPath}" "${join(root, 'dist/src/cli.js')}"`);
-  // Background processes end with the terminal.
-  const terminal = spawn('sh', ['-c', `${lines}\nread _; kill $!`], { cwd: folder, env: { PATH, HOME } });
+  // A clone, as far as npx is concerned. It finds the command there, or fails: it must install nothing.
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const npm = { npm_config_offline: 'true', npm_config_cache: join(folder, 'cache') };
+  const lines = snippet.replaceAll('.local/', `${local.path}/`).replaceAll('4000', String(receiver));
+  // As in an interactive shell, the background job is a process group.
+  const terminal = spawn('bash', ['-c', `set -m\n${lines}\nread _; kill %1; wait`], {
+    cwd: folder,
+    env: { PATH, HOME, ...npm },
+  });
   started.push(terminal);
   let said = '';
   for (const stream of [terminal.stdout, terminal.stderr]) stream.on('data', (text) => (said += text));
@@ -114,5 +121,7 @@ test('a user who pastes the lines of the README gets the first delivery', async 
     () => /PROCESSING .*signature verified .*204/.test(said) || terminal.exitCode !== null,
   );
   terminal.stdin.end('\n');
+  if (terminal.exitCode === null) await once(terminal, 'exit');
+  await expect(fetch(`http://127.0.0.1:${receiver}/`)).rejects.toThrow();
   expect(said).toMatch(/transfer\.status_changed PROCESSING .* signature verified {2}→ 204/);
 });

@@ -77,7 +77,10 @@ test('the service prints ready, writes credentials only its owner can read, keep
     service.kill('SIGTERM');
     await once(service, 'close');
     expect({ code: service.exitCode, printed }).toEqual({ code: 0, printed: [`ready ${client.base_url}`] });
-    expect(await stderr).not.toContain(client.client_secret);
+    const said = await stderr;
+    expect(said).not.toContain(client.client_secret);
+    // Without the namespace, Temporal's UI opens another one, which is empty.
+    expect(said).toContain(`${client.temporal_ui_url}/namespaces/${client.temporal_namespace}/workflows\n`);
     expect(nothingRuns()).toBe(true);
     return client;
   };
