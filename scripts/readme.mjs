@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 // The README shows the default without this variable.
 delete process.env.XDG_CACHE_HOME;
 const { settings } = await import('../dist/src/config.js');
-const { fileVariable } = await import('../dist/src/secret-files.js');
+const { sourceVariables } = await import('../dist/src/secret-sources.js');
 const { PROBLEMS } = await import('../dist/src/http/problem.js');
 const { createMetrics } = await import('../dist/src/telemetry/metrics.js');
 const { measureInHand } = await import('../dist/src/express-lane/gauges.js');
@@ -40,7 +40,7 @@ const tables = {
     settings: table(
       ['variable', 'default', 'meaning'],
       Object.entries(settings).map(([name, { byDefault, meaning, secret }]) => [
-        secret ? `${code(name)} or ${code(fileVariable(name))}` : code(name),
+        (secret ? [name, ...sourceVariables(name)] : [name]).map(code).join(', '),
         shown(byDefault),
         meaning,
       ]),

@@ -4,7 +4,7 @@ import { insecureIn } from './config/insecure.js';
 import { type TemporalConfig, temporalFrom } from './config/temporal.js';
 import { ConfigError } from './config-error.js';
 import type { Secret } from './secret.js';
-import { fileVariable } from './secret-files.js';
+import { sourceVariables } from './secret-sources.js';
 
 export { WORKFLOW_MODES, type WorkflowMode } from './config/deliveries.js';
 export { type Environment, readEnvironment, SECRETS, settings } from './config/environment.js';
@@ -62,7 +62,7 @@ export interface Config {
 
 /** Whether the operator names a database, so that the embedded stack is not started. */
 export function isConfigured(env: NodeJS.ProcessEnv): boolean {
-  return [env.DATABASE_URL, env[fileVariable('DATABASE_URL')], env.TEMPORAL_ADDRESS].some(Boolean);
+  return ['DATABASE_URL', ...sourceVariables('DATABASE_URL'), 'TEMPORAL_ADDRESS'].some((name) => env[name]);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ConfigError } from '../config-error.js';
-import { fileVariable, withSecretFiles } from '../secret-files.js';
+import { sourceVariables, withSecrets } from '../secret-sources.js';
 import { authSettings } from './auth.js';
 import { databaseSettings } from './database.js';
 import { deliverySettings } from './deliveries.js';
@@ -38,7 +38,7 @@ export type Environment = Values<typeof settings>;
 
 /** Parses each variable on its own. An empty variable counts as unset. @throws ConfigError */
 export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
-  const { env: given, lines } = withSecretFiles(env, SECRETS);
+  const { env: given, lines } = withSecrets(env, SECRETS);
   const values: Record<string, unknown> = {};
   for (const [name, { form, byDefault }] of Object.entries<Setting>(settings)) {
     const text = given[name] || byDefault;
@@ -48,7 +48,10 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     }
     const result = form.safeParse(text);
     if (result.success) values[name] = result.data;
-    else lines.push(`${env[name] ? name : fileVariable(name)}: ${result.error.issues[0]?.message ?? 'is invalid'}`);
+    else {
+      const variable = [name, ...sourceVariables(name)].find((one) => env[one]) ?? name;
+      lines.push(`${variable}: ${result.error.issues[0]?.message ?? 'is invalid'}`);
+    }
   }
   if (lines.length > 0) throw new ConfigError(lines);
   return values as Environment;

@@ -16,7 +16,7 @@ export function setting<T extends z.ZodType, D extends string | undefined>(
   return { form, byDefault, meaning, secret: false };
 }
 
-/** A secret has no default. The file that `NAME_FILE` names may have its value. */
+/** A secret has no default. Its value may come from the file `NAME_FILE` or the output of `NAME_COMMAND`. */
 export function secretSetting<T extends z.ZodType>(form: T, meaning: string): Setting<T, undefined> {
   return { form, byDefault: undefined, meaning, secret: true };
 }

@@ -123,6 +123,8 @@ function openPool(options: DatabaseOptions): pg.Pool {
     // A server that hangs must not block requests without end. No statement of the service takes a tenth of this.
     query_timeout: 20_000,
     keepAlive: true,
+    // After a failover, or when a server joins, connections spread again without a restart.
+    maxLifetimeSeconds: 900,
   });
   pool.on('error', (error) => options.onFault?.(error));
   // A connection may break during checkout, before its user listens. The user's next statement then fails.

@@ -1,7 +1,7 @@
 import { SECRETS } from '../config.js';
 import { keyId } from '../database/encryption.js';
 import { Secret } from '../secret.js';
-import { withSecretFiles } from '../secret-files.js';
+import { withSecrets } from '../secret-sources.js';
 import { postgresUrl } from './postgres-url.js';
 import type { LocalSecrets } from './secrets.js';
 import type { StackState } from './stack-state.js';
@@ -17,7 +17,7 @@ export function stackEnvironment(
   state: StackState,
   { postgresPassword, masterKey }: LocalSecrets,
 ): NodeJS.ProcessEnv {
-  const { env: given } = withSecretFiles(env, SECRETS);
+  const { env: given } = withSecrets(env, SECRETS);
   return {
     ...given,
     ...state.env,

@@ -1,6 +1,8 @@
+import { unknownSettings } from '../config/unknown-settings.js';
 import { type Config, loadConfig } from '../config.js';
 import { type Database, openDatabase } from '../database/database.js';
 import { MasterKeys } from '../database/encryption.js';
+import { readRoleRights } from '../database/runtime-role.js';
 import { freePort } from '../free-port.js';
 import { createLog, type Log } from '../telemetry/log.js';
 import { createMetrics, type Metrics } from '../telemetry/metrics.js';
@@ -30,7 +32,7 @@ export async function bootstrap(env: NodeJS.ProcessEnv, role: string): Promise<R
   const metrics = createMetrics();
   const log = createLog(config.logLevel, role, { onDropped: () => metrics.logLineDropped() });
   logWhatNodeSays(log);
-  for (const caution of cautionsOf(config)) log.warn(caution);
+  for (const line of [...unknownSettings(env), ...cautionsOf(config)]) log.warn(line);
   if (!isSupportedNode(process.versions.node)) {
     log.warn(
       { node: process.versions.node, supported: SUPPORTED_NODE },
@@ -41,8 +43,19 @@ export async function bootstrap(env: NodeJS.ProcessEnv, role: string): Promise<R
   // The variable of libpq, which `pg` reads too: every connection of the process says whose it is in pg_stat_activity.
   process.env.PGAPPNAME ??= `transfer-service ${role}`;
   const database = connectDatabase(config, log, metrics, role);
+  if (config.environment === 'production') void warnOfRole(database, log);
   const masterKeys = new MasterKeys(config.masterKey, config.masterKeyPrevious);
   return { config, log, database, masterKeys, metrics, stopTracing };
+}
+
+/** Postgres may be unreachable at the start. `doctor` looks at the role's rights too. */
+async function warnOfRole(database: Database, log: Log): Promise<void> {
+  const rights = await readRoleRights(database).catch(() => undefined);
+  if (rights === undefined || rights.excess.length === 0) return;
+  log.warn(
+    rights,
+    'the role in DATABASE_URL may do more than a running service needs; use one that `migrate` grants its rights (DATABASE_RUNTIME_ROLE)',
+  );
 }
 
 /**

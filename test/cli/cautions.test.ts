@@ -43,3 +43,26 @@ test('doctor shows each of them as `warn`, and does not count it as a failure', 
   );
   expect(stdout + json).not.toContain('hunter2');
 });
+
+test('production warns when it starts of a role with more rights than it needs, and of settings that it does not know', async () => {
+  const api = startCli(['api'], {
+    ...UNSAFE,
+    // The superuser of the tests.
+    DATABASE_URL: process.env.TEST_DATABASE_URL ?? '',
+    RATE_LIMITS: 'hunter2',
+  });
+  const warned: string[] = [];
+  for await (const line of createInterface({ input: api.stderr as NonNullable<typeof api.stderr> })) {
+    const { msg, excess } = JSON.parse(line) as { msg: string; excess?: string[] };
+    if (excess) warned.push(...excess);
+    if (msg.startsWith('RATE_LIMITS:')) warned.push(msg);
+    if (warned.length > 1) break;
+  }
+  api.kill('SIGTERM');
+  expect(warned).toEqual(
+    expect.arrayContaining([
+      'RATE_LIMITS: is not a setting and has no effect; did you mean RATE_LIMIT?',
+      'is a superuser',
+    ]),
+  );
+});

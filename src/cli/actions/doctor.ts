@@ -1,3 +1,4 @@
+import { unknownSettings } from '../../config/unknown-settings.js';
 import { type Config, loadConfig } from '../../config.js';
 import { ConfigError } from '../../config-error.js';
 import { openDatabase } from '../../database/database.js';
@@ -31,8 +32,9 @@ export async function doctor(): Promise<CommandResult> {
 
 async function examine(): Promise<Finding[]> {
   let config: Config;
+  const env = await findEnvironment(process.env);
   try {
-    config = loadConfig(await findEnvironment(process.env));
+    config = loadConfig(env);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return error.lines.map((detail) => ({ check: 'configuration', ok: false, detail }));
@@ -41,6 +43,7 @@ async function examine(): Promise<Finding[]> {
   return [
     { check: 'configuration', ok: true, detail: `${config.environment}, ${config.baseUrl}` },
     nodeFinding(process.versions.node),
+    ...unknownSettings(env).map((detail) => ({ check: 'settings', ok: true, warning: true as const, detail })),
     ...cautionsOf(config).map((detail) => ({ check: 'security', ok: true, warning: true as const, detail })),
     ...(await postgresFindings(config)),
     ...(await temporalFindings(config.temporal)),
