@@ -1,3 +1,5 @@
+import { getSystemErrorMap } from 'node:util';
+
 /** The SQLSTATE of an error of `pg` or of Prisma's driver adapter, which keeps it in the error's cause or meta. */
 function sqlState(error: unknown): string | undefined {
   for (let fault = error; fault instanceof Object; fault = (fault as { cause?: unknown }).cause) {
@@ -34,7 +36,10 @@ const ADAPTER_UNREACHABLE = new Set([
   'TooManyConnections',
   'TlsConnectionError',
 ]);
-const SOCKET_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT']);
+/** Every code of the operating system and its resolver: a statement uses them for its connection alone. */
+const SYSTEM_CODES = new Set([...getSystemErrorMap().values()].map(([code]) => code)).add('ENOTFOUND');
+/** libuv has a name for most codes, and this form for the others. */
+const isSystemCode = (code: string) => SYSTEM_CODES.has(code) || code.startsWith('Unknown system error');
 /** Codes of Node.js for a certificate that it does not accept, and for a failed handshake. */
 const TLS_ERRORS =
   /^(ERR_TLS_|ERR_SSL_|UNABLE_TO_|CERT_|SELF_SIGNED_CERT_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|INVALID_(CA|PURPOSE)$)/;
@@ -51,9 +56,9 @@ export function isUnreachable(error: unknown): boolean {
   if (state !== undefined && !PRISMA_UNREACHABLE.has(state))
     return /^(08|28|3D|53|57|58|25006|25P03|25P04|55P03)/.test(state);
   for (let fault = error; fault instanceof Object; fault = (fault as { cause?: unknown }).cause) {
-    const { code, message, errors } = fault as { code?: unknown; message?: unknown; errors?: unknown };
-    if (PRISMA_UNREACHABLE.has(String(code)) || SOCKET_ERRORS.has(String(code)) || TLS_ERRORS.test(String(code)))
-      return true;
+    const { code: given, message, errors } = fault as { code?: unknown; message?: unknown; errors?: unknown };
+    const code = String(given);
+    if (PRISMA_UNREACHABLE.has(code) || isSystemCode(code) || TLS_ERRORS.test(code)) return true;
     if (Array.isArray(errors) && errors.some(isUnreachable)) return true;
     if (
       /connection terminated|query read timeout|timeout exceeded when trying to connect|client has encountered a connection error|can't reach database|does not support SSL|establishing an SSL connection|cannot use a pool after|is not queryable/i.test(

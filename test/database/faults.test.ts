@@ -1,5 +1,8 @@
+import { Socket } from 'node:net';
+import { constants } from 'node:os';
+import { jest } from '@jest/globals';
 import { DriverAdapterError, type MappedError } from '@prisma/driver-adapter-utils';
-import { openDatabase } from '../../src/database/database.js';
+import { type Database, openDatabase } from '../../src/database/database.js';
 import { isConflict, isRefusedData, isUnreachable } from '../../src/database/faults.js';
 import { Prisma } from '../../src/database/generated/client.js';
 import { Secret } from '../../src/secret.js';
@@ -73,6 +76,75 @@ test.each<[string, (url: URL) => void]>([
   const errors = await Promise.all(statements.map((one) => one.catch((error: unknown) => error)));
   await refused.close();
   expect(errors.map(isUnreachable)).toEqual([true, true, true, true]);
+});
+
+/** What the system says of a connection that cannot be made, or that breaks. */
+const SYSTEM_CODES = [
+  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOTCONN', 'ENOENT', 'EACCES', 'EPERM'],
+  ...[
+    'EHOSTUNREACH',
+    'EHOSTDOWN',
+    'ENETUNREACH',
+    'ENETDOWN',
+    'Unknown system error -102',
+    'EADDRNOTAVAIL',
+    'EADDRINUSE',
+    'EPROTO',
+  ],
+  ...['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EAI_AGAIN', 'EAI_FAIL', 'EAI_MEMORY', 'EAI_NODATA', 'ENOTFOUND'],
+];
+
+function systemError(code: string, syscall: string): Error {
+  const errno = -((constants.errno as Record<string, number>)[code] ?? 3_001);
+  return Object.assign(new Error(`${syscall} ${code}`), { code, errno, syscall });
+}
+
+/** Every kind of statement of the service, one after the other. */
+async function faultsOf(database: Database): Promise<unknown[]> {
+  const faults = [];
+  for (const run of [
+    () => database.query('select 1', []),
+    () => database.hot('select 1', []),
+    () => database.prisma.client.count(),
+    () => database.transaction((tx) => tx.query('select 1', [])),
+    () => database.transaction((tx) => tx.prisma.client.count()),
+  ]) {
+    faults.push(await run().catch((error: unknown) => error));
+  }
+  return faults;
+}
+
+test.each(SYSTEM_CODES)('a connection that cannot be made (%s) is a 503 of every kind of statement', async (code) => {
+  const database = openDatabase({ url: db.url, poolSize: 2 });
+  const connect = jest.spyOn(Socket.prototype, 'connect').mockImplementation(function (this: Socket) {
+    process.nextTick(() => this.destroy(systemError(code, 'connect')));
+    return this;
+  });
+  try {
+    expect((await faultsOf(database)).map(isUnreachable)).toEqual([true, true, true, true, true]);
+  } finally {
+    connect.mockRestore();
+    await database.close();
+  }
+});
+
+test.each(SYSTEM_CODES)('a connection that breaks during a statement (%s) is a 503 of every kind', async (code) => {
+  const database = openDatabase({ url: db.url, poolSize: 2 });
+  let breaks = false;
+  // The statement has been sent, and this process sees nothing of Postgres's response.
+  const write = Socket.prototype.write;
+  const broken = jest.spyOn(Socket.prototype, 'write').mockImplementation(function (this: Socket, ...args) {
+    if (breaks && /select/i.test(String(args[0]))) this.destroy(systemError(code, 'read'));
+    return Reflect.apply(write, this, args);
+  });
+  try {
+    await database.hot('values (1)', []);
+    breaks = true;
+    expect((await faultsOf(database)).map(isUnreachable)).toEqual([true, true, true, true, true]);
+  } finally {
+    broken.mockRestore();
+    await database.close();
+  }
 });
 
 test.each([
