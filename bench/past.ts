@@ -50,7 +50,8 @@ with past as materialized (
   insert into events (id, client_id, transfer_id, type, body, created_at, outbox)
   select event_id, $5::uuid, transfer_id, 'transfer.status_changed',
          json_build_object('id', event_id, 'version', '2026-11-21', 'type', 'transfer.status_changed',
-           'data', json_build_object('id', transfer_id, 'status', 'PROCESSING'), 'created_at', at)::text, at, 'done'
+           'data', json_build_object('id', transfer_id, 'status', 'PROCESSING'),
+           'created_at', to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS'))::text, at, 'done'
     from past
 ), delivery as (
   insert into deliveries (id, event_id, endpoint_id, client_id, status, attempt_count, created_at, finished_at)

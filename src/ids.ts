@@ -33,6 +33,11 @@ export function idsWithin({ before, createdAfter, createdBefore }: IdRange): { g
   };
 }
 
+/** The range with both bounds, for a statement with a parameter for each. */
+export function idBounds(range: IdRange): { gte: string; lt: string } {
+  return { gte: lowestIdAt(0), lt: 'ffffffff-ffff-ffff-ffff-ffffffffffff', ...idsWithin(range) };
+}
+
 /**
  * A filter on one id, written as a range, for a query that sorts by that column first. Postgres then reads the list
  * from its own index (owner, …, id). With `=` Postgres drops the sort and reads the rows of all owners by primary key,

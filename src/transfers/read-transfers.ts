@@ -1,7 +1,7 @@
 import type { Handle } from '../database/database.js';
 import type { StatusChange, Transfer } from '../database/generated/client.js';
 import type { TransferStatus } from '../database/generated/enums.js';
-import { exactly, type IdRange, idsWithin } from '../ids.js';
+import { exactly, type IdRange, idBounds, idsWithin } from '../ids.js';
 import { Refusal } from '../refusal.js';
 
 export interface TransferFilters extends IdRange {
@@ -10,23 +10,38 @@ export interface TransferFilters extends IdRange {
   take: number;
 }
 
-/** Lists a client's transfers, newest first. */
-export function listTransfers(
+/** Lists a client's transfers, newest first. Each way is in the order of one index, which no other has (`exactly`). */
+export async function listTransfers(
   db: Handle,
   clientId: string,
   { status, reference, take, ...range }: TransferFilters,
 ): Promise<Transfer[]> {
-  return db.prisma.transfer.findMany({
-    where: {
-      clientId: exactly(clientId),
-      id: idsWithin(range),
+  const { transfer } = db.prisma;
+  const id = idsWithin(range);
+  if (reference !== undefined) {
+    const where = {
+      clientId,
+      reference: { gte: reference, lte: reference },
+      id,
       ...(status !== undefined && { status }),
-      ...(reference !== undefined && { reference }),
-    },
-    orderBy: [{ clientId: 'asc' }, { id: 'desc' }],
-    take,
-  });
+    };
+    return transfer.findMany({ where, orderBy: [{ reference: 'asc' }, { id: 'desc' }], take });
+  }
+  if (status !== undefined) {
+    const { gte, lt } = idBounds(range);
+    const rows = await db.query<{ id: string }>(NEWEST_IN_STATUS, [clientId, status, gte, lt, take]);
+    return transfer.findMany({ where: { id: { in: rows.map((row) => row.id) } }, orderBy: { id: 'desc' } });
+  }
+  const where = { clientId: exactly(clientId), id };
+  return transfer.findMany({ where, orderBy: [{ clientId: 'asc' }, { id: 'desc' }], take });
 }
+
+/** Prisma compares no range of an enum. */
+const NEWEST_IN_STATUS = `
+select t.id::text from transfers t
+ where t.client_id = $1::uuid and t.status >= $2::transfer_status and t.status <= $2::transfer_status
+   and t.id >= $3::uuid and t.id < $4::uuid
+ order by t.status, t.id desc limit $5::int`;
 
 /** Reads a transfer with its history, oldest entry first. @throws Refusal not_found */
 export async function getTransfer(

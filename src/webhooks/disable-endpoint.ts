@@ -1,5 +1,6 @@
 import type { Handle } from '../database/database.js';
 import type { DisabledReason } from '../disabled-reasons.js';
+import { newestDeliveries } from './newest-deliveries.js';
 
 export type CancelReason = 'endpoint_disabled' | 'endpoint_deleted' | 'endpoint_gone';
 
@@ -77,8 +78,7 @@ with suspect as materialized (
   select e.id, e.enabled_at from webhook_endpoints e
    where e.id = $1::uuid and e.enabled_at <= now() - $2::bigint * interval '1 millisecond'
      and not exists (
-       select from (select finished_at from deliveries where endpoint_id = e.id and status = 'succeeded'
-                     order by id desc limit ${NEWEST_SUCCESSES}) newest
+       select from (${newestDeliveries('finished_at', { endpoint: 'e.id', status: `'succeeded'`, limit: NEWEST_SUCCESSES })}) newest
         where newest.finished_at > now() - $2::bigint * interval '1 millisecond')
 ), since as (
   select greatest(e.enabled_at, (

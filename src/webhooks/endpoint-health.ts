@@ -2,6 +2,7 @@ import type { AttemptError } from '../attempts.js';
 import { atomically, type Handle } from '../database/database.js';
 import { quantileOf, sumOf } from './answer-times.js';
 import { HOUR } from './endpoint-hours.js';
+import { newestDeliveries } from './newest-deliveries.js';
 
 /** Hours that health shows: the current one, which has only begun, and 23 before it. */
 export const SHOWN_HOURS = 24;
@@ -79,6 +80,8 @@ export function readEndpointHealth(
   });
 }
 
+const PENDING = { endpoint: 'e.id', status: `'pending'` };
+
 const HEALTH = `
 select e.id::text as "endpointId", counted.hours, pending.count as pending,
        to_json(next.at)#>>'{}' as "nextAttemptAt", to_json(success.at)#>>'{}' as "lastSuccessAt", missed.count as missed
@@ -88,22 +91,22 @@ select e.id::text as "endpointId", counted.hours, pending.count as pending,
    select json_agg(h) as hours from endpoint_hours h where h.endpoint_id = e.id and h.hour >= $2::timestamptz) counted
  cross join lateral (
    select count(*)::int as count from (
-     select from deliveries where endpoint_id = e.id and status = 'pending' limit ${COUNTED_PENDING + 1}) p) pending
+     ${newestDeliveries('', { ...PENDING, limit: COUNTED_PENDING + 1 })}) p) pending
  cross join lateral (
    select min(next_attempt_at) as at from (
-     select next_attempt_at from deliveries where endpoint_id = e.id and status = 'pending'
-      order by id desc limit ${LOOKED_AT_PENDING}) p) next
+     ${newestDeliveries('next_attempt_at', { ...PENDING, limit: LOOKED_AT_PENDING })}) p) next
   left join lateral (
-   select finished_at as at from deliveries where endpoint_id = e.id and status = 'succeeded'
-    order by id desc limit 1) success on true
+   ${newestDeliveries('finished_at as at', { endpoint: 'e.id', status: `'succeeded'`, limit: 1 })}) success on true
   left join lateral (
    -- An id begins with the ms of its time, so that the events since a time are a range of the index.
    select (lpad(to_hex(floor(extract(epoch from started_at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid as first
-     from endpoint_disabled_periods where endpoint_id = e.id and ended_at is null
-    order by started_at desc limit 1) disabled on true
+     from (select started_at, ended_at from endpoint_disabled_periods
+            where endpoint_id = e.id order by started_at desc, id desc limit 1) latest
+    where ended_at is null) disabled on true
   left join lateral (
    select count(*)::int as count from (
-     select from events where client_id = $1::uuid and id >= disabled.first limit ${COUNTED_MISSED + 1}) m
+     select from events where client_id >= $1::uuid and client_id <= $1::uuid and id >= disabled.first
+      order by client_id, id desc limit ${COUNTED_MISSED + 1}) m
   ) missed on disabled.first is not null`;
 
 function toHealth(row: Row, first: number): EndpointHealth {

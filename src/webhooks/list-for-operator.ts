@@ -1,6 +1,7 @@
 import type { Handle } from '../database/database.js';
 import { DeliveryStatus } from '../database/generated/enums.js';
 import { lowestIdAt } from '../ids.js';
+import { newestDeliveries } from './newest-deliveries.js';
 import { type DeliveryRecord, type DeliveryRow, WITH_URL, withLastAttempts } from './read-deliveries.js';
 
 export interface OperatorFilters {
@@ -77,12 +78,11 @@ with newest as (
     from webhook_endpoints e
     cross join unnest($1::delivery_status[]) as s(status)
     cross join lateral (
-      select id from deliveries where endpoint_id = e.id and status = s.status and id >= $4::uuid order by id desc limit 1) d
+      ${newestDeliveries('id', { endpoint: 'e.id', status: 's.status', within: 'id >= $4::uuid', limit: 1 })}) d
    where ($2::uuid is null or e.client_id = $2::uuid) and ($3::uuid is null or e.id = $3::uuid)
    order by d.id desc limit $5::int
 )
 select d.id
   from newest n cross join lateral (
-    select id from deliveries where endpoint_id = n.endpoint_id and status = n.status and id >= $4::uuid
-     order by id desc limit $5::int) d
+    ${newestDeliveries('id', { endpoint: 'n.endpoint_id', status: 'n.status', within: 'id >= $4::uuid', limit: '$5::int' })}) d
  order by d.id desc limit $5::int`;

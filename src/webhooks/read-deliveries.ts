@@ -2,8 +2,8 @@ import { SHOWN_ATTEMPTS } from '../attempts.js';
 import type { Handle } from '../database/database.js';
 import type { Attempt, Delivery } from '../database/generated/client.js';
 import type { DeliveryStatus } from '../database/generated/enums.js';
-import { exactly } from '../ids.js';
 import { Refusal } from '../refusal.js';
+import { newestDeliveryIds } from './newest-deliveries.js';
 import { type PlannedAttempt, plannedAttempts } from './planned-attempts.js';
 import { type LastAttempt, listAttempts, readLastAttempts } from './read-attempts.js';
 
@@ -37,14 +37,13 @@ export async function listDeliveries(
   clientId: string,
   { of, status, before, take }: DeliveryFilters,
 ): Promise<DeliveryRecord[]> {
+  const where =
+    'endpointId' in of
+      ? { id: { in: await newestDeliveryIds(db, clientId, { ...of, status, before, take }) } }
+      : { ...of, ...(status !== undefined && { status }), ...(before !== undefined && { id: { lt: before } }) };
   const rows = await db.prisma.delivery.findMany({
-    where: {
-      clientId,
-      ...('endpointId' in of ? { endpointId: exactly(of.endpointId) } : of),
-      ...(status !== undefined && { status }),
-      ...(before !== undefined && { id: { lt: before } }),
-    },
-    orderBy: [...('endpointId' in of ? [{ endpointId: 'asc' } as const] : []), { id: 'desc' }],
+    where: { ...where, clientId },
+    orderBy: { id: 'desc' },
     take,
     include: WITH_URL,
   });

@@ -114,9 +114,7 @@ const STATUSES = Object.values(DeliveryStatus);
 
 /**
  * Every number comes from an index alone: (client, id) of events and (endpoint, status, id) of deliveries, as an id
- * begins with the time of its event. Two things make Postgres choose them: the order by id, which the index on
- * transfers has not, and the list of all statuses, as a count of `pending` alone could use the index of planned
- * attempts. The periods of an endpoint do not overlap, so those that touch the window are among the latest that start
+ * begins with the time of its event. Their order makes Postgres choose them (see `exactly`). The periods of an endpoint do not overlap, so those that touch the window are among the latest that start
  * before its end.
  */
 const WINDOW = `
@@ -125,11 +123,15 @@ with latest as (
    where endpoint_id = $2::uuid and started_at < $6::timestamptz
    order by started_at desc, id desc limit $7::int
 ), counts as (
-  select ${STATUSES.map((status) => `count(*) filter (where status = '${status}')::int as ${status}`).join(', ')}
-    from deliveries where endpoint_id = $2::uuid and status = any('{${STATUSES.join()}}') and ${IN_WINDOW}
+  select ${STATUSES.map((status) => `count(*) filter (where s.status = '${status}')::int as ${status}`).join(', ')}
+    from unnest('{${STATUSES.join()}}'::delivery_status[]) as s(status)
+   cross join lateral (
+     select from deliveries where endpoint_id = $2::uuid and status >= s.status and status <= s.status and ${IN_WINDOW}
+      order by status, id desc) d
 )
 select (select count(*)::int
-          from (select from events where client_id = $1::uuid and ${IN_WINDOW} order by id desc) e) as events, counts.*,
+          from (select from events where client_id >= $1::uuid and client_id <= $1::uuid and ${IN_WINDOW}
+                 order by client_id, id desc) e) as events, counts.*,
        (select coalesce(json_agg(json_build_object('from', started_at, 'to', ended_at, 'reason', reason)
                                  order by started_at, id), '[]')
           from latest where ended_at is null or ended_at > $5::timestamptz) as periods

@@ -1,0 +1,292 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { z } from 'zod';
+import { type ExplainedDatabase, nodesOf, openExplained, type PlanNode, rowsOf } from '../../bench/lists/plans.js';
+import { listQueries } from '../../bench/lists/queries.js';
+import { fillPast } from '../../bench/past.js';
+import { CLIENT_SCOPES } from '../../src/auth/caller.js';
+import { startSession } from '../../src/auth/console-sessions.js';
+import { isForm } from '../../src/console/page.js';
+import { declared } from '../../src/console/pages/index.js';
+import { sessionCookie } from '../../src/console/session-cookie.js';
+import { DeliveryStatus } from '../../src/database/generated/enums.js';
+import { idCursor } from '../../src/http/cursor.js';
+import { apiRoutes } from '../../src/http/routes/index.js';
+import { lowestIdAt, newId } from '../../src/ids.js';
+import { startApi, type TestApi } from '../support/api.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeEndpoint, masterKeys } from '../support/factories.js';
+
+// Every read of the API and of the console, on tables in which one endpoint of one client has nearly all rows. Postgres
+// tells the plan of each statement as it ran.
+
+const ROWS = 100_000;
+const SMALL_ROWS = 60;
+const DAY = 86_400_000;
+const TABLES = ['events', 'transfers', 'transfer_status_history', 'deliveries', 'attempts', 'endpoint_hours'];
+/** Rows that a page reads at most: of each of two endpoints a thousand counted ones, and a page. */
+const MOST = 1_100;
+/** They read every row of a window, within the limits of statements. */
+const COUNTS = /statement|recover|missing_from/;
+
+let db: TestDatabase;
+let explained: ExplainedDatabase;
+let api: TestApi;
+let small: Tenant;
+let big: Tenant;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  explained = openExplained(db.url.reveal());
+  api = await startApi({ database: db, dependencies: { database: explained, masterKeys } });
+  const filling = new pg.Client({ connectionString: db.url.reveal() });
+  await filling.connect();
+  for (const table of TABLES) await filling.query(`alter table ${table} set (autovacuum_enabled = off)`);
+  small = await makeTenant(filling, SMALL_ROWS);
+  big = await makeTenant(filling, ROWS);
+  await filling.end();
+}, 240_000);
+afterAll(async () => {
+  await api?.close();
+  await explained?.close();
+  await db?.drop();
+});
+
+/** The ids that the paths of a client name. */
+interface Tenant {
+  client: string;
+  token: string;
+  cookie: string;
+  endpoint: string;
+  /** Registered second, then disabled: it has missed events. */
+  disabled: string;
+  event: string;
+  delivery: string;
+  transfer: string;
+  check: string;
+}
+
+async function makeTenant(filling: pg.Client, rows: number): Promise<Tenant> {
+  const { id, token } = await api.client();
+  const endpoint = (await makeEndpoint(db, id)).id;
+  const disabled = (await makeEndpoint(db, id, { enabled: false })).id;
+  await fillPast({ database: filling }, { clients: [{ id, endpoints: [endpoint] }], endpointsEach: 1 }, rows, () => {});
+  await filling.query(`update transfers set reference = 'the same' where client_id = $1`, [id]);
+  await filling.query('analyze');
+  // A few of the oldest have another status, of which the statistics know nothing.
+  const status = `(array['pending', 'failed', 'cancelled'])[1 + n % 3]::delivery_status`;
+  await filling.query(
+    `update deliveries d set status = ${status}, next_attempt_at = case when n % 3 = 0 then now() end
+       from (select id, row_number() over (order by id) as n from deliveries where client_id = $1 order by id limit 9) o
+      where d.id = o.id`,
+    [id],
+  );
+  await filling.query(
+    `update endpoint_disabled_periods set started_at = now() - interval '29 days' where endpoint_id = $1`,
+    [disabled],
+  );
+  await filling.query(
+    `insert into endpoint_hours (endpoint_id, hour, succeeded, failed, answer_times)
+     select id, hour, 1, 0, '{}' from generate_series(now() - interval '2 days', now(), '1 hour') hour,
+            unnest($1::uuid[]) as id`,
+    [[endpoint, ...Array.from({ length: 200 }, () => newId())]],
+  );
+  const check = newId();
+  await filling.query(
+    `insert into receiver_checks (id, client_id, endpoint_id, status, starting_until, finished_at)
+     values ($1, $2, $3, 'passed', now(), now())`,
+    [check, id, endpoint],
+  );
+  const grant = { clientId: id, secretId: null, role: 'editor', scopes: CLIENT_SCOPES } as const;
+  const session = await db.transaction((tx) =>
+    startSession(tx, grant, { signedInBy: 'operator-link', address: '127.0.0.1' }),
+  );
+  const [cookie = ''] = sessionCookie(api.dependencies.config.baseUrl).set(session.token).split(';');
+  const [event] = await db.prisma.event.findMany({ where: { clientId: id }, take: 1, include: { deliveries: true } });
+  const { id: eventId, transferId, deliveries } = event!;
+  return {
+    client: id,
+    token,
+    cookie,
+    endpoint,
+    disabled,
+    event: eventId,
+    delivery: deliveries[0]!.id,
+    transfer: transferId,
+    check,
+  };
+}
+
+const now = Date.now();
+const at = (days: number) => new Date(now - days * DAY).toISOString();
+const RANGE = `created_after=${at(20)}&created_before=${at(19)}`;
+const FIELDS = `from=${at(20).slice(0, 16)}&to=${at(19).slice(0, 16)}`;
+const cursor = (list: string) => `cursor=${idCursor(list).write(lowestIdAt(now - 20 * DAY))}`;
+const statuses = (path: string) => Object.values(DeliveryStatus).map((status) => `${path}?status=${status}&limit=100`);
+
+/** The queries of each GET operation, by its path: each parameter at least once. */
+const API: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
+  '/webhook-endpoints': () => ['', `?limit=100&${cursor('webhook endpoints')}`],
+  '/webhook-endpoints/{webhookId}': () => [''],
+  '/webhook-endpoints/{webhookId}/deliveries': () => ['', `?${cursor("an endpoint's deliveries")}`, ...statuses('')],
+  '/webhook-endpoints/{webhookId}/statement': () => [`?since=${at(29)}&until=${at(1)}`],
+  '/webhook-endpoints/{webhookId}/checks/{id}': () => [''],
+  '/transfers': () => [
+    '?limit=100',
+    `?${RANGE}`,
+    `?${cursor('transfers')}`,
+    '?status=PROCESSING',
+    '?status=RETURNED',
+    `?status=SENT&${RANGE}`,
+    '?reference=none',
+    '?reference=none&status=SENT',
+  ],
+  '/transfers/{id}': () => [''],
+  '/events': ({ transfer, endpoint }) => [
+    '?limit=100',
+    `?${RANGE}`,
+    `?type=transfer.status_changed&${RANGE}`,
+    `?${cursor('events')}`,
+    `?transfer_id=${transfer}`,
+    `?missing_from=${endpoint}&${RANGE}`,
+  ],
+  '/events/{id}': () => [''],
+  '/events/{id}/deliveries': () => ['', `?${cursor("an event's deliveries")}`, ...statuses('')],
+  '/deliveries/{id}': () => [''],
+  '/deliveries/{id}/attempts': () => ['?limit=20'],
+};
+
+/** The queries of each page of the console. */
+const CONSOLE: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
+  '/console': () => [''],
+  '/console/events': ({ transfer }) => ['', '?type=transfer.status_changed', `?${FIELDS}`, `?id=${transfer}`],
+  '/console/events/{id}': () => [''],
+  '/console/deliveries': ({ endpoint, disabled, transfer, delivery }) => [
+    '',
+    `?${FIELDS}`,
+    `?${cursor("a client's deliveries")}`,
+    `?endpoint=${endpoint}`,
+    `?endpoint=${disabled}`,
+    `?id=${transfer}`,
+    `?id=${delivery}`,
+    ...statuses(''),
+    ...statuses('').map((query) => `${query}&${FIELDS}`),
+    ...statuses('').map((query) => `${query}&endpoint=${endpoint}`),
+  ],
+  '/console/deliveries/{id}': () => [''],
+  '/console/deliveries/{id}/attempts/{number}': () => [''],
+  '/console/endpoints': () => [''],
+  '/console/endpoints/new': () => [''],
+  '/console/endpoints/{webhookId}': () => [''],
+  '/console/endpoints/{webhookId}/check': ({ check }) => ['', `?id=${check}`],
+  '/console/endpoints/{webhookId}/delete': () => [''],
+  '/console/endpoints/{webhookId}/edit': () => [''],
+  '/console/endpoints/{webhookId}/new-secret': ({ disabled }) => ['', `?new=${disabled}`],
+  '/console/endpoints/{webhookId}/recover': () => [`?since=${at(20).slice(0, 16)}&until=${at(19).slice(0, 16)}`],
+  '/console/endpoints/{webhookId}/statement': () => ['', `?since=${at(29).slice(0, 16)}&until=${at(1).slice(0, 16)}`],
+  '/console/settings': () => [''],
+  '/console/transfers': () => ['', `?${FIELDS}`, '?status=RETURNED', `?status=SENT&${FIELDS}`, '?reference=none'],
+  '/console/transfers/new': () => [''],
+  '/console/transfers/{id}': () => [''],
+};
+
+/** The whole addresses of a path. */
+function addresses(path: string, tenant: Tenant, queries: readonly string[]): string[] {
+  const id = /events/.test(path) ? tenant.event : /transfers/.test(path) ? tenant.transfer : tenant.delivery;
+  const filled = path
+    .replace('{webhookId}', tenant.endpoint)
+    .replace('checks/{id}', `checks/${tenant.check}`)
+    .replace('{id}', id)
+    .replace('{number}', '1');
+  return queries.map((query) => `${filled}${query}`);
+}
+
+async function get(address: string, { token, cookie }: Tenant): Promise<void> {
+  const headers = address.startsWith('/console') ? { Cookie: cookie } : { Authorization: `Bearer ${token}` };
+  const { status, text } = await api.call('GET', address, { headers });
+  const isPlain = status === 200 || (status === 303 && address.includes('?id='));
+  if (!isPlain) throw new Error(`${address}: ${status} ${text.slice(0, 300)}`);
+}
+
+/** A node that reads one of the tables, with what it costs. */
+function costOf(node: PlanNode): { rows: number; pages: number; what: string } | undefined {
+  const table = node['Relation Name'];
+  if (!TABLES.includes(table ?? '') && !/^(events|transfer|deliveries|attempts)/.test(node['Index Name'] ?? '')) return;
+  const below = (node.Plans ?? []).reduce((sum, each) => sum + pagesOf(each), 0);
+  const [rows, pages] = [rowsOf(node), pagesOf(node) - below];
+  return {
+    rows,
+    pages,
+    what: `${node['Node Type']} ${node['Index Name'] ?? ''} of ${table}: ${rows} rows, ${pages} pages`,
+  };
+}
+
+const pagesOf = (node: PlanNode) => (node['Shared Hit Blocks'] ?? 0) + (node['Shared Read Blocks'] ?? 0);
+
+/**
+ * The nodes of `read` that read more than `most` rows, a table from end to end, or so many pages that they walk through
+ * entries of an index which they do not give: a plan does not count these.
+ */
+async function excesses(name: string, read: () => Promise<unknown>, most: number): Promise<string[]> {
+  explained.plans();
+  await read();
+  const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
+  return nodes.flatMap((node) => {
+    const cost = costOf(node);
+    if (!cost) return [];
+    const { rows, pages, what } = cost;
+    const walks = pages > 12 * node['Actual Loops'] + 6 * rows;
+    return node['Node Type'] === 'Seq Scan' || rows > most || walks ? [`${name}: ${what}`] : [];
+  });
+}
+
+const everyAddress = (tenant: Tenant) =>
+  Object.entries({ ...API, ...CONSOLE }).flatMap(([path, queries]) => addresses(path, tenant, queries(tenant)));
+
+test('every GET operation and every parameter of one, and every page of the console, is read here', () => {
+  const operations = apiRoutes(api.dependencies).filter(({ method }) => method === 'GET');
+  expect(Object.keys(API).sort()).toEqual(operations.map(({ path }) => path).sort());
+  for (const { path, query } of operations) {
+    const parameters = query instanceof z.ZodObject ? Object.keys(query.shape) : [];
+    const asked = API[path]?.(small).join() ?? '';
+    const unasked = parameters.filter((name) => !asked.includes(`${name}=`));
+    expect([path, unasked.filter((name) => name !== 'limit' && name !== 'cursor')]).toEqual([path, []]);
+  }
+  const pages = declared.filter((each) => !isForm(each));
+  expect(Object.keys(CONSOLE).sort()).toEqual(pages.map(({ path }) => path).sort());
+});
+
+describe.each(['force_custom_plan', 'force_generic_plan'])('with %s', (mode) => {
+  beforeAll(() => explained.pool.query(`set plan_cache_mode = ${mode}`));
+
+  test("no read of a small client reads another client's rows", async () => {
+    const bad: string[] = [];
+    for (const address of everyAddress(small)) {
+      bad.push(...(await excesses(address, () => get(address, small), SMALL_ROWS)));
+    }
+    expect(bad).toEqual([]);
+  });
+
+  test('no list of the client that has nearly all rows reads more than a page', async () => {
+    const bad: string[] = [];
+    for (const address of everyAddress(big).filter((each) => !COUNTS.test(each))) {
+      bad.push(...(await excesses(address, () => get(address, big), MOST)));
+    }
+    expect(bad).toEqual([]);
+  });
+
+  test('no list of the operator reads more than a page', async () => {
+    const bad: string[] = [];
+    const filled = {
+      bigClient: big.client,
+      failingEndpoint: big.endpoint,
+      busyEndpoint: big.endpoint,
+      smallClient: small.client,
+      smallEndpoint: small.endpoint,
+    };
+    for (const [name, run] of await listQueries(explained, filled)) {
+      if (name.startsWith('operator')) bad.push(...(await excesses(name, () => run(explained), MOST)));
+    }
+    expect(bad).toEqual([]);
+  });
+});
