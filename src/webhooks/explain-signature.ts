@@ -14,6 +14,7 @@ export const EXPLANATIONS = {
   secret_trimmed: 'Blanks at an end of the secret were removed; use the secret exactly as it was registered.',
   secret_base64_decoded: 'The secret was decoded from base64; the key is its text as bytes.',
   secret_hex_decoded: 'The secret was decoded from hexadecimal; the key is its text as bytes.',
+  empty_secret: 'The secret was empty; set the variable or the file that your receiver reads it from.',
   other_endpoint: 'The secret is that of another endpoint of yours; use the one of the endpoint that got the delivery.',
   wrong_algorithm: 'Another algorithm was used; use HMAC-SHA256 with the secret as its key.',
   unknown:
@@ -43,7 +44,7 @@ export function explainSignature(attempt: SignedAttempt, v0: string): Explanatio
   const right = hmac(attempt.secret, signedText(attempt)).toString('hex');
   if (same(given, right)) return 'match';
   if (same(given, right.toUpperCase())) return 'upper_case_digest';
-  if (base64Forms(right).some((form) => same(given, form))) return 'base64_digest';
+  if (base64Forms(Buffer.from(right, 'hex')).some((form) => same(given, form))) return 'base64_digest';
   const digest = given.toLowerCase();
   for (const [name, digests] of Object.entries(MISTAKES)) {
     if (digests(attempt).some((wrong) => same(digest, wrong.toString('hex')))) return name as Explanation;
@@ -64,8 +65,9 @@ const MISTAKES: Readonly<Record<Mistake, (attempt: SignedAttempt) => Buffer[]>> 
   timestamp_changed: ({ secret, t, body }) => otherForms(t).map((form) => hmac(secret, signedText({ t: form, body }))),
   secret_with_newline: ({ secret, ...signed }) => ['\n', '\r\n'].map((end) => hmac(secret + end, signedText(signed))),
   secret_trimmed: ({ secret, ...signed }) => [hmac(secret.trim(), signedText(signed))],
-  secret_base64_decoded: ({ secret, ...signed }) => [hmac(Buffer.from(secret, 'base64'), signedText(signed))],
-  secret_hex_decoded: ({ secret, ...signed }) => [hmac(Buffer.from(secret, 'hex'), signedText(signed))],
+  secret_base64_decoded: ({ secret, ...signed }) => fromBase64(secret).map((key) => hmac(key, signedText(signed))),
+  secret_hex_decoded: ({ secret, ...signed }) => fromHex(secret).map((key) => hmac(key, signedText(signed))),
+  empty_secret: (signed) => [hmac('', signedText(signed))],
   other_endpoint: ({ otherSecrets, ...signed }) => otherSecrets.map((other) => hmac(other, signedText(signed))),
   wrong_algorithm: ({ secret, ...signed }) => [
     createHmac('sha1', secret).update(signedText(signed)).digest(),
@@ -82,11 +84,25 @@ function hmac(key: string | Buffer, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest();
 }
 
+/**
+ * The bytes that a whole secret encodes. `Buffer.from` decodes as far as it can, to no byte or to one: such a key
+ * would confirm a guess of the secret's first characters.
+ */
+function fromBase64(secret: string): Buffer[] {
+  const bytes = Buffer.from(secret, 'base64');
+  return base64Forms(bytes).includes(secret) ? [bytes] : [];
+}
+
+function fromHex(secret: string): Buffer[] {
+  const bytes = Buffer.from(secret, 'hex');
+  return bytes.toString('hex') === secret.toLowerCase() ? [bytes] : [];
+}
+
 /** Both alphabets, with padding and without (RFC 4648 §4 and §5). */
-function base64Forms(hex: string): string[] {
-  const bytes = Buffer.from(hex, 'hex');
+function base64Forms(bytes: Buffer): string[] {
   const padded = bytes.toString('base64');
-  return [padded, padded.replace(/=+$/, ''), bytes.toString('base64url'), `${bytes.toString('base64url')}=`];
+  const url = bytes.toString('base64url');
+  return [padded, padded.replace(/=+$/, ''), url, url.padEnd(padded.length, '=')];
 }
 
 /**

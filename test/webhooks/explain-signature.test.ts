@@ -13,8 +13,9 @@ const body = eventBody({
   data: { id: '019abe01-7a10-7c44-9d02-3f1f6f0c8a12', status: 'SENT' },
   createdAt: Date.parse(t),
 });
-/** A text that is both base64 and, without its blank, hexadecimal: each mistake of a secret changes it. */
-const secret = '0123456789abcdef0123456789abcdef ';
+const secret = 'the secret of the endpoint ';
+/** Both base64 and hexadecimal. */
+const encoded = '0123456789abcdef0123456789abcdef';
 const attempt = { t, body, secret, otherSecrets: ['the-secret-of-another-endpoint'] };
 const hmac = (key: string | Buffer, text: string, algorithm = 'sha256') =>
   createHmac(algorithm, key).update(text).digest('hex');
@@ -22,7 +23,7 @@ const right = hmac(secret, `${t}.${body}`);
 const parsed = JSON.parse(body);
 
 /** Each mistake, made as an integrator makes it in Node. */
-const MADE: [Explanation, string, string][] = [
+const MADE: [Explanation, string, string, string?][] = [
   ['match', 'none', right],
   ['match', 'copied with its name in the header', `v0=${right}`],
   ['upper_case_digest', 'toUpperCase', right.toUpperCase()],
@@ -46,8 +47,10 @@ const MADE: [Explanation, string, string][] = [
   ['timestamp_changed', 'Unix milliseconds', hmac(secret, `${Date.parse(t)}.${body}`)],
   ['secret_with_newline', 'a line end', hmac(`${secret}\n`, `${t}.${body}`)],
   ['secret_trimmed', 'trim', hmac(secret.trim(), `${t}.${body}`)],
-  ['secret_base64_decoded', 'base64', hmac(Buffer.from(secret, 'base64'), `${t}.${body}`)],
-  ['secret_hex_decoded', 'hex', hmac(Buffer.from(secret, 'hex'), `${t}.${body}`)],
+  ['secret_base64_decoded', 'base64', hmac(Buffer.from(encoded, 'base64'), `${t}.${body}`), encoded],
+  ['secret_hex_decoded', 'hex', hmac(Buffer.from(encoded, 'hex'), `${t}.${body}`), encoded],
+  ['secret_hex_decoded', 'upper case', hmac(Buffer.from(encoded, 'hex'), `${t}.${body}`), encoded.toUpperCase()],
+  ['empty_secret', 'an unset variable', hmac('', `${t}.${body}`)],
   ['other_endpoint', 'another secret', hmac('the-secret-of-another-endpoint', `${t}.${body}`)],
   ['wrong_algorithm', 'SHA-1', hmac(secret, `${t}.${body}`, 'sha1')],
   ['wrong_algorithm', 'SHA-512', hmac(secret, `${t}.${body}`, 'sha512')],
@@ -58,8 +61,30 @@ const MADE: [Explanation, string, string][] = [
 ];
 
 describe('explainSignature', () => {
-  it.each(MADE)('names %s (%s)', (explanation, _, v0) => {
-    expect(explainSignature(attempt, v0)).toBe(explanation);
+  it.each(MADE)('names %s (%s)', (explanation, _, v0, ofEndpoint = secret) => {
+    expect(explainSignature({ ...attempt, secret: ofEndpoint }, v0)).toBe(explanation);
+  });
+
+  it.each(['+/8=', '+/8', '-_8=', '-_8', '+/+/'])('decodes the whole base64 secret %s', (part) => {
+    const whole = `0123456789abcdefghij${part}`;
+    const v0 = hmac(Buffer.from(whole, 'base64'), `${t}.${body}`);
+    expect(explainSignature({ ...attempt, secret: whole }, v0)).toBe('secret_base64_decoded');
+  });
+
+  // Decoders stop at the first character that they do not know, or skip it.
+  it.each([
+    'g1234567890abcdef',
+    'ab g567890abcdef',
+    '0123456789abcdef0',
+    '=123456789abcdef',
+    'abcd efgh ijkl mnop',
+    '####################',
+  ])('a guess of a part of the secret %j was confirmed as if it had been decoded', (whole) => {
+    for (const encoding of ['hex', 'base64'] as const) {
+      const v0 = hmac(Buffer.from(whole, encoding), `${t}.${body}`);
+      const named = explainSignature({ ...attempt, secret: whole }, v0);
+      expect(named).toBe(Buffer.from(whole, encoding).length === 0 ? 'empty_secret' : 'unknown');
+    }
   });
 
   it('is shown each of its explanations by the cases above', () => {
@@ -109,7 +134,7 @@ print(${expression})`;
       copyFileSync(join(import.meta.dirname, 'explain-signature.go.txt'), join(folder, 'main.go'));
       // A `t` that ends with a zero is shortened by Go's RFC3339Nano; the secret is both base64 and hexadecimal.
       const zero = '2026-11-21T10:00:00.120Z';
-      const args = ['run', 'main.go', zero, body, secret.trim()];
+      const args = ['run', 'main.go', zero, body, encoded];
       const { status, stdout, stderr } = spawnSync('go', args, { cwd: folder, encoding: 'utf8' });
       expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
       const made = stdout

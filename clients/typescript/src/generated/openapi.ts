@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 1cb0db7d67f8b3b4057268f1ff0bd41d16e9be73d0daf707b28e3e0a7c8ca4f3
+// Document: b30cafd0d8b3183ff5a664e78f76cb98a4dabe416b31df35f3e1c926ad0f4c3d
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -310,7 +310,7 @@ export interface components {
       missing: number;
     };
     SignatureExplanation: {
-      explanation: "match" | "upper_case_digest" | "base64_digest" | "reserialized_body" | "body_with_newline" | "body_without_timestamp" | "missing_dot" | "timestamp_changed" | "secret_with_newline" | "secret_trimmed" | "secret_base64_decoded" | "secret_hex_decoded" | "other_endpoint" | "wrong_algorithm" | "unknown";
+      explanation: "match" | "upper_case_digest" | "base64_digest" | "reserialized_body" | "body_with_newline" | "body_without_timestamp" | "missing_dot" | "timestamp_changed" | "secret_with_newline" | "secret_trimmed" | "secret_base64_decoded" | "secret_hex_decoded" | "empty_secret" | "other_endpoint" | "wrong_algorithm" | "unknown";
       /** What to change. */
       detail: string;
     };
