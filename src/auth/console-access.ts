@@ -1,4 +1,4 @@
-import type { Actor } from '../audit/actor.js';
+import type { By } from '../audit/actor.js';
 import { type Action, recordAudit } from '../audit/record.js';
 import type { Handle } from '../database/database.js';
 import { Refusal } from '../refusal.js';
@@ -53,10 +53,12 @@ export async function recordBySession(
   target: string | null,
   details: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  const { id, clientId, role, address, signedInBy } = session;
-  const actor: Actor = `console:${clientId}`;
-  const all = { ...details, session: id, role, address, signed_in_by: signedInBy };
-  await recordAudit(tx, { actor, action, target, details: all });
+  await recordAudit(tx, { ...bySession(session), action, target, details });
+}
+
+/** A session, as an audit entry names it. */
+export function bySession({ id, clientId, role, address, signedInBy }: ActingSession): By {
+  return { actor: `console:${clientId}`, session: { session: id, role, address, signed_in_by: signedInBy } };
 }
 
 /**

@@ -2,9 +2,9 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { idOf, parseLimit, parseSince } from './arguments.js';
 import { setAction } from './command.js';
 
-/** `audit …`: the audit entries of the operators' actions. */
+/** `audit …`: who changed what. */
 export function addAudit(program: Command): void {
-  const audit = program.command('audit').description("read the audit entries of the operators' actions");
+  const audit = program.command('audit').description('read the audit entries: who changed what');
 
   setAction(
     audit

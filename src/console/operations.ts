@@ -1,4 +1,4 @@
-import { recordBySession } from '../auth/console-access.js';
+import { bySession, recordBySession } from '../auth/console-access.js';
 import type { ConsoleSession } from '../auth/console-sessions.js';
 import type { Database, Handle } from '../database/database.js';
 import { isTwoStep, readParams } from '../http/dispatch.js';
@@ -17,8 +17,8 @@ export interface Operations {
    */
   read<T>(operationId: string, request?: ReadRequest): Promise<T>;
   /**
-   * Runs an operation that changes something, and records an audit entry in its transaction; for an operation that asks
-   * Temporal, after Temporal accepted it.
+   * Runs an operation that changes something. An audit entry of the session is in its transaction: the operation's own,
+   * or one that is written here.
    * @returns the JSON that the API responds with; undefined for an empty response
    * @throws Refusal, as the API
    */
@@ -40,7 +40,12 @@ export interface ChangeRequest {
 /** @param routes every operation of the API, the same objects that the API runs */
 export function operationsOf(routes: readonly Route[], database: Database, session: ConsoleSession): Operations {
   const byId = new Map(routes.map((route) => [route.operationId, route]));
-  const caller = { clientId: session.clientId, secretId: session.secretId, scopes: session.scopes };
+  const caller = {
+    clientId: session.clientId,
+    secretId: session.secretId,
+    scopes: session.scopes,
+    by: bySession(session),
+  };
 
   const prepare = (operationId: string, { params = {}, query = {}, body }: ReadRequest & ChangeRequest) => {
     const route = byId.get(operationId);
@@ -66,21 +71,19 @@ export function operationsOf(routes: readonly Route[], database: Database, sessi
     async change<T>(operationId: string, request: ChangeRequest = {}) {
       const { route, ids, accept } = prepare(operationId, request);
       if (route.method === 'GET') throw new Error(`${operationId} changes nothing`);
-      const action = `console.${kebab(operationId)}` as const;
       const work = accept();
-      const record = (db: Parameters<typeof recordBySession>[0], response: WrittenResponse) =>
-        recordBySession(db, session, action, targetOf(ids, parsed(response)), ids);
       if (isTwoStep(work)) {
         if (request.before) throw new Error(`${operationId} has no transaction`);
-        const response = await respondUnkeyed(database, work);
-        await record(database, response);
-        return parsed(response) as T;
+        return parsed(await respondUnkeyed(database, work)) as T;
       }
       return database.transaction(async (tx) => {
         await request.before?.(tx);
         const response = writeResponse(await work(tx));
-        await record(tx, response);
-        return parsed(response) as T;
+        const body = parsed(response);
+        if (!route.isAudited) {
+          await recordBySession(tx, session, `console.${kebab(operationId)}`, targetOf(ids, body), ids);
+        }
+        return body as T;
       });
     },
   };
@@ -92,12 +95,12 @@ export function lacksScope(scopes: readonly string[]): Refusal {
 
 const parsed = ({ text }: WrittenResponse): unknown => (text === '' ? undefined : JSON.parse(text));
 
-/** `registerWebhookEndpoint` → `register-webhook-endpoint` */
+/** `createTransfer` → `create-transfer` */
 const kebab = (operationId: string) => operationId.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** The id of what was changed, from the path or, for something new, from the response. */
 function targetOf(ids: Readonly<Record<string, string>>, body: unknown): string | null {
-  const made = (body ?? {}) as { id?: unknown; webhookId?: unknown };
-  const id = ids.id ?? ids.webhookId ?? made.webhookId ?? made.id;
+  const made = (body ?? {}) as { id?: unknown };
+  const id = ids.id ?? ids.webhookId ?? made.id;
   return typeof id === 'string' ? id : null;
 }

@@ -43,6 +43,8 @@ interface Declaration<Path extends string, Query extends z.ZodType, Body extends
   scope: Scope | readonly Scope[];
   /** Set where the response holds a secret, which must not be kept: an `Idempotency-Key` is ignored. */
   ignoresIdempotencyKey?: true;
+  /** Set where the verb writes the audit entry of a change. An operation that asks Temporal always does. */
+  isAudited?: true;
   /** A strict object of texts; if omitted, the operation has no parameters. */
   query?: Query;
   /** A strict object; if omitted, the body must be absent or an empty object. */

@@ -1,3 +1,5 @@
+import type { By } from '../audit/actor.js';
+import { recordAudit } from '../audit/record.js';
 import { lockInTransaction } from '../database/advisory-lock.js';
 import type { Handle } from '../database/database.js';
 import { Refusal } from '../refusal.js';
@@ -9,7 +11,7 @@ export const BETWEEN_CHECKS = 10;
 const STARTING_SECONDS = 30;
 
 /** The plan of a check. `checkId` identifies it in Postgres and in Temporal. */
-export type PlannedCheck = { checkId: string; clientId: string; endpointId: string };
+export type PlannedCheck = { checkId: string; by: By; clientId: string; endpointId: string };
 
 export type CheckAdmission =
   /** `ended`: this check was admitted earlier and has ended. */
@@ -24,9 +26,10 @@ export type CheckAdmission =
  */
 export async function admitCheck(
   tx: Handle,
-  { checkId, clientId, endpointId }: PlannedCheck,
+  check: PlannedCheck,
   running: string | undefined,
 ): Promise<CheckAdmission> {
+  const { checkId, clientId, endpointId } = check;
   await lockInTransaction(tx, `checks of ${endpointId}`);
   const [own] = await tx.query<{ url: string; ended: boolean }>(OWN, [checkId]);
   if (own) return own;
@@ -40,7 +43,14 @@ export async function admitCheck(
     throw new Refusal('check_limit_reached', detail, [], { retryAfter: last.wait });
   }
   await tx.query(BEGIN, [checkId, clientId, endpointId, STARTING_SECONDS]);
+  await recordAudit(tx, entryOf(check));
   return { url, ended: false };
+}
+
+/** The audit entry of a check. */
+export function entryOf({ by, checkId, clientId, endpointId }: PlannedCheck) {
+  const details = { client_id: clientId, check: checkId };
+  return { ...by, action: 'endpoints.check', target: endpointId, details } as const;
 }
 
 /** Ends the starting phase of a check: its process has called Temporal, which now knows whether the workflow runs. */

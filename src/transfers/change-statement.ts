@@ -1,4 +1,4 @@
-import type { Actor } from '../audit/actor.js';
+import type { By } from '../audit/actor.js';
 import type { Action } from '../audit/record.js';
 import { arrayLiteral } from '../database/array-literal.js';
 import type { Handle } from '../database/database.js';
@@ -12,8 +12,8 @@ export interface StatusChangeRequest {
   transferId: string;
   /** The client that must own the transfer; absent: any client (the operator). */
   clientId?: string;
-  /** The operator that requests the change, for the audit entry; absent: a client requests it. */
-  actor?: Actor;
+  /** Who changes it, for the audit entry; absent: no entry. */
+  by?: By;
   to: TransferStatus;
   reason: string | null;
   /** Allowed only with a status of STATUSES_WITH_REASON_CODE; absent: no code. */
@@ -116,7 +116,7 @@ function valuesOf(handover: Pick<Handover, 'leases' | 'retryDelays'>, changes: r
     changes.map(({ request }) => request.reason),
     arrayLiteral(changes.map(({ eventId }) => eventId)),
     changes.map(({ body }) => body),
-    changes.map(({ request }) => request.actor ?? null),
+    changes.map(({ request: { by } }) => (by ? JSON.stringify(by) : null)),
     changes.map(({ traceparent }) => traceparent),
     ...appendValues(EVENT_TYPE, handover),
     SET_STATUS,
@@ -135,7 +135,7 @@ const changeStatement = (where = '', record = '') => `
 with input as (
   select * from unnest($1::uuid[], $2::uuid[], $3::transfer_status[], $4::text[], $5::timestamptz[], $6::text[],
                        $7::uuid[], $8::text[], $9::text[], $10::text[], $16::text[])
-    as i(transfer_id, client_id, status, allowed, at, reason, event_id, body, actor, traceparent, reason_code)
+    as i(transfer_id, client_id, status, allowed, at, reason, event_id, body, by, traceparent, reason_code)
 ), seen as materialized (
   select i.*, t.status as seen
     from input i join transfers t on t.id = i.transfer_id and (i.client_id is null or t.client_id = i.client_id)
@@ -145,7 +145,7 @@ with input as (
   update transfers t set status = s.status, reason_code = s.reason_code, updated_at = s.at
     from seen s
    where t.id = s.transfer_id and t.status = s.seen and s.seen = any(s.allowed::transfer_status[])
-  returning s.event_id, s.at, s.reason, s.reason_code, s.body, s.actor, s.traceparent, s.seen, t.id as transfer_id, t.client_id, t.status, row_to_json(t) as transfer
+  returning s.event_id, s.at, s.reason, s.reason_code, s.body, s.by::jsonb, s.traceparent, s.seen, t.id as transfer_id, t.client_id, t.status, row_to_json(t) as transfer
 ), history as (
   insert into transfer_status_history (transfer_id, position, status, at, reason, reason_code)
   select c.transfer_id, (select max(h.position) + 1 from transfer_status_history h where h.transfer_id = c.transfer_id), c.status, c.at, c.reason,
@@ -153,10 +153,10 @@ with input as (
     from changed c
 ), audit as (
   insert into audit_entries (id, at, actor, action, target, details)
-  select c.event_id, c.at, c.actor, $15::text, c.transfer_id,
-         json_strip_nulls(json_build_object('client_id', c.client_id, 'from', c.seen, 'to', c.status, 'reason', c.reason,
-                                            'reason_code', c.reason_code))
-    from changed c where c.actor is not null
+  select c.event_id, c.at, c.by->>'actor', $15::text, c.transfer_id,
+         jsonb_strip_nulls(jsonb_build_object('client_id', c.client_id, 'from', c.seen, 'to', c.status, 'reason', c.reason,
+                                              'reason_code', c.reason_code)) || coalesce(c.by->'session', '{}')
+    from changed c where c.by is not null
 ), ${appendEvents('changed', ['$11', '$12', '$13', '$14'])}${record}
 select s.event_id as "eventId", s.seen::text as seen, c.transfer as changed, coalesce(a.deliveries, '[]') as deliveries
   from seen s

@@ -1,3 +1,4 @@
+import type { By } from '../audit/actor.js';
 import type { Database, Handle } from '../database/database.js';
 import type { RecoverSize } from './recover.js';
 import type { PlannedRecover, RecoverRequest } from './recovers.js';
@@ -16,8 +17,21 @@ export interface TwoStepAction<Request, Plan, Result> {
   carryOut(db: Database, plan: Plan): Promise<Result>;
 }
 
+/** Runs both steps of an action that has no `Idempotency-Key`. @returns the plan */
+export async function carryOutNow<Request, Plan, Result>(
+  database: Database,
+  action: TwoStepAction<Request, Plan, Result>,
+  request: Request,
+): Promise<Plan> {
+  const plan = await database.transaction((tx) => action.plan(tx, request, undefined));
+  await action.carryOut(database, plan);
+  return plan;
+}
+
+export type RetryRequest = { by: By; clientId: string; deliveryId: string };
+
 /** The plan of a retry. `number`: the requested attempt; null: an attempt is in flight, so the plan has no effect. */
-export type PlannedRetry = { retryId: string; clientId: string; deliveryId: string; number: number | null };
+export type PlannedRetry = RetryRequest & { retryId: string; number: number | null };
 
 /** The actions of a client on its pending and ended deliveries (contract, Events and deliveries). */
 export interface DeliveryActions {
@@ -26,7 +40,7 @@ export interface DeliveryActions {
    * new attempt. If an attempt is in flight, the retry has no effect.
    * @throws Refusal not_found | endpoint_not_active | retry_limit_reached; unavailable (Temporal down), rate_limited
    */
-  retry: TwoStepAction<{ clientId: string; deliveryId: string }, PlannedRetry, void>;
+  retry: TwoStepAction<RetryRequest, PlannedRetry, void>;
   /**
    * Starts the ladder of every failed or cancelled delivery of the range again, durably and at a bounded rate, and
    * makes the deliveries of missing events if the request includes them. If there are none, no recover starts.

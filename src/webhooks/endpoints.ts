@@ -1,12 +1,14 @@
+import type { By } from '../audit/actor.js';
+import { type Action, recordAudit } from '../audit/record.js';
 import { lockInTransaction } from '../database/advisory-lock.js';
 import { atomically, type Handle } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
-import type { Endpoint } from '../database/generated/client.js';
+import type { Endpoint, Prisma } from '../database/generated/client.js';
 import { newId, timeOf } from '../ids.js';
 import { Refusal } from '../refusal.js';
 import type { Secret } from '../secret.js';
 import { cancelPending, disableEndpoint } from './disable-endpoint.js';
-import { type EndpointUrlRules, findUrlError } from './endpoint-url.js';
+import { type EndpointUrlRules, findUrlError, hostOf } from './endpoint-url.js';
 
 /** An environment's rules for endpoints. */
 export interface EndpointRules extends EndpointUrlRules {
@@ -20,6 +22,7 @@ export type PublicEndpoint = Omit<Endpoint, 'secretEnvelope'>;
 export const WITHOUT_SECRET = { secretEnvelope: true } as const;
 
 export interface NewEndpoint {
+  by: By;
   clientId: string;
   url: string;
   /** The HMAC key is the bytes of the secret. */
@@ -38,7 +41,7 @@ export async function registerEndpoint(
   db: Handle,
   rules: EndpointRules,
   masterKeys: MasterKeys,
-  { clientId, url, secret, description, maxConcurrency, enabled }: NewEndpoint,
+  { by, clientId, url, secret, description, maxConcurrency, enabled }: NewEndpoint,
 ): Promise<PublicEndpoint> {
   refuseBadUrl(url, rules);
   const id = newId();
@@ -50,7 +53,7 @@ export async function registerEndpoint(
     if (count >= rules.maxEndpoints) {
       throw new Refusal('endpoint_limit_reached', `A client may have ${rules.maxEndpoints} webhook endpoints.`);
     }
-    return tx.prisma.endpoint.create({
+    const endpoint = await tx.prisma.endpoint.create({
       data: {
         id,
         clientId,
@@ -67,6 +70,9 @@ export async function registerEndpoint(
       },
       omit: WITHOUT_SECRET,
     });
+    const details = { client_id: clientId, host: hostOf(url), enabled };
+    await recordAudit(tx, { ...by, action: 'endpoints.create', target: id, details });
+    return endpoint;
   });
 }
 
@@ -101,6 +107,7 @@ async function findEndpoint(db: Handle, where: { id: string; clientId?: string }
 }
 
 export interface EndpointUpdate {
+  by: By;
   clientId: string;
   id: string;
   url: string;
@@ -116,7 +123,7 @@ export interface EndpointUpdate {
  * @throws Refusal invalid_request | blocked_address | not_found | disabled_by_operator
  */
 export function updateEndpoint(db: Handle, rules: EndpointRules, update: EndpointUpdate): Promise<PublicEndpoint> {
-  const { clientId, id, url, description, maxConcurrency, enabled } = update;
+  const { by, clientId, id, url, description, maxConcurrency, enabled } = update;
   refuseBadUrl(url, rules);
   return atomically(db, async (tx) => {
     const endpoint = await lockEndpoint(tx, id, clientId);
@@ -127,14 +134,29 @@ export function updateEndpoint(db: Handle, rules: EndpointRules, update: Endpoin
         'The operator disabled this endpoint, and only the operator can enable it.',
       );
     }
-    if (enabled === false) await disableEndpoint(tx, id, 'owner');
-    return tx.prisma.endpoint.update({
+    const before = await getEndpoint(tx, clientId, id);
+    const disables = enabled === false && (await disableEndpoint(tx, id, 'owner'));
+    const after = await tx.prisma.endpoint.update({
       where: { id },
       data: { url, description, ...(maxConcurrency !== undefined && { maxConcurrency }), ...(enables && enabledNow()) },
       omit: WITHOUT_SECRET,
     });
+    const record = (action: Action, details: Prisma.InputJsonObject) =>
+      recordAudit(tx, { ...by, action, target: id, details: { client_id: clientId, ...details } });
+    const changed = UPDATABLE.filter(([column]) => before[column] !== after[column]).map(([, field]) => field);
+    if (changed.length > 0) await record('endpoints.update', { changed, host: hostOf(url) });
+    if (enables) await record('endpoints.enable', { was: before.disabledReason });
+    if (disables) await record('endpoints.disable', { was: 'enabled' });
+    return after;
   });
 }
+
+/** The columns that an update replaces, with the API's names. The entry has no value but the host: a url may hold a token. */
+const UPDATABLE = [
+  ['url', 'url'],
+  ['description', 'description'],
+  ['maxConcurrency', 'max_concurrency'],
+] as const;
 
 /**
  * Refuses a change by a form that shows an older state of the endpoint, so that no editor undoes another one's change.
@@ -153,11 +175,12 @@ export async function refuseIfChanged(tx: Handle, clientId: string, id: string, 
 }
 
 /** Deletes an endpoint, erases its secret and cancels its pending deliveries. @throws Refusal not_found */
-export function deleteEndpoint(db: Handle, clientId: string, id: string): Promise<void> {
+export function deleteEndpoint(db: Handle, by: By, clientId: string, id: string): Promise<void> {
   return atomically(db, async (tx) => {
     await lockEndpoint(tx, id, clientId);
     await tx.prisma.endpoint.update({ where: { id }, data: { deletedAt: new Date(), secretEnvelope: null } });
     await cancelPending(tx, id, 'endpoint_deleted');
+    await recordAudit(tx, { ...by, action: 'endpoints.delete', target: id, details: { client_id: clientId } });
   });
 }
 

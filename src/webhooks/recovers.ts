@@ -1,3 +1,5 @@
+import type { By } from '../audit/actor.js';
+import { recordAudit } from '../audit/record.js';
 import { lockInTransaction } from '../database/advisory-lock.js';
 import type { Handle } from '../database/database.js';
 import { Refusal } from '../refusal.js';
@@ -14,6 +16,7 @@ const STARTING_SECONDS = 30;
 
 /** A recover of the events made in [since, until), ms since 1970. */
 export type RecoverRequest = RecoverScope & {
+  by: By;
   /** Whether events without a delivery for the endpoint get one; undefined: no (a plan of an earlier release). */
   includeMissing?: boolean;
 };
@@ -65,11 +68,23 @@ export async function admitRecover(
   if (count + missing > 0) {
     await checkHour(tx, endpointId);
     await tx.query(BEGIN, [recoverId, clientId, endpointId, count, missing, STARTING_SECONDS]);
+    await recordAudit(tx, entryOf(recover, { count, missing }));
   }
   return { count, missing, url, earlier: false, ended: false };
 }
 
-async function measure(tx: Handle, { includeMissing = false, ...scope }: RecoverRequest): Promise<RecoverSize> {
+/** The audit entry of a recover. */
+export function entryOf({ by, recoverId, clientId, endpointId, ...range }: PlannedRecover, size: RecoverSize) {
+  const { since, until, includeMissing = false } = range;
+  const times = { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
+  const details = { client_id: clientId, recover: recoverId, ...times, include_missing: includeMissing, ...size };
+  return { ...by, action: 'endpoints.recover', target: endpointId, details } as const;
+}
+
+async function measure(
+  tx: Handle,
+  { includeMissing = false, ...scope }: Omit<RecoverRequest, 'by'>,
+): Promise<RecoverSize> {
   if (!includeMissing) return { count: await countRecoverable(tx, scope), missing: 0 };
   const { failed, cancelled, missing } = await readWindow(tx, scope);
   return { count: failed + cancelled, missing };

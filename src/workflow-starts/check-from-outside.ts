@@ -4,7 +4,7 @@ import type { Environment } from '../config.js';
 import type { Database } from '../database/database.js';
 import { type CheckRecord, getCheck } from '../receiver-checks/read-check.js';
 import { Refusal } from '../refusal.js';
-import { carryOutAudited } from './carry-out-audited.js';
+import { carryOutNow } from '../webhooks/delivery-actions.js';
 import { createCheckAction } from './check.js';
 import { SDK_ENDS, withTemporal } from './temporal-from-outside.js';
 
@@ -34,11 +34,10 @@ export async function checkFromOutside(
   if (!endpoint) throw new Refusal('not_found', 'There is no such webhook endpoint.');
   const { clientId } = endpoint;
   const { checkId: id } = await withTemporal(environment, (client) =>
-    carryOutAudited(
+    carryOutNow(
       database,
       createCheckAction(() => client, SDK_ENDS),
-      { clientId, endpointId },
-      { actor, action: 'endpoints.check', target: endpointId, details: { client_id: clientId } },
+      { by: { actor }, clientId, endpointId },
     ),
   );
   const deadline = performance.now() + LONGEST;

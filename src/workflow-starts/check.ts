@@ -1,11 +1,12 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
 import { ClientId, WebhookIds } from '../../workflows/search-attributes.js';
+import { recordingFailure } from '../audit/record.js';
 import { CHECK_CASE_NAMES } from '../check-cases.js';
 import type { Database } from '../database/database.js';
 import { failpoint } from '../failpoints.js';
 import { newId } from '../ids.js';
-import { admitCheck, endStartingCheck, type PlannedCheck } from '../receiver-checks/admit-check.js';
+import { admitCheck, endStartingCheck, entryOf, type PlannedCheck } from '../receiver-checks/admit-check.js';
 import { finishCheck, forgetCheck } from '../receiver-checks/finish-check.js';
 import { type AskTemporal, boundedAsking } from '../temporal/ask-temporal.js';
 import type { TwoStepAction } from '../webhooks/delivery-actions.js';
@@ -26,16 +27,17 @@ export function createCheckAction(temporal: () => Client | undefined, grace?: nu
   const ask = boundedAsking(temporal, grace);
   return {
     // The plan only identifies the check: `admitCheck` checks the endpoint and the limits under one lock.
-    async plan(_tx, { clientId, endpointId }, earlier) {
-      return earlier ?? { checkId: newId(), clientId, endpointId };
+    async plan(_tx, request, earlier) {
+      return earlier ?? { checkId: newId(), ...request };
     },
     async carryOut(db, plan) {
       const { url, ended } = await admit(db, ask, plan);
       if (ended) return;
       failpoint('after-admitted');
-      await ask(plan.clientId, (client) => start(client, plan, url)).finally(() =>
+      const accepted = ask(plan.clientId, (client) => start(client, plan, url)).finally(() =>
         endStartingCheck(db, plan.checkId).catch(() => undefined),
       );
+      await recordingFailure(db, entryOf(plan), accepted);
       failpoint('after-asked');
     },
   };

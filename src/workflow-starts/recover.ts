@@ -1,6 +1,7 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { ClientId, WebhookIds } from '../../workflows/search-attributes.js';
+import { recordingFailure } from '../audit/record.js';
 import type { Database, Handle } from '../database/database.js';
 import { failpoint } from '../failpoints.js';
 import { newId } from '../ids.js';
@@ -13,6 +14,7 @@ import {
   admitRecover,
   endRecover,
   endStarting,
+  entryOf,
   forgetRecover,
   type OpenRecover,
   type PlannedRecover,
@@ -25,26 +27,37 @@ import {
 export function recoverAction(ask: AskTemporal): DeliveryActions['recover'] {
   return {
     // The plan only identifies the recover: `admitRecover` checks the endpoint and the limits under one lock.
-    async plan(_tx, { clientId, endpointId, since, until, includeMissing = false }, earlier) {
-      return earlier ?? { recoverId: newId(), clientId, endpointId, since, until, includeMissing };
+    async plan(_tx, { by, clientId, endpointId, since, until, includeMissing = false }, earlier) {
+      return earlier ?? { recoverId: newId(), by, clientId, endpointId, since, until, includeMissing };
     },
     async carryOut(db, plan) {
       const { count, missing, url, earlier, ended } = await admit(db, ask, plan);
       const size = { count, missing };
       if (count + missing === 0 || ended) return size;
       failpoint('after-admitted');
-      const isUnderWay = await ask(
-        plan.clientId,
-        async (temporal) =>
-          (earlier && (await startedAs(temporal, plan.endpointId)) === plan.recoverId) ||
-          (await start(temporal, plan, url, size)),
-      ).finally(() => endStarting(db, plan.recoverId).catch(() => undefined));
-      failpoint('after-asked');
-      if (isUnderWay) return size;
-      await forgetRecover(db, plan.recoverId);
-      throw new Refusal('recover_in_progress', 'A recover of this endpoint is running; wait until it ends.');
+      await recordingFailure(db, entryOf(plan, size), begin(db, ask, plan, { ...size, url, earlier }));
+      return size;
     },
   };
+}
+
+/** Starts the workflow of an admitted recover. @throws Refusal recover_in_progress | unavailable | rate_limited */
+async function begin(
+  db: Database,
+  ask: AskTemporal,
+  plan: PlannedRecover,
+  { url, earlier, ...size }: RecoverSize & { url: string; earlier: boolean },
+): Promise<void> {
+  const isUnderWay = await ask(
+    plan.clientId,
+    async (temporal) =>
+      (earlier && (await startedAs(temporal, plan.endpointId)) === plan.recoverId) ||
+      (await start(temporal, plan, url, size)),
+  ).finally(() => endStarting(db, plan.recoverId).catch(() => undefined));
+  failpoint('after-asked');
+  if (isUnderWay) return;
+  await forgetRecover(db, plan.recoverId);
+  throw new Refusal('recover_in_progress', 'A recover of this endpoint is running; wait until it ends.');
 }
 
 /**

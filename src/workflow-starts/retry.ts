@@ -1,6 +1,7 @@
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { ClientId, DeliveryState, EventType, TransferId, WebhookIds } from '../../workflows/search-attributes.js';
+import { recordAudit, recordingFailure } from '../audit/record.js';
 import type { Handle } from '../database/database.js';
 import { failpoint } from '../failpoints.js';
 import { newId } from '../ids.js';
@@ -9,7 +10,7 @@ import { EVENT_COLUMNS, type EventRow } from '../outbox/event-row.js';
 import { Refusal } from '../refusal.js';
 import type { AskTemporal } from '../temporal/ask-temporal.js';
 import { claimedUntil } from '../webhooks/claim.js';
-import type { DeliveryActions } from '../webhooks/delivery-actions.js';
+import type { DeliveryActions, PlannedRetry } from '../webhooks/delivery-actions.js';
 import { hostOf } from '../webhooks/endpoint-url.js';
 import { countRetry, uncountRetry } from '../webhooks/retry-limit.js';
 import { readRecoveredStarts, readStarts } from './read-starts.js';
@@ -34,7 +35,7 @@ interface Target extends EventRow {
  */
 export function retryAction(ask: AskTemporal, retryDelays: readonly number[]): DeliveryActions['retry'] {
   return {
-    async plan(tx, { clientId, deliveryId }, earlier) {
+    async plan(tx, { by, clientId, deliveryId }, earlier) {
       const target = await readTarget(tx, { clientId, deliveryId, number: earlier?.number ?? null });
       if (!target) throw new Refusal('not_found', 'There is no such delivery.');
       if (earlier && target.plannedAttemptMade) return earlier;
@@ -44,10 +45,12 @@ export function retryAction(ask: AskTemporal, retryDelays: readonly number[]): D
           'The endpoint of this delivery is disabled or deleted; enable it first.',
         );
       }
-      const retryId = earlier?.retryId ?? newId();
-      if (target.inFlight) return { retryId, clientId, deliveryId, number: null };
-      await countRetry(tx, deliveryId, retryId);
-      return { retryId, clientId, deliveryId, number: target.attemptCount + 1 };
+      const plan = { by, clientId, deliveryId, retryId: earlier?.retryId ?? newId() };
+      if (target.inFlight) return { ...plan, number: null };
+      await countRetry(tx, deliveryId, plan.retryId);
+      // The entry of an earlier try is committed, unless that try found an attempt in flight.
+      if (typeof earlier?.number !== 'number') await recordAudit(tx, entryOf(plan, target));
+      return { ...plan, number: target.attemptCount + 1 };
     },
     async carryOut(db, plan) {
       if (plan.number === null) return;
@@ -55,7 +58,8 @@ export function retryAction(ask: AskTemporal, retryDelays: readonly number[]): D
       // The attempt has been made, or is in flight.
       if (!target || target.inFlight || target.attemptCount >= plan.number) return;
       try {
-        await (target.status === 'pending' ? wake(db, ask, retryDelays, target) : attemptOnce(ask, target));
+        const accepted = target.status === 'pending' ? wake(db, ask, retryDelays, target) : attemptOnce(ask, target);
+        await recordingFailure(db, entryOf(plan, target), accepted);
       } catch (error) {
         // A retry that Temporal did not take does not count. If this fails, the client has one retry less for an hour.
         await uncountRetry(db, plan.deliveryId, plan.retryId).catch(() => undefined);
@@ -63,6 +67,11 @@ export function retryAction(ask: AskTemporal, retryDelays: readonly number[]): D
       }
     },
   };
+}
+
+function entryOf({ by, clientId, deliveryId, retryId }: Omit<PlannedRetry, 'number'>, target: Target) {
+  const details = { client_id: clientId, event_id: target.eventId, webhookId: target.webhookId, retry: retryId };
+  return { ...by, action: 'deliveries.retry', target: deliveryId, details } as const;
 }
 
 async function readTarget(

@@ -9,10 +9,7 @@ import {
 } from '../../src/auth/clients.js';
 import { revokeSigningKey, rotateMasterKey, rotateSigningKey } from '../../src/auth/keys.js';
 import { newId } from '../../src/ids.js';
-import { Refusal } from '../../src/refusal.js';
 import { setEndpointEnabledByOperator } from '../../src/webhooks/operate-endpoint.js';
-import { carryOutAudited } from '../../src/workflow-starts/carry-out-audited.js';
-import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, masterKeys, OPERATOR } from '../support/factories.js';
 
@@ -103,22 +100,6 @@ describe('no entry is written', () => {
     }
     expect([await db.prisma.auditEntry.count(), (await listClients(db)).length]).toEqual([before, clients]);
   });
-});
-
-it('adds an entry for a retry that Temporal did not accept, since the first one is never removed', async () => {
-  const { clientId, eventId, deliveries } = await commitEvent(db, { leases: false });
-  const { deliveryId: id, endpointId: webhookId } = deliveries[0]!;
-  const details = { client_id: clientId, event_id: eventId, webhookId };
-  const refused = {
-    plan: async () => 'a plan',
-    carryOut: () => Promise.reject(new Refusal('unavailable', 'Temporal did not answer.')),
-  };
-  const record = { actor: OPERATOR, action: 'deliveries.retry', target: id, details } as const;
-  await expect(carryOutAudited(db, refused, {}, record)).rejects.toMatchObject({ code: 'unavailable' });
-  expect(await entriesOf(id)).toEqual([
-    by('deliveries.retry', details),
-    by('deliveries.retry-failed', { ...details, entry: expect.any(String) }),
-  ]);
 });
 
 it('commits the action and its entry together or not at all', async () => {

@@ -53,7 +53,7 @@ it('records a change once per Idempotency-Key, and does not record a refused cha
   expect([nowhere.status, await entriesOf(client.id)]).toEqual([404, []]);
 });
 
-it('does not record a change by the client of the transfer', async () => {
+it('does not record a change by the client of the transfer in the sandbox', async () => {
   const { id } = await makeTransfer(api.database, client.id);
   const reply = await client.call('POST', `/sandbox/transfers/${id}/status`, { json: { status: 'PROCESSING' } });
   expect([reply.status, await entriesOf(id)]).toEqual([200, []]);
@@ -65,9 +65,9 @@ it('writes one entry for each change in a batch', async () => {
   const { handover } = api.dependencies;
   const change = { to: 'PROCESSING', reason: null } as const;
   await Promise.allSettled([
-    changeStatus(api.database, handover, { ...change, transferId: ours, actor: OPERATOR }),
+    changeStatus(api.database, handover, { ...change, transferId: ours, by: { actor: OPERATOR } }),
     changeStatus(api.database, handover, { ...change, transferId: theirs, clientId: client.id }),
-    changeStatus(api.database, handover, { ...change, transferId: refused, actor: OPERATOR, to: 'RETURNED' }),
+    changeStatus(api.database, handover, { ...change, transferId: refused, by: { actor: OPERATOR }, to: 'RETURNED' }),
   ]);
   const entries = await Promise.all([ours, theirs, refused].map(entriesOf));
   expect(entries.map((found) => found.map(({ actor }) => actor))).toEqual([[OPERATOR], [], []]);

@@ -44,10 +44,7 @@ test('a registered endpoint has a page, which never shows its secret, and an ent
   expect(text).not.toContain(ENDPOINT_SECRET);
   const { id } = await stored(path);
   const entry = await auth.database.prisma.auditEntry.findFirstOrThrow({ where: { target: id } });
-  expect(entry).toMatchObject({
-    actor: `console:${credentials.client_id}`,
-    action: 'console.register-webhook-endpoint',
-  });
+  expect(entry).toMatchObject({ actor: `console:${credentials.client_id}`, action: 'endpoints.create' });
 });
 
 test('a refused registration shows its errors at their fields, keeps what was typed, and never echoes the secret', async () => {

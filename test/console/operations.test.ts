@@ -54,14 +54,18 @@ test('a change gives what the API gives, with an audit entry of the session', as
   );
   const acting = { session: of.id, role: 'editor', address: '203.0.113.7', signed_in_by: 'link' };
   expect(await entries(of)).toMatchObject([
-    {
-      action: 'console.delete-webhook-endpoint',
-      target: made.webhookId,
-      details: { ...acting, webhookId: made.webhookId },
-    },
-    { action: 'console.register-webhook-endpoint', target: made.webhookId, details: acting },
+    { action: 'endpoints.delete', target: made.webhookId, details: acting },
+    { action: 'endpoints.create', target: made.webhookId, details: acting },
   ]);
   expect(JSON.stringify(await entries(of))).not.toContain(endpointRequest().secret);
+});
+
+test('a change that the API does not record has an audit entry of the session', async () => {
+  const of = session(ALL, (await api.client()).id);
+  const { id } = await operations(of).change<{ id: string }>('createTransfer', { body: transferRequest() });
+  expect(await entries(of)).toMatchObject([
+    { action: 'console.create-transfer', target: id, details: { session: of.id, role: 'editor' } },
+  ]);
 });
 
 describe('a refusal', () => {

@@ -12,6 +12,7 @@ import { createAddressGuard } from '../../src/webhooks/sender/address-guard.js';
 import { createSender, type Sender } from '../../src/webhooks/sender/send.js';
 import { type CheckedReceiver, type Mistake, startCheckedReceiver } from '../support/checked-receiver.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { BY_OPERATOR as by } from '../support/factories.js';
 
 const SECRET = 'whsec_0123456789abcdef';
 const masterKeys = new MasterKeys(new Secret(Buffer.from('0123456789abcdefghijklmnopqrstuv')));
@@ -44,9 +45,17 @@ async function receiver(mistake?: Mistake): Promise<CheckedReceiver> {
 
 async function begin(url: string) {
   const rules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 1_000 };
-  const wanted = { clientId, url, secret: new Secret(SECRET), description: null, maxConcurrency: null, enabled: true };
+  const wanted = {
+    by,
+    clientId,
+    url,
+    secret: new Secret(SECRET),
+    description: null,
+    maxConcurrency: null,
+    enabled: true,
+  };
   const { id: endpointId } = await registerEndpoint(database, rules, masterKeys, wanted);
-  const plan = { checkId: newId(), clientId, endpointId };
+  const plan = { checkId: newId(), by, clientId, endpointId };
   await database.transaction((tx) => admitCheck(tx, plan, undefined));
   return plan;
 }

@@ -2,6 +2,7 @@ import type { Database } from '../../src/database/database.js';
 import type { DeliveryActions, TwoStepAction } from '../../src/webhooks/delivery-actions.js';
 import type { RecoverRange } from '../../src/webhooks/recover.js';
 import { getActiveEndpoint } from '../../src/webhooks/recovers.js';
+import { BY_OPERATOR as by } from './factories.js';
 
 /** Runs both steps of an action, like a request without an Idempotency-Key. */
 export async function takeSteps<Request, Plan, Result>(
@@ -14,7 +15,7 @@ export async function takeSteps<Request, Plan, Result>(
 }
 
 export const retryNow = (db: Database, deliveryActions: DeliveryActions, clientId: string, deliveryId: string) =>
-  takeSteps(db, deliveryActions.retry, { clientId, deliveryId });
+  takeSteps(db, deliveryActions.retry, { by, clientId, deliveryId });
 
 export const recoverNow = (
   db: Database,
@@ -22,7 +23,7 @@ export const recoverNow = (
   clientId: string,
   endpointId: string,
   range: RecoverRange,
-) => takeSteps(db, deliveryActions.recover, { clientId, endpointId, ...range });
+) => takeSteps(db, deliveryActions.recover, { by, clientId, endpointId, ...range });
 
 /** Delivery actions without Temporal. `carriedOut` gets the arguments of each action; `refuse` may throw. */
 export function fakeDeliveryActions({
@@ -38,7 +39,7 @@ export function fakeDeliveryActions({
 } = {}): DeliveryActions {
   return {
     retry: {
-      plan: async (_tx, { clientId, deliveryId }) => ({ retryId: deliveryId, clientId, deliveryId, number: 1 }),
+      plan: async (_tx, request) => ({ ...request, retryId: request.deliveryId, number: 1 }),
       async carryOut(_db, { clientId, deliveryId }) {
         refuse();
         carriedOut(clientId, deliveryId);

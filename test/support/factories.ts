@@ -10,6 +10,7 @@ import type { Sender, SendOutcome } from '../../src/webhooks/sender/send.js';
 export const masterKeys = new MasterKeys(new Secret<Uint8Array>(randomBytes(32)));
 /** The actor of an operator's actions in tests. */
 export const OPERATOR = 'cli:tester@test';
+export const BY_OPERATOR = { actor: OPERATOR } as const;
 export const ENDPOINT_SECRET = 'a secret of sixteen or more';
 
 export async function makeClient(db: Handle): Promise<string> {

@@ -9,7 +9,7 @@ import { updateEndpoint } from '../../src/webhooks/endpoints.js';
 import { readWindow } from '../../src/webhooks/statement.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeDelivered, makeEvent, makeManyDelivered } from '../support/events.js';
-import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
+import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
 import { LADDER } from '../support/run-workflow.js';
 
 const HOUR = 3_600_000;
@@ -105,7 +105,7 @@ describe('the deliveries of missing events', () => {
     for (let i = 0; i < 60; i++) await makeEvent(db, clientId, Date.now() - HOUR + (i % 20));
     const transfers = await Promise.all(Array.from({ length: 60 }, () => makeTransfer(db, clientId)));
     const update = (enabled: boolean) =>
-      updateEndpoint(db, rules, { clientId, id: endpoint.id, url: endpoint.url, description: null, enabled });
+      updateEndpoint(db, rules, { by, clientId, id: endpoint.id, url: endpoint.url, description: null, enabled });
     let changing = true;
     const recovering = async (limit: number) => {
       let after: string | null = null;
@@ -153,7 +153,7 @@ describe('an event that is being committed while the endpoint is enabled', () =>
       await committing;
     });
     await appended;
-    const update = { clientId, id: endpoint.id, url: endpoint.url, description: null, enabled: true };
+    const update = { by, clientId, id: endpoint.id, url: endpoint.url, description: null, enabled: true };
     await updateEndpoint(db, rules, update);
     expect((await deliver(scope)).ids).toEqual([]);
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { disableEndpoint } from '../../src/webhooks/disable-endpoint.js';
 import { deleteEndpoint, updateEndpoint } from '../../src/webhooks/endpoints.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { makeClient, makeEndpoint } from '../support/factories.js';
+import { BY_OPERATOR as by, makeClient, makeEndpoint } from '../support/factories.js';
 
 let db: TestDatabase;
 const rules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 20 };
@@ -35,20 +35,21 @@ describe('the periods in which an endpoint was disabled', () => {
   it('end when the endpoint is deleted', async () => {
     const { id, clientId } = await endpoint(false);
     expect(await periodsOf(id)).toEqual([['owner', false]]);
-    await deleteEndpoint(db, clientId, id);
+    await deleteEndpoint(db, by, clientId, id);
     expect(await periodsOf(id)).toEqual([['owner', true]]);
   });
 
   it('do not change with an update that changes neither state nor reason', async () => {
     const { id, clientId, url } = await endpoint(false);
     await db.transaction((tx) => disableEndpoint(tx, id, 'gone'));
-    await updateEndpoint(db, rules, { clientId, id, url, description: 'new', enabled: false });
+    await updateEndpoint(db, rules, { by, clientId, id, url, description: 'new', enabled: false });
     expect(await periodsOf(id)).toEqual([['owner', false]]);
   });
 
   it('do not overlap, and end in the last state, if changes race', async () => {
     const { id, clientId, url } = await endpoint();
-    const update = (enabled: boolean) => updateEndpoint(db, rules, { clientId, id, url, description: null, enabled });
+    const update = (enabled: boolean) =>
+      updateEndpoint(db, rules, { by, clientId, id, url, description: null, enabled });
     await Promise.all(Array.from({ length: 24 }, (_, i) => update(i % 2 === 0)));
     await update(false);
     const periods = await db.prisma.disabledPeriod.findMany({ where: { endpointId: id }, orderBy: { id: 'asc' } });

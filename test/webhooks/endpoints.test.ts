@@ -5,7 +5,7 @@ import { changeStatus } from '../../src/transfers/change-status.js';
 import { deleteEndpoint, type EndpointRules, getEndpoint, updateEndpoint } from '../../src/webhooks/endpoints.js';
 import { setEndpointEnabledByOperator } from '../../src/webhooks/operate-endpoint.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { makeClient, makeEndpoint, makeTransfer, OPERATOR } from '../support/factories.js';
+import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer, OPERATOR } from '../support/factories.js';
 
 let db: TestDatabase;
 const rules: EndpointRules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 20 };
@@ -41,7 +41,7 @@ const cancelled = (reason: string) => [{ status: 'cancelled', reason, planned: f
 describe('a pending delivery', () => {
   it('is cancelled when the client disables its endpoint; deliveries to other endpoints are not', async () => {
     const { endpoint, other } = await withPending();
-    const update = { clientId: endpoint.clientId, id: endpoint.id, url: endpoint.url, description: null };
+    const update = { by, clientId: endpoint.clientId, id: endpoint.id, url: endpoint.url, description: null };
     await updateEndpoint(db, rules, { ...update, enabled: undefined });
     expect(await deliveriesOf(endpoint.id)).toEqual(pending);
     await updateEndpoint(db, rules, { ...update, enabled: false });
@@ -63,14 +63,14 @@ describe('a pending delivery', () => {
 
   it('is cancelled when its endpoint is deleted', async () => {
     const { endpoint } = await withPending();
-    await deleteEndpoint(db, endpoint.clientId, endpoint.id);
+    await deleteEndpoint(db, by, endpoint.clientId, endpoint.id);
     expect(await deliveriesOf(endpoint.id)).toEqual(cancelled('endpoint_deleted'));
   });
 
   it('is not cancelled when the surrounding transaction fails', async () => {
     const { endpoint } = await withPending();
     const failing = db.transaction(async (tx) => {
-      await deleteEndpoint(tx, endpoint.clientId, endpoint.id);
+      await deleteEndpoint(tx, by, endpoint.clientId, endpoint.id);
       throw new Error('later');
     });
     await expect(failing).rejects.toThrow('later');
@@ -82,7 +82,7 @@ describe('a pending delivery', () => {
 describe('the operator', () => {
   it('disables an endpoint that the client has disabled, so that the client cannot enable it', async () => {
     const { endpoint } = await withPending();
-    const update = { clientId: endpoint.clientId, id: endpoint.id, url: endpoint.url, description: null };
+    const update = { by, clientId: endpoint.clientId, id: endpoint.id, url: endpoint.url, description: null };
     await updateEndpoint(db, rules, { ...update, enabled: false });
     await setEndpointEnabledByOperator(db, OPERATOR, endpoint.id, false);
     await expect(updateEndpoint(db, rules, { ...update, enabled: true })).rejects.toMatchObject({
@@ -92,7 +92,7 @@ describe('the operator', () => {
 
   it('gets not_found for a deleted or missing endpoint', async () => {
     const { endpoint } = await withPending();
-    await deleteEndpoint(db, endpoint.clientId, endpoint.id);
+    await deleteEndpoint(db, by, endpoint.clientId, endpoint.id);
     for (const id of [endpoint.id, newId()]) {
       await expect(setEndpointEnabledByOperator(db, OPERATOR, id, true)).rejects.toMatchObject({ code: 'not_found' });
     }

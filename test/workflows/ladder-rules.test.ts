@@ -4,7 +4,7 @@ import { disableEndpoint } from '../../src/webhooks/disable-endpoint.js';
 import { updateEndpoint } from '../../src/webhooks/endpoints.js';
 import { createDeliveryActions } from '../../src/workflow-starts/retry-and-recover.js';
 import { recoverNow, retryNow } from '../support/delivery-actions.js';
-import { outcome, refusedBy } from '../support/factories.js';
+import { BY_OPERATOR as by, outcome, refusedBy } from '../support/factories.js';
 import { startLadder, type TestLadder } from '../support/ladder.js';
 import { LADDER } from '../support/run-workflow.js';
 import { waitFor } from '../support/wait-for.js';
@@ -188,7 +188,7 @@ describe('an endpoint with no success for 5 days', () => {
     const { id, url } = await ladder.endpointOf(first);
     const rules = { httpsOnly: true, blocksLiteral: () => false, maxEndpoints: 20 };
     await ladder.follow();
-    await updateEndpoint(ladder.db, rules, { clientId: first.clientId, id, url, description: null, enabled: true });
+    await updateEndpoint(ladder.db, rules, { by, clientId: first.clientId, id, url, description: null, enabled: true });
     const again = [await ladder.fallAsleep(first.clientId), await ladder.fallAsleep(first.clientId)];
     await ladder.env.sleep(4 * DAY);
     for (const { eventId } of again) await ladder.untilEnded(eventId);

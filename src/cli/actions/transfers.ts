@@ -27,7 +27,7 @@ export async function setStatus(
   const transfer = await withDatabase(async (database, environment) => {
     // This process has no express lane: it notifies the workers.
     const handover = notifyHandover(database, environment.DELIVERY_RETRY_DELAYS);
-    const request = { transferId, actor: personHere(), to, reason, reasonCode };
+    const request = { transferId, by: { actor: personHere() }, to, reason, reasonCode };
     const changed = await changeStatus(database, handover, request);
     await handover.flush();
     return changed;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SHOWN_ATTEMPTS } from '../../attempts.js';
+import { byOf } from '../../auth/caller.js';
 import { DeliveryStatus } from '../../database/generated/enums.js';
 import type { PlannedRetry } from '../../webhooks/delivery-actions.js';
 import { getEndpoint } from '../../webhooks/endpoints.js';
@@ -105,7 +106,7 @@ export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
       },
       refusals: ['endpoint_not_active', 'retry_limit_reached'],
       plan: ({ caller, params, db }, earlier: PlannedRetry | undefined) =>
-        deliveryActions.retry.plan(db, { clientId: caller.clientId, deliveryId: params.id }, earlier),
+        deliveryActions.retry.plan(db, { by: byOf(caller), clientId: caller.clientId, deliveryId: params.id }, earlier),
       async carryOut(database, plan) {
         await deliveryActions.retry.carryOut(database, plan);
         return { status: 202, body: presentDelivery(await getDelivery(database, plan.clientId, plan.deliveryId)) };
@@ -125,7 +126,7 @@ export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
       refusals: ['endpoint_not_active', 'recover_in_progress', 'recover_limit_reached'],
       plan({ caller, params, body, db }, earlier: PlannedRecover | undefined) {
         const { since, until = Date.now(), include_missing: includeMissing } = body;
-        const range = { clientId: caller.clientId, endpointId: params.webhookId, since, until };
+        const range = { by: byOf(caller), clientId: caller.clientId, endpointId: params.webhookId, since, until };
         return deliveryActions.recover.plan(db, { ...range, includeMissing }, earlier);
       },
       async carryOut(database, plan) {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { byOf } from '../../auth/caller.js';
 import { Secret } from '../../secret.js';
 import {
   deleteEndpoint,
@@ -39,6 +40,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       description:
         'A URL may be registered more than once. To change a secret, register the URL again with the new secret, then delete the old endpoint.',
       scope: 'webhooks:write',
+      isAudited: true,
       body: newEndpoint,
       response: {
         status: 201,
@@ -52,6 +54,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
         const endpoint = await registerEndpoint(db, rules, masterKeys, {
           ...wanted,
           maxConcurrency,
+          by: byOf(caller),
           clientId: caller.clientId,
           secret: new Secret(secret),
         });
@@ -94,12 +97,14 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       description:
         'Replaces the endpoint: an omitted `description` becomes null, an omitted `max_concurrency` or `enabled` does not change. Disabling the endpoint cancels its pending deliveries.',
       scope: 'webhooks:write',
+      isAudited: true,
       body: endpointUpdate,
       response: { status: 200, description: 'The updated endpoint.', schema: endpointView },
       refusals: ['blocked_address', 'secret_immutable', 'disabled_by_operator'],
       async handle({ caller, params, body, db }) {
         const { url, description, max_concurrency: maxConcurrency, enabled } = body;
-        const update = { clientId: caller.clientId, id: params.webhookId, url, description, maxConcurrency, enabled };
+        const whose = { by: byOf(caller), clientId: caller.clientId, id: params.webhookId };
+        const update = { ...whose, url, description, maxConcurrency, enabled };
         return { status: 200, body: presentEndpoint(await updateEndpoint(db, rules, update)) };
       },
     }),
@@ -111,9 +116,10 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       summary: 'Delete an endpoint',
       description: 'Erases its secret and cancels its pending deliveries.',
       scope: 'webhooks:write',
+      isAudited: true,
       response: { status: 204, description: 'Deleted.' },
       async handle({ caller, params, db }) {
-        await deleteEndpoint(db, caller.clientId, params.webhookId);
+        await deleteEndpoint(db, byOf(caller), caller.clientId, params.webhookId);
         return { status: 204 };
       },
     }),

@@ -1,3 +1,4 @@
+import { byOf } from '../../auth/caller.js';
 import { changeStatus } from '../../transfers/change-status.js';
 import type { AppDependencies } from '../dependencies.js';
 import { presentTransfer, transferView } from '../presenters/transfer.js';
@@ -14,14 +15,14 @@ export function operatorRoutes({ handover }: AppDependencies) {
       tag: 'Operator',
       summary: "Change the status of any client's transfer",
       scope: 'operator',
+      isAudited: true,
       body: statusChange,
       response: { status: 200, description: 'The status is changed, and the event is created.', schema: transferView },
       refusals: ['invalid_transition'],
       async handle({ caller, params, body: { status, reason, reason_code: reasonCode }, db }) {
-        const actor = `client:${caller.clientId}` as const;
         const transfer = await changeStatus(db, handover, {
           transferId: params.id,
-          actor,
+          by: byOf(caller),
           to: status,
           reason,
           reasonCode,

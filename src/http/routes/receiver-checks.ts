@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { byOf } from '../../auth/caller.js';
 import { BETWEEN_CHECKS, type PlannedCheck } from '../../receiver-checks/admit-check.js';
 import { getCheck } from '../../receiver-checks/read-check.js';
 import type { AppDependencies } from '../dependencies.js';
@@ -30,7 +31,7 @@ export function receiverCheckRoutes({ config, checkAction }: AppDependencies) {
       },
       refusals: ['endpoint_not_active', 'check_in_progress', 'check_limit_reached'],
       plan: ({ caller, params, db }, earlier: PlannedCheck | undefined) =>
-        checkAction.plan(db, { clientId: caller.clientId, endpointId: params.webhookId }, earlier),
+        checkAction.plan(db, { by: byOf(caller), clientId: caller.clientId, endpointId: params.webhookId }, earlier),
       async carryOut(database, plan) {
         await checkAction.carryOut(database, plan);
         const { checkId: id, endpointId } = plan;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { byOf } from '../../auth/caller.js';
 import { SANDBOX_TRANSFERS_A_SECOND, SANDBOX_TRANSFERS_UNFINISHED } from '../../transfers/admit-sandbox-transfer.js';
 import { changeStatus } from '../../transfers/change-status.js';
 import { createTransfer } from '../../transfers/create-transfer.js';
@@ -105,12 +106,14 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       summary: 'Cancel a transfer',
       description: 'Only a transfer with the status `CREATED` can be cancelled.',
       scope: 'transfers:write',
+      isAudited: true,
       response: { status: 200, description: 'The cancelled transfer.', schema: transferView },
       refusals: ['invalid_transition'],
       async handle({ caller, params, db }) {
         const transfer = await changeStatus(db, handover, {
           transferId: params.id,
           clientId: caller.clientId,
+          by: byOf(caller),
           to: 'CANCELLED',
           from: ['CREATED'],
           reason: null,
