@@ -38,7 +38,8 @@ export interface ChangeRequest {
 }
 
 /** @param routes every operation of the API, the same objects that the API runs */
-export function operationsOf(routes: readonly Route[], database: Database, session: ConsoleSession): Operations {
+export function operationsOf(routes: readonly Route[], shared: Database, session: ConsoleSession): Operations {
+  const database = shared.forClient(session.clientId);
   const byId = new Map(routes.map((route) => [route.operationId, route]));
   const caller = {
     clientId: session.clientId,

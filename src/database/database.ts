@@ -40,6 +40,8 @@ export interface Database extends Handle {
    * stays free of transactions, so do not begin one inside another.
    */
   transaction<T>(work: (handle: Handle) => Promise<T>): Promise<T>;
+  /** The same database for the requests of one client, whose transactions hold at most its share of the connections. */
+  forClient(clientId: string): Database;
   close(): Promise<void>;
 }
 
@@ -74,22 +76,11 @@ export function openDatabase(options: DatabaseOptions): Database {
       names.add(text);
       return client.$queryRawUnsafe<Row[]>(text, ...values);
     };
-  return {
-    prisma,
-    pool,
-    get waiting() {
-      return pool.waitingCount + inTurn.waiting;
-    },
-    query: through(prisma),
-    async hot<Row>(text: string, values: readonly unknown[]) {
-      names.add(text);
-      const { rows } = await pool.query({ name: names.next(text), text, values: values as unknown[] });
-      return rows as Row[];
-    },
-    afterCommit: (callback) => callback(),
-    async transaction(work) {
+  const transactionOf =
+    (client?: string): Database['transaction'] =>
+    async (work) => {
       const committed: (() => void)[] = [];
-      const result = await inTurn((maxWait) =>
+      const run = (maxWait: number) =>
         prisma.$transaction(
           async (tx) => {
             const query = through(tx);
@@ -103,10 +94,27 @@ export function openDatabase(options: DatabaseOptions): Database {
             return result;
           },
           { maxWait, timeout: 15_000 },
-        ),
-      );
+        );
+      const result = await inTurn(run, client);
       for (const callback of committed) callback();
       return result;
+    };
+  return {
+    prisma,
+    pool,
+    get waiting() {
+      return pool.waitingCount + inTurn.waiting;
+    },
+    query: through(prisma),
+    async hot<Row>(text: string, values: readonly unknown[]) {
+      names.add(text);
+      const { rows } = await pool.query({ name: names.next(text), text, values: values as unknown[] });
+      return rows as Row[];
+    },
+    afterCommit: (callback) => callback(),
+    transaction: transactionOf(),
+    forClient(clientId) {
+      return Object.assign(Object.create(this) as Database, { transaction: transactionOf(clientId) });
     },
     async close() {
       await prisma.$disconnect();

@@ -1,8 +1,9 @@
-import pLimit from 'p-limit';
+import { withinShare } from '../fair-share.js';
 
 /** Runs transactions, at most `max` at once. The others wait for their turn. */
 export interface TransactionTurns {
-  <T>(run: (remaining: number) => Promise<T>): Promise<T>;
+  /** @param client whose request needs the transaction; undefined: no client's */
+  <T>(run: (remaining: number) => Promise<T>, client?: string): Promise<T>;
   /** Transactions that wait for their turn. */
   readonly waiting: number;
 }
@@ -15,34 +16,67 @@ export class NoTurn extends Error {
 /** The least time that a transaction whose turn has come waits for its connection, ms. */
 const LEAST_WAIT = 1_000;
 
+interface Waiting {
+  client: string | undefined;
+  begin(): void;
+}
+
 /**
  * Keeps some connections of a pool free of transactions. On a busy machine a transaction of several statements holds its
  * connection for long, and a statement behind all of them, such as the read of the signing keys, would be too late.
+ * A client gets its share of the turns: transactions of one client may wait for each other's locks, and would keep all
+ * the others out.
  * @param max transactions at once
  * @param limit how long a transaction may wait for its turn and its connection, ms; `run` gets the remaining time
  */
 export function transactionTurns(max: number, limit: number): TransactionTurns {
-  const turns = pLimit(max);
-  let waiting = 0;
-  const inTurn = <T>(run: (remaining: number) => Promise<T>) =>
+  const waiting = new Set<Waiting>();
+  const held = new Map<string, number>();
+  let free = max;
+
+  function hold(client: string | undefined, turns: number): void {
+    free -= turns;
+    if (client === undefined) return;
+    const total = heldBy(client) + turns;
+    if (total > 0) held.set(client, total);
+    else held.delete(client);
+  }
+  const heldBy = (client: string) => held.get(client) ?? 0;
+
+  function beginNext(): void {
+    for (const next of waiting) {
+      if (free === 0) return;
+      if (next.client !== undefined && !withinShare(heldBy(next.client), 1, free)) continue;
+      waiting.delete(next);
+      hold(next.client, 1);
+      next.begin();
+    }
+  }
+
+  const inTurn = <T>(run: (remaining: number) => Promise<T>, client?: string) =>
     new Promise<T>((resolve, reject) => {
       const begun = performance.now();
-      let waits = true;
-      waiting++;
+      const own: Waiting = {
+        client,
+        begin() {
+          clearTimeout(timer);
+          const remaining = Math.max(LEAST_WAIT, Math.round(limit - (performance.now() - begun)));
+          void run(remaining)
+            .then(resolve, reject)
+            .finally(() => {
+              hold(client, -1);
+              beginNext();
+            });
+        },
+      };
       const timer = setTimeout(() => {
-        waits = false;
-        waiting--;
+        waiting.delete(own);
         reject(new NoTurn(`no connection to Postgres was free for a transaction within ${limit} ms`));
       }, limit);
-      void turns(async () => {
-        if (!waits) return;
-        waiting--;
-        clearTimeout(timer);
-        const remaining = Math.max(LEAST_WAIT, Math.round(limit - (performance.now() - begun)));
-        await run(remaining).then(resolve, reject);
-      });
+      waiting.add(own);
+      beginNext();
     });
-  return Object.defineProperty(inTurn, 'waiting', { get: () => waiting }) as TransactionTurns;
+  return Object.defineProperty(inTurn, 'waiting', { get: () => waiting.size }) as TransactionTurns;
 }
 
 /** The number of a pool's connections that transactions may hold at once. At least one, and a fifth stays free. */

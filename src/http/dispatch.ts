@@ -17,9 +17,11 @@ export interface DispatchDependencies {
 }
 
 /** Runs a route for an authorized caller: reads the body, checks the request, does the work and sends the response. */
-export function dispatch(route: Route, { database, masterKeys, baseUrl }: DispatchDependencies) {
+export function dispatch(route: Route, { database: shared, masterKeys, baseUrl }: DispatchDependencies) {
   return async (ctx: AppContext & { params: Record<string, string> }): Promise<void> => {
     const { caller, requestId } = ctx.state;
+    // As for the rate, the operator has no limit.
+    const database = caller.scopes.has('operator') ? shared : shared.forClient(caller.clientId);
     limitParameters(ctx.querystring);
     const key = isKeyed(route) ? readIdempotencyKey(ctx.req.headersDistinct['idempotency-key']) : undefined;
     const bytes = route.method === 'GET' ? new Uint8Array() : await readBody(ctx);

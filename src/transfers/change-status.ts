@@ -64,11 +64,12 @@ const BATCHES_AT_ONCE = 2;
 const GATHER = 20;
 
 type ChangeBatcher = Batcher<Change, ChangedRow | undefined>;
-const batchers = new WeakMap<Database, WeakMap<Handover, ChangeBatcher>>();
+/** By pool: a client's request has a database of its own on the same pool. */
+const batchers = new WeakMap<Database['pool'], WeakMap<Handover, ChangeBatcher>>();
 
 function batcherOf(db: Database, handover: Handover): ChangeBatcher {
-  const known = batchers.get(db) ?? new WeakMap<Handover, ChangeBatcher>();
-  batchers.set(db, known);
+  const known = batchers.get(db.pool) ?? new WeakMap<Handover, ChangeBatcher>();
+  batchers.set(db.pool, known);
   const batcher =
     known.get(handover) ??
     new Batcher<Change, ChangedRow | undefined>({

@@ -59,6 +59,28 @@ test('a transaction that fails gives its turn to the next, and rejects with its 
   expect(await inTurn(async (remaining) => remaining > 4_000)).toBe(true);
 });
 
+test("one client's transactions hold half of the turns at most, and a turn stays for a client that holds none", async () => {
+  const inTurn = transactionTurns(4, 60_000);
+  const begun: string[] = [];
+  const ends: (() => void)[] = [];
+  const run = (name: string, client?: string) =>
+    inTurn(async () => {
+      begun.push(name);
+      const end = signal();
+      ends.push(end.give);
+      await end.given;
+    }, client);
+  const runs = [run('a1', 'a'), run('a2', 'a'), run('a3', 'a'), run('b1', 'b'), run('b2', 'b')];
+  expect(begun).toEqual(['a1', 'a2', 'b1']);
+  runs.push(run('c1', 'c'), run("no client's"));
+  expect(begun.splice(0)).toEqual(['a1', 'a2', 'b1', 'c1']);
+  for (const end of ends.splice(0)) end();
+  await waitFor('the others', () => begun.length === 3);
+  expect(begun.sort()).toEqual(['a3', 'b2', "no client's"]);
+  for (const end of ends) end();
+  await Promise.all(runs);
+});
+
 test.each([
   [1, 1],
   [2, 1],

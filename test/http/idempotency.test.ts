@@ -128,6 +128,9 @@ describe('Idempotency-Key', () => {
       dependencies: {
         database: {
           ...api.database,
+          forClient() {
+            return this;
+          },
           transaction: (work) =>
             api.database.transaction(async (tx) => {
               const result = await work(tx);
