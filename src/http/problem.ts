@@ -132,7 +132,7 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
   statement_limit_reached: kind(
     429,
     'Statement limit reached',
-    `Statements and lists with \`missing_from\` are answered one at a time and ${STATEMENTS_A_MINUTE} a minute for a client; wait as long as \`Retry-After\` states.`,
+    `Statements, lists with \`missing_from\` and the counts of recovers are limited to one at a time and ${STATEMENTS_A_MINUTE} a minute for a client; wait as long as \`Retry-After\` states.`,
   ),
   sandbox_limit_reached: kind(
     429,

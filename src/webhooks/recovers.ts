@@ -6,6 +6,7 @@ import { Refusal } from '../refusal.js';
 import { getEndpoint } from './endpoints.js';
 import { countRecoverable, type RecoverScope, type RecoverSize } from './recover.js';
 import { readWindow } from './statement.js';
+import { readWithinLimits } from './statement-limit.js';
 
 /** Recovers of one endpoint in any hour (contract). */
 export const RECOVERS_AN_HOUR = 10;
@@ -32,31 +33,33 @@ export interface OpenRecover {
   starting: boolean;
 }
 
-export type Admission =
-  /** `earlier`: this recover was already admitted, and may have started. */
-  | (RecoverSize & { url: string; earlier: boolean; ended: boolean })
-  /** These recovers block it, provided that Temporal still runs them. */
-  | { blockedBy: readonly OpenRecover[] };
+/** These recovers block another, provided that Temporal still runs them. */
+export interface Blocked {
+  blockedBy: readonly OpenRecover[];
+}
+
+/** `earlier`: this recover was already admitted, with this size, and may have started. */
+export interface Unblocked {
+  url: string;
+  earlier?: RecoverSize & { ended: boolean };
+}
 
 /**
- * Admits a recover, or returns the recovers that may block it. Requests of one client run one at a time. If the range
- * has nothing to recover, nothing is written.
+ * Checks everything but the size, which is expensive to count.
  * @param running recovers that Temporal has just reported as running
  * @throws Refusal not_found | endpoint_not_active | recover_in_progress | recover_limit_reached
  */
-export async function admitRecover(
-  tx: Handle,
-  recover: PlannedRecover,
+export async function checkRecover(
+  db: Handle,
+  { recoverId, clientId, endpointId }: PlannedRecover,
   running: ReadonlySet<string>,
-): Promise<Admission> {
-  const { recoverId, clientId, endpointId } = recover;
-  await lockInTransaction(tx, `recovers of ${clientId}`);
-  const [own] = await tx.query<RecoverSize & { url: string; ended: boolean }>(OWN, [recoverId]);
-  if (own) return { ...own, earlier: true };
-  const { url } = await getActiveEndpoint(tx, clientId, endpointId);
-  const blockedBy = blocking(await tx.query<OpenRecover>(OPEN, [clientId]), endpointId);
+): Promise<Unblocked | Blocked> {
+  const [own] = await db.query<RecoverSize & { url: string; ended: boolean }>(OWN, [recoverId]);
+  if (own) return { url: own.url, earlier: own };
+  const { url } = await getActiveEndpoint(db, clientId, endpointId);
+  const blockedBy = blocking(await db.query<OpenRecover>(OPEN, [clientId]), endpointId);
+  if (blockedBy.some(({ id, starting }) => !starting && !running.has(id))) return { blockedBy };
   if (blockedBy.length > 0) {
-    if (blockedBy.some(({ id, starting }) => !starting && !running.has(id))) return { blockedBy };
     throw new Refusal(
       'recover_in_progress',
       blockedBy.some((open) => open.endpointId === endpointId)
@@ -64,13 +67,44 @@ export async function admitRecover(
         : `${RECOVERS_AT_ONCE} recovers of this client are running; wait until one ends.`,
     );
   }
-  const { count, missing } = await measure(tx, recover);
-  if (count + missing > 0) {
-    await checkHour(tx, endpointId);
-    await tx.query(BEGIN, [recoverId, clientId, endpointId, count, missing, STARTING_SECONDS]);
-    await recordAudit(tx, entryOf(recover, { count, missing }));
-  }
-  return { count, missing, url, earlier: false, ended: false };
+  await checkHour(db, endpointId);
+  return { url };
+}
+
+/**
+ * Counts what a recover of the window does, with the limits of statements.
+ * @throws Refusal statement_limit_reached | unavailable
+ */
+export function measureRecover(
+  db: Handle,
+  { clientId, endpointId, since, until, includeMissing = false }: Omit<RecoverRequest, 'by'>,
+): Promise<RecoverSize> {
+  const scope = { clientId, endpointId, since, until };
+  return readWithinLimits(db, clientId, async (tx) => {
+    if (!includeMissing) return { count: await countRecoverable(tx, scope), missing: 0 };
+    const { failed, cancelled, missing } = await readWindow(tx, scope);
+    return { count: failed + cancelled, missing };
+  });
+}
+
+/**
+ * Admits a recover that has something to recover. What was checked before the count is checked again, for one request
+ * of a client at a time.
+ * @throws as `checkRecover`
+ */
+export async function admitRecover(
+  tx: Handle,
+  recover: PlannedRecover,
+  { count, missing }: RecoverSize,
+  running: ReadonlySet<string>,
+): Promise<Unblocked | Blocked> {
+  const { recoverId, clientId, endpointId } = recover;
+  await lockInTransaction(tx, `recovers of ${clientId}`);
+  const checked = await checkRecover(tx, recover, running);
+  if ('blockedBy' in checked || checked.earlier) return checked;
+  await tx.query(BEGIN, [recoverId, clientId, endpointId, count, missing, STARTING_SECONDS]);
+  await recordAudit(tx, entryOf(recover, { count, missing }));
+  return checked;
 }
 
 /** The audit entry of a recover. */
@@ -79,15 +113,6 @@ export function entryOf({ by, recoverId, clientId, endpointId, ...range }: Plann
   const times = { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
   const details = { client_id: clientId, recover: recoverId, ...times, include_missing: includeMissing, ...size };
   return { ...by, action: 'endpoints.recover', target: endpointId, details } as const;
-}
-
-async function measure(
-  tx: Handle,
-  { includeMissing = false, ...scope }: Omit<RecoverRequest, 'by'>,
-): Promise<RecoverSize> {
-  if (!includeMissing) return { count: await countRecoverable(tx, scope), missing: 0 };
-  const { failed, cancelled, missing } = await readWindow(tx, scope);
-  return { count: failed + cancelled, missing };
 }
 
 /** @throws Refusal not_found | endpoint_not_active */
@@ -104,8 +129,8 @@ function blocking(open: readonly OpenRecover[], endpointId: string): readonly Op
   return open.length >= RECOVERS_AT_ONCE ? open : [];
 }
 
-async function checkHour(tx: Handle, endpointId: string): Promise<void> {
-  const [row] = await tx.query<{ count: number; wait: number }>(LAST_HOUR, [endpointId]);
+async function checkHour(db: Handle, endpointId: string): Promise<void> {
+  const [row] = await db.query<{ count: number; wait: number }>(LAST_HOUR, [endpointId]);
   if (!row || row.count < RECOVERS_AN_HOUR) return;
   const retryAfter = Math.max(1, row.wait);
   const detail = `This endpoint was recovered ${RECOVERS_AN_HOUR} times in the last hour; the next recover is possible in ${retryAfter} s.`;

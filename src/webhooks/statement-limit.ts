@@ -5,17 +5,21 @@ import { SharedLimit } from '../database/shared-limit.js';
 import { Refusal } from '../refusal.js';
 import { within } from '../time-limit.js';
 
-/** Statements and lists of missing events that a client gets in a minute, over all processes (contract). */
+/** Statements, lists of missing events and recovers that a client gets in a minute, over all processes (contract). */
 export const STATEMENTS_A_MINUTE = 20;
 /** Time limit of one answer, the wait for its turn included, ms (contract). */
 const TIME_LIMIT = 5_000;
 /** Answers that a process works on at the same time, so that they leave the pool's connections to other requests. */
 const AT_ONCE = 2;
 
-const TOO_MANY = `A client may ask for at most ${STATEMENTS_A_MINUTE} statements and lists of missing events a minute.`;
+const TOO_MANY = `A client may ask for at most ${STATEMENTS_A_MINUTE} statements, lists of missing events and recovers a minute.`;
+
+const BUSY = 'Another statement, list of missing events or recover of this client is being counted.';
 
 const limit = new SharedLimit({ name: 'statements', points: STATEMENTS_A_MINUTE, duration: 60 });
 const turns = pLimit(AT_ONCE);
+/** Clients for which this process reads. A further request costs nothing, waits for no turn and does not count. */
+const reading = new Set<string>();
 
 /**
  * Reads with the limits of statements: one at a time for a client and 20 a minute, both over all processes, and 5 s.
@@ -24,27 +28,36 @@ const turns = pLimit(AT_ONCE);
  * @param read makes one statement
  * @throws Refusal statement_limit_reached | unavailable
  */
-export async function readWithinLimits<T>(
-  db: Handle,
-  clientId: string | null,
-  read: (tx: Handle) => Promise<T>,
-): Promise<T> {
-  if (clientId !== null) await limit.consume(db, clientId, (retryAfter) => refused(TOO_MANY, retryAfter));
+export function readWithinLimits<T>(db: Handle, clientId: string | null, read: (tx: Handle) => Promise<T>): Promise<T> {
   const deadline = performance.now() + TIME_LIMIT;
-  const reading = turns(() => {
-    if (performance.now() >= deadline) throw tooLate();
-    return atomically(db, async (tx) => {
-      const left = Math.ceil(deadline - performance.now());
-      if (left <= 0) throw tooLate();
-      await tx.query(SETTINGS, [String(left)]);
-      if (clientId !== null && !(await tryLockInTransaction(tx, `statement of ${clientId}`))) {
-        await limit.giveBack(db, clientId);
-        throw refused('Another statement of this client is being made.', 1);
-      }
-      return read(tx);
-    });
-  });
-  return within(TIME_LIMIT, reading, tooLate);
+  const work = counted(db, clientId, () =>
+    turns(() => {
+      if (performance.now() >= deadline) throw tooLate();
+      return atomically(db, async (tx) => {
+        const left = Math.ceil(deadline - performance.now());
+        if (left <= 0) throw tooLate();
+        await tx.query(SETTINGS, [String(left)]);
+        if (clientId !== null && !(await tryLockInTransaction(tx, `statement of ${clientId}`))) {
+          await limit.giveBack(db, clientId);
+          throw refused(BUSY, 1);
+        }
+        return read(tx);
+      });
+    }),
+  );
+  return within(TIME_LIMIT, work, tooLate);
+}
+
+async function counted<T>(db: Handle, clientId: string | null, work: () => Promise<T>): Promise<T> {
+  if (clientId === null) return work();
+  if (reading.has(clientId)) throw refused(BUSY, 1);
+  reading.add(clientId);
+  try {
+    await limit.consume(db, clientId, (retryAfter) => refused(TOO_MANY, retryAfter));
+    return await work();
+  } finally {
+    reading.delete(clientId);
+  }
 }
 
 function refused(detail: string, retryAfter: number): Refusal {

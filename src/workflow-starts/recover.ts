@@ -12,12 +12,16 @@ import { hostOf } from '../webhooks/endpoint-url.js';
 import type { RecoverSize } from '../webhooks/recover.js';
 import {
   admitRecover,
+  type Blocked,
+  checkRecover,
   endRecover,
   endStarting,
   entryOf,
   forgetRecover,
+  measureRecover,
   type OpenRecover,
   type PlannedRecover,
+  type Unblocked,
 } from '../webhooks/recovers.js';
 
 /**
@@ -26,16 +30,17 @@ import {
  */
 export function recoverAction(ask: AskTemporal): DeliveryActions['recover'] {
   return {
-    // The plan only identifies the recover: `admitRecover` checks the endpoint and the limits under one lock.
+    // The plan only identifies the recover: `carryOut` checks the endpoint and the limits.
     async plan(_tx, { by, clientId, endpointId, since, until, includeMissing = false }, earlier) {
       return earlier ?? { recoverId: newId(), by, clientId, endpointId, since, until, includeMissing };
     },
     async carryOut(db, plan) {
-      const { count, missing, url, earlier, ended } = await admit(db, ask, plan);
+      const { url, earlier, size: admitted } = await admit(db, ask, plan);
+      const { count, missing } = admitted;
       const size = { count, missing };
-      if (count + missing === 0 || ended) return size;
+      if (count + missing === 0 || earlier?.ended) return size;
       failpoint('after-admitted');
-      await recordingFailure(db, entryOf(plan, size), begin(db, ask, plan, { ...size, url, earlier }));
+      await recordingFailure(db, entryOf(plan, size), begin(db, ask, plan, url, size, earlier !== undefined));
       return size;
     },
   };
@@ -46,12 +51,14 @@ async function begin(
   db: Database,
   ask: AskTemporal,
   plan: PlannedRecover,
-  { url, earlier, ...size }: RecoverSize & { url: string; earlier: boolean },
+  url: string,
+  size: RecoverSize,
+  isRepeat: boolean,
 ): Promise<void> {
   const isUnderWay = await ask(
     plan.clientId,
     async (temporal) =>
-      (earlier && (await startedAs(temporal, plan.endpointId)) === plan.recoverId) ||
+      (isRepeat && (await startedAs(temporal, plan.endpointId)) === plan.recoverId) ||
       (await start(temporal, plan, url, size)),
   ).finally(() => endStarting(db, plan.recoverId).catch(() => undefined));
   failpoint('after-asked');
@@ -60,17 +67,36 @@ async function begin(
   throw new Refusal('recover_in_progress', 'A recover of this endpoint is running; wait until it ends.');
 }
 
+/** Checks the limits before the count, which is expensive. No transaction waits for another request's count. */
+async function admit(db: Database, ask: AskTemporal, plan: PlannedRecover): Promise<Unblocked & { size: RecoverSize }> {
+  const running = new Set<string>();
+  const checked = await unblocked(ask, db, running, plan, () => checkRecover(db, plan, running));
+  if (checked.earlier) return { ...checked, size: checked.earlier };
+  const size = await measureRecover(db, plan);
+  if (size.count + size.missing === 0) return { ...checked, size };
+  const admitted = await unblocked(ask, db, running, plan, () =>
+    db.transaction((tx) => admitRecover(tx, plan, size, running)),
+  );
+  return { ...admitted, size: admitted.earlier ?? size };
+}
+
 /**
  * Checks in Temporal each open recover that Postgres finds: a terminated workflow, or one never started, blocks
  * nothing.
+ * @param running gets the recovers that Temporal reports as running
  */
-async function admit(db: Database, ask: AskTemporal, plan: PlannedRecover) {
-  const running = new Set<string>();
+async function unblocked(
+  ask: AskTemporal,
+  db: Handle,
+  running: Set<string>,
+  { clientId }: PlannedRecover,
+  check: () => Promise<Unblocked | Blocked>,
+): Promise<Unblocked> {
   for (;;) {
-    const admission = await db.transaction((tx) => admitRecover(tx, plan, running));
-    if (!('blockedBy' in admission)) return admission;
-    for (const open of admission.blockedBy) {
-      const state = open.starting ? 'running' : await ask(plan.clientId, (temporal) => stateOf(temporal, open));
+    const checked = await check();
+    if (!('blockedBy' in checked)) return checked;
+    for (const open of checked.blockedBy) {
+      const state = open.starting ? 'running' : await ask(clientId, (temporal) => stateOf(temporal, open));
       if (state === 'running') running.add(open.id);
       else await settle(db, open.id, state);
     }

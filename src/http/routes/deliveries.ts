@@ -119,11 +119,11 @@ export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
       tag,
       summary: 'Recover missed deliveries',
       description:
-        'Starts every failed or cancelled delivery of the events created in [`since`, `until`) again, at a bounded rate. One recover may run for an endpoint and two for a client; an endpoint can be recovered at most ten times an hour. With `include_missing`, every event of the range without a delivery for this endpoint gets one too. If there is nothing to recover, both numbers of the response are 0 and no recover starts.',
+        'Starts every failed or cancelled delivery of the events created in [`since`, `until`) again, at a bounded rate. One recover may run for an endpoint and two for a client; an endpoint can be recovered at most ten times an hour. With `include_missing`, every event of the range without a delivery for this endpoint gets one too. The count is limited as statements are. If there is nothing to recover, both numbers of the response are 0 and no recover starts.',
       scope: 'webhooks:write',
       body: recoverRequest,
       response: { status: 202, description: 'The recover has started.', schema: recovered },
-      refusals: ['endpoint_not_active', 'recover_in_progress', 'recover_limit_reached'],
+      refusals: ['endpoint_not_active', 'recover_in_progress', 'recover_limit_reached', 'statement_limit_reached'],
       plan({ caller, params, body, db }, earlier: PlannedRecover | undefined) {
         const { since, until = Date.now(), include_missing: includeMissing } = body;
         const range = { by: byOf(caller), clientId: caller.clientId, endpointId: params.webhookId, since, until };

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: b30cafd0d8b3183ff5a664e78f76cb98a4dabe416b31df35f3e1c926ad0f4c3d
+// Document: 9858b5db04af3984af8506dda22a38b7df6b1012bcdbbe1e8330d5847ece19b4
 
 export type webhooks = Record<string, never>;
 export interface components {

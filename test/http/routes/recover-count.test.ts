@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { newId } from '../../../src/ids.js';
+import { createDeliveryActions } from '../../../src/workflow-starts/retry-and-recover.js';
+import { type Reply, startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { makeDelivered } from '../../support/events.js';
+import { endpointRequest, transferRequest } from '../../support/transfers.js';
+
+// Two processes of the API share a database. Temporal is not needed for a window without anything to recover.
+
+let api: TestApi;
+let second: TestApi;
+beforeAll(async () => {
+  const deliveryActions = () => createDeliveryActions(() => undefined, [0]);
+  api = await startApi({ dependencies: { deliveryActions: deliveryActions() } });
+  second = await startApi({ database: api.database, dependencies: { deliveryActions: deliveryActions() } });
+});
+afterAll(async () => {
+  await second.close();
+  await api.close();
+});
+
+const DAY = 86_400_000;
+const said = ({ status, body }: Reply) => [status, body.code];
+
+async function register(client: TestClient): Promise<string> {
+  return (await client.call('POST', '/webhook-endpoints', { json: endpointRequest() })).body.webhookId;
+}
+
+function recover(client: TestClient, webhookId: string, { at = api, keyed = false, includeMissing = true } = {}) {
+  return at.call('POST', `/webhook-endpoints/${webhookId}/recover`, {
+    json: { since: new Date(Date.now() - 30 * DAY).toISOString(), include_missing: includeMissing },
+    headers: { Authorization: `Bearer ${client.token}`, ...(keyed && { 'Idempotency-Key': newId() }) },
+  });
+}
+
+// Thirty recovers over 1.5 M events held every transaction of the process: other clients' keyed POSTs got 503.
+it.each([
+  ['include_missing', true, 'endpoint_disabled_periods'],
+  ['no option', false, 'deliveries'],
+])('of thirty recovers at once with %s one counts, and the others do not wait', async (_, includeMissing, table) => {
+  const [client, victim] = [await api.client(), await api.client()];
+  const webhookId = await register(client);
+  const blocker = await api.database.openSession();
+  await blocker.query(`begin; lock table ${table} in access exclusive mode`);
+  const first = recover(client, webhookId, { includeMissing });
+  await api.database.untilBlocked();
+  const others = Array.from({ length: 30 }, (_, i) =>
+    recover(client, webhookId, { at: i % 2 ? second : api, keyed: i % 3 === 0, includeMissing }),
+  );
+  for (const other of await Promise.all(others)) {
+    expect([...said(other), other.headers.get('retry-after')]).toEqual([429, 'statement_limit_reached', '1']);
+  }
+  const headers = { 'Idempotency-Key': newId() };
+  expect((await victim.call('POST', '/transfers', { json: transferRequest(), headers })).status).toBe(201);
+  const [counting] = await api.database.query<{ count: number }>(
+    `select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    [],
+  );
+  expect(counting?.count).toBe(1);
+  expect(said(await first)).toEqual([503, 'unavailable']);
+  await blocker.query('rollback');
+  // What was refused did not count: the next recover is answered at once.
+  expect((await recover(client, webhookId, { includeMissing })).body).toEqual({ count: 0, missing: 0 });
+});
+
+it('a recover shares its limit of 20 a minute with statements', async () => {
+  const client = await api.client();
+  const webhookId = await register(client);
+  for (let i = 0; i < 20; i++)
+    expect((await recover(client, webhookId, { at: i % 2 ? second : api })).status).toBe(202);
+  expect(said(await recover(client, webhookId))).toEqual([429, 'statement_limit_reached']);
+  const since = new Date(Date.now() - 60_000).toISOString();
+  const statement = await client.call('GET', `/webhook-endpoints/${webhookId}/statement?since=${since}`);
+  expect(said(statement)).toEqual([429, 'statement_limit_reached']);
+});
+
+it("an endpoint's limit of an hour is checked before the window is counted", async () => {
+  const client = await api.client();
+  const webhookId = await register(client);
+  const of = { clientId: client.id, endpointId: webhookId };
+  await makeDelivered(api.database, { ...of, at: Date.now() - DAY, status: 'failed' });
+  await api.database.prisma.recover.createMany({
+    data: Array.from({ length: 10 }, () => ({
+      ...of,
+      id: newId(),
+      count: 1,
+      startingUntil: new Date(),
+      endedAt: new Date(),
+    })),
+  });
+  for (let i = 0; i < 30; i++) expect(said(await recover(client, webhookId))).toEqual([429, 'recover_limit_reached']);
+});
