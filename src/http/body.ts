@@ -1,5 +1,6 @@
 import getRawBody from 'raw-body';
 import { Refusal } from '../refusal.js';
+import { mediaTypesOf } from './route.js';
 import type { AppContext } from './state.js';
 
 /** The largest body of a request, in bytes (contract, Errors). */
@@ -16,8 +17,10 @@ export async function readBody(ctx: AppContext): Promise<Buffer> {
     throw new Refusal('unsupported_media_type', 'Send the body uncompressed, without Content-Encoding.');
   }
   const bytes = await readBytes(ctx);
-  if (bytes.length > 0 && !isJson(ctx.get('Content-Type'))) {
-    throw new Refusal('unsupported_media_type', 'Send the body as Content-Type: application/json, in UTF-8.');
+  const types = mediaTypesOf(ctx.method);
+  if (bytes.length > 0 && !isJson(ctx.get('Content-Type'), types)) {
+    const named = types.join(' or ');
+    throw new Refusal('unsupported_media_type', `Send the body as Content-Type: ${named}, in UTF-8.`);
   }
   return bytes;
 }
@@ -40,11 +43,11 @@ export async function readBytes(ctx: AppContext, limit = MAX_BODY_BYTES): Promis
   }
 }
 
-/** `application/json`; the only charset is UTF-8 (RFC 8259 §8.1). */
-function isJson(contentType: string): boolean {
-  const [type, ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
+/** The only charset of JSON is UTF-8 (RFC 8259 §8.1). */
+function isJson(contentType: string, types: readonly string[]): boolean {
+  const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
   return (
-    type === 'application/json' &&
+    types.includes(type) &&
     parameters.every((parameter) => !parameter.startsWith('charset=') || /^charset="?utf-?8"?$/.test(parameter))
   );
 }

@@ -8,7 +8,7 @@ import type { TwoStepWork } from './respond-in-steps.js';
 import type { HttpResponse } from './response.js';
 import { bodyErrors, queryErrors, shortened } from './validation-errors.js';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** The names in braces: `'/transfers/{id}'` → `'id'`. */
 type Parameters<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -91,6 +91,11 @@ const NOTHING = z.strictObject({});
 /** The scopes of which a token needs one. */
 export function scopesOf({ scope }: Pick<Route, 'scope'>): readonly Scope[] {
   return typeof scope === 'string' ? [scope] : scope;
+}
+
+/** The media types of a body. A PATCH is a JSON merge patch (RFC 7396), by its own name or as plain JSON. */
+export function mediaTypesOf(method: string): readonly string[] {
+  return method === 'PATCH' ? ['application/merge-patch+json', 'application/json'] : ['application/json'];
 }
 
 /** Whether a request of the operation may have an `Idempotency-Key`. */

@@ -106,25 +106,25 @@ async function findEndpoint(db: Handle, where: { id: string; clientId?: string }
   return endpoint;
 }
 
+/** What is undefined does not change. */
 export interface EndpointUpdate {
   by: By;
   clientId: string;
   id: string;
-  url: string;
-  description: string | null;
-  /** Undefined: unchanged. Null: the limit of the deployment. */
+  url?: string | undefined;
+  description?: string | null | undefined;
+  /** Null: the limit of the deployment. */
   maxConcurrency?: number | null | undefined;
-  /** Undefined: unchanged. */
-  enabled: boolean | undefined;
+  enabled?: boolean | undefined;
 }
 
 /**
- * Replaces url and description. Disabling cancels pending deliveries; enabling restarts the count towards `failing`.
+ * Changes an endpoint. Disabling cancels pending deliveries; enabling restarts the count towards `failing`.
  * @throws Refusal invalid_request | blocked_address | not_found | disabled_by_operator
  */
 export function updateEndpoint(db: Handle, rules: EndpointRules, update: EndpointUpdate): Promise<PublicEndpoint> {
   const { by, clientId, id, url, description, maxConcurrency, enabled } = update;
-  refuseBadUrl(url, rules);
+  if (url !== undefined) refuseBadUrl(url, rules);
   return atomically(db, async (tx) => {
     const endpoint = await lockEndpoint(tx, id, clientId);
     const enables = enabled === true && !endpoint.enabled;
@@ -138,13 +138,18 @@ export function updateEndpoint(db: Handle, rules: EndpointRules, update: Endpoin
     const disables = enabled === false && (await disableEndpoint(tx, id, 'owner'));
     const after = await tx.prisma.endpoint.update({
       where: { id },
-      data: { url, description, ...(maxConcurrency !== undefined && { maxConcurrency }), ...(enables && enabledNow()) },
+      data: {
+        ...(url !== undefined && { url }),
+        ...(description !== undefined && { description }),
+        ...(maxConcurrency !== undefined && { maxConcurrency }),
+        ...(enables && enabledNow()),
+      },
       omit: WITHOUT_SECRET,
     });
     const record = (action: Action, details: Prisma.InputJsonObject) =>
       recordAudit(tx, { ...by, action, target: id, details: { client_id: clientId, ...details } });
     const changed = UPDATABLE.filter(([column]) => before[column] !== after[column]).map(([, field]) => field);
-    if (changed.length > 0) await record('endpoints.update', { changed, host: hostOf(url) });
+    if (changed.length > 0) await record('endpoints.update', { changed, host: hostOf(after.url) });
     if (enables) await record('endpoints.enable', { was: before.disabledReason });
     if (disables) await record('endpoints.disable', { was: 'enabled' });
     return after;

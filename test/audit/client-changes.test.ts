@@ -88,8 +88,10 @@ describe("a client's change through the API writes an entry", () => {
     await put({ url, description: 'new' });
     await put({ url, description: 'new' });
     await put({ url: 'https://other.example.com/in', description: 'new', max_concurrency: 2, enabled: false });
-    await put({ url: 'https://other.example.com/in', description: 'new', enabled: false });
-    await put({ url: 'https://other.example.com/in', description: 'new', enabled: true });
+    const patch = (json: object) => client.call('PATCH', path, { json });
+    await patch({ enabled: false });
+    await patch({ enabled: true });
+    await patch({ max_concurrency: null });
     expect((await put({ url: 'ftp://other.example.com' })).status).toBe(422);
     expect((await client.call('DELETE', path)).status).toBe(204);
     expect((await client.call('DELETE', path)).status).toBe(404);
@@ -101,6 +103,7 @@ describe("a client's change through the API writes an entry", () => {
       byClient('endpoints.update', { client_id, changed: ['url', 'max_concurrency'], host: 'other.example.com' }),
       byClient('endpoints.disable', { client_id, was: 'enabled' }),
       byClient('endpoints.enable', { client_id, was: 'owner' }),
+      byClient('endpoints.update', { client_id, changed: ['max_concurrency'], host: 'other.example.com' }),
       byClient('endpoints.delete', { client_id }),
     ]);
     for (const hidden of [asked.secret, 'token-in-path', 'value'])

@@ -35,7 +35,7 @@ describe('a path', () => {
   it.each([
     ['PATCH', '/transfers', 'GET, HEAD, OPTIONS, POST'],
     ['DELETE', '/transfers', 'GET, HEAD, OPTIONS, POST'],
-    ['POST', `/webhook-endpoints/${newId()}`, 'DELETE, GET, HEAD, OPTIONS, PUT'],
+    ['POST', `/webhook-endpoints/${newId()}`, 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT'],
     ['GET', `/transfers/${newId()}/cancel`, 'OPTIONS, POST'],
     ['POST', '/healthz', 'GET, HEAD, OPTIONS'],
     ['PROPFIND', '/events', 'GET, HEAD, OPTIONS'],

@@ -13,6 +13,7 @@ export interface WebhookEndpoint extends Schema<'WebhookEndpoint'> {}
 export interface NewWebhookEndpoint extends Schema<'NewWebhookEndpoint'> {}
 /** The secret of an endpoint never changes: register a new endpoint instead. */
 export interface WebhookEndpointUpdate extends Omit<Schema<'WebhookEndpointUpdate'>, 'secret'> {}
+export interface WebhookEndpointPatch extends Omit<Schema<'WebhookEndpointPatch'>, 'secret'> {}
 /** An event as it is delivered. */
 export interface DeliveredEvent extends Schema<'DeliveredEvent'> {}
 export interface Event extends Schema<'Event'> {}

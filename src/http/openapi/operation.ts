@@ -1,6 +1,6 @@
 import type { RefusalCode } from '../../refusal.js';
 import { PROBLEMS } from '../problem.js';
-import { isKeyed, type Route, scopesOf } from '../route.js';
+import { isKeyed, mediaTypesOf, type Route, scopesOf } from '../route.js';
 import { exampleOf, type JsonSchema } from './example.js';
 import { inlineSchema, schemaFor } from './schemas.js';
 
@@ -31,7 +31,9 @@ export function describeOperation(route: Route, schemas: Record<string, JsonSche
     ...(body && {
       requestBody: {
         required: true,
-        content: { 'application/json': { schema: body, example: exampleOf(body, schemas) } },
+        content: Object.fromEntries(
+          mediaTypesOf(route.method).map((type) => [type, { schema: body, example: exampleOf(body, schemas) }]),
+        ),
       },
     }),
     responses: { [route.response.status]: responseOf(route, schemas), ...problemsOf(route) },

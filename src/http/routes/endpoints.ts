@@ -15,11 +15,13 @@ import type { AppDependencies } from '../dependencies.js';
 import { pageOf, paging, respondWithPage } from '../paging.js';
 import { endpointView, presentEndpoint } from '../presenters/endpoint.js';
 import { pageView } from '../presenters/page.js';
-import { route } from '../route.js';
-import { endpointUpdate, newEndpoint } from '../schemas/endpoint.js';
+import { type Incoming, route } from '../route.js';
+import { endpointPatch, endpointUpdate, newEndpoint } from '../schemas/endpoint.js';
 
 const endpoints = pageView('WebhookEndpointPage', endpointView);
 const cursors = idCursor('webhook endpoints');
+type Path = '/webhook-endpoints/{webhookId}';
+const DISABLING = 'Disabling the endpoint cancels its pending deliveries.';
 
 /** `/webhook-endpoints` (spec §4; contract, Webhook endpoints). */
 export function endpointRoutes({ config, masterKeys }: AppDependencies) {
@@ -30,6 +32,12 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
     maxEndpoints: config.maxEndpoints,
   };
   const tag = 'Webhook endpoints';
+  const update = async ({ caller, params, body, db }: Incoming<Path, unknown, z.output<typeof endpointPatch>>) => {
+    const { url, description, max_concurrency: maxConcurrency, enabled } = body;
+    const whose = { by: byOf(caller), clientId: caller.clientId, id: params.webhookId };
+    const change = { ...whose, url, description, maxConcurrency, enabled };
+    return { status: 200, body: presentEndpoint(await updateEndpoint(db, rules, change)) };
+  };
   return [
     route({
       method: 'POST',
@@ -93,20 +101,28 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       path: '/webhook-endpoints/{webhookId}',
       operationId: 'updateWebhookEndpoint',
       tag,
-      summary: 'Update an endpoint',
-      description:
-        'Replaces the endpoint: an omitted `description` becomes null, an omitted `max_concurrency` or `enabled` does not change. Disabling the endpoint cancels its pending deliveries.',
+      summary: 'Replace an endpoint',
+      description: `An omitted \`description\` or \`max_concurrency\` becomes null, an omitted \`enabled\` does not change. ${DISABLING}`,
       scope: 'webhooks:write',
       isAudited: true,
       body: endpointUpdate,
       response: { status: 200, description: 'The updated endpoint.', schema: endpointView },
       refusals: ['blocked_address', 'secret_immutable', 'disabled_by_operator'],
-      async handle({ caller, params, body, db }) {
-        const { url, description, max_concurrency: maxConcurrency, enabled } = body;
-        const whose = { by: byOf(caller), clientId: caller.clientId, id: params.webhookId };
-        const update = { ...whose, url, description, maxConcurrency, enabled };
-        return { status: 200, body: presentEndpoint(await updateEndpoint(db, rules, update)) };
-      },
+      handle: update,
+    }),
+    route({
+      method: 'PATCH',
+      path: '/webhook-endpoints/{webhookId}',
+      operationId: 'patchWebhookEndpoint',
+      tag,
+      summary: 'Change fields of an endpoint',
+      description: `A JSON merge patch (RFC 7396): an omitted field does not change, and null clears \`description\` or \`max_concurrency\`. ${DISABLING}`,
+      scope: 'webhooks:write',
+      isAudited: true,
+      body: endpointPatch,
+      response: { status: 200, description: 'The changed endpoint.', schema: endpointView },
+      refusals: ['blocked_address', 'secret_immutable', 'disabled_by_operator'],
+      handle: update,
     }),
     route({
       method: 'DELETE',

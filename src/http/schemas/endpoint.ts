@@ -12,7 +12,6 @@ const url = z.string().meta({
 });
 const description = text({ max: 255 })
   .nullable()
-  .default(null)
   .meta({ examples: ['Orders, live'] });
 
 /**
@@ -41,45 +40,60 @@ const maxConcurrency = z
   .int()
   .min(1, 'must be at least 1')
   .max(MAX_CONCURRENCY, `may be at most ${MAX_CONCURRENCY}`)
-  .nullable();
-const CONCURRENCY = 'Deliveries that the receiver gets at the same time, at most. Null: the limit of the service.';
+  .nullable()
+  .meta({
+    description: 'Deliveries that the receiver gets at the same time, at most. Null: the limit of the service.',
+    examples: [10],
+  });
 
 export const newEndpoint = z
   .strictObject({
     url,
     secret,
-    description,
-    max_concurrency: maxConcurrency.default(null).meta({ description: CONCURRENCY, examples: [10] }),
+    description: description.default(null),
+    max_concurrency: maxConcurrency.default(null),
     enabled: z.boolean().default(true),
   })
   .register(components, { id: 'NewWebhookEndpoint' });
 
 const ignored = z.unknown().optional().meta({ description: 'Ignored.' });
 
-/** The response of a GET may be sent back unchanged; a secret is refused. */
+/** The fields that no change has. The response of a GET may be sent back unchanged; a secret is rejected. */
+const unchangeable = {
+  secret: z
+    .unknown()
+    .refine(
+      (value) => value === undefined,
+      validationError('secret_immutable', 'cannot be changed; register a new endpoint'),
+    )
+    .optional()
+    .meta({
+      not: {},
+      description:
+        'Rejected. To change the secret, register a new endpoint with the new secret and delete the old endpoint.',
+    }),
+  webhookId: ignored,
+  disabled_reason: ignored,
+  created_at: ignored,
+  updated_at: ignored,
+};
+
 export const endpointUpdate = z
   .strictObject({
     url,
-    description,
-    max_concurrency: maxConcurrency
-      .optional()
-      .meta({ description: `${CONCURRENCY} If omitted, it does not change.`, examples: [10] }),
+    description: description.default(null),
+    max_concurrency: maxConcurrency.default(null),
     enabled: z.boolean().optional().meta({ description: 'If omitted, it does not change.' }),
-    secret: z
-      .unknown()
-      .refine(
-        (value) => value === undefined,
-        validationError('secret_immutable', 'cannot be changed; register a new endpoint'),
-      )
-      .optional()
-      .meta({
-        not: {},
-        description:
-          'Refused. To change the secret, register a new endpoint with the new secret and delete the old endpoint.',
-      }),
-    webhookId: ignored,
-    disabled_reason: ignored,
-    created_at: ignored,
-    updated_at: ignored,
+    ...unchangeable,
   })
   .register(components, { id: 'WebhookEndpointUpdate' });
+
+export const endpointPatch = z
+  .strictObject({
+    url: url.optional(),
+    description: description.optional(),
+    max_concurrency: maxConcurrency.optional(),
+    enabled: z.boolean().optional(),
+    ...unchangeable,
+  })
+  .register(components, { id: 'WebhookEndpointPatch' });

@@ -56,6 +56,7 @@ const CALLS: Record<Exclude<OperationId, 'requestToken'>, (client: TransferServi
   listWebhookEndpoints: (client) => client.webhookEndpoints.list().page(),
   getWebhookEndpoint: (client) => client.webhookEndpoints.get(id),
   updateWebhookEndpoint: (client) => client.webhookEndpoints.update(id, { url: 'https://example.com/' }),
+  patchWebhookEndpoint: (client) => client.webhookEndpoints.patch(id, { description: null }),
   deleteWebhookEndpoint: (client) => client.webhookEndpoints.delete(id),
   listEndpointDeliveries: (client) => client.webhookEndpoints.listDeliveries(id).page(),
   recoverWebhookEndpoint: (client) => client.webhookEndpoints.recover(id, { since }),

@@ -22,6 +22,8 @@ async function register(overrides = {}) {
   return body;
 }
 
+const patch = (id: string, json: unknown, headers = {}) =>
+  client.call('PATCH', `/webhook-endpoints/${id}`, { json, headers });
 const put = (id: string, json: unknown) => client.call('PUT', `/webhook-endpoints/${id}`, { json });
 
 describe('POST /webhook-endpoints', () => {
@@ -133,11 +135,13 @@ describe('PUT /webhook-endpoints/{webhookId}', () => {
     expect(body).toMatchObject({ webhookId, url: 'https://example.org/?a=b', description: null, enabled: false });
   });
 
-  it('changes the limit of deliveries at once; omitted it does not change, null is the limit of the service', async () => {
+  it('changes the limit of deliveries at once; omitted or null, it is the limit of the service', async () => {
     const { webhookId, url, max_concurrency: registered } = await register({ max_concurrency: 1 });
     const limitAfter = async (json: object) => (await put(webhookId, { url, ...json })).body.max_concurrency;
     expect([registered, await limitAfter({ max_concurrency: 100 })]).toEqual([1, 100]);
-    expect([await limitAfter({}), await limitAfter({ max_concurrency: null })]).toEqual([100, null]);
+    expect(await limitAfter({})).toBeNull();
+    await limitAfter({ max_concurrency: 100 });
+    expect(await limitAfter({ max_concurrency: null })).toBeNull();
   });
 
   it('accepts the response of a GET, and ignores read-only fields', async () => {
@@ -206,6 +210,66 @@ describe('PUT /webhook-endpoints/{webhookId}', () => {
     expect([status, body.code]).toEqual([422, code]);
     expect(body.errors).toEqual([{ pointer, code: validationError, detail: expect.any(String) }]);
     expect(text).not.toContain(SECRET);
+  });
+});
+
+describe('PATCH /webhook-endpoints/{webhookId}', () => {
+  it.each(['application/merge-patch+json', 'application/json'])('changes what is given, as %s', async (type) => {
+    const endpoint = await register({ max_concurrency: 5 });
+    const change = async (json: object) => {
+      const { status, body } = await patch(endpoint.webhookId, json, { 'Content-Type': type });
+      expect(status).toBe(200);
+      return body;
+    };
+    const present = { ...endpoint, updated_at: expect.stringMatching(TIME) };
+    expect(await change({})).toEqual(present);
+    expect(await change({ url: 'https://example.net/' })).toEqual({ ...present, url: 'https://example.net/' });
+    expect(await change({ url: endpoint.url, description: 'Renamed' })).toEqual({ ...present, description: 'Renamed' });
+    expect(await change({ description: null })).toEqual({ ...present, description: null });
+    expect(await change({ description: endpoint.description, max_concurrency: null })).toEqual({
+      ...present,
+      max_concurrency: null,
+    });
+    expect(await change({ enabled: false })).toMatchObject({ enabled: false, disabled_reason: 'owner' });
+    expect(await change({ enabled: true })).toMatchObject({ enabled: true, max_concurrency: null });
+    expect(await change(endpoint)).toEqual(present);
+  });
+
+  it.each<[string, Record<string, unknown>, string, string]>([
+    ['a secret', { secret: SECRET }, 'secret_immutable', '/secret'],
+    ['a secret of null', { secret: null }, 'secret_immutable', '/secret'],
+    ['url null', { url: null }, 'invalid_request', '/url'],
+    ['enabled null', { enabled: null }, 'invalid_request', '/enabled'],
+    ['a blocked url', { url: 'http://[::1]/' }, 'blocked_address', '/url'],
+    ['a limit of 0', { max_concurrency: 0 }, 'invalid_request', '/max_concurrency'],
+    ['an unknown field', { name: 'x' }, 'invalid_request', '/name'],
+  ])('rejects %s, and changes nothing', async (_, json, code, pointer) => {
+    const endpoint = await register();
+    const { status, body, text } = await patch(endpoint.webhookId, { description: 'Renamed', ...json });
+    expect([status, body.code]).toEqual([422, code]);
+    expect(body.errors).toEqual([expect.objectContaining({ pointer })]);
+    expect(text).not.toContain(SECRET);
+    expect((await client.call('GET', `/webhook-endpoints/${endpoint.webhookId}`)).body).toEqual(endpoint);
+  });
+
+  it('rejects other media types, and a merge patch is none for a PUT', async () => {
+    const { webhookId, url } = await register();
+    const path = `/webhook-endpoints/${webhookId}`;
+    const send = async (method: string, type: string) =>
+      (await client.call(method, path, { json: { url }, headers: { 'Content-Type': type } })).status;
+    expect(await send('PATCH', 'application/json-patch+json')).toBe(415);
+    expect(await send('PATCH', 'application/merge-patch+json; charset=latin1')).toBe(415);
+    expect(await send('PUT', 'application/merge-patch+json')).toBe(415);
+    expect(await send('PATCH', 'application/merge-patch+json; charset=utf-8')).toBe(200);
+  });
+
+  it('of an endpoint that the operator disabled cannot enable it, and of an unknown one is a 404', async () => {
+    const { webhookId } = await register();
+    await setEndpointEnabledByOperator(api.database, OPERATOR, webhookId, false);
+    const refused = await patch(webhookId, { enabled: true });
+    expect([refused.status, refused.body.code]).toEqual([409, 'disabled_by_operator']);
+    const other = await (await api.client()).call('PATCH', `/webhook-endpoints/${webhookId}`, { json: {} });
+    expect(other.status).toBe(404);
   });
 });
 

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 9858b5db04af3984af8506dda22a38b7df6b1012bcdbbe1e8330d5847ece19b4
+// Document: eb76c87093b97316892c7e47015345649f782aecd461c8bdcc01ad2b425de82f
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -450,6 +450,27 @@ export interface components {
       /** The `cursor` of the next page; null on the last page. */
       next_cursor: string | null;
     };
+    WebhookEndpointPatch: {
+      /**
+       * Format: uri
+       * An absolute URL of at most 2048 characters, without credentials and without a fragment; `https:` in production. An IP address in it must be public.
+       */
+      url?: string;
+      description?: string | null;
+      /** Deliveries that the receiver gets at the same time, at most. Null: the limit of the service. */
+      max_concurrency?: number | null;
+      enabled?: boolean;
+      /** Rejected. To change the secret, register a new endpoint with the new secret and delete the old endpoint. */
+      secret?: unknown;
+      /** Ignored. */
+      webhookId?: unknown;
+      /** Ignored. */
+      disabled_reason?: unknown;
+      /** Ignored. */
+      created_at?: unknown;
+      /** Ignored. */
+      updated_at?: unknown;
+    };
     WebhookEndpointUpdate: {
       /**
        * Format: uri
@@ -458,11 +479,14 @@ export interface components {
       url: string;
       /** @default null */
       description?: string | null;
-      /** Deliveries that the receiver gets at the same time, at most. Null: the limit of the service. If omitted, it does not change. */
+      /**
+       * Deliveries that the receiver gets at the same time, at most. Null: the limit of the service.
+       * @default null
+       */
       max_concurrency?: number | null;
       /** If omitted, it does not change. */
       enabled?: boolean;
-      /** Refused. To change the secret, register a new endpoint with the new secret and delete the old endpoint. */
+      /** Rejected. To change the secret, register a new endpoint with the new secret and delete the old endpoint. */
       secret?: unknown;
       /** Ignored. */
       webhookId?: unknown;
@@ -837,6 +861,32 @@ export interface operations {
           [name: string]: unknown;
         };
         content?: never;
+      };
+    };
+  };
+  patchWebhookEndpoint: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        webhookId: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["WebhookEndpointPatch"];
+      };
+    };
+    responses: {
+      /** The changed endpoint. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["WebhookEndpoint"];
+        };
       };
     };
   };
@@ -1403,6 +1453,10 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   },
   "updateWebhookEndpoint": {
     "method": "PUT",
+    "path": "/webhook-endpoints/{webhookId}"
+  },
+  "patchWebhookEndpoint": {
+    "method": "PATCH",
     "path": "/webhook-endpoints/{webhookId}"
   },
   "deleteWebhookEndpoint": {

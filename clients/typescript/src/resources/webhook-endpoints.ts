@@ -10,6 +10,7 @@ import type {
   StartedReceiverCheck,
   Statement,
   WebhookEndpoint,
+  WebhookEndpointPatch,
   WebhookEndpointUpdate,
 } from '../types.js';
 
@@ -37,9 +38,17 @@ export class WebhookEndpoints {
     return this.#call('getWebhookEndpoint', { path: { webhookId } }, options);
   }
 
-  /** Replaces an endpoint: an omitted `description` becomes null, an omitted `enabled` stays. Scope: `webhooks:write`. */
+  /**
+   * Replaces an endpoint: an omitted `description` or `max_concurrency` becomes null, an omitted `enabled` stays. Scope:
+   * `webhooks:write`.
+   */
   update(webhookId: string, update: WebhookEndpointUpdate, options?: CallOptions): Promise<WebhookEndpoint> {
     return this.#call('updateWebhookEndpoint', { path: { webhookId }, body: update }, options);
+  }
+
+  /** Changes the given fields of an endpoint; null clears one. Scope: `webhooks:write`. */
+  patch(webhookId: string, changes: WebhookEndpointPatch, options?: CallOptions): Promise<WebhookEndpoint> {
+    return this.#call('patchWebhookEndpoint', { path: { webhookId }, body: changes }, options);
   }
 
   /** Deletes an endpoint, erases its secret and cancels its pending deliveries. Scope: `webhooks:write`. */

@@ -28,8 +28,8 @@ export async function readEndpoints({ operations }: Visit): Promise<readonly End
 }
 
 /**
- * Replaces fields of an endpoint; those that are not given stay.
- * @param shown `updated_at` of the endpoint that the form shows; if omitted, the present state counts
+ * Changes fields of an endpoint; those that are not given stay.
+ * @param shown `updated_at` of the endpoint that the form shows; if omitted, any state may be changed
  * @throws Refusal endpoint_changed where another request has changed the endpoint since
  */
 export async function changeEndpoint(
@@ -37,12 +37,13 @@ export async function changeEndpoint(
   change: { url?: string; description?: string | null; max_concurrency?: unknown; enabled?: boolean },
   shown?: string,
 ): Promise<Endpoint> {
-  const { url, description, updated_at } = await readEndpoint(visit);
   const { webhookId } = visit.params;
-  const changed = await visit.operations.change<Endpoint>('updateWebhookEndpoint', {
+  const changed = await visit.operations.change<Endpoint>('patchWebhookEndpoint', {
     params: { webhookId },
-    body: { url, description, ...change },
-    before: (tx) => refuseIfChanged(tx, visit.session.clientId, webhookId, shown ?? updated_at),
+    body: change,
+    before: async (tx) => {
+      if (shown !== undefined) await refuseIfChanged(tx, visit.session.clientId, webhookId, shown);
+    },
   });
   forgetHealth(visit);
   return changed;
