@@ -6,7 +6,7 @@ import type { MigrationList } from '@prisma/schema-engine-wasm';
 import pg from 'pg';
 import type { Secret } from '../secret.js';
 import type { Handle } from './database.js';
-import { checkRuntimeRole, grantToRuntimeRole } from './runtime-role.js';
+import { checkRuntimeRole, grantToRuntimeRole, namedRoles, type RoleNames } from './runtime-role.js';
 import { withSchemaEngine } from './schema-engine.js';
 import { MIGRATE_SETTINGS, withServerSettings } from './server-settings.js';
 
@@ -17,15 +17,16 @@ export const NO_FILTERS = { externalTables: [], externalEnums: [] };
 /**
  * Applies the pending migrations without a download. It keeps `_prisma_migrations` as `prisma migrate deploy` does, so
  * that either may follow the other. Concurrent processes take turns.
- * @param runtimeRole the role of the service's processes, which gets their rights; undefined: no role gets rights
+ * @param roles the roles of the service's processes, which get their rights
  * @returns the names of the migrations that this call applied, oldest first
  */
-export async function migrate(url: Secret, runtimeRole?: string): Promise<{ applied: string[] }> {
+export async function migrate(url: Secret, roles: RoleNames = {}): Promise<{ applied: string[] }> {
+  const named = namedRoles(roles);
   const address = withServerSettings(url, MIGRATE_SETTINGS);
   return withTurn(address, async (client) => {
-    if (runtimeRole !== undefined) await checkRuntimeRole(client, runtimeRole);
+    for (const [role, name] of named) await checkRuntimeRole(client, role, name);
     const result = await applyMigrations(client, address);
-    if (runtimeRole !== undefined) await grantToRuntimeRole(client, runtimeRole);
+    for (const [role, name] of named) await grantToRuntimeRole(client, role, name);
     return result;
   });
 }

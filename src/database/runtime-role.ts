@@ -1,23 +1,36 @@
 import pg from 'pg';
 import type { Handle } from './database.js';
+import { READ_AND_WRITE, RUNTIME_ROLES, type RuntimeRole, TABLE_RIGHTS } from './table-rights.js';
 
-/** Tables that a running service does not change at will, with the rights that it keeps. */
-const PROTECTED: Readonly<Record<string, string>> = {
-  // Entries are added and read. Nothing in the service changes or removes one.
-  audit_entries: 'select, insert',
-  // `/readyz` and `doctor` read which migrations are applied.
-  _prisma_migrations: 'select',
+/** The name of each role that a deployment has. Without any, `migrate` grants nothing. */
+export type RoleNames = Readonly<Partial<Record<RuntimeRole, string | undefined>>>;
+
+/** The setting with the name of each role. */
+const SETTINGS: Readonly<Record<RuntimeRole, string>> = {
+  runtime: 'DATABASE_RUNTIME_ROLE',
+  api: 'DATABASE_API_ROLE',
+  worker: 'DATABASE_WORKER_ROLE',
 };
 
+/** The roles that have a name. @throws Error of one line: a name stands for two of them */
+export function namedRoles(names: RoleNames): [RuntimeRole, string][] {
+  const named = RUNTIME_ROLES.flatMap((role) => (names[role] === undefined ? [] : [[role, names[role]] as const]));
+  for (const [role, name] of named) {
+    const [first] = named.find(([, other]) => other === name) ?? [role];
+    if (first !== role) throw new Error(`${SETTINGS[role]}: is the role of ${SETTINGS[first]}; give a role of its own`);
+  }
+  return named.map(([role, name]) => [role, name]);
+}
+
 /**
- * Fails if `role` cannot be the role of a running service: it does not exist, or it is the role of `client` or a
- * superuser, from which no right can be taken.
+ * Fails if the role `name` cannot be the role of a running service: it does not exist, or it is the role of `client` or
+ * a superuser, from which no right can be taken.
  * @throws Error of one line
  */
-export async function checkRuntimeRole(client: pg.Client, role: string): Promise<void> {
+export async function checkRuntimeRole(client: pg.Client, role: RuntimeRole, name: string): Promise<void> {
   const { rows } = await client.query<{ superuser: boolean; member: boolean }>(
     `select rolsuper as superuser, pg_has_role(oid, current_user, 'member') as member from pg_roles where rolname = $1`,
-    [role],
+    [name],
   );
   const [found] = rows;
   const fault = !found
@@ -27,30 +40,29 @@ export async function checkRuntimeRole(client: pg.Client, role: string): Promise
       : found.member
         ? 'is the role that migrates, or a member of it; let another role migrate'
         : undefined;
-  if (fault) throw new Error(`DATABASE_RUNTIME_ROLE: the role ${role} ${fault}`);
+  if (fault) throw new Error(`${SETTINGS[role]}: the role ${name} ${fault}`);
 }
 
 /**
- * Grants `role` the rights of a running service: to read and write rows, and nothing that defines a table. Tables that
- * the owner makes later, such as partitions, get the same rights. Safe to repeat.
+ * Grants the role `name` its rights of table-rights.ts: to read and write rows, and nothing that defines a table. Tables
+ * that the owner makes later, such as partitions, can be read and written. Safe to repeat.
  * @param client of the owner of the tables, which holds the lock of `migrate`: concurrent grants on a table would fail
  */
-export async function grantToRuntimeRole(client: pg.Client, role: string): Promise<void> {
+export async function grantToRuntimeRole(client: pg.Client, role: RuntimeRole, name: string): Promise<void> {
   const { rows } = await client.query<{ schema: string }>('select current_schema() as schema');
-  const grantee = pg.escapeIdentifier(role);
+  const grantee = pg.escapeIdentifier(name);
   const schema = pg.escapeIdentifier(rows[0]?.schema ?? 'public');
-  const rowRights = 'select, insert, update, delete';
   // One implicit transaction: no statement of the service sees a table without its rights.
   await client.query(
     [
       `grant usage on schema ${schema} to ${grantee}`,
-      `grant ${rowRights} on all tables in schema ${schema} to ${grantee}`,
+      `grant ${READ_AND_WRITE} on all tables in schema ${schema} to ${grantee}`,
       `grant usage, select on all sequences in schema ${schema} to ${grantee}`,
-      `alter default privileges in schema ${schema} grant ${rowRights} on tables to ${grantee}`,
+      `alter default privileges in schema ${schema} grant ${READ_AND_WRITE} on tables to ${grantee}`,
       `alter default privileges in schema ${schema} grant usage, select on sequences to ${grantee}`,
-      ...Object.entries(PROTECTED).flatMap(([table, rights]) => [
+      ...Object.entries(TABLE_RIGHTS).flatMap(([table, rights]) => [
         `revoke all on ${schema}.${table} from ${grantee}`,
-        `grant ${rights} on ${schema}.${table} to ${grantee}`,
+        `grant ${rights[role]} on ${schema}.${table} to ${grantee}`,
       ]),
     ].join(';\n'),
   );
@@ -65,7 +77,7 @@ export interface RoleRights {
 
 /** The rights of the role that `db` connects as. */
 export async function readRoleRights(db: Pick<Handle, 'query'>): Promise<RoleRights> {
-  const [row] = await db.query<Record<'superuser' | 'owner' | 'creates' | 'audit', boolean> & { role: string }>(
+  const [row] = await db.query<Record<'superuser' | 'owner' | 'creates' | 'records', boolean> & { role: string }>(
     RIGHTS,
     [],
   );
@@ -74,7 +86,7 @@ export async function readRoleRights(db: Pick<Handle, 'query'>): Promise<RoleRig
     ...(row.superuser ? ['is a superuser'] : []),
     ...(row.owner && !row.superuser ? ['owns the tables'] : []),
     ...(row.creates ? ['may make tables'] : []),
-    ...(row.audit ? ['may change and remove audit entries'] : []),
+    ...(row.records ? ['may remove or change audit entries, transfers and their history'] : []),
   ];
   return { role: row.role, excess };
 }
@@ -85,4 +97,6 @@ select current_user::text as role,
        exists (select from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
                   and pg_has_role(relowner, 'member')) as owner,
        has_schema_privilege(current_schema(), 'create') as creates,
-       coalesce(has_table_privilege(to_regclass('audit_entries'), 'update, delete, truncate'), false) as audit`;
+       (select bool_or(has_table_privilege(oid, case relname when 'transfers' then 'delete, truncate' else 'update, delete, truncate' end))
+          from pg_class where oid in (to_regclass('audit_entries'), to_regclass('transfers'), to_regclass('transfer_status_history'))
+       ) is true as records`;

@@ -15,6 +15,7 @@ const server = new URL(process.env.TEST_DATABASE_URL ?? '');
 const id = `roles_${randomBytes(6).toString('hex')}`;
 const names = {
   ...{ owner: `${id}_owner`, runtime: `${id}_runtime`, temporal: `${id}_temporal` },
+  ...{ api: `${id}_api`, worker: `${id}_worker` },
   ...{ database: id, temporal_database: `${id}_temporal` },
 };
 const visibility = `${names.temporal_database}_visibility`;
@@ -28,7 +29,7 @@ const hasPsql = spawnSync('psql', ['--version']).status === 0;
 const withPsql = hasPsql ? describe : describe.skip;
 
 /** Runs the script as the superuser of the tests' server. @returns standard error, which is empty when all went well */
-function makeRoles(): string {
+function makeRoles(passwords: Record<string, string> = PASSWORDS): string {
   const { status, stderr } = spawnSync(
     'psql',
     ['--no-psqlrc', `--file=${FILE}`, ...Object.entries(names).flatMap(([name, value]) => ['-v', `${name}=${value}`])],
@@ -36,7 +37,7 @@ function makeRoles(): string {
       encoding: 'utf8',
       env: {
         ...{ PATH: process.env.PATH, PGHOST: server.hostname, PGPORT: server.port, PGDATABASE: 'postgres' },
-        ...{ PGUSER: server.username, PGPASSWORD: server.password, ...PASSWORDS },
+        ...{ PGUSER: server.username, PGPASSWORD: server.password, ...passwords },
       },
     },
   );
@@ -81,7 +82,7 @@ withPsql('psql (Debian: postgresql-client)', () => {
       for (const name of [names.database, names.temporal_database, visibility]) {
         await client.query(`drop database if exists ${name} with (force)`);
       }
-      for (const role of [names.owner, names.runtime, names.temporal])
+      for (const role of [names.owner, names.runtime, names.api, names.worker, names.temporal])
         await client.query(`drop role if exists ${role}`);
     }),
   );
@@ -97,7 +98,7 @@ withPsql('psql (Debian: postgresql-client)', () => {
   });
 
   test('the owner migrates, and grants the runtime role its rights', async () => {
-    await migrate(urlOf(names.owner, PASSWORDS.DATABASE_OWNER_PASSWORD), names.runtime);
+    await migrate(urlOf(names.owner, PASSWORDS.DATABASE_OWNER_PASSWORD), { runtime: names.runtime });
     await asRole(urlOf(names.runtime, PASSWORDS.DATABASE_RUNTIME_PASSWORD), async (client) => {
       const { rows } = await client.query(`select current_setting('statement_timeout') as limit`);
       expect(rows).toEqual([{ limit: '25s' }]);
@@ -105,6 +106,20 @@ withPsql('psql (Debian: postgresql-client)', () => {
       await expect(client.query('create table other (id int)')).rejects.toMatchObject({ code: '42501' });
       await expect(client.query('create temporary table other (id int)')).rejects.toMatchObject({ code: '42501' });
     });
+  });
+
+  test('with passwords for them, APIs and workers get roles of their own with the same time limits', async () => {
+    const own = { DATABASE_API_PASSWORD: 'api', DATABASE_WORKER_PASSWORD: 'worker' };
+    expect(makeRoles({ ...PASSWORDS, ...own })).toBe('');
+    const { runtime, api, worker } = names;
+    await migrate(urlOf(names.owner, PASSWORDS.DATABASE_OWNER_PASSWORD), { runtime, api, worker });
+    for (const name of ['api', 'worker'] as const) {
+      await asRole(urlOf(names[name], name), async (client) => {
+        const { rows } = await client.query(`select current_setting('statement_timeout') as limit`);
+        expect(rows).toEqual([{ limit: '25s' }]);
+        await client.query('select from transfers');
+      });
+    }
   });
 
   test("Temporal's role owns both of its databases, and cannot connect to the service's, nor the others to them", async () => {

@@ -1,25 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { RUNTIME_ROLES, type RuntimeRole } from '../../src/database/table-rights.js';
 import { Secret } from '../../src/secret.js';
 
-/** An empty database as a deployment makes it: a role owns it, and another role runs the service. */
+/** An empty database as a deployment makes it: a role owns it, and other roles run the service. */
 export interface OwnedDatabase {
   /** The URL of the owner, who migrates. */
   ownerUrl: Secret;
-  /** The URL of the runtime role, which has no rights before `migrate`. */
+  /** The names of the other roles, and their URLs. They have no rights before `migrate`. */
+  roles: Readonly<Record<RuntimeRole, string>>;
+  urls: Readonly<Record<RuntimeRole, Secret>>;
   runtimeUrl: Secret;
   runtimeRole: string;
-  /** Drops the database and both roles. */
+  /** Drops the database and its roles. */
   drop(): Promise<void>;
 }
 
 export async function createOwnedDatabase(): Promise<OwnedDatabase> {
   const name = `owned_${randomBytes(6).toString('hex')}`;
-  const [owner, runtime] = [`${name}_owner`, `${name}_runtime`];
+  const owner = `${name}_owner`;
+  const roles = forEachRole((role) => `${name}_${role}`);
+  const all = [owner, ...Object.values(roles)];
   const password = randomBytes(12).toString('hex');
   const server = new Secret(process.env.TEST_DATABASE_URL ?? '');
   await asRole(server, async (client) => {
-    for (const role of [owner, runtime]) await client.query(`create role ${role} login password '${password}'`);
+    for (const role of all) await client.query(`create role ${role} login password '${password}'`);
     await client.query(`create database ${name} owner ${owner}`);
   });
   const urlOf = (role: string) => {
@@ -29,14 +34,20 @@ export async function createOwnedDatabase(): Promise<OwnedDatabase> {
   };
   return {
     ownerUrl: urlOf(owner),
-    runtimeUrl: urlOf(runtime),
-    runtimeRole: runtime,
+    roles,
+    urls: forEachRole((role) => urlOf(roles[role])),
+    runtimeUrl: urlOf(roles.runtime),
+    runtimeRole: roles.runtime,
     drop: () =>
       asRole(server, async (client) => {
         await client.query(`drop database ${name} with (force)`);
-        for (const role of [owner, runtime]) await client.query(`drop role ${role}`);
+        for (const role of all) await client.query(`drop role ${role}`);
       }),
   };
+}
+
+function forEachRole<T>(make: (role: RuntimeRole) => T): Record<RuntimeRole, T> {
+  return Object.fromEntries(RUNTIME_ROLES.map((role) => [role, make(role)])) as Record<RuntimeRole, T>;
 }
 
 /** Runs `work` on one connection to `url`. */

@@ -25,7 +25,7 @@ let receiver: Receiver;
 beforeAll(async () => {
   [database, temporal] = await Promise.all([createOwnedDatabase(), createTestNamespace()]);
   receiver = await startReceiver(SECRET, () => 204);
-  await migrate(database.ownerUrl, database.runtimeRole);
+  await migrate(database.ownerUrl, { runtime: database.runtimeRole });
   // As deploy/postgres/roles.sql does.
   await asRole(SERVER, async (client) => {
     for (const [name, value] of Object.entries(SERVICE_SETTINGS)) {

@@ -14,7 +14,8 @@ import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// The database as a deployment makes it: `migrate` runs as the owner of the tables, everything else as the runtime role.
+// The database as a deployment with all roles makes it: `migrate` runs as the owner of the tables, the API and the worker
+// each as a role of its own, and commands as the runtime role.
 
 let database: OwnedDatabase;
 let temporal: TestTemporal;
@@ -50,10 +51,16 @@ beforeAll(async () => {
       SHUTDOWN_DELAY: '0s',
     },
   };
-  const asOwner = { DATABASE_URL: database.ownerUrl.reveal(), DATABASE_RUNTIME_ROLE: database.runtimeRole };
+  const asOwner = {
+    DATABASE_URL: database.ownerUrl.reveal(),
+    DATABASE_RUNTIME_ROLE: database.roles.runtime,
+    DATABASE_API_ROLE: database.roles.api,
+    DATABASE_WORKER_ROLE: database.roles.worker,
+  };
   expect(await runCli(['migrate'], { ...env, ...asOwner })).toMatchObject({ code: 0 });
-  const worker = startRole('worker', { ...env, METRICS_PORT: String(metricsPort) });
-  const api = startRole('api', env);
+  const asWorker = { METRICS_PORT: String(metricsPort), DATABASE_URL: database.urls.worker.reveal() };
+  const worker = startRole('worker', { ...env, ...asWorker });
+  const api = startRole('api', { ...env, DATABASE_URL: database.urls.api.reveal() });
   processes.push(worker, api);
   await api.ready;
   const credentials = await cli('clients', 'create', '--name', 'Acme');
@@ -141,7 +148,7 @@ test('runs the commands of the operator, which leave audit entries', async () =>
 });
 
 test('removes what has expired', async () => {
-  const connected = openDatabase({ url: database.runtimeUrl, poolSize: 2 });
+  const connected = openDatabase({ url: database.urls.worker, poolSize: 2 });
   try {
     const { removed } = await removeExpiredEvents(connected, { before: newId(), after: null, limit: 100 });
     expect(removed).toBeGreaterThan(0);

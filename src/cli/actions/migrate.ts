@@ -1,13 +1,15 @@
 import { temporalAt } from '../../config.js';
 import { migrate } from '../../database/migrate.js';
+import { namedRoles } from '../../database/runtime-role.js';
 import type { CommandResult } from '../command.js';
 import { directUrlOf, environmentInReach, reachingPostgres } from '../with-database.js';
 
 /** `migrate` */
 export async function migrateAll({ databaseOnly }: { databaseOnly?: true }): Promise<CommandResult> {
   const environment = await environmentInReach();
-  const { DATABASE_RUNTIME_ROLE: role } = environment;
-  const { applied } = await reachingPostgres(() => migrate(directUrlOf(environment), role));
+  const { DATABASE_RUNTIME_ROLE: runtime, DATABASE_API_ROLE: api, DATABASE_WORKER_ROLE: worker } = environment;
+  const roles = { runtime, api, worker };
+  const { applied } = await reachingPostgres(() => migrate(directUrlOf(environment), roles));
   const address = databaseOnly ? undefined : environment.TEMPORAL_ADDRESS;
   // Temporal's SDK takes longer to load than the rest, and it is not needed without an address.
   const temporal = address
@@ -15,7 +17,7 @@ export async function migrateAll({ databaseOnly }: { databaseOnly?: true }): Pro
     : [];
   const lines = [
     applied.length > 0 ? `applied ${applied.join(', ')}` : 'the database is up to date',
-    ...(role === undefined ? [] : [`the role ${role} has the rights of a running service`]),
+    ...namedRoles(roles).map(([, name]) => `the role ${name} has the rights of a running service`),
     ...(address
       ? temporal
       : [`${databaseOnly ? '--database-only' : 'TEMPORAL_ADDRESS is not set'}: Temporal was not changed`]),
