@@ -1,6 +1,6 @@
 import { MAX_OPEN_CODES } from '../auth/console-codes.js';
 import { isConflict, isUnreachable } from '../database/faults.js';
-import { BETWEEN_CHECKS } from '../receiver-checks/admit-check.js';
+import { BETWEEN_CHECKS, CHECKS_A_MINUTE, CHECKS_AT_ONCE } from '../receiver-checks/admit-check.js';
 import { Refusal, type RefusalCode, type ValidationError } from '../refusal.js';
 import { SANDBOX_TRANSFERS_A_SECOND, SANDBOX_TRANSFERS_UNFINISHED } from '../transfers/admit-sandbox-transfer.js';
 import { RECOVERS_AN_HOUR } from '../webhooks/recovers.js';
@@ -55,7 +55,11 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
     'Recover in progress',
     'A recover of this endpoint is running, or two recovers of other endpoints of this client are; wait until one ends.',
   ),
-  check_in_progress: kind(409, 'Check in progress', 'A check of this endpoint is running; wait until it ends.'),
+  check_in_progress: kind(
+    409,
+    'Check in progress',
+    `A check of this endpoint is running, or ${CHECKS_AT_ONCE} of this client; wait until one ends.`,
+  ),
   secret_erased: kind(409, 'Secret erased', 'The webhook endpoint is deleted, and its secret with it.'),
   idempotency_key_in_use: kind(
     409,
@@ -142,7 +146,7 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
   check_limit_reached: kind(
     429,
     'Check limit reached',
-    `An endpoint can be checked once in ${BETWEEN_CHECKS} s; wait as long as \`Retry-After\` states.`,
+    `An endpoint can be checked once in ${BETWEEN_CHECKS} s, and a client can check ${CHECKS_A_MINUTE} times a minute; wait as long as \`Retry-After\` states.`,
   ),
   internal_error: kind(500, 'Internal error', 'The service failed; report the `request_id` to the operator.'),
   unavailable: kind(

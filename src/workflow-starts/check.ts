@@ -44,18 +44,20 @@ export function createCheckAction(temporal: () => Client | undefined, grace?: nu
 }
 
 /**
- * Looks in Temporal for an open check that Postgres finds: a terminated workflow, or one never started, blocks nothing.
+ * Looks in Temporal for each open check that Postgres finds: a terminated workflow, or one never started, blocks
+ * nothing.
  */
 async function admit(db: Database, ask: AskTemporal, plan: PlannedCheck) {
-  let running: string | undefined;
+  const running = new Set<string>();
   for (;;) {
     const admission = await db.transaction((tx) => admitCheck(tx, plan, running));
     if (!('blockedBy' in admission)) return admission;
-    const { blockedBy } = admission;
-    const state = await ask(plan.clientId, (client) => stateOf(client, blockedBy));
-    if (state === 'running') running = blockedBy;
-    else if (state === 'ended') await finishCheck(db, blockedBy, 'stopped');
-    else await forgetCheck(db, blockedBy);
+    for (const checkId of admission.blockedBy) {
+      const state = await ask(plan.clientId, (client) => stateOf(client, checkId));
+      if (state === 'running') running.add(checkId);
+      else if (state === 'ended') await finishCheck(db, checkId, 'stopped');
+      else await forgetCheck(db, checkId);
+    }
   }
 }
 

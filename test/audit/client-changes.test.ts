@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ConsoleSession } from '../../src/auth/console-sessions.js';
 import { operationsOf } from '../../src/console/operations.js';
 import { apiRoutes } from '../../src/http/routes/index.js';
@@ -23,6 +23,8 @@ beforeAll(async () => {
       checkAction: createCheckAction(connected),
     },
   });
+});
+beforeEach(async () => {
   client = await api.client();
 });
 afterAll(async () => {
@@ -47,7 +49,6 @@ async function failedDelivery() {
     where: { clientId: client.id },
     data: { status: 'failed', attemptCount: 7, nextAttemptAt: null },
   });
-  await api.database.prisma.recover.updateMany({ data: { endedAt: new Date() } });
   await api.database.prisma.event.updateMany({ where: { clientId: client.id }, data: { outbox: 'done' } });
   return { webhookId: endpoint.webhookId as string, deliveryId: delivery.id, eventId: delivery.eventId };
 }

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { CHECK_CASE_NAMES } from '../../src/check-cases.js';
 import { MasterKeys } from '../../src/database/encryption.js';
 import { newId } from '../../src/ids.js';
@@ -12,7 +12,7 @@ import { createAddressGuard } from '../../src/webhooks/sender/address-guard.js';
 import { createSender, type Sender } from '../../src/webhooks/sender/send.js';
 import { type CheckedReceiver, type Mistake, startCheckedReceiver } from '../support/checked-receiver.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { BY_OPERATOR as by } from '../support/factories.js';
+import { BY_OPERATOR as by, makeClient } from '../support/factories.js';
 
 const SECRET = 'whsec_0123456789abcdef';
 const masterKeys = new MasterKeys(new Secret(Buffer.from('0123456789abcdefghijklmnopqrstuv')));
@@ -28,9 +28,10 @@ beforeAll(async () => {
   sender = createSender({ guard: guardOf(true) });
   // A receiver that hangs would hold up each case for 15 s.
   impatient = createSender({ guard: guardOf(true), limits: { responseMs: 1_000 } });
-  clientId = newId();
-  await database.prisma.client.create({ data: { id: clientId, name: 'test', scopes: [], networks: [] } });
 }, 120_000);
+beforeEach(async () => {
+  clientId = await makeClient(database);
+});
 afterEach(() => Promise.all(receivers.splice(0).map((receiver) => receiver.close())));
 afterAll(async () => {
   await Promise.all([sender.close(), impatient.close()]);
@@ -56,7 +57,7 @@ async function begin(url: string) {
   };
   const { id: endpointId } = await registerEndpoint(database, rules, masterKeys, wanted);
   const plan = { checkId: newId(), by, clientId, endpointId };
-  await database.transaction((tx) => admitCheck(tx, plan, undefined));
+  await database.transaction((tx) => admitCheck(tx, plan, new Set()));
   return plan;
 }
 

@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import { byOf } from '../../auth/caller.js';
-import { BETWEEN_CHECKS, type PlannedCheck } from '../../receiver-checks/admit-check.js';
+import {
+  BETWEEN_CHECKS,
+  CHECKS_A_MINUTE,
+  CHECKS_AT_ONCE,
+  type PlannedCheck,
+} from '../../receiver-checks/admit-check.js';
 import { getCheck } from '../../receiver-checks/read-check.js';
 import type { AppDependencies } from '../dependencies.js';
 import { components } from '../openapi/components.js';
@@ -21,7 +26,7 @@ export function receiverCheckRoutes({ config, checkAction }: AppDependencies) {
       operationId: 'checkReceiver',
       tag,
       summary: 'Check a receiver',
-      description: `Sandbox only. Sends nine requests to the endpoint's URL, one after the other: five that a receiver accepts and four that it refuses. A check is no delivery and changes nothing of the endpoint. One check runs for an endpoint, at most one in ${BETWEEN_CHECKS} s. The report is kept for a day.`,
+      description: `Sandbox only. Sends nine requests to the endpoint's URL, one after the other: five that a receiver accepts and four that it refuses. A check is no delivery and changes nothing of the endpoint. One check runs for an endpoint and ${CHECKS_AT_ONCE} for a client; at most one starts in ${BETWEEN_CHECKS} s for an endpoint and ${CHECKS_A_MINUTE} in a minute for a client. The report is kept for a day.`,
       scope: 'webhooks:write',
       response: {
         status: 202,

@@ -1,7 +1,7 @@
 import '../../support/quiet-temporal.js';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { createCheckActivities } from '../../../activities/check-receiver.js';
@@ -30,8 +30,10 @@ beforeAll(async () => {
   temporal = await createTestNamespace();
   const checkAction = createCheckAction(() => (reachable ? temporal.client : undefined));
   api = await startApi({ env: { ALLOW_PRIVATE_RECEIVERS: 'true' }, dependencies: { checkAction } });
-  client = await api.client();
 }, 120_000);
+beforeEach(async () => {
+  client = await api.client();
+});
 afterAll(async () => {
   await Promise.all(receivers.map((receiver) => receiver.close()));
   await api.close();
@@ -172,6 +174,10 @@ describe('a check', () => {
   });
 
   it('is no delivery and in no list of events', async () => {
+    const webhookId = await register();
+    const { id } = (await check(webhookId)).body;
+    await withWorker(() => ended(webhookId, id));
+    expect(await listed()).toHaveLength(1);
     for (const path of ['/events', ...(await listed())]) expect((await client.call('GET', path)).body.data).toEqual([]);
   });
   const listed = async () => {
@@ -215,6 +221,42 @@ describe('the check of an endpoint', () => {
     expect([...said(soon), wait > 0 && wait <= 10]).toEqual([429, 'check_limit_reached', true]);
     await age(webhookId);
     expect((await check(webhookId)).status).toBe(202);
+  });
+
+  it('is refused while two others of the client run, also of deleted endpoints', async () => {
+    const [one, two, three] = [await register(), await register(), await register()];
+    const { id } = (await check(one)).body;
+    expect((await check(two)).status).toBe(202);
+    await client.call('DELETE', `/webhook-endpoints/${two}`);
+    expect(said(await check(three))).toEqual([409, 'check_in_progress']);
+    const stranger = await api.client();
+    expect((await check(await register(undefined, stranger), {}, stranger)).status).toBe(202);
+    await handleOf(id).terminate('by an operator');
+    expect((await check(three)).status).toBe(202);
+  });
+
+  // The limits counted by endpoint alone: a client registered, checked and deleted, 18 checks a second.
+  it('is refused after ten of the client in a minute, when each endpoint is registered, checked and deleted', async () => {
+    const url = 'https://receiver.example/hooks';
+    const loop = async () => {
+      const { body } = await client.call('POST', '/webhook-endpoints', { json: { url, secret: SECRET } });
+      const reply = await check(body.webhookId);
+      await client.call('DELETE', `/webhook-endpoints/${body.webhookId}`);
+      await api.database.prisma.receiverCheck.updateMany({
+        where: { clientId: client.id, finishedAt: null },
+        data: { status: 'failed', finishedAt: new Date() },
+      });
+      return reply;
+    };
+    for (let i = 0; i < 10; i++) expect((await loop()).status).toBe(202);
+    const refused = await loop();
+    const wait = Number(refused.headers.get('retry-after'));
+    expect([...said(refused), wait > 0 && wait <= 60]).toEqual([429, 'check_limit_reached', true]);
+    await api.database.query(
+      `update receiver_checks set started_at = started_at - interval '1 minute' where client_id = $1::uuid`,
+      [client.id],
+    );
+    expect((await loop()).status).toBe(202);
   });
 
   it('is refused if the endpoint is disabled, deleted, unknown or of another client', async () => {

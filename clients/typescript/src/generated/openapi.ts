@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: eb76c87093b97316892c7e47015345649f782aecd461c8bdcc01ad2b425de82f
+// Document: 56df462febd57b63ed7cfed9ba21ed2c790d6a546ae399cadf8bdaae11440e4c
 
 export type webhooks = Record<string, never>;
 export interface components {
