@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { ExportOptions } from './actions/audit.js';
 import { idOf, parseLimit, parseSince } from './arguments.js';
 import { setAction } from './command.js';
 
@@ -18,6 +19,15 @@ export function addAudit(program: Command): void {
       .option('--limit <n>', 'at most this many entries', parseLimit, 50),
     async () => (await import('./actions/audit.js')).list,
   );
+
+  audit
+    .command('export')
+    .description('print audit entries as lines of JSON, oldest first, up to a minute ago')
+    .option('--since <time>', 'only entries since then: 2h (ago), or 2026-11-21T10:00:00Z', parseSince)
+    .option('--after <id>', 'only entries after this one, the last that an earlier export printed', idOf('entry'))
+    .option('--follow', 'go on with new entries until Ctrl-C')
+    .option('--json', 'the form of each line anyway')
+    .action(async (options: ExportOptions) => (await import('./actions/audit.js')).exportLines(options));
 }
 
 /** An action or a prefix of one, without characters that have a meaning in a pattern of SQL. */

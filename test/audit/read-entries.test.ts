@@ -1,3 +1,5 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
 import { listEntries } from '../../src/audit/read-entries.js';
 import { recordAudit } from '../../src/audit/record.js';
 import { timeOf } from '../../src/ids.js';
@@ -27,4 +29,26 @@ it('lists the newest entries first, with filters and page by page', async () => 
   expect(await ids({ createdAfter: newest!.at.getTime() })).toEqual([]);
   expect(await ids({ createdAfter: oldest!.at.getTime() - 1 })).toHaveLength(3);
   expect(newest?.at.getTime()).toBe(timeOf(newest!.id));
+});
+
+it('reads no more entries than it lists, also where one client wrote nearly all of them', async () => {
+  await db.query(
+    `insert into audit_entries (id, at, actor, action, target)
+     select gen_random_uuid(), now(), 'client:busy', 'endpoints.update', 'busy' from generate_series(1, 20000)`,
+    [],
+  );
+  await db.query('analyze audit_entries', []);
+  const explained = openExplained(db.url.reveal());
+  try {
+    const read: [string, number][] = [];
+    for (const filters of [{}, { actor: OPERATOR }, { target: 'b' }, { action: 'clients' }, { actor: 'client:busy' }]) {
+      await listEntries(explained, { take: 50, ...filters });
+      const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
+      read.push([JSON.stringify(filters), Math.max(...nodes.map(rowsOf))]);
+    }
+    expect(read.filter(([, rows]) => rows > 51)).toEqual([]);
+    expect(read).toHaveLength(5);
+  } finally {
+    await explained.close();
+  }
 });

@@ -1,6 +1,10 @@
+import { once } from 'node:events';
 import { hostname } from 'node:os';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId } from '../../src/ids.js';
-import { runCli } from '../support/cli.js';
+import { runCli, startCli } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
 import { onLinux, showOnTerminal } from '../support/terminal.js';
@@ -77,4 +81,44 @@ test('a refused command makes no audit entry', async () => {
   const id = newId();
   expect((await runCli(['endpoints', 'disable', id], env)).code).toBe(1);
   expect(await runCli(['audit', 'list', '--target', id], env)).toEqual({ code: 0, stdout: 'no entries\n', stderr: '' });
+});
+
+describe('`audit export`', () => {
+  const old = async (count: number) => {
+    const data = Array.from({ length: count }, (_, i) => {
+      const at = new Date(Date.now() - 3_600_000 + i);
+      return { id: newId(at.getTime()), at, actor: 'cli:old@here', action: 'clients.revoke', details: { i } };
+    });
+    await database.prisma.auditEntry.createMany({ data });
+    return data;
+  };
+
+  test('prints a line of JSON for each entry, and those after one', async () => {
+    const [first, second] = await old(2);
+    const { code, stdout, stderr } = await runCli(['audit', 'export', '--since', '2h'], env);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const common = { actor: 'cli:old@here', action: 'clients.revoke', target: null };
+    const lines = [first, second].map((entry, i) => ({
+      ...{ id: entry?.id, at: entry?.at.toISOString(), ...common, details: { i } },
+    }));
+    expect(stdout).toBe(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const rest = await runCli(['audit', 'export', '--after', first?.id ?? ''], env);
+    expect(rest.stdout).toBe(`${JSON.stringify(lines[1])}\n`);
+  });
+
+  test('follows until Ctrl-C, and ends without an error where its reader ends first', async () => {
+    await old(3_000);
+    const following = startCli(['audit', 'export', '--follow'], env);
+    for await (const line of createInterface({ input: following.stdout! })) {
+      if (!line.includes('"i":2999')) continue;
+      following.kill('SIGINT');
+    }
+    const headed = startCli(['audit', 'export'], env);
+    const [stderr] = await Promise.all([
+      text(headed.stderr!),
+      once(headed.stdout!, 'data').then(() => headed.stdout!.destroy()),
+    ]);
+    if (headed.exitCode === null) await once(headed, 'close');
+    expect([following.exitCode, headed.exitCode, stderr]).toEqual([0, 0, '']);
+  });
 });

@@ -32,6 +32,7 @@ const COMMANDS = [
   ['deliveries', 'reconcile'],
   ['deliveries', 'lost'],
   ['audit', 'list'],
+  ['audit', 'export'],
   ['doctor'],
   ['verify'],
   ['listen'],

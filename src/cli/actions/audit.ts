@@ -1,5 +1,8 @@
+import { pipeline } from 'node:stream/promises';
+import { exportEntries } from '../../audit/export-entries.js';
 import { listEntries } from '../../audit/read-entries.js';
 import type { AuditEntry } from '../../database/generated/client.js';
+import { untilSignalled } from '../../process/signals.js';
 import type { CommandResult } from '../command.js';
 import type { Table } from '../view/table.js';
 import { withDatabase } from '../with-database.js';
@@ -18,6 +21,29 @@ export async function list({ since, limit, ...filters }: Options): Promise<Comma
   const range = since === undefined ? {} : { createdAfter: since - 1 };
   const entries = await withDatabase((database) => listEntries(database, { ...filters, ...range, take: limit }));
   return { json: entries.map(present), text: table(entries) };
+}
+
+export interface ExportOptions {
+  since?: number;
+  after?: string;
+  follow?: true;
+}
+
+/** `audit export`: one page in memory at a time, as fast as the reader takes it. */
+export async function exportLines({ since, after, follow }: ExportOptions): Promise<void> {
+  const ended = new AbortController();
+  if (follow) void untilSignalled().then(() => ended.abort());
+  await withDatabase(async (database) => {
+    const pages = exportEntries(database, { since, after, follow: follow && ended.signal });
+    await pipeline(pages, linesOf, process.stdout, { end: false }).catch((error: NodeJS.ErrnoException) => {
+      // The reader has what it wanted, such as `head`.
+      if (error.code !== 'EPIPE') throw error;
+    });
+  });
+}
+
+async function* linesOf(pages: AsyncIterable<AuditEntry[]>): AsyncGenerator<string> {
+  for await (const page of pages) yield page.map((entry) => `${JSON.stringify(present(entry))}\n`).join('');
 }
 
 function present({ id, at, actor, action, target, details }: AuditEntry) {
