@@ -1,3 +1,5 @@
+import { presentDelivery } from '../http/presenters/delivery.js';
+import { eventTitle } from '../webhooks/event-catalogue.js';
 import type { LastAttempt } from '../webhooks/read-attempts.js';
 import type { DeliveryRecord, DeliveryWithAttempts } from '../webhooks/read-deliveries.js';
 import type { Table } from './view/table.js';
@@ -10,6 +12,7 @@ export function deliveryTable(deliveries: readonly DeliveryRecord[]): Table {
   return {
     columns: [
       { name: 'delivery' },
+      { name: 'transfer' },
       { name: 'status' },
       { name: 'attempts' },
       { name: 'last' },
@@ -22,6 +25,7 @@ export function deliveryTable(deliveries: readonly DeliveryRecord[]): Table {
       const last = delivery.lastAttempt;
       return [
         delivery.id,
+        presentDelivery(delivery).transfer_status,
         delivery.status,
         delivery.attemptCount,
         last ? outcomeOf(last) : null,
@@ -43,6 +47,8 @@ export function deliveryDetails(delivery: DeliveryWithAttempts): View {
         ['status', delivery.status + (delivery.reason ? ` (${delivery.reason})` : '')],
         ['client', delivery.clientId],
         ['event', delivery.eventId],
+        ['type', eventTitle(delivery.event.type, delivery.event.body)],
+        ['transfer', delivery.event.transferId],
         ['endpoint', delivery.endpointId],
         ['url', delivery.endpoint.url],
         ['created', delivery.createdAt],

@@ -1,17 +1,14 @@
 import type { Handle } from '../database/database.js';
 import { exactly, idsWithin } from '../ids.js';
 import { type DeliveryRange, newestDeliveryIds } from './newest-deliveries.js';
-import { type DeliveryRecord, withLastAttempts } from './read-deliveries.js';
+import { type DeliveryRecord, WITH_CONTEXT, withLastAttempts } from './read-deliveries.js';
 
 export interface ClientDeliveryFilters extends DeliveryRange {
   transferId?: string | undefined;
 }
 
-/** A delivery with what its endpoint is called and what its event says. */
-export type ClientDelivery = DeliveryRecord & {
-  endpoint: { description: string | null };
-  event: { type: string; body: string };
-};
+/** A delivery with what its endpoint is called. */
+export type ClientDelivery = DeliveryRecord & { endpoint: { description: string | null } };
 
 /** More events than a transfer can have: each is a change of its status. */
 const MAX_EVENTS = 100;
@@ -31,10 +28,7 @@ export async function listDeliveriesForClient(
   const rows = await db.prisma.delivery.findMany({
     where: { clientId, id: { in: ids } },
     orderBy: { id: 'desc' },
-    include: {
-      endpoint: { select: { url: true, description: true } },
-      event: { select: { type: true, body: true } },
-    },
+    include: { ...WITH_CONTEXT, endpoint: { select: { url: true, description: true } } },
   });
   return withLastAttempts(db, rows);
 }

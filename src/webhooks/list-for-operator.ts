@@ -2,7 +2,7 @@ import type { Handle } from '../database/database.js';
 import { DeliveryStatus } from '../database/generated/enums.js';
 import { lowestIdAt } from '../ids.js';
 import { newestDeliveries } from './newest-deliveries.js';
-import { type DeliveryRecord, type DeliveryRow, WITH_URL, withLastAttempts } from './read-deliveries.js';
+import { type DeliveryRecord, type DeliveryRow, WITH_CONTEXT, withLastAttempts } from './read-deliveries.js';
 
 export interface OperatorFilters {
   status?: DeliveryStatus | undefined;
@@ -23,7 +23,7 @@ export async function listDeliveriesForOperator(db: Handle, filters: OperatorFil
 async function rowsOf(db: Handle, filters: OperatorFilters): Promise<DeliveryRow[]> {
   const { eventIds, since = 0, take } = filters;
   const from = lowestIdAt(since);
-  const order = { orderBy: { id: 'desc' as const }, take, include: WITH_URL };
+  const order = { orderBy: { id: 'desc' as const }, take, include: WITH_CONTEXT };
   if (eventIds !== undefined) {
     // An event has few deliveries, so that no other filter makes this slow.
     const where = { ...given(filters), eventId: { in: [...eventIds] }, id: { gte: from } };

@@ -7,8 +7,11 @@ import { newestDeliveryIds } from './newest-deliveries.js';
 import { type PlannedAttempt, plannedAttempts } from './planned-attempts.js';
 import { type LastAttempt, listAttempts, readLastAttempts } from './read-attempts.js';
 
-/** A delivery's row and its endpoint's URL. */
-export type DeliveryRow = Delivery & { endpoint: { url: string } };
+/** A delivery's row, its endpoint's URL and what its event says. */
+export type DeliveryRow = Delivery & {
+  endpoint: { url: string };
+  event: { type: string; transferId: string; body: string };
+};
 
 /** A delivery as lists and responses to retries show it. */
 export type DeliveryRecord = DeliveryRow & { lastAttempt: LastAttempt | null };
@@ -21,7 +24,10 @@ export type DeliveryWithAttempts = DeliveryRow & {
   planned: PlannedAttempt[];
 };
 
-export const WITH_URL = { endpoint: { select: { url: true } } } as const;
+export const WITH_CONTEXT = {
+  endpoint: { select: { url: true } },
+  event: { select: { type: true, transferId: true, body: true } },
+} as const;
 
 export interface DeliveryFilters {
   /** The event or the endpoint of the deliveries. The caller has checked that it belongs to the client. */
@@ -45,7 +51,7 @@ export async function listDeliveries(
     where: { ...where, clientId },
     orderBy: { id: 'desc' },
     take,
-    include: WITH_URL,
+    include: WITH_CONTEXT,
   });
   return withLastAttempts(db, rows);
 }
@@ -90,7 +96,7 @@ export function getDeliveryForOperator(db: Handle, id: string): Promise<Delivery
 
 async function getRow(db: Handle, clientId: string | null, id: string): Promise<DeliveryRow> {
   const where = { id, ...(clientId !== null && { clientId }) };
-  const row = await db.prisma.delivery.findFirst({ where, include: WITH_URL });
+  const row = await db.prisma.delivery.findFirst({ where, include: WITH_CONTEXT });
   if (!row) throw new Refusal('not_found', 'There is no such delivery.');
   return row;
 }

@@ -130,11 +130,13 @@ describe('deliveries', () => {
       await db.prisma.delivery.update({ where: { id }, data: { attemptCount: 3, nextAttemptAt, createdAt } });
       const args = ['deliveries', 'list', '--client', clientId];
       const [header, row] = showOnTerminal(args, env, 130).split('\n');
-      expect(header).toMatch(/^DELIVERY {30}STATUS {3}ATTEMPTS {2}RECEIVER {12}NEXT ATTEMPT {2}CREATED$/);
-      expect(row).toMatch(new RegExp(`^${id}  pending  3 {9}sleepy\\.example\\.com  in 6 h {8}\\d+ s ago$`));
+      expect(header).toMatch(/^DELIVERY {30}TRANSFER {4}STATUS {3}ATTEMPTS {2}RECEIVER {12}NEXT ATTEMPT {2}CREATED$/);
+      expect(row).toMatch(
+        new RegExp(`^${id}  PROCESSING  pending  3 {9}sleepy\\.example\\.com  in 6 h {8}\\d+ s ago$`),
+      );
       const { stdout } = await runCli(args, env);
-      expect(stdout.split('\t').slice(0, 6)).toEqual([
-        ...[id, 'pending', '3', '', 'sleepy.example.com'],
+      expect(stdout.split('\t').slice(0, 7)).toEqual([
+        ...[id, 'PROCESSING', 'pending', '3', '', 'sleepy.example.com'],
         nextAttemptAt.toISOString(),
       ]);
       const shown = showOnTerminal(['deliveries', 'show', id], env, 130);

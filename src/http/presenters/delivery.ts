@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { ATTEMPT_ERRORS, type AttemptError, SHOWN_ATTEMPTS, TRIGGERS, type Trigger } from '../../attempts.js';
 import type { Attempt } from '../../database/generated/client.js';
-import { DeliveryStatus } from '../../database/generated/enums.js';
+import { DeliveryStatus, type TransferStatus } from '../../database/generated/enums.js';
 import type { LastAttempt } from '../../webhooks/read-attempts.js';
 import type { DeliveryRecord, DeliveryRow, DeliveryWithAttempts } from '../../webhooks/read-deliveries.js';
 import { KEPT_HEADERS, type KeptHeaders } from '../../webhooks/sender/kept-headers.js';
 import { components } from '../openapi/components.js';
 import { time, uuid } from '../schemas/time.js';
+import { eventView } from './event.js';
+import { transferStatus } from './transfer.js';
 
 export const deliveryStatus = z
   .enum(DeliveryStatus)
@@ -74,6 +76,9 @@ const delivery = z.object({
   }),
   created_at: time,
   finished_at: time.nullable(),
+  event_type: eventView.shape.type,
+  transfer_id: uuid,
+  transfer_status: transferStatus.meta({ description: 'The status that the event reports.' }),
 });
 
 const plannedAttempt = z
@@ -135,6 +140,9 @@ function fieldsOf(row: DeliveryRow): z.output<typeof delivery> {
     next_attempt_at: row.nextAttemptAt?.toISOString() ?? null,
     created_at: row.createdAt.toISOString(),
     finished_at: row.finishedAt?.toISOString() ?? null,
+    event_type: row.event.type,
+    transfer_id: row.event.transferId,
+    transfer_status: (JSON.parse(row.event.body) as { data: { status: TransferStatus } }).data.status,
   };
 }
 

@@ -5,7 +5,7 @@ import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import { components } from '../openapi/components.js';
 import { time, uuid } from '../schemas/time.js';
 
-const status = z
+export const transferStatus = z
   .enum(TRANSFER_STATUSES)
   .meta({ examples: ['CREATED'] })
   .register(components, { id: 'TransferStatus' });
@@ -21,7 +21,7 @@ const reasonCode = z
 export const transferView = z
   .object({
     id: uuid,
-    status,
+    status: transferStatus,
     reason_code: reasonCode,
     amount: z.object({
       value: z.int().meta({ description: 'In minor units.', examples: [125_00] }),
@@ -46,7 +46,7 @@ export const transferWithHistoryView = transferView
     status_history: z
       .array(
         z.object({
-          status,
+          status: transferStatus,
           at: time,
           reason: z
             .string()

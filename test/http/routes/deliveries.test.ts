@@ -101,6 +101,9 @@ describe('deliveries', () => {
       next_attempt_at: null,
       created_at: expect.stringMatching(TIME),
       finished_at: expect.stringMatching(TIME),
+      event_type: 'transfer.status_changed',
+      transfer_id: history.transferId,
+      transfer_status: 'PROCESSING',
       attempts: [
         { ...attempt, number: 1, response_status: 500, response_body: 'no', error: 'status' },
         { ...attempt, number: 2, response_status: 204, response_body: null, error: null },
@@ -121,6 +124,20 @@ describe('deliveries', () => {
     const pending = await client.call('GET', `/webhook-endpoints/${history.webhookId}/deliveries?status=pending`);
     expect(pending.body.data[0].last_attempt).toBeNull();
     expect((await client.call('POST', `/deliveries/${history.deliveryId}/retry`)).body).toEqual(listed);
+  });
+
+  it('say in a list which transfer they are about, each by its own event', async () => {
+    const [transferId] = await moveMany(client, 1);
+    const { body } = await client.call('GET', `/webhook-endpoints/${history.webhookId}/deliveries`);
+    const events = (await client.call('GET', '/events')).body.data;
+    const about = new Map(
+      events.map(({ id, type, data }: { id: string; type: string; data: { id: string; status: string } }) => [
+        id,
+        { event_type: type, transfer_id: data.id, transfer_status: data.status },
+      ]),
+    );
+    expect(body.data[0]).toMatchObject({ transfer_id: transferId, transfer_status: 'PROCESSING' });
+    for (const delivery of body.data) expect(delivery).toMatchObject(about.get(delivery.event_id) as object);
   });
 
   it('are listed by event and by endpoint, and filtered by status', async () => {

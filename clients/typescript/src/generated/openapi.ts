@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 56df462febd57b63ed7cfed9ba21ed2c790d6a546ae399cadf8bdaae11440e4c
+// Document: d5c3a017997ad91e26fec88f82819b9328f6fa59bb267e781c6042e465340534
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -86,6 +86,11 @@ export interface components {
       /** Format: date-time */
       created_at: string;
       finished_at: string | null;
+      event_type: string;
+      /** Format: uuid */
+      transfer_id: string;
+      /** The status that the event reports. */
+      transfer_status: components["schemas"]["TransferStatus"];
       /** Null before the first attempt. */
       last_attempt: components["schemas"]["LastAttempt"] | null;
     };
@@ -117,6 +122,11 @@ export interface components {
       /** Format: date-time */
       created_at: string;
       finished_at: string | null;
+      event_type: string;
+      /** Format: uuid */
+      transfer_id: string;
+      /** The status that the event reports. */
+      transfer_status: components["schemas"]["TransferStatus"];
       /** The latest 20 attempts, oldest first. `/deliveries/{id}/attempts` lists all of them. */
       attempts: components["schemas"]["Attempt"][];
       /** The attempts that are left if each fails at once, by the ladder that this delivery started with. The first is at `next_attempt_at`. Empty once the delivery has ended. */
