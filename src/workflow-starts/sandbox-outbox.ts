@@ -13,19 +13,35 @@ export interface DueSandboxTransfer {
 }
 
 /**
- * Leases up to `limit` transfers whose workflow is to be started, in turn across clients. The lease ends after
- * `seconds`; then any worker takes the transfer again.
+ * Leases up to `limit` transfers whose workflow is to be started: those of the clients with the fewest running ones
+ * first, so that no client waits behind the backlogs of others. The lease ends after `seconds`; then any worker takes
+ * the transfer again.
  */
 export function leaseSandboxTransfers(db: Handle, limit: number, seconds: number): Promise<DueSandboxTransfer[]> {
   return db.query<DueSandboxTransfer>(LEASE, [limit, seconds]);
 }
 
+/**
+ * A loose index scan finds the clients. A row that is leased or started has its `start_after` in the future; its client's
+ * due rows take their turns after it.
+ */
 const LEASE = `
-with candidates as (
-  select transfer_id, row_number() over (partition by client_id order by start_after) as turn
-    from (select transfer_id, client_id, start_after from sandbox_transfers
-           where ended_at is null and start_after <= now() order by start_after limit 5000) due
-   order by turn limit $1::int
+with recursive clients as (
+  (select client_id from sandbox_transfers where ended_at is null order by client_id limit 1)
+  union all
+  select (select x.client_id from sandbox_transfers x
+           where x.ended_at is null and x.client_id > c.client_id order by x.client_id limit 1)
+    from clients c where c.client_id is not null
+), candidates as (
+  select due.transfer_id
+    from clients c cross join lateral (
+      select count(*) from sandbox_transfers r
+       where r.client_id = c.client_id and r.ended_at is null and r.start_after > now()) running
+    cross join lateral (
+      select transfer_id, row_number() over (order by start_after) as place from sandbox_transfers x
+       where x.client_id = c.client_id and x.ended_at is null and x.start_after <= now()
+       order by start_after limit $1::int) due
+   order by running.count + due.place, random() limit $1::int
 ), free as (
   select transfer_id from sandbox_transfers
    where transfer_id in (select transfer_id from candidates) and ended_at is null and start_after <= now()

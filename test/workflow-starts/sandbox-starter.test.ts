@@ -138,3 +138,34 @@ describe('the starter of sandbox transfers', () => {
     expect((await leaseSandboxTransfers(db, 10, 30)).length).toBe(3);
   });
 });
+
+describe('the lease of sandbox transfers', () => {
+  const lease = async (limit: number) => (await leaseSandboxTransfers(db, limit, 30)).map(({ clientId: of }) => of);
+  /** Clients with more due transfers than a batch has. */
+  async function flood(count: number): Promise<string[]> {
+    const clients = await Promise.all(Array.from({ length: count }, () => makeClient(db)));
+    for (let i = 0; i < 8; i++) await Promise.all(clients.map(create));
+    return clients;
+  }
+
+  // Six clients within their limits delayed another's first step from 2 s to 12 s.
+  it("has a client's transfer in the first batch, however many older ones of more clients are due", async () => {
+    await flood(6);
+    expect(new Set(await lease(6)).size).toBe(6);
+    const victim = await makeClient(db);
+    for (let i = 0; i < 3; i++) {
+      await create(victim);
+      expect(await lease(5)).toContain(victim);
+    }
+  });
+
+  it('serves the client with the fewest running ones, until all have as many', async () => {
+    const [one, other] = (await flood(2)) as [string, string];
+    await lease(8);
+    await create();
+    await create();
+    const next = await lease(4);
+    expect(next.filter((of) => of === clientId)).toHaveLength(2);
+    expect(next.filter((of) => of !== clientId).sort()).toEqual([one, other].sort());
+  });
+});
