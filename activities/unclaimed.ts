@@ -2,8 +2,8 @@ import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { Database } from '../src/database/database.js';
 import { LEASE } from '../src/lease.js';
 import type { Log } from '../src/telemetry/log.js';
+import { cancelDelivery } from '../src/webhooks/cancel-pending.js';
 import { type DeliveryState, type RecordedOutcome, readDeliveryState } from '../src/webhooks/claim.js';
-import { cancelPending, cancelReasonOf } from '../src/webhooks/disable-endpoint.js';
 import { isEarlierOwner } from '../src/webhooks/recover.js';
 import type { DeliverOutcome, DeliverRequest } from '../workflows/deliver-event.activities.js';
 
@@ -58,7 +58,7 @@ export async function outcomeWithoutClaim(
   if (state.recorded) return recordedOutcome(state, state.recorded);
   if (state.owner !== request.owner) return takenOver(dependencies, request, state);
   if (state.status !== 'pending' && !request.single) return notMade(state.status, state.reason, request);
-  if (!state.endpointActive) return cancelled(database, request, state);
+  if (!state.endpointActive) return cancelled(dependencies, request, state);
   const singleAtPending = request.single && state.status === 'pending';
   if (singleAtPending || state.attemptCount !== request.number - 1) {
     return setBack(dependencies, request, state, singleAtPending);
@@ -128,13 +128,16 @@ async function setBack(
   return { status, reason, attemptCount, lastOutcome: latest && shortOutcome(latest), wait };
 }
 
-/**
- * The endpoint was disabled or deleted while this delivery was inserted, so that the cancellation missed the delivery.
- */
-async function cancelled(database: Database, request: DeliverRequest, state: DeliveryState): Promise<DeliverOutcome> {
+/** The cancellation of the inactive endpoint's deliveries has not reached this delivery yet, or missed it. */
+async function cancelled(
+  dependencies: UnclaimedDependencies,
+  request: DeliverRequest,
+  state: DeliveryState,
+): Promise<DeliverOutcome> {
   if (state.status !== 'pending') return notMade(state.status, state.reason, request);
-  const reason = state.endpointDeleted ? 'endpoint_deleted' : cancelReasonOf(state.disabledReason);
-  await cancelPending(database, request.webhookId, reason);
+  const reason = await cancelDelivery(dependencies.database, request.deliveryId);
+  // The row has changed since it was read: Temporal asks again.
+  if (reason === undefined) throw attemptUnderWay(dependencies, request, state);
   return notMade('cancelled', reason, request);
 }
 

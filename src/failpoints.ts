@@ -10,6 +10,7 @@ export type Failpoint =
   | 'before-record'
   | 'after-record'
   | 'before-disable'
+  | 'after-cancelled'
   | 'before-start'
   | 'after-start'
   | 'before-mark'

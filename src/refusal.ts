@@ -28,6 +28,7 @@ export type RefusalCode =
   | 'endpoint_limit_reached'
   | 'endpoint_not_active'
   | 'disabled_by_operator'
+  | 'cancellation_in_progress'
   | 'endpoint_changed'
   | 'recover_in_progress'
   | 'check_in_progress'

@@ -45,6 +45,11 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
     'The webhook endpoint is disabled or deleted; enable it first.',
   ),
   disabled_by_operator: kind(409, 'Disabled by the operator', 'Only the operator can enable this webhook endpoint.'),
+  cancellation_in_progress: kind(
+    409,
+    'Cancellation in progress',
+    'The webhook endpoint was disabled with many pending deliveries, which are still being cancelled; try again in a few seconds.',
+  ),
   endpoint_changed: kind(
     409,
     'Endpoint changed',

@@ -20,6 +20,7 @@ import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { readSdkMetrics } from '../temporal/runtime.js';
 import { TemporalWorker } from '../temporal/worker.js';
+import { CancelBacklogs } from '../webhooks/cancel-backlogs.js';
 import { measureClients, readClientResults } from '../webhooks/client-gauges.js';
 import { EndpointHours } from '../webhooks/endpoint-hours.js';
 import type { AttemptDependencies } from '../webhooks/make-attempt.js';
@@ -128,6 +129,7 @@ export function createDeliveryEngine(dependencies: {
     log,
   });
   const skipTrailing = new SkipTrailing({ db: database, trail: config.workflowsTrail, metrics, log });
+  const cancelBacklogs = new CancelBacklogs({ db: database, log });
   const sandbox =
     config.environment === 'sandbox'
       ? createSandboxEngine(config, { ...attempts, metrics, handover: () => lane, temporal: client, busy, waiting })
@@ -152,12 +154,14 @@ export function createDeliveryEngine(dependencies: {
       sweep.start();
       reconcile.start();
       if (workflows === 'every-event') skipTrailing.start();
+      cancelBacklogs.start();
       endpointHours.start();
       listener = listenForEvents(config.databaseDirectUrl, turns.onNotice, log);
     },
     async stop() {
       turns.stop();
-      await Promise.all([listener?.stop(), reconcile.stop(), skipTrailing.stop(), sweep.stop(), sandbox?.stopStarts()]);
+      const loops = [reconcile, skipTrailing, cancelBacklogs, sweep];
+      await Promise.all([listener?.stop(), sandbox?.stopStarts(), ...loops.map((loop) => loop.stop())]);
       await Promise.all([temporal.stop(), sandbox?.stop(), lane.stop()]);
       await Promise.all([starter.stop(), shares.stop()]);
       await recorder.drain();

@@ -3,7 +3,7 @@ import { recordAudit } from '../audit/record.js';
 import { lockInTransaction } from '../database/advisory-lock.js';
 import type { Handle } from '../database/database.js';
 import { Refusal } from '../refusal.js';
-import { getActiveEndpoint } from '../webhooks/recovers.js';
+import { getEndpoint, refuseInactive } from '../webhooks/endpoints.js';
 
 /** Seconds between the starts of two checks of one endpoint (contract). */
 export const BETWEEN_CHECKS = 10;
@@ -45,7 +45,8 @@ export async function admitCheck(
   await lockInTransaction(tx, `checks of ${clientId}`);
   const [own] = await tx.query<{ url: string; ended: boolean }>(OWN, [checkId]);
   if (own) return own;
-  const { url } = await getActiveEndpoint(tx, clientId, endpointId);
+  const endpoint = await getEndpoint(tx, clientId, endpointId);
+  refuseInactive(endpoint);
   const open = await tx.query<OpenCheck>(OPEN, [clientId]);
   const ofEndpoint = open.filter((check) => check.endpointId === endpointId);
   const blocking = ofEndpoint.length > 0 || open.length < CHECKS_AT_ONCE ? ofEndpoint : open;
@@ -69,7 +70,7 @@ export async function admitCheck(
   }
   await tx.query(BEGIN, [checkId, clientId, endpointId, STARTING_SECONDS]);
   await recordAudit(tx, entryOf(check));
-  return { url, ended: false };
+  return { url: endpoint.url, ended: false };
 }
 
 function tooMany(rule: string, wait: number): Refusal {

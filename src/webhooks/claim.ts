@@ -1,6 +1,6 @@
+import { arrayLiteral } from '../database/array-literal.js';
 import type { Handle } from '../database/database.js';
 import type { DeliveryStatus } from '../database/generated/enums.js';
-import type { DisabledReason } from '../disabled-reasons.js';
 import { isFree, LEASE } from '../lease.js';
 
 /** The attempt to claim, and the workflow that requests it. */
@@ -94,6 +94,20 @@ returning d.id as "deliveryId", d.event_id as "eventId", d.client_id as "clientI
           e.url, e.secret_envelope as "secretEnvelope", v.body, v.traceparent,
           $2::int - d.ladder_start as rung`;
 
+/** Whether each of these deliveries may have an attempt: it is pending, and its endpoint is active. */
+export async function areDue(db: Handle, deliveryIds: readonly string[]): Promise<boolean[]> {
+  const rows = await db.hot<{ id: string }>(DUE, [arrayLiteral(deliveryIds)]);
+  const due = new Set(rows.map(({ id }) => id));
+  return deliveryIds.map((id) => due.has(id));
+}
+
+const DUE = `
+select d.id
+  from unnest((select $1::uuid[])) asked(id)
+  join deliveries d on d.id = asked.id
+  join webhook_endpoints e on e.id = d.endpoint_id
+ where d.status = 'pending' and e.enabled and e.deleted_at is null`;
+
 /** A delivery's state, read for an attempt that could not be claimed. Times are in ms. */
 export interface DeliveryState {
   status: DeliveryStatus;
@@ -105,8 +119,6 @@ export interface DeliveryState {
   /** Time until the planned next attempt; null: none is planned. */
   untilNext: number | null;
   endpointActive: boolean;
-  endpointDeleted: boolean;
-  disabledReason: DisabledReason | null;
   /** The outcome of the requested attempt; null: not recorded. */
   recorded: RecordedOutcome | null;
   /** The outcome of the last recorded attempt; null: no attempt is recorded. */
@@ -133,7 +145,6 @@ const READ_STATE = `
 select d.status::text, d.reason, d.owner, d.attempt_count as "attemptCount",
        coalesce(ceil(extract(epoch from ${claimedUntil('d', 'v')} - now()) * 1000)::int, 0) as "claimedFor",
        greatest(0, ceil(extract(epoch from d.next_attempt_at - now()) * 1000))::int as "untilNext",
-       e.enabled and e.deleted_at is null as "endpointActive", e.deleted_at is not null as "endpointDeleted",
-       e.disabled_reason as "disabledReason",${outcomeOf('$2::int')} as recorded,${outcomeOf('d.attempt_count')} as latest
+       e.enabled and e.deleted_at is null as "endpointActive",${outcomeOf('$2::int')} as recorded,${outcomeOf('d.attempt_count')} as latest
   from deliveries d join webhook_endpoints e on e.id = d.endpoint_id join events v on v.id = d.event_id
  where d.id = $1::uuid`;

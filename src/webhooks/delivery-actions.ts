@@ -44,8 +44,8 @@ export interface DeliveryActions {
   /**
    * Starts the ladder of every failed or cancelled delivery of the range again, durably and at a bounded rate, and
    * makes the deliveries of missing events if the request includes them. If there are none, no recover starts.
-   * @throws Refusal not_found | endpoint_not_active; recover_in_progress | recover_limit_reached | unavailable |
-   * rate_limited
+   * @throws Refusal not_found | endpoint_not_active | cancellation_in_progress; recover_in_progress |
+   * recover_limit_reached | unavailable | rate_limited
    */
   recover: TwoStepAction<RecoverRequest, PlannedRecover, RecoverSize>;
 }

@@ -1,56 +1,19 @@
 import type { Handle } from '../database/database.js';
 import type { DisabledReason } from '../disabled-reasons.js';
+import { cancelPending } from './cancel-pending.js';
 import { newestDeliveries } from './newest-deliveries.js';
 
-export type CancelReason = 'endpoint_disabled' | 'endpoint_deleted' | 'endpoint_gone';
-
-/** The reason for cancelling the deliveries of a disabled endpoint. `reason` null: the endpoint is enabled again. */
-export function cancelReasonOf(reason: DisabledReason | null): CancelReason {
-  return reason === 'gone' ? 'endpoint_gone' : 'endpoint_disabled';
-}
-
 /**
- * Ends the endpoint's pending deliveries as `cancelled`. Their workflows notice it at their next claim.
- * @param except a delivery that is not cancelled, because it ends otherwise
- */
-export async function cancelPending(
-  db: Handle,
-  endpointId: string,
-  reason: CancelReason,
-  except: string | null = null,
-): Promise<void> {
-  await db.query(CANCEL_PENDING, [endpointId, reason, except]);
-}
-
-/**
- * Locks the deliveries in the order of their ids, as the recorder does, so that a cancellation and a batch of records
- * never deadlock.
- */
-const CANCEL_PENDING = `
-with pending as materialized (
-  select id from deliveries where endpoint_id = $1::uuid and status = 'pending' and id is distinct from $3::uuid
-   order by id for no key update
-)
-update deliveries d set status = 'cancelled', reason = $2::text, next_attempt_at = null, finished_at = now()
-  from pending p where d.id = p.id`;
-
-/**
- * Disables an endpoint and cancels its pending deliveries. Call it in a transaction.
- * @param except a delivery of the endpoint that is not cancelled, because it ends otherwise
+ * Disables an endpoint and cancels its pending deliveries (`cancelPending`). Call it in a transaction.
  * @returns false if the endpoint was already disabled or deleted; then nothing changes, and the first reason stays
  */
-export async function disableEndpoint(
-  db: Handle,
-  endpointId: string,
-  reason: DisabledReason,
-  except?: string,
-): Promise<boolean> {
+export async function disableEndpoint(db: Handle, endpointId: string, reason: DisabledReason): Promise<boolean> {
   const { count } = await db.prisma.endpoint.updateMany({
     where: { id: endpointId, enabled: true, deletedAt: null },
     data: { enabled: false, disabledReason: reason },
   });
   if (count === 0) return false;
-  await cancelPending(db, endpointId, cancelReasonOf(reason), except);
+  await cancelPending(db, endpointId);
   return true;
 }
 

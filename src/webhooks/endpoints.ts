@@ -7,7 +7,8 @@ import type { Endpoint, Prisma } from '../database/generated/client.js';
 import { newId, timeOf } from '../ids.js';
 import { Refusal } from '../refusal.js';
 import type { Secret } from '../secret.js';
-import { cancelPending, disableEndpoint } from './disable-endpoint.js';
+import { cancelPending } from './cancel-pending.js';
+import { disableEndpoint } from './disable-endpoint.js';
 import { type EndpointUrlRules, findUrlError, hostOf } from './endpoint-url.js';
 
 /** An environment's rules for endpoints. */
@@ -120,7 +121,7 @@ export interface EndpointUpdate {
 
 /**
  * Changes an endpoint. Disabling cancels pending deliveries; enabling restarts the count towards `failing`.
- * @throws Refusal invalid_request | blocked_address | not_found | disabled_by_operator
+ * @throws Refusal invalid_request | blocked_address | not_found | disabled_by_operator | cancellation_in_progress
  */
 export function updateEndpoint(db: Handle, rules: EndpointRules, update: EndpointUpdate): Promise<PublicEndpoint> {
   const { by, clientId, id, url, description, maxConcurrency, enabled } = update;
@@ -134,6 +135,7 @@ export function updateEndpoint(db: Handle, rules: EndpointRules, update: Endpoin
         'The operator disabled this endpoint, and only the operator can enable it.',
       );
     }
+    if (enables) refuseWhileCancelling(endpoint);
     const before = await getEndpoint(tx, clientId, id);
     const disables = enabled === false && (await disableEndpoint(tx, id, 'owner'));
     const after = await tx.prisma.endpoint.update({
@@ -184,7 +186,7 @@ export function deleteEndpoint(db: Handle, by: By, clientId: string, id: string)
   return atomically(db, async (tx) => {
     await lockEndpoint(tx, id, clientId);
     await tx.prisma.endpoint.update({ where: { id }, data: { deletedAt: new Date(), secretEnvelope: null } });
-    await cancelPending(tx, id, 'endpoint_deleted');
+    await cancelPending(tx, id);
     await recordAudit(tx, { ...by, action: 'endpoints.delete', target: id, details: { client_id: clientId } });
   });
 }
@@ -192,10 +194,7 @@ export function deleteEndpoint(db: Handle, by: By, clientId: string, id: string)
 /** The columns that enabling an endpoint sets. */
 export const enabledNow = () => ({ enabled: true, disabledReason: null, enabledAt: new Date() });
 
-interface Locked {
-  enabled: boolean;
-  disabledReason: string | null;
-}
+type Locked = Pick<Endpoint, 'enabled' | 'disabledReason' | 'cancellingAfter'>;
 
 /**
  * Locks an endpoint's row: changes of the endpoint wait for it, inserts of its deliveries do not.
@@ -203,12 +202,30 @@ interface Locked {
  */
 export async function lockEndpoint(tx: Handle, id: string, clientId?: string): Promise<Locked> {
   const [endpoint] = await tx.query<Locked>(
-    `select enabled, disabled_reason as "disabledReason" from webhook_endpoints
+    `select enabled, disabled_reason as "disabledReason", cancelling_after as "cancellingAfter" from webhook_endpoints
       where id = $1::uuid and ($2::uuid is null or client_id = $2::uuid) and deleted_at is null for no key update`,
     [id, clientId ?? null],
   );
   if (!endpoint) throw notFound();
   return endpoint;
+}
+
+/** @throws Refusal endpoint_not_active */
+export function refuseInactive({ enabled }: Pick<Endpoint, 'enabled'>): void {
+  if (!enabled) throw new Refusal('endpoint_not_active', 'The webhook endpoint is disabled; enable it first.');
+}
+
+/**
+ * Until the last delivery of its backlog is cancelled, an endpoint stays disabled. Otherwise the rest would be sent, or
+ * deliveries that come later would be cancelled.
+ * @throws Refusal cancellation_in_progress
+ */
+export function refuseWhileCancelling({ cancellingAfter }: Pick<Endpoint, 'cancellingAfter'>): void {
+  if (cancellingAfter === null) return;
+  throw new Refusal(
+    'cancellation_in_progress',
+    'The pending deliveries of this endpoint are still being cancelled; try again in a few seconds.',
+  );
 }
 
 function notFound(): Refusal {

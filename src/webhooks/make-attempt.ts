@@ -74,25 +74,25 @@ export async function makeAttempt(
 const disabling = new Map<string, Promise<boolean>>();
 
 /**
- * Disables an endpoint that responded 410, and cancels its other deliveries. This runs apart from the record, and once
- * for a burst of 410s: transactions that each lock their own delivery and then all others would deadlock, and would
- * hold every connection meanwhile.
+ * Disables an endpoint that responded 410, and cancels its deliveries; the record of a 410 makes its own delivery
+ * `failed`. This runs apart from the record, and once for a burst of 410s: transactions that each lock their own delivery
+ * and then all others would deadlock, and would hold every connection meanwhile.
  * @returns whether the endpoint is disabled now
  */
-function disableGone(dependencies: AttemptDependencies, { endpointId, deliveryId }: ClaimedAttempt): Promise<boolean> {
+function disableGone(dependencies: AttemptDependencies, { endpointId }: ClaimedAttempt): Promise<boolean> {
   const underWay =
     disabling.get(endpointId) ??
-    disableNow(dependencies, endpointId, deliveryId).finally(() => {
+    disableNow(dependencies, endpointId).finally(() => {
       disabling.delete(endpointId);
     });
   disabling.set(endpointId, underWay);
   return underWay;
 }
 
-async function disableNow(dependencies: AttemptDependencies, endpointId: string, deliveryId: string): Promise<boolean> {
+async function disableNow(dependencies: AttemptDependencies, endpointId: string): Promise<boolean> {
   failpoint('before-disable');
   try {
-    await disableAndReport(dependencies, endpointId, 'gone', deliveryId);
+    await disableAndReport(dependencies, endpointId, 'gone');
     return true;
   } catch (error) {
     dependencies.log.error({ err: error, webhook_id: endpointId }, 'could not disable an endpoint that is gone');
@@ -105,9 +105,8 @@ async function disableAndReport(
   { database, metrics, log }: AttemptDependencies,
   endpointId: string,
   reason: 'gone' | 'failing',
-  except?: string,
 ): Promise<void> {
-  if (!(await database.transaction((tx) => disableEndpoint(tx, endpointId, reason, except)))) return;
+  if (!(await database.transaction((tx) => disableEndpoint(tx, endpointId, reason)))) return;
   metrics.endpointDisabled(reason);
   log.warn({ webhook_id: endpointId }, `endpoint disabled: ${reason}`);
 }

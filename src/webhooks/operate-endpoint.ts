@@ -2,12 +2,12 @@ import type { Actor } from '../audit/actor.js';
 import { recordAudit } from '../audit/record.js';
 import { atomically, type Handle } from '../database/database.js';
 import { disableEndpoint } from './disable-endpoint.js';
-import { enabledNow, lockEndpoint, type PublicEndpoint, WITHOUT_SECRET } from './endpoints.js';
+import { enabledNow, lockEndpoint, type PublicEndpoint, refuseWhileCancelling, WITHOUT_SECRET } from './endpoints.js';
 
 /**
  * Enables or disables an endpoint as the operator. The operator's disabling replaces any earlier reason, and only the
  * operator can undo it. A repeated call changes nothing.
- * @throws Refusal not_found
+ * @throws Refusal not_found | cancellation_in_progress
  */
 export function setEndpointEnabledByOperator(
   db: Handle,
@@ -20,7 +20,8 @@ export function setEndpointEnabledByOperator(
     if (enabled ? before.enabled : before.disabledReason === 'operator') {
       return tx.prisma.endpoint.findUniqueOrThrow({ where: { id }, omit: WITHOUT_SECRET });
     }
-    if (!enabled) await disableEndpoint(tx, id, 'operator');
+    if (enabled) refuseWhileCancelling(before);
+    else await disableEndpoint(tx, id, 'operator');
     const data = enabled ? enabledNow() : { disabledReason: 'operator' };
     const endpoint = await tx.prisma.endpoint.update({ where: { id }, data, omit: WITHOUT_SECRET });
     await recordAudit(tx, {

@@ -3,7 +3,7 @@ import { recordAudit } from '../audit/record.js';
 import { lockInTransaction } from '../database/advisory-lock.js';
 import type { Handle } from '../database/database.js';
 import { Refusal } from '../refusal.js';
-import { getEndpoint } from './endpoints.js';
+import { getEndpoint, refuseInactive, refuseWhileCancelling } from './endpoints.js';
 import { countRecoverable, type RecoverScope, type RecoverSize } from './recover.js';
 import { readWindow } from './statement.js';
 import { readWithinLimits } from './statement-limit.js';
@@ -47,7 +47,8 @@ export interface Unblocked {
 /**
  * Checks everything but the size, which is expensive to count.
  * @param running recovers that Temporal has just reported as running
- * @throws Refusal not_found | endpoint_not_active | recover_in_progress | recover_limit_reached
+ * @throws Refusal not_found | cancellation_in_progress | endpoint_not_active | recover_in_progress |
+ * recover_limit_reached
  */
 export async function checkRecover(
   db: Handle,
@@ -56,7 +57,9 @@ export async function checkRecover(
 ): Promise<Unblocked | Blocked> {
   const [own] = await db.query<RecoverSize & { url: string; ended: boolean }>(OWN, [recoverId]);
   if (own) return { url: own.url, earlier: own };
-  const { url } = await getActiveEndpoint(db, clientId, endpointId);
+  const endpoint = await getEndpoint(db, clientId, endpointId);
+  refuseWhileCancelling(endpoint);
+  refuseInactive(endpoint);
   const blockedBy = blocking(await db.query<OpenRecover>(OPEN, [clientId]), endpointId);
   if (blockedBy.some(({ id, starting }) => !starting && !running.has(id))) return { blockedBy };
   if (blockedBy.length > 0) {
@@ -68,7 +71,7 @@ export async function checkRecover(
     );
   }
   await checkHour(db, endpointId);
-  return { url };
+  return { url: endpoint.url };
 }
 
 /**
@@ -113,13 +116,6 @@ export function entryOf({ by, recoverId, clientId, endpointId, ...range }: Plann
   const times = { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
   const details = { client_id: clientId, recover: recoverId, ...times, include_missing: includeMissing, ...size };
   return { ...by, action: 'endpoints.recover', target: endpointId, details } as const;
-}
-
-/** @throws Refusal not_found | endpoint_not_active */
-export async function getActiveEndpoint(db: Handle, clientId: string, endpointId: string): Promise<{ url: string }> {
-  const endpoint = await getEndpoint(db, clientId, endpointId);
-  if (!endpoint.enabled) throw new Refusal('endpoint_not_active', 'The webhook endpoint is disabled; enable it first.');
-  return endpoint;
 }
 
 /** The recovers that block another: the endpoint's own, else all of a client that is at its limit. */

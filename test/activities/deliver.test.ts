@@ -3,6 +3,7 @@ import { AttemptSlots } from '../../src/express-lane/attempt-slots.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
 import type { Sender } from '../../src/webhooks/sender/send.js';
 import type { DeliverRequest } from '../../workflows/deliver-event.activities.js';
+import { countDeliveries, makeBacklog } from '../support/backlog.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { type DeliverOptions, deliverActivity, deliverRequest } from '../support/deliver-activity.js';
@@ -107,6 +108,20 @@ describe('the activity deliver', () => {
     const sender = fakeSender();
     expect(await deliver(sender, deliverRequest(event))).toMatchObject({ status: 'cancelled', reason });
     expect(await read(event)).toMatchObject({ status: 'cancelled', reason, finishedAt: expect.any(Date) });
+    expect(sender.sent).toEqual([]);
+  });
+
+  it('cancels its own delivery alone while the backlog of an inactive endpoint is being cancelled', async () => {
+    const event = await free();
+    const [{ endpointId }] = event.deliveries as [CommittedEvent['deliveries'][0]];
+    await makeBacklog(db, endpointId, 3);
+    await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false, disabledReason: 'failing' } });
+    const sender = fakeSender();
+    expect(await deliver(sender, deliverRequest(event))).toMatchObject({
+      status: 'cancelled',
+      reason: 'endpoint_disabled',
+    });
+    expect(await countDeliveries(db, endpointId)).toEqual({ endpoint_disabled: 1, pending: 3 });
     expect(sender.sent).toEqual([]);
   });
 

@@ -4,6 +4,7 @@ import { checkCredentials } from '../../src/auth/credentials.js';
 import { pendingMigrations } from '../../src/database/migrate.js';
 import { newId } from '../../src/ids.js';
 import { Secret } from '../../src/secret.js';
+import { makeBacklog } from '../support/backlog.js';
 import { runCli } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
@@ -244,6 +245,18 @@ test('endpoints set-concurrency sets the limit of attempts at once, and refuses 
     const { code, stderr } = await runCli(['endpoints', 'set-concurrency', id, limit], env);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('Give 1 to 100, or default.') });
   }
+});
+
+test('endpoints disable says that a backlog is being cancelled, and enable fails until that is done', async () => {
+  const { id, clientId } = await makeEndpoint(database, await makeClient(database));
+  await makeBacklog(database, id, 1_001);
+  const disabled = await runCli(['endpoints', 'disable', id], env);
+  expect(disabled).toMatchObject({ code: 0, stdout: expect.stringContaining('disabled (operator), cancelling') });
+  const { stdout } = await runCli(['endpoints', 'list', '--client', clientId], env);
+  expect(stdout).toContain('disabled (operator), cancelling');
+  const enabled = await runCli(['endpoints', 'enable', id], env);
+  expect(enabled).toMatchObject({ code: 1, stdout: '' });
+  expect(enabled.stderr).toMatch(/^.*still being cancelled.*\n$/);
 });
 
 test.each(['abc', newId()])('endpoints list fails for an unknown client: %s', async (id) => {

@@ -137,6 +137,19 @@ test('what the operator disabled is not enabled here: 409, and the page says who
   expect(refused.text).toContain('Only the operator enables it again');
 });
 
+test('an endpoint whose backlog is being cancelled is not enabled here: 409, and the page says why', async () => {
+  const { browser } = await editor();
+  const path = await register(browser);
+  const { id } = await stored(path);
+  await auth.database.prisma.endpoint.update({
+    where: { id },
+    data: { enabled: false, disabledReason: 'owner', cancellingAfter: id },
+  });
+  const refused = await browser.post(`${path}/enable`);
+  expect(refused.status).toBe(409);
+  expect(refused.text).toContain('still being cancelled');
+});
+
 test('deleting asks for confirmation on a page of its own', async () => {
   const { browser } = await editor();
   const path = await register(browser);

@@ -1,7 +1,7 @@
 import type { Database } from '../../src/database/database.js';
 import type { DeliveryActions, TwoStepAction } from '../../src/webhooks/delivery-actions.js';
+import { getEndpoint, refuseInactive } from '../../src/webhooks/endpoints.js';
 import type { RecoverRange } from '../../src/webhooks/recover.js';
-import { getActiveEndpoint } from '../../src/webhooks/recovers.js';
 import { BY_OPERATOR as by } from './factories.js';
 
 /** Runs both steps of an action, like a request without an Idempotency-Key. */
@@ -47,7 +47,7 @@ export function fakeDeliveryActions({
     },
     recover: {
       async plan(tx, request) {
-        await getActiveEndpoint(tx, request.clientId, request.endpointId);
+        refuseInactive(await getEndpoint(tx, request.clientId, request.endpointId));
         return { recoverId: request.endpointId, ...request };
       },
       async carryOut(_db, { clientId, endpointId, since, until }) {

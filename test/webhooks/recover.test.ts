@@ -2,7 +2,8 @@ import { createRecoverActivities } from '../../activities/recover.js';
 import type { CommittedEvent } from '../../src/outbox/handover.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
 import { claimAttempt } from '../../src/webhooks/claim.js';
-import { cancelPending } from '../../src/webhooks/disable-endpoint.js';
+import { disableEndpoint } from '../../src/webhooks/disable-endpoint.js';
+import { enabledNow } from '../../src/webhooks/endpoints.js';
 import { countRecoverable, resetForRecovery } from '../../src/webhooks/recover.js';
 import { readRecoveredStarts } from '../../src/workflow-starts/read-starts.js';
 import { commitEvent } from '../support/committed-event.js';
@@ -38,6 +39,11 @@ async function endpointWith(...kinds: ('succeeded' | 'failed' | 'cancelled' | 'p
   const scope = { clientId, endpointId, since: 0, until: Date.now() + 1_000 };
   return { scope, ids: events.map((event) => event.deliveries[0]!.deliveryId) };
 }
+/** Disables the endpoint, which cancels its pending deliveries, and enables it again. */
+async function cancelPending(id: string): Promise<void> {
+  await db.transaction((tx) => disableEndpoint(tx, id, 'owner'));
+  await db.prisma.endpoint.update({ where: { id }, data: enabledNow() });
+}
 const read = (id: string) => db.prisma.delivery.findUniqueOrThrow({ where: { id } });
 
 describe('recovering deliveries', () => {
@@ -62,7 +68,7 @@ describe('recovering deliveries', () => {
   it('leaves a first attempt to the lane that may be making it', async () => {
     const event = await commitEvent(db);
     const [{ deliveryId, endpointId }] = event.deliveries as [CommittedEvent['deliveries'][0]];
-    await cancelPending(db, endpointId, 'endpoint_disabled');
+    await cancelPending(endpointId);
     const scope = { clientId: event.clientId, endpointId, since: 0, until: Date.now() + 1_000 };
     await resetForRecovery(db, scope, LADDER, null, 10);
     const { leaseUntil } = await db.prisma.event.findUniqueOrThrow({ where: { id: event.eventId } });
@@ -89,7 +95,7 @@ describe('recovering deliveries', () => {
     for (let time = 0; time < 3; time++) {
       await resetForRecovery(db, scope, LADDER, null, 10);
       owners.push((await read(id!)).owner);
-      await cancelPending(db, scope.endpointId, 'endpoint_disabled');
+      await cancelPending(scope.endpointId);
     }
     expect(owners[0]).toBe(`recover-${id}-7`);
     expect(owners.slice(1)).toEqual(Array(2).fill(expect.stringMatching(new RegExp(`^recover-${id}-7-\\d{13}$`))));

@@ -144,7 +144,11 @@ describe('recover', () => {
     const { endpointId } = deliveries[0]!;
     const other = recoverNow(db, deliveryActions(), await makeClient(db), endpointId, range);
     await expect(other).rejects.toMatchObject({ code: 'not_found' });
-    await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
+    const cancelling = { enabled: false, cancellingAfter: endpointId };
+    await db.prisma.endpoint.update({ where: { id: endpointId }, data: cancelling });
+    const early = recoverNow(db, deliveryActions(), clientId, endpointId, range);
+    await expect(early).rejects.toMatchObject({ code: 'cancellation_in_progress' });
+    await db.prisma.endpoint.update({ where: { id: endpointId }, data: { cancellingAfter: null } });
     const disabled = recoverNow(db, deliveryActions(), clientId, endpointId, range);
     await expect(disabled).rejects.toMatchObject({ code: 'endpoint_not_active' });
     await db.prisma.endpoint.update({ where: { id: endpointId }, data: { deletedAt: new Date() } });

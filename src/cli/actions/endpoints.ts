@@ -66,6 +66,7 @@ function table(endpoints: readonly PublicEndpoint[]): Table {
   };
 }
 
-function state({ enabled, disabledReason }: PublicEndpoint): string {
-  return enabled ? 'enabled' : `disabled (${disabledReason})`;
+function state({ enabled, disabledReason, cancellingAfter }: PublicEndpoint): string {
+  if (enabled) return 'enabled';
+  return `disabled (${disabledReason})${cancellingAfter === null ? '' : ', cancelling'}`;
 }

@@ -123,7 +123,13 @@ export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
       scope: 'webhooks:write',
       body: recoverRequest,
       response: { status: 202, description: 'The recover has started.', schema: recovered },
-      refusals: ['endpoint_not_active', 'recover_in_progress', 'recover_limit_reached', 'statement_limit_reached'],
+      refusals: [
+        'endpoint_not_active',
+        'cancellation_in_progress',
+        'recover_in_progress',
+        'recover_limit_reached',
+        'statement_limit_reached',
+      ],
       plan({ caller, params, body, db }, earlier: PlannedRecover | undefined) {
         const { since, until = Date.now(), include_missing: includeMissing } = body;
         const range = { by: byOf(caller), clientId: caller.clientId, endpointId: params.webhookId, since, until };

@@ -21,7 +21,8 @@ import { endpointPatch, endpointUpdate, newEndpoint } from '../schemas/endpoint.
 const endpoints = pageView('WebhookEndpointPage', endpointView);
 const cursors = idCursor('webhook endpoints');
 type Path = '/webhook-endpoints/{webhookId}';
-const DISABLING = 'Disabling the endpoint cancels its pending deliveries.';
+const DISABLING =
+  'Disabling the endpoint stops its attempts at once and cancels its pending deliveries: up to 1,000 with this request, the others after it. Until they are cancelled, the endpoint cannot be enabled.';
 
 /** `/webhook-endpoints` (spec §4; contract, Webhook endpoints). */
 export function endpointRoutes({ config, masterKeys }: AppDependencies) {
@@ -107,7 +108,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       isAudited: true,
       body: endpointUpdate,
       response: { status: 200, description: 'The updated endpoint.', schema: endpointView },
-      refusals: ['blocked_address', 'secret_immutable', 'disabled_by_operator'],
+      refusals: ['blocked_address', 'secret_immutable', 'disabled_by_operator', 'cancellation_in_progress'],
       handle: update,
     }),
     route({
@@ -121,7 +122,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       isAudited: true,
       body: endpointPatch,
       response: { status: 200, description: 'The changed endpoint.', schema: endpointView },
-      refusals: ['blocked_address', 'secret_immutable', 'disabled_by_operator'],
+      refusals: ['blocked_address', 'secret_immutable', 'disabled_by_operator', 'cancellation_in_progress'],
       handle: update,
     }),
     route({
@@ -130,7 +131,8 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       operationId: 'deleteWebhookEndpoint',
       tag,
       summary: 'Delete an endpoint',
-      description: 'Erases its secret and cancels its pending deliveries.',
+      description:
+        'Erases its secret, stops its attempts at once and cancels its pending deliveries: up to 1,000 with this request, the others after it.',
       scope: 'webhooks:write',
       isAudited: true,
       response: { status: 204, description: 'Deleted.' },

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { cancelPending } from '../../../src/webhooks/cancel-pending.js';
 import { setEndpointEnabledByOperator } from '../../../src/webhooks/operate-endpoint.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { countDeliveries, makeBacklog } from '../../support/backlog.js';
 import { OPERATOR } from '../../support/factories.js';
 import { endpointRequest, SECRET } from '../../support/transfers.js';
 
@@ -181,6 +183,20 @@ describe('PUT /webhook-endpoints/{webhookId}', () => {
     expect([changed.status, changed.body]).toMatchObject([200, { enabled: false, disabled_reason: 'operator' }]);
     await setEndpointEnabledByOperator(api.database, OPERATOR, webhookId, true);
     expect((await put(webhookId, { url })).body).toMatchObject({ enabled: true, disabled_reason: null });
+  });
+
+  it('disables an endpoint with a backlog at once, and enables it only when the backlog is cancelled', async () => {
+    const { webhookId, url } = await register();
+    await makeBacklog(api.database, webhookId, 1_001);
+    expect((await put(webhookId, { url, enabled: false })).body).toMatchObject({ enabled: false });
+    for (const json of [{ url }, { url, enabled: false }]) expect((await put(webhookId, json)).status).toBe(200);
+    const early = await put(webhookId, { url: 'https://example.net', enabled: true });
+    expect([early.status, early.body.code]).toEqual([409, 'cancellation_in_progress']);
+    const { body } = await client.call('GET', `/webhook-endpoints/${webhookId}`);
+    expect(body).toMatchObject({ url, enabled: false, disabled_reason: 'owner' });
+    await api.database.transaction((tx) => cancelPending(tx, webhookId));
+    expect((await put(webhookId, { url, enabled: true })).body).toMatchObject({ enabled: true });
+    expect(await countDeliveries(api.database, webhookId)).toEqual({ endpoint_disabled: 1_001 });
   });
 
   it.each<[string, Record<string, unknown>, string, string, string]>([
