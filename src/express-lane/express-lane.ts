@@ -1,10 +1,10 @@
-import { LRUCache } from 'lru-cache';
 import type { WorkflowMode } from '../config.js';
+import { Batcher } from '../database/batcher.js';
 import type { Handle } from '../database/database.js';
 import { delayAfter } from '../ladder.js';
 import { LEASE } from '../lease.js';
 import type { CommittedEvent, Handover } from '../outbox/handover.js';
-import { isEndpointActive } from '../webhooks/endpoint-active.js';
+import { areDue } from '../webhooks/claim.js';
 import { type AttemptDependencies, makeAttempt } from '../webhooks/make-attempt.js';
 import type { AttemptSlots } from './attempt-slots.js';
 import { LaneCapacity } from './lane-capacity.js';
@@ -22,10 +22,12 @@ const SLOW = 20;
 const RETURN_AFTER = LEASE.seconds * 1_000 - LEASE.leastLeft;
 const TICK = 500;
 /**
- * After waiting this long, ms, a job checks whether its endpoint is still active. Each endpoint is read once in that
- * time.
+ * A job that starts within this time after the commit or the lease of its event, ms, had no wait. Any other job reads
+ * its delivery again.
  */
-const STALE_AFTER = 1_000;
+const FRESH = 10;
+/** Deliveries that one statement reads again. */
+const BATCH = 200;
 /** Attempts made but not recorded yet. With more than these Postgres is slow, and a crash would repeat them all. */
 const UNRECORDED = 500;
 
@@ -48,7 +50,7 @@ export class ExpressLane implements Handover {
   #pumpScheduled = false;
   #stopped = false;
   readonly #capacity: LaneCapacity;
-  readonly #active: LRUCache<string, boolean>;
+  readonly #due: Batcher<string, boolean>;
   #onCapacity: () => void = () => {};
 
   readonly retryDelays: readonly number[];
@@ -57,8 +59,8 @@ export class ExpressLane implements Handover {
     this.retryDelays = options.retryDelays;
     this.#exits = new LaneExits({ ...options, recorder: options.attempts.recorder });
     this.#capacity = new LaneCapacity(options.slots, options.capacity);
-    const fetchMethod = (endpointId: string) => isEndpointActive(options.db, endpointId);
-    this.#active = new LRUCache({ max: 10_000, ttl: STALE_AFTER, fetchMethod });
+    const run = (deliveryIds: readonly string[]) => areDue(options.db, deliveryIds);
+    this.#due = new Batcher({ run, size: BATCH, concurrency: 1, gather: 0 });
     this.#timer = setInterval(() => this.#expire(), TICK);
     options.slots.onRelease(() => this.pump());
   }
@@ -148,12 +150,14 @@ export class ExpressLane implements Handover {
     let last = false;
     const releaseSlot = () => slots.release(clientId, delivery.endpointId);
     try {
-      if (performance.now() - event.leasedAt > RETURN_AFTER) {
+      const isLate = () => performance.now() - event.leasedAt > RETURN_AFTER;
+      const isDue = isLate() || (await this.#isDue(job));
+      if (isLate()) {
         // The slot stays taken meanwhile, so that few returns run at once.
         await this.#exits.returnToQueue([job]);
         return;
       }
-      if (!(await this.#isEndpointActive(job))) {
+      if (!isDue) {
         this.#exits.handOver(job);
         return;
       }
@@ -189,9 +193,8 @@ export class ExpressLane implements Handover {
   }
 
   /** Since a job began to wait, its endpoint may have been disabled or deleted, and its delivery cancelled. */
-  async #isEndpointActive({ event, delivery }: LaneJob): Promise<boolean> {
-    if (performance.now() - event.leasedAt <= STALE_AFTER) return true;
-    return (await this.#active.fetch(delivery.endpointId)) ?? true;
+  async #isDue({ event, delivery }: LaneJob): Promise<boolean> {
+    return performance.now() - event.leasedAt <= FRESH || this.#due.run(delivery.deliveryId);
   }
 
   #expire(): void {

@@ -1,5 +1,6 @@
 import { jest } from '@jest/globals';
 import { disableEndpoint } from '../../src/webhooks/disable-endpoint.js';
+import { enabledNow } from '../../src/webhooks/endpoints.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { expireLeases } from '../support/expire-leases.js';
@@ -101,23 +102,51 @@ describe('the capacity of the express lane', () => {
     expect(sender.sent).toHaveLength(1);
   });
 
-  it('sends nothing more to an endpoint that is disabled while its deliveries wait in the lane', async () => {
-    const { sender, release } = heldSender();
-    const { lane } = lanes.open(sender, { limits: { perEndpoint: 1, perClient: 5, total: 9 } });
-    const clientId = await makeClient(db);
-    const [first, second] = [await commitEvent(db, { clientId }), await commitEvent(db, { clientId, endpoints: 0 })];
-    lane.committed(first);
-    lane.committed(second);
-    await db.transaction((tx) => disableEndpoint(tx, first.deliveries[0]!.endpointId, 'owner'));
-    const clock = performance.now.bind(performance);
-    const later = jest.spyOn(performance, 'now').mockImplementation(() => clock() + 1_500);
-    try {
-      release();
-      const { deliveries } = await lanes.settled(second.eventId);
-      expect(deliveries).toMatchObject([{ status: 'cancelled', reason: 'endpoint_disabled', attemptCount: 0 }]);
-      expect(sender.sent).toHaveLength(1);
-    } finally {
-      later.mockRestore();
-    }
-  });
+  const disable = (id: string) => db.transaction((tx) => disableEndpoint(tx, id, 'owner'));
+  it.each([
+    ['disabled', disable, 'cancelled'],
+    [
+      'disabled and enabled again',
+      async (id: string) => {
+        await disable(id);
+        await db.prisma.endpoint.update({ where: { id }, data: enabledNow() });
+      },
+      'cancelled',
+    ],
+    // The cancellation of its backlog has not reached the delivery yet.
+    [
+      'disabled with a backlog',
+      (id: string) => db.prisma.endpoint.update({ where: { id }, data: { enabled: false, disabledReason: 'owner' } }),
+      'pending',
+    ],
+    [
+      'deleted',
+      (id: string) =>
+        db.prisma.endpoint.update({ where: { id }, data: { deletedAt: new Date(), secretEnvelope: null } }),
+      'pending',
+    ],
+  ] as const)(
+    'sends nothing more to an endpoint that is %s while its deliveries wait in the lane',
+    async (_, change, status) => {
+      const { sender, release } = heldSender();
+      const { lane } = lanes.open(sender, { limits: { perEndpoint: 1, perClient: 5, total: 9 } });
+      const clientId = await makeClient(db);
+      const [first, second] = [await commitEvent(db, { clientId }), await commitEvent(db, { clientId, endpoints: 0 })];
+      lane.committed(first);
+      lane.committed(second);
+      await waitFor('the first attempt to be under way', () => sender.sent.length === 1);
+      await change(first.deliveries[0]!.endpointId);
+      // An event of this moment is sent without another look.
+      const clock = performance.now.bind(performance);
+      const later = jest.spyOn(performance, 'now').mockImplementation(() => clock() + 20);
+      try {
+        release();
+        const { deliveries } = await lanes.settled(second.eventId);
+        expect(deliveries).toMatchObject([{ status, attemptCount: 0 }]);
+        expect(sender.sent).toHaveLength(1);
+      } finally {
+        later.mockRestore();
+      }
+    },
+  );
 });
