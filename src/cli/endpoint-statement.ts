@@ -9,7 +9,11 @@ export function addStatement(endpoints: Command): void {
     endpoints
       .command('statement')
       .argument('<webhookId>', '', idOf('webhook endpoint'))
-      .requiredOption('--since <time>', 'start of the window: 24h (ago), or 2026-11-21T10:00:00Z', parseSince)
+      .option(
+        '--since <time>',
+        'start of the window: 24h (ago), or 2026-11-21T10:00:00Z; default: 24h, or the registration if that is later',
+        parseSince,
+      )
       .option('--until <time>', 'end of the window, exclusive; default: now', parseSince)
       .description(`count what became of the events of a window of up to ${MAX_WINDOW_DAYS} days`),
     async () => (await import('./actions/endpoint-statement.js')).statement,

@@ -5,7 +5,9 @@ import { lowestIdAt } from '../ids.js';
 import { Refusal } from '../refusal.js';
 import { getEndpoint, getEndpointForOperator } from './endpoints.js';
 import { readWithinLimits } from './statement-limit.js';
+import { isTooLong, MAX_WINDOW_DAYS } from './window.js';
 
+const DAY = 86_400_000;
 /** Periods that a statement shows (contract). */
 export const SHOWN_PERIODS = 100;
 /** Age from which no event is added to a time, ms. A request that makes an event takes less (contract: `final`). */
@@ -42,7 +44,8 @@ export interface StatementRequest {
   /** The client that asks; null: the operator, for any client's endpoint and without the limits of a client. */
   clientId: string | null;
   endpointId: string;
-  since: number;
+  /** Undefined: 24 h ago, or the registration if that is later: what was made before is not missing. */
+  since: number | undefined;
   /** Undefined: now. */
   until: number | undefined;
   /** ms; a window that starts earlier is refused. */
@@ -51,14 +54,16 @@ export interface StatementRequest {
 
 /**
  * Makes the statement of an endpoint from one snapshot.
- * @throws Refusal not_found | outside_retention | statement_limit_reached | unavailable
+ * @throws Refusal not_found | invalid_request (the window is empty or too long) | outside_retention | statement_limit_reached | unavailable
  */
 export async function readStatement(db: Handle, request: StatementRequest): Promise<Statement> {
-  const { clientId, endpointId, since, retention } = request;
+  const { clientId, endpointId, retention } = request;
   const now = Date.now();
   const until = request.until ?? now;
   const endpoint =
     clientId === null ? await getEndpointForOperator(db, endpointId) : await getEndpoint(db, clientId, endpointId);
+  const since = request.since ?? Math.max(now - DAY, endpoint.createdAt.getTime());
+  if (request.since === undefined) refuseBadEnd(since, until);
   if (since < now - retention) throw outsideRetention(now - retention);
   const window = { clientId: endpoint.clientId, endpointId, since, until };
   const { periods, ...counts } = await readWithinLimits(db, clientId, (tx) => readWindow(tx, window));
@@ -71,6 +76,17 @@ export async function readStatement(db: Handle, request: StatementRequest): Prom
     disabledPeriods: periods,
     periodsKnownSince: endpoint.periodsKnownSince,
   };
+}
+
+/** The caller has checked a window whose start was given. */
+function refuseBadEnd(since: number, until: number): void {
+  if (since < until && !isTooLong({ since, until })) return;
+  const start = `since, which is ${new Date(since).toISOString()} by default`;
+  const [code, detail] =
+    since < until
+      ? ['window_too_long', `must be at most ${MAX_WINDOW_DAYS} days later than ${start}`]
+      : ['invalid_range', `must be later than ${start}`];
+  throw new Refusal('invalid_request', `until ${detail}.`, [{ parameter: 'until', code, detail }]);
 }
 
 function outsideRetention(kept: number): Refusal {

@@ -49,13 +49,19 @@ test('endpoints statement prints one number a line for people, and the disabled 
   expect(stdout).toMatch(/Z\t.*\towner\n/);
 });
 
+test('endpoints statement begins with the registration by default', async () => {
+  const { createdAt } = await database.prisma.endpoint.findUniqueOrThrow({ where: { id: webhookId } });
+  const { stdout } = await statement(webhookId, '--json');
+  expect(JSON.parse(stdout)).toMatchObject({ since: createdAt.toISOString(), events: 0, complete: true });
+});
+
 test('endpoints statement exits with 2 for a window that is empty or too long, with 1 for one before the retention or an unknown endpoint', async () => {
   const refusals = [
     [[webhookId, '--since', '32d'], 2, 'error: a window may be at most 31 days\n'],
     [[webhookId, '--since', '1h', '--until', '2h'], 2, 'error: --until must be later than --since\n'],
     [[webhookId, '--since', '100d', '--until', '99d'], 1, /^since must not be before .* were made\.\n$/],
     [[newId(), '--since', '1h'], 1, 'There is no such webhook endpoint.\n'],
-    [[webhookId], 2, /required option '--since <time>'/],
+    [[webhookId, '--until', '1d'], 1, /^until must be later than since, which is .* by default\.\n$/],
   ] as const;
   for (const [args, code, line] of refusals) {
     const result = await statement(...args);

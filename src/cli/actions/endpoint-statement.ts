@@ -9,10 +9,10 @@ import { withDatabase } from '../with-database.js';
 /** `endpoints statement` */
 export async function statement(
   endpointId: string,
-  { since, until }: { since: number; until?: number },
+  { since, until }: { since?: number; until?: number },
   command: Command,
 ): Promise<CommandResult> {
-  const fault = faultOf({ since, until });
+  const fault = since === undefined ? undefined : faultOf({ since, until });
   if (fault !== undefined) command.error(`error: ${fault}`);
   const found = await withDatabase((database, { RETENTION: retention }) =>
     readStatement(database, { clientId: null, endpointId, since, until, retention }),

@@ -78,6 +78,42 @@ describe('the statement of an endpoint', () => {
     expect(Math.abs(Date.now() - Date.parse(body.until))).toBeLessThan(30_000);
   });
 
+  it('of a new endpoint said by default that the events before its registration had not arrived', async () => {
+    const client = await api.client();
+    await moveMany(client, 2);
+    const created = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
+    const { webhookId, created_at } = created.body;
+    expect((await statement(client, webhookId, {})).body).toMatchObject({
+      ...{ since: created_at, events: 0, missing: 0, complete: true },
+    });
+    await moveMany(client, 1);
+    expect((await statement(client, webhookId, {})).body).toMatchObject({ events: 1, pending: 1, missing: 0 });
+    const until = async (at: number) => {
+      const { status, body } = await statement(client, webhookId, { until: iso(at) });
+      return [status, body.errors?.[0]];
+    };
+    expect(await until(Date.parse(created_at))).toEqual([
+      422,
+      {
+        parameter: 'until',
+        code: 'invalid_range',
+        detail: `must be later than since, which is ${created_at} by default`,
+      },
+    ]);
+    expect(await until(Date.now() + 32 * DAY)).toMatchObject([422, { parameter: 'until', code: 'window_too_long' }]);
+  });
+
+  it('of an older endpoint begins 24 hours ago by default', async () => {
+    const client = await api.client();
+    const webhookId = await register(client);
+    const createdAt = new Date(Date.now() - 3 * DAY);
+    await api.database.prisma.endpoint.update({ where: { id: webhookId }, data: { createdAt } });
+    const before = Date.now();
+    const since = Date.parse((await statement(client, webhookId, {})).body.since);
+    expect(since).toBeGreaterThanOrEqual(before - DAY);
+    expect(since).toBeLessThanOrEqual(Date.now() - DAY);
+  });
+
   it('is complete if all events succeeded, and if there are none', async () => {
     const client = await api.client();
     const webhookId = await register(client);
@@ -185,8 +221,7 @@ describe('a statement is refused', () => {
     expect((await refusal({ ...window, since: iso(since + 2 * DAY) }))[0]).toBe(200);
   });
 
-  it('without `since`, for an unreadable time and for an empty window', async () => {
-    expect(await refusal({})).toEqual([422, 'invalid_request', [['since', 'required']]]);
+  it('for an unreadable time and for an empty window', async () => {
     expect(await refusal({ since: 'yesterday' })).toEqual([422, 'invalid_request', [['since', 'invalid_time']]]);
     const since = iso(Date.now());
     expect(await refusal({ since, until: since })).toEqual([422, 'invalid_request', [['until', 'invalid_range']]]);

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 4d03aeddc9783f508365c0debf050357379e151ff34a41e8a1cb137c05104004
+// Document: 72a7582f1d7a1d34914c001ad1589f14a0d196410d2c929f464856c2f5880448
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1210,9 +1210,9 @@ export interface operations {
   };
   getWebhookEndpointStatement: {
     parameters: {
-      query: {
-        /** The start of the window, inclusive. */
-        since: string;
+      query?: {
+        /** The start of the window, inclusive; default: 24 hours ago, or the registration of the endpoint if that is later. */
+        since?: string;
         /** The end of the window, exclusive; default: now. */
         until?: string;
       };

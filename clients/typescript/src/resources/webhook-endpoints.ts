@@ -71,12 +71,12 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Counts what became of every event made in [`since`, `until`) at this endpoint, over 31 days at most. Scope:
-   * `webhooks:read`.
+   * Counts what became of every event made in [`since`, `until`) at this endpoint, over 31 days at most; by default of
+   * the last 24 hours, or since its registration. Scope: `webhooks:read`.
    */
   statement(
     webhookId: string,
-    window: QueryOf<'getWebhookEndpointStatement'>,
+    window?: QueryOf<'getWebhookEndpointStatement'>,
     options?: CallOptions,
   ): Promise<Statement> {
     return this.#call('getWebhookEndpointStatement', { path: { webhookId }, query: window }, options);

@@ -1,12 +1,9 @@
 import { Refusal } from '../../../refusal.js';
-import { timeValue } from '../../components/time-field.js';
 import { page, type RefusedForm, RefusedView, type Visit } from '../../page.js';
 import { type Endpoint, isEditor, pathOf, READ, readEndpoint } from './endpoint.js';
 import { EndpointHead } from './head.js';
 import { type Statement, StatementView } from './statement-view.js';
 import { WindowFields, windowOf } from './window-fields.js';
-
-const DAY = 86_400_000;
 
 /** A statement, or why there is none. */
 export interface AskedStatement {
@@ -52,7 +49,8 @@ const statementPage = page({
         )}
         <form class="card" method="get" action={`${pathOf(endpoint.webhookId)}/statement`}>
           <WindowFields
-            since={visit.query.get('since') ?? timeValue(new Date(Date.now() - DAY))}
+            since={visit.query.get('since') ?? ''}
+            sinceHint="Empty: from 24 hours ago, or from the registration if that is later."
             until={visit.query.get('until') ?? ''}
             refused={asked.refused}
           />

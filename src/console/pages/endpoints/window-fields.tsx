@@ -5,14 +5,24 @@ import type { RefusedForm } from '../../page.js';
 interface Props {
   since: string;
   until: string;
+  /** What an empty start means; without it, the start is required. */
+  sinceHint?: string;
   refused?: RefusedForm | undefined;
 }
 
 /** The window of a statement or a recover. */
-export function WindowFields({ since, until, refused }: Props) {
+export function WindowFields({ since, until, sinceHint, refused }: Props) {
   return (
     <div class="field-row">
-      <Field name="since" label="From (UTC)" type="datetime-local" value={since} refused={refused} required />
+      <Field
+        name="since"
+        label="From (UTC)"
+        type="datetime-local"
+        value={since}
+        refused={refused}
+        hint={sinceHint}
+        required={sinceHint === undefined}
+      />
       <Field
         name="until"
         label="To (UTC)"
@@ -25,8 +35,11 @@ export function WindowFields({ since, until, refused }: Props) {
   );
 }
 
-/** The window of a form as the API reads it; an empty end is left out. */
-export function windowOf(fields: URLSearchParams): { since: string; until?: string } {
-  const until = fields.get('until') ?? '';
-  return { since: timeOfField(fields.get('since') ?? ''), ...(until !== '' && { until: timeOfField(until) }) };
+/** The window of a form as the API reads it; an empty field is left out, so that its default counts. */
+export function windowOf(fields: URLSearchParams): { since?: string; until?: string } {
+  const times = ['since', 'until'].flatMap((name) => {
+    const value = fields.get(name) ?? '';
+    return value === '' ? [] : [[name, timeOfField(value)]];
+  });
+  return Object.fromEntries(times);
 }
