@@ -2,19 +2,14 @@
 // Measures the cost of "acknowledged means replicated": status changes on a primary with a streaming standby,
 // alternately without and with `synchronous_standby_names`. `npm run build`, then `node scripts/drills/replication.mjs
 // [seconds] [rounds]`.
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '../../dist/src/database/database.js';
 import { migrate } from '../../dist/src/database/migrate.js';
-import { freePort } from '../../dist/src/free-port.js';
 import { newId } from '../../dist/src/ids.js';
-import { startPostgres } from '../../dist/src/local/postgres.js';
-import { postgresUser } from '../../dist/src/local/postgres-folders.js';
-import { postgresUrl } from '../../dist/src/local/postgres-url.js';
-import { Secret } from '../../dist/src/secret.js';
 import { changeStatus } from '../../dist/src/transfers/change-status.js';
-import { makeLocalDir } from '../../dist/test/support/local-dir.js';
+import { backUp, connectionTo, startServer } from './postgres-servers.mjs';
 
 const [seconds, rounds] = [Number(process.argv[2] ?? 8), Number(process.argv[3] ?? 3)];
 const CONNECTIONS = 16;
@@ -38,27 +33,17 @@ with made as (
 insert into transfer_status_history (transfer_id, position, status, at)
 select id, 0, 'CREATED', now() from made returning transfer_id::text as id`;
 
-const places = [makeLocalDir(), makeLocalDir()];
-const [primaryDir, standbyDir] = places.map(({ path }) => path);
-const password = new Secret('drill');
-const ports = [await freePort(), await freePort()];
-const common = { password, onStart() {}, progress: (line) => console.error(line), signal: undefined };
-const plan = (index, settings = []) => ({ ...common, localDir: places[index].path, port: ports[index], settings });
-const running = [];
+const servers = [];
+const add = async (options) => {
+  servers.push(await startServer(options));
+  return servers.at(-1);
+};
+const folder = mkdtempSync(join(tmpdir(), 'drill-'));
 try {
-  mkdirSync(primaryDir, { recursive: true });
-  await (await startPostgres(plan(0))).stop();
-  // The embedded programs have no pg_basebackup. A copy of a stopped primary is equivalent.
-  execFileSync('cp', ['-a', primaryDir, standbyDir]);
-  const signal = join(standbyDir, 'postgres/data/standby.signal');
-  writeFileSync(signal, '');
-  const user = postgresUser();
-  if (user) execFileSync('chown', [`${user.uid}:${user.gid}`, signal]);
-  running.push(await startPostgres(plan(0)));
-  const primary = new URL(postgresUrl(ports[0], password).reveal());
-  const source = `host=127.0.0.1 port=${ports[0]} user=${primary.username} password=${primary.password}`;
-  running.push(await startPostgres(plan(1, [`primary_conninfo=${source}`])));
-  const url = postgresUrl(ports[0], password);
+  const primary = await add();
+  const { url } = primary;
+  const backup = await backUp(primary, join(folder, 'base.tar'));
+  await add({ backup, signal: 'standby', settings: [`primary_conninfo=${connectionTo(primary.port)}`] });
   await migrate(url);
   const db = openDatabase({ url, poolSize: CONNECTIONS * 2 });
   const clientId = newId();
@@ -88,13 +73,13 @@ try {
   }
   await db.close();
 } finally {
-  for (const child of running.reverse()) await child.stop();
-  for (const place of places) await place.remove();
+  for (const server of servers.reverse()) await server.remove();
+  rmSync(folder, { recursive: true });
 }
 
 /** Changes new transfers for some seconds. Times are in ms. */
 async function measure(db, clientId) {
-  const { rows } = await db.pool.query(TRANSFERS, [clientId, seconds * 3_000]);
+  const { rows } = await db.pool.query(TRANSFERS, [clientId, seconds * 6_000]);
   const transfers = rows.map(({ id }) => id);
   const handover = { leases: true, retryDelays: [], committed() {} };
   const times = [];
