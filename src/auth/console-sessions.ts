@@ -38,7 +38,7 @@ interface Row extends Omit<ConsoleSession, 'scopes' | 'address'> {
 
 /**
  * The session of a cookie, from Postgres at each request: any process serves any session, and a revoked client or
- * secret ends it at once. A session that is used from outside of the client's networks is ended.
+ * secret ends it at once. Its last use is written once a minute. A session that is used from outside of the client's networks is ended.
  * @returns undefined if there is no such session, or it has expired, or its client or secret is no longer valid
  * @throws Refusal network_not_allowed
  */
@@ -163,7 +163,9 @@ with found as materialized (
    where s.token_hash = decode($1, 'hex') and ${LIVE} and c.revoked_at is null
 ), used as (
   update console_sessions s set last_seen_at = now(), notice = case when $3::boolean then null else s.notice end
-    from found where s.id = found.id and $2::boolean
+    from found
+   where s.id = found.id and $2::boolean
+     and (s.last_seen_at < now() - interval '1 minute' or $3::boolean and s.notice is not null)
 )
 select id::text, client_id::text as "clientId", name as "clientName", secret_id::text as "secretId", role,
        to_json(scopes) as scopes, signed_in_by as "signedInBy", notice, to_json(client_scopes) as "clientScopes",

@@ -4,13 +4,16 @@ import type { State } from '../http/state.js';
 import { staticDocument } from '../http/static-document.js';
 
 /** The path under which the files of `assets/` are served. */
-export const ASSETS_PATH = '/console/assets/';
+const ASSETS_PATH = '/console/assets/';
 
 const TYPES: Readonly<Record<string, string>> = {
   'console.css': 'text/css',
   'live.js': 'text/javascript',
   'icon.svg': 'image/svg+xml',
 };
+
+export const isAsset = (path: string) =>
+  path.startsWith(ASSETS_PATH) && Object.hasOwn(TYPES, path.slice(ASSETS_PATH.length));
 
 /** The style sheet, the script and the icon. A browser asks each time whether its copy is current. */
 export function assetsRouter(): Router<State> {

@@ -25,8 +25,15 @@ export function shownError(error: unknown): ShownError {
   return { status, title, detail: refusal.message, headers: kept };
 }
 
+interface Props {
+  error: ShownError;
+  requestId: string;
+  /** The address of the page, where a repeat can help; undefined: it cannot. */
+  again: string | undefined;
+}
+
 /** The content of an error's page. */
-export function ErrorView({ error, requestId }: { error: ShownError; requestId: string }): VNode {
+export function ErrorView({ error, requestId, again }: Props): VNode {
   return (
     <section class="error-page">
       <p class="error-status">{error.status}</p>
@@ -35,6 +42,13 @@ export function ErrorView({ error, requestId }: { error: ShownError; requestId: 
       <p class="muted">
         Request <code>{requestId}</code>
       </p>
+      {again !== undefined && (
+        <p>
+          <a class="button" href={again}>
+            Try again
+          </a>
+        </p>
+      )}
       <p>
         <a href="/console">Go to the console's first page</a>
       </p>

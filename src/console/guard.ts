@@ -1,6 +1,11 @@
+import { LRUCache } from 'lru-cache';
 import { type ConsoleSession, type SessionUse, useSession } from '../auth/console-sessions.js';
+import { hashSecret } from '../auth/random-secret.js';
+import { limitParameters } from '../http/limits.js';
 import type { AppContext, AppMiddleware } from '../http/state.js';
-import { ASSETS_PATH } from './assets.js';
+import { hostNetwork } from '../networks.js';
+import type { Secret } from '../secret.js';
+import { isAsset } from './assets.js';
 import { PageError } from './page-error.js';
 import type { Services } from './services.js';
 
@@ -20,29 +25,64 @@ export function isLive(ctx: Pick<AppContext, 'get'>): boolean {
   return ctx.get('X-Live') !== '';
 }
 
-/** Checks where a form comes from, before anything else of the request, and finds the session of the cookie. */
-export function guard({ cookie, origin, database }: Services): AppMiddleware {
-  return async (ctx, next) => {
-    if (!isConsolePath(ctx.path) || ctx.path.startsWith(ASSETS_PATH)) return next();
-    if (!['GET', 'HEAD', 'OPTIONS'].includes(ctx.method)) requireOrigin(ctx.req.headersDistinct.origin, origin);
-    const token = cookie.read(ctx.get('Cookie'));
-    if (token) {
-      const { address } = ctx.state;
-      const session = await useSession(database, token, { address, use: useOf(ctx) });
-      if (session) {
-        sessions.set(ctx, session);
-        const { clientId, secretId, scopes } = session;
-        ctx.state.caller = { clientId, secretId, scopes };
-      } else ctx.append('Set-Cookie', cookie.clear());
+/** Cookies whose client a process remembers. */
+const MAX_COOKIES = 10_000;
+
+/**
+ * Counts a request before any work: by the client of its cookie, or else by its address. Then checks where a form comes
+ * from and the size of the query, and finds the session of the cookie.
+ * @param pointsOf the points of a request; undefined: no page has its path
+ */
+export function guard(services: Services, pointsOf: (ctx: AppContext) => number | undefined): AppMiddleware {
+  const { cookie, origin, database, rateLimit } = services;
+  /** The client of a cookie, by its hash. It decides for whom a request counts, never whether the session is live. */
+  const clients = new LRUCache<string, string>({ max: MAX_COOKIES });
+
+  const find = async (ctx: AppContext, token: Secret, use: SessionUse) => {
+    const { address } = ctx.state;
+    const session = await useSession(database, token, { address, use });
+    if (!session) {
+      ctx.append('Set-Cookie', cookie.clear());
+      return undefined;
     }
-    return next();
+    sessions.set(ctx, session);
+    const { clientId, secretId, scopes } = session;
+    ctx.state.caller = { clientId, secretId, scopes };
+    return session;
+  };
+
+  return async (ctx, next) => {
+    if (!isConsolePath(ctx.path)) return next();
+    const byAddress = hostNetwork(ctx.state.address);
+    if (isAsset(ctx.path)) return rateLimit(ctx, { key: byAddress, points: 1 }, next);
+    const foreign = isForeign(ctx, origin);
+    const token = foreign ? undefined : cookie.read(ctx.get('Cookie'));
+    const hash = token && hashSecret(token).toString('base64url');
+    const known = hash === undefined ? undefined : clients.get(hash);
+    const declared = pointsOf(ctx);
+    const points = declared ?? 1;
+    return rateLimit(ctx, { key: known ?? byAddress, points }, async () => {
+      if (foreign) throw foreignOrigin(origin);
+      limitParameters(ctx.querystring);
+      if (!token || hash === undefined) return next();
+      const session = await find(ctx, token, declared === undefined ? 'live' : useOf(ctx));
+      if (!session) clients.delete(hash);
+      if (!session || known !== undefined) return next();
+      clients.set(hash, session.clientId);
+      return rateLimit(ctx, { key: session.clientId, points }, next);
+    });
   };
 }
 
 /** A page of another origin can send a form too, with the cookie of an older browser: its `Origin` gives it away. */
-function requireOrigin(sent: readonly string[] | undefined, origin: string): void {
-  if (sent?.length === 1 && sent[0] === origin) return;
-  throw new PageError(403, 'Foreign origin', `Send forms from the console's own pages, at ${origin}.`);
+function isForeign(ctx: AppContext, origin: string): boolean {
+  if (['GET', 'HEAD', 'OPTIONS'].includes(ctx.method)) return false;
+  const sent = ctx.req.headersDistinct.origin;
+  return sent?.length !== 1 || sent[0] !== origin;
+}
+
+function foreignOrigin(origin: string): PageError {
+  return new PageError(403, 'Foreign origin', `Send forms from the console's own pages, at ${origin}.`);
 }
 
 function useOf(ctx: AppContext): SessionUse {

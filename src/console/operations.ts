@@ -1,6 +1,7 @@
 import { bySession, recordBySession } from '../auth/console-access.js';
 import type { ConsoleSession } from '../auth/console-sessions.js';
 import type { Database, Handle } from '../database/database.js';
+import { timeLimited } from '../database/time-limited.js';
 import { isTwoStep, readParams } from '../http/dispatch.js';
 import { limitParameters } from '../http/limits.js';
 import { respondUnkeyed } from '../http/respond-in-steps.js';
@@ -28,6 +29,8 @@ export interface Operations {
 export interface ReadRequest {
   params?: Readonly<Record<string, string>>;
   query?: Readonly<Record<string, string>>;
+  /** The operation has limits of its own, and waits for its turn without a transaction. */
+  limitsItself?: true;
 }
 
 export interface ChangeRequest {
@@ -36,6 +39,13 @@ export interface ChangeRequest {
   /** Runs first in the operation's transaction, and may refuse the change. No operation that asks Temporal has one. */
   before?: (tx: Handle) => Promise<void>;
 }
+
+/** Time limit of a statement of a page, ms. */
+const READ_LIMIT = 5_000;
+
+/** Reads for a page. */
+export const readLimited = <T>(db: Handle, read: (tx: Handle) => Promise<T>): Promise<T> =>
+  timeLimited(db, READ_LIMIT, read);
 
 /** @param routes every operation of the API, the same objects that the API runs */
 export function operationsOf(routes: readonly Route[], shared: Database, session: ConsoleSession): Operations {
@@ -66,7 +76,8 @@ export function operationsOf(routes: readonly Route[], shared: Database, session
       if (route.method !== 'GET') throw new Error(`${operationId} changes something`);
       const work = accept();
       if (isTwoStep(work)) throw new Error(`${operationId} asks Temporal`);
-      return parsed(writeResponse(await work(database))) as T;
+      const response = request.limitsItself ? work(database) : readLimited(database, work);
+      return parsed(writeResponse(await response)) as T;
     },
 
     async change<T>(operationId: string, request: ChangeRequest = {}) {

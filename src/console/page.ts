@@ -36,7 +36,9 @@ export interface Visit<Params extends string = string> {
   params: Readonly<Record<Params, string>>;
   query: URLSearchParams;
   config: ConsoleConfig;
-  /** For reads that only the console has; they live in the rooms of the domain. */
+  /** Runs a read that only the console has, with the time limit of a page; they live in the rooms of the domain. */
+  read<T>(work: (db: Handle) => Promise<T>): Promise<T>;
+  /** For what limits its own time, and for changes that only the console has. */
   db: Handle;
   /** For the signature of an attempt, which is computed again where it is shown. */
   masterKeys: MasterKeys;
@@ -75,6 +77,11 @@ export interface Page {
   navigation?: string;
   /** The path of the page whose entry the navigation marks; undefined: the path of the request decides. */
   under?: `/console/${string}`;
+  /**
+   * Points of the rate limit, where a GET of the API is one: its CPU time in the service and in Postgres, in multiples of
+   * that of `GET /transfers` (docs/measurements.md, Pages of the console).
+   */
+  points: number;
   /** The page's content, or the page that the request leads to instead. */
   view(visit: Visit): View | Promise<View>;
 }
@@ -129,3 +136,7 @@ export const isSeeOther = (view: View): view is SeeOther =>
 
 /** Whether a declaration of the list is a form. */
 export const isForm = (declared: Page | Form): declared is Form => 'submit' in declared;
+
+/** A form runs an operation, and shows its page again where the operation refuses it. */
+export const pointsOf = (declared: Page | Form): number =>
+  isForm(declared) ? 1 + (declared.page?.points ?? 0) : declared.points;

@@ -1,14 +1,12 @@
 import { MAX_BODY_BYTES, readBytes } from '../http/body.js';
+import { limitParameters } from '../http/limits.js';
 import type { AppContext } from '../http/state.js';
 import { PageError } from './page-error.js';
-
-/** Fields that a form of the console may have. */
-const MAX_FIELDS = 100;
 
 /**
  * The fields of a form, `application/x-www-form-urlencoded` in UTF-8.
  * @param limit in bytes
- * @throws PageError 400 | 415; Refusal payload_too_large | malformed_request (cut off)
+ * @throws PageError 400 | 415; Refusal payload_too_large | too_many_parameters | malformed_request (cut off)
  */
 export async function readForm(ctx: AppContext, limit = MAX_BODY_BYTES): Promise<URLSearchParams> {
   const encoding = ctx.get('Content-Encoding').trim().toLowerCase();
@@ -17,12 +15,12 @@ export async function readForm(ctx: AppContext, limit = MAX_BODY_BYTES): Promise
     throw new PageError(415, 'Unsupported media type', 'Send the form as application/x-www-form-urlencoded.');
   }
   const bytes = await readBytes(ctx, limit);
-  let fields: URLSearchParams;
+  let text: string;
   try {
-    fields = new URLSearchParams(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw new PageError(400, 'Malformed request', 'The form is not valid UTF-8.');
   }
-  if (fields.size > MAX_FIELDS) throw new PageError(400, 'Malformed request', 'The form has too many fields.');
-  return fields;
+  limitParameters(text, 'form');
+  return new URLSearchParams(text);
 }

@@ -5,7 +5,7 @@ import type { AppContext } from '../http/state.js';
 import { Refusal } from '../refusal.js';
 import { ErrorSummary } from './components/error-summary.js';
 import { shownError } from './errors.js';
-import { lacksScope, operationsOf } from './operations.js';
+import { lacksScope, operationsOf, readLimited } from './operations.js';
 import { type Form, isSeeOther, type Page, type RefusedForm, RefusedView, SECRET_FIELDS, type Visit } from './page.js';
 import { readForm } from './read-form.js';
 import type { Services } from './services.js';
@@ -23,9 +23,7 @@ export async function runPage(ctx: RoutedContext, services: Services, page: Page
     if (first) return redirect(ctx, services, first.path);
   }
   requireScope(session, page);
-  await services.rateLimit(ctx, async () => {
-    await showPage(ctx, services, page, visitOf(ctx, services, session));
-  });
+  await showPage(ctx, services, page, visitOf(ctx, services, session));
 }
 
 /** Runs a form for the session of the request. A refused form is shown again on its page, with the API's status. */
@@ -33,21 +31,19 @@ export async function runForm(ctx: RoutedContext, services: Services, form: Form
   const session = signedIn(ctx, services);
   if (!session) return;
   requireScope(session, form);
-  await services.rateLimit(ctx, async () => {
-    const visit = visitOf(ctx, services, session);
-    const fields = await readForm(ctx);
-    try {
-      const { location, notice } = await form.submit(visit, fields);
-      if (notice !== undefined) await leaveNotice(services.database, session, notice);
-      redirect(ctx, services, location);
-    } catch (error) {
-      if (!(error instanceof Refusal) || !form.page || !permits(session, form.page)) throw error;
-      const { status, headers } = shownError(error);
-      const refused: RefusedForm = { path: ctx.path, refusal: error, fields: withoutSecrets(fields) };
-      ctx.set({ ...headers });
-      await showPage(ctx, services, form.page, { ...visit, query: new URLSearchParams(), refused }, status);
-    }
-  });
+  const visit = visitOf(ctx, services, session);
+  const fields = await readForm(ctx);
+  try {
+    const { location, notice } = await form.submit(visit, fields);
+    if (notice !== undefined) await leaveNotice(services.database, session, notice);
+    redirect(ctx, services, location);
+  } catch (error) {
+    if (!(error instanceof Refusal) || !form.page || !permits(session, form.page)) throw error;
+    const { status, headers } = shownError(error);
+    const refused: RefusedForm = { path: ctx.path, refusal: error, fields: withoutSecrets(fields) };
+    ctx.set({ ...headers });
+    await showPage(ctx, services, form.page, { ...visit, query: new URLSearchParams(), refused }, status);
+  }
 }
 
 async function showPage(ctx: AppContext, services: Services, page: Page, visit: Visit, status = 200): Promise<void> {
@@ -74,6 +70,7 @@ function visitOf(ctx: RoutedContext, services: Services, session: ConsoleSession
     params: readParams(ctx.params ?? {}),
     query: new URLSearchParams(ctx.querystring),
     config,
+    read: (work) => readLimited(database.forClient(session.clientId), work),
     db: database,
     masterKeys,
   };

@@ -4,7 +4,6 @@ import { readLink, swapCode } from '../auth/console-codes.js';
 import { signOut, startSession } from '../auth/console-sessions.js';
 import type { Handle } from '../database/database.js';
 import { SharedLimit } from '../database/shared-limit.js';
-import { documentLimit } from '../http/middleware/document-limit.js';
 import type { AppContext, State } from '../http/state.js';
 import { isId } from '../id-form.js';
 import { Refusal } from '../refusal.js';
@@ -28,11 +27,10 @@ const USED = 'The sign-in link is unknown, was used, or has expired. Ask for a n
 /** Sign-in with credentials or by a link, and sign-out. */
 export function signInRouter(services: Services): Router<State> {
   const router = new Router<State>({ strict: true, sensitive: true });
-  const limit = documentLimit();
   const permit = signInLimit();
-  router.get('/console/sign-in', limit, (ctx) => showSignIn(ctx, services, { next: nextOf(ctx.query.next) }));
+  router.get('/console/sign-in', (ctx) => showSignIn(ctx, services, { next: nextOf(ctx.query.next) }));
   router.post('/console/sign-in', (ctx) => signInWithCredentials(ctx, services, permit));
-  router.get('/console/sign-in/:link', limit, (ctx) => showLink(ctx, services, ctx.params.link));
+  router.get('/console/sign-in/:link', (ctx) => showLink(ctx, services, ctx.params.link));
   router.post('/console/sign-in/:link', (ctx) => signInByLink(ctx, services, permit, ctx.params.link));
   router.post('/console/sign-out', async (ctx) => {
     const session = sessionOf(ctx);

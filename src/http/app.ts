@@ -9,7 +9,7 @@ import { documentLimit } from './middleware/document-limit.js';
 import { decodablePath, unrouted } from './middleware/known-path.js';
 import { networks } from './middleware/networks.js';
 import { problems } from './middleware/problems.js';
-import { rateLimit } from './middleware/rate-limit.js';
+import { limitClients, rateLimit } from './middleware/rate-limit.js';
 import { requestId } from './middleware/request-id.js';
 import { secureHeaders } from './middleware/secure-headers.js';
 import { traceRequest } from './middleware/trace.js';
@@ -46,8 +46,8 @@ export function createApp(dependencies: AppDependencies, extensions: readonly Ex
   app.use(tokenErrors(dependencies));
   for (const { errors } of extended) app.use(errors);
   app.use(networks(config));
-  app.use(decodablePath());
   for (const { before } of extended) app.use(before);
+  app.use(decodablePath());
   app.use(routesBySegment(router));
   app.use(unrouted(router));
   return app;
@@ -66,6 +66,7 @@ function createRouter(
   const router = new Router<State>({ strict: true, sensitive: true });
   const authenticated = authenticate(authority);
   const limit = rateLimit(config.rateLimit);
+  const limited = limitClients(limit);
   const documents = documentLimit();
   const failures = new FailedAuthentications(dependencies.database);
   const extended = extensions.map((extend) => extend({ ...dependencies, routes, failures, rateLimit: limit }));
@@ -77,7 +78,7 @@ function createRouter(
       [
         authenticated,
         requireScope(scopesOf(route)),
-        limit,
+        limited,
         dispatch(route, { database, masterKeys, baseUrl: config.baseUrl }),
       ],
     );

@@ -1,5 +1,6 @@
 import type Router from '@koa/router';
 import type { AppDependencies } from './dependencies.js';
+import type { RateLimit } from './middleware/rate-limit.js';
 import type { FailedAuthentications } from './oauth/failed-authentications.js';
 import type { Route } from './route.js';
 import type { AppMiddleware, State } from './state.js';
@@ -10,8 +11,8 @@ export interface Shared extends AppDependencies {
   routes: readonly Route[];
   /** The limit of failed authentications by address, which the token endpoint counts too. */
   failures: FailedAuthentications;
-  /** Limits the requests of `ctx.state.caller`. */
-  rateLimit: AppMiddleware;
+  /** Counts the requests of clients, which the API's count in too. */
+  rateLimit: RateLimit;
 }
 
 /** Further paths of the application, from a room above this one. */

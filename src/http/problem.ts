@@ -85,7 +85,7 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
   too_many_parameters: kind(
     422,
     'Too many parameters',
-    'A query may have at most 20 parameters; each repetition counts.',
+    'A query, and a form of the console, may have at most 20 parameters; each repetition counts.',
   ),
   outside_retention: kind(
     422,
@@ -121,7 +121,7 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
   rate_limited: kind(
     429,
     'Too many requests',
-    'Wait as long as `Retry-After` states. A request that is refused for its size counts as five.',
+    'Wait as long as `Retry-After` states. A request that is refused for its size counts as five, a page of the console as up to ten.',
   ),
   retry_limit_reached: kind(
     429,

@@ -1,5 +1,6 @@
 import type { AttemptError } from '../attempts.js';
-import { atomically, type Handle } from '../database/database.js';
+import type { Handle } from '../database/database.js';
+import { timeLimited } from '../database/time-limited.js';
 import { quantileOf, sumOf } from './answer-times.js';
 import { HOUR } from './endpoint-hours.js';
 import { newestDeliveries } from './newest-deliveries.js';
@@ -73,8 +74,7 @@ export function readEndpointHealth(
   now = Date.now(),
 ): Promise<ReadonlyMap<string, EndpointHealth>> {
   const first = now - (now % HOUR) - (SHOWN_HOURS - 1) * HOUR;
-  return atomically(db, async (tx) => {
-    await tx.query(`select set_config('statement_timeout', $1, true)`, [String(TIME_LIMIT)]);
+  return timeLimited(db, TIME_LIMIT, async (tx) => {
     const rows = await tx.query<Row>(HEALTH, [clientId, new Date(first).toISOString()]);
     return new Map(rows.map((row) => [row.endpointId, toHealth(row, first)]));
   });

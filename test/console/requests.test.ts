@@ -254,16 +254,6 @@ describe('every response of the console', () => {
   });
 });
 
-test('requests of a session count in the rate limit of its client', async () => {
-  const limited = await startAuthApi({ env: { RATE_LIMIT: '3' } });
-  const session = await signedInBrowser(limited, await limited.client());
-  // More than the limit of the three or four seconds that they may take.
-  const replies = await Promise.all(Array.from({ length: 20 }, () => session.get('/console/settings')));
-  expect(replies.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
-  expect(replies.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
-  await limited.close();
-});
-
 test('a client signs in at most 60 times a minute, by credentials and links together', async () => {
   const credentials = await auth.client();
   for (let i = 0; i < 60; i++) await signedInBrowser(auth, credentials);

@@ -13,6 +13,7 @@ import { MOVING_TRANSFER } from './transfers/path.js';
 const overview = page({
   path: '/console',
   scope: READ,
+  points: 5,
   title: 'Overview',
   navigation: 'Overview',
   async view(visit) {

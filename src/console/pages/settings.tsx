@@ -12,10 +12,11 @@ import { Sessions } from './settings/sessions.js';
 const settings = page({
   path: '/console/settings',
   scope: null,
+  points: 2,
   title: 'Settings',
   navigation: 'Settings',
-  async view({ session, config, db }) {
-    const sessions = await listSessions(db, session.clientId);
+  async view({ session, config, read }) {
+    const sessions = await read((db) => listSessions(db, session.clientId));
     return (
       <>
         <h1>Settings</h1>
@@ -125,7 +126,7 @@ function Limits({ config }: { config: ConsoleConfig }): VNode {
       <h2 id="limits">Limits</h2>
       <dl class="facts">
         <dt>Requests</dt>
-        <dd>{rateLimit} a second, for the API and the console together</dd>
+        <dd>{rateLimit} a second, for the API and the console together; a page of the console counts as 2 to 10</dd>
         <dt>Request body</dt>
         <dd>{MAX_BODY_BYTES / 1024} KiB</dd>
         <dt>Webhook endpoints</dt>

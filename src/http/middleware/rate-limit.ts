@@ -1,7 +1,7 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { retryAfterOf } from '../../limiter.js';
 import { Refusal } from '../../refusal.js';
-import type { AppMiddleware } from '../state.js';
+import type { AppContext, AppMiddleware } from '../state.js';
 
 /**
  * The weight of a request that is refused for its size: receiving it costs that much, and a correct client rarely sends
@@ -10,15 +10,24 @@ import type { AppMiddleware } from '../state.js';
 const OVERSIZED_POINTS = 5;
 
 /**
- * Limits each client to `perSecond` requests in this process; the operator has no limit. The headers follow
+ * Counts a request, and then runs it. `key` is the client or the address that it counts for. A `points` above the whole
+ * limit is lowered to it.
+ * @throws Refusal rate_limited
+ */
+export type RateLimit = (
+  ctx: AppContext,
+  counted: { key: string; points: number },
+  next: () => Promise<void>,
+) => Promise<void>;
+
+/**
+ * Gives each key `perSecond` points in this process. A request of the API is one. The headers follow
  * draft-ietf-httpapi-ratelimit-headers-11 and include the weight of a refused request.
  */
-export function rateLimit(perSecond: number): AppMiddleware {
+export function rateLimit(perSecond: number): RateLimit {
   const limiter = new RateLimiterMemory({ points: perSecond, duration: 1 });
-  return async (ctx, next) => {
-    const { caller } = ctx.state;
-    if (caller.scopes.has('operator')) return next();
-    const usage = await limiter.consume(caller.clientId).catch((rejection: unknown) => {
+  return async (ctx, { key, points }, next) => {
+    const usage = await limiter.consume(key, Math.min(points, perSecond)).catch((rejection: unknown) => {
       if (rejection instanceof RateLimiterRes) return rejection;
       throw rejection;
     });
@@ -27,16 +36,27 @@ export function rateLimit(perSecond: number): AppMiddleware {
     ctx.set('RateLimit', remaining(usage, perSecond));
     if (usage.consumedPoints > perSecond) {
       ctx.set('Retry-After', String(seconds));
-      throw new Refusal('rate_limited', `A client may make at most ${perSecond} requests a second.`);
+      throw new Refusal(
+        'rate_limited',
+        `A client may make at most ${perSecond} requests a second; a page of the console counts as several.`,
+      );
     }
     try {
       await next();
     } catch (error) {
       if (isOversized(error)) {
-        ctx.set('RateLimit', remaining(await limiter.penalty(caller.clientId, OVERSIZED_POINTS - 1), perSecond));
+        ctx.set('RateLimit', remaining(await limiter.penalty(key, OVERSIZED_POINTS - 1), perSecond));
       }
       throw error;
     }
+  };
+}
+
+/** Limits each client's requests to the API. The operator has no limit. */
+export function limitClients(limit: RateLimit): AppMiddleware {
+  return (ctx, next) => {
+    const { clientId, scopes } = ctx.state.caller;
+    return scopes.has('operator') ? next() : limit(ctx, { key: clientId, points: 1 }, next);
   };
 }
 

@@ -32,24 +32,26 @@ interface Endpoint {
 export const deliveryList = page({
   path: PATH,
   scope: 'webhooks:read',
+  points: 5,
   title: 'Deliveries',
   navigation: 'Deliveries',
   async view(visit) {
     const found = await findById(visit);
     if ('location' in found) return found;
-    const { query, db, session } = visit;
+    const { query, session } = visit;
     const { data: endpoints } = await visit.operations.read<{ data: Endpoint[] }>('listWebhookEndpoints', {
       query: { limit: MAX_ENDPOINTS },
     });
     const endpointId = query.get('endpoint')?.toLowerCase() ?? '';
-    const rows = await listDeliveriesForClient(db, session.clientId, {
+    const filters = {
       status: readChoice(query, 'status', Object.values(DeliveryStatus)),
       ...(isId(endpointId) && { endpointId }),
       transferId: found.transferId,
       ...timeRange(query),
       before: readCursor(query, cursors),
       take: DELIVERIES_A_PAGE + 1,
-    });
+    };
+    const rows = await visit.read((db) => listDeliveriesForClient(db, session.clientId, filters));
     const deliveries = rows.slice(0, DELIVERIES_A_PAGE);
     const last = deliveries.at(-1);
     const nextCursor = rows.length > deliveries.length && last ? cursors.write(last.id) : null;

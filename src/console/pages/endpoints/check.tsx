@@ -8,6 +8,7 @@ import { EndpointHead } from './head.js';
 const checkPage = page({
   path: '/console/endpoints/{webhookId}/check',
   scope: READ,
+  points: 3,
   title: 'Receiver check',
   async view(visit) {
     if (visit.config.environment !== 'sandbox') throw new Refusal('not_found', 'Only the sandbox checks receivers.');

@@ -7,6 +7,7 @@ import { Waiting } from './trouble.js';
 const deletePage = page({
   path: '/console/endpoints/{webhookId}/delete',
   scope: WRITE,
+  points: 2,
   title: 'Delete an endpoint',
   async view(visit) {
     const endpoint = await readEndpoint(visit);

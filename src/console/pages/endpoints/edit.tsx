@@ -10,6 +10,7 @@ const SHOWN = 'shown';
 const editPage = page({
   path: '/console/endpoints/{webhookId}/edit',
   scope: WRITE,
+  points: 2,
   title: 'Edit an endpoint',
   async view(visit) {
     const endpoint = await readEndpoint(visit);

@@ -8,6 +8,7 @@ import { EndpointName, EndpointState } from './name.js';
 export const endpointList = page({
   path: '/console/endpoints',
   scope: READ,
+  points: 3,
   title: 'Endpoints',
   navigation: 'Endpoints',
   async view(visit) {

@@ -18,6 +18,7 @@ type EndpointVisit = Visit<'webhookId'>;
 const newSecretPage = page({
   path: '/console/endpoints/{webhookId}/new-secret',
   scope: WRITE,
+  points: 4,
   title: 'Switch over to a new secret',
   async view(visit) {
     const [endpoint, endpoints] = await Promise.all([readEndpoint(visit), readEndpoints(visit)]);

@@ -16,6 +16,7 @@ type Recovered = z.output<typeof recovered>;
 const recoverPage = page({
   path: '/console/endpoints/{webhookId}/recover',
   scope: WRITE,
+  points: 5,
   title: 'Recover what was missed',
   async view(visit) {
     const { query, refused, config } = visit;

@@ -5,6 +5,7 @@ import { concurrencyOf, descriptionOf, EndpointFields, SecretField } from './for
 const registerPage = page({
   path: '/console/endpoints/new',
   scope: WRITE,
+  points: 2,
   title: 'Register an endpoint',
   view: ({ refused, config }) => (
     <>

@@ -19,14 +19,15 @@ const LATEST = 10;
 export const endpointPage = page({
   path: '/console/endpoints/{webhookId}',
   scope: READ,
+  points: 5,
   title: 'Endpoint',
   async view(visit) {
-    const { db, session } = visit;
+    const { session } = visit;
     const { webhookId } = visit.params;
     const [endpoint, all, deliveries] = await Promise.all([
       readEndpoint(visit),
       healthOf(visit),
-      listDeliveriesForClient(db, session.clientId, { endpointId: webhookId, before: undefined, take: LATEST }),
+      visit.read((db) => listDeliveriesForClient(db, session.clientId, { endpointId: webhookId, take: LATEST })),
     ]);
     const [editor, now, health] = [isEditor(visit), new Date(), all.get(webhookId)];
     return (

@@ -15,7 +15,7 @@ export interface AskedStatement {
 export async function askStatement(visit: Visit<'webhookId'>, fields: URLSearchParams): Promise<AskedStatement> {
   const { webhookId } = visit.params;
   try {
-    const request = { params: { webhookId }, query: windowOf(fields) };
+    const request = { params: { webhookId }, query: windowOf(fields), limitsItself: true } as const;
     return { statement: await visit.operations.read<Statement>('getWebhookEndpointStatement', request) };
   } catch (error) {
     if (!(error instanceof Refusal) || error.code === 'not_found') throw error;
@@ -32,6 +32,7 @@ function atFields(refusal: Refusal): Refusal {
 const statementPage = page({
   path: '/console/endpoints/{webhookId}/statement',
   scope: READ,
+  points: 4,
   title: 'Statement',
   async view(visit) {
     const endpoint = await readEndpoint(visit);

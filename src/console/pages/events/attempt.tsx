@@ -17,6 +17,7 @@ export const attemptPage = page({
   path: '/console/deliveries/{id}/attempts/{number}',
   scope: 'webhooks:read',
   under: '/console/events',
+  points: 3,
   title: ({ params }) => `Attempt ${params.number}`,
   async view(visit) {
     const { id: deliveryId, number } = visit.params;
@@ -24,7 +25,7 @@ export const attemptPage = page({
     // A reader that changes nothing gets no signature: with it, the request could be sent again for five minutes.
     const masterKeys = scopes.has('webhooks:write') ? visit.masterKeys : null;
     const name = { deliveryId, number: Number(number) };
-    const sent = await readSentAttempt(visit.db, masterKeys, clientId, name);
+    const sent = await visit.read((db) => readSentAttempt(db, masterKeys, clientId, name));
     return <AttemptView visit={visit} sent={sent} />;
   },
 });

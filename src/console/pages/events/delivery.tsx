@@ -21,10 +21,11 @@ export const deliveryPage = page({
   path: '/console/deliveries/{id}',
   scope: 'webhooks:read',
   under: '/console/events',
+  points: 4,
   title: 'Delivery',
   async view(visit) {
     const { id } = visit.params;
-    const { event, delivery } = await readDeliveryStory(visit.db, visit.session.clientId, id);
+    const { event, delivery } = await visit.read((db) => readDeliveryStory(db, visit.session.clientId, id));
     const cursor = visit.query.get('cursor');
     const attempts = await visit.operations.read<Attempts>('listAttempts', {
       params: { id },

@@ -22,14 +22,14 @@ const cursors = idCursor("an event's deliveries");
 export const eventPage = page({
   path: '/console/events/{id}',
   scope: 'webhooks:read',
+  points: 10,
   title: 'Event',
   async view(visit) {
     const after = readCursor(visit.query, cursors);
     const take = DELIVERIES_A_PAGE + 1;
-    const { event, deliveries } = await readEventStory(visit.db, visit.session.clientId, visit.params.id, {
-      after,
-      take,
-    });
+    const { event, deliveries } = await visit.read((db) =>
+      readEventStory(db, visit.session.clientId, visit.params.id, { after, take }),
+    );
     const shown = deliveries.slice(0, DELIVERIES_A_PAGE);
     const last = shown.at(-1);
     const nextCursor = deliveries.length > shown.length && last ? cursors.write(last.id) : null;

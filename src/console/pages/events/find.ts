@@ -10,7 +10,7 @@ export type Found = { location: `/console${string}` } | { transferId: string | u
  * Reads the filter `id`: the id of an event or of a delivery leads to the event's page; any other id is a transfer's.
  * @throws Refusal invalid_request
  */
-export async function findById({ query, db, session }: Pick<Visit, 'query' | 'db' | 'session'>): Promise<Found> {
+export async function findById({ query, read, session }: Pick<Visit, 'query' | 'read' | 'session'>): Promise<Found> {
   const id = (query.get('id') ?? '').trim().toLowerCase();
   if (id === '') return { transferId: undefined };
   if (!isId(id)) {
@@ -21,7 +21,7 @@ export async function findById({ query, db, session }: Pick<Visit, 'query' | 'db
     };
     throw new Refusal('invalid_request', `The filter “id” ${error.detail}.`, [error]);
   }
-  const found = await findEventOf(db, session.clientId, id);
+  const found = await read((db) => findEventOf(db, session.clientId, id));
   if (!found) return { transferId: id };
   return { location: eventPath(found.eventId, found.deliveryId) };
 }

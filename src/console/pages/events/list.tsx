@@ -23,6 +23,7 @@ const PATH = '/console/events';
 export const eventList = page({
   path: PATH,
   scope: 'webhooks:read',
+  points: 3,
   title: 'Events',
   navigation: 'Events',
   async view(visit) {

@@ -23,6 +23,7 @@ const PATH = '/console/transfers';
 export const transferList = page({
   path: PATH,
   scope: 'transfers:read',
+  points: 3,
   title: 'Transfers',
   navigation: 'Transfers',
   async view(visit) {

@@ -23,6 +23,7 @@ const OUTCOMES: readonly Choice[] = [
 export const newTransferPage = page({
   path: '/console/transfers/new',
   scope: 'transfers:write',
+  points: 2,
   title: 'Make a transfer',
   view(visit) {
     refuseOutsideSandbox(visit);

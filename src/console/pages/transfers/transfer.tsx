@@ -18,6 +18,7 @@ type Event = z.output<typeof eventView>;
 export const transferPage = page({
   path: '/console/transfers/{id}',
   scope: 'transfers:read',
+  points: 4,
   title: 'Transfer',
   async view(visit) {
     const { id } = visit.params;

@@ -1,0 +1,189 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { isForm } from '../../src/console/page.js';
+import { declared } from '../../src/console/pages/index.js';
+import { DOCUMENTS_PER_SECOND } from '../../src/http/middleware/document-limit.js';
+import { type AuthApi, startAuthApi } from '../support/auth-api.js';
+import { type ConsoleBrowser, consoleBrowser, signedInBrowser } from '../support/console.js';
+import { makeEndpoint } from '../support/factories.js';
+import { waitFor } from '../support/wait-for.js';
+
+const RATE_LIMIT = 10;
+
+let auth: AuthApi;
+beforeAll(async () => {
+  auth = await startAuthApi({ env: { TRUSTED_PROXIES: '127.0.0.0/8' } });
+});
+afterAll(() => auth.close());
+
+let addresses = 0;
+const somewhere = () => ({ 'X-Forwarded-For': `198.51.100.${++addresses}` });
+const cookieName = (api: AuthApi) => `console_session_${new URL(api.baseUrl).port}`;
+
+/** The points that a response has left, and those of a whole second. */
+const pointsLeft = (headers: Headers) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
+
+describe('each page', () => {
+  test('declares what it costs, from 2 to 10 points, where an operation of the API is 1', () => {
+    for (const page of declared) {
+      if (!isForm(page)) expect([page.path, page.points >= 2 && page.points <= 10]).toEqual([page.path, true]);
+    }
+  });
+
+  test('counts its points for the client of the session', async () => {
+    for (const [path, points] of [
+      ['/console', 5],
+      ['/console/settings', 2],
+      ['/console/deliveries', 5],
+      ['/console/nothing', 1],
+    ] as const) {
+      const session = await signedInBrowser(auth, await auth.client());
+      const { headers } = await session.get(path, somewhere());
+      expect([path, pointsLeft(headers)]).toEqual([path, 100_000 - points]);
+    }
+  });
+
+  test('a form counts as itself and the page that it may show again', async () => {
+    const session = await signedInBrowser(auth, await auth.client());
+    const path = '/console/sessions/019abe01-7a10-7c44-9d02-3f1f6f0c8a11/end';
+    const { headers } = await session.post(path, {}, somewhere());
+    expect(pointsLeft(headers)).toBe(100_000 - 3);
+  });
+});
+
+describe('a request is counted before any work', () => {
+  let limited: AuthApi;
+  beforeAll(async () => {
+    limited = await startAuthApi({ env: { TRUSTED_PROXIES: '127.0.0.0/8', RATE_LIMIT: String(RATE_LIMIT) } });
+  });
+  afterAll(() => limited.close());
+
+  const browser = () => consoleBrowser({ url: limited.api.url, baseUrl: limited.baseUrl });
+
+  /** Sends forty requests at once while no session can be read, and waits until most of them are refused. */
+  async function refusedWithoutSessions(send: (index: number) => ReturnType<ConsoleBrowser['get']>): Promise<void> {
+    const lock = await limited.database.openSession();
+    await lock.query('begin; lock table console_sessions in access exclusive mode');
+    let refused = 0;
+    const all = Array.from({ length: 40 }, async (_, index) => {
+      if ((await send(index)).status === 429) refused++;
+    });
+    await waitFor('thirty refused requests', async () => refused >= 30);
+    await lock.query('rollback');
+    await Promise.all(all);
+  }
+
+  test('with the cookie of a live session, by its client', async () => {
+    const session = await signedInBrowser(limited, await limited.client());
+    await session.get('/console/settings', somewhere());
+    await refusedWithoutSessions(() => session.get('/console/deliveries', somewhere()));
+  });
+
+  test('with cookies that nobody knows, by address', async () => {
+    const from = somewhere();
+    await refusedWithoutSessions(() => {
+      const Cookie = `${cookieName(limited)}=${randomBytes(32).toString('base64url')}`;
+      return browser().get('/console', { ...from, Cookie });
+    });
+    expect((await browser().get('/console', somewhere())).status).toBe(303);
+  });
+
+  test.each([
+    ['a page without a session', '/console'],
+    ['a path without a page', '/console/nothing'],
+    ['a path that cannot be decoded', '/console/%ff'],
+    ['an asset that does not exist', '/console/assets/nothing'],
+    ['the sign-in', '/console/sign-in'],
+  ])('%s, by address', async (_, path) => {
+    const from = somewhere();
+    const replies = await Promise.all(
+      Array.from({ length: 10 * DOCUMENTS_PER_SECOND }, () => browser().get(path, from)),
+    );
+    expect(replies.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
+    expect((await browser().get(path, somewhere())).status).not.toBe(429);
+  });
+
+  test('forms of another origin, by address: they use up nothing of the client whose cookie they have', async () => {
+    const session = await signedInBrowser(limited, await limited.client());
+    await session.get('/console/settings', somewhere());
+    const foreign = { ...somewhere(), Origin: 'https://evil.test' };
+    const path = '/console/sessions/019abe01-7a10-7c44-9d02-3f1f6f0c8a11/end';
+    const replies = await Promise.all(Array.from({ length: 40 }, () => session.post(path, {}, foreign)));
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([403, 429]));
+    expect((await session.get('/console/settings', somewhere())).status).toBe(200);
+  });
+});
+
+describe('the last use of a session', () => {
+  const lastSeen = async (clientId: string) =>
+    (await auth.database.prisma.consoleSession.findFirstOrThrow({ where: { clientId } })).lastSeenAt.getTime();
+  const age = async (clientId: string, seconds: number) => {
+    await auth.database.pool.query(
+      `update console_sessions set last_seen_at = now() - $2 * interval '1 second' where client_id = $1`,
+      [clientId, seconds],
+    );
+    return lastSeen(clientId);
+  };
+
+  test('is written once a minute', async () => {
+    const credentials = await auth.client();
+    const session = await signedInBrowser(auth, credentials);
+    const recent = await age(credentials.client_id, 30);
+    await session.get('/console/settings');
+    expect(await lastSeen(credentials.client_id)).toBe(recent);
+    const older = await age(credentials.client_id, 90);
+    await session.get('/console/settings');
+    expect(await lastSeen(credentials.client_id)).toBeGreaterThan(older);
+  });
+
+  test('is not written by a path without a page, which takes no notice either', async () => {
+    const credentials = await auth.client();
+    const session = await signedInBrowser(auth, credentials);
+    const ended = '/console/sessions/019abe01-7a10-7c44-9d02-3f1f6f0c8a11/end';
+    await session.post(ended);
+    const older = await age(credentials.client_id, 90);
+    expect((await session.get('/console/nothing')).status).toBe(404);
+    expect(await lastSeen(credentials.client_id)).toBe(older);
+    expect((await session.get('/console/settings')).text).toContain('The session is ended.');
+  });
+});
+
+describe('a query and a form have at most 20 parameters, counted before they are read', () => {
+  const many = (count: number) => Array.from({ length: count }, (_, i) => `${i}=`).join('&');
+
+  test('in every page, and without a session', async () => {
+    const credentials = await auth.client();
+    const session = await signedInBrowser(auth, credentials);
+    const { id } = await makeEndpoint(auth.database, credentials.client_id);
+    for (const path of [`/console/endpoints/${id}/recover`, '/console/deliveries', '/console/settings']) {
+      const { status, text } = await session.get(`${path}?${many(21)}`);
+      expect([path, status]).toEqual([path, 422]);
+      expect(text).toContain('A query may have at most 20 parameters.');
+    }
+    expect((await session.get(`/console/settings?${many(20)}`)).status).toBe(200);
+    const stranger = consoleBrowser({ url: auth.api.url, baseUrl: auth.baseUrl });
+    expect((await stranger.get(`/console/sign-in?${many(21)}`, somewhere())).status).toBe(422);
+  });
+
+  test('in every form', async () => {
+    const session = await signedInBrowser(auth, await auth.client());
+    const fields = Object.fromEntries(Array.from({ length: 21 }, (_, i) => [String(i), '']));
+    const { status, text } = await session.post('/console/transfers/new', fields);
+    expect(status).toBe(422);
+    expect(text).toContain('A form may have at most 20 parameters.');
+  });
+});
+
+test('a read that takes longer than 5 s ends in Postgres too, and the page says how to try again', async () => {
+  const session = await signedInBrowser(auth, await auth.client());
+  const lock = await auth.database.openSession();
+  await lock.query('begin; lock table transfers in access exclusive mode');
+  const { status, text, headers } = await session.get('/console/transfers?status=SENT');
+  expect([status, headers.get('retry-after')]).toEqual([503, '2']);
+  expect(text).toMatch(/<a [^>]*href="\/console\/transfers\?status=SENT"[^>]*>Try again<\/a>/);
+  const { rows } = await lock.query(`select pid from pg_stat_activity where datname = current_database()
+    and wait_event_type = 'Lock'`);
+  expect(rows).toEqual([]);
+  await lock.query('rollback');
+  expect((await session.get('/console/transfers?status=SENT')).status).toBe(200);
+});
