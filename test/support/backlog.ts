@@ -4,16 +4,23 @@ import type { Handle } from '../../src/database/database.js';
  * Gives an endpoint `count` deliveries with one failed attempt each, whose next attempts are due in an hour. Their
  * events are in no outbox.
  */
-export async function makeBacklog(db: Handle, endpointId: string, count: number): Promise<void> {
+export async function makeBacklog(
+  db: { query(text: string, values: unknown[]): Promise<unknown> },
+  endpointId: string,
+  count: number,
+): Promise<void> {
   await db.query(BACKLOG, [endpointId, count]);
 }
 
 const BACKLOG = `
 with endpoint as (select id, client_id from webhook_endpoints where id = $1::uuid
+), transfer as materialized (
+  select client_id, uuidv7() as id from endpoint, generate_series(1, $2::int)
 ), event as (
   insert into events (id, client_id, transfer_id, type, body, created_at, outbox)
-  select uuidv7(), client_id, uuidv7(), 'transfer.status_changed', '{}', now(), 'done'
-    from endpoint, generate_series(1, $2::int)
+  select uuidv7(), client_id, id, 'transfer.status_changed',
+         json_build_object('data', json_build_object('id', id, 'status', 'PROCESSING'))::text, now(), 'done'
+    from transfer
   returning id, client_id
 )
 insert into deliveries (id, event_id, endpoint_id, client_id, attempt_count, next_attempt_at, ladder)
