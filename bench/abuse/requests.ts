@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 
 /** A request to the API. */
 export interface Asked {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   body?: string;
   /** With an `Idempotency-Key` that is new each time. */

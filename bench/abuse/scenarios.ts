@@ -1,7 +1,10 @@
+import { newId } from '../../src/ids.js';
+import { makeBacklog } from '../../test/support/backlog.js';
 import { freeze } from '../../test/support/freeze.js';
 import { startHelper } from '../helper.js';
 import { fillPast } from '../past.js';
 import type { Stack } from '../stack.js';
+import { insertEndpoints } from '../tenants.js';
 import type { AttackLoad, AttackResult } from './attacker.js';
 import type { Trial } from './compare.js';
 import { beginFlood, victimOfDeliveries } from './deliveries.js';
@@ -97,7 +100,35 @@ async function connections(site: AbuseSite): Promise<Trial> {
   };
 }
 
-export const SCENARIOS = { attempts, requests, receivers, retries, connections } satisfies Record<string, Scenario>;
+/** A client disables, enables and deletes endpoints with a large backlog. The cancellation outlasts the trial. */
+async function backlogs(site: AbuseSite): Promise<Trial> {
+  const attacker = await makeTenant(site, NOBODY);
+  const ids = Array.from({ length: 20 }, () => newId());
+  await insertEndpoints(
+    site.stack,
+    ids.map((id) => ({ id, clientId: attacker.id, url: NOBODY })),
+  );
+  for (const id of ids) await makeBacklog(site.stack.database, id, 20_000);
+  const set = (id: string, enabled: boolean): Asked => ({
+    method: 'PUT',
+    path: `/webhook-endpoints/${id}`,
+    body: JSON.stringify({ url: NOBODY, enabled }),
+  });
+  const asked = [
+    ...ids.flatMap((id) => [set(id, false), set(id, false), set(id, true)]),
+    ...ids.slice(10).map((id): Asked => ({ method: 'DELETE', path: `/webhook-endpoints/${id}` })),
+  ];
+  return {
+    name: 'disabling endpoints with a backlog',
+    victim: await victimOfDeliveries(site, VICTIM_RATE),
+    begin: () => attack({ ...load(site, attacker, asked), rate: ATTACK_RATE, atOnce: 60 }),
+  };
+}
+
+export const SCENARIOS = { attempts, requests, receivers, retries, connections, backlogs } satisfies Record<
+  string,
+  Scenario
+>;
 
 async function trial(site: AbuseSite, name: string, attackLoad: AttackLoad): Promise<Trial> {
   return { name, victim: await victimOfRequests(site, true), begin: () => attack(attackLoad) };
