@@ -1,6 +1,6 @@
 import type { Handle } from '../database/database.js';
 import type { AuditEntry } from '../database/generated/client.js';
-import { exactly, type IdRange, idsWithin } from '../ids.js';
+import { type IdRange, idsWithin } from '../ids.js';
 
 export interface EntryFilters extends IdRange {
   target?: string | undefined;
@@ -18,15 +18,11 @@ export function listEntries(
   return db.prisma.auditEntry.findMany({
     where: {
       id: idsWithin(range),
-      ...(target !== undefined && { target: exactly(target) }),
-      ...(actor !== undefined && { actor: exactly(actor) }),
+      ...(target !== undefined && { target }),
+      ...(actor !== undefined && { actor }),
       ...(action !== undefined && { action: { startsWith: action } }),
     },
-    // The order of the filter's index: see `exactly`.
-    orderBy: [
-      ...(target !== undefined ? [{ target: 'asc' } as const] : actor !== undefined ? [{ actor: 'asc' } as const] : []),
-      { id: 'desc' },
-    ],
+    orderBy: { id: 'desc' },
     take,
   });
 }

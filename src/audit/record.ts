@@ -10,6 +10,7 @@ export type Action =
   | 'clients.revoke'
   | 'clients.revoke-secret'
   | 'clients.allow'
+  | 'clients.erase'
   | 'endpoints.create'
   | 'endpoints.update'
   | 'endpoints.delete'
@@ -22,6 +23,7 @@ export type Action =
   | 'endpoints.recover-failed'
   // The statement of src/transfers/change-status.ts writes this entry itself.
   | 'transfers.set-status'
+  | 'transfers.expire'
   | 'deliveries.retry'
   | 'deliveries.retry-failed'
   | 'deliveries.reconcile'

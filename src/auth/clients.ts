@@ -19,6 +19,7 @@ export interface Client {
   networks: string[];
   createdAt: Date;
   revokedAt: Date | null;
+  erasedAt: Date | null;
 }
 
 /** A secret is active while it is neither revoked nor expired. */
@@ -37,7 +38,15 @@ export interface NewClient {
   networks?: readonly string[] | undefined;
 }
 
-const columns = { id: true, name: true, scopes: true, networks: true, createdAt: true, revokedAt: true } as const;
+const columns = {
+  id: true,
+  name: true,
+  scopes: true,
+  networks: true,
+  createdAt: true,
+  revokedAt: true,
+  erasedAt: true,
+} as const;
 
 /**
  * Makes a client with its first secret. The secret is readable only in this result.

@@ -10,6 +10,7 @@ export function presentClient(client: Client) {
     networks: client.networks,
     created_at: client.createdAt.toISOString(),
     revoked_at: client.revokedAt?.toISOString() ?? null,
+    erased_at: client.erasedAt?.toISOString() ?? null,
   };
 }
 
@@ -46,6 +47,7 @@ export function clientDetails(client: Client): Fields {
       ['calls from', from(client)],
       ['created', client.createdAt],
       ['revoked', client.revokedAt],
+      ['erased', client.erasedAt],
     ],
   };
 }

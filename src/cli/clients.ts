@@ -78,6 +78,15 @@ export function addClients(program: Command): void {
 
   setAction(
     clients
+      .command('erase')
+      .argument('<client_id>')
+      .description('erase names and accounts of a revoked client; needs the DATABASE_URL of the owner')
+      .option('--yes', 'do not ask'),
+    async () => (await import('./actions/clients.js')).erase,
+  );
+
+  setAction(
+    clients
       .command('console-link')
       .argument('<client_id>')
       .option('--viewer', 'the session changes nothing')

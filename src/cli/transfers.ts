@@ -26,6 +26,15 @@ export function addTransfers(program: Command): void {
       ),
     async () => (await import('./actions/transfers.js')).setStatus,
   );
+
+  setAction(
+    transfers
+      .command('expire')
+      .description(
+        'remove transfers that ended longer than TRANSFER_RETENTION ago; needs the DATABASE_URL of the owner',
+      ),
+    async () => (await import('./actions/transfers.js')).expire,
+  );
 }
 
 /** The same limit as in the operator's route. */

@@ -14,6 +14,11 @@ export const limitSettings = {
   ),
   MAX_ENDPOINTS: setting(count(1, 10_000), '20', 'Webhook endpoints that a client may have.'),
   RETENTION: setting(durationWithin(SECOND, 3_650 * DAY), '90d', 'How long events, deliveries and attempts are kept.'),
+  TRANSFER_RETENTION: setting(
+    durationWithin(DAY, 36_500 * DAY),
+    undefined,
+    'How long ended transfers are kept, for `transfers expire`. Unset: for good.',
+  ),
   SHUTDOWN_DELAY: setting(
     durationWithin(0, 300 * SECOND),
     '5s',

@@ -75,13 +75,16 @@ export interface RoleRights {
   excess: string[];
 }
 
+/** @throws Error of one line unless the role that `db` connects as owns the tables */
+export async function requireOwner(db: Pick<Handle, 'query'>): Promise<void> {
+  const { role, owner } = await readRights(db);
+  if (!owner)
+    throw new Error(`DATABASE_URL: the role ${role} may not do this; give the URL of the owner of the tables`);
+}
+
 /** The rights of the role that `db` connects as. */
 export async function readRoleRights(db: Pick<Handle, 'query'>): Promise<RoleRights> {
-  const [row] = await db.query<Record<'superuser' | 'owner' | 'creates' | 'records', boolean> & { role: string }>(
-    RIGHTS,
-    [],
-  );
-  if (!row) throw new Error('Postgres returned no row for the rights of its role');
+  const row = await readRights(db);
   const excess = [
     ...(row.superuser ? ['is a superuser'] : []),
     ...(row.owner && !row.superuser ? ['owns the tables'] : []),
@@ -89,6 +92,16 @@ export async function readRoleRights(db: Pick<Handle, 'query'>): Promise<RoleRig
     ...(row.records ? ['may remove or change audit entries, transfers and their history'] : []),
   ];
   return { role: row.role, excess };
+}
+
+interface Rights extends Record<'superuser' | 'owner' | 'creates' | 'records', boolean> {
+  role: string;
+}
+
+async function readRights(db: Pick<Handle, 'query'>): Promise<Rights> {
+  const [row] = await db.query<Rights>(RIGHTS, []);
+  if (!row) throw new Error('Postgres returned no row for the rights of its role');
+  return row;
 }
 
 const RIGHTS = `

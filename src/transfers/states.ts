@@ -18,6 +18,9 @@ export function nextStatuses(from: TransferStatus): readonly TransferStatus[] {
   return NEXT[from];
 }
 
+/** The statuses after which a transfer needs nothing more. A completed one may still be returned. */
+export const ENDED_STATUSES: readonly TransferStatus[] = ['COMPLETED', 'CANCELLED', 'FAILED', 'RETURNED'];
+
 export function canChange(from: TransferStatus, to: TransferStatus): boolean {
   return nextStatuses(from).includes(to);
 }

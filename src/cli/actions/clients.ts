@@ -1,8 +1,12 @@
+import { once } from 'node:events';
+import { createInterface } from 'node:readline/promises';
 import { personHere } from '../../audit/actor.js';
 import * as auth from '../../auth/clients.js';
 import { makeOperatorLink } from '../../auth/console-codes.js';
+import { eraseClient } from '../../transfers/erase-client.js';
 import { clientDetails, clientTable, presentClient, presentSecret, secretTable } from '../client-view.js';
 import type { CommandResult } from '../command.js';
+import { harmless } from '../view/harmless.js';
 import { baseUrlIn, withDatabase } from '../with-database.js';
 
 const SHOWN_ONCE = 'The secret is shown only once; send it to the client through a secure channel.';
@@ -82,6 +86,30 @@ export async function revokeSecret(id: string, secretId: string): Promise<Comman
 export async function allow(id: string, networks: string[] | undefined): Promise<CommandResult> {
   const client = await withDatabase((database) => auth.allowNetworks(database, personHere(), id, networks ?? []));
   return { json: presentClient(client), text: clientDetails(client) };
+}
+
+/** `clients erase` */
+export async function erase(id: string, { yes }: { yes?: true }): Promise<CommandResult> {
+  const { transfers, endpoints } = await withDatabase(async (database) => {
+    const { name } = await auth.showClient(database, id);
+    if (!yes) await confirm(`Erase the names and accounts of the client ${name}, for good?`);
+    return eraseClient(database, { actor: personHere() }, id);
+  });
+  return {
+    json: { client_id: id, transfers, endpoints },
+    text: `erased: ${transfers} transfers, ${endpoints} endpoints`,
+  };
+}
+
+/** @throws Error of one line unless a person at the terminal types `yes` */
+async function confirm(question: string): Promise<void> {
+  if (!process.stdin.isTTY) throw new Error('the command cannot be undone; give --yes where nobody can be asked');
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // Ctrl-C and Ctrl-D close the terminal without an answer.
+  const closed = once(terminal, 'close').then(() => '');
+  const answer = await Promise.race([terminal.question(`${harmless(question)} Type yes: `), closed]);
+  terminal.close();
+  if (answer.trim() !== 'yes') throw new Error('nothing was erased');
 }
 
 /** `clients console-link` */

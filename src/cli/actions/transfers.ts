@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import { personHere } from '../../audit/actor.js';
+import { ConfigError } from '../../config-error.js';
 import type { TransferStatus } from '../../database/generated/enums.js';
 import { presentTransfer } from '../../http/presenters/transfer.js';
 import { notifyHandover } from '../../outbox/notify.js';
 import { changeStatus } from '../../transfers/change-status.js';
+import { expireTransfers } from '../../transfers/expire-transfers.js';
 import { type ReasonCode, STATUSES_WITH_REASON_CODE, takesReasonCode } from '../../transfers/reason-codes.js';
 import type { CommandResult } from '../command.js';
 import { withDatabase } from '../with-database.js';
@@ -37,4 +39,15 @@ export async function setStatus(
     json: { id, client_id: transfer.clientId, status, reason_code, updated_at },
     text: `transfer ${transfer.id} is ${transfer.status}`,
   };
+}
+
+/** `transfers expire` */
+export async function expire(): Promise<CommandResult> {
+  const removed = await withDatabase((database, { TRANSFER_RETENTION: retention }) => {
+    if (retention === undefined) {
+      throw new ConfigError(['TRANSFER_RETENTION: is not set, so transfers are kept; give a duration such as 3650d']);
+    }
+    return expireTransfers(database, { actor: personHere() }, retention);
+  });
+  return { json: { removed }, text: `removed: ${removed} transfers` };
 }

@@ -1,0 +1,62 @@
+import type { By } from '../audit/actor.js';
+import { recordAudit } from '../audit/record.js';
+import type { Database, Handle } from '../database/database.js';
+import { requireOwner } from '../database/runtime-role.js';
+import { formatDuration } from '../duration.js';
+import { firstKept } from '../retention/expired-events.js';
+import { inBatches } from '../retention/in-batches.js';
+import { ENDED_STATUSES } from './states.js';
+
+const BATCH = 200;
+
+/**
+ * Removes the transfers that ended longer than `retention` ms ago, with their history, oldest first. A transfer stays as
+ * long as one of its events. The audit entry is in the transaction of the first batch that removes something.
+ * @param db of the owner of the tables: no role of a running process may remove a transfer
+ * @returns the number of removed transfers
+ * @throws Error of one line: another role
+ */
+export async function expireTransfers(database: Database, by: By, retention: number, limit = BATCH): Promise<number> {
+  await requireOwner(database);
+  const before = await firstKept(database, retention);
+  let removed = 0;
+  let after: string | null = null;
+  await inBatches(async () => {
+    const batch = await database.transaction(async (tx) => {
+      const batch = await removeBatch(tx, [before, after, limit, retention, ENDED_STATUSES]);
+      if (removed === 0 && batch.removed > 0) {
+        const details = { older_than: formatDuration(retention) };
+        await recordAudit(tx, { ...by, action: 'transfers.expire', target: null, details });
+      }
+      return batch;
+    });
+    removed += batch.removed;
+    after = batch.last;
+    return batch.seen === limit;
+  });
+  return removed;
+}
+
+async function removeBatch(tx: Handle, values: readonly unknown[]) {
+  const [row] = await tx.query<{ seen: number; last: string | null; removed: number }>(REMOVE, values);
+  return row ?? { seen: 0, last: null, removed: 0 };
+}
+
+const REMOVE = `
+with candidates as materialized (
+  select id from transfers where id < $1::uuid and ($2::uuid is null or id > $2::uuid) order by id limit $3::int
+), expired as materialized (
+  select t.id from transfers t
+   where t.id in (select id from candidates) and t.status::text = any($5::text[])
+     and t.updated_at < now() - $4::bigint * interval '1 millisecond'
+     and not exists (select from events e where e.client_id = t.client_id and e.transfer_id = t.id)
+     for update skip locked
+), history as (
+  delete from transfer_status_history h using expired x where h.transfer_id = x.id
+), steps as (
+  delete from sandbox_transfers s using expired x where s.transfer_id = x.id
+), removed as (
+  delete from transfers t using expired x where t.id = x.id returning 1
+)
+select (select count(*)::int from candidates) as seen, (select max(id::text) from candidates) as last,
+       (select count(*)::int from removed) as removed`;
