@@ -17,7 +17,7 @@ import {
 import { startSession } from './console-sessions.js';
 import { hashSecret, makeRandomSecret } from './random-secret.js';
 
-/** Links of a client that are neither used nor expired. */
+/** Links that are neither used nor expired: those that a client made, and, counted apart, those that the operator made. */
 export const MAX_OPEN_CODES = 20;
 
 /** A sign-in link at the only time at which its code is readable. */
@@ -36,8 +36,8 @@ export function makeSignInLink(db: Handle, actor: Actor, baseUrl: string, grant:
     // Links of one client wait for each other, so that they do not exceed the limit together.
     await tx.query('select id from clients where id = $1::uuid for no key update', [clientId]);
     const scopes = consoleScopes(grant);
-    const [open] = await tx.query<{ count: number; seconds: number }>(OPEN, [clientId]);
-    if (open && open.count >= MAX_OPEN_CODES) throw tooMany(open.seconds);
+    const [open] = await tx.query<{ count: number; seconds: number }>(OPEN, [clientId, secretId]);
+    if (open && open.count >= MAX_OPEN_CODES) throw tooMany(secretId ? 'The client' : 'The operator', open.seconds);
     const id = newId();
     const { secret: code, hash } = makeRandomSecret();
     const values = [id, hash.toString('hex'), clientId, secretId, role, JSON.stringify(scopes)];
@@ -84,7 +84,8 @@ export async function readLink(db: Handle, id: string): Promise<LinkInfo | undef
 /**
  * Swaps the code of a link for a session. Of two requests with the same code, also in two processes, one gets the
  * session. After a refusal the code is still good.
- * @param permit throws where the client may not sign in now; it counts the sign-in in the transaction
+ * @param permit throws where the client, or the operator for it, may not sign in now; it counts the sign-in in the
+ * transaction
  * @returns undefined if the code is unknown, used or expired, or if its client or secret is no longer valid
  * @throws Refusal network_not_allowed | insufficient_scope
  */
@@ -95,7 +96,7 @@ export function swapCode(
     code,
     address,
     permit,
-  }: { id: string; code: Secret; address: string; permit: (tx: Handle, clientId: string) => Promise<void> },
+  }: { id: string; code: Secret; address: string; permit: (tx: Handle, signer: string) => Promise<void> },
 ): Promise<{ session: ActingSession; token: Secret } | undefined> {
   return atomically(db, async (tx) => {
     const [grant] = isId(id) ? await tx.query<Taken>(TAKE, [id, hashSecret(code).toString('hex')]) : [];
@@ -103,7 +104,8 @@ export function swapCode(
     if (!new Networks(grant.networks).allows(address)) {
       throw new Refusal('network_not_allowed', "The request comes from outside of the client's networks.");
     }
-    await permit(tx, grant.clientId);
+    // What a client signs in does not keep the operator out.
+    await permit(tx, grant.secretId === null ? `operator for ${grant.clientId}` : grant.clientId);
     const scopes = grant.scopes.filter((scope) => grant.clientScopes.includes(scope));
     const signedInBy = grant.secretId === null ? 'operator-link' : 'link';
     return startSession(tx, { ...grant, scopes }, { signedInBy, address, link: id });
@@ -112,14 +114,15 @@ export function swapCode(
 
 type Taken = ConsoleGrant & { clientScopes: string[]; networks: string[] };
 
-function tooMany(seconds: number): Refusal {
-  const detail = `A client may have at most ${MAX_OPEN_CODES} sign-in links that are neither used nor expired.`;
+function tooMany(maker: string, seconds: number): Refusal {
+  const detail = `${maker} may have at most ${MAX_OPEN_CODES} sign-in links to a client's console that are neither used nor expired.`;
   return new Refusal('console_link_limit_reached', detail, [], { retryAfter: Math.max(1, seconds) });
 }
 
 const OPEN = `
 select count(*)::int as count, coalesce(ceil(extract(epoch from min(expires_at) - now())), 0)::int as seconds
-  from console_codes where client_id = $1::uuid and expires_at > now() and ${secretIsValid('console_codes')}`;
+  from console_codes where client_id = $1::uuid and (secret_id is null) = ($2::uuid is null) and expires_at > now()
+   and ${secretIsValid('console_codes')}`;
 
 const INSERT = `
 insert into console_codes (id, code_hash, client_id, secret_id, role, scopes, expires_at)

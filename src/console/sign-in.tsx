@@ -41,14 +41,14 @@ export function signInRouter(services: Services): Router<State> {
   return router;
 }
 
-type Permit = (db: Handle, clientId: string) => Promise<void>;
+type Permit = (db: Handle, signer: string) => Promise<void>;
 
 /** Limits the sign-ins of a client that has authenticated, over all processes. @throws Refusal rate_limited */
 function signInLimit(): Permit {
   const limit = new SharedLimit({ name: 'console-sign-ins', points: SIGN_INS_A_MINUTE, duration: 60 });
   const detail = `A client may sign in to the console at most ${SIGN_INS_A_MINUTE} times a minute.`;
-  return (db, clientId) =>
-    limit.consume(db, clientId, (retryAfter) => new Refusal('rate_limited', detail, [], { retryAfter }));
+  return (db, signer) =>
+    limit.consume(db, signer, (retryAfter) => new Refusal('rate_limited', detail, [], { retryAfter }));
 }
 
 interface Shown {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { allowNetworks, revokeClient, revokeSecret, rotateSecret } from '../../src/auth/clients.js';
+import { makeOperatorLink } from '../../src/auth/console-codes.js';
 import { revokeSigningKey } from '../../src/auth/keys.js';
 import { startApi, type TestApi } from '../support/api.js';
 import { type AuthApi, type Credentials, startAuthApi } from '../support/auth-api.js';
@@ -87,6 +88,26 @@ describe('POST /console-sessions', () => {
     await browser().post(pathname, { code: hash.slice(1) });
     expect((await ask(headers)).status).toBe(201);
     expect((await ask(await bearer(await auth.client()))).status).toBe(201);
+  });
+
+  // 20 open links of a client made `clients console-link` fail.
+  test("does not count the operator's links, nor the operator's sign-ins, which a client cannot block", async () => {
+    const credentials = await auth.client();
+    const { client_id: id } = credentials;
+    const operatorLink = () => makeOperatorLink(auth.database, OPERATOR, auth.baseUrl, id, 'viewer');
+    const headers = await bearer(credentials);
+    for (let i = 0; i < 20; i++) expect((await ask(headers)).status).toBe(201);
+    expect((await ask(headers)).status).toBe(429);
+    const links = [];
+    for (let i = 0; i < 20; i++) links.push(await operatorLink());
+    await expect(operatorLink()).rejects.toMatchObject({ code: 'console_link_limit_reached' });
+    for (let i = 0; i < 60; i++) expect((await browser().post('/console/sign-in', credentials)).status).toBe(303);
+    expect((await browser().post('/console/sign-in', credentials)).status).toBe(429);
+    const { pathname, hash } = new URL(links[0]?.url ?? '');
+    expect((await browser().post(pathname, { code: hash.slice(1) })).status).toBe(303);
+    // Used by the operator, the link made room for one of the operator's, and none of the client's.
+    await operatorLink();
+    expect((await ask(headers)).status).toBe(429);
   });
 
   test('does not count the open links of a revoked secret', async () => {
