@@ -181,7 +181,8 @@ export interface Problem {
 export function toProblem(refusal: Refusal, where: { baseUrl: string; path: string; requestId: string }): Problem {
   const { status, title } = PROBLEMS[refusal.code];
   return {
-    type: `${where.baseUrl}/docs#${refusal.code}`,
+    // The plain page has an anchor for each code, with and without script; the explorer makes its anchors as it runs.
+    type: `${where.baseUrl}/docs/plain#${refusal.code}`,
     title,
     status,
     detail: refusal.message,

@@ -16,7 +16,10 @@ export interface OpenApiDocument extends Json {
   info: Json & { title: string; version: string; description: string };
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Json>>;
-  components: Json & { schemas: Record<string, JsonSchema> };
+  components: Json & {
+    schemas: Record<string, JsonSchema>;
+    securitySchemes: { oauth2: Json & { flows: { clientCredentials: Json & { scopes: Record<Scope, string> } } } };
+  };
 }
 
 /** The environment that the document describes. */

@@ -1,4 +1,4 @@
-import { PROBLEMS } from '../problem.js';
+import { CLIENT_SCOPES } from '../../auth/caller.js';
 import type { Described, OpenApiDocument } from './document.js';
 import { html } from './html.js';
 import { plainBody } from './page.js';
@@ -19,14 +19,12 @@ export function explorerPage(document: OpenApiDocument): string {
 
 /**
  * The script that starts the explorer. It holds the OpenAPI document, so that the page fetches nothing before a reader
- * sends a request. Problem types (`/docs#invalid_request`) lead to the table of codes on the plain page, and so does a
- * load of Scalar that fails. The first line keeps Scalar's copy of zod from trying `eval`, which the policy refuses.
+ * sends a request. A load of Scalar that fails leads to the plain page. The first line keeps Scalar's copy of zod from trying `eval`, which the policy refuses.
  */
 export function explorerScript(document: OpenApiDocument, described: Described): string {
   return `globalThis.__zod_globalConfig = { jitless: true };
 addEventListener('DOMContentLoaded', () => {
-  const code = ${JSON.stringify(['problems', ...Object.keys(PROBLEMS)])}.includes(location.hash.slice(1));
-  if (code || !globalThis.Scalar) location.replace('docs/plain' + location.hash);
+  if (!globalThis.Scalar) location.replace('docs/plain' + location.hash);
   else Scalar.createApiReference('#explorer', ${JSON.stringify(configuration(document, described))});
 });
 `;
@@ -36,7 +34,11 @@ addEventListener('DOMContentLoaded', () => {
 function configuration(document: OpenApiDocument, { environment, baseUrl }: Described) {
   const { info } = document;
   const more = '[Plain page](docs/plain) · [Problem codes](docs/plain#problems) · [OpenAPI 3.1](openapi.json)';
-  const shown = { ...document, info: { ...info, description: `${info.description}\n\n${more}` } };
+  const shown = {
+    ...document,
+    info: { ...info, description: `${info.description}\n\n${more}` },
+    components: withClientScopes(document.components),
+  };
   return {
     content: JSON.parse(JSON.stringify(shown), (_, value) => (isOptional(value) ? unticked(value) : value)),
     hideTestRequestButton: environment !== 'sandbox',
@@ -63,6 +65,14 @@ function configuration(document: OpenApiDocument, { environment, baseUrl }: Desc
     documentDownloadType: 'json',
     theme: 'none',
   };
+}
+
+/** No client has the scope `operator` beside others: with it, a token request for all scopes would be an error. */
+function withClientScopes({ securitySchemes, ...components }: OpenApiDocument['components']) {
+  const { clientCredentials } = securitySchemes.oauth2.flows;
+  const scopes = Object.fromEntries(CLIENT_SCOPES.map((scope) => [scope, clientCredentials.scopes[scope]]));
+  const flows = { clientCredentials: { ...clientCredentials, scopes } };
+  return { ...components, securitySchemes: { oauth2: { ...securitySchemes.oauth2, flows } } };
 }
 
 interface OptionalParameter {

@@ -32,7 +32,7 @@ export function plainPage(document: OpenApiDocument): string {
 `.text;
 }
 
-/** What the plain page shows. Problem types (`/docs#invalid_request`) link to its table of codes. */
+/** What the plain page shows. Problem types (`/docs/plain#invalid_request`) link to its table of codes. */
 export function plainBody(document: OpenApiDocument): Html {
   const { info, paths, components, tags } = document;
   const operations = Object.entries(paths).flatMap(([path, methods]) =>

@@ -8,7 +8,7 @@ import type { JsonSchema } from './example.js';
 /** The body of every error response of the API (RFC 9457). */
 export const problemView = z
   .object({
-    type: z.string().meta({ format: 'uri', examples: ['https://api.example.com/docs#invalid_request'] }),
+    type: z.string().meta({ format: 'uri', examples: ['https://api.example.com/docs/plain#invalid_request'] }),
     title: z.string().meta({ examples: ['Invalid request'] }),
     status: z.int().meta({ examples: [422] }),
     detail: z.string().meta({ examples: ['The body is invalid; see errors.'] }),

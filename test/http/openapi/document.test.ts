@@ -143,10 +143,26 @@ describe('/docs/plain', () => {
     expect(headers.get('content-type')).toMatch(/^text\/html/);
     expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-[^']+';/);
     expect(text).not.toMatch(/<script|<link|<img|src=|@import|url\(/i);
-    for (const code of Object.keys(PROBLEMS)) expect(text).toContain(`id="${code}"`);
     for (const methods of Object.values(document.paths)) {
       for (const { operationId } of Object.values(methods)) expect(text).toContain(`id="${operationId}"`);
     }
+  });
+
+  it('has the anchor to which the type of each problem points', async () => {
+    const examples = document.components.examples as Record<string, { value: { type: string } }>;
+    const types = Object.values(examples).map(({ value }) => new URL(value.type));
+    expect(types.map(({ hash }) => hash.slice(1)).sort()).toEqual(
+      Object.keys(PROBLEMS)
+        .filter((code) => code in examples)
+        .sort(),
+    );
+    for (const { pathname, hash } of types) {
+      const { status, text } = await readPage(pathname);
+      expect([hash, status, text.includes(` id="${hash.slice(1)}"`)]).toEqual([hash, 200, true]);
+      expect(text).not.toContain('<noscript>');
+    }
+    const unknown = await api.call('GET', '/no-such-path');
+    expect(new URL(unknown.body.type).pathname).toBe('/docs/plain');
   });
 
   it('escapes the texts that it shows', () => {
@@ -155,6 +171,14 @@ describe('/docs/plain', () => {
     expect(page).toContain('&lt;script&gt;');
   });
 });
+
+const pages = new Map<string, Promise<Reply>>();
+/** Pages that need no token are limited by address. */
+function readPage(path: string): Promise<Reply> {
+  const page = pages.get(path) ?? api.call('GET', path);
+  pages.set(path, page);
+  return page;
+}
 
 function expectMatch(schema: unknown, value: unknown, where: string): void {
   expect([where, errorsOf(schema, value)]).toEqual([where, null]);

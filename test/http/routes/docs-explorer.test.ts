@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Browser } from 'playwright-core';
+import { CLIENT_SCOPES } from '../../../src/auth/caller.js';
 import { startApi } from '../../support/api.js';
 import { type AuthApi, type Credentials, startAuthApi } from '../../support/auth-api.js';
 import { describeInBrowser, openVisitor, overflows, startBrowser, type Visitor } from '../../support/browser.js';
@@ -90,10 +91,24 @@ describeInBrowser('/docs in a browser', () => {
     await waitFor('four reports', () => refused() === 4);
   });
 
-  it('leads the address of a problem to the table of codes', async () => {
-    const { page, complaints } = await visit('/docs#invalid_request');
-    await page.waitForURL('**/docs/plain#invalid_request');
-    expect(await page.locator('tr:target code').first().textContent()).toBe('invalid_request');
+  it('gets a token for all the scopes that it offers', async () => {
+    const { page } = await visit();
+    await page.locator('[data-placeholder="12345"]').click();
+    await page.keyboard.type(credentials.client_id);
+    await page.getByPlaceholder('XYZ123').fill(credentials.client_secret);
+    await page.getByText('Select All', { exact: true }).first().click();
+    const answered = page.waitForResponse((response) => new URL(response.url()).pathname === '/oauth/token');
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    const response = await answered;
+    expect(response.status()).toBe(200);
+    expect((await response.json()).scope.split(' ').sort()).toEqual([...CLIENT_SCOPES].sort());
+  });
+
+  it('shows what the type of a problem points to', async () => {
+    const { body } = await auth.api.call('GET', '/no-such-path');
+    const { pathname, hash } = new URL(body.type);
+    const { page, complaints } = await visit(`${pathname}${hash}`);
+    expect(await page.locator('tr:target code').first().textContent()).toBe('not_found');
     expect(complaints).toEqual([]);
   });
 
