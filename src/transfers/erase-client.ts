@@ -6,7 +6,7 @@ import type { Database } from '../database/database.js';
 import { requireOwner } from '../database/runtime-role.js';
 import { inBatches } from '../retention/in-batches.js';
 import { deleteEndpoint } from '../webhooks/endpoints.js';
-import { ENDED_STATUSES } from './states.js';
+import { UNFINISHED_STATUSES } from './states.js';
 
 const BATCH = 500;
 /** Longer than a request that began before the client was revoked, ms. */
@@ -31,7 +31,7 @@ export async function eraseClient(database: Database, by: By, clientId: string, 
   if (erasedAt) return { transfers: 0, endpoints: 0 };
   if (!revokedAt) throw new Error(`the client is not revoked; run: clients revoke ${clientId}`);
   await sleep(Math.max(0, revokedAt.getTime() + LAST_REQUESTS - Date.now()));
-  const [open] = await database.query<{ id: string; status: string }>(UNFINISHED, [clientId, ENDED_STATUSES]);
+  const [open] = await database.query<{ id: string; status: string }>(UNFINISHED, [clientId, UNFINISHED_STATUSES]);
   if (open) throw new Error(`the transfer ${open.id} is ${open.status}; end it first, with transfers set-status`);
 
   await database.transaction(async (tx) => {
@@ -72,7 +72,7 @@ interface Page {
 }
 
 const UNFINISHED = `
-select id::text, status::text from transfers where client_id = $1::uuid and status::text <> all($2::text[]) limit 1`;
+select id::text, status::text from transfers where client_id = $1::uuid and status = any($2::text[]::transfer_status[]) limit 1`;
 
 /** A page of the client's rows by id. The range on the client keeps the order of its own index: `exactly` in ids.ts. */
 const pageOf = (table: string) => `

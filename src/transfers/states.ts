@@ -20,6 +20,7 @@ export function nextStatuses(from: TransferStatus): readonly TransferStatus[] {
 
 /** The statuses after which a transfer needs nothing more. A completed one may still be returned. */
 export const ENDED_STATUSES: readonly TransferStatus[] = ['COMPLETED', 'CANCELLED', 'FAILED', 'RETURNED'];
+export const UNFINISHED_STATUSES = TRANSFER_STATUSES.filter((status) => !ENDED_STATUSES.includes(status));
 
 export function canChange(from: TransferStatus, to: TransferStatus): boolean {
   return nextStatuses(from).includes(to);

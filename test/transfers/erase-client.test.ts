@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { rowsOf as handled, nodesOf, openExplained } from '../../bench/lists/plans.js';
 import { revokeClient } from '../../src/auth/clients.js';
 import { newId } from '../../src/ids.js';
 import { eraseClient } from '../../src/transfers/erase-client.js';
@@ -107,4 +108,24 @@ test.each([
   await expect(eraseClient(db, BY_OPERATOR, id)).rejects.toThrow(message);
   expect(await db.prisma.transfer.count({ where: { clientId: id, destinationName: 'erased' } })).toBe(0);
   expect(await db.prisma.auditEntry.count()).toBe(before);
+});
+
+test('reads and changes no more rows at once than a page, by index, beside a client with many transfers', async () => {
+  const [id, busy] = [await revoked(), await makeClient(db)];
+  await db.query(
+    `insert into transfers (id, client_id, amount_value, amount_currency, destination_name, destination_account, status)
+     select gen_random_uuid(), $1::uuid, 1, 'EUR', 'Bob', 'DE03', 'COMPLETED' from generate_series(1, 20000)`,
+    [busy],
+  );
+  await db.query('analyze transfers', []);
+  const explained = openExplained(db.url.reveal());
+  try {
+    await eraseClient(explained, BY_OPERATOR, id, 2);
+    const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
+    const ofTransfers = nodes.filter((node) => node['Relation Name'] === 'transfers');
+    expect(ofTransfers.length).toBeGreaterThan(3);
+    expect(Math.max(...ofTransfers.map(handled))).toBeLessThanOrEqual(5);
+  } finally {
+    await explained.close();
+  }
 });
