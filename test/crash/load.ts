@@ -16,6 +16,8 @@ export interface Load {
   /** The created transfers. Each request has its own key and is repeated until it gets a response. */
   created: string[];
   asked: Asked[];
+  /** A line for each request that was repeated in vain. */
+  faults: string[];
   /** Number of responses by status, over all requests. */
   answers: Record<number, number>;
   /** Starts no further request, and waits for the requests under way. */
@@ -25,13 +27,16 @@ export interface Load {
 const PATH_OF_A_TRANSFER = ['PROCESSING', 'SENT', 'COMPLETED'];
 const KEYED = 0.3;
 const AT_ONCE = 100;
+/** How long a request is repeated, ms. */
+const PATIENCE = 120_000;
 
 /**
  * Makes about `rate` changes per second until it is stopped: it creates transfers and moves them through some states.
  */
-export function startLoad(clients: readonly Caller[], random: () => number, rate: number): Load {
+export function startLoad(clients: readonly Caller[], random: () => number, rate: number, patience = PATIENCE): Load {
   const created: string[] = [];
   const asked: Asked[] = [];
+  const faults: string[] = [];
   const answers: Record<number, number> = {};
   const running = new Set<Promise<void>>();
   const stopped = new AbortController();
@@ -46,14 +51,16 @@ export function startLoad(clients: readonly Caller[], random: () => number, rate
   const askUntilAnswered = async (call: Caller, path: string, body: unknown) => {
     const key = randomUUID();
     const got: Record<string, number> = {};
-    for (let patience = 0; patience < 600; patience++) {
+    const begun = performance.now();
+    while (performance.now() - begun < patience) {
       const answer = await ask(call, path, body, key);
       if (![0, 503].includes(answer.status) && answer.code !== 'idempotency_key_in_use') return answer;
       const kind = `${answer.status} ${answer.code ?? ''}`.trim();
       got[kind] = (got[kind] ?? 0) + 1;
       await sleep(200);
     }
-    throw new Error(`no response to ${path} within two minutes, but ${JSON.stringify(got)}`);
+    const seconds = Math.round((performance.now() - begun) / 1_000);
+    throw new Error(`${path} was repeated in vain for ${seconds} s; responses (0: none): ${JSON.stringify(got)}`);
   };
   const story = async (call: Caller) => {
     const { id } = await askUntilAnswered(call, '/transfers', transferRequest());
@@ -74,7 +81,9 @@ export function startLoad(clients: readonly Caller[], random: () => number, rate
     while (!stopped.signal.aborted) {
       const call = clients[Math.floor(random() * clients.length)];
       if (call && running.size < AT_ONCE) {
-        const one = story(call).finally(() => running.delete(one));
+        const one = story(call)
+          .catch((error: Error) => void faults.push(error.message))
+          .finally(() => running.delete(one));
         running.add(one);
       }
       // A transfer has two changes on average.
@@ -85,6 +94,7 @@ export function startLoad(clients: readonly Caller[], random: () => number, rate
   return {
     created,
     asked,
+    faults,
     answers,
     async stop() {
       stopped.abort();

@@ -56,7 +56,7 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
     if (!patient) await hurry(service);
 
     const quiet: Record<string, number> = {};
-    const faults: string[] = [];
+    const faults = [...load.faults];
     quiet.seconds = await untilQuiet(service, faults);
     const judge = async (when: string) => {
       const { record, arrivals } = await readAll(service);
