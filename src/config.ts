@@ -53,6 +53,8 @@ export interface Config {
   /** ms */
   retention: number;
   /** ms */
+  requestDeadline: number;
+  /** ms */
   shutdownDelay: number;
   metrics: { port: number; allowedNetworks: readonly string[] } | undefined;
   /** Whether a collector for traces is configured. OpenTelemetry reads its other variables itself. */
@@ -110,6 +112,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     endpointConcurrency: read.ENDPOINT_CONCURRENCY,
     maxEndpoints: read.MAX_ENDPOINTS,
     retention: read.RETENTION,
+    requestDeadline: read.REQUEST_DEADLINE,
     shutdownDelay: read.SHUTDOWN_DELAY,
     metrics:
       read.METRICS_PORT === undefined

@@ -18,6 +18,10 @@ export const limitSettings = {
     durationWithin(DAY, 36_500 * DAY),
     undefined,
     'How long ended transfers are kept, for `transfers expire`. Unset: for good.',
+  REQUEST_DEADLINE: setting(
+    durationWithin(SECOND, 20 * SECOND),
+    '15s',
+    'Time after which the API answers a request with 503 at the latest. Time-outs of proxies in front of it must be longer.',
   ),
   SHUTDOWN_DELAY: setting(
     durationWithin(0, 300 * SECOND),

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { isConflict, isRefusedData } from './faults.js';
+import { NoTurn } from './transaction-turns.js';
 
 export interface BatcherOptions<Item, Result> {
   /** Runs one statement for all items, all or nothing. The results are in the order of the items. */
@@ -13,6 +14,8 @@ export interface BatcherOptions<Item, Result> {
    * batches are larger and cost less; but a statement that Postgres holds up must not hold up the next.
    */
   gather: number;
+  /** How long an item waits for its statement, ms. After that it is never run. Unset: as long as it takes. */
+  wait?: number;
 }
 
 /** Results that are resolved in one turn of the event loop. */
@@ -20,6 +23,8 @@ const SLICE = 4;
 
 interface Waiting<Item, Result> {
   item: Item;
+  /** By `performance.now()`. */
+  since: number;
   resolve: (result: Result) => void;
   reject: (error: unknown) => void;
 }
@@ -39,7 +44,7 @@ export class Batcher<Item, Result> {
 
   run(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, resolve, reject });
+      this.#waiting.push({ item, since: performance.now(), resolve, reject });
       if (this.#scheduled) return;
       this.#scheduled = true;
       // Items of the same turn of the event loop share a batch.
@@ -60,15 +65,28 @@ export class Batcher<Item, Result> {
         this.#gathering = setTimeout(() => this.#next(), Math.ceil(wait));
         return;
       }
+      const batch = this.#inTime(this.#waiting.splice(0, size));
+      if (batch.length === 0) continue;
       this.#begun.push(now);
-      void this.#runBatch(this.#waiting.splice(0, size)).finally(() => {
+      void this.#runBatch(batch).finally(() => {
         this.#begun.splice(this.#begun.indexOf(now), 1);
         this.#next();
       });
     }
   }
 
+  /** Rejects the items that have waited too long: their callers give up, and must not be surprised by the result. */
+  #inTime(items: readonly Waiting<Item, Result>[]): Waiting<Item, Result>[] {
+    const { wait = Number.POSITIVE_INFINITY } = this.options;
+    return items.filter(({ since, reject }) => {
+      const late = performance.now() - since > wait;
+      if (late) reject(new NoTurn(`no statement began within ${wait} ms`));
+      return !late;
+    });
+  }
+
   async #runBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    if (batch.length === 0) return;
     try {
       const results = await this.options.run(batch.map(({ item }) => item));
       // The next batch does not wait for the callers that use these results.
@@ -77,7 +95,7 @@ export class Batcher<Item, Result> {
       // These errors mean that the batch was rolled back: each item runs alone, so that one bad item does not fail the
       // others. After any other error the batch may be committed, and a second run would refuse a change that was made.
       if (batch.length > 1 && (isRefusedData(error) || isConflict(error))) {
-        for (const waiting of batch) await this.#runBatch([waiting]);
+        for (const waiting of batch) await this.#runBatch(this.#inTime([waiting]));
       } else {
         for (const { reject } of batch) reject(error);
       }

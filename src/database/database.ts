@@ -1,5 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
+import { throwIfLate } from '../deadline.js';
 import { failpoint } from '../failpoints.js';
 import type { Secret } from '../secret.js';
 import { type Prisma, PrismaClient } from './generated/client.js';
@@ -35,6 +36,9 @@ export interface Database extends Handle {
   pool: pg.Pool;
   /** Statements and transactions that wait for a connection. */
   readonly waiting: number;
+  readonly limits: DatabaseLimits;
+  /** When a connection first failed since Postgres was last reached, by `performance.now()`; undefined: none has. */
+  readonly unreachableSince: number | undefined;
   /**
    * Runs `work` in a transaction (read committed). An error inside rolls the transaction back. A fifth of the connections
    * stays free of transactions, so do not begin one inside another.
@@ -50,21 +54,41 @@ export interface DatabaseOptions {
   /** `url` names a transaction pooler, which refuses startup options. The role's own settings then apply. */
   pooled?: boolean;
   poolSize: number;
+  limits?: DatabaseLimits;
   /** Called with a fault of an idle connection. The pool replaces the connection. */
   onFault?: (error: Error) => void;
 }
 
-/** How long a statement or a transaction waits for a free connection, ms. */
-const CONNECTION_WAIT = 5_000;
+/** Time limits of what uses a connection, in ms. */
+export interface DatabaseLimits {
+  /** How long a statement or a transaction waits for its turn and for a connection. */
+  wait: number;
+  /** How long it may keep the connection, after which the connection is destroyed. */
+  hold: number;
+}
+
+/** No statement of the service takes a tenth of this, and Prisma ends a transaction after 15 s. */
+const LIMITS: DatabaseLimits = { wait: 5_000, hold: 20_000 };
+
+/**
+ * The limits of a process that answers requests. A request that waits, for at most 1.2 times `wait`, and then finds that
+ * Postgres hangs, has time left to be answered; so has one that waits for a batch before.
+ * @param deadline of a request, ms
+ */
+export function limitsWithin(deadline: number): DatabaseLimits {
+  return { wait: Math.round(deadline / 4), hold: Math.round(deadline * 0.4) };
+}
 
 /**
  * Opens the one pool of the process, which Prisma and the hot statements share. It connects on first use. No session
  * has a setting of its own: see `SERVICE_SETTINGS` for what every connection starts with.
  */
 export function openDatabase(options: DatabaseOptions): Database {
-  const pool = openPool(options);
+  const { limits = LIMITS } = options;
+  const outage: Outage = { since: undefined };
+  const pool = openPool(options, limits, outage);
   const names = new StatementNames();
-  const inTurn = transactionTurns(transactionsAtOnce(options.poolSize), CONNECTION_WAIT);
+  const inTurn = transactionTurns(transactionsAtOnce(options.poolSize), limits.wait);
   const prisma = new PrismaClient({
     adapter: new PrismaPg(pool, { statementNameGenerator: ({ sql }) => names.next(sql) }),
     // Every other format records a stack trace for each query.
@@ -79,6 +103,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const transactionOf =
     (client?: string): Database['transaction'] =>
     async (work) => {
+      throwIfLate();
       const committed: (() => void)[] = [];
       const run = (maxWait: number) =>
         prisma.$transaction(
@@ -90,6 +115,7 @@ export function openDatabase(options: DatabaseOptions): Database {
               hot: query,
               afterCommit: (callback) => committed.push(callback),
             });
+            throwIfLate();
             failpoint('before-commit');
             return result;
           },
@@ -102,6 +128,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     prisma,
     pool,
+    limits,
+    get unreachableSince() {
+      return outage.since;
+    },
     get waiting() {
       return pool.waitingCount + inTurn.waiting;
     },
@@ -123,26 +153,67 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-function openPool(options: DatabaseOptions): pg.Pool {
+interface Outage {
+  since: number | undefined;
+}
+
+function openPool(options: DatabaseOptions, limits: DatabaseLimits, outage: Outage): pg.Pool {
+  const failed = () => {
+    outage.since ??= performance.now();
+  };
+
+  const settings = options.limits
+    ? { ...SERVICE_SETTINGS, statement_timeout: `${options.limits.hold}ms` }
+    : SERVICE_SETTINGS;
   const pool = new pg.Pool({
-    connectionString: (options.pooled ? options.url : withServerSettings(options.url, SERVICE_SETTINGS)).reveal(),
+    Client: watchedClient(failed),
+    connectionString: (options.pooled ? options.url : withServerSettings(options.url, settings)).reveal(),
     max: options.poolSize,
-    connectionTimeoutMillis: CONNECTION_WAIT,
-    // A server that hangs must not block requests without end. No statement of the service takes a tenth of this.
-    query_timeout: 20_000,
+    connectionTimeoutMillis: limits.wait,
     keepAlive: true,
     // After a failover, or when a server joins, connections spread again without a restart.
     maxLifetimeSeconds: 900,
   });
   pool.on('error', (error) => options.onFault?.(error));
   // A connection may break during checkout, before its user listens. The user's next statement then fails.
-  pool.on('connect', (client) => client.on('error', () => undefined));
+  pool.on('connect', (client) => client.on('error', failed));
+  // A server that hangs must not block requests without end. Destroying the connection ends a transaction for certain,
+  // and a ROLLBACK or a statement that waits behind the one that hangs.
+  const held = new WeakMap<pg.PoolClient, NodeJS.Timeout>();
+  pool.on('acquire', (client) => {
+    const { stream } = client.connection;
+    held.set(
+      client,
+      setTimeout(() => stream.destroy(), limits.hold),
+    );
+  });
+  pool.on('release', (error, client) => {
+    clearTimeout(held.get(client));
+    if (!error && client.getTransactionStatus() === 'I') outage.since = undefined;
+  });
   // A connection whose ROLLBACK got no response is still in that transaction. The next statement must not join it.
   pool.on('release', (_error, client) => {
     if (client.getTransactionStatus() !== 'I') void client.end();
   });
   return pool;
 }
+
+type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
+
+/** @param failed called when a connection cannot be made, for which the pool has no event */
+const watchedClient = (failed: () => void) =>
+  class extends pg.Client {
+    override connect(): Promise<pg.Client>;
+    override connect(callback: Connected): void;
+    override connect(callback?: Connected): Promise<pg.Client> | undefined {
+      if (!callback) return super.connect();
+      super.connect((error: Error) => {
+        if (error) failed();
+        (callback as (error: Error) => void)(error);
+      });
+      return undefined;
+    }
+  };
 
 /** Runs `work` in the transaction of `db`, or in a new one if `db` is no transaction. */
 export function atomically<T>(db: Handle, work: (handle: Handle) => Promise<T>): Promise<T> {

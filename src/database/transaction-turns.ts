@@ -8,13 +8,16 @@ export interface TransactionTurns {
   readonly waiting: number;
 }
 
-/** The error of a transaction that got no turn in time. It has Prisma's code for a pool that has no free connection. */
+/**
+ * The error of a transaction or a statement that got no turn in time. It has Prisma's code for a pool that has no free
+ * connection.
+ */
 export class NoTurn extends Error {
   readonly code = 'P2024';
 }
 
-/** The least time that a transaction whose turn has come waits for its connection, ms. */
-const LEAST_WAIT = 1_000;
+/** A transaction whose turn has come waits at least for this share of the limit for its connection. */
+const LEAST_SHARE = 1 / 5;
 
 interface Waiting {
   client: string | undefined;
@@ -60,7 +63,7 @@ export function transactionTurns(max: number, limit: number): TransactionTurns {
         client,
         begin() {
           clearTimeout(timer);
-          const remaining = Math.max(LEAST_WAIT, Math.round(limit - (performance.now() - begun)));
+          const remaining = Math.round(Math.max(limit * LEAST_SHARE, limit - (performance.now() - begun)));
           void run(remaining)
             .then(resolve, reject)
             .finally(() => {

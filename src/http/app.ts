@@ -5,6 +5,7 @@ import { dispatch } from './dispatch.js';
 import type { Extend, Extension } from './extension.js';
 import { accessLog } from './middleware/access-log.js';
 import { authenticate, requireScope } from './middleware/authenticate.js';
+import { deadline } from './middleware/deadline.js';
 import { documentLimit } from './middleware/document-limit.js';
 import { decodablePath, unrouted } from './middleware/known-path.js';
 import { networks } from './middleware/networks.js';
@@ -45,6 +46,7 @@ export function createApp(dependencies: AppDependencies, extensions: readonly Ex
   app.use(problems({ baseUrl: config.baseUrl, log }));
   app.use(tokenErrors(dependencies));
   for (const { errors } of extended) app.use(errors);
+  app.use(deadline(config.requestDeadline));
   app.use(networks(config));
   for (const { before } of extended) app.use(before);
   app.use(decodablePath());

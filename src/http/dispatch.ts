@@ -30,7 +30,8 @@ export function dispatch(route: Route, { database: shared, masterKeys, baseUrl }
     const accept = () => route.accept({ caller, params, path: ctx.path, search, bytes });
     if (key === undefined) {
       const work = accept();
-      send(ctx, isTwoStep(work) ? await respondUnkeyed(database, work) : writeResponse(await work(database)));
+      if (isTwoStep(work)) send(ctx, await respondUnkeyed(database, work));
+      else send(ctx, writeResponse(await (isTransaction(route) ? database.transaction(work) : work(database))));
       return;
     }
     const keyed = { clientId: caller.clientId, key, hashes: hashRequest(masterKeys, ctx.method, ctx.path, bytes) };
@@ -42,6 +43,9 @@ export function dispatch(route: Route, { database: shared, masterKeys, baseUrl }
     send(ctx, await response);
   };
 }
+
+/** A change without a key has the transaction, the turns and the limits of a change with one. */
+const isTransaction = ({ method, sharesStatement }: Route) => method !== 'GET' && !sharesStatement;
 
 export const isTwoStep = (work: ReturnType<Route['accept']>): work is TwoStepWork => typeof work !== 'function';
 

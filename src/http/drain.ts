@@ -2,12 +2,15 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How long requests in flight may take to finish after the server stops accepting connections, ms. */
-const GRACE = 10_000;
+/**
+ * How long requests in flight may take to finish after the server stops accepting connections, ms. Longer than any
+ * `REQUEST_DEADLINE`.
+ */
+const GRACE = 21_000;
 
 /**
  * Stops the server. It serves for another `delay` ms, then accepts no new connection and gives requests in flight at
- * most 10 s to finish.
+ * most 21 s to finish.
  */
 export type Drain = (delay: number) => Promise<void>;
 

@@ -1,5 +1,6 @@
 import { MAX_OPEN_CODES } from '../auth/console-codes.js';
 import { isConflict, isUnreachable } from '../database/faults.js';
+import { DeadlinePassed } from '../deadline.js';
 import { BETWEEN_CHECKS, CHECKS_A_MINUTE, CHECKS_AT_ONCE } from '../receiver-checks/admit-check.js';
 import { Refusal, type RefusalCode, type ValidationError } from '../refusal.js';
 import { SANDBOX_TRANSFERS_A_SECOND, SANDBOX_TRANSFERS_UNFINISHED } from '../transfers/admit-sandbox-transfer.js';
@@ -204,7 +205,7 @@ export function instanceOf(path: string): string {
  */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
-  if (isUnreachable(error) || isConflict(error)) {
+  if (isUnreachable(error) || isConflict(error) || error instanceof DeadlinePassed) {
     return new Refusal(
       'unavailable',
       'The service cannot do this at the moment; nothing is half done. Repeat the request.',

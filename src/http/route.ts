@@ -25,7 +25,7 @@ export interface Incoming<Path extends string, Query, Body> {
   path: string;
   search: URLSearchParams;
   /**
-   * A transaction where the request has an `Idempotency-Key`. A handler makes all its statements through this handle.
+   * A transaction where the request changes something, unless it shares a statement with others. A handler makes all its statements through this handle.
    */
   db: Handle;
 }
@@ -45,6 +45,8 @@ interface Declaration<Path extends string, Query extends z.ZodType, Body extends
   ignoresIdempotencyKey?: true;
   /** Set where the verb writes the audit entry of a change. An operation that asks Temporal always does. */
   isAudited?: true;
+  /** Without an `Idempotency-Key`, concurrent requests share a statement, which needs no transaction. */
+  sharesStatement?: true;
   /** A strict object of texts; if omitted, the operation has no parameters. */
   query?: Query;
   /** A strict object; if omitted, the body must be absent or an empty object. */

@@ -13,7 +13,7 @@ export interface Listening {
   /** The port that was bound: the configured port, or a free port where that is 0. */
   port: number;
   /**
-   * Serves for another `delay` ms (default 0), then accepts no new connection and gives requests in flight at most 10 s
+   * Serves for another `delay` ms (default 0), then accepts no new connection and gives requests in flight at most 21 s
    * to finish.
    */
   close(delay?: number): Promise<void>;
@@ -59,7 +59,7 @@ export async function listen<State, Ctx>(
     // 60 s. The number of requests on a connection is not limited: a proxy keeps few connections for all its clients.
     {
       headersTimeout: 10_000,
-      requestTimeout: 30_000,
+      requestTimeout: 10_000,
       keepAliveTimeout: 65_000,
       connectionsCheckingInterval: 2_000,
       // Node's own refusal is not problem+json.

@@ -1,6 +1,6 @@
 import { unknownSettings } from '../config/unknown-settings.js';
 import { type Config, loadConfig } from '../config.js';
-import { type Database, openDatabase } from '../database/database.js';
+import { type Database, limitsWithin, openDatabase } from '../database/database.js';
 import { MasterKeys } from '../database/encryption.js';
 import { readRoleRights } from '../database/runtime-role.js';
 import { freePort } from '../free-port.js';
@@ -89,6 +89,7 @@ export function connectDatabase(config: Config, log: Log, metrics: Metrics, pool
     url: config.databaseUrl,
     pooled: config.databasePooled,
     poolSize: config.databasePoolSize,
+    ...(pool !== 'worker' && { limits: limitsWithin(config.requestDeadline) }),
     onFault: (error) => log.warn({ err: error }, 'lost an idle connection to Postgres'),
   });
   metrics.poolOpened(pool, () => {

@@ -20,6 +20,8 @@ const TOLERATED_OUTAGE = 30_000;
 export interface Probes {
   /** The missing migrations. Rejects when Postgres cannot be reached. */
   pendingMigrations: () => Promise<readonly string[]>;
+  /** When statements of requests began to fail, on the clock `now`; undefined: they do not. */
+  unreachableSince: () => number | undefined;
   /** `ok`, or a short reason why Temporal cannot be used. */
   temporal: () => Promise<string>;
 }
@@ -60,7 +62,8 @@ export function createReadiness(
       migrated = pending.length === 0;
       unreachableSince = undefined;
     } else {
-      unreachableSince ??= now();
+      // Probes may begin long after the outage.
+      unreachableSince ??= probes.unreachableSince() ?? now();
     }
     checks = {
       postgres: pending ? 'ok' : 'unreachable',
@@ -89,6 +92,7 @@ export function readinessOf(
 ): () => Promise<Readiness> {
   const probes = {
     pendingMigrations: () => pendingMigrations(database),
+    unreachableSince: () => database.unreachableSince,
     temporal: () => stateOfTemporal(temporal(), config.temporal),
   };
   return createReadiness(probes, signalled);

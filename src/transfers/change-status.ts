@@ -77,6 +77,7 @@ function batcherOf(db: Database, handover: Handover): ChangeBatcher {
       size: BATCH,
       concurrency: BATCHES_AT_ONCE,
       gather: GATHER,
+      wait: db.limits.wait,
     });
   known.set(handover, batcher);
   return batcher;

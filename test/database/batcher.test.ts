@@ -7,13 +7,14 @@ const lostConnection = Object.assign(new Error('connection terminated'), { code:
 interface Opening {
   concurrency?: number;
   gather?: number;
+  wait?: number;
 }
 
 function open(run: (items: readonly number[]) => Promise<readonly number[]>, opening: Opening = {}) {
   const batches: number[][] = [];
   const batcher = new Batcher<number, number>({
     size: 10,
-    ...{ concurrency: 1, gather: 0, ...opening },
+    ...{ concurrency: 1, gather: 0, wait: 5_000, ...opening },
     run: (items) => {
       batches.push([...items]);
       return run(items);
@@ -123,6 +124,19 @@ describe('Batcher', () => {
     const results = await Promise.allSettled([1, 2].map((item) => batcher.run(item)));
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(batches).toHaveLength(1);
+  });
+
+  it('never runs an item that has waited too long for the batches before it', async () => {
+    const { batcher, batches, release } = openHeld({ wait: 30 });
+    const first = batcher.run(1);
+    await new Promise(setImmediate);
+    const late = batcher.run(2);
+    const since = performance.now();
+    await waitFor('the item to be late', () => performance.now() - since > 40);
+    release();
+    await expect(late).rejects.toThrow('no statement began within 30 ms');
+    expect([await first, await batcher.run(3)]).toEqual([2, 6]);
+    expect(batches).toEqual([[1], [3]]);
   });
 
   it('runs later batches after a fault', async () => {

@@ -1,10 +1,11 @@
 import { createServer, type Server } from 'node:net';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Database, openDatabase } from '../../src/database/database.js';
 import { isUnreachable } from '../../src/database/faults.js';
 import { newId } from '../../src/ids.js';
 import { Secret } from '../../src/secret.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { startHaltingProxy } from '../support/halting-proxy.js';
 import { waitFor } from '../support/wait-for.js';
 
 let database: TestDatabase;
@@ -67,6 +68,65 @@ test('closes a connection that is returned inside a transaction, so that no late
   expect(after?.state).not.toBe('committed');
 });
 
+describe('a connection that is held for too long is destroyed', () => {
+  const limits = { wait: 2_000, hold: 300 };
+  const backend = 'select pg_backend_pid() as pid';
+
+  test.each<[string, (halting: Database, halt: (pid: number) => void) => Promise<unknown>]>([
+    [
+      'with a statement that hangs, and the transaction is rolled back',
+      (halting, halt) =>
+        halting.transaction(async (tx) => {
+          await tx.query('insert into held values (1) returning id', []);
+          const [row] = await tx.query<{ pid: number }>(backend, []);
+          halt(row?.pid ?? 0);
+          await tx.query('insert into held values (2) returning id', []);
+        }),
+    ],
+    [
+      'idle in a transaction, which is rolled back',
+      (halting) =>
+        halting.transaction(async (tx) => {
+          await tx.query('insert into held values (3) returning id', []);
+          await new Promise((resolve) => setTimeout(resolve, 600));
+        }),
+    ],
+  ])('%s', async (_, work) => {
+    await database.query('create table if not exists held (id int)', []);
+    const halting = openDatabase({ url: database.url, poolSize: 1, limits });
+    const halted: number[] = [];
+    const fault = await work(halting, (pid) => halted.push(pid) && process.kill(pid, 'SIGSTOP')).catch(
+      (error: unknown) => error,
+    );
+    expect(isUnreachable(fault)).toBe(true);
+    // The only connection of the pool is free for the next statement, while the old one is still halted.
+    expect(await halting.query('select 42 as answer', [])).toEqual([{ answer: 42 }]);
+    for (const pid of halted) process.kill(pid, 'SIGCONT');
+    await waitFor('the end of the halted sessions', async () => {
+      const left = 'select from pg_stat_activity where pid = any($1::int[])';
+      return (await database.pool.query(left, [halted])).rows.length === 0;
+    });
+    await halting.close();
+    expect(await database.query('select id from held', [])).toEqual([]);
+  });
+
+  test('during its COMMIT, and the pool loses no connection', async () => {
+    const halting = openDatabase({ url: database.url, poolSize: 1, limits });
+    let halted = 0;
+    const fault = await halting
+      .transaction(async (tx) => {
+        const [row] = await tx.query<{ pid: number }>(backend, []);
+        halted = row?.pid ?? 0;
+        process.kill(halted, 'SIGSTOP');
+      })
+      .catch((error: unknown) => error);
+    expect(isUnreachable(fault)).toBe(true);
+    expect(await halting.query('select 42 as answer', [])).toEqual([{ answer: 42 }]);
+    process.kill(halted, 'SIGCONT');
+    await halting.close();
+  });
+});
+
 test('statements of every kind share one pool, whose sessions have no settings of their own', async () => {
   const text = `select current_setting('plan_cache_mode') as mode, current_setting('enable_seqscan') as seqscan`;
   const usual = [{ mode: 'auto', seqscan: 'on' }];
@@ -78,6 +138,27 @@ test('statements of every kind share one pool, whose sessions have no settings o
   const inside = await one.transaction(async (tx) => [await tx.query(own, []), await tx.hot(own, [])]);
   await one.close();
   expect(new Set([...pids, ...inside].map((rows) => JSON.stringify(rows))).size).toBe(1);
+});
+
+test('knows since when connections fail, and that Postgres is reached again', async () => {
+  const proxy = await startHaltingProxy(database.url);
+  const halting = openDatabase({ url: proxy.url, poolSize: 1, limits: { wait: 300, hold: 300 } });
+  const fails = () => expect(halting.query('select 1', [])).rejects.toThrow();
+  expect(halting.unreachableSince).toBeUndefined();
+  await waitFor('a connection', () => halting.query('select 1', []).catch(() => undefined));
+  expect(halting.unreachableSince).toBeUndefined();
+  const begun = performance.now();
+  proxy.halt();
+  await fails();
+  const { unreachableSince } = halting;
+  expect(unreachableSince).toBeGreaterThan(begun);
+  await fails();
+  expect(halting.unreachableSince).toBe(unreachableSince);
+  proxy.resume();
+  await waitFor('a connection', () => halting.query('select 1', []).catch(() => undefined));
+  expect(halting.unreachableSince).toBeUndefined();
+  await halting.close();
+  await proxy.close();
 });
 
 test('counts the statements and transactions that wait for a connection', async () => {

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { createReadiness } from '../../src/process/readiness.js';
 
 /** Dependencies in a state that the test sets. `pending`: the missing migrations; undefined while Postgres is away. */
-function dependencies(state: { pending?: string[] | undefined; temporal?: string }) {
+function dependencies(state: { pending?: string[] | undefined; failedAt?: number; temporal?: string }) {
   const asked = { postgres: 0, temporal: 0 };
   let respond = () => {};
   const gate = new Promise<void>((resolve) => {
@@ -15,6 +15,7 @@ function dependencies(state: { pending?: string[] | undefined; temporal?: string
       if (!state.pending) throw new Error('connect ECONNREFUSED');
       return state.pending;
     },
+    unreachableSince: () => state.failedAt,
     temporal: async () => {
       asked.temporal++;
       await gate;
@@ -27,7 +28,7 @@ function dependencies(state: { pending?: string[] | undefined; temporal?: string
 const never = new Promise<void>(() => {});
 
 /** A process that reads its dependencies anew each time, at a time that the test sets. */
-function processOn(state: { pending?: string[] | undefined; temporal?: string }) {
+function processOn(state: { pending?: string[] | undefined; failedAt?: number; temporal?: string }) {
   const { probes, respond } = dependencies(state);
   respond();
   let time = 0;
@@ -66,6 +67,14 @@ it('becomes unready after Postgres was unreachable for 30 s, and ready when Post
   expect(await ready(40_000)).toBe(true);
   state.pending = undefined;
   expect([await ready(50_000), await ready(79_999), await ready(80_000)]).toEqual([true, true, false]);
+});
+
+it('counts an outage from the first failed statement, however late it is probed', async () => {
+  const state: { pending?: string[] | undefined; failedAt?: number } = { pending: [] };
+  const { ready } = processOn(state);
+  expect(await ready(0)).toBe(true);
+  Object.assign(state, { pending: undefined, failedAt: 10_000 });
+  expect(await ready(40_000)).toBe(false);
 });
 
 it('is unready while migrations are missing, and until Postgres has reported that none is', async () => {

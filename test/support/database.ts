@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { type Database, openDatabase } from '../../src/database/database.js';
+import { type Database, type DatabaseLimits, openDatabase } from '../../src/database/database.js';
 import { Secret } from '../../src/secret.js';
 import { waitFor } from './wait-for.js';
 
@@ -23,7 +23,7 @@ export interface TestDatabase extends Database {
  * test/support/global-setup.js).
  */
 export async function createTestDatabase(
-  options: { poolSize?: number; migrations?: readonly Migration[] } = {},
+  options: { poolSize?: number; limits?: DatabaseLimits; migrations?: readonly Migration[] } = {},
 ): Promise<TestDatabase> {
   const server = process.env.TEST_DATABASE_URL;
   if (!server) throw new Error('TEST_DATABASE_URL is not set: test/support/global-setup.js sets it');
@@ -35,7 +35,11 @@ export async function createTestDatabase(
   await onServer(address.href, async (client) => {
     for (const { sql } of options.migrations ?? readMigrations()) await client.query(sql);
   });
-  const database = openDatabase({ url, poolSize: options.poolSize ?? 8 });
+  const database = openDatabase({
+    url,
+    poolSize: options.poolSize ?? 8,
+    ...(options.limits && { limits: options.limits }),
+  });
   const sessions: pg.Client[] = [];
   return Object.assign(database, {
     url,

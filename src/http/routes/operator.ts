@@ -17,6 +17,7 @@ export function operatorRoutes({ handover }: AppDependencies) {
       scope: 'operator',
       isAudited: true,
       body: statusChange,
+      sharesStatement: true,
       response: { status: 200, description: 'The status is changed, and the event is created.', schema: transferView },
       refusals: ['invalid_transition'],
       async handle({ caller, params, body: { status, reason, reason_code: reasonCode }, db }) {

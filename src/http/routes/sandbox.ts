@@ -18,6 +18,7 @@ export function sandboxRoutes({ config, handover }: AppDependencies) {
         'Sandbox only. Changes the status as the operator would, so that the event of the change is delivered.',
       scope: 'transfers:write',
       body: statusChange,
+      sharesStatement: true,
       response: { status: 200, description: 'The status is changed, and the event is created.', schema: transferView },
       refusals: ['invalid_transition'],
       async handle({ caller, params, body: { status, reason, reason_code: reasonCode }, db }) {

@@ -107,6 +107,7 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       description: 'Only a transfer with the status `CREATED` can be cancelled.',
       scope: 'transfers:write',
       isAudited: true,
+      sharesStatement: true,
       response: { status: 200, description: 'The cancelled transfer.', schema: transferView },
       refusals: ['invalid_transition'],
       async handle({ caller, params, db }) {

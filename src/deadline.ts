@@ -1,0 +1,27 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { within } from './time-limit.js';
+
+/** The time until which the request that runs may commit a change, by `performance.now()`. */
+const deadlines = new AsyncLocalStorage<number>();
+
+/** The work of a request took longer than its limit. */
+export class DeadlinePassed extends Error {
+  override readonly name = 'DeadlinePassed';
+}
+
+/**
+ * The result of `work`, or a rejection after `limit` ms. Work that continues after it commits nothing: each transaction
+ * calls `throwIfLate` before it begins and before it commits.
+ * @throws DeadlinePassed
+ */
+export function withDeadline<T>(limit: number, work: () => Promise<T>): Promise<T> {
+  const late = () => new DeadlinePassed(`the request was not answered within ${limit} ms`);
+  return within(limit, deadlines.run(performance.now() + limit, work), late);
+}
+
+/** @throws DeadlinePassed */
+export function throwIfLate(): void {
+  if (performance.now() >= (deadlines.getStore() ?? Number.POSITIVE_INFINITY)) {
+    throw new DeadlinePassed('the request was answered before its transaction could be committed');
+  }
+}

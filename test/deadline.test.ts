@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { DeadlinePassed, withDeadline } from '../src/deadline.js';
+import { createTestDatabase, type TestDatabase } from './support/database.js';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await database.query('create table made (name text)', []);
+});
+afterAll(() => database.drop());
+
+const made = async () => (await database.query<{ name: string }>('select name from made', [])).map(({ name }) => name);
+
+/** Inserts a row when the deadline of its request has passed. */
+async function changeLate(name: string, wait: 'before the transaction' | 'in the transaction'): Promise<unknown> {
+  const { promise: late, resolve: passed } = Promise.withResolvers<void>();
+  let change: Promise<unknown> | undefined;
+  const response = withDeadline(100, () => {
+    change = (async () => {
+      if (wait === 'before the transaction') await late;
+      await database.transaction(async (tx) => {
+        await tx.query('insert into made values ($1) returning name', [name]);
+        if (wait === 'in the transaction') await late;
+      });
+    })();
+    return change;
+  });
+  await expect(response).rejects.toThrow(DeadlinePassed);
+  passed();
+  return change?.catch((error: unknown) => error);
+}
+
+test.each(['before the transaction', 'in the transaction'] as const)(
+  'a request that was answered at its deadline commits nothing later (late %s)',
+  async (wait) => {
+    expect(await changeLate(wait, wait)).toBeInstanceOf(DeadlinePassed);
+    expect(await made()).toEqual([]);
+  },
+);
+
+test('a request in time commits, and so does work of no request', async () => {
+  const insert = (name: string) =>
+    database.transaction((tx) => tx.query('insert into made values ($1) returning name', [name]));
+  await withDeadline(60_000, () => insert('in time'));
+  await insert('of no request');
+  expect(await made()).toEqual(['in time', 'of no request']);
+});

@@ -1,0 +1,56 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { Secret } from '../../src/secret.js';
+
+export interface HaltingProxy {
+  /** The URL of Postgres through the proxy. */
+  url: Secret;
+  /** Passes no byte on in either direction, as a Postgres that is stopped or a network that drops packets. */
+  halt(): void;
+  /** Passes on what has arrived meanwhile. */
+  resume(): void;
+  close(): Promise<void>;
+}
+
+/** A proxy in front of the Postgres of `url`. */
+export async function startHaltingProxy(url: Secret): Promise<HaltingProxy> {
+  const target = new URL(url.reveal());
+  const sockets = new Set<Socket>();
+  let halted = false;
+  const server = createServer((client) => {
+    const server = connect(Number(target.port), target.hostname);
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      sockets.add(from);
+      // What was sent before the end is passed on too: Postgres may carry it out after the client is gone.
+      from.on('data', (chunk) => to.write(chunk));
+      from.on('end', () => to.end());
+      from.on('error', () => to.end());
+      from.on('close', () => sockets.delete(from));
+      if (halted) from.pause();
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = new URL(url.reveal());
+  address.hostname = '127.0.0.1';
+  address.port = String((server.address() as AddressInfo).port);
+  return {
+    url: new Secret(address.href),
+    halt() {
+      halted = true;
+      for (const socket of sockets) socket.pause();
+    },
+    resume() {
+      halted = false;
+      for (const socket of sockets) socket.resume();
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
