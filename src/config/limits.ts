@@ -18,6 +18,7 @@ export const limitSettings = {
     durationWithin(DAY, 36_500 * DAY),
     undefined,
     'How long ended transfers are kept, for `transfers expire`. Unset: for good.',
+  ),
   REQUEST_DEADLINE: setting(
     durationWithin(SECOND, 20 * SECOND),
     '15s',
