@@ -2,7 +2,7 @@ import { newId } from '../../src/ids.js';
 import { makeBacklog } from '../../test/support/backlog.js';
 import { freeze } from '../../test/support/freeze.js';
 import { startHelper } from '../helper.js';
-import { fillPast } from '../past.js';
+import { fillPast, settle } from '../past.js';
 import type { Stack } from '../stack.js';
 import { insertEndpoints } from '../tenants.js';
 import type { AttackLoad, AttackResult } from './attacker.js';
@@ -19,6 +19,10 @@ export type Scenario = (site: AbuseSite) => Promise<Trial>;
 const ATTACK_RATE = 60;
 const VICTIM_RATE = 20;
 const NOBODY = 'http://127.0.0.1:1/';
+const TRANSFER = { amount: { value: 1, currency: 'EUR' }, destination: { name: 'A', account: 'B' } };
+/** What a victim sends: a read, or a transfer whose key needs a transaction. */
+const READ: Asked = { method: 'GET', path: '/transfers?limit=10' };
+const CREATE: Asked = { method: 'POST', path: '/transfers', body: JSON.stringify(TRANSFER), keyed: true };
 const NO_ANSWER: AttackResult = { answers: {}, largestBytes: 0 };
 
 /** A client reads its deliveries, whose attempts have bodies of the largest permitted size. */
@@ -40,10 +44,9 @@ async function attempts(site: AbuseSite): Promise<Trial> {
 async function requests(site: AbuseSite): Promise<Trial> {
   const attacker = await makeTenant(site, NOBODY);
   const fields = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [i.toString(36), 0]));
-  const transfer = { amount: { value: 1, currency: 'EUR' }, destination: { name: 'A', account: 'B' } };
   const asked: Asked[] = [
     { method: 'GET', path: `/transfers?${Array(1_850).fill('limit=').join('&')}` },
-    { method: 'POST', path: '/transfers', body: JSON.stringify({ ...transfer, metadata: fields(7_000) }) },
+    { method: 'POST', path: '/transfers', body: JSON.stringify({ ...TRANSFER, metadata: fields(7_000) }) },
     { method: 'POST', path: '/transfers', body: JSON.stringify(fields(7_300)) },
   ];
   return trial(site, 'refused requests', { ...load(site, attacker, asked), rate: ATTACK_RATE, atOnce: 60 });
@@ -125,10 +128,51 @@ async function backlogs(site: AbuseSite): Promise<Trial> {
   };
 }
 
-export const SCENARIOS = { attempts, requests, receivers, retries, connections, backlogs } satisfies Record<
-  string,
-  Scenario
->;
+/** A client recovers a large past in which nothing is missing, so that each request counts all of it and starts nothing. */
+async function recovers(site: AbuseSite): Promise<Trial> {
+  const attacker = await makeTenant(site, NOBODY);
+  await fillDeliveries(site, attacker, 200_000);
+  await settle(site.stack);
+  const since = new Date(Date.now() - 30 * 86_400_000).toISOString();
+  const path = `/webhook-endpoints/${attacker.endpointId}/recover`;
+  const asked = [true, false].map(
+    (include_missing): Asked => ({
+      method: 'POST',
+      path,
+      body: JSON.stringify({ since, include_missing }),
+      keyed: true,
+    }),
+  );
+  return {
+    name: 'recovers of a large past',
+    victim: await victimOfRequests(site, true, CREATE),
+    begin: () => attack({ ...load(site, attacker, asked), rate: ATTACK_RATE, atOnce: 60 }),
+  };
+}
+
+/** A client checks one endpoint after the other, and deletes each. */
+async function checks(site: AbuseSite): Promise<Trial> {
+  const attacker = await makeTenant(site, NOBODY);
+  const ids = Array.from({ length: 1_000 }, () => newId());
+  await insertEndpoints(
+    site.stack,
+    ids.map((id) => ({ id, clientId: attacker.id, url: NOBODY })),
+  );
+  const pathOf = (id: string) => `/webhook-endpoints/${id}`;
+  // An endpoint is deleted a little later, so that its deletion does not overtake its check; the first 20 delete the last.
+  const asked = ids.flatMap((id, i): Asked[] => [
+    { method: 'POST', path: `${pathOf(id)}/checks`, keyed: true },
+    { method: 'DELETE', path: pathOf(ids.at(i - 20) ?? id) },
+  ]);
+  return {
+    name: 'checks in a loop',
+    victim: await victimOfDeliveries(site, VICTIM_RATE),
+    begin: () => attack({ ...load(site, attacker, asked), rate: ATTACK_RATE, atOnce: 12 }),
+  };
+}
+
+const ALL = { attempts, requests, receivers, retries, connections, backlogs, recovers, checks };
+export const SCENARIOS = ALL satisfies Record<string, Scenario>;
 
 async function trial(site: AbuseSite, name: string, attackLoad: AttackLoad): Promise<Trial> {
   return { name, victim: await victimOfRequests(site, true), begin: () => attack(attackLoad) };
@@ -139,11 +183,15 @@ const load = ({ service }: AbuseSite, { token }: Tenant, asked: Asked[]) => ({
   asked,
 });
 
-async function victimOfRequests(site: AbuseSite, keepAlive: boolean): Promise<() => Promise<VictimResult>> {
+async function victimOfRequests(
+  site: AbuseSite,
+  keepAlive: boolean,
+  asked: Asked = READ,
+): Promise<() => Promise<VictimResult>> {
   const { token } = await makeTenant(site, NOBODY);
   const wanted: VictimLoad = {
     target: { baseUrl: site.service.baseUrl, token, keepAlive },
-    asked: { method: 'GET', path: '/transfers?limit=10' },
+    asked,
     rate: VICTIM_RATE,
     seconds: site.seconds,
   };
