@@ -26,9 +26,14 @@ const body = '{"id":"1","type":"transfer.status_changed","data":{"id":"2","statu
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
 const signed = (t: string) => signatureHeader({ secret: new Secret(secret), t, body });
 const genuine = { header: signed(minutesAgo(0)), body, secret };
+const signedBody = (text: string) => {
+  const signing = { secret: new Secret(secret), t: minutesAgo(0), body: text };
+  return { header: signatureHeader(signing), body: text, secret };
+};
 const [, v0 = ''] = genuine.header.split(',v0=');
 
-const cases: { name: string; delivery: typeof genuine; accepted: boolean }[] = [
+type Delivery = { header: string | null; body: string; secret: string };
+const cases: { name: string; delivery: Delivery; accepted: boolean }[] = [
   { name: 'genuine', delivery: genuine, accepted: true },
   { name: 'the body was changed', delivery: { ...genuine, body: body.replace('SENT', 'FAILED') }, accepted: false },
   { name: 'serialised again', delivery: { ...genuine, body: body.replaceAll(',', ', ') }, accepted: false },
@@ -39,7 +44,19 @@ const cases: { name: string; delivery: typeof genuine; accepted: boolean }[] = [
   { name: 'too far ahead', delivery: { ...genuine, header: signed(minutesAgo(-60)) }, accepted: false },
   { name: 'a signature too short', delivery: { ...genuine, header: genuine.header.slice(0, -2) }, accepted: false },
   { name: 'no signature', delivery: { ...genuine, header: genuine.header.replace(v0, '') }, accepted: false },
-  { name: 'no header', delivery: { ...genuine, header: '' }, accepted: false },
+  { name: 'no header', delivery: { ...genuine, header: null }, accepted: false },
+  { name: 'an empty header', delivery: { ...genuine, header: '' }, accepted: false },
+  { name: 'no t', delivery: { ...genuine, header: `v0=${v0}` }, accepted: false },
+  { name: 'no digest', delivery: { ...genuine, header: genuine.header.replace(/,.*/, '') }, accepted: false },
+  { name: 'twice', delivery: { ...genuine, header: `${genuine.header}, ${genuine.header}` }, accepted: false },
+  {
+    name: 'no hexadecimal',
+    delivery: { ...genuine, header: genuine.header.replace(v0, 'é'.repeat(64)) },
+    accepted: false,
+  },
+  { name: 'one byte of the body changed', delivery: { ...genuine, body: ` ${body.slice(1)}` }, accepted: false },
+  { name: 'an unknown type', delivery: signedBody(body.replace('status_changed', 'archived')), accepted: true },
+  { name: 'an unknown field', delivery: signedBody(body.replace('{"id"', '{"new":1,"id"')), accepted: true },
   { name: 'words', delivery: { ...genuine, header: 'sha256=abc' }, accepted: false },
 ];
 writeFileSync(at('cases.json'), JSON.stringify(cases.map(({ delivery }) => delivery)));
@@ -141,7 +158,9 @@ where(here('javac', '-version'))('Java', () => {
   driver('driver.java.txt', 'driver.java');
   run('javac', ['-d', '.', 'verify.java', 'driver.java']);
   const base64 = (text: string) => Buffer.from(text).toString('base64');
-  const given = cases.flatMap(({ delivery: { header, body, secret } }) => [header, body, secret].map(base64));
+  const given = cases.flatMap(({ delivery: { header, body, secret } }) =>
+    [header ?? 'null', body, secret].map((text, i) => (i === 0 && header === null ? text : base64(text))),
+  );
   expect(verdicts(run('java', ['-cp', '.', 'Driver', ...given]))).toEqual(expected);
 });
 
@@ -176,8 +195,9 @@ describe('Node.js, with transfer-service-client/verify', () => {
     receivers.push(receiver);
     const lines = createInterface(receiver.stdout)[Symbol.asyncIterator]();
     const port = /^port (\d+)$/.exec((await lines.next()).value ?? '')?.[1];
-    const post = async (delivery: typeof genuine) => {
-      const headers = delivery.header === '' ? undefined : { 'Service-Signature': delivery.header };
+    const post = async (delivery: Delivery) => {
+      const headers =
+        delivery.header === null ? undefined : { 'Service-Signature': Buffer.from(delivery.header).toString('latin1') };
       const { status } = await fetch(`http://127.0.0.1:${port}/`, {
         method: 'POST',
         body: delivery.body,

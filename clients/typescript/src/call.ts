@@ -33,7 +33,7 @@ export function createCall(settings: Settings, tokens: TokenSource): Call {
       ...(options.requestId !== undefined && { 'x-request-id': checkRequestId(options.requestId) }),
     };
     const { secret } = (given.body ?? {}) as { secret?: unknown };
-    const secrets = [settings.clientSecret, ...(typeof secret === 'string' ? [secret] : [])];
+    const secrets = [settings.clientSecret, ...(isSecret(secret) ? [secret] : [])];
     let renewed = false;
 
     let lostResponse = false;
@@ -76,6 +76,11 @@ export function createCall(settings: Settings, tokens: TokenSource): Call {
       throw new TransferServiceError(error.message, { ...error, idempotencyKey });
     }
   };
+}
+
+/** The service takes no shorter secret. A short one may be a word of an error, such as `short`. */
+function isSecret(value: unknown): value is string {
+  return typeof value === 'string' && value.length >= 16;
 }
 
 function fill(path: string, values: unknown): string {

@@ -7,7 +7,7 @@ const MOST_ERRORS = 50;
 /**
  * A response that is no success, as a failure. `Retry-After` counts for 429 and 503, and for the first request with
  * the same key, which is still running after its connection broke.
- * @param request.secrets texts that the error must not show even if the server returned them
+ * @param request.secrets texts that the error must not show even if the server returned them; no code is one
  */
 export function refusalOf(
   response: HttpResponse,
@@ -24,14 +24,16 @@ export function refusalOf(
   const textOf = (value: unknown) => (typeof value === 'string' ? clean(value.slice(0, 2_000)) : undefined);
 
   // `code` and `detail` are RFC 9457's; `error` and `error_description` are RFC 6749's.
-  const code = textOf(body?.code) ?? textOf(body?.error);
+  const code = codeOf(body?.code) ?? codeOf(body?.error);
   const detail = textOf(body?.detail) ?? textOf(body?.error_description);
   const errors = Array.isArray(body?.errors) ? body.errors.slice(0, MOST_ERRORS).map(fieldError) : [];
   const named = errors.map(({ pointer, parameter, detail }) => `${pointer ?? parameter ?? ''} ${detail}`.trim());
+  const more = named.length > 5 ? ` and ${named.length - 5} more` : '';
   const message = [
     `${title}: ${status}${code ? ` ${code}` : ''}`,
-    ...(detail ? [detail] : []),
-    ...(named.length > 0 ? [named.slice(0, 5).join(', ')] : []),
+    // The fields follow at once: the sentence that refers to them goes on.
+    ...(detail ? [named.length > 0 ? detail.replace(/(; see errors)?\.$/, '') : detail] : []),
+    ...(named.length > 0 ? [named.slice(0, 5).join(', ') + more] : []),
   ].join(': ');
 
   const error = new TransferServiceError(message, {
@@ -44,12 +46,19 @@ export function refusalOf(
   const repeats = status === 429 || status === 503 || (status === 409 && code === 'idempotency_key_in_use');
   return new Failure(error, repeats ? parseRetryAfter(headers.get('retry-after')) : undefined);
 
+  /** Codes are words of the service. One is left out, not changed, if it is a secret that the server returned. */
+  function codeOf(value: unknown): string | undefined {
+    return typeof value === 'string' && /^[a-z][a-z0-9_]{0,63}$/.test(value) && !secrets.includes(value)
+      ? value
+      : undefined;
+  }
+
   function fieldError(entry: unknown): FieldError {
     const { pointer, parameter, code, detail } = (entry ?? {}) as Record<string, unknown>;
     return {
       ...(typeof pointer === 'string' && { pointer: clean(pointer) }),
       ...(typeof parameter === 'string' && { parameter: clean(parameter) }),
-      code: textOf(code) ?? '',
+      code: codeOf(code) ?? '',
       detail: textOf(detail) ?? '',
     };
   }

@@ -1,9 +1,10 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { installPackedClient, linkPackage, type PackedClient } from '../../support/packed-client.js';
+import { STUB_SECRET, startStubService } from '../../support/stub-service.js';
 
 const root = join(import.meta.dirname, '../../..');
 const manifest = JSON.parse(readFileSync(join(root, 'clients/typescript/package.json'), 'utf8'));
@@ -151,13 +152,41 @@ export const client = new TransferServiceClient({ baseUrl: 'https://a.example', 
 
   test('the programs of the README compile', () => {
     const readme = readFileSync(join(root, 'clients/typescript/README.md'), 'utf8');
-    const snippets = [...readme.matchAll(/<!-- snippet: (\w+)\.ts -->\n```ts\n(.*?)```/gs)];
+    const snippets = [...readme.matchAll(/<!-- snippet: (\w+)\.m?ts -->\n```ts\n(.*?)```/gs)];
     expect(snippets.map(([, name]) => name)).toEqual(['call', 'verify']);
     for (const [, name, code] of snippets) {
       const options = { module: 'nodenext', moduleResolution: 'nodenext', types: ['node'] };
       expect([name, compile(compilers['TypeScript 7'], `readme-${name}`, code!, options)]).toEqual([name, good]);
     }
   });
+});
+
+test('call.ts of the README printed nothing, and did not run in a CommonJS project', async () => {
+  const readme = readFileSync(join(root, 'clients/typescript/README.md'), 'utf8');
+  const [, code = ''] = /<!-- snippet: call\.mts -->\n```ts\n(.*?)```/s.exec(readme) ?? [];
+  const project = at('commonjs');
+  mkdirSync(project);
+  writeFileSync(join(project, 'package.json'), '{ "name": "fresh", "type": "commonjs" }');
+  writeFileSync(join(project, 'call.mts'), code);
+  const stub = await startStubService();
+  const times = { version: '2026-11-21', type: 'transfer.status_changed', created_at: '2026-11-21T10:00:00.123' };
+  const event = { id: 'e-1', ...times, data: { id: 't-1', status: 'CANCELLED' } };
+  const page = { data: [event], has_more: false, next_cursor: null };
+  stub.otherwise = ({ method }) => ({ status: 200, json: method === 'GET' ? page : { id: 't-1', status: 'CREATED' } });
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, ['call.mts'], {
+      cwd: project,
+      env: {
+        PATH: process.env.PATH,
+        TRANSFER_SERVICE_BASE_URL: stub.url,
+        TRANSFER_SERVICE_CLIENT_ID: 'client',
+        TRANSFER_SERVICE_CLIENT_SECRET: STUB_SECRET,
+      },
+    });
+    expect(stdout).toBe('transfer t-1 CREATED\nevent 2026-11-21T10:00:00.123 CANCELLED\n');
+  } finally {
+    await stub.close();
+  }
 });
 
 describe('bundled', () => {

@@ -192,3 +192,30 @@ test('a browser gets a clear error, and a server does not', () => {
   expect(() => runInNewContext(text, { document: {}, process: { versions: { node: '20.0.0' } } })).not.toThrow();
   expect(() => runInNewContext(text, {})).not.toThrow();
 });
+
+test.each(['short', 'url', 'invalid_request'])(
+  'the secret %j changed the words of an error: too_[redacted]',
+  async (secret) => {
+    const detail = 'must have at least 16 characters';
+    stub.otherwise = () =>
+      problem(422, 'invalid_request', {
+        detail: 'The body is invalid; see errors.',
+        errors: [{ pointer: '/secret', code: 'too_short', detail }],
+      });
+    const error = await failureOf(stub.client().webhookEndpoints.register(endpointRequest({ secret })));
+    expect(error).toMatchObject({
+      code: 'invalid_request',
+      errors: [{ pointer: '/secret', code: 'too_short', detail }],
+      message: `POST /webhook-endpoints: 422 invalid_request: The body is invalid: /secret ${detail}`,
+    });
+  },
+);
+
+test('an error names five fields and the number of the others', async () => {
+  const errors = Array.from({ length: 7 }, (_, i) => ({ pointer: `/${i}`, code: 'required', detail: 'is required' }));
+  stub.otherwise = () => problem(422, 'invalid_request', { detail: 'The body is invalid; see errors.', errors });
+  const error = await failureOf(stub.client().transfers.get('t-1'));
+  expect((error as Error).message).toMatch(
+    /invalid_request: The body is invalid: \/0 is required, .*, \/4 is required and 2 more$/,
+  );
+});
