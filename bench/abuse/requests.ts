@@ -20,6 +20,8 @@ export interface Answered {
 export interface Target {
   baseUrl: string;
   token: string;
+  /** The session of the console, instead of the token. */
+  cookie?: string;
   /** Whether connections are kept and reused. */
   keepAlive: boolean;
 }
@@ -28,13 +30,13 @@ export interface Target {
 export const PATIENCE = 10_000;
 
 /** Sends requests to the API, over as many connections as needed. */
-export function asker({ baseUrl, token, keepAlive }: Target): (asked: Asked) => Promise<Answered> {
+export function asker({ baseUrl, token, cookie, keepAlive }: Target): (asked: Asked) => Promise<Answered> {
   const agent = new Agent({ keepAlive, maxSockets: 100 });
   return ({ method, path, body, keyed }) =>
     new Promise((resolve) => {
       let bytes = 0;
       const headers = {
-        authorization: `Bearer ${token}`,
+        ...(cookie === undefined ? { authorization: `Bearer ${token}` } : { cookie }),
         ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
         ...(keyed && { 'idempotency-key': randomUUID() }),
       };

@@ -7,6 +7,7 @@ import type { Stack } from '../stack.js';
 import { insertEndpoints } from '../tenants.js';
 import type { AttackLoad, AttackResult } from './attacker.js';
 import type { Trial } from './compare.js';
+import { everyPage } from './console.js';
 import { beginFlood, victimOfDeliveries } from './deliveries.js';
 import type { HolderQuestion } from './holder.js';
 import type { Asked } from './requests.js';
@@ -171,7 +172,16 @@ async function checks(site: AbuseSite): Promise<Trial> {
   };
 }
 
-const ALL = { attempts, requests, receivers, retries, connections, backlogs, recovers, checks };
+/** Every page of the console in turn. */
+async function pages(site: AbuseSite): Promise<Trial> {
+  return trial(site, 'every page of the console', {
+    ...(await everyPage(site, NOBODY)),
+    rate: ATTACK_RATE,
+    atOnce: 60,
+  });
+}
+
+const ALL = { attempts, requests, receivers, retries, connections, backlogs, recovers, checks, pages };
 export const SCENARIOS = ALL satisfies Record<string, Scenario>;
 
 async function trial(site: AbuseSite, name: string, attackLoad: AttackLoad): Promise<Trial> {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { z } from 'zod';
+import { fillPath, type PathIds } from '../../bench/lists/paths.js';
 import { type ExplainedDatabase, nodesOf, openExplained, type PlanNode, rowsOf } from '../../bench/lists/plans.js';
 import { listQueries } from '../../bench/lists/queries.js';
 import { fillPast } from '../../bench/past.js';
@@ -53,17 +54,12 @@ afterAll(async () => {
 });
 
 /** The ids that the paths of a client name. */
-interface Tenant {
+interface Tenant extends PathIds {
   client: string;
   token: string;
   cookie: string;
-  endpoint: string;
   /** Registered second, then disabled: it has missed events. */
   disabled: string;
-  event: string;
-  delivery: string;
-  transfer: string;
-  check: string;
 }
 
 async function makeTenant(filling: pg.Client, rows: number): Promise<Tenant> {
@@ -192,13 +188,7 @@ const CONSOLE: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
 
 /** The whole addresses of a path. */
 function addresses(path: string, tenant: Tenant, queries: readonly string[]): string[] {
-  const id = /events/.test(path) ? tenant.event : /transfers/.test(path) ? tenant.transfer : tenant.delivery;
-  const filled = path
-    .replace('{webhookId}', tenant.endpoint)
-    .replace('checks/{id}', `checks/${tenant.check}`)
-    .replace('{id}', id)
-    .replace('{number}', '1');
-  return queries.map((query) => `${filled}${query}`);
+  return queries.map((query) => `${fillPath(path, tenant)}${query}`);
 }
 
 async function get(address: string, { token, cookie }: Tenant): Promise<void> {
