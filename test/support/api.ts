@@ -13,6 +13,7 @@ import { createMetrics } from '../../src/telemetry/metrics.js';
 import { fakeCheckAction } from './check-action.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
 import { fakeDeliveryActions } from './delivery-actions.js';
+import { documented } from './documented.js';
 
 export interface Reply {
   status: number;
@@ -89,7 +90,12 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   };
   const listening = await listen(createApp(dependencies, [consoleExtension]), config);
   const url = `http://127.0.0.1:${listening.port}`;
-  const call = (method: string, path: string, sent?: Sent) => request(`${url}${path}`, method, sent);
+  const check = documented(dependencies);
+  const call = async (method: string, path: string, sent?: Sent) => {
+    const reply = await request(`${url}${path}`, method, sent);
+    check(method, path, reply);
+    return reply;
+  };
   return {
     database,
     dependencies,

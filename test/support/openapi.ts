@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { OpenApiDocument } from '../../src/http/openapi/document.js';
 
@@ -14,8 +14,10 @@ export function openApiValidator(document: OpenApiDocument): Validate {
   const definitions = Object.fromEntries(
     Object.entries(document.components.schemas).map(([name, schema]) => [name, local(schema)]),
   );
+  const compiled = new Map<unknown, ValidateFunction>();
   return (schema, value) => {
-    const validate = ajv.compile({ $defs: definitions, ...(local(schema) as Json) });
+    const validate = compiled.get(schema) ?? ajv.compile({ $defs: definitions, ...(local(schema) as Json) });
+    compiled.set(schema, validate);
     validate(value);
     return validate.errors ?? null;
   };

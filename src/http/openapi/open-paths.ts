@@ -40,7 +40,7 @@ export const openPaths: Record<string, Record<string, Json>> = {
       status: 'ready',
       checks: { postgres: 'ok', migrations: 'ok', temporal: 'ok' },
     }),
-    { '503': { ...problem('`unavailable`: `checks` names the dependency that is down.') } },
+    { '503': problem('`unavailable`: `checks` names the dependency that is down.', 'NotReady') },
   ),
   '/meta': open(
     'getMeta',
@@ -76,7 +76,13 @@ function open(operationId: string, summary: string, success: Json, others: Json 
       tags: ['Health'],
       summary,
       security: [],
-      responses: { '200': success, '403': refused, ...others },
+      responses: {
+        '200': success,
+        '403': refused,
+        '500': problem('`internal_error`'),
+        '503': problem('`unavailable`'),
+        ...others,
+      },
     },
   };
 }
@@ -85,6 +91,6 @@ function response(description: string, type: string, schema: Json, example?: Jso
   return { description, content: { [type]: { schema, ...(example && { example }) } } };
 }
 
-function problem(description: string): Json {
-  return response(description, 'application/problem+json', { $ref: '#/components/schemas/Problem' });
+function problem(description: string, schema = 'Problem'): Json {
+  return response(description, 'application/problem+json', { $ref: `#/components/schemas/${schema}` });
 }

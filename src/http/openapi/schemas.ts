@@ -43,6 +43,18 @@ export const problemView = z
   })
   .register(components, { id: 'Problem' });
 
+const check = z.string().meta({ examples: ['unreachable'] });
+
+/** The body of `/readyz` while the process cannot serve requests. */
+export const notReadyView = problemView
+  .extend({
+    checks: z
+      .object({ postgres: check, migrations: check, temporal: check })
+      .optional()
+      .meta({ description: 'Missing if the checks took longer than a request may.' }),
+  })
+  .register(components, { id: 'NotReady' });
+
 /** `#/components/schemas`: all registered schemas, as JSON Schema of the transmitted JSON. */
 export function componentSchemas(): Record<string, JsonSchema> {
   const { schemas } = z.toJSONSchema(components, { io: 'input', uri: refTo });

@@ -65,7 +65,7 @@ export function eventRoutes({ config }: AppDependencies) {
       summary: 'List events',
       scope: 'webhooks:read',
       query: filters,
-      refusals: ['statement_limit_reached'],
+      refusals: ['not_found', 'statement_limit_reached'],
       response: { status: 200, description: 'A page of the list, newest first.', schema: events },
       async handle({ caller, query, db, ...request }) {
         const { type, transfer_id, created_after, created_before, missing_from } = query;

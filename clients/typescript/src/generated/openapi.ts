@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 72a7582f1d7a1d34914c001ad1589f14a0d196410d2c929f464856c2f5880448
+// Document: 9bb4a660a9a515b20f8466f4d0196b908b4bad20c23a24601b5f8a4bcff9f6b4
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -234,6 +234,36 @@ export interface components {
       max_concurrency?: number | null;
       /** @default true */
       enabled?: boolean;
+    };
+    NotReady: {
+      /** Format: uri */
+      type: string;
+      title: string;
+      status: number;
+      detail: string;
+      /** Format: uri-reference */
+      instance: string;
+      /**
+       * Stable: branch on this code.
+       */
+      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "check_in_progress" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
+      /** The value of `X-Request-Id`. */
+      request_id: string;
+      /** At most 50 entries. A name of more than 128 characters is cut. */
+      errors?: {
+        /** A JSON Pointer (RFC 6901) into the body. */
+        pointer?: string;
+        /** The name of a query parameter. */
+        parameter?: string;
+        code: string;
+        detail: string;
+      }[];
+      /** Missing if the checks took longer than a request may. */
+      checks?: {
+        postgres: string;
+        migrations: string;
+        temporal: string;
+      };
     };
     PlannedAttempt: {
       number: number;
