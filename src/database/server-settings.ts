@@ -18,8 +18,7 @@ const TIME_ZONE = { timezone: 'UTC' };
  * Settings of every connection of the service and of its commands. Postgres itself ends the work of a vanished or hung
  * process:
  * - a statement after 25 s. The process stops waiting after 20 s (`query_timeout`), and the longest legitimate
- *   statements (a batch of retention, `doctor`, the gauges) take less than a second. The process must stop first: a
- *   commit whose wait for a synchronous standby is cancelled is reported as made, though only the primary has it.
+ *   statements (a batch of retention, `doctor`, the gauges) take less than a second.
  * - an idle transaction after 30 s. Prisma ends each transaction of the service after 15 s.
  */
 export const SERVICE_SETTINGS: ServerSettings = {
