@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { openDatabase } from '../src/database/database.js';
 import { DeadlinePassed, withDeadline } from '../src/deadline.js';
 import { createTestDatabase, type TestDatabase } from './support/database.js';
 
@@ -37,6 +38,17 @@ test.each(['before the transaction', 'in the transaction'] as const)(
     expect(await made()).toEqual([]);
   },
 );
+
+test('a transaction that gets its turn from a late request has the deadline of its own request', async () => {
+  const two = openDatabase({ url: database.url, poolSize: 2 });
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const first = withDeadline(100, () => two.transaction(() => held));
+  const second = withDeadline(60_000, () => two.transaction((tx) => tx.query('select 42 as answer', [])));
+  await expect(first).rejects.toThrow(DeadlinePassed);
+  release();
+  expect(await second).toEqual([{ answer: 42 }]);
+  await two.close();
+});
 
 test('a request in time commits, and so does work of no request', async () => {
   const insert = (name: string) =>

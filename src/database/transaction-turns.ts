@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { withinShare } from '../fair-share.js';
 
 /** Runs transactions, at most `max` at once. The others wait for their turn. */
@@ -59,12 +60,14 @@ export function transactionTurns(max: number, limit: number): TransactionTurns {
   const inTurn = <T>(run: (remaining: number) => Promise<T>, client?: string) =>
     new Promise<T>((resolve, reject) => {
       const begun = performance.now();
+      // The transaction before it begins this one, and has another request's deadline and trace.
+      const runAsCaller = AsyncLocalStorage.bind(run);
       const own: Waiting = {
         client,
         begin() {
           clearTimeout(timer);
           const remaining = Math.round(Math.max(limit * LEAST_SHARE, limit - (performance.now() - begun)));
-          void run(remaining)
+          void runAsCaller(remaining)
             .then(resolve, reject)
             .finally(() => {
               hold(client, -1);
