@@ -19,6 +19,11 @@ export function withDeadline<T>(limit: number, work: () => Promise<T>): Promise<
   return within(limit, deadlines.run(performance.now() + limit, work), late);
 }
 
+/** Runs `work` for what a request has started and does not wait for, such as the deliveries of its event. */
+export function withoutDeadline(work: () => void): void {
+  deadlines.exit(work);
+}
+
 /** @throws DeadlinePassed */
 export function throwIfLate(): void {
   if (performance.now() >= (deadlines.getStore() ?? Number.POSITIVE_INFINITY)) {

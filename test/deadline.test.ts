@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openDatabase } from '../src/database/database.js';
 import { DeadlinePassed, withDeadline } from '../src/deadline.js';
+import { handOverAfterCommit } from '../src/outbox/append.js';
 import { createTestDatabase, type TestDatabase } from './support/database.js';
 
 let database: TestDatabase;
@@ -56,4 +57,23 @@ test('a request in time commits, and so does work of no request', async () => {
   await withDeadline(60_000, () => insert('in time'));
   await insert('of no request');
   expect(await made()).toEqual(['in time', 'of no request']);
+});
+
+// In one process with the API, a 410 after the deadline of the request that had made the event disabled no endpoint.
+test('what the delivery of an event does has no deadline of the request that made the event', async () => {
+  const { promise: late, resolve: passed } = Promise.withResolvers<void>();
+  let delivered: Promise<unknown> = Promise.resolve();
+  const committed = () => {
+    delivered = late.then(() => database.transaction((tx) => tx.query('select 42 as answer', [])));
+  };
+  const event = {
+    ...{ eventId: 'e', type: 't', body: '{}', traceparent: null, clientId: 'c', transferId: 't', deliveries: [] },
+  };
+  const request = withDeadline(100, async () => {
+    await database.transaction(async (tx) => handOverAfterCommit(tx, { committed, retryDelays: [] }, event));
+    await late;
+  });
+  await expect(request).rejects.toThrow(DeadlinePassed);
+  passed();
+  expect(await delivered).toEqual([{ answer: 42 }]);
 });

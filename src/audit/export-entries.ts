@@ -22,7 +22,7 @@ export interface Export {
 
 /**
  * The entries, oldest first, in pages. An entry that is younger than SETTLED_AFTER waits: another one with a smaller id
- * may still commit, and whoever resumes after the last id that was given would never see it.
+ * may still commit, and an export that resumes after the last id would never give it.
  */
 export async function* exportEntries(
   db: Handle,

@@ -72,7 +72,7 @@ export async function startSession(
   const scopes = consoleScopes(grant);
   // Sign-ins of one client wait for each other, so that they do not exceed the limit together.
   await tx.query('select id from clients where id = $1::uuid for no key update', [clientId]);
-  const removed = await tx.query<{ id: string; live: boolean }>(MAKE_ROOM, [clientId, MAX_SESSIONS - 1]);
+  const removed = await tx.query<{ id: string; live: boolean }>(MAKE_ROOM, [clientId, MAX_SESSIONS - 1, secretId]);
   const session = { id: newId(), clientId, role, address, signedInBy };
   const { secret: token, hash } = makeRandomSecret();
   await tx.query(INSERT, [
@@ -125,7 +125,7 @@ export interface ListedSession extends Omit<ActingSession, 'clientId'> {
   lastSeenAt: Date;
 }
 
-/** The live sessions of a client, the most recently used first; there are at most `MAX_SESSIONS`. */
+/** The live sessions of a client and of the operator at it, the most recently used first; at most `MAX_SESSIONS` of each. */
 export function listSessions(db: Handle, clientId: string): Promise<ListedSession[]> {
   return db
     .query<Omit<ListedSession, 'createdAt' | 'lastSeenAt'> & { created: string; seen: string }>(LIST, [clientId])
@@ -178,16 +178,21 @@ const LIST = `
 select id::text, role, signed_in_by as "signedInBy", address, ${milliseconds('created_at')} as created,
        ${milliseconds('last_seen_at')} as seen
   from console_sessions s where client_id = $1::uuid and ${LIVE}
- order by last_seen_at desc, id desc limit ${MAX_SESSIONS}`;
+ order by last_seen_at desc, id desc limit ${2 * MAX_SESSIONS}`;
 
-/** Removes the sessions of a client that are no longer live, and all but the $2 most recently used live ones. */
+/**
+ * Removes the sessions of a client that are no longer live, and all but the $2 most recently used live ones of the kind
+ * of the new session ($3, its secret): the operator's sessions have none and count apart, so that a client's sign-ins
+ * never end one.
+ */
 const MAKE_ROOM = `
 with gone as (
-  select s.id, ${LIVE} as live,
-         row_number() over (partition by ${LIVE} order by s.last_seen_at desc, s.id desc) as place
+  select s.id, ${LIVE} as live, row_number() over (partition by ${LIVE}, (s.secret_id is null) = ($3::uuid is null)
+                                                       order by s.last_seen_at desc, s.id desc) as place,
+         (s.secret_id is null) = ($3::uuid is null) as alike
     from console_sessions s where s.client_id = $1::uuid
 )
-delete from console_sessions where id in (select id from gone where not live or place > $2::int)
+delete from console_sessions where id in (select id from gone where not live or alike and place > $2::int)
 returning id::text, (select live from gone where gone.id = console_sessions.id) as live`;
 
 const INSERT = `

@@ -2,7 +2,10 @@ import { sourceVariables } from '../secret-sources.js';
 import { SECRETS, settings } from './environment.js';
 
 /** Variables that begin so are meant for the service. Others of the same names belong to tools: `OTEL_`, `POSTGRES_`. */
-const PREFIXES = ['DATABASE_', 'DELIVERY_', 'MASTER_KEY', 'METRICS_', 'SANDBOX_', 'TEMPORAL_', 'WORKFLOWS_'];
+const PREFIXES = [
+  ...['ALLOWED_', 'BLOCKED_', 'DATABASE_', 'DELIVERY_', 'EGRESS_', 'ENDPOINT_', 'MASTER_KEY', 'METRICS_', 'REQUEST_'],
+  ...['SANDBOX_', 'TEMPORAL_', 'TRANSFER_', 'TRUSTED_', 'WORKFLOWS_'],
+];
 const KNOWN = new Set([...Object.keys(settings), ...SECRETS.flatMap(sourceVariables)]);
 /** `HOST` and `PORT` are too short: `HOME` would be one letter from a setting. */
 const SHORTEST = 6;

@@ -25,7 +25,7 @@ export function isLive(ctx: Pick<AppContext, 'get'>): boolean {
   return ctx.get('X-Live') !== '';
 }
 
-/** Cookies whose client a process remembers. */
+/** Cookies whose rate key a process remembers. */
 const MAX_COOKIES = 10_000;
 
 /**
@@ -35,8 +35,8 @@ const MAX_COOKIES = 10_000;
  */
 export function guard(services: Services, pointsOf: (ctx: AppContext) => number | undefined): AppMiddleware {
   const { cookie, origin, database, rateLimit } = services;
-  /** The client of a cookie, by its hash. It decides for whom a request counts, never whether the session is live. */
-  const clients = new LRUCache<string, string>({ max: MAX_COOKIES });
+  /** The rate key of a cookie, by its hash. It decides for whom a request counts, never whether the session is live. */
+  const keys = new LRUCache<string, string>({ max: MAX_COOKIES });
 
   const find = async (ctx: AppContext, token: Secret, use: SessionUse) => {
     const { address } = ctx.state;
@@ -58,7 +58,7 @@ export function guard(services: Services, pointsOf: (ctx: AppContext) => number 
     const foreign = isForeign(ctx, origin);
     const token = foreign ? undefined : cookie.read(ctx.get('Cookie'));
     const hash = token && hashSecret(token).toString('base64url');
-    const known = hash === undefined ? undefined : clients.get(hash);
+    const known = hash === undefined ? undefined : keys.get(hash);
     const declared = pointsOf(ctx);
     const points = declared ?? 1;
     return rateLimit(ctx, { key: known ?? byAddress, points }, async () => {
@@ -66,12 +66,18 @@ export function guard(services: Services, pointsOf: (ctx: AppContext) => number 
       limitParameters(ctx.querystring);
       if (!token || hash === undefined) return next();
       const session = await find(ctx, token, declared === undefined ? 'live' : useOf(ctx));
-      if (!session) clients.delete(hash);
+      if (!session) keys.delete(hash);
       if (!session || known !== undefined) return next();
-      clients.set(hash, session.clientId);
-      return rateLimit(ctx, { key: session.clientId, points }, next);
+      const key = rateKeyOf(session);
+      keys.set(hash, key);
+      return rateLimit(ctx, { key, points }, next);
     });
   };
+}
+
+/** The operator who opened the console by a link counts apart, so that a busy client does not keep the operator out. */
+function rateKeyOf({ clientId, signedInBy }: ConsoleSession): string {
+  return signedInBy === 'operator-link' ? `operator for ${clientId}` : clientId;
 }
 
 /** A page of another origin can send a form too, with the cookie of an older browser: its `Origin` gives it away. */

@@ -47,9 +47,11 @@ const READ_LIMIT = 5_000;
 export const readLimited = <T>(db: Handle, read: (tx: Handle) => Promise<T>): Promise<T> =>
   timeLimited(db, READ_LIMIT, read);
 
-/** @param routes every operation of the API, the same objects that the API runs */
-export function operationsOf(routes: readonly Route[], shared: Database, session: ConsoleSession): Operations {
-  const database = shared.forClient(session.clientId);
+/**
+ * @param routes every operation of the API, the same objects that the API runs
+ * @param database of the session's client (`forClient`)
+ */
+export function operationsOf(routes: readonly Route[], database: Database, session: ConsoleSession): Operations {
   const byId = new Map(routes.map((route) => [route.operationId, route]));
   const caller = {
     clientId: session.clientId,

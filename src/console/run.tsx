@@ -63,14 +63,15 @@ async function showPage(ctx: AppContext, services: Services, page: Page, visit: 
 }
 
 function visitOf(ctx: RoutedContext, services: Services, session: ConsoleSession): Visit {
-  const { routes, database, masterKeys, config } = services;
+  const { routes, masterKeys, config } = services;
+  const database = services.database.forClient(session.clientId);
   return {
     session,
     operations: operationsOf(routes, database, session),
     params: readParams(ctx.params ?? {}),
     query: new URLSearchParams(ctx.querystring),
     config,
-    read: (work) => readLimited(database.forClient(session.clientId), work),
+    read: (work) => readLimited(database, work),
     db: database,
     masterKeys,
   };

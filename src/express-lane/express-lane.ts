@@ -23,7 +23,8 @@ const RETURN_AFTER = LEASE.seconds * 1_000 - LEASE.leastLeft;
 const TICK = 500;
 /**
  * A job that starts within this time after the commit or the lease of its event, ms, had no wait. Any other job reads
- * its delivery again.
+ * its delivery again: its endpoint may be disabled by then. A job without a wait may be sent at the same moment at which
+ * its endpoint is disabled.
  */
 const FRESH = 10;
 /** Deliveries that one statement reads again. */

@@ -158,7 +158,7 @@ export const PROBLEMS: Readonly<Record<RefusalCode, Kind>> = {
   unavailable: kind(
     503,
     'Unavailable',
-    'A dependency is down; nothing is half done. Repeat the request after `Retry-After`; repeat a change with the same `Idempotency-Key`.',
+    'A dependency is down. Try again after `Retry-After`; repeat a change with the same `Idempotency-Key`.',
   ),
 };
 
@@ -208,7 +208,7 @@ export function refusalOf(error: unknown): Refusal {
   if (isUnreachable(error) || isConflict(error) || error instanceof DeadlinePassed) {
     return new Refusal(
       'unavailable',
-      'The service cannot do this at the moment; nothing is half done. Repeat the request.',
+      'The service cannot do this at the moment. Try again; repeat a change with the same Idempotency-Key.',
     );
   }
   return new Refusal('internal_error', 'The service failed to process the request.');

@@ -25,7 +25,8 @@ export interface Incoming<Path extends string, Query, Body> {
   path: string;
   search: URLSearchParams;
   /**
-   * A transaction where the request changes something, unless it shares a statement with others. A handler makes all its statements through this handle.
+   * A transaction where the request changes something, unless it shares a statement with others. A handler makes all its
+   * statements through this handle.
    */
   db: Handle;
 }

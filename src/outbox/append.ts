@@ -1,4 +1,5 @@
 import type { Handle } from '../database/database.js';
+import { withoutDeadline } from '../deadline.js';
 import { failpoint } from '../failpoints.js';
 import { ladderToText } from '../ladder.js';
 import { LEASE } from '../lease.js';
@@ -69,6 +70,6 @@ export function handOverAfterCommit(
 ): void {
   db.afterCommit(() => {
     failpoint('after-commit');
-    handover.committed({ ...event, ladder: handover.retryDelays, retries: 0 });
+    withoutDeadline(() => handover.committed({ ...event, ladder: handover.retryDelays, retries: 0 }));
   });
 }

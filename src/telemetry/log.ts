@@ -37,7 +37,8 @@ export function createLog(
     serializers: { err: describeError, error: describeError },
     hooks: {
       logMethod(this: Logger, args: Parameters<pino.LogFn>, method: pino.LogFn, lineLevel: number) {
-        if (lineLevel !== pino.levels.values.warn || warnings.admits(kindOf(args))) method.apply(this, args);
+        const kind = lineLevel === pino.levels.values.warn ? kindOf(args) : undefined;
+        if (kind === undefined || warnings.admits(kind)) method.apply(this, args);
       },
     },
   };
@@ -72,11 +73,14 @@ function boundedLines(output: Writable, onDropped: () => void, onFlow: (dropped:
   };
 }
 
-/** Warnings of the same message and the same class of error. */
-function kindOf(args: readonly unknown[]): string {
-  const [fields, message] = typeof args[0] === 'string' ? [undefined, args[0]] : args;
+/**
+ * The kind of a warning about a fault: its message and its class of error. An outage repeats it for each request. Any other
+ * warning has a kind of its own (undefined), because it says what happened to one delivery or endpoint.
+ */
+function kindOf(args: readonly unknown[]): string | undefined {
+  const [fields, message] = args;
   const { err } = (fields ?? {}) as { err?: unknown };
-  return err instanceof Error ? `${message} (${err.name})` : String(message);
+  return err instanceof Error ? `${message} (${err.name})` : undefined;
 }
 
 /** Logs name, message, stack and causes of an error, never its own fields: they may hold a request or parameters. */

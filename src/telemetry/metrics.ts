@@ -122,7 +122,7 @@ export function createMetrics(): Metrics {
   });
   const inFlight = new Gauge({
     name: 'http_requests_in_flight',
-    help: 'Requests to the API that have no complete response yet.',
+    help: 'Requests that the API is working on.',
     registers,
   });
   const pools = new Map<string, () => PoolUse>();

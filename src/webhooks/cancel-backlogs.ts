@@ -8,7 +8,7 @@ import type { Log } from '../telemetry/log.js';
 import { cancelPending } from './cancel-pending.js';
 
 const INTERVAL = 1_000;
-/** A batch and the rest after it take at least this long, ms: at most 10,000 deliveries a second. */
+/** A batch and the rest after it take at least this long, ms: at most 10,000 deliveries a second for each worker. */
 const LEAST = 100;
 
 export interface CancelBacklogsOptions {

@@ -106,7 +106,7 @@ export class Recorder {
   #statement(batch: Entry[]): Promise<RecordedAttempt[]> {
     return recordAttempts(
       this.db,
-      // The order in which a cancellation locks the deliveries (disable-endpoint.ts).
+      // The order in which a cancellation locks the deliveries (cancel-pending.ts).
       batch.flatMap((entry) => entry.attempt ?? []).sort((a, b) => (a.deliveryId < b.deliveryId ? -1 : 1)),
       batch.flatMap((entry) => entry.settlement ?? []),
     );

@@ -17,7 +17,7 @@ it.each([
   ]);
 });
 
-it.each(['DATABASE_TIMEOUT', 'TEMPORAL_CLUSTER', 'DELIVERY_CONCURRENCY', 'METRICS_PATH_PREFIX'])(
+it.each(['DATABASE_TIMEOUT', 'REQUEST_DEADLINE_MS', 'TEMPORAL_CLUSTER', 'DELIVERY_CONCURRENCY', 'METRICS_PATH_PREFIX'])(
   '%s has a prefix of the service, and is none of its settings',
   (name) => {
     expect(unknownSettings({ [name]: 'hunter2' })).toEqual([`${name}: is not a setting and has no effect; remove it`]);

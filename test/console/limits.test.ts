@@ -4,7 +4,7 @@ import { isForm } from '../../src/console/page.js';
 import { declared } from '../../src/console/pages/index.js';
 import { DOCUMENTS_PER_SECOND } from '../../src/http/middleware/document-limit.js';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
-import { type ConsoleBrowser, consoleBrowser, signedInBrowser } from '../support/console.js';
+import { type ConsoleBrowser, consoleBrowser, operatorBrowser, signedInBrowser } from '../support/console.js';
 import { makeEndpoint } from '../support/factories.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -77,6 +77,17 @@ describe('a request is counted before any work', () => {
     const session = await signedInBrowser(limited, await limited.client());
     await session.get('/console/settings', somewhere());
     await refusedWithoutSessions(() => session.get('/console/deliveries', somewhere()));
+  });
+
+  // A busy client kept the operator out of its console.
+  test("with the cookie of an operator's link, apart from the client", async () => {
+    const credentials = await limited.client();
+    const session = await signedInBrowser(limited, credentials);
+    const operator = await operatorBrowser(limited, credentials.client_id, somewhere());
+    const own = Array.from({ length: 60 }, () => session.get('/console/settings', somewhere()));
+    const { status } = await operator.get('/console/settings', somewhere());
+    expect(status).toBe(200);
+    expect((await Promise.all(own)).filter((reply) => reply.status === 429).length).toBeGreaterThan(0);
   });
 
   test('with cookies that nobody knows, by address', async () => {

@@ -4,7 +4,7 @@ import { makeOperatorLink } from '../../src/auth/console-codes.js';
 import { revokeSigningKey } from '../../src/auth/keys.js';
 import { startApi, type TestApi } from '../support/api.js';
 import { type AuthApi, type Credentials, startAuthApi } from '../support/auth-api.js';
-import { consoleBrowser, signedInBrowser } from '../support/console.js';
+import { consoleBrowser, operatorBrowser, signedInBrowser } from '../support/console.js';
 import { OPERATOR } from '../support/factories.js';
 
 let auth: AuthApi;
@@ -108,6 +108,14 @@ describe('POST /console-sessions', () => {
     // Used by the operator, the link made room for one of the operator's, and none of the client's.
     await operatorLink();
     expect((await ask(headers)).status).toBe(429);
+  });
+
+  // Twenty sign-ins of a client ended the operator's session.
+  test("leaves the operator's session alone: a client's sign-ins do not end it", async () => {
+    const credentials = await auth.client();
+    const operator = await operatorBrowser(auth, credentials.client_id);
+    for (let i = 0; i < 25; i++) await signedInBrowser(auth, credentials);
+    expect((await operator.get('/console/settings')).status).toBe(200);
   });
 
   test('does not count the open links of a revoked secret', async () => {

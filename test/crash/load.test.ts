@@ -14,7 +14,7 @@ test('a request that fails fast is repeated until its time is over, and the faul
   await waitFor('a fault', () => load.faults.length > 0);
   await load.stop();
   expect(load.faults[0]).toMatch(
-    /^\/transfers was repeated in vain for \d+ s; responses \(0: none\): \{.*"503 unavailable":\d.*\}$/,
+    /^\/transfers was repeated without success for \d+ s; responses \(0: none\): \{.*"503 unavailable":\d.*\}$/,
   );
   expect(load.created).toEqual([]);
 });

@@ -16,7 +16,7 @@ export interface Load {
   /** The created transfers. Each request has its own key and is repeated until it gets a response. */
   created: string[];
   asked: Asked[];
-  /** A line for each request that was repeated in vain. */
+  /** A line for each request that was repeated without success. */
   faults: string[];
   /** Number of responses by status, over all requests. */
   answers: Record<number, number>;
@@ -60,7 +60,9 @@ export function startLoad(clients: readonly Caller[], random: () => number, rate
       await sleep(200);
     }
     const seconds = Math.round((performance.now() - begun) / 1_000);
-    throw new Error(`${path} was repeated in vain for ${seconds} s; responses (0: none): ${JSON.stringify(got)}`);
+    throw new Error(
+      `${path} was repeated without success for ${seconds} s; responses (0: none): ${JSON.stringify(got)}`,
+    );
   };
   const story = async (call: Caller) => {
     const { id } = await askUntilAnswered(call, '/transfers', transferRequest());

@@ -129,6 +129,12 @@ withHelm('Helm (built by `npm run chart`, which needs Go)', () => {
     expect(api.spec.template.spec.terminationGracePeriodSeconds).toBe(seconds);
   });
 
+  test('API and worker may have secrets of their own', () => {
+    const rendered = render('--set=secrets.api=of-api,secrets.worker=of-worker');
+    const secretOf = (name: string) => rendered[name].spec.template.spec.containers[0].envFrom.at(-1).secretRef.name;
+    expect(PODS.map(secretOf)).toEqual(['of-api', 'of-worker', values.secrets.migrate]);
+  });
+
   test('only named servers are open to every pod', () => {
     const open = (...args: string[]) => render(...args)['NetworkPolicy/transfer-service'].spec.egress.slice(1);
     expect(open('--set-json=network.egress={"postgres":{"to":[],"port":5432},"temporal":null,"traces":null}')).toEqual(

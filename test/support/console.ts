@@ -1,3 +1,4 @@
+import { makeOperatorLink } from '../../src/auth/console-codes.js';
 import type { AuthApi, Credentials } from './auth-api.js';
 
 /** The session of a browser, without a browser: it sends its cookie and the `Origin` of the console's own pages. */
@@ -7,6 +8,8 @@ export interface ConsoleBrowser {
   /** The `Cookie` header; undefined: nobody is signed in. */
   cookie: string | undefined;
 }
+
+import { OPERATOR } from './factories.js';
 
 export interface ConsoleReply {
   status: number;
@@ -47,5 +50,19 @@ export async function signedInBrowser(
   const browser = consoleBrowser({ url: auth.api.url, baseUrl: auth.baseUrl });
   const { status, text } = await browser.post('/console/sign-in', { ...credentials, ...fields });
   if (status !== 303) throw new Error(`the sign-in got ${status}: ${text}`);
+  return browser;
+}
+
+/** Opens the client's console in a new browser by an operator's link. */
+export async function operatorBrowser(
+  auth: Pick<AuthApi, 'api' | 'baseUrl' | 'database'>,
+  clientId: string,
+  headers: Record<string, string> = {},
+): Promise<ConsoleBrowser> {
+  const browser = consoleBrowser({ url: auth.api.url, baseUrl: auth.baseUrl });
+  const { url } = await makeOperatorLink(auth.database, OPERATOR, auth.baseUrl, clientId, 'viewer');
+  const { pathname, hash } = new URL(url);
+  const { status, text } = await browser.post(pathname, { code: hash.slice(1) }, headers);
+  if (status !== 303) throw new Error(`the operator's link got ${status}: ${text}`);
   return browser;
 }

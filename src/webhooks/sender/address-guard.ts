@@ -32,7 +32,7 @@ const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
 /**
  * Where cloud platforms serve a machine its own credentials: link-local addresses (AWS, Google, Azure and others),
- * Alibaba, Azure's virtual public address, Oracle, AWS and Google over IPv6. No receiver lives there, so they are blocked
+ * Alibaba, Azure's virtual public address, Oracle, and AWS, Google and Scaleway over IPv6. No receiver lives there, so they are blocked
  * even if private receivers are allowed: a sandbox in a cloud must not hand out its machine's credentials.
  */
 const METADATA = [
@@ -43,6 +43,7 @@ const METADATA = [
   'fe80::/10',
   'fd00:ec2::/32',
   'fd20:ce::254/128',
+  'fd00:42::42/128',
 ].map(parseNetwork);
 
 /**

@@ -211,6 +211,7 @@ describe('with private receivers allowed', () => {
     ['fd00:ec2::254', 'AWS over IPv6'],
     ['fd00:ec2::23', "AWS's pods over IPv6"],
     ['fd20:ce::254', 'Google over IPv6'],
+    ['fd00:42::42', 'Scaleway over IPv6'],
     ['::ffff:169.254.169.254', 'IPv4-mapped'],
     ['64:ff9b::a9fe:a9fe', 'NAT64'],
     ['2002:a9fe:a9fe::', '6to4'],
