@@ -1,12 +1,11 @@
 import type { WorkflowMode } from '../config.js';
-import { Batcher } from '../database/batcher.js';
 import type { Handle } from '../database/database.js';
 import { delayAfter } from '../ladder.js';
 import { LEASE } from '../lease.js';
 import type { CommittedEvent, Handover } from '../outbox/handover.js';
-import { areDue } from '../webhooks/claim.js';
 import { type AttemptDependencies, makeAttempt } from '../webhooks/make-attempt.js';
 import type { AttemptSlots } from './attempt-slots.js';
+import { DueJobs } from './due-jobs.js';
 import { LaneCapacity } from './lane-capacity.js';
 import { LaneEvent, type LaneJob } from './lane-event.js';
 import { LaneExits, type LaneExitsOptions } from './lane-exits.js';
@@ -21,14 +20,6 @@ const SLOW = 20;
 /** A job that waits longer than this is returned to the table while its lease still holds, ms. */
 const RETURN_AFTER = LEASE.seconds * 1_000 - LEASE.leastLeft;
 const TICK = 500;
-/**
- * A job that starts within this time after the commit or the lease of its event, ms, had no wait. Any other job reads
- * its delivery again: its endpoint may be disabled by then. A job without a wait may be sent at the same moment at which
- * its endpoint is disabled.
- */
-const FRESH = 10;
-/** Deliveries that one statement reads again. */
-const BATCH = 200;
 /** Attempts made but not recorded yet. With more than these Postgres is slow, and a crash would repeat them all. */
 const UNRECORDED = 500;
 
@@ -51,7 +42,7 @@ export class ExpressLane implements Handover {
   #pumpScheduled = false;
   #stopped = false;
   readonly #capacity: LaneCapacity;
-  readonly #due: Batcher<string, boolean>;
+  readonly #due: DueJobs;
   #onCapacity: () => void = () => {};
 
   readonly retryDelays: readonly number[];
@@ -60,8 +51,7 @@ export class ExpressLane implements Handover {
     this.retryDelays = options.retryDelays;
     this.#exits = new LaneExits({ ...options, recorder: options.attempts.recorder });
     this.#capacity = new LaneCapacity(options.slots, options.capacity);
-    const run = (deliveryIds: readonly string[]) => areDue(options.db, deliveryIds);
-    this.#due = new Batcher({ run, size: BATCH, concurrency: 1, gather: 0 });
+    this.#due = new DueJobs(options.db);
     this.#timer = setInterval(() => this.#expire(), TICK);
     options.slots.onRelease(() => this.pump());
   }
@@ -152,7 +142,7 @@ export class ExpressLane implements Handover {
     const releaseSlot = () => slots.release(clientId, delivery.endpointId);
     try {
       const isLate = () => performance.now() - event.leasedAt > RETURN_AFTER;
-      const isDue = isLate() || (await this.#isDue(job));
+      const isDue = isLate() || (await this.#due.has(job));
       if (isLate()) {
         // The slot stays taken meanwhile, so that few returns run at once.
         await this.#exits.returnToQueue([job]);
@@ -191,11 +181,6 @@ export class ExpressLane implements Handover {
     } finally {
       if (!sent) releaseSlot();
     }
-  }
-
-  /** Since a job began to wait, its endpoint may have been disabled or deleted, and its delivery cancelled. */
-  async #isDue({ event, delivery }: LaneJob): Promise<boolean> {
-    return performance.now() - event.leasedAt <= FRESH || this.#due.run(delivery.deliveryId);
   }
 
   #expire(): void {

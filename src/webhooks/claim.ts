@@ -94,6 +94,17 @@ returning d.id as "deliveryId", d.event_id as "eventId", d.client_id as "clientI
           e.url, e.secret_envelope as "secretEnvelope", v.body, v.traceparent,
           $2::int - d.ladder_start as rung`;
 
+/** When the present enabled period of each endpoint began, ms since 1970; undefined: it is inactive. */
+export async function activeSince(db: Handle, endpointIds: readonly string[]): Promise<(number | undefined)[]> {
+  const rows = await db.hot<{ id: string; since: number }>(ACTIVE_SINCE, [arrayLiteral(endpointIds)]);
+  const since = new Map(rows.map((row) => [row.id, row.since]));
+  return endpointIds.map((id) => since.get(id));
+}
+
+const ACTIVE_SINCE = `
+select id, (extract(epoch from enabled_at) * 1000)::float8 as since
+  from webhook_endpoints where id = any($1::uuid[]) and enabled and deleted_at is null`;
+
 /** Whether each of these deliveries may have an attempt: it is pending, and its endpoint is active. */
 export async function areDue(db: Handle, deliveryIds: readonly string[]): Promise<boolean[]> {
   const rows = await db.hot<{ id: string }>(DUE, [arrayLiteral(deliveryIds)]);
