@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { Handle } from '../src/database/database.js';
 import { failpoint } from '../src/failpoints.js';
 import { lowestIdAt } from '../src/ids.js';
 import { firstKept, removeExpiredEvents } from '../src/retention/expired-events.js';
 import { removeExpiredRows, TABLES_WITH_EXPIRY } from '../src/retention/expired-rows.js';
+import { restAfterBatch } from '../src/retention/in-batches.js';
 import type { Log } from '../src/telemetry/log.js';
 import type { RemoveExpiredActivities } from '../workflows/remove-expired.js';
 
@@ -63,7 +63,7 @@ export function createRemoveExpiredActivities(dependencies: RemoveExpiredDepende
         tables = full;
         more = eventsLeft || tables.length > 0;
         heartbeat(removed);
-        await sleep(Math.min(REST.most, Math.max(REST.least, performance.now() - since)));
+        await restAfterBatch(since, REST);
       } while (more && !cancellationSignal.aborted && performance.now() < until);
       if (removed + keys > 0)
         log.info({ events: removed, idempotency_keys: keys }, 'removed rows older than the retention');

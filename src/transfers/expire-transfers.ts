@@ -12,7 +12,7 @@ const BATCH = 200;
 /**
  * Removes the transfers that ended longer than `retention` ms ago, with their history, oldest first. A transfer stays as
  * long as one of its events. The audit entry is in the transaction of the first batch that removes something.
- * @param db of the owner of the tables: no role of a running process may remove a transfer
+ * @param database of the owner of the tables: no role of a running process may remove a transfer
  * @returns the number of removed transfers
  * @throws Error of one line: another role
  */

@@ -92,7 +92,7 @@ describe('the capacity of the express lane', () => {
     const [first, second] = [await commitEvent(db), await commitEvent(db)];
     lane.committed(first);
     lane.committed(second);
-    await waitFor('the first attempt to be under way', () => sender.sent.length === 1);
+    await waitFor('the first attempt to be in flight', () => sender.sent.length === 1);
     const stopped = lane.stop();
     release();
     await stopped;
@@ -134,7 +134,7 @@ describe('the capacity of the express lane', () => {
       const [first, second] = [await commitEvent(db, { clientId }), await commitEvent(db, { clientId, endpoints: 0 })];
       lane.committed(first);
       lane.committed(second);
-      await waitFor('the first attempt to be under way', () => sender.sent.length === 1);
+      await waitFor('the first attempt to be in flight', () => sender.sent.length === 1);
       await change(first.deliveries[0]!.endpointId);
       // An event of this moment is sent without another look.
       const clock = performance.now.bind(performance);

@@ -60,7 +60,7 @@ test('where nothing has expired, it changes nothing and leaves no entry', async 
   expect([await kept(), await entries()]).toEqual(before);
 });
 
-test('the runtime role is told to give the owner, before anything is read', async () => {
+test('the runtime role is rejected before anything is read, and the error asks for the owner', async () => {
   const owned = await createOwnedDatabase();
   await migrate(owned.ownerUrl, { runtime: owned.runtimeRole });
   const runtime = openDatabase({ url: owned.runtimeUrl, poolSize: 2 });

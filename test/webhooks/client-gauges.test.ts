@@ -31,7 +31,7 @@ test('counts clients by whether any of their attempts succeeded in the last 15 m
   expect(await readClientResults(db)).toEqual({ reached: 2, failing: 2 });
 });
 
-test('reports clients as unknown while Postgres is away, so that no alert takes it for a recovery', async () => {
+test('reports clients as unknown (NaN) while Postgres is unavailable', async () => {
   const registry = new Registry();
   measureClients(registry, () => Promise.reject(new Error('connect ECONNREFUSED')));
   const text = await registry.metrics();
