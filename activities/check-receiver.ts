@@ -1,13 +1,15 @@
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
-import type { AttemptSlots } from '../src/express-lane/attempt-slots.js';
+import type { Slots } from '../src/delivery/slots.js';
+import { keepStarted } from '../src/delivery/workflow-starts.js';
 import { finishCheck } from '../src/receiver-checks/finish-check.js';
 import { type CaseDependencies, runCase } from '../src/receiver-checks/run-case.js';
+import { checkWorkflowId } from '../src/receiver-checks/start-check.js';
 import type { Metrics } from '../src/telemetry/metrics.js';
 import type { CheckActivities } from '../workflows/check-receiver.js';
 
 export interface CheckDependencies extends CaseDependencies {
   /** The slots of the checks, so that a client's slow receivers do not hold up other clients. */
-  slots: Pick<AttemptSlots<unknown>, 'tryAcquire' | 'release'>;
+  slots: Pick<Slots<unknown>, 'tryAcquire' | 'release'>;
   metrics: Pick<Metrics, 'receiverChecked'>;
 }
 
@@ -19,6 +21,7 @@ export function createCheckActivities(dependencies: CheckDependencies): CheckAct
   const { database, slots, metrics } = dependencies;
   return {
     async sendCase({ checkId, clientId, webhookId, name }) {
+      await keepStarted(database, checkWorkflowId(checkId));
       if (!slots.tryAcquire(clientId, webhookId)) throw noSlot(activityInfo().attempt);
       try {
         return await runCase(dependencies, { checkId, name });
@@ -39,7 +42,7 @@ function noSlot(attempt: number): ApplicationFailure {
   return ApplicationFailure.create({
     type: 'NoSlot',
     category: 'BENIGN',
-    message: 'as many checks, in all or of this client, are under way as may be',
+    message: 'the concurrency limit of checks, in all or of this client, is reached',
     nextRetryDelay: Math.round(delay * (0.5 + Math.random() / 2)),
   });
 }

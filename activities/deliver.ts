@@ -1,96 +1,121 @@
-import { SpanKind } from '@opentelemetry/api';
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
-import { RetryPacer } from '../src/express-lane/retry-pacer.js';
-import { currentTraceparent, inSpan } from '../src/telemetry/traces.js';
-import { type ClaimedAttempt, claimAttempt } from '../src/webhooks/claim.js';
-import { type AttemptDependencies, makeAttempt } from '../src/webhooks/make-attempt.js';
-import type { InFlightLimit } from '../src/workflow-starts/in-flight-limit.js';
-import type { DeliverActivities } from '../workflows/deliver-event.activities.js';
-import { outcomeInLane, outcomeWithoutClaim, shortOutcome, type UnclaimedDependencies } from './unclaimed.js';
+import type { Handle } from '../src/database/database.js';
+import type { Dispatcher } from '../src/delivery/dispatcher.js';
+import { queueDue } from '../src/delivery/queue.js';
+import { readDelivery, readProgress } from '../src/delivery/workflow-start.js';
+import type { Log } from '../src/telemetry/log.js';
+import {
+  ATTEMPT_FAILED,
+  type DeliverActivities,
+  type DeliverRequest,
+  type ReadDeliveriesActivities,
+} from '../workflows/deliver-event.activities.js';
+import type { DeliveryProgress } from '../workflows/deliver-event.input.js';
+import { RetryPacer } from './retry-pacer.js';
 
-export interface ActivityDependencies extends AttemptDependencies, Omit<UnclaimedDependencies, 'nextTurn'> {
-  /**
-   * Takes a slot for an attempt, from the slots that the activities share with the express lane of the same process. The
-   * answer is false when none was free within a second.
-   */
-  acquireSlot: (clientId: string, endpointId: string) => Promise<boolean>;
-  releaseSlot: (clientId: string, endpointId: string) => void;
-  /** The workflow starter's in-flight limit: an attempt that has arrived no longer counts towards it. */
-  inFlight: Pick<InFlightLimit, 'arrived'>;
+export interface DeliverDependencies {
+  database: Handle;
+  dispatcher: Pick<Dispatcher, 'leaseNow' | 'result'>;
+  log: Log;
 }
 
+/** A timer of Temporal may fire a little early on Postgres's clock, ms. */
+const EARLY = 100;
+/** An activity waits this long for a slot, ms. Then it asks again later. */
+const PATIENCE = 1_000;
+/** Activities that wait for a slot at once, of the 200 that this worker runs. */
+const WAITING = 66;
 /** Longest delay before an activity without a slot asks again, ms. */
-const LONGEST_SLOT_RETRY = 60_000;
+const LONGEST_DELAY = 60_000;
 /**
- * Retries a second, over all clients, of activities that wait for a slot, and of activities whose attempt the lane makes.
- * A thousand of them may wait for a dead receiver; the limit keeps their retries to a part of the fifty a second that
- * the dev server carries.
+ * Activities a second, over all clients, that ask again. A thousand of them may wait for a dead receiver; the limit keeps
+ * them to a part of the fifty a second that the dev server carries.
  */
-const RETRIES_PER_SECOND = 10;
+const ASKED_AGAIN = 10;
 
-/** Creates the activities of the task queue `webhook-deliveries`. */
-export function createActivities(dependencies: ActivityDependencies): DeliverActivities {
-  const { database, acquireSlot, releaseSlot } = dependencies;
-  const withoutSlot = new RetryPacer(RETRIES_PER_SECOND);
-  const underWay = new RetryPacer(RETRIES_PER_SECOND);
-  const unclaimed = { ...dependencies, nextTurn: (clientId: string) => underWay.next(clientId, Date.now()) };
+/** Creates the activities of the workflow `deliverEvent`. */
+export function createDeliverActivities({
+  database,
+  dispatcher,
+  log,
+}: DeliverDependencies): DeliverActivities & ReadDeliveriesActivities {
+  const pacer = new RetryPacer(ASKED_AGAIN);
+  let waiting = 0;
+
+  /** Has a queued attempt made by this process, if it has a slot for it in time. */
+  const make = async (request: DeliverRequest): Promise<void> => {
+    if (waiting >= WAITING) return;
+    waiting++;
+    try {
+      const made = dispatcher.result(request.deliveryId, PATIENCE);
+      await dispatcher.leaseNow({ ...request, endpointId: request.webhookId });
+      await made;
+    } finally {
+      waiting--;
+    }
+  };
+
+  const read = async (request: DeliverRequest): Promise<DeliveryProgress> => {
+    const progress = await readDelivery(database, request.deliveryId);
+    return progress ?? removed(request, log);
+  };
+
   return {
-    /**
-     * Claims and makes one attempt. An attempt that is already recorded is not made again. The receiver's response is
-     * the result. A throw is a fault of this service, or means that the attempt must wait; Temporal then tries again.
-     */
     async deliver(request) {
-      const { clientId, webhookId } = request;
-      const { attempt } = activityInfo();
-      if (attempt === 1) dependencies.inFlight.arrived(clientId);
-      const inLane = request.number === 1 ? await outcomeInLane(unclaimed, request) : undefined;
-      if (inLane) return inLane;
-      if (!(await acquireSlot(clientId, webhookId))) throw noSlot(attempt, withoutSlot.next(clientId, Date.now()));
-      try {
-        const claimed = await claimAttempt(database, request);
-        if (!claimed) return await outcomeWithoutClaim(unclaimed, request);
-        const { outcome, recorded } = await inSpan('RunActivity:deliver', spanOf(claimed), () =>
-          makeAttempt(dependencies, { ...claimed, traceparent: currentTraceparent() }, request),
-        );
-        if (!recorded) return await outcomeWithoutClaim(unclaimed, request);
-        return {
-          status: recorded.status,
-          reason: recorded.reason,
-          attemptCount: request.number,
-          lastOutcome: shortOutcome(outcome),
-          wait: recorded.status === 'pending' ? request.nextDelay : null,
-        };
-      } finally {
-        releaseSlot(clientId, webhookId);
+      await queueDue(database, [request.deliveryId], EARLY);
+      let progress = await read(request);
+      if (isDue(progress, request)) {
+        await make(request);
+        progress = await read(request);
+        if (isDue(progress, request)) throw noSlot(activityInfo().attempt, pacer.next(request.clientId, Date.now()));
       }
+      const hasFailed = progress.attemptCount > request.attemptCount && !isSuccess(progress.lastOutcome);
+      if (hasFailed) throw attemptFailed(progress);
+      return progress;
     },
+    readDeliveries: (eventId) => readProgress(database, eventId),
   };
 }
 
-/**
- * The span continues the trace of the request that made the event. The event's row keeps that trace, so that it
- * survives the loss of a workflow or of Temporal's store.
- */
-function spanOf({ traceparent }: ClaimedAttempt) {
-  const { workflowExecution, attempt } = activityInfo();
-  const attributes = {
-    temporalWorkflowID: workflowExecution?.workflowId,
-    temporalRunID: workflowExecution?.runId,
-    'temporal.activity.attempt': attempt,
-  };
-  return { kind: SpanKind.INTERNAL, attributes, traceparent };
+/** Whether the attempt that the workflow's timer called is still to be made. */
+function isDue({ status, wait, attemptCount }: DeliveryProgress, request: DeliverRequest): boolean {
+  return status === 'pending' && wait !== null && wait <= EARLY && attemptCount <= request.attemptCount;
+}
+
+const isSuccess = (outcome: string | null) => outcome !== null && /^2\d\d$/.test(outcome);
+
+/** A failed attempt is red in Temporal's UI, with its reason in one line. The workflow continues from the detail. */
+function attemptFailed(progress: DeliveryProgress): ApplicationFailure {
+  const { attemptCount, host, lastOutcome, status, nextAttemptAt } = progress;
+  const next = status === 'pending' ? `next attempt at ${nextAttemptAt}` : `the delivery is ${status}`;
+  return ApplicationFailure.create({
+    type: ATTEMPT_FAILED,
+    category: 'BENIGN',
+    nonRetryable: true,
+    message: `attempt ${attemptCount} to ${host}: ${lastOutcome}; ${next}`,
+    details: [progress],
+  });
+}
+
+function removed({ eventId, deliveryId, clientId, webhookId, host, ...rest }: DeliverRequest, log: Log) {
+  log.warn(
+    { event_id: eventId, delivery_id: deliveryId, webhook_id: webhookId, client_id: clientId },
+    'the delivery is gone: Postgres was restored to a point before its event, or retention removed it',
+  );
+  const state = { status: 'cancelled', reason: 'removed', lastOutcome: null, nextAttemptAt: null, wait: null } as const;
+  return { deliveryId, webhookId, host, attemptCount: rest.attemptCount, ...state };
 }
 
 /**
- * An activity waits for a slot for a second at most: it fails then, and Temporal tries again after 1 s, growing to 60 s,
- * with jitter. While many activities of the client wait, the delay is at least `turn`, the pacer's next turn in ms.
+ * The attempt stays in the queue, where any worker makes it, or another worker is making it. Temporal asks again after 1 s,
+ * growing to 60 s, with jitter; while many activities of the client ask, after `turn` ms at the earliest.
  */
 function noSlot(attempt: number, turn: number): ApplicationFailure {
-  const delay = Math.min(LONGEST_SLOT_RETRY, 1_000 * 2 ** Math.min(attempt - 1, 6));
+  const delay = Math.min(LONGEST_DELAY, 1_000 * 2 ** Math.min(attempt - 1, 6));
   return ApplicationFailure.create({
-    type: 'NoPlace',
+    type: 'NoSlot',
     category: 'BENIGN',
-    message: 'as many attempts to this receiver, or of this client, are under way as may be',
+    message: 'no slot is free for this receiver or this client, or another process makes the attempt; it is queued',
     nextRetryDelay: Math.round(Math.max(turn, delay * (0.5 + Math.random() / 2))),
   });
 }

@@ -1,70 +1,92 @@
-import type { Client } from '@temporalio/client';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Handle } from '../src/database/database.js';
+import { deliverMissing, type MissingBatch, untilAppended } from '../src/delivery/deliver-missing.js';
+import { type RecoverScope, resetForRecovery, roomInLateLine } from '../src/delivery/recover.js';
+import { countRunning, endRecover, keepRecovering } from '../src/delivery/recovers.js';
 import { failpoint } from '../src/failpoints.js';
 import type { Metrics } from '../src/telemetry/metrics.js';
-import { deliverMissing, type MissingBatch, untilAppended } from '../src/webhooks/deliver-missing.js';
-import { type RecoverScope, resetForRecovery } from '../src/webhooks/recover.js';
-import { countRunning, endRecover } from '../src/webhooks/recovers.js';
-import { readRecoveredStarts } from '../src/workflow-starts/read-starts.js';
-import { startDeliverEvent } from '../src/workflow-starts/start-deliver-event.js';
 import type { RecoverActivities, RecoverBatchRequest, RecoveredBatch } from '../workflows/recover-endpoint.js';
 
 /**
  * Deliveries a second over all recovers of one client, so that fresh events of all clients continue to be delivered.
  */
 const BATCH = 20;
-/** How long one activity looks for missing events where it finds none, ms: well below its time limit. */
+/** How long one activity waits for room in the queue, or looks for missing events, ms: well below its time limit. */
 const TURN = 10_000;
+const LOOK = 250;
 
 export interface RecoverDependencies {
   database: Handle;
-  temporal: () => { client: Client } | undefined;
   retryDelays: readonly number[];
   metrics: Pick<Metrics, 'missingDelivered'>;
+  /** Called after attempts were queued. */
+  onQueued: () => void;
 }
 
-/** A batch whose workflows are to be started. `after` null: the last batch. */
-type Batch = Pick<MissingBatch, 'ids' | 'after'>;
-
 export function createRecoverActivities(dependencies: RecoverDependencies): RecoverActivities {
-  const { database, temporal, retryDelays, metrics } = dependencies;
+  const { database, retryDelays, metrics, onQueued } = dependencies;
 
-  const carryOut = async (
-    { recoverId, clientId, webhookId, since, until }: RecoverBatchRequest,
-    next: (scope: RecoverScope, limit: number) => Promise<Batch>,
-  ): Promise<RecoveredBatch> => {
-    const connected = temporal();
-    if (!connected) throw new Error('Temporal is away');
-    const limit = Math.floor(BATCH / (await countRunning(database, clientId)));
-    const { ids, after } = await next({ clientId, endpointId: webhookId, since, until }, limit);
-    for (const start of await readRecoveredStarts(database, ids, retryDelays)) {
-      await startDeliverEvent(connected.client, start, { eager: false, reuse: 'restart' });
-    }
-    if (after === null && recoverId !== undefined) await endRecover(database, recoverId);
-    return { recovered: ids.length, after };
+  const begin = async ({ recoverId, clientId }: RecoverBatchRequest): Promise<number> => {
+    await keepRecovering(database, recoverId);
+    return Math.floor(BATCH / (await countRunning(database, clientId)));
+  };
+  const end = async (request: RecoverBatchRequest, batch: RecoveredBatch): Promise<RecoveredBatch> => {
+    if (batch.recovered > 0) onQueued();
+    if (batch.after === null && request.endsRecover) await endRecover(database, request.recoverId);
+    return batch;
   };
 
   return {
-    recoverBatch: (request) =>
-      carryOut(request, async (scope, limit) => {
-        const ids = await resetForRecovery(database, scope, retryDelays, request.after, limit);
-        failpoint('after-put-back');
-        return { ids, after: ids.length < limit ? null : (ids.at(-1) ?? null) };
-      }),
+    async recoverBatch(request) {
+      const limit = await begin(request);
+      const { after } = request;
+      const scope = scopeOf(request);
+      const ids = await untilRoom(() => resetForRecovery(database, scope, retryDelays, after, limit));
+      failpoint('after-put-back');
+      // A line without room is no end: the next batch looks again, from the same delivery on.
+      if (!ids) return { recovered: 0, after: after ?? LOWEST };
+      const last = ids.at(-1) ?? null;
+      return end(request, { recovered: ids.length, after: last });
+    },
 
-    deliverMissingBatch: (request) =>
-      carryOut(request, async (scope, limit) => {
-        if (request.after === null) await untilAppended(database);
-        const until = performance.now() + TURN;
-        let batch: MissingBatch;
-        let { after } = request;
-        do {
-          batch = await deliverMissing(database, scope, retryDelays, after, limit);
-          ({ after } = batch);
-        } while (batch.ids.length === 0 && after !== null && performance.now() < until);
-        failpoint('after-missing-made');
-        metrics.missingDelivered(batch.made);
-        return batch;
-      }),
+    async deliverMissingBatch(request) {
+      const limit = await begin(request);
+      const { after } = request;
+      if (after === null) await untilAppended(database);
+      const scope = scopeOf(request);
+      const until = performance.now() + TURN;
+      let batch: MissingBatch | undefined;
+      do {
+        const from: string | null = batch?.after ?? after;
+        batch = await untilRoom(async () => {
+          const room = await roomInLateLine(database, scope.endpointId, limit);
+          return room === 0 ? undefined : deliverMissing(database, scope, retryDelays, from, room);
+        });
+        if (!batch) return { recovered: 0, after: from ?? LOWEST };
+      } while (batch.made === 0 && batch.after !== null && performance.now() < until);
+      failpoint('after-missing-made');
+      metrics.missingDelivered(batch.made);
+      return end(request, { recovered: batch.made, after: batch.after });
+    },
   };
+}
+
+/** Below every id. */
+const LOWEST = '00000000-0000-0000-0000-000000000000';
+
+function scopeOf({
+  clientId,
+  webhookId,
+  since,
+  until,
+}: Omit<RecoverBatchRequest, 'recoverId' | 'after'>): RecoverScope {
+  return { clientId, endpointId: webhookId, since, until };
+}
+
+/** Calls `queue` until it has found room. @returns undefined if it found none within 10 s */
+async function untilRoom<T>(queue: () => Promise<T | undefined>): Promise<T | undefined> {
+  for (const until = performance.now() + TURN; ; await sleep(LOOK)) {
+    const result = await queue();
+    if (result !== undefined || performance.now() > until) return result;
+  }
 }

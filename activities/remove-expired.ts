@@ -2,9 +2,13 @@ import { Context } from '@temporalio/activity';
 import type { Handle } from '../src/database/database.js';
 import { failpoint } from '../src/failpoints.js';
 import { lowestIdAt } from '../src/ids.js';
-import { firstKept, removeExpiredEvents } from '../src/retention/expired-events.js';
-import { removeExpiredRows, TABLES_WITH_EXPIRY } from '../src/retention/expired-rows.js';
-import { restAfterBatch } from '../src/retention/in-batches.js';
+import {
+  firstKept,
+  removeExpiredEvents,
+  removeExpiredRows,
+  restAfterBatch,
+  TABLES_WITH_EXPIRY,
+} from '../src/retention/expired.js';
 import type { Log } from '../src/telemetry/log.js';
 import type { RemoveExpiredActivities } from '../workflows/remove-expired.js';
 

@@ -1,6 +1,6 @@
 import type { Handle } from '../src/database/database.js';
+import type { Handover } from '../src/delivery/handover.js';
 import { failpoint } from '../src/failpoints.js';
-import type { Handover } from '../src/outbox/handover.js';
 import type { Metrics } from '../src/telemetry/metrics.js';
 import { makeSandboxStep } from '../src/transfers/sandbox-step.js';
 import type { SandboxTransferActivities } from '../workflows/sandbox-transfer.js';

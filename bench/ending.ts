@@ -1,4 +1,4 @@
-import { untilSignalled } from '../src/process/signals.js';
+import { untilSignalled } from '../src/process/lifecycle.js';
 
 const running = new Set<() => Promise<void>>();
 

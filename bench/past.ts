@@ -54,8 +54,8 @@ with past as materialized (
            'created_at', to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS'))::text, at, 'done'
     from past
 ), delivery as (
-  insert into deliveries (id, event_id, endpoint_id, client_id, status, attempt_count, created_at, finished_at)
-  select delivery_id, event_id, $6::uuid, $5::uuid, 'succeeded', 1, at, at from past
+  insert into deliveries (id, event_id, endpoint_id, client_id, status, attempt_count, created_at, finished_at, ladder)
+  select delivery_id, event_id, $6::uuid, $5::uuid, 'succeeded', 1, at, at, '0s,5m,30m,2h,6h,1d' from past
 )
 insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status)
 select delivery_id, 1, 'schedule', 'http://127.0.0.1/in', '2026-11-21T10:00:00.123Z', at, 3, 204 from past`;

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowMode } from '../src/config.js';
 import { freePort } from '../src/free-port.js';
-import { NODE_OPTIONS } from '../src/process/garbage-collection.js';
+import { NODE_OPTIONS } from '../src/process/bootstrap.js';
 import type { Parts } from './processes.js';
 import type { Stack } from './stack.js';
 

@@ -19,7 +19,7 @@ for (const parent of Object.values(lock.packages)) {
     const os = SYSTEMS.find((system) => words.includes(system));
     const cpu = PROCESSORS.find((processor) => words.includes(processor));
     if (!os || !cpu || !/^\d+\.\d+\.\d+$/.test(version)) {
-      console.error(`${name}@${version}: not the build of a package for one platform; fix package-lock.json by hand`);
+      console.error(`${name}@${version}: not the build of a package for one platform; fix package-lock.json manually`);
       process.exit(1);
     }
     const libc = words.some((word) => word.startsWith('musl'))

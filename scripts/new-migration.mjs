@@ -4,10 +4,10 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { NO_FILTERS, prismaFolder } from '../dist/src/database/migrate.js';
-import { withSchemaEngine } from '../dist/src/database/schema-engine.js';
-import { findStack } from '../dist/src/local/find-stack.js';
+import { prismaFolder } from '../dist/src/database/migrate.js';
+import { findStack } from '../dist/src/local/stack-state.js';
 import { Secret } from '../dist/src/secret.js';
+import { schemaChanges } from './schema-engine.mjs';
 
 const [name] = process.argv.slice(2);
 if (!/^[a-z0-9_]+$/.test(name ?? '')) {
@@ -19,24 +19,14 @@ const git = (...args) => execFileSync('git', args, { cwd: folder, encoding: 'utf
 const since = git('log', '-1', '--format=%H', '--', 'migrations');
 const before = git('show', `${since}:./schema.prisma`);
 const after = readFileSync(join(folder, 'schema.prisma'), 'utf8');
-const asTarget = (content) => ({ tag: 'schemaDatamodel', files: [{ path: 'schema.prisma', content }] });
 
-const { stdout } = await withSchemaEngine(new Secret(findStack(process.env).DATABASE_URL), after, (engine) =>
-  engine.diff({
-    from: asTarget(before),
-    to: asTarget(after),
-    script: true,
-    exitCode: null,
-    filters: NO_FILTERS,
-    shadowDatabaseUrl: null,
-  }),
-);
-if (!/^(?!--)./m.test(stdout ?? '')) {
+const sql = await schemaChanges(new Secret(findStack(process.env).DATABASE_URL), before, after);
+if (!/^(?!--)./m.test(sql)) {
   console.log('the schema has no changes for the database');
 } else {
   const stamp = new Date().toISOString().replace(/\D/g, '').slice(0, 14);
   const path = join(folder, 'migrations', `${stamp}_${name}`);
   mkdirSync(path);
-  writeFileSync(join(path, 'migration.sql'), stdout);
+  writeFileSync(join(path, 'migration.sql'), sql);
   console.log(`${join(path, 'migration.sql')}: read it, then apply it with \`npm run cli -- migrate\``);
 }

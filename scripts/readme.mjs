@@ -7,23 +7,23 @@ import { fileURLToPath } from 'node:url';
 // The README shows the default without this variable.
 delete process.env.XDG_CACHE_HOME;
 const { settings } = await import('../dist/src/config.js');
-const { sourceVariables } = await import('../dist/src/secret-sources.js');
-const { PROBLEMS } = await import('../dist/src/http/problem.js');
+const { sourceVariables } = await import('../dist/src/config/environment.js');
+const { PROBLEMS } = await import('../dist/src/refusal.js');
 const { createMetrics } = await import('../dist/src/telemetry/metrics.js');
-const { measureInHand } = await import('../dist/src/express-lane/gauges.js');
-const { measureBacklog } = await import('../dist/src/outbox/backlog-gauges.js');
-const { measureSandboxTransfers } = await import('../dist/src/workflow-starts/sandbox-gauges.js');
-const { COUNTED } = await import('../dist/src/outbox/backlog.js');
-const { measureClients } = await import('../dist/src/webhooks/client-gauges.js');
-const { measureCertificates } = await import('../dist/src/telemetry/certificate-expiry.js');
-const { measureProcess } = await import('../dist/src/telemetry/process-gauges.js');
+const { measureAttempts } = await import('../dist/src/delivery/gauges.js');
+const { measureBacklog } = await import('../dist/src/delivery/backlog-gauges.js');
+const { measureSandboxTransfers } = await import('../dist/src/transfers/sandbox-gauges.js');
+const { COUNTED } = await import('../dist/src/delivery/backlog.js');
+const { measureClients } = await import('../dist/src/webhooks/endpoint-health.js');
+const { measureCertificates } = await import('../dist/src/telemetry/gauges.js');
+const { measureProcess } = await import('../dist/src/telemetry/gauges.js');
 
 // Registered as a process does it, and never read.
 const { registry } = createMetrics();
-measureInHand(registry, { slots: {}, recorder: {} });
+measureAttempts(registry, {});
 measureBacklog(registry, () => {}, 0);
 measureClients(registry, () => {});
-measureSandboxTransfers(registry, () => {}, COUNTED);
+measureSandboxTransfers(registry, {}, COUNTED);
 measureProcess(registry, () => {});
 measureCertificates(registry, {});
 const ownMetrics = registry.getMetricsAsArray().filter(({ name }) => !/^(nodejs|process)_/.test(name));

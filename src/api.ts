@@ -1,22 +1,17 @@
 import type { Client } from '@temporalio/client';
-import { openAuthority } from './auth/open-authority.js';
+import { openAuthority } from './auth/authority.js';
 import { ConfigError } from './config-error.js';
 import { consoleExtension } from './console/router.js';
 import { EnvelopeError } from './database/encryption.js';
+import type { Handover } from './delivery/handover.js';
+import { notifyHandover } from './delivery/notifications.js';
 import { createApp } from './http/app.js';
 import { listenForOperators } from './http/operations.js';
-import { toConfigError } from './http/port-error.js';
-import { type Listening, listen } from './http/server.js';
-import { warmUp } from './http/warm-up.js';
-import type { Handover } from './outbox/handover.js';
-import { notifyHandover } from './outbox/notify.js';
-import { announceReady } from './process/announcements.js';
+import { type Listening, listen, toConfigError } from './http/server.js';
 import { bootstrap, type RoleContext, stopInOrder } from './process/bootstrap.js';
+import { announceReady, untilSignalled } from './process/lifecycle.js';
 import { readinessOf } from './process/readiness.js';
-import { untilSignalled } from './process/signals.js';
 import { lazyClient } from './temporal/connection.js';
-import { createCheckAction } from './workflow-starts/check.js';
-import { createDeliveryActions } from './workflow-starts/retry-and-recover.js';
 
 /** Assembles the HTTP API and listens. */
 export async function startApi(
@@ -28,16 +23,13 @@ export async function startApi(
   const { config } = context;
   const readiness = readinessOf(context, temporal, signalled);
   const authority = openAuthority(context);
-  const deliveryActions = createDeliveryActions(temporal, config.retryDelays);
-  const checkAction = createCheckAction(temporal);
-  const dependencies = { ...context, handover, authority, deliveryActions, checkAction, readiness };
+  const dependencies = { ...context, handover, authority, readiness };
   const app = createApp(dependencies, [consoleExtension]);
   await authority.prepare().catch((error: unknown) => {
     if (error instanceof EnvelopeError) throw new ConfigError([`MASTER_KEY: a signing key ${error.message}`]);
     // Postgres may be away at the start. Keys are read again when they are needed.
     context.log.warn({ err: error }, 'the signing keys could not be read yet');
   });
-  await warmUp(dependencies);
   const operations = await listenForOperators(context, readiness);
   const listening = await listen(app, config).catch(toConfigError('PORT', config));
   return {
@@ -45,7 +37,6 @@ export async function startApi(
     async close() {
       await listening.close(config.shutdownDelay);
       await operations.close();
-      await authority.close();
     },
   };
 }

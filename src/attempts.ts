@@ -25,7 +25,7 @@ export const ATTEMPT_ERRORS = [
 
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
-/** The trigger of an attempt: the ladder, a retry by hand, or the ladder that a recover starts again. */
+/** The trigger of an attempt: the ladder, a manual retry, or the ladder of a recovery. */
 export const TRIGGERS = ['schedule', 'manual', 'recover'] as const;
 
 export type Trigger = (typeof TRIGGERS)[number];
@@ -35,3 +35,6 @@ export type Trigger = (typeof TRIGGERS)[number];
  * JSON.
  */
 export const SHOWN_ATTEMPTS = 20;
+
+/** The largest limit of attempts at once at one endpoint. */
+export const MAX_CONCURRENCY = 100;

@@ -17,3 +17,20 @@ export function formatDuration(milliseconds: number, largest: keyof typeof UNITS
   }
   return `${milliseconds}ms`;
 }
+
+const UNITS_FOR_PEOPLE = [
+  { name: 's', seconds: 1, below: 90 },
+  { name: 'min', seconds: 60, below: 90 * 60 },
+  { name: 'h', seconds: 3_600, below: 48 * 3_600 },
+  { name: 'd', seconds: 86_400, below: Number.POSITIVE_INFINITY },
+] as const;
+
+/** The distance from now, for people: `in 4 min`, `2 h ago`. */
+export function relativeTime(time: Date, now: Date): string {
+  const seconds = (time.getTime() - now.getTime()) / 1_000;
+  const { name, seconds: size } =
+    UNITS_FOR_PEOPLE.find(({ below }) => Math.abs(seconds) < below) ?? UNITS_FOR_PEOPLE[3];
+  const count = Math.round(Math.abs(seconds) / size);
+  if (count === 0) return 'now';
+  return seconds > 0 ? `in ${count} ${name}` : `${count} ${name} ago`;
+}

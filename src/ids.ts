@@ -55,3 +55,10 @@ export function timeOf(id: string): number {
 
 /** The example id in OpenAPI. */
 export const EXAMPLE_ID = '019abe01-7a10-7c44-9d02-3f1f6f0c8a11';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Whether `text` has the form of a UUID. A path with any other text is not found. */
+export function isId(text: string): boolean {
+  return UUID.test(text);
+}

@@ -13,9 +13,8 @@ export function ladderToText(ladder: readonly number[]): string {
   return ladder.map((delay) => formatDuration(delay)).join();
 }
 
-/** Reads `ladderToText`. @param text null: the row does not say @returns ms; null if the text is */
-export function ladderFromText(text: string | null): readonly number[] | null {
-  if (text === null) return null;
+/** Reads `ladderToText`. @returns ms */
+export function ladderFromText(text: string): readonly number[] {
   return text === '' ? [] : text.split(',').map((delay) => parseDuration(delay) ?? 0);
 }
 

@@ -4,11 +4,9 @@ import { startApi } from './api.js';
 import { isConfigured } from './config.js';
 import { migrate } from './database/migrate.js';
 import type { Stack } from './local/stack.js';
-import { type Announce, announceReady } from './process/announcements.js';
 import { bootstrap, connectDatabase, stopInOrder } from './process/bootstrap.js';
 import { createDeliveryEngine } from './process/delivery-engine.js';
-import { explain } from './process/explain.js';
-import { endDespiteStalledLog, untilSignalled } from './process/signals.js';
+import { type Announce, announceReady, endDespiteStalledLog, explain, untilSignalled } from './process/lifecycle.js';
 import { migrateTemporal } from './temporal/namespace.js';
 
 const print = (line: string) => process.stderr.write(`${line}\n`);

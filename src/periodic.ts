@@ -38,7 +38,7 @@ export class Periodic {
     });
   }
 
-  /** Starts no further run, and waits for the run that is under way. */
+  /** Starts no further run, and waits for the run in progress. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);

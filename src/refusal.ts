@@ -1,3 +1,15 @@
+import {
+  BETWEEN_CHECKS,
+  CHECKS_A_MINUTE,
+  CHECKS_AT_ONCE,
+  MAX_OPEN_CODES,
+  RECOVERS_AN_HOUR,
+  RETRIES_AN_HOUR,
+  SANDBOX_TRANSFERS_A_SECOND,
+  SANDBOX_TRANSFERS_UNFINISHED,
+  STATEMENTS_A_MINUTE,
+} from './limits.js';
+
 /** One error in a request, at a `pointer` (RFC 6901) into the body or a `parameter` of the query. */
 export interface ValidationError {
   pointer?: string;
@@ -6,44 +18,166 @@ export interface ValidationError {
   detail: string;
 }
 
-/** The stable codes of expected refusals. `src/http/problem.ts` gives each its status and title. */
-export type RefusalCode =
-  | 'malformed_request'
-  | 'invalid_request'
-  | 'too_many_parameters'
-  | 'unauthorized'
-  | 'invalid_token'
-  | 'insufficient_scope'
-  | 'network_not_allowed'
-  | 'not_found'
-  | 'method_not_allowed'
-  | 'payload_too_large'
-  | 'unsupported_media_type'
-  | 'rate_limited'
-  | 'invalid_transition'
-  | 'secret_immutable'
-  | 'blocked_address'
-  | 'sandbox_account'
-  | 'unknown_sandbox_account'
-  | 'endpoint_limit_reached'
-  | 'endpoint_not_active'
-  | 'disabled_by_operator'
-  | 'cancellation_in_progress'
-  | 'endpoint_changed'
-  | 'recover_in_progress'
-  | 'check_in_progress'
-  | 'secret_erased'
-  | 'retry_limit_reached'
-  | 'recover_limit_reached'
-  | 'console_link_limit_reached'
-  | 'statement_limit_reached'
-  | 'outside_retention'
-  | 'sandbox_limit_reached'
-  | 'check_limit_reached'
-  | 'idempotency_key_reused'
-  | 'idempotency_key_in_use'
-  | 'internal_error'
-  | 'unavailable';
+interface Kind {
+  status: number;
+  /** Further statuses of the code, for requests that the application never sees (src/http/server.ts). */
+  otherStatuses: readonly number[];
+  title: string;
+  /** The meaning and the remedy, for the docs. */
+  meaning: string;
+}
+
+/** Every problem code with its status (contract, Errors, limits, paging). The docs list this table. */
+export const PROBLEMS = {
+  malformed_request: kind(
+    400,
+    'Malformed request',
+    'The request is not valid HTTP, its body is empty or not valid JSON, or its path cannot be decoded.',
+    [408, 417, 431],
+  ),
+  unauthorized: kind(401, 'Not authenticated', 'No access token was given; send `Authorization: Bearer …`.'),
+  invalid_token: kind(401, 'Invalid access token', 'The token is unknown, expired or revoked; get a new one.'),
+  insufficient_scope: kind(
+    403,
+    'Insufficient scope',
+    'The access token lacks the scope that `WWW-Authenticate` names.',
+  ),
+  network_not_allowed: kind(403, 'Network not allowed', 'The request comes from outside the allowed networks.'),
+  not_found: kind(404, 'Not found', 'The resource does not exist or belongs to another client.'),
+  method_not_allowed: kind(405, 'Method not allowed', '`Allow` lists the methods of this path.'),
+  invalid_transition: kind(
+    409,
+    'Invalid transition',
+    'The transfer cannot change from its current status to the requested one.',
+  ),
+  endpoint_not_active: kind(
+    409,
+    'Endpoint not active',
+    'The webhook endpoint is disabled or deleted; enable it first.',
+  ),
+  disabled_by_operator: kind(409, 'Disabled by the operator', 'Only the operator can enable this webhook endpoint.'),
+  cancellation_in_progress: kind(
+    409,
+    'Cancellation in progress',
+    'The webhook endpoint was disabled with many pending deliveries, which are still being cancelled; try again in a few seconds.',
+  ),
+  endpoint_changed: kind(
+    409,
+    'Endpoint changed',
+    'The webhook endpoint was changed after the console showed this form; read it again before you save.',
+  ),
+  recover_in_progress: kind(
+    409,
+    'Recover in progress',
+    'A recover of this endpoint is running, or two recovers of other endpoints of this client are; wait until one ends.',
+  ),
+  check_in_progress: kind(
+    409,
+    'Check in progress',
+    `A check of this endpoint is running, or ${CHECKS_AT_ONCE} of this client; wait until one ends.`,
+  ),
+  secret_erased: kind(409, 'Secret erased', 'The webhook endpoint is deleted, and its secret with it.'),
+  idempotency_key_in_use: kind(
+    409,
+    'Idempotency key in use',
+    'The first request with this key is still running; repeat the request after `Retry-After`.',
+  ),
+  payload_too_large: kind(413, 'Payload too large', 'A body may have at most 64 KiB.'),
+  unsupported_media_type: kind(
+    415,
+    'Unsupported media type',
+    'Send the body as `Content-Type: application/json` in UTF-8, uncompressed.',
+  ),
+  invalid_request: kind(
+    422,
+    'Invalid request',
+    '`errors` lists what is invalid: `pointer` names a field of the body, `parameter` a parameter of the query.',
+  ),
+  too_many_parameters: kind(
+    422,
+    'Too many parameters',
+    'A query, and a form of the console, may have at most 20 parameters; each repetition counts.',
+  ),
+  outside_retention: kind(
+    422,
+    'Outside the retention',
+    'The window starts before the oldest event that is kept; choose a later `since`.',
+  ),
+  secret_immutable: kind(
+    422,
+    'Secret immutable',
+    'The secret of an endpoint never changes; register a new endpoint with the new secret and switch over.',
+  ),
+  blocked_address: kind(
+    422,
+    'Blocked address',
+    'The service does not deliver to the address in the URL; use a public address.',
+  ),
+  sandbox_account: kind(422, 'Sandbox account', 'An account that begins with `SANDBOX-` exists in the sandbox only.'),
+  unknown_sandbox_account: kind(
+    422,
+    'Unknown sandbox account',
+    'No account of the sandbox has this name; `errors` lists the accounts.',
+  ),
+  endpoint_limit_reached: kind(
+    422,
+    'Endpoint limit reached',
+    'The client has the maximum number of webhook endpoints; delete one first.',
+  ),
+  idempotency_key_reused: kind(
+    422,
+    'Idempotency key reused',
+    'This key was used for another request in the last 24 hours.',
+  ),
+  rate_limited: kind(
+    429,
+    'Too many requests',
+    'Wait as long as `Retry-After` states. A request that is rejected for its size counts as five, a page of the console as up to ten.',
+  ),
+  retry_limit_reached: kind(
+    429,
+    'Retry limit reached',
+    `A delivery can be retried manually at most ${RETRIES_AN_HOUR} times an hour; wait as long as \`Retry-After\` states.`,
+  ),
+  recover_limit_reached: kind(
+    429,
+    'Recover limit reached',
+    `An endpoint can be recovered at most ${RECOVERS_AN_HOUR} times an hour; wait as long as \`Retry-After\` states.`,
+  ),
+  console_link_limit_reached: kind(
+    429,
+    'Sign-in link limit reached',
+    `A client may have at most ${MAX_OPEN_CODES} sign-in links of the console that are neither used nor expired; wait as long as \`Retry-After\` states.`,
+  ),
+  statement_limit_reached: kind(
+    429,
+    'Statement limit reached',
+    `Statements, lists with \`missing_from\` and the counts of recoveries are limited to one at a time and ${STATEMENTS_A_MINUTE} a minute for a client; wait as long as \`Retry-After\` states.`,
+  ),
+  sandbox_limit_reached: kind(
+    429,
+    'Sandbox limit reached',
+    `A client can create at most ${SANDBOX_TRANSFERS_A_SECOND} transfers that move by themselves a second, and have ${SANDBOX_TRANSFERS_UNFINISHED} unfinished; wait as long as \`Retry-After\` states.`,
+  ),
+  check_limit_reached: kind(
+    429,
+    'Check limit reached',
+    `An endpoint can be checked once in ${BETWEEN_CHECKS} s, and a client can check ${CHECKS_A_MINUTE} times a minute; wait as long as \`Retry-After\` states.`,
+  ),
+  internal_error: kind(500, 'Internal error', 'The service failed; report the `request_id` to the operator.'),
+  unavailable: kind(
+    503,
+    'Unavailable',
+    'A dependency is down. Try again after `Retry-After`; repeat a change with the same `Idempotency-Key`.',
+  ),
+};
+
+function kind(status: number, title: string, meaning: string, otherStatuses: readonly number[] = []): Kind {
+  return { status, otherStatuses, title, meaning };
+}
+
+/** The stable codes of expected refusals. */
+export type RefusalCode = keyof typeof PROBLEMS;
 
 /**
  * An expected outcome that refuses a request (not found, invalid transition, a limit): the only domain error. A fault

@@ -1,4 +1,4 @@
-import { within } from './time-limit.js';
+import { within } from './deadline.js';
 
 /**
  * Shares one reading of another system between callers: one reading at a time, and its value is kept for `keep` ms. The

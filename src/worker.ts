@@ -1,9 +1,8 @@
 import { listenForOperators } from './http/operations.js';
-import { announceReady } from './process/announcements.js';
 import { bootstrap, stopInOrder } from './process/bootstrap.js';
 import { createDeliveryEngine } from './process/delivery-engine.js';
+import { announceReady, untilSignalled } from './process/lifecycle.js';
 import { readinessOf } from './process/readiness.js';
-import { untilSignalled } from './process/signals.js';
 
 /**
  * The role `worker`: makes the deliveries. Every outbound request of the service is sent by this role. Prints `ready`

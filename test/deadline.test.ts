@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openDatabase } from '../src/database/database.js';
 import { DeadlinePassed, withDeadline } from '../src/deadline.js';
-import { handOverAfterCommit } from '../src/outbox/append.js';
+import { handOverAfterCommit } from '../src/delivery/append.js';
 import { createTestDatabase, type TestDatabase } from './support/database.js';
 
 let database: TestDatabase;
@@ -66,11 +66,9 @@ test('what the delivery of an event does has no deadline of the request that mad
   const committed = () => {
     delivered = late.then(() => database.transaction((tx) => tx.query('select 42 as answer', [])));
   };
-  const event = {
-    ...{ eventId: 'e', type: 't', body: '{}', traceparent: null, clientId: 'c', transferId: 't', deliveries: [] },
-  };
+  const event = { eventId: 'e', body: '{}', traceparent: null, clientId: 'c', deliveries: [] };
   const request = withDeadline(100, async () => {
-    await database.transaction(async (tx) => handOverAfterCommit(tx, { committed, retryDelays: [] }, event));
+    await database.transaction(async (tx) => handOverAfterCommit(tx, { committed }, event));
     await late;
   });
   await expect(request).rejects.toThrow(DeadlinePassed);

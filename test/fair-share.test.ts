@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { withinShare } from '../src/fair-share.js';
+import { withinShare } from '../src/database/transaction-turns.js';
 
 const CAPACITY = 120;
 

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { isId } from '../src/id-form.js';
-import { lowestIdAt, newId } from '../src/ids.js';
+import { isId, lowestIdAt, newId } from '../src/ids.js';
 
 const instant = fc.integer({ min: 0, max: 2 ** 47 });
 

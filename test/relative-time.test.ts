@@ -1,4 +1,4 @@
-import { relativeTime } from '../src/relative-time.js';
+import { relativeTime } from '../src/duration.js';
 
 const now = new Date('2026-11-21T10:00:00.000Z');
 const after = (seconds: number) => new Date(now.getTime() + seconds * 1_000);

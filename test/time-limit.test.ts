@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { expect, it } from '@jest/globals';
-import { within } from '../src/time-limit.js';
+import { within } from '../src/deadline.js';
 
 it('rejects when the result does not arrive in time', async () => {
   await expect(within(10, new Promise(() => {}))).rejects.toThrow('no result within 10 ms');

@@ -1,28 +1,27 @@
-import type { Trigger } from '../src/attempts.js';
 import type { DeliveryProgress } from './deliver-event.input.js';
 
-/**
- * One attempt that a workflow requests. It has only ids and numbers, so that the workflow's history holds no secret.
- */
+/** The delivery whose attempt is due. It has only ids and names, so that the workflow's history holds no secret. */
 export interface DeliverRequest {
-  /** For the log; not in the histories of 0.1.0. */
-  eventId?: string;
+  eventId: string;
   deliveryId: string;
   clientId: string;
   webhookId: string;
-  number: number;
-  trigger: Trigger;
-  owner: string | null;
-  /** ms; null: the ladder ends here. */
-  nextDelay: number | null;
-  single: boolean;
+  host: string;
+  /** Attempts that the workflow knows of. */
+  attemptCount: number;
 }
 
-/** The delivery's state after the attempt. `wait`: ms until the next attempt; null: none follows. */
-export interface DeliverOutcome extends Pick<DeliveryProgress, 'status' | 'reason' | 'attemptCount' | 'lastOutcome'> {
-  wait: number | null;
-}
+/** The type of the failure of a failed attempt. Its detail is the delivery's `DeliveryProgress`. */
+export const ATTEMPT_FAILED = 'AttemptFailed';
 
 export interface DeliverActivities {
-  deliver(request: DeliverRequest): Promise<DeliverOutcome>;
+  /**
+   * Has the attempt made that is due. Ends with the delivery as it is afterwards, or with a failure `ATTEMPT_FAILED` if the
+   * last of the attempts that the workflow does not know of has failed.
+   */
+  deliver(request: DeliverRequest): Promise<DeliveryProgress>;
+}
+
+export interface ReadDeliveriesActivities {
+  readDeliveries(eventId: string): Promise<DeliveryProgress[]>;
 }

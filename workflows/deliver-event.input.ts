@@ -2,7 +2,7 @@ import type { DeliveryStateValue } from './search-attributes.js';
 
 export const TASK_QUEUE = 'webhook-deliveries';
 
-/** A delivery's state from its row. `lastOutcome` is the last attempt's outcome in short (`204`, `503`, `timeout`). */
+/** A delivery as its row is. `lastOutcome` is the last attempt's outcome in short (`204`, `503`, `timeout`). */
 export interface DeliveryProgress {
   deliveryId: string;
   webhookId: string;
@@ -14,6 +14,8 @@ export interface DeliveryProgress {
   lastOutcome: string | null;
   /** ISO 8601; null: none planned. */
   nextAttemptAt: string | null;
+  /** ms from the time at which the row was read to the next attempt, on Postgres's clock; null: none planned. */
+  wait: number | null;
 }
 
 export interface DeliverEventInput {
@@ -21,14 +23,7 @@ export interface DeliverEventInput {
   clientId: string;
   /** `transfer.status_changed SENT` */
   title: string;
-  deliveries: (DeliveryProgress & {
-    /** `attemptCount` when its ladder was started. */
-    ladderStart: number;
-    /** The owner in the delivery's row; null: the event's own workflow. */
-    owner: string | null;
-  })[];
-  /** Delays of the retries, ms: kept for as long as this workflow runs. */
-  ladder: readonly number[];
+  deliveries: DeliveryProgress[];
 }
 
 /** The state of a whole event, derived from the states of its deliveries. */

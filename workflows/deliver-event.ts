@@ -1,80 +1,104 @@
 import {
+  ActivityFailure,
   ApplicationFailure,
   condition,
   defineQuery,
   defineSignal,
   proxyActivities,
+  proxyLocalActivities,
   setCurrentDetails,
   setHandler,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import { formatDuration } from '../src/duration.js';
-import { delayAfter } from '../src/ladder.js';
-import type { DeliverActivities } from './deliver-event.activities.js';
+import { ATTEMPT_FAILED, type DeliverActivities, type ReadDeliveriesActivities } from './deliver-event.activities.js';
 import { type DeliverEventInput, type DeliveryProgress, stateOf } from './deliver-event.input.js';
 import { detailsOf, failureOf } from './details.js';
 import { DeliveryState } from './search-attributes.js';
 
 const { deliver } = proxyActivities<DeliverActivities>({
-  // An attempt takes up to 16 s; what the activity throws is our own fault, or that it must wait, and is tried again without end.
+  // An attempt takes up to 16 s. A failed attempt is not retried here; what else the activity throws is.
   startToCloseTimeout: '45s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '60s' },
 });
 
-/** Wakes a delivery that sleeps before attempt `number`; for any other number it does nothing. */
-export const retryNow = defineSignal<[{ deliveryId: string; number: number }]>('retryNow');
+const { readDeliveries } = proxyLocalActivities<ReadDeliveriesActivities>({
+  startToCloseTimeout: '10s',
+  localRetryThreshold: '1s',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '60s' },
+});
+
+/** A delivery's row has changed without this workflow: a manual retry, a recovery, or a delivery that was missing. */
+export const wake = defineSignal('wake');
 export const progress = defineQuery<DeliveryProgress[]>('progress');
 
 /**
- * Delivers one event: the ladder of each delivery that is not done, side by side. Ends `Completed` when all delivered or
- * were cancelled, `Failed` when a ladder is exhausted.
+ * Shows the deliveries of one event, and wakes each at its time. It decides nothing: it sleeps until the planned attempt,
+ * calls `deliver`, and shows the row as it is then. Ends `Completed` when all deliveries succeeded or were cancelled,
+ * `Failed` when a ladder is exhausted.
  */
 export async function deliverEvent(input: DeliverEventInput): Promise<DeliveryProgress[]> {
-  const deliveries = input.deliveries.map(({ ladderStart, owner, ...delivery }) => delivery);
-  const asked = new Map<string, number>();
-  setHandler(retryNow, ({ deliveryId, number }) => void asked.set(deliveryId, number));
-  setHandler(progress, () => deliveries);
+  const deliveries = input.deliveries.map((delivery) => ({ ...delivery }));
   const stateAtStart = stateOf(deliveries);
+  let asked = 0;
+  let seen = 0;
+  setHandler(wake, () => void asked++);
+  setHandler(progress, () => deliveries);
   const show = () => setCurrentDetails(detailsOf(deliveries));
   show();
 
-  const climb = async (delivery: DeliveryProgress, ladderStart: number, owner: string | null): Promise<void> => {
-    let wait = waitAtStart(delivery, delayAfter(input.ladder, delivery.attemptCount - ladderStart));
+  const climbing = new Set<DeliveryProgress>();
+  let failure: unknown;
+  const climb = async (delivery: DeliveryProgress): Promise<void> => {
+    // The workflow may have started late: the first wait counts from the planned time too.
+    let wait = Math.min(delivery.wait ?? 0, untilPlanned(delivery));
     while (delivery.status === 'pending') {
-      const number = delivery.attemptCount + 1;
-      const isAsked = () => asked.get(delivery.deliveryId) === number;
+      const { attemptCount, nextAttemptAt, host } = delivery;
       if (wait > 0) {
-        const summary = `attempt ${number} to ${delivery.host} waits ${formatDuration(Math.ceil(wait / 1_000) * 1_000)}`;
-        await condition(isAsked, wait, { summary });
+        const hasChanged = () => delivery.status !== 'pending' || delivery.nextAttemptAt !== nextAttemptAt;
+        const summary = `attempt ${attemptCount + 1} to ${host} waits ${formatDuration(Math.ceil(wait / 1_000) * 1_000)}`;
+        if (await condition(hasChanged, wait, { summary })) {
+          wait = delivery.wait ?? 0;
+          continue;
+        }
       }
-      const outcome = await deliver.executeWithOptions({ summary: `attempt ${number} to ${delivery.host}` }, [
-        {
-          eventId: input.eventId,
-          deliveryId: delivery.deliveryId,
-          clientId: input.clientId,
-          webhookId: delivery.webhookId,
-          number,
-          trigger: isAsked() ? 'manual' : owner === null ? 'schedule' : 'recover',
-          owner,
-          nextDelay: delayAfter(input.ladder, number - ladderStart),
-          single: false,
-        },
-      ]);
-      wait = outcome.wait ?? 0;
-      delivery.status = outcome.status;
-      delivery.reason = outcome.reason;
-      delivery.attemptCount = outcome.attemptCount;
-      delivery.lastOutcome = outcome.lastOutcome;
-      delivery.nextAttemptAt = outcome.wait === null ? null : new Date(Date.now() + outcome.wait).toISOString();
+      const { eventId, clientId } = input;
+      const { deliveryId, webhookId } = delivery;
+      const request = { eventId, deliveryId, clientId, webhookId, host, attemptCount: delivery.attemptCount };
+      const summary = `attempt ${delivery.attemptCount + 1} to ${host}`;
+      Object.assign(delivery, await deliver.executeWithOptions({ summary }, [request]).catch(progressOfFailed));
+      wait = delivery.wait ?? 0;
       show();
     }
   };
-  await Promise.all(
-    input.deliveries.map(({ ladderStart, owner }, i) => {
-      const delivery = deliveries[i];
-      return delivery && climb(delivery, ladderStart, owner);
-    }),
-  );
+  const climbAll = () => {
+    for (const delivery of deliveries.filter(({ status }) => status === 'pending')) {
+      if (climbing.has(delivery)) continue;
+      climbing.add(delivery);
+      void climb(delivery)
+        .catch((error) => {
+          failure ??= error;
+        })
+        .finally(() => climbing.delete(delivery));
+    }
+  };
+
+  climbAll();
+  for (;;) {
+    await condition(() => asked > seen || climbing.size === 0);
+    // An operator has cancelled the workflow, or an activity failed for good.
+    if (failure !== undefined) throw failure;
+    if (asked === seen) break;
+    seen = asked;
+    for (const row of await readDeliveries(input.eventId)) {
+      const known = deliveries.find(({ deliveryId }) => deliveryId === row.deliveryId);
+      if (!known) deliveries.push(row);
+      // What `deliver` has returned meanwhile is newer.
+      else if (row.attemptCount >= known.attemptCount) Object.assign(known, row);
+    }
+    show();
+    climbAll();
+  }
 
   const state = stateOf(deliveries);
   if (state !== stateAtStart) upsertSearchAttributes([{ key: DeliveryState, value: state }]);
@@ -82,9 +106,14 @@ export async function deliverEvent(input: DeliverEventInput): Promise<DeliveryPr
   return deliveries;
 }
 
-/** The planned time is on Postgres's clock, this is Temporal's: a wait is never longer than the rung itself. */
-function waitAtStart(delivery: DeliveryProgress, rung: number | null): number {
-  if (delivery.nextAttemptAt === null) return 0;
-  const planned = Date.parse(delivery.nextAttemptAt) - Date.now();
-  return Math.max(0, Math.min(planned, rung ?? 0));
+function untilPlanned({ nextAttemptAt }: DeliveryProgress): number {
+  return nextAttemptAt === null ? 0 : Math.max(0, Date.parse(nextAttemptAt) - Date.now());
+}
+
+/** @throws any failure that is not a failed attempt's */
+function progressOfFailed(failure: unknown): DeliveryProgress {
+  const cause = failure instanceof ActivityFailure ? failure.cause : undefined;
+  if (cause instanceof ApplicationFailure && cause.type === ATTEMPT_FAILED)
+    return cause.details?.[0] as DeliveryProgress;
+  throw failure;
 }

@@ -1,15 +1,8 @@
-import {
-  makeContinueAsNewFunc,
-  patched,
-  proxyActivities,
-  setCurrentDetails,
-  sleep,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { makeContinueAsNewFunc, proxyActivities, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 
 export interface RecoverEndpointInput {
-  /** The id of its row in Postgres; undefined: an earlier release, without such rows, started it. */
-  recoverId?: string;
+  /** The id of its row in Postgres. */
+  recoverId: string;
   clientId: string;
   webhookId: string;
   host: string;
@@ -18,11 +11,11 @@ export interface RecoverEndpointInput {
   until: number;
   /** Deliveries to recover, counted at the request. */
   count: number;
-  /** Whether events without a delivery for the endpoint get one; not in the histories of 0.1.0. */
-  includeMissing?: boolean;
+  /** Whether events without a delivery for the endpoint get one. */
+  includeMissing: boolean;
   /** Events without a delivery, counted at the request. */
-  missing?: number;
-  /** What the runs before have done; undefined: this is the first run. */
+  missing: number;
+  /** What the runs before have done; undefined: this is the first run. A workflow that is started again begins anew. */
   progress?: RecoverProgress;
   /** Batches after which the workflow continues as a new run; undefined: `BATCHES`. */
   batchesPerRun?: number;
@@ -40,6 +33,8 @@ export interface RecoverBatchRequest
   extends Pick<RecoverEndpointInput, 'recoverId' | 'clientId' | 'webhookId' | 'since' | 'until'> {
   /** The last delivery, or event, of the previous batch; null: this is the first batch. */
   after: string | null;
+  /** Whether the recovery ends with the last batch of this phase. */
+  endsRecover: boolean;
 }
 
 export interface RecoveredBatch {
@@ -49,8 +44,8 @@ export interface RecoveredBatch {
 
 export interface RecoverActivities {
   /**
-   * Resets the next deliveries to the start of their ladders and starts their workflows. `after` null: the last batch,
-   * which ends the recover `recoverId`.
+   * Resets the next deliveries to the start of their ladders and starts their workflows. `after` null: the last batch of
+   * the phase.
    */
   recoverBatch(request: RecoverBatchRequest): Promise<RecoveredBatch>;
   /** Makes the next missing deliveries and starts their workflows. `after` null: as in `recoverBatch`. */
@@ -73,31 +68,27 @@ const BATCHES = 300;
  * second. @returns their number over all runs
  */
 export async function recoverEndpoint(input: RecoverEndpointInput): Promise<number> {
-  const { recoverId, clientId, webhookId, since, until, host, includeMissing = false } = input;
-  const { count, missing = 0, batchesPerRun = BATCHES } = input;
+  const { recoverId, clientId, webhookId, since, until, host, includeMissing } = input;
+  const { count, missing, batchesPerRun = BATCHES } = input;
   let { recovered, phase, after }: RecoverProgress = input.progress ?? { recovered: 0, phase: 'ended', after: null };
   for (let batches = 1; ; batches++) {
-    const scope = { clientId, webhookId, since, until, after };
-    const isLastPhase = phase === 'missing' || !includeMissing;
-    // Only the last phase names the recover, because its last batch ends the recover in Postgres.
-    const request = isLastPhase && recoverId !== undefined ? { recoverId, ...scope } : scope;
+    const endsRecover = phase === 'missing' || !includeMissing;
+    const request = { recoverId, clientId, webhookId, since, until, after, endsRecover };
     const batch = await (phase === 'missing' ? deliverMissingBatch(request) : recoverBatch(request));
     recovered += batch.recovered;
     setCurrentDetails(`${recovered} of ${count + missing} deliveries to ${host} start their ladder.`);
     after = batch.after;
     if (after === null) {
-      if (isLastPhase) return recovered;
+      if (endsRecover) return recovered;
       phase = 'missing';
     }
     await sleep('1s', { summary: `${recovered} of ${count + missing} recovered` });
-    if (batches >= batchesPerRun && patched('recover-continues-as-new')) {
-      await continueWith({ ...input, progress: { recovered, phase, after } });
-    }
+    if (batches >= batchesPerRun) await continueWith({ ...input, progress: { recovered, phase, after } });
   }
 }
 
-/** The new run keeps the memo, by which a repeated request recognises its recover, and what operators filter by. */
+/** The new run keeps what operators filter by. */
 function continueWith(input: RecoverEndpointInput): Promise<never> {
-  const { memo, typedSearchAttributes } = workflowInfo();
-  return makeContinueAsNewFunc<typeof recoverEndpoint>({ ...(memo && { memo }), typedSearchAttributes })(input);
+  const { typedSearchAttributes } = workflowInfo();
+  return makeContinueAsNewFunc<typeof recoverEndpoint>({ typedSearchAttributes })(input);
 }

@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { Pool } from 'undici';
+import { LEASE } from '../../src/delivery/lease.js';
 import { newId } from '../../src/ids.js';
-import { LEASE } from '../../src/lease.js';
 import { eventBody } from '../../src/webhooks/event-catalogue.js';
-import { signatureHeader } from '../../src/webhooks/sender/signature.js';
+import { signatureHeader } from '../../src/webhooks/sender/headers.js';
 import { SECRET } from '../tenants.js';
 
 // The least work of an event: one prepared statement and one signed POST. On request also the record of the attempt, and
@@ -67,8 +67,8 @@ with changed as (
   insert into events (id, client_id, transfer_id, type, body, created_at, outbox, lease_until)
   select $2::uuid, client_id, id, 'transfer.status_changed', $4::text, $3::timestamptz, '${outbox}', now() + interval '${lease}' from changed
 )
-insert into deliveries (id, event_id, endpoint_id, client_id, created_at, status, attempt_count, finished_at)
-select $5::uuid, $2::uuid, $6::uuid, client_id, $3::timestamptz, ${delivery} from changed`;
+insert into deliveries (id, event_id, endpoint_id, client_id, ladder, created_at, status, attempt_count, finished_at)
+select $5::uuid, $2::uuid, $6::uuid, client_id, '0s,5m,30m,2h,6h,1d', $3::timestamptz, ${delivery} from changed`;
 
 const CHANGE: Readonly<Record<EventShape, string>> = {
   sent: change('done', `${LEASE.seconds} seconds`, "'succeeded', 1, $3::timestamptz"),

@@ -2,10 +2,9 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import pLimit from 'p-limit';
-import { deliverySettings } from '../../src/config/deliveries.js';
+import { workflowOf } from '../../src/delivery/workflow-start.js';
+import { CONCURRENCY } from '../../src/delivery/workflow-starter.js';
 import { newId } from '../../src/ids.js';
-import { deliverEventOptions } from '../../src/workflow-starts/start-deliver-event.js';
-import { CONCURRENCY } from '../../src/workflow-starts/start-workflows.js';
 import { now } from '../clock.js';
 import { answerQuestions } from '../questions.js';
 import { countClosed, untilClosed } from '../workflows.js';
@@ -26,8 +25,6 @@ export interface WorkflowsPlan {
 
 /** The cache of the service's worker has the same size. */
 const CACHED = 300;
-const { DELIVERY_RETRY_DELAYS } = deliverySettings;
-const RETRY_DELAYS = DELIVERY_RETRY_DELAYS.form.parse(DELIVERY_RETRY_DELAYS.byDefault);
 
 const CLIENT = newId();
 const WEBHOOK = newId();
@@ -83,13 +80,12 @@ function optionsOfDelivered() {
     attemptCount: 1,
     lastOutcome: '204',
     nextAttemptAt: null,
-    ladderStart: 0,
-    owner: null,
+    wait: null,
   };
-  return deliverEventOptions({
-    workflowId: eventId,
+  return workflowOf({
+    isQueued: false,
     event: { eventId, clientId, transferId: newId(), type, body: '', traceparent: null },
-    input: { eventId, clientId, title: `${type} SENT`, deliveries: [delivery], ladder: RETRY_DELAYS },
+    input: { eventId, clientId, title: `${type} SENT`, deliveries: [delivery] },
   });
 }
 

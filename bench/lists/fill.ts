@@ -88,9 +88,9 @@ select made_id(ms::bigint, 4, n), made_id(0, 1, client_of(n, $2::bigint)), made_
 
 /** Of the last fiftieth a part is pending; before, what an endpoint is known for, and a few of the others. */
 const DELIVERIES = `
-insert into deliveries (id, event_id, endpoint_id, client_id, status, reason, attempt_count, next_attempt_at, created_at, finished_at)
+insert into deliveries (id, event_id, endpoint_id, client_id, status, ladder, reason, attempt_count, next_attempt_at, created_at, finished_at)
 select made_id(ms::bigint, 5, n), made_id(ms::bigint, 4, n), made_id(0, 2, e), made_id(0, 1, client_of(n, $2::bigint)),
-       status::delivery_status,
+       status::delivery_status, '0s,5m,30m,2h,6h,1d',
        case status when 'failed' then 'exhausted' when 'cancelled' then 'endpoint_disabled' end,
        case status when 'failed' then 7 when 'cancelled' then 2 else 1 end,
        case when status = 'pending' then now() + (n % 3600 - 60) * interval '1 second' end, at(ms),

@@ -1,19 +1,20 @@
 import type { Handle } from '../../src/database/database.js';
 import { DeliveryStatus } from '../../src/database/generated/enums.js';
+import { countRecoverable } from '../../src/delivery/recover.js';
 import { lowestIdAt } from '../../src/ids.js';
 import { listTransfers } from '../../src/transfers/read-transfers.js';
 import { isFailing } from '../../src/webhooks/disable-endpoint.js';
 import { readEndpointHealth } from '../../src/webhooks/endpoint-health.js';
-import { listDeliveriesForClient } from '../../src/webhooks/list-for-client.js';
-import { listDeliveriesForOperator } from '../../src/webhooks/list-for-operator.js';
-import { listMissing } from '../../src/webhooks/list-missing.js';
-import { listAttempts, readAttemptSummaries, readLastAttempts } from '../../src/webhooks/read-attempts.js';
-import { getDeliveryWithAttempts, listDeliveries } from '../../src/webhooks/read-deliveries.js';
-import { readDeliveryStory, readEventStory } from '../../src/webhooks/read-event-story.js';
-import { getEvent, listEvents } from '../../src/webhooks/read-events.js';
-import { countRecoverable } from '../../src/webhooks/recover.js';
-import { readWindow } from '../../src/webhooks/statement.js';
-import { readWithinLimits } from '../../src/webhooks/statement-limit.js';
+import { listDeliveries, listDeliveriesForOperator } from '../../src/webhooks/list-deliveries.js';
+import { getDeliveryWithAttempts, listAttempts, readAttemptSummaries } from '../../src/webhooks/read-deliveries.js';
+import {
+  getEvent,
+  listEvents,
+  listMissing,
+  readDeliveryStory,
+  readEventStory,
+} from '../../src/webhooks/read-events.js';
+import { readWindow, readWithinLimits } from '../../src/webhooks/statement.js';
 import type { Filled } from './fill.js';
 
 /** A name, and a call of the service's own code. */
@@ -60,38 +61,31 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
   }
   ask('events, transfer', (h) => listEvents(h, bigClient, { transferId, ...first }));
   ask('event', (h) => getEvent(h, bigClient, event?.id ?? ''));
-  ask('deliveries of an event', (h) => listDeliveries(h, bigClient, { of: { eventId: event?.id ?? '' }, ...first }));
+  ask('deliveries of an event', (h) => listDeliveries(h, bigClient, { eventId: event?.id ?? '', ...first }));
   const deliveries = await listDeliveries(db, bigClient, {
-    of: { endpointId: busyEndpoint },
+    endpointId: busyEndpoint,
     before: undefined,
     take: 100,
   });
   const [delivery] = deliveries.filter(({ attemptCount }) => attemptCount > 0);
   const deliveryId = delivery?.id ?? '';
-  ask('last attempts of a hundred deliveries', (h) => readLastAttempts(h, deliveries));
-  ask('delivery with its attempts', (h) => getDeliveryWithAttempts(h, bigClient, deliveryId, []));
+  ask('last attempts of a hundred deliveries', (h) => readAttemptSummaries(h, deliveries, 1));
+  ask('delivery with its attempts', (h) => getDeliveryWithAttempts(h, bigClient, deliveryId));
   ask('attempts of a delivery', (h) => listAttempts(h, deliveryId, { take: 21 }));
   ask('attempts of a delivery, second page', (h) => listAttempts(h, deliveryId, { before: 2, take: 21 }));
   ask('console: story of an event', (h) => readEventStory(h, bigClient, event?.id ?? '', { take: 26 }));
   ask('console: story of a delivery', (h) => readDeliveryStory(h, bigClient, deliveryId));
-  ask('console: attempts of a hundred deliveries', (h) =>
-    readAttemptSummaries(
-      h,
-      deliveries.map(({ id }) => id),
-      20,
-    ),
-  );
-  ask('console: deliveries, transfer', (h) => listDeliveriesForClient(h, bigClient, { transferId, ...first }));
+  ask('console: attempts of a hundred deliveries', (h) => readAttemptSummaries(h, deliveries, 20));
+  ask('console: deliveries, transfer', (h) => listDeliveries(h, bigClient, { transferId, ...first }));
   for (const [which, endpointId, client] of [
     ['failing endpoint', failingEndpoint, bigClient],
     ['busy endpoint', busyEndpoint, bigClient],
     ['small endpoint', smallEndpoint, smallClient],
   ] as const) {
-    const of = { endpointId };
-    ask(`deliveries, ${which}`, (h) => listDeliveries(h, client, { of, ...first }));
-    ask(`deliveries, ${which}, deep`, (h) => listDeliveries(h, client, { of, before: deep, take }));
+    ask(`deliveries, ${which}`, (h) => listDeliveries(h, client, { endpointId, ...first }));
+    ask(`deliveries, ${which}, deep`, (h) => listDeliveries(h, client, { endpointId, before: deep, take }));
     for (const status of Object.values(DeliveryStatus)) {
-      ask(`deliveries, ${which}, ${status}`, (h) => listDeliveries(h, client, { of, status, ...first }));
+      ask(`deliveries, ${which}, ${status}`, (h) => listDeliveries(h, client, { endpointId, status, ...first }));
     }
   }
   ask('operator: deliveries', (h) => listDeliveriesForOperator(h, { take: 50 }));
@@ -102,16 +96,12 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
     ['big client', bigClient],
     ['small client', smallClient],
   ] as const) {
-    ask(`console: deliveries, ${whose}`, (h) => listDeliveriesForClient(h, clientId, first));
-    ask(`console: deliveries, ${whose}, deep`, (h) => listDeliveriesForClient(h, clientId, { before: deep, take }));
-    ask(`console: deliveries, ${whose}, a day`, (h) => listDeliveriesForClient(h, clientId, range));
+    ask(`console: deliveries, ${whose}`, (h) => listDeliveries(h, clientId, first));
+    ask(`console: deliveries, ${whose}, deep`, (h) => listDeliveries(h, clientId, { before: deep, take }));
+    ask(`console: deliveries, ${whose}, a day`, (h) => listDeliveries(h, clientId, range));
     for (const status of Object.values(DeliveryStatus)) {
-      ask(`console: deliveries, ${whose}, ${status}`, (h) =>
-        listDeliveriesForClient(h, clientId, { status, ...first }),
-      );
-      ask(`console: deliveries, ${whose}, ${status}, a day`, (h) =>
-        listDeliveriesForClient(h, clientId, { status, ...range }),
-      );
+      ask(`console: deliveries, ${whose}, ${status}`, (h) => listDeliveries(h, clientId, { status, ...first }));
+      ask(`console: deliveries, ${whose}, ${status}, a day`, (h) => listDeliveries(h, clientId, { status, ...range }));
     }
     ask(`operator: deliveries, ${whose}`, (h) => listDeliveriesForOperator(h, { clientId, take: 50 }));
     for (const status of Object.values(DeliveryStatus)) {

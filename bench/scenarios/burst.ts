@@ -9,7 +9,7 @@ import { discardStarts } from '../workflows.js';
 /** What the start of a workflow for every event costs the first attempts of a burst. */
 export async function burst(bench: Bench): Promise<Outcome> {
   const { rounds, events } = bench.options;
-  const choices = { lane: { workflows: 'retries-only' }, every: { workflows: 'every-event' } } as const;
+  const choices = { retriesOnly: { workflows: 'retries-only' }, every: { workflows: 'every-event' } } as const;
   return withWarmSites(bench, choices, async (sites) => {
     const run = async (site: WarmSite) => {
       const figures = await measureChanges(site, events, { untilQuiet: false });
@@ -17,22 +17,22 @@ export async function burst(bench: Bench): Promise<Outcome> {
       await discardStarts(site.stack);
       return figures;
     };
-    const { lane, every } = await inTurn(rounds, progress(bench, 'burst'), {
-      lane: () => run(sites.lane),
+    const { retriesOnly, every } = await inTurn(rounds, progress(bench, 'burst'), {
+      retriesOnly: () => run(sites.retriesOnly),
       every: () => run(sites.every),
     });
     return {
       sections: tablesOf('Burst, to the last delivery', [
-        ['retries-only', lane],
+        ['retries-only', retriesOnly],
         ['every-event', every],
       ]),
       verdicts: [
         atLeast(
           'delivered/s in a burst, every-event ÷ retries-only',
-          median(ratios(column(every, 'delivered/s'), column(lane, 'delivered/s'))),
+          median(ratios(column(every, 'delivered/s'), column(retriesOnly, 'delivered/s'))),
           0.85,
         ),
-        atMost('events lost in a burst', sumOf([lane, every].flatMap((mode) => column(mode, 'lost'))), 0),
+        atMost('events lost in a burst', sumOf([retriesOnly, every].flatMap((mode) => column(mode, 'lost'))), 0),
       ],
     };
   });

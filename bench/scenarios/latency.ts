@@ -15,25 +15,25 @@ import { median } from '../statistics.js';
  */
 export async function latency(bench: Bench): Promise<Outcome> {
   const { rounds, rate, steady } = bench.options;
-  const choices = { lane: { workflows: 'retries-only' }, every: { workflows: 'every-event' } } as const;
+  const choices = { retriesOnly: { workflows: 'retries-only' }, every: { workflows: 'every-event' } } as const;
   return withWarmSites(bench, choices, (sites) =>
-    during(startFloors(sites.lane, { warmUp: WARM_UP, events: steady, rate }), async (floors) => {
+    during(startFloors(sites.retriesOnly, { warmUp: WARM_UP, events: steady, rate }), async (floors) => {
       const run = (site: WarmSite) => measureChanges(site, steady, { rate });
       const found = await inTurn(rounds, progress(bench, `latency at ${rate}/s`), {
-        lane: () => run(sites.lane),
-        unflushed: () => withoutFlush(sites.lane.stack, () => run(sites.lane)),
+        retriesOnly: () => run(sites.retriesOnly),
+        unflushed: () => withoutFlush(sites.retriesOnly.stack, () => run(sites.retriesOnly)),
         every: () => run(sites.every),
         bare: () => floors.bare.round(),
         recorded: () => floors.recorded.round(),
       });
-      const shares = ratios(column(found.unflushed, ANSWER_P50), column(found.lane, ANSWER_P50)).map(
+      const shares = ratios(column(found.unflushed, ANSWER_P50), column(found.retriesOnly, ANSWER_P50)).map(
         (rest) => 1 - rest,
       );
       const ofFloor = (figure: string) => median(found.recorded.map((round) => round[figure] ?? Number.NaN));
       return {
         sections: [
           ...tablesOf(`Latency, at ${rate}/s`, [
-            ['retries-only', found.lane],
+            ['retries-only', found.retriesOnly],
             ['retries-only, commits that do not wait for the flush', found.unflushed],
             ['every-event', found.every],
           ]),
@@ -49,11 +49,11 @@ export async function latency(bench: Bench): Promise<Outcome> {
         verdicts: [
           atMost(
             `CPU ms of the service, an event at ${rate}/s, retries-only`,
-            median(serviceCpu(found.lane)),
+            median(serviceCpu(found.retriesOnly)),
             3,
             ofFloor('loop ms'),
           ),
-          ...verdictsOf(`at ${rate}/s, retries-only`, found.lane, ofFloor),
+          ...verdictsOf(`at ${rate}/s, retries-only`, found.retriesOnly, ofFloor),
           ...verdictsOf(`at ${rate}/s, every-event`, found.every, ofFloor),
         ],
       };

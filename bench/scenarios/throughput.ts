@@ -10,32 +10,32 @@ import { median } from '../statistics.js';
 /** First attempts at full speed, without workflows, beside the same work in a bare loop. */
 export async function throughput(bench: Bench): Promise<Outcome> {
   const { rounds, events } = bench.options;
-  return withWarmSites(bench, { lane: { workflows: 'retries-only' } }, ({ lane: site }) =>
+  return withWarmSites(bench, { retriesOnly: { workflows: 'retries-only' } }, ({ retriesOnly: site }) =>
     during(startFloors(site), async (floors) => {
-      const { loop, koa, lane } = await inTurn(rounds, progress(bench, 'throughput'), {
+      const { loop, koa, retriesOnly } = await inTurn(rounds, progress(bench, 'throughput'), {
         koa: () => floors.koa.round(),
         loop: () => floors.loop.round(),
-        lane: () => measureChanges(site, events),
+        retriesOnly: () => measureChanges(site, events),
       });
       const loopRates = floorRates(loop);
       const ownCpu = cpuOfEvents(
-        lane.map(({ cost }) => cost),
+        retriesOnly.map(({ cost }) => cost),
         ['service', 'api', 'worker', 'postgres'],
       );
       const loopCpu = cpuOfEvents(loop, ['loop', 'postgres']);
       return {
         sections: [
-          ...tablesOf('Throughput, at full speed', [['retries-only', lane]]),
+          ...tablesOf('Throughput, at full speed', [['retries-only', retriesOnly]]),
           floorTable('Throughput: floor', [
             ['bare loop (one statement, one POST)', loop],
             ['bare loop behind Koa', koa],
           ]),
         ],
         verdicts: [
-          atLeast('delivered/s, retries-only', median(column(lane, 'delivered/s')), 1_450),
+          atLeast('delivered/s, retries-only', median(column(retriesOnly, 'delivered/s')), 1_450),
           atLeast(
             'delivered/s, retries-only ÷ bare loop',
-            median(ratios(column(lane, 'delivered/s'), loopRates)),
+            median(ratios(column(retriesOnly, 'delivered/s'), loopRates)),
             0.85,
             median(ratios(floorRates(koa), loopRates)),
           ),
@@ -45,7 +45,7 @@ export async function throughput(bench: Bench): Promise<Outcome> {
             1.15,
             median(ratios(cpuOfEvents(koa, ['loop', 'postgres']), loopCpu)),
           ),
-          atMost('events lost at full speed', sumOf(column(lane, 'lost')), 0),
+          atMost('events lost at full speed', sumOf(column(retriesOnly, 'lost')), 0),
         ],
       };
     }),

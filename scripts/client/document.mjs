@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { loadConfig } from '../../dist/src/config.js';
 // A schema registers itself when its module is loaded, and the application loads all of them.
 import '../../dist/src/http/app.js';
+import { apiRoutes } from '../../dist/src/http/app.js';
 import { openApiDocument } from '../../dist/src/http/openapi/document.js';
-import { apiRoutes } from '../../dist/src/http/routes/index.js';
 
 /** A sandbox has every operation. The routes are declared and never called, so nothing listens at these addresses. */
 const CONFIG = {

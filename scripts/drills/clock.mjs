@@ -47,7 +47,7 @@ for (const ahead of ['+1h', '-1h']) {
   for (const id of ids) await must(client('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' }));
   const asleep = async () => (await deliveriesOf(endpoints[1])).every((one) => one.attempt_count === 3);
   await waitFor('three attempts at each failing one', asleep, 120_000);
-  // A wrong lease or claim would show as one attempt too many.
+  // A wrong lease would show as one attempt too many.
   await sleep(35_000);
   const off = Math.round((Date.parse(got['/well'][0]) - Date.now()) / 60_000);
   const planned = (await deliveriesOf(endpoints[1])).map((one) =>

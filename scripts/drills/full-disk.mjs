@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
-import { commandOf } from '../../dist/src/local/process-record.js';
+import { commandOf } from '../../dist/src/local/child.js';
 import { readState } from '../../dist/src/local/stack-state.js';
 import { judgeChanges } from '../../dist/test/crash/judge-changes.js';
 import { judgeRecord } from '../../dist/test/crash/judge-record.js';

@@ -9,7 +9,7 @@ import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { postgresUser } from '../../dist/src/local/postgres-folders.js';
+import { postgresUser } from '../../dist/src/local/postgres.js';
 import { waitFor } from '../../dist/test/support/wait-for.js';
 import { backUp } from './postgres-servers.mjs';
 import { withSite } from './restored-site.mjs';
@@ -66,7 +66,6 @@ async function restore({ folder, addServer, addRelay, start }) {
   address.move(restored.port);
   await site.cli('migrate');
   await site.startRoles('worker');
-  const reconciled = await site.cli('deliveries', 'reconcile', '--replace');
   await site.startRoles('api');
   const recovered = await site.untilAcknowledged(noticedAt);
   await sleep(10_000);
@@ -75,7 +74,6 @@ async function restore({ folder, addServer, addRelay, start }) {
     'base backup, MiB': Math.round(statSync(backup.file).size / 2 ** 20),
     ...(await site.judge(moment.toISOString(), noticedAt)),
     'restore and replay, s': restoreTook,
-    'workflows that reconcile replaced': reconciled.started,
     'stopped until a change is acknowledged, s': recovered,
   };
 }

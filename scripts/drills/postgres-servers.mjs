@@ -6,9 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { freePort } from '../../dist/src/free-port.js';
-import { startPostgres } from '../../dist/src/local/postgres.js';
-import { postgresUser } from '../../dist/src/local/postgres-folders.js';
-import { postgresUrl } from '../../dist/src/local/postgres-url.js';
+import { postgresUser, startPostgres } from '../../dist/src/local/postgres.js';
+import { postgresUrl } from '../../dist/src/local/stack-state.js';
 import { Secret } from '../../dist/src/secret.js';
 import { makeLocalDir } from '../../dist/test/support/local-dir.js';
 

@@ -81,7 +81,8 @@ try {
 async function measure(db, clientId) {
   const { rows } = await db.pool.query(TRANSFERS, [clientId, seconds * 6_000]);
   const transfers = rows.map(({ id }) => id);
-  const handover = { leases: true, retryDelays: [], committed() {} };
+  const lease = { token: newId(), full: [] };
+  const handover = { retryDelays: [0], lease: () => lease, committed() {}, queued() {} };
   const times = [];
   const start = performance.now();
   await Promise.all(

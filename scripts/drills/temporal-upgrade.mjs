@@ -2,8 +2,8 @@
 // Upgrades Temporal's server, one minor release after the other, while the service runs and deliveries sleep on the
 // ladder. For each release, the server stops, the schema is upgraded, the next server starts, and every sleeping
 // delivery must make its next attempt. The first server has 4 history shards, as `auto-setup` made them; later servers
-// are configured with 512 and keep 4. Finally Temporal gets a new store, which has 512, and `deliveries reconcile`
-// starts the workflows there. After `npm run build`: node scripts/drills/temporal-upgrade.mjs [VERSION…]. Needs Go;
+// are configured with 512 and keep 4. Finally Temporal gets a new store, which has 512: the watchdog queues the
+// deliveries two minutes after their time and asks for their workflows. After `npm run build`: node scripts/drills/temporal-upgrade.mjs [VERSION…]. Needs Go;
 // builds each server once.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { freePort } from '../../dist/src/free-port.js';
 import { startPostgres } from '../../dist/src/local/postgres.js';
-import { postgresUrl } from '../../dist/src/local/postgres-url.js';
+import { postgresUrl } from '../../dist/src/local/stack-state.js';
 import { Secret } from '../../dist/src/secret.js';
 import { caller, must } from '../../dist/test/support/caller.js';
 import { runCli } from '../../dist/test/support/cli.js';
@@ -125,7 +125,7 @@ await waitFor(
 say(`${versions[0]}: ${JSON.stringify(await describeCluster(temporalPort, superUrl))}`);
 for (let next = 1; next < versions.length; next++) {
   await underSleep(versions[next], async () => {
-    // This change is made while Temporal is down. The express lane makes the first attempt.
+    // This change is made while Temporal is down. The dispatcher makes the first attempt.
     if (next === 1) await change();
     return start(next, HISTORY_SHARDS);
   });
@@ -134,7 +134,6 @@ await underSleep('a new store', async () => {
   for (const name of ['temporal', 'temporal_visibility']) await rename(name, `${name}_old`);
   const fresh = await start(versions.length - 1, HISTORY_SHARDS);
   await succeed(runCli(['migrate'], env));
-  say(`reconcile: ${(await succeed(runCli(['deliveries', 'reconcile'], env))).stdout.trim()}`);
   return fresh;
 });
 healthy = true;

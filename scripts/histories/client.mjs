@@ -20,7 +20,7 @@ export function actor({ call, receiver, temporal }, keep) {
     const { data } = await call('GET', `/events/${eventId}/deliveries`);
     return { eventId, deliveryIds: data.map((delivery) => delivery.id).sort() };
   };
-  return {
+  const acts = {
     register,
     change,
     read,
@@ -67,12 +67,42 @@ export function actor({ call, receiver, temporal }, keep) {
       const args = [input];
       return (await temporal.workflow.start('recoverEndpoint', { workflowId, taskQueue, args })).firstExecutionRunId;
     },
+    /** Waits until the workflow's last event is a timer of so many seconds, or up to one less. */
+    asleep: (workflowId, seconds) =>
+      until('a sleeping delivery', async () => {
+        const { events = [] } = await temporal.workflow
+          .getHandle(workflowId)
+          .fetchHistory()
+          .catch(() => ({}));
+        const timer = events.at(-1)?.timerStartedEventAttributes?.startToFireTimeout;
+        return timer && Number(timer.seconds) >= seconds - 2;
+      }),
+    /** The id of the workflow's latest run. */
+    runOf: (workflowId) =>
+      until(
+        'a workflow',
+        async () =>
+          (
+            await temporal.workflow
+              .getHandle(workflowId)
+              .describe()
+              .catch(() => undefined)
+          )?.runId,
+      ),
+    /** Keeps the run that follows the run `before`. */
+    async keepNext(name, workflowId, before) {
+      await until(`the next run of ${name}`, async () => (await acts.runOf(workflowId)) !== before);
+      await acts.keepEnded(name, workflowId);
+    },
     /** @param runId default: the latest run */
     async keepEnded(name, workflowId, runId) {
+      await acts.ended(workflowId, runId);
+      keep(name, await temporal.workflow.getHandle(workflowId, runId).fetchHistory());
+    },
+    async ended(workflowId, runId) {
       const handle = temporal.workflow.getHandle(workflowId, runId);
-      const ended = async () => (await handle.describe().catch(() => undefined))?.status.name ?? 'RUNNING';
-      await until(`the end of ${name}`, async () => (await ended()) !== 'RUNNING');
-      keep(name, await handle.fetchHistory());
+      const status = async () => (await handle.describe().catch(() => undefined))?.status.name ?? 'RUNNING';
+      await until(`the end of ${workflowId}`, async () => (await status()) !== 'RUNNING');
     },
     /** @returns the id of the started workflow */
     async runSchedule(scheduleId) {
@@ -90,4 +120,5 @@ export function actor({ call, receiver, temporal }, keep) {
       return JSON.parse(Buffer.from(payloads[0].data).toString());
     },
   };
+  return acts;
 }

@@ -10,13 +10,15 @@ const bad = () => 503;
 const badFor = (count) => (attempt) => (attempt <= count ? 503 : 204);
 
 /**
- * These paths run while the only worker cannot reach Temporal: the first attempt is made and the workflow starts later.
+ * This path runs while the only worker cannot reach Temporal: three attempts are made, and the workflow starts with a
+ * signal.
  */
 export async function beforeTheFirstTask({ event, attempts, retry, keepEnded }, startWorker) {
   const stopBlindWorker = await startWorker({ TEMPORAL_ADDRESS: '127.0.0.1:1' });
-  const { eventId, deliveryIds } = await event(badFor(1));
-  await attempts(deliveryIds[0], 1);
+  const { eventId, deliveryIds } = await event(badFor(3));
+  await attempts(deliveryIds[0], 2);
   await retry(deliveryIds[0]);
+  await attempts(deliveryIds[0], 3);
   await stopBlindWorker();
   await startWorker();
   await keepEnded('signalled-before-the-first-task', eventId);
@@ -27,33 +29,44 @@ export const paths = {
     await keepEnded('delivered', (await event(good)).eventId);
   },
 
-  async ladder({ event, keepEnded }) {
-    await keepEnded('ladder', (await event(badFor(3))).eventId);
+  async 'one retry by a timer'({ event, keepEnded }) {
+    await keepEnded('retried', (await event(badFor(3))).eventId);
   },
 
-  async 'asleep, then woken by a retry'({ event, attempts, retry, keep, keepEnded }) {
+  async ladder({ event, keepEnded }) {
+    await keepEnded('ladder', (await event(badFor(4))).eventId);
+  },
+
+  async 'asleep, then woken by a manual retry'({ event, attempts, asleep, retry, keep, keepEnded }) {
     const { eventId, deliveryIds } = await event(badFor(4));
     await attempts(deliveryIds[0], 4);
-    await sleep(500);
+    await asleep(eventId, 8);
     await keep('asleep', eventId);
     await retry(deliveryIds[0]);
-    await keepEnded('retry-now', eventId);
+    await keepEnded('woken', eventId);
   },
 
-  async 'exhausted, then retried by hand with success'({ event, status, read, retry, keepEnded }) {
+  async 'woken by a manual retry in vain, and asleep until its planned time'({
+    event,
+    attempts,
+    asleep,
+    retry,
+    keepEnded,
+  }) {
+    const { eventId, deliveryIds } = await event(badFor(5));
+    await attempts(deliveryIds[0], 4);
+    await asleep(eventId, 8);
+    await retry(deliveryIds[0]);
+    await keepEnded('woken-in-vain', eventId);
+  },
+
+  async 'exhausted, then retried manually with success'({ event, status, retry, runOf, keepEnded, keepNext }) {
     const { eventId, deliveryIds } = await event(badFor(EXHAUSTED_AFTER));
     await status(deliveryIds[0], 'failed');
     await keepEnded('exhausted', eventId);
-    const { attempt_count } = await read(deliveryIds[0]);
+    const ended = await runOf(eventId);
     await retry(deliveryIds[0]);
-    await keepEnded('retry-delivery-succeeded', `retry-${deliveryIds[0]}-${attempt_count + 1}`);
-  },
-
-  async 'delivered, then retried by hand in vain'({ event, status, retry, keepEnded }) {
-    const { deliveryIds } = await event((attempt) => (attempt === 1 ? 204 : 503));
-    await status(deliveryIds[0], 'succeeded');
-    await retry(deliveryIds[0]);
-    await keepEnded('retry-delivery-failed', `retry-${deliveryIds[0]}-2`);
+    await keepNext('retried-after-its-end', eventId, ended);
   },
 
   async 'cancelled: the endpoint is disabled in the middle of the ladder'({ event, attempts, enable, keepEnded }) {
@@ -64,41 +77,38 @@ export const paths = {
   },
 
   async 'gone: the receiver answers 410 in the middle of the ladder'({ event, keepEnded }) {
-    await keepEnded('gone', (await event((attempt) => (attempt < 3 ? 503 : 410))).eventId);
+    await keepEnded('gone', (await event((attempt) => (attempt < 4 ? 503 : 410))).eventId);
   },
 
   async 'two endpoints side by side'({ event, keepEnded }) {
-    await keepEnded('two-endpoints', (await event(badFor(2), bad)).eventId);
+    await keepEnded('two-endpoints', (await event(badFor(3), bad)).eventId);
   },
 
-  async 'the first attempt, handed over to the workflow by the express lane'({ event, change, inputOf, keepEnded }) {
-    // As many attempts as an endpoint may have at once hang longer than the lane waits. Later jobs are handed over.
-    const events = [await event((attempt) => (attempt <= 10 ? sleep(8_000, 204) : 204))];
-    for (let i = 0; i < 12; i++) events.push(await change());
-    for (const { eventId } of events.slice(10)) {
-      if ((await inputOf(eventId)).deliveries[0].attemptCount > 0) continue;
-      return keepEnded('first-attempt-by-the-workflow', eventId);
-    }
-    throw new Error('the lane has made every first attempt itself');
+  async 'no free slot: the activity asks again'({ event, change, attempts, keepEnded }) {
+    // The last of these events sleeps. When it wakes, hanging attempts of the others have all slots of the endpoint.
+    let hangs = false;
+    const events = [await event((attempt) => (hangs ? sleep(6_000, 204) : attempt <= 3 ? 503 : 204))];
+    await attempts(events[0].deliveryIds[0], 3);
+    hangs = true;
+    for (let i = 0; i < 10; i++) events.push(await change());
+    await keepEnded('no-slot', events[0].eventId);
   },
 
   async 'a recovery in two batches, and what it brings back'(acts) {
-    const { event, change, attempts, enable, recover, read, keepEnded } = acts;
+    const { event, change, status, enable, recover, ended, runOf, keepEnded, keepNext } = acts;
     const answer = { now: 503 };
     const { webhookIds, ...first } = await event(() => answer.now);
     const rest = [];
     for (let i = 0; i < 24; i++) rest.push(await change());
-    const last = rest.at(-1);
-    await attempts(last.deliveryIds[0], 4);
     await enable(webhookIds[0], false);
+    await status(rest.at(-1).deliveryIds[0], 'cancelled');
     answer.now = 204;
     await enable(webhookIds[0], true);
-    const { attempt_count } = await read(first.deliveryIds[0]);
+    await ended(first.eventId);
+    const before = await runOf(first.eventId);
     await recover(webhookIds[0]);
     await keepEnded('recover-endpoint', `recover-${webhookIds[0]}`);
-    await keepEnded('recovered', `recover-${first.deliveryIds[0]}-${attempt_count}`);
-    // The event's own workflow wakes at its last rung and finds that another workflow has taken over.
-    await keepEnded('taken-over', last.eventId);
+    await keepNext('recovered', first.eventId, before);
   },
 
   async 'a sandbox transfer that moves to its end by itself'({ sandboxTransfer, keepEnded }) {

@@ -22,7 +22,13 @@ export async function openStage(ladder) {
   chmodSync(folder, 0o711);
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const stack = await startStack({ PATH, HOME, ...PORTS, LOCAL_DIR: join(folder, 'local') }, console.error);
-  const env = { ...stack.env, DELIVERY_RETRY_DELAYS: ladder, SANDBOX_STEP: '1s', LOG_LEVEL: 'error' };
+  const env = {
+    ...stack.env,
+    DELIVERY_RETRY_DELAYS: ladder,
+    SANDBOX_STEP: '1s',
+    RATE_LIMIT: '1000',
+    LOG_LEVEL: 'error',
+  };
   const run = (...args) => execFileSync(process.execPath, [cli, ...args], { env, encoding: 'utf8' });
   run('migrate');
   const credentials = JSON.parse(run('clients', 'create', '--json', '--name', 'Example'));

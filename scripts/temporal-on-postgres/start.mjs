@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../dist/src/free-port.js';
 import { startPostgres } from '../../dist/src/local/postgres.js';
-import { postgresUrl } from '../../dist/src/local/postgres-url.js';
+import { postgresUrl } from '../../dist/src/local/stack-state.js';
 import { Secret } from '../../dist/src/secret.js';
 import { findPrograms } from './programs.mjs';
 import { applySchema } from './schema.mjs';

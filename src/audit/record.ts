@@ -1,7 +1,31 @@
+import { hostname, userInfo } from 'node:os';
 import type { Handle } from '../database/database.js';
 import type { Prisma } from '../database/generated/client.js';
 import { newId, timeOf } from '../ids.js';
-import type { By } from './actor.js';
+
+/** Who acts: a person at a command line, a client through the API, or a client's session of the console. */
+export type Actor = `cli:${string}` | `client:${string}` | `console:${string}`;
+
+/** Who acts, as an audit entry says it. */
+export interface By {
+  actor: Actor;
+  /** The facts of the console's session through which the client acts. They never contain a cookie or a code. */
+  session?: Readonly<Record<string, string>>;
+}
+
+/** The person at this command line; under `sudo`, the user who ran `sudo`. */
+export function personHere(env: NodeJS.ProcessEnv = process.env): Actor {
+  return `cli:${env.SUDO_USER || userName()}@${hostname()}`;
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A user in a container may have a number but no name.
+    return String(process.getuid?.() ?? 'unknown');
+  }
+}
 
 /** The actions that the audit records, each as resource and verb. */
 export type Action =
@@ -18,15 +42,11 @@ export type Action =
   | 'endpoints.set-concurrency'
   | 'endpoints.enable'
   | 'endpoints.check'
-  | 'endpoints.check-failed'
   | 'endpoints.recover'
-  | 'endpoints.recover-failed'
   // The statement of src/transfers/change-status.ts writes this entry itself.
   | 'transfers.set-status'
   | 'transfers.expire'
   | 'deliveries.retry'
-  | 'deliveries.retry-failed'
-  | 'deliveries.reconcile'
   | 'keys.rotate'
   | 'keys.revoke'
   | 'keys.rotate-master'
@@ -48,24 +68,4 @@ export async function recordAudit(tx: Handle, record: AuditRecord): Promise<void
   const id = newId();
   const data = { id, at: new Date(timeOf(id)), actor, action, target, details: { ...details, ...session } };
   await tx.prisma.auditEntry.create({ data });
-}
-
-/** The actions that Temporal carries out after their transaction. */
-type ActionOfTemporal = 'deliveries.retry' | 'endpoints.recover' | 'endpoints.check';
-
-/**
- * Waits for Temporal to accept an action whose entry is written. If Temporal refuses it or does not answer, a second
- * entry says so: no entry is ever removed, and an action without an answer may have been carried out.
- */
-export async function recordingFailure<T>(
-  db: Handle,
-  record: AuditRecord & { action: ActionOfTemporal },
-  accepted: Promise<T>,
-): Promise<T> {
-  try {
-    return await accepted;
-  } catch (error) {
-    await recordAudit(db, { ...record, action: `${record.action}-failed` });
-    throw error;
-  }
 }

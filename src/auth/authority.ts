@@ -1,7 +1,25 @@
-import type { JWK } from 'jose';
+import { hash, type KeyObject } from 'node:crypto';
+import { errors, type JWK, jwtVerify, SignJWT } from 'jose';
+import { LRUCache } from 'lru-cache';
+import type { Config } from '../config.js';
+import type { Database } from '../database/database.js';
+import type { MasterKeys } from '../database/encryption.js';
+import { within } from '../deadline.js';
+import { isId, newId } from '../ids.js';
 import { Refusal } from '../refusal.js';
 import type { Secret } from '../secret.js';
+import type { Log } from '../telemetry/log.js';
 import type { Caller } from './caller.js';
+import {
+  ClientCache,
+  type ClientRecord,
+  type Clock,
+  checkCredentials,
+  isAlive,
+  readClientRecord,
+  systemClock,
+} from './client-record.js';
+import { KeyRing, readOrMakeSigningKeys, SIGNING_ALGORITHM } from './signing-keys.js';
 
 /** A client that has authenticated with one of its secrets. */
 export interface VerifiedClient {
@@ -13,14 +31,6 @@ export interface VerifiedClient {
   secretExpiresAt: number | null;
 }
 
-export interface IssuedToken {
-  accessToken: string;
-  /** Seconds. */
-  expiresIn: number;
-  /** Space-separated. */
-  scope: string;
-}
-
 /** The secret or the token is valid, but the request comes from an address outside of the client's networks. */
 export class OutsideOfNetworks extends Refusal {
   constructor(readonly secretId: string) {
@@ -29,34 +39,212 @@ export class OutsideOfNetworks extends Refusal {
 }
 
 /** Decides which client may do what: issues and verifies the access tokens of one environment. */
-export interface Authority {
-  /** `iss` of the tokens (AUTH_URL). */
-  readonly issuer: string;
-  /** `aud` of the tokens (BASE_URL). */
-  readonly audience: string;
-  /**
-   * Makes the first signing key if there is none, and decrypts the keys. Call it at start.
-   * @throws EnvelopeError if the keys are sealed with another MASTER_KEY
-   */
-  prepare(): Promise<void>;
-  /**
-   * Undefined if the client or the secret is unknown, malformed, revoked or expired. All these cases take the same
-   * work, so that the response time reveals nothing.
-   * @throws OutsideOfNetworks; Refusal unavailable
-   */
-  verifyClient(clientId: string, secret: Secret, address: string): Promise<VerifiedClient | undefined>;
-  /**
-   * Issues an RFC 9068 access token. `scopes` must be among the client's scopes and defaults to all of them.
-   * @throws Refusal unavailable
-   */
-  issue(client: VerifiedClient, scopes?: readonly string[]): Promise<IssuedToken>;
-  /**
-   * The caller that a bearer token identifies. The client's scopes and networks are at most 5 s old.
-   * @throws OutsideOfNetworks; Refusal invalid_token | unavailable
-   */
-  authenticate(bearer: string, address: string): Promise<Caller>;
-  /** The public keys that verify the tokens (RFC 7517). */
-  jwks(): Promise<{ keys: JWK[] }>;
-  /** Must be called at the end, although the current implementation holds nothing open. */
-  close(): Promise<void>;
+export type Authority = ReturnType<typeof openAuthority>;
+
+/** ms after which a token request stops waiting for a database that hangs. */
+const READ_LIMIT = 5_000;
+
+export interface AuthorityDependencies {
+  config: Pick<Config, 'authUrl' | 'baseUrl' | 'accessTokenLifetime'>;
+  database: Database;
+  masterKeys: MasterKeys;
+  log: Log;
+  clock?: Clock;
+}
+
+/**
+ * Opens the environment's authority. It reads nothing before its first use, so that the API starts without Postgres.
+ */
+export function openAuthority(dependencies: AuthorityDependencies) {
+  const { config, database, masterKeys, log, clock = systemClock } = dependencies;
+
+  /** Turns a failed read into `unavailable`. The cause is in the log. */
+  const orUnavailable = async <T>(reading: Promise<T>): Promise<T> => {
+    try {
+      return await reading;
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      log.warn({ err: error }, 'the store of clients and keys cannot be read');
+      throw new Refusal('unavailable', 'Access cannot be checked now. The request had no effect.');
+    }
+  };
+  const read = (clientId: string) => orUnavailable(within(READ_LIMIT, readClientRecord(database, clientId)));
+  const clients = new ClientCache(read, clock);
+  const keyRing = new KeyRing({
+    read: () => readOrMakeSigningKeys(database, masterKeys),
+    masterKeys,
+    lifetime: config.accessTokenLifetime,
+    clock,
+    onFault: (error) => log.warn({ err: error }, 'the signing keys cannot be read again'),
+  });
+  const tokens = new Tokens({ keyRing, issuer: config.authUrl, audience: config.baseUrl, clock });
+
+  /** The client's record. A secret that is missing in the cached record may be newer than the record. */
+  const recordWith = async (clientId: string, secretId: string): Promise<ClientRecord | undefined> => {
+    const cached = await clients.get(clientId);
+    return cached?.secrets.some(({ id }) => id === secretId) ? cached : clients.refresh(clientId);
+  };
+
+  return {
+    /** `iss` of the tokens (AUTH_URL). */
+    issuer: config.authUrl,
+    /** `aud` of the tokens (BASE_URL). */
+    audience: config.baseUrl,
+
+    /**
+     * Makes the first signing key if there is none, and decrypts the keys. Call it at start.
+     * @throws EnvelopeError if the keys are sealed with another MASTER_KEY
+     */
+    async prepare(): Promise<void> {
+      await keyRing.signingKey();
+    },
+
+    /**
+     * Undefined if the client or the secret is unknown, malformed, revoked or expired. All these cases take the same
+     * work, so that the response time reveals nothing.
+     * @throws OutsideOfNetworks; Refusal unavailable
+     */
+    async verifyClient(clientId: string, clientSecret: Secret, address: string): Promise<VerifiedClient | undefined> {
+      const found = await checkCredentials(read, clientId, clientSecret, clock.now());
+      if (!found) return undefined;
+      const { client, secret } = found;
+      if (!client.networks.allows(address)) throw new OutsideOfNetworks(secret.id);
+      return { clientId: client.id, secretId: secret.id, scopes: client.scopes, secretExpiresAt: secret.expiresAt };
+    },
+
+    /**
+     * Issues an RFC 9068 access token. `scopes` must be among the client's scopes and defaults to all of them.
+     * @returns `expiresIn` in seconds, and the scopes separated by spaces
+     * @throws Refusal unavailable
+     */
+    async issue(client: VerifiedClient, scopes = client.scopes) {
+      const now = clock.now();
+      const end = Math.min(now + config.accessTokenLifetime, client.secretExpiresAt ?? Number.POSITIVE_INFINITY);
+      const expiresAt = seconds(end);
+      const { clientId, secretId } = client;
+      const accessToken = await orUnavailable(tokens.sign({ clientId, secretId, scopes, expiresAt }));
+      return { accessToken, expiresIn: Math.max(0, expiresAt - seconds(now)), scope: scopes.join(' ') };
+    },
+
+    /**
+     * The caller that a bearer token identifies. The client's scopes and networks are at most 5 s old.
+     * @throws OutsideOfNetworks; Refusal invalid_token | unavailable
+     */
+    async authenticate(bearer: string, address: string): Promise<Caller> {
+      const claims = await orUnavailable(tokens.verify(bearer));
+      const client = await orUnavailable(recordWith(claims.clientId, claims.secretId));
+      const secret = client?.secrets.find(({ id }) => id === claims.secretId);
+      if (!client || client.revoked || !secret || !isAlive(secret, clock.now())) {
+        throw new Refusal('invalid_token', 'The access token has been revoked.');
+      }
+      if (!client.networks.allows(address)) throw new OutsideOfNetworks(secret.id);
+      const scopes = new Set(claims.scopes.filter((scope) => client.scopes.includes(scope)));
+      return { clientId: client.id, secretId: secret.id, scopes };
+    },
+
+    /** The public keys that verify the tokens (RFC 7517). */
+    async jwks(): Promise<{ keys: JWK[] }> {
+      return { keys: await orUnavailable(keyRing.publicKeys()) };
+    },
+  };
+}
+
+/** RFC 9068 §2.1 */
+const TYPE = 'at+jwt';
+/** Verified tokens in the cache. Checking a signature again takes about 0.1 ms. */
+const REMEMBERED = 10_000;
+
+/** The claims of a verified token. */
+interface TokenClaims {
+  clientId: string;
+  secretId: string;
+  scopes: readonly string[];
+  /** Seconds since 1970. */
+  expiresAt: number;
+}
+
+/** Signs and verifies access tokens (RFC 9068). It does not check whether the client or its secret is revoked. */
+class Tokens {
+  readonly #verified = new LRUCache<string, { claims: TokenClaims; kid: string }>({ max: REMEMBERED });
+
+  constructor(private readonly options: { keyRing: KeyRing; issuer: string; audience: string; clock: Clock }) {}
+
+  /** The claims are those of RFC 9068 §2.2 and `secret_id`: the client's secret that the token was issued for. */
+  async sign(claims: TokenClaims): Promise<string> {
+    const { keyRing, issuer, audience, clock } = this.options;
+    const { kid, key } = await keyRing.signingKey();
+    return new SignJWT({
+      client_id: claims.clientId,
+      secret_id: claims.secretId,
+      scope: claims.scopes.join(' '),
+    })
+      .setProtectedHeader({ alg: SIGNING_ALGORITHM, typ: TYPE, kid })
+      .setIssuer(issuer)
+      .setAudience(audience)
+      .setSubject(claims.clientId)
+      .setIssuedAt(seconds(clock.now()))
+      .setExpirationTime(claims.expiresAt)
+      .setJti(newId())
+      .sign(key);
+  }
+
+  /** @throws Refusal invalid_token */
+  async verify(token: string): Promise<TokenClaims> {
+    const { keyRing, clock } = this.options;
+    const digest = hash('sha256', token, 'base64url');
+    const known = this.#verified.get(digest);
+    if (known && known.claims.expiresAt > seconds(clock.now())) {
+      // The token's key may have been revoked after the first verification.
+      if (await keyRing.verificationKey(known.kid)) return known.claims;
+      throw notValid();
+    }
+    const checked = await this.#check(token);
+    this.#verified.set(digest, checked);
+    return checked.claims;
+  }
+
+  /** RFC 9068 §4 and RFC 8725 §3: this service decides algorithm, type, issuer and audience, not the token. */
+  async #check(token: string): Promise<{ claims: TokenClaims; kid: string }> {
+    const { keyRing, issuer, audience, clock } = this.options;
+    const keyOf = async ({ kid }: { kid?: string | undefined }): Promise<KeyObject> => {
+      const key = kid === undefined ? undefined : await keyRing.verificationKey(kid);
+      if (!key) throw new errors.JWKSNoMatchingKey();
+      return key;
+    };
+    try {
+      const { payload, protectedHeader } = await jwtVerify(token, keyOf, {
+        algorithms: [SIGNING_ALGORITHM],
+        typ: TYPE,
+        issuer,
+        audience,
+        requiredClaims: ['exp', 'iat', 'sub', 'jti', 'client_id', 'secret_id', 'scope'],
+        currentDate: new Date(clock.now()),
+      });
+      const { client_id: clientId, secret_id: secretId, scope, exp } = payload;
+      if (
+        typeof clientId !== 'string' ||
+        !isId(clientId) ||
+        typeof secretId !== 'string' ||
+        typeof scope !== 'string' ||
+        !exp ||
+        !protectedHeader.kid
+      ) {
+        throw new errors.JWTInvalid('a claim has the wrong form');
+      }
+      return { claims: { clientId, secretId, scopes: scope.split(' '), expiresAt: exp }, kid: protectedHeader.kid };
+    } catch (error) {
+      if (error instanceof errors.JWTExpired)
+        throw new Refusal('invalid_token', 'The access token has expired; get a new one from the token endpoint.');
+      if (error instanceof errors.JOSEError) throw notValid();
+      throw error;
+    }
+  }
+}
+
+function notValid(): Refusal {
+  return new Refusal('invalid_token', 'The access token is not valid; get a new one from the token endpoint.');
+}
+
+function seconds(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000);
 }

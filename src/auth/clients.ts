@@ -1,14 +1,13 @@
-import type { Actor } from '../audit/actor.js';
+import { createHash, randomBytes } from 'node:crypto';
+import type { Actor } from '../audit/record.js';
 import { recordAudit } from '../audit/record.js';
 import { atomically, type Handle } from '../database/database.js';
-import { isId } from '../id-form.js';
-import { newId } from '../ids.js';
-import { Refusal } from '../refusal.js';
+import { formatDuration } from '../duration.js';
+import { isId, newId } from '../ids.js';
+import { isNetwork } from '../networks.js';
+import { Refusal, type ValidationError } from '../refusal.js';
+import { Secret } from '../secret.js';
 import { CLIENT_SCOPES, SCOPES } from './caller.js';
-import { makeClientSecret, type NewClientSecret } from './client-secrets.js';
-import { errorsInName, errorsInNetworks, errorsInScopes, refuse } from './client-validation.js';
-
-export { revokeSecret, rotateSecret } from './client-secrets.js';
 
 /** A client as the operator sees it, without secrets and their hashes. `id` is the `client_id`. */
 export interface Client {
@@ -59,7 +58,7 @@ export async function createClient(
 ): Promise<{ client: Client } & NewClientSecret> {
   const scopes = wanted.scopes?.length ? wanted.scopes : CLIENT_SCOPES;
   const networks = wanted.networks ?? [];
-  refuse([...errorsInName(wanted.name), ...errorsInScopes(scopes), ...errorsInNetworks(networks)]);
+  refuseInvalid({ name: wanted.name, scopes, networks });
   const { secretId, clientSecret, hash } = makeClientSecret();
   return atomically(db, async (tx) => {
     const client = await tx.prisma.client.create({
@@ -125,7 +124,7 @@ export async function allowNetworks(
   clientId: string,
   networks: readonly string[],
 ): Promise<Client> {
-  refuse(errorsInNetworks(networks));
+  refuseInvalid({ networks });
   return atomically(db, async (tx) => {
     const before = await lockClient(tx, clientId);
     const { networks: from } = before;
@@ -153,6 +152,160 @@ function updateClient(tx: Handle, id: string, data: { revokedAt: Date } | { netw
   return tx.prisma.client.update({ where: { id }, data, select: columns });
 }
 
+/** Secrets of a client that are active at one time. With two, a client replaces a secret without an outage. */
+export const MAX_ACTIVE_SECRETS = 2;
+
+/** A secret at the only time at which it is readable. */
+export interface NewClientSecret {
+  secretId: string;
+  clientSecret: Secret;
+}
+
+/** A new secret with its id, and the hash that is stored. */
+export function makeClientSecret(): NewClientSecret & { hash: Buffer<ArrayBuffer> } {
+  const { secret, hash } = makeRandomSecret();
+  return { secretId: newId(), clientSecret: secret, hash };
+}
+
+/**
+ * Gives the client a further secret. The existing secret stays active, unless `expireOldIn` (ms) makes it expire or
+ * `revoke`, the id of a secret, ends it at once. Concurrent rotations wait for each other on the client's row.
+ * @returns also the ids of the secrets that it revoked
+ * @throws Refusal not_found; invalid_request if the client is revoked, or has two active secrets: the service cannot
+ * know which one the client still uses
+ */
+export async function rotateSecret(
+  db: Handle,
+  actor: Actor,
+  clientId: string,
+  { expireOldIn, revoke }: { expireOldIn?: number | undefined; revoke?: string | undefined } = {},
+): Promise<NewClientSecret & { revoked: string[] }> {
+  return atomically(db, async (tx) => {
+    const client = await lockClient(tx, clientId);
+    if (client.revokedAt) throw new Refusal('invalid_request', 'The client is revoked.');
+    const revoked = revoke === undefined ? [] : await endSecret(tx, clientId, revoke);
+    await requireRoom(tx, clientId);
+    if (expireOldIn !== undefined) await expireSecrets(tx, clientId, expireOldIn);
+    const added = await addSecret(tx, clientId);
+    const details = {
+      secret_id: added.secretId,
+      ...(expireOldIn !== undefined && { expire_old: formatDuration(expireOldIn) }),
+      ...(revoked.length > 0 && { revoked }),
+    };
+    await recordAudit(tx, { actor, action: 'clients.rotate-secret', target: clientId, details });
+    return { ...added, revoked };
+  });
+}
+
+/**
+ * Revokes a secret at once, and within 5 s every token issued for it. A second call changes nothing.
+ * @throws Refusal not_found
+ */
+export async function revokeSecret(db: Handle, actor: Actor, clientId: string, secretId: string): Promise<void> {
+  await atomically(db, async (tx) => {
+    const [revoked] = await endSecret(tx, clientId, secretId);
+    if (revoked === undefined) return;
+    const details = { secret_id: revoked };
+    await recordAudit(tx, { actor, action: 'clients.revoke-secret', target: clientId, details });
+  });
+}
+
+/** @returns the secret's id, or nothing if it was revoked before. @throws Refusal not_found */
+async function endSecret(tx: Handle, clientId: string, secretId: string): Promise<string[]> {
+  if (!isId(clientId) || !isId(secretId)) throw noSecret();
+  const [secret] = await tx.query<{ id: string; revoked: boolean }>(
+    `select id::text, revoked_at is not null as revoked from client_secrets
+     where id = $1::uuid and client_id = $2::uuid for update`,
+    [secretId, clientId],
+  );
+  if (!secret) throw noSecret();
+  if (secret.revoked) return [];
+  await tx.query('update client_secrets set revoked_at = clock_timestamp() where id = $1::uuid', [secretId]);
+  return [secret.id];
+}
+
+/** @throws Refusal invalid_request that names the active secrets, if the client may have no further one */
+async function requireRoom(tx: Handle, clientId: string): Promise<void> {
+  const active = await tx.query<{ id: string; created_at: Date; expires_at: Date | null }>(
+    `select id::text, created_at, expires_at from client_secrets
+     where client_id = $1::uuid and revoked_at is null and (expires_at is null or expires_at > clock_timestamp())
+     order by created_at, id`,
+    [clientId],
+  );
+  if (active.length < MAX_ACTIVE_SECRETS) return;
+  const described = active.map(({ id, created_at, expires_at }) => {
+    const end = expires_at ? `, expires ${expires_at.toISOString()}` : '';
+    return `${id} (created ${created_at.toISOString()}${end})`;
+  });
+  throw new Refusal(
+    'invalid_request',
+    `The client already has two active secrets: ${described.join(' and ')}. Choose the one to revoke now: --revoke SECRET_ID.`,
+  );
+}
+
+async function expireSecrets(db: Handle, clientId: string, milliseconds: number): Promise<void> {
+  await db.query(
+    `update client_secrets
+     set expires_at = least(expires_at, clock_timestamp() + $2::float8 * interval '1 millisecond')
+     where client_id = $1::uuid and revoked_at is null returning id`,
+    [clientId, milliseconds],
+  );
+}
+
+/**
+ * `created_at` is `clock_timestamp()`, not the transaction's start: of two racing transactions, the one that waited for
+ * the row adds the newer secret.
+ */
+async function addSecret(db: Handle, clientId: string): Promise<NewClientSecret> {
+  const { secretId, clientSecret, hash } = makeClientSecret();
+  await db.query(
+    `insert into client_secrets (id, client_id, hash, created_at)
+     values ($1::uuid, $2::uuid, decode($3::text, 'hex'), clock_timestamp()) returning id`,
+    [secretId, clientId, hash.toString('hex')],
+  );
+  return { secretId, clientSecret };
+}
+
+function noSecret(): Refusal {
+  return new Refusal('not_found', 'The client has no such secret.');
+}
+
 function noClient(): Refusal {
   return new Refusal('not_found', 'There is no such client.');
+}
+
+/** @throws Refusal invalid_request, with every validation error */
+function refuseInvalid({ name, scopes = [], networks = [] }: Partial<NewClient>): void {
+  const errors: ValidationError[] = [];
+  if (name !== undefined && !isName(name)) {
+    errors.push({ pointer: '/name', code: 'invalid', detail: 'The name must be 1 to 255 characters.' });
+  }
+  for (const scope of scopes.filter((one) => !(SCOPES as readonly string[]).includes(one))) {
+    const detail = `${scope} is not a scope; the scopes are ${SCOPES.join(', ')}.`;
+    errors.push({ pointer: '/scopes', code: 'unknown_scope', detail });
+  }
+  for (const network of networks.filter((one) => !isNetwork(one))) {
+    const detail = `${network} is not a network; give a CIDR such as 203.0.113.0/24 or 2001:db8::/32.`;
+    errors.push({ pointer: '/networks', code: 'invalid_network', detail });
+  }
+  if (errors.length > 0) {
+    throw new Refusal('invalid_request', errors.map(({ detail }) => detail).join(' '), errors);
+  }
+}
+
+function isName(name: string): boolean {
+  return name.trim() !== '' && name.length <= 255 && !name.includes('\0') && !/\p{Surrogate}/u.test(name);
+}
+
+const SECRET_BYTES = 32;
+
+/** 32 random bytes in base64url (43 characters), with the hash that is stored. */
+export function makeRandomSecret(): { secret: Secret; hash: Buffer<ArrayBuffer> } {
+  const secret = new Secret(randomBytes(SECRET_BYTES).toString('base64url'));
+  return { secret, hash: hashSecret(secret) };
+}
+
+/** SHA-256 of the text's UTF-8 bytes. A slow hash is not needed: 256 random bits cannot be guessed at any speed. */
+export function hashSecret(secret: Secret): Buffer<ArrayBuffer> {
+  return Buffer.from(createHash('sha256').update(secret.reveal(), 'utf8').digest());
 }

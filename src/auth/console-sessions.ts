@@ -1,18 +1,78 @@
+import type { Actor, By } from '../audit/record.js';
+import { type Action, recordAudit } from '../audit/record.js';
 import { atomically, type Handle } from '../database/database.js';
-import { newId } from '../ids.js';
+import { isId, newId } from '../ids.js';
+import { MAX_OPEN_CODES } from '../limits.js';
 import { Networks } from '../networks.js';
 import { Refusal } from '../refusal.js';
 import type { Secret } from '../secret.js';
-import {
-  type ActingSession,
-  type ConsoleGrant,
-  consoleScopes,
-  permittedScopes,
-  recordBySession,
-  type SignInWay,
-  secretIsValid,
-} from './console-access.js';
-import { hashSecret, makeRandomSecret } from './random-secret.js';
+import { CLIENT_SCOPES } from './caller.js';
+import { hashSecret, makeRandomSecret, showClient } from './clients.js';
+
+/** What a session of the console may do. A viewer changes nothing. */
+export const CONSOLE_ROLES = ['viewer', 'editor'] as const;
+export type ConsoleRole = (typeof CONSOLE_ROLES)[number];
+
+/** How a session was signed in: with the client's credentials, or by a link of the client or of the operator. */
+export type SignInWay = 'credentials' | 'link' | 'operator-link';
+
+/** The right to a session of the console: what a sign-in with credentials, or the maker of a link, passes on. */
+export interface ConsoleGrant {
+  clientId: string;
+  /** The session ends with this secret; null: the operator gave the right. */
+  secretId: string | null;
+  role: ConsoleRole;
+  scopes: readonly string[];
+}
+
+/**
+ * The scopes of a session: never `operator`, and for a viewer only scopes that end in `:read`.
+ * @throws Refusal insufficient_scope if none is left
+ */
+export function consoleScopes({ role, scopes }: Pick<ConsoleGrant, 'role' | 'scopes'>): string[] {
+  const permitted = permittedScopes(role, scopes);
+  if (permitted.length > 0) return permitted;
+  const reading = role === 'viewer' ? ' that ends in :read' : '';
+  throw new Refusal('insufficient_scope', `The console needs a scope of a client${reading}; there is none.`);
+}
+
+export function permittedScopes(role: ConsoleRole, scopes: readonly string[]): string[] {
+  return CLIENT_SCOPES.filter((scope) => scopes.includes(scope) && (role === 'editor' || scope.endsWith(':read')));
+}
+
+/** The facts about a session that each of its audit entries contains. */
+export interface ActingSession {
+  id: string;
+  clientId: string;
+  role: ConsoleRole;
+  /** The address of the request. */
+  address: string;
+  signedInBy: SignInWay;
+}
+
+/** Records what a session did. `tx` is the transaction of the action. @param target the changed resource's id */
+export async function recordBySession(
+  tx: Handle,
+  session: ActingSession,
+  action: Action,
+  target: string | null,
+  details: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  await recordAudit(tx, { ...bySession(session), action, target, details });
+}
+
+/** A session, as an audit entry names it. */
+export function bySession({ id, clientId, role, address, signedInBy }: ActingSession): By {
+  return { actor: `console:${clientId}`, session: { session: id, role, address, signed_in_by: signedInBy } };
+}
+
+/**
+ * The SQL condition that the secret behind a session or a code is valid. A null secret is the operator's.
+ * @param row the alias of the row with `secret_id` and `client_id`
+ */
+export const secretIsValid = (row: string) => `(${row}.secret_id is null or exists (
+  select from client_secrets k where k.id = ${row}.secret_id and k.client_id = ${row}.client_id and k.revoked_at is null
+     and (k.expires_at is null or k.expires_at > now())))`;
 
 /** Sessions of a client at one time. A further sign-in ends the session that was used least recently. */
 export const MAX_SESSIONS = 20;
@@ -54,7 +114,7 @@ export async function useSession(
   const scopes = new Set(row.scopes.filter((scope) => present.includes(scope)));
   const session: ConsoleSession = { ...found, scopes, address };
   if (new Networks(networks).allows(address)) return session;
-  await end(db, session, session.id, 'network_not_allowed');
+  await end(db, session, session.id, 'console.end-session', session.id, { reason: 'network_not_allowed' });
   throw new Refusal('network_not_allowed', "The request comes from outside of the client's networks.");
 }
 
@@ -75,7 +135,7 @@ export async function startSession(
   const removed = await tx.query<{ id: string; live: boolean }>(MAKE_ROOM, [clientId, MAX_SESSIONS - 1, secretId]);
   const session = { id: newId(), clientId, role, address, signedInBy };
   const { secret: token, hash } = makeRandomSecret();
-  await tx.query(INSERT, [
+  await tx.query(INSERT_SESSION, [
     session.id,
     hash.toString('hex'),
     clientId,
@@ -94,11 +154,7 @@ export async function startSession(
 
 /** Signs a session out. */
 export async function signOut(db: Handle, session: ConsoleSession): Promise<void> {
-  await atomically(db, async (tx) => {
-    const { id, clientId } = session;
-    const { count } = await tx.prisma.consoleSession.deleteMany({ where: { id, clientId } });
-    if (count > 0) await recordBySession(tx, session, 'console.sign-out', clientId);
-  });
+  await end(db, session, session.id, 'console.sign-out', session.clientId);
 }
 
 /**
@@ -109,13 +165,13 @@ export async function endSession(db: Handle, session: ConsoleSession, id: string
   if (session.role === 'viewer' && id !== session.id) {
     throw new Refusal('insufficient_scope', 'A viewer may end only its own session.');
   }
-  await end(db, session, id, 'by_hand');
+  await end(db, session, id, 'console.end-session', id, { reason: 'by_hand' });
 }
 
-async function end(db: Handle, session: ConsoleSession, id: string, reason: string): Promise<void> {
+async function end(db: Handle, by: ConsoleSession, id: string, ...entry: [Action, string, Record<string, string>?]) {
   await atomically(db, async (tx) => {
-    const { count } = await tx.prisma.consoleSession.deleteMany({ where: { id, clientId: session.clientId } });
-    if (count > 0) await recordBySession(tx, session, 'console.end-session', id, { reason });
+    const { count } = await tx.prisma.consoleSession.deleteMany({ where: { id, clientId: by.clientId } });
+    if (count > 0) await recordBySession(tx, by, ...entry);
   });
 }
 
@@ -127,15 +183,7 @@ export interface ListedSession extends Omit<ActingSession, 'clientId'> {
 
 /** The live sessions of a client and of the operator at it, the most recently used first; at most `MAX_SESSIONS` of each. */
 export function listSessions(db: Handle, clientId: string): Promise<ListedSession[]> {
-  return db
-    .query<Omit<ListedSession, 'createdAt' | 'lastSeenAt'> & { created: string; seen: string }>(LIST, [clientId])
-    .then((rows) =>
-      rows.map(({ created, seen, ...session }) => ({
-        ...session,
-        createdAt: new Date(Number(created)),
-        lastSeenAt: new Date(Number(seen)),
-      })),
-    );
+  return db.query<ListedSession>(LIST, [clientId]);
 }
 
 /** Ends every session that a link of a client opened, and every such link. The operator's links stay. */
@@ -172,11 +220,8 @@ select id::text, client_id::text as "clientId", name as "clientName", secret_id:
        to_json(networks) as networks
   from found`;
 
-const milliseconds = (column: string) => `floor(extract(epoch from ${column}) * 1000)::text`;
-
 const LIST = `
-select id::text, role, signed_in_by as "signedInBy", address, ${milliseconds('created_at')} as created,
-       ${milliseconds('last_seen_at')} as seen
+select id::text, role, signed_in_by as "signedInBy", address, created_at as "createdAt", last_seen_at as "lastSeenAt"
   from console_sessions s where client_id = $1::uuid and ${LIVE}
  order by last_seen_at desc, id desc limit ${2 * MAX_SESSIONS}`;
 
@@ -195,7 +240,131 @@ with gone as (
 delete from console_sessions where id in (select id from gone where not live or alike and place > $2::int)
 returning id::text, (select live from gone where gone.id = console_sessions.id) as live`;
 
-const INSERT = `
+const INSERT_SESSION = `
 insert into console_sessions (id, token_hash, client_id, secret_id, role, scopes, signed_in_by, address)
 values ($1::uuid, decode($2, 'hex'), $3::uuid, $4::uuid, $5, array(select json_array_elements_text($6::json)), $7, $8)
 returning id`;
+
+/** A sign-in link at the only time at which its code is readable. */
+export interface SignInLink {
+  url: string;
+  expiresAt: Date;
+}
+
+/**
+ * Makes a sign-in link: good once, for 5 minutes. The code is in the URL's fragment, which browsers do not send.
+ * @throws Refusal insufficient_scope if no scope is left | console_link_limit_reached
+ */
+export function makeSignInLink(db: Handle, actor: Actor, baseUrl: string, grant: ConsoleGrant): Promise<SignInLink> {
+  return atomically(db, async (tx) => {
+    const { clientId, secretId, role } = grant;
+    // Links of one client wait for each other, so that they do not exceed the limit together.
+    await tx.query('select id from clients where id = $1::uuid for no key update', [clientId]);
+    const scopes = consoleScopes(grant);
+    const [open] = await tx.query<{ count: number; seconds: number }>(OPEN_CODES, [clientId, secretId]);
+    if (open && open.count >= MAX_OPEN_CODES) throw tooMany(secretId ? 'The client' : 'The operator', open.seconds);
+    const id = newId();
+    const { secret: code, hash } = makeRandomSecret();
+    const values = [id, hash.toString('hex'), clientId, secretId, role, JSON.stringify(scopes)];
+    const [made] = await tx.query<{ expiresAt: Date }>(INSERT_CODE, values);
+    const { expiresAt } = made as { expiresAt: Date };
+    const details = { link: id, role, expires_at: expiresAt.toISOString(), ...(secretId && { secret_id: secretId }) };
+    await recordAudit(tx, { actor, action: 'console.link', target: clientId, details });
+    return { url: `${baseUrl}/console/sign-in/${id}#${code.reveal()}`, expiresAt };
+  });
+}
+
+/**
+ * Makes a sign-in link for the operator: the session has the client's scopes, and no secret of the client ends it.
+ * @throws Refusal not_found | invalid_request if the client is revoked | insufficient_scope | console_link_limit_reached
+ */
+export function makeOperatorLink(
+  db: Handle,
+  actor: Actor,
+  baseUrl: string,
+  clientId: string,
+  role: ConsoleRole,
+): Promise<SignInLink> {
+  return atomically(db, async (tx) => {
+    const { id, scopes, revokedAt } = await showClient(tx, clientId);
+    if (revokedAt) throw new Refusal('invalid_request', 'The client is revoked.');
+    return makeSignInLink(tx, actor, baseUrl, { clientId: id, secretId: null, role, scopes });
+  });
+}
+
+/** What the page of a link shows before its code is used. */
+export interface LinkInfo {
+  clientId: string;
+  clientName: string;
+  role: ConsoleRole;
+}
+
+/** @param id of the link, from its path. @returns undefined if the link is unknown, used or expired */
+export async function readLink(db: Handle, id: string): Promise<LinkInfo | undefined> {
+  if (!isId(id)) return undefined;
+  const [link] = await db.query<LinkInfo>(READ_CODE, [id]);
+  return link;
+}
+
+/**
+ * Swaps the code of a link for a session. Of two requests with the same code, also in two processes, one gets the
+ * session. After a refusal the code is still good.
+ * @param permit throws where the client, or the operator for it, may not sign in now; it counts the sign-in in the
+ * transaction
+ * @returns undefined if the code is unknown, used or expired, or if its client or secret is no longer valid
+ * @throws Refusal network_not_allowed | insufficient_scope
+ */
+export function swapCode(
+  db: Handle,
+  {
+    id,
+    code,
+    address,
+    permit,
+  }: { id: string; code: Secret; address: string; permit: (tx: Handle, signer: string) => Promise<void> },
+): Promise<{ session: ActingSession; token: Secret } | undefined> {
+  return atomically(db, async (tx) => {
+    const [grant] = isId(id) ? await tx.query<Taken>(TAKE_CODE, [id, hashSecret(code).toString('hex')]) : [];
+    if (!grant) return undefined;
+    if (!new Networks(grant.networks).allows(address)) {
+      throw new Refusal('network_not_allowed', "The request comes from outside of the client's networks.");
+    }
+    // What a client signs in does not keep the operator out.
+    await permit(tx, grant.secretId === null ? `operator for ${grant.clientId}` : grant.clientId);
+    const scopes = grant.scopes.filter((scope) => grant.clientScopes.includes(scope));
+    const signedInBy = grant.secretId === null ? 'operator-link' : 'link';
+    return startSession(tx, { ...grant, scopes }, { signedInBy, address, link: id });
+  });
+}
+
+type Taken = ConsoleGrant & { clientScopes: string[]; networks: string[] };
+
+function tooMany(maker: string, seconds: number): Refusal {
+  const detail = `${maker} may have at most ${MAX_OPEN_CODES} sign-in links to a client's console that are neither used nor expired.`;
+  return new Refusal('console_link_limit_reached', detail, [], { retryAfter: Math.max(1, seconds) });
+}
+
+const OPEN_CODES = `
+select count(*)::int as count, coalesce(ceil(extract(epoch from min(expires_at) - now())), 0)::int as seconds
+  from console_codes where client_id = $1::uuid and (secret_id is null) = ($2::uuid is null) and expires_at > now()
+   and ${secretIsValid('console_codes')}`;
+
+const INSERT_CODE = `
+insert into console_codes (id, code_hash, client_id, secret_id, role, scopes, expires_at)
+values ($1::uuid, decode($2, 'hex'), $3::uuid, $4::uuid, $5, array(select json_array_elements_text($6::json)),
+        now() + interval '5 minutes')
+returning expires_at as "expiresAt"`;
+
+/** The condition that a code is good: not expired, and its client and secret are valid. */
+const GOOD = `
+  expires_at > now() and c.id = console_codes.client_id and c.revoked_at is null and ${secretIsValid('console_codes')}`;
+
+const READ_CODE = `
+select c.id::text as "clientId", c.name as "clientName", role from console_codes, clients c
+ where console_codes.id = $1::uuid and ${GOOD}`;
+
+const TAKE_CODE = `
+delete from console_codes using clients c
+ where console_codes.id = $1::uuid and code_hash = decode($2, 'hex') and ${GOOD}
+returning client_id::text as "clientId", secret_id::text as "secretId", role, to_json(console_codes.scopes) as scopes,
+          to_json(c.scopes) as "clientScopes", to_json(c.networks) as networks`;

@@ -1,4 +1,4 @@
-import type { Actor } from '../audit/actor.js';
+import type { Actor } from '../audit/record.js';
 import { recordAudit } from '../audit/record.js';
 import type { Handle } from '../database/database.js';
 import { EnvelopeError, type MasterKeys } from '../database/encryption.js';
@@ -15,14 +15,9 @@ export interface MasterKeyRotation {
   unreadable: string[];
 }
 
-/** A row that holds an envelope; its id is the associated data. */
-interface SealedRow {
-  id: string;
-  envelope: string;
-}
-
-/** Replaces the envelope that was read; false if the row has changed since the read. */
-type Replace = (row: SealedRow, envelope: string) => Promise<boolean>;
+/** The columns that hold envelopes; a row's id is the associated data. `first` is below every id. */
+const ENDPOINTS = { table: 'webhook_endpoints', id: 'id', type: 'uuid', first: LOWEST_ID, envelope: 'secret_envelope' };
+const SIGNING_KEYS = { table: 'signing_keys', id: 'kid', type: 'text', first: '', envelope: 'private_key_envelope' };
 
 /**
  * Seals with MASTER_KEY every endpoint secret and signing key that is still sealed with MASTER_KEY_PREVIOUS. It is safe
@@ -33,8 +28,8 @@ type Replace = (row: SealedRow, envelope: string) => Promise<boolean>;
  */
 export async function rotateMasterKey(db: Handle, actor: Actor, masterKeys: MasterKeys): Promise<MasterKeyRotation> {
   await recordAudit(db, { actor, action: 'keys.rotate-master', target: null, details: { to: masterKeys.currentId } });
-  const endpoints = await sealAgain(masterKeys, endpointSecrets(db), replaceEndpointSecret(db));
-  const signingKeys = await sealAgain(masterKeys, signingKeyRows(db), replaceSigningKey(db));
+  const endpoints = await sealAgain(db, masterKeys, ENDPOINTS);
+  const signingKeys = await sealAgain(db, masterKeys, SIGNING_KEYS);
   return {
     endpoints: endpoints.sealed,
     signingKeys: signingKeys.sealed,
@@ -45,66 +40,33 @@ export async function rotateMasterKey(db: Handle, actor: Actor, masterKeys: Mast
   };
 }
 
-async function sealAgain(masterKeys: MasterKeys, rows: AsyncIterable<SealedRow>, replace: Replace) {
+/** Reads in batches ordered by id. An endpoint that is registered meanwhile has a higher id and is read last. */
+async function sealAgain(db: Handle, masterKeys: MasterKeys, { table, id, type, first, envelope }: typeof ENDPOINTS) {
+  const read = `select ${id}::text as id, ${envelope} as envelope from ${table}
+    where ${id} > $1::${type} and ${envelope} is not null order by ${table}.${id} limit $2::int`;
+  // A raw statement, since Prisma would set `updated_at`, which clients see.
+  const replace = `update ${table} set ${envelope} = $3::text
+    where ${id} = $1::${type} and ${envelope} = $2::text returning 1 as changed`;
   const unreadable: string[] = [];
   let sealed = 0;
-  for await (const row of rows) {
-    if (masterKeys.isCurrent(row.envelope)) continue;
-    const envelope = resealed(masterKeys, row);
-    if (envelope === undefined) unreadable.push(row.id);
-    else if (await replace(row, envelope)) sealed++;
+  for (let last = first; ; ) {
+    const rows = await db.query<{ id: string; envelope: string }>(read, [last, BATCH]);
+    for (const row of rows) {
+      last = row.id;
+      if (masterKeys.isCurrent(row.envelope)) continue;
+      const again = resealed(masterKeys, row);
+      if (again === undefined) unreadable.push(row.id);
+      else sealed += (await db.query(replace, [row.id, row.envelope, again])).length;
+    }
+    if (rows.length === 0) return { sealed, unreadable };
   }
-  return { sealed, unreadable };
 }
 
-function resealed(masterKeys: MasterKeys, row: SealedRow): string | undefined {
+function resealed(masterKeys: MasterKeys, row: { id: string; envelope: string }): string | undefined {
   try {
     return masterKeys.seal(masterKeys.open(row.envelope, row.id), row.id);
   } catch (error) {
     if (error instanceof EnvelopeError) return undefined;
     throw error;
   }
-}
-
-/** Reads in batches ordered by id. An endpoint that is registered meanwhile has a higher id and is read last. */
-async function* endpointSecrets(db: Handle): AsyncGenerator<SealedRow> {
-  let last = LOWEST_ID;
-  for (;;) {
-    const rows = await db.query<SealedRow>(
-      `select id::text, secret_envelope as envelope from webhook_endpoints
-       where id > $1::uuid and secret_envelope is not null order by webhook_endpoints.id limit $2::int`,
-      [last, BATCH],
-    );
-    yield* rows;
-    const end = rows.at(-1);
-    if (!end) return;
-    last = end.id;
-  }
-}
-
-/** A raw statement, since Prisma would set `updated_at`, which clients see. */
-function replaceEndpointSecret(db: Handle): Replace {
-  return async (row, envelope) => {
-    const changed = await db.query(
-      `update webhook_endpoints set secret_envelope = $3::text
-       where id = $1::uuid and secret_envelope = $2::text returning 1 as changed`,
-      [row.id, row.envelope, envelope],
-    );
-    return changed.length > 0;
-  };
-}
-
-async function* signingKeyRows(db: Handle): AsyncGenerator<SealedRow> {
-  const rows = await db.prisma.signingKey.findMany({ select: { kid: true, privateKeyEnvelope: true } });
-  yield* rows.map((row) => ({ id: row.kid, envelope: row.privateKeyEnvelope }));
-}
-
-function replaceSigningKey(db: Handle): Replace {
-  return async (row, envelope) => {
-    const { count } = await db.prisma.signingKey.updateMany({
-      where: { kid: row.id, privateKeyEnvelope: row.envelope },
-      data: { privateKeyEnvelope: envelope },
-    });
-    return count > 0;
-  };
 }

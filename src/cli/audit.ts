@@ -1,24 +1,21 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { ExportOptions } from './actions/audit.js';
-import { idOf, parseLimit, parseSince } from './arguments.js';
-import { setAction } from './command.js';
+import { type Command, idOf, parseLimit, parseSince } from './command.js';
 
 /** `audit …`: who changed what. */
 export function addAudit(program: Command): void {
   const audit = program.command('audit').description('read the audit entries: who changed what');
 
-  setAction(
-    audit
-      .command('list')
-      .description('list audit entries, newest first')
-      .option('--target <id>', 'only entries about this client, endpoint, transfer, delivery or key')
-      .option('--actor <actor>', 'only entries of this actor, as the list shows it')
-      .option('--action <action>', 'only this action, such as clients.revoke, or a prefix such as clients', parseAction)
-      .option('--since <time>', 'only entries since then: 2h (ago), or 2026-11-21T10:00:00Z', parseSince)
-      .option('--before <id>', 'only entries older than this one: the next page', idOf('entry'))
-      .option('--limit <n>', 'at most this many entries', parseLimit, 50),
-    async () => (await import('./actions/audit.js')).list,
-  );
+  audit
+    .command('list')
+    .description('list audit entries, newest first')
+    .option('--target <id>', 'only entries about this client, endpoint, transfer, delivery or key')
+    .option('--actor <actor>', 'only entries of this actor, as the list shows it')
+    .option('--action <action>', 'only this action, such as clients.revoke, or a prefix such as clients', parseAction)
+    .option('--since <time>', 'only entries since then: 2h (ago), or 2026-11-21T10:00:00Z', parseSince)
+    .option('--before <id>', 'only entries older than this one: the next page', idOf('entry'))
+    .option('--limit <n>', 'at most this many entries', parseLimit, 50)
+    .does(async () => (await import('./actions/audit.js')).list);
 
   audit
     .command('export')

@@ -1,98 +1,84 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { SCOPES } from '../auth/caller.js';
 import { isNetwork } from '../networks.js';
-import { parseTime } from './arguments.js';
-import { setAction } from './command.js';
+import { type Command, parseTime } from './command.js';
 
 /** `clients …`: the clients of the API and their secrets. */
 export function addClients(program: Command): void {
   const clients = program.command('clients').description('manage the clients that may call the API');
 
-  setAction(
-    clients
-      .command('create')
-      .description('create a client and print its credentials; they are shown only once')
-      .requiredOption('--name <name>', 'a display name of 1 to 255 characters', parseName)
-      .option(
-        '--scope <scopes>',
-        `separated by spaces, from: ${SCOPES.join(' ')} (default: all but operator)`,
-        parseScopes,
-      )
-      .option(
-        '--allow <cidr>',
-        'a network that the client may call from; may be repeated (default: any network)',
-        parseNetworks,
-      ),
-    async () => (await import('./actions/clients.js')).create,
-  );
+  clients
+    .command('create')
+    .description('create a client and print its credentials; they are shown only once')
+    .requiredOption('--name <name>', 'a display name of 1 to 255 characters', parseName)
+    .option(
+      '--scope <scopes>',
+      `separated by spaces, from: ${SCOPES.join(' ')} (default: all but operator)`,
+      parseScopes,
+    )
+    .option(
+      '--allow <cidr>',
+      'a network that the client may call from; may be repeated (default: any network)',
+      parseNetworks,
+    )
+    .does(async () => (await import('./actions/clients.js')).create);
 
-  setAction(
-    clients.command('list').description('list all clients, including revoked clients'),
-    async () => (await import('./actions/clients.js')).list,
-  );
+  clients
+    .command('list')
+    .description('list all clients, including revoked clients')
+    .does(async () => (await import('./actions/clients.js')).list);
 
-  setAction(
-    clients.command('show').argument('<client_id>').description('show a client and the ids of its secrets'),
-    async () => (await import('./actions/clients.js')).show,
-  );
+  clients
+    .command('show')
+    .argument('<client_id>')
+    .description('show a client and the ids of its secrets')
+    .does(async () => (await import('./actions/clients.js')).show);
 
-  setAction(
-    clients
-      .command('rotate-secret')
-      .argument('<client_id>')
-      .description('add a secret and print it once; the old one stays valid, and a client has two at most')
-      .option(
-        '--expire-old <duration>',
-        'expire the old secrets after this time, such as 24h (default: never)',
-        parseTime,
-      )
-      .option('--revoke <secret_id>', 'revoke this secret now; required where the client already has two'),
-    async () => (await import('./actions/clients.js')).rotateSecret,
-  );
+  clients
+    .command('rotate-secret')
+    .argument('<client_id>')
+    .description('add a secret and print it once; the old one stays valid, and a client has two at most')
+    .option(
+      '--expire-old <duration>',
+      'expire the old secrets after this time, such as 24h (default: never)',
+      parseTime,
+    )
+    .option('--revoke <secret_id>', 'revoke this secret now; required where the client already has two')
+    .does(async () => (await import('./actions/clients.js')).rotateSecret);
 
-  setAction(
-    clients
-      .command('revoke')
-      .argument('<client_id>')
-      .description('revoke a client and its tokens; effective within 5 s'),
-    async () => (await import('./actions/clients.js')).revoke,
-  );
+  clients
+    .command('revoke')
+    .argument('<client_id>')
+    .description('revoke a client and its tokens; effective within 5 s')
+    .does(async () => (await import('./actions/clients.js')).revoke);
 
-  setAction(
-    clients
-      .command('revoke-secret')
-      .argument('<client_id>')
-      .argument('<secret_id>')
-      .description('revoke a secret and the tokens issued with it; effective within 5 s'),
-    async () => (await import('./actions/clients.js')).revokeSecret,
-  );
+  clients
+    .command('revoke-secret')
+    .argument('<client_id>')
+    .argument('<secret_id>')
+    .description('revoke a secret and the tokens issued with it; effective within 5 s')
+    .does(async () => (await import('./actions/clients.js')).revokeSecret);
 
-  setAction(
-    clients
-      .command('allow')
-      .argument('<client_id>')
-      .argument('[cidr...]', 'if omitted, the client may call from any network', parseNetworks)
-      .description('replace the list of networks that a client may call from'),
-    async () => (await import('./actions/clients.js')).allow,
-  );
+  clients
+    .command('allow')
+    .argument('<client_id>')
+    .argument('[cidr...]', 'if omitted, the client may call from any network', parseNetworks)
+    .description('replace the list of networks that a client may call from')
+    .does(async () => (await import('./actions/clients.js')).allow);
 
-  setAction(
-    clients
-      .command('erase')
-      .argument('<client_id>')
-      .description('erase names and accounts of a revoked client; needs the DATABASE_URL of the owner')
-      .option('--yes', 'do not ask'),
-    async () => (await import('./actions/clients.js')).erase,
-  );
+  clients
+    .command('erase')
+    .argument('<client_id>')
+    .description('erase names and accounts of a revoked client; needs the DATABASE_URL of the owner')
+    .option('--yes', 'do not ask')
+    .does(async () => (await import('./actions/clients.js')).erase);
 
-  setAction(
-    clients
-      .command('console-link')
-      .argument('<client_id>')
-      .option('--viewer', 'the session changes nothing')
-      .description('make a sign-in link of the console for a client; it works once and for 5 minutes'),
-    async () => (await import('./actions/clients.js')).consoleLink,
-  );
+  clients
+    .command('console-link')
+    .argument('<client_id>')
+    .option('--viewer', 'the session changes nothing')
+    .description('make a sign-in link of the console for a client; it works once and for 5 minutes')
+    .does(async () => (await import('./actions/clients.js')).consoleLink);
 }
 
 function parseName(text: string): string {

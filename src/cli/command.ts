@@ -1,8 +1,13 @@
-import { Command, type CommanderError } from 'commander';
-import { explain } from '../process/explain.js';
-import { loadQuickly } from './load-quickly.js';
-import { harmless } from './view/harmless.js';
-import type { View } from './view/view.js';
+import { enableCompileCache } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+import { Command as CommanderCommand, CommanderError, InvalidArgumentError } from 'commander';
+import { harmless } from '../../clients/typescript/src/cli/harmless.js';
+import { parseDuration } from '../duration.js';
+import { isId } from '../ids.js';
+import { explain } from '../process/lifecycle.js';
+import { Refusal } from '../refusal.js';
+import type { View } from './view.js';
 
 /** The result of a command: `json` for programs (`--json`), `text` for people. */
 export interface CommandResult {
@@ -17,31 +22,30 @@ const SUCCESS = 0;
 const FAILURE = 1;
 const INVALID_ARGUMENTS = 2;
 
-/**
- * Sets the action of `command`, adds `--json` and prints the result.
- * @param load imports the action from `src/cli/actions`: its modules dominate the start of a command, so only the
- * command that needs them loads them. Commander calls the action with the arguments, the options and the command.
- */
-export function setAction<Args extends unknown[]>(
-  command: Command,
-  load: () => Promise<(...args: Args) => Promise<CommandResult>>,
-): Command {
-  return command.option('--json', 'print one JSON document and nothing else').action(async (...args: unknown[]) => {
-    loadQuickly();
-    // See bootstrap.ts.
-    process.env.PGAPPNAME ??= 'transfer-service cli';
-    const action = await load();
-    const result = await action(...(args as Args));
-    const { json } = command.opts<{ json?: true }>();
-    process.stdout.write(`${json ? JSON.stringify(result.json, null, 2) : await renderHere(result.text)}\n`);
-    if (result.failure !== undefined) throw new Error(result.failure);
-  });
-}
+/** A command that prints the result of its action. Commands added to it are of the same kind. */
+export class Command extends CommanderCommand {
+  override createCommand(name?: string): Command {
+    return new Command(name);
+  }
 
-async function renderHere(text: View): Promise<string> {
-  const { screenHere } = await import('./view/screen.js');
-  const { render } = await import('./view/view.js');
-  return render(text, screenHere());
+  /**
+   * Sets the action, adds `--json` and prints the result.
+   * @param load imports the action from `src/cli/actions`: its modules dominate the start of a command, so only the
+   * command that needs them loads them. Commander calls the action with the arguments, the options and the command.
+   */
+  does<Args extends unknown[]>(load: () => Promise<(...args: Args) => Promise<CommandResult>>): void {
+    this.option('--json', 'print one JSON document and nothing else').action(async (...args: unknown[]) => {
+      loadQuickly();
+      // See bootstrap.ts.
+      process.env.PGAPPNAME ??= 'transfer-service cli';
+      const action = await load();
+      const { json, text, failure } = await action(...(args as Args));
+      const { render, screenHere } = await import('./view.js');
+      const asked = this.opts<{ json?: true }>().json;
+      process.stdout.write(`${asked ? JSON.stringify(json, null, 2) : render(text, screenHere())}\n`);
+      if (failure !== undefined) throw new Error(failure);
+    });
+  }
 }
 
 /** A program that prints each error as one line on standard error. Commands added to it inherit that. */
@@ -62,7 +66,7 @@ export async function run(program: Command, args: readonly string[]): Promise<nu
     await program.parseAsync([...args], { from: 'user' });
     return SUCCESS;
   } catch (error) {
-    if (isCommanderError(error)) return exitCodeOf(error);
+    if (error instanceof CommanderError) return exitCodeOf(error);
     for (const line of explain(error)) process.stderr.write(`${harmless(line)}\n`);
     return FAILURE;
   }
@@ -74,8 +78,80 @@ function exitCodeOf(error: CommanderError): number {
   return INVALID_ARGUMENTS;
 }
 
-function isCommanderError(error: unknown): error is CommanderError {
-  return (
-    error instanceof Error && 'exitCode' in error && 'code' in error && String(error.code).startsWith('commander.')
-  );
+/** Beside the built code, so that it is as safe from others as the code itself. Node.js's default is a shared folder. */
+const CACHE = fileURLToPath(new URL('../../.compile-cache', import.meta.url));
+
+/** V8 does not optimise WebAssembly: a command runs each function of Prisma's query compiler a few times. */
+const BASELINE_WEBASSEMBLY = ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering'];
+
+/**
+ * Prepares this process for the modules of one command, before they are loaded. V8 takes their compiled code from a
+ * folder, where an earlier command or the build of the image has left it: to compile it takes an eighth of a database
+ * command's time. Where the folder cannot be written, as in the image, it is only read.
+ */
+function loadQuickly(): void {
+  for (const flag of BASELINE_WEBASSEMBLY) setFlagsFromString(flag);
+  enableCompileCache(CACHE);
+}
+
+/** A whole number. @param wrong the error for any other text */
+export function wholeNumber(
+  min: number,
+  max: number,
+  wrong = `Give a number from ${min} to ${max}.`,
+): (text: string) => number {
+  return (text) => {
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    if (!(number >= min && number <= max)) throw new InvalidArgumentError(wrong);
+    return number;
+  };
+}
+
+/** The number of items to list. */
+export const parseLimit = wholeNumber(1, 1_000, 'Give 1 to 1000.');
+
+/** A duration. @returns ms */
+export function parseTime(text: string): number {
+  const milliseconds = parseDuration(text);
+  if (milliseconds === undefined) throw new InvalidArgumentError('Give a duration such as 30s, 24h or 7d.');
+  return milliseconds;
+}
+
+const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
+
+/** A time, or a duration before now. @returns ms since 1970 */
+export function parseSince(text: string): number {
+  const ago = parseDuration(text);
+  if (ago !== undefined) return Date.now() - ago;
+  const time = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(time)) {
+    throw new InvalidArgumentError('Give a duration such as 2h, or a time such as 2026-11-21T10:00:00Z.');
+  }
+  return time;
+}
+
+/** The id of a `thing`. A text that is not a UUID is not found, as in the API. @throws Refusal not_found */
+export function idOf(thing: string): (text: string) => string {
+  return (text) => {
+    if (!isId(text)) throw new Refusal('not_found', `There is no such ${thing}.`);
+    return text.toLowerCase();
+  };
+}
+
+/** One of `values`. @param message the error for any other text */
+export function oneOf<T extends string>(values: readonly T[], message: string): (text: string) => T {
+  return (text) => {
+    const value = values.find((one) => one === text);
+    if (value === undefined) throw new InvalidArgumentError(message);
+    return value;
+  };
+}
+
+/** A longer text is no digest of any kind. */
+const MAX_DIGEST = 512;
+
+/** A digest that a receiver computed: any text that is no longer than the API's route accepts. */
+export function parseDigest(text: string): string {
+  if (text.length > MAX_DIGEST) throw new InvalidArgumentError(`Give at most ${MAX_DIGEST} characters.`);
+  return text;
 }

@@ -1,16 +1,18 @@
+import { type Announce, announceJson, announceReady, endDespiteStalledLog } from '../process/lifecycle.js';
 import { VERSION } from '../version.js';
 import { addAudit } from './audit.js';
 import { addClients } from './clients.js';
-import { createProgram, run } from './command.js';
+import { type Command, createProgram, run } from './command.js';
 import { addDeliveries } from './deliveries.js';
-import { addDoctor } from './doctor.js';
 import { addEndpoints } from './endpoints.js';
 import { addKeys } from './keys.js';
-import { addListen } from './listen.js';
-import { addMigrate } from './migrate.js';
-import { addServe, type RoleLoaders } from './serve.js';
+import { addReceiver } from './receiver.js';
 import { addTransfers } from './transfers.js';
-import { addVerify } from './verify.js';
+
+export type Role = (env: NodeJS.ProcessEnv, announce: Announce) => Promise<void>;
+
+/** Each function loads the modules of one role, which the other commands do not need. The entry file passes them. */
+export type RoleLoaders = Readonly<Record<'start' | 'api' | 'worker', () => Promise<Role>>>;
 
 /**
  * Runs a command line of `transfer-service` (without node and script). The groups declare names, options and
@@ -22,19 +24,32 @@ export function runCli(args: readonly string[], roles: RoleLoaders): Promise<num
       'The commands of the operator. They use the database and the Temporal server that the environment names, or the embedded stack that runs under LOCAL_DIR.',
     )
     .version(VERSION);
-  const groups = [
-    addServe(roles),
-    addMigrate,
-    addClients,
-    addTransfers,
-    addEndpoints,
-    addDeliveries,
-    addKeys,
-    addAudit,
-    addVerify,
-    addListen,
-    addDoctor,
-  ];
+  addServe(program, 'start', roles.start).description(
+    'run the whole service, with the embedded stack if no database is configured',
+  );
+  addServe(program, 'api', roles.api).description('run only the HTTP API');
+  addServe(program, 'worker', roles.worker).description('run only a worker, which makes the deliveries');
+  program
+    .command('migrate')
+    .description('apply the database migrations and prepare the Temporal namespace; safe to run concurrently')
+    .option('--database-only', 'leave Temporal as it is: others administer its namespace')
+    .does(async () => (await import('./actions/deployment.js')).migrateAll);
+  const groups = [addClients, addTransfers, addEndpoints, addDeliveries, addKeys, addAudit, addReceiver];
   for (const add of groups) add(program);
+  program
+    .command('doctor')
+    .description('check the configuration, Postgres, Temporal and the clocks; reports what to fix')
+    .does(async () => (await import('./actions/deployment.js')).doctor);
   return run(program, args);
+}
+
+/** A command that runs the service until a signal stops it. */
+function addServe(program: Command, name: string, load: () => Promise<Role>): Command {
+  return program
+    .command(name)
+    .option('--json', 'print {"ready": "<base_url>"} instead of the line `ready <base_url>`')
+    .action(async ({ json }: { json?: true }) => {
+      const run = await load();
+      await run(process.env, json ? announceJson : announceReady).finally(endDespiteStalledLog);
+    });
 }

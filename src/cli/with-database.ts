@@ -3,7 +3,7 @@ import { ConfigError } from '../config-error.js';
 import { type Database, openDatabase } from '../database/database.js';
 import { MasterKeys } from '../database/encryption.js';
 import { isUnreachable } from '../database/faults.js';
-import { oneLine } from '../process/explain.js';
+import { oneLine } from '../process/lifecycle.js';
 import type { Secret } from '../secret.js';
 
 type ReachableEnvironment = Environment & { DATABASE_URL: NonNullable<Environment['DATABASE_URL']> };
@@ -15,7 +15,7 @@ type ReachableEnvironment = Environment & { DATABASE_URL: NonNullable<Environmen
  */
 export async function findEnvironment(env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
   if (isConfigured(env)) return env;
-  const { findStack } = await import('../local/find-stack.js');
+  const { findStack } = await import('../local/stack-state.js');
   return findStack(env);
 }
 

@@ -1,9 +1,80 @@
-import { z } from 'zod';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { ConfigError } from '../config-error.js';
-import type { Secret } from '../secret.js';
-import { readTemporalTls, type TemporalTls } from '../temporal-tls.js';
-import { DAY, durationWithin, flag, SECOND, secretText } from './forms.js';
-import { secretSetting, setting, type Values } from './setting.js';
+import { Secret } from '../secret.js';
+import type { Environment } from './settings.js';
+
+/** How to connect to Temporal with TLS. */
+export interface TemporalTls {
+  /** The name that the server's certificate must have; undefined: the host of the address. */
+  serverName: string | undefined;
+  /** The CAs of the server's certificate, PEM; undefined: those of the system. */
+  serverCa: Secret | undefined;
+  client: { certificate: Secret; key: Secret } | undefined;
+}
+
+type Part = 'SERVER_CA_CERT' | 'CLIENT_CERT' | 'CLIENT_KEY';
+
+/**
+ * Reads the certificates and checks that they can be used. An API key, a certificate or a server name implies TLS. Adds
+ * a line for each validation error, which contains no certificate.
+ * @returns false for a plaintext connection
+ */
+function readTls(settings: Environment, lines: string[]): TemporalTls | false {
+  const known = lines.length;
+  const certificateOf = (part: Part) =>
+    readPart(settings, part, 'a certificate in PEM', (pem) => new X509Certificate(pem), lines);
+  const ca = certificateOf('SERVER_CA_CERT');
+  const certificate = certificateOf('CLIENT_CERT');
+  const key = readPart(settings, 'CLIENT_KEY', 'a private key in PEM, without a passphrase', createPrivateKey, lines);
+  if (lines.length === known && Boolean(certificate) !== Boolean(key)) {
+    const [given, missing] = certificate ? ['CERT', 'KEY'] : ['KEY', 'CERT'];
+    lines.push(`TEMPORAL_TLS_CLIENT_${missing}_PATH: is not set, but TEMPORAL_TLS_CLIENT_${given} is; give both`);
+  }
+  if (certificate && key && !certificate.parsed.checkPrivateKey(key.parsed)) {
+    lines.push(
+      'TEMPORAL_TLS_CLIENT_KEY_PATH: is not the key of TEMPORAL_TLS_CLIENT_CERT_PATH; give the two that match',
+    );
+  }
+  const { TEMPORAL_TLS, TEMPORAL_API_KEY, TEMPORAL_TLS_SERVER_NAME: serverName } = settings;
+  const wanted = TEMPORAL_TLS || TEMPORAL_API_KEY || serverName || ca || certificate;
+  const client = certificate && key && { certificate: certificate.pem, key: key.pem };
+  return wanted ? { serverName, serverCa: ca?.pem, client } : false;
+}
+
+/** Reads one part, from its file or from the variable itself. A validation error becomes a line. */
+function readPart<Parsed>(
+  settings: Environment,
+  part: Part,
+  form: string,
+  parse: (pem: string) => Parsed,
+  lines: string[],
+): { pem: Secret; parsed: Parsed } | undefined {
+  const [pathName, dataName] = [`TEMPORAL_TLS_${part}_PATH`, `TEMPORAL_TLS_${part}_DATA`] as const;
+  const { [pathName]: path, [dataName]: data } = settings;
+  if (path !== undefined && data !== undefined) {
+    lines.push(`${pathName}: is set, and ${dataName} too; give one of them`);
+    return undefined;
+  }
+  let pem = data;
+  if (path !== undefined) {
+    try {
+      pem = new Secret(readFileSync(path, 'utf8'));
+    } catch (error) {
+      lines.push(
+        `${pathName}: ${(error as NodeJS.ErrnoException).code ?? 'error'} reading the file; give the path of ${form}`,
+      );
+      return undefined;
+    }
+  }
+  if (pem === undefined) return undefined;
+  try {
+    return { pem, parsed: parse(pem.reveal()) };
+  } catch {
+    lines.push(`${path === undefined ? dataName : pathName}: has something else; give ${form}`);
+    return undefined;
+  }
+}
 
 /** How to connect to Temporal. */
 export interface TemporalConfig {
@@ -16,47 +87,8 @@ export interface TemporalConfig {
   apiKey: Secret | undefined;
 }
 
-const address = z
-  .string()
-  .refine(
-    (text) => /^([^\s:/]+|\[[0-9a-fA-F:]+\]):\d{1,5}$/.test(text) && URL.canParse(`http://${text}`),
-    'give host:port, such as temporal.internal:7233',
-  );
-
-/** Temporal. The names of its TLS variables are Temporal's own. */
-export const temporalSettings = {
-  TEMPORAL_ADDRESS: setting(address, undefined, "Temporal's frontend, host:port. Unset: the embedded stack."),
-  TEMPORAL_NAMESPACE: setting(
-    z.string().regex(/^[A-Za-z0-9._-]{2,100}$/, 'give 2 to 100 letters, digits, dots, underscores or dashes'),
-    'transfer-service',
-    'Temporal namespace. Each environment needs its own.',
-  ),
-  TEMPORAL_RETENTION: setting(
-    durationWithin(3_600 * SECOND, 3_650 * DAY),
-    '30d',
-    "Retention of the namespace: how long Temporal's UI shows an ended workflow. `migrate` sets it.",
-  ),
-  TEMPORAL_TLS: setting(flag, 'false', 'Connect to Temporal with TLS. The variables below imply it.'),
-  TEMPORAL_TLS_SERVER_CA_CERT_PATH: setting(
-    z.string(),
-    undefined,
-    "PEM file of the CA of Temporal's certificate. Unset: the system's CAs.",
-  ),
-  TEMPORAL_TLS_SERVER_CA_CERT_DATA: setting(secretText, undefined, 'The same, as the content of the file.'),
-  TEMPORAL_TLS_SERVER_NAME: setting(
-    z.string().regex(/^[A-Za-z0-9.-]{1,253}$/, 'give a host name, such as temporal.internal'),
-    undefined,
-    "Name in Temporal's certificate. Unset: the host of `TEMPORAL_ADDRESS`.",
-  ),
-  TEMPORAL_TLS_CLIENT_CERT_PATH: setting(z.string(), undefined, 'PEM file of the client certificate (mTLS).'),
-  TEMPORAL_TLS_CLIENT_CERT_DATA: setting(secretText, undefined, 'The same, as the content of the file.'),
-  TEMPORAL_TLS_CLIENT_KEY_PATH: setting(z.string(), undefined, "PEM file of the client certificate's private key."),
-  TEMPORAL_TLS_CLIENT_KEY_DATA: setting(secretText, undefined, 'The same, as the content of the file.'),
-  TEMPORAL_API_KEY: secretSetting(secretText, 'API key that Temporal asks for.'),
-} as const;
-
 /** The connection settings for Temporal at `address`. @throws ConfigError */
-export function temporalAt(address: string, read: Values<typeof temporalSettings>): TemporalConfig {
+export function temporalAt(address: string, read: Environment): TemporalConfig {
   const lines: string[] = [];
   const temporal = temporalFrom(address, read, lines);
   if (lines.length > 0) throw new ConfigError(lines);
@@ -64,9 +96,7 @@ export function temporalAt(address: string, read: Values<typeof temporalSettings
 }
 
 /** Like `temporalAt`. Validation errors are added to `lines`. */
-export function temporalFrom(address: string, read: Values<typeof temporalSettings>, lines: string[]): TemporalConfig {
+export function temporalFrom(address: string, read: Environment, lines: string[]): TemporalConfig {
   const { TEMPORAL_NAMESPACE: namespace, TEMPORAL_RETENTION: retention, TEMPORAL_API_KEY: apiKey } = read;
-  const { tls, lines: errors } = readTemporalTls(read);
-  lines.push(...errors);
-  return { address, namespace, retention, tls, apiKey };
+  return { address, namespace, retention, tls: readTls(read, lines), apiKey };
 }

@@ -1,20 +1,14 @@
-import type { VNode } from 'preact';
-import { PROBLEMS, refusalOf } from '../http/problem.js';
-import { problemResponse } from '../http/response.js';
-import { Refusal } from '../refusal.js';
-import type { Log } from '../telemetry/log.js';
-import { PageError } from './page-error.js';
+import type { AppMiddleware } from '../http/context.js';
+import { routeOf } from '../http/middleware.js';
+import { problemResponse, refusalOf } from '../http/response.js';
+import { PROBLEMS, Refusal } from '../refusal.js';
+import { isConsolePath } from './guard.js';
+import { CONSOLE_HEADERS, show } from './layout.js';
+import { PageError } from './page.js';
+import type { Services } from './services.js';
 
-/** An error as a page shows it. */
-export interface ShownError {
-  status: number;
-  title: string;
-  detail: string;
-  headers: Readonly<Record<string, string>>;
-}
-
-/** A fault's page contains no details of it. */
-export function shownError(error: unknown): ShownError {
+/** An error as a page shows it. A fault's page contains no details of it. */
+export function shownError(error: unknown) {
   if (error instanceof PageError) {
     return { status: error.status, title: error.title, detail: error.message, headers: {} };
   }
@@ -25,40 +19,48 @@ export function shownError(error: unknown): ShownError {
   return { status, title, detail: refusal.message, headers: kept };
 }
 
-interface Props {
-  error: ShownError;
-  requestId: string;
-  /** The address of the page, where a repeat can help; undefined: it cannot. */
-  again: string | undefined;
+/**
+ * Sets the headers of every response under `/console`, shows each error there as a page, and logs a fault with the
+ * request's id, as the API does; a refusal is no fault.
+ */
+export function errorPages(services: Services): AppMiddleware {
+  return async (ctx, next) => {
+    if (!isConsolePath(ctx.path)) return next();
+    ctx.set(CONSOLE_HEADERS);
+    try {
+      await next();
+    } catch (thrown) {
+      const { requestId } = ctx.state;
+      if (!(thrown instanceof Refusal || thrown instanceof PageError)) {
+        const { code } = refusalOf(thrown);
+        services.log[PROBLEMS[code].status === 503 ? 'warn' : 'error']({ err: thrown, request_id: requestId }, code);
+      }
+      const own = shownError(thrown);
+      const error = own.status === 404 && routeOf(ctx) === undefined ? NO_PAGE : own;
+      ctx.set({ ...error.headers });
+      const content = (
+        <section class="error-page">
+          <p class="error-status">{error.status}</p>
+          <h1>{error.title}</h1>
+          <p>{error.detail}</p>
+          <p class="muted">
+            Request <code>{requestId}</code>
+          </p>
+          {ctx.method === 'GET' && error.status === 503 && (
+            <p>
+              <a class="button" href={`${ctx.path}${ctx.search}`}>
+                Try again
+              </a>
+            </p>
+          )}
+          <p>
+            <a href="/console">Go to the console's first page</a>
+          </p>
+        </section>
+      );
+      show(ctx, services, { title: error.title, content, status: error.status });
+    }
+  };
 }
 
-/** The content of an error's page. */
-export function ErrorView({ error, requestId, again }: Props): VNode {
-  return (
-    <section class="error-page">
-      <p class="error-status">{error.status}</p>
-      <h1>{error.title}</h1>
-      <p>{error.detail}</p>
-      <p class="muted">
-        Request <code>{requestId}</code>
-      </p>
-      {again !== undefined && (
-        <p>
-          <a class="button" href={again}>
-            Try again
-          </a>
-        </p>
-      )}
-      <p>
-        <a href="/console">Go to the console's first page</a>
-      </p>
-    </section>
-  );
-}
-
-/** Logs a fault with the request's id, as the API does; a refusal is no fault. */
-export function logFault(log: Log, error: unknown, requestId: string): void {
-  if (error instanceof Refusal || error instanceof PageError) return;
-  const { code } = refusalOf(error);
-  log[PROBLEMS[code].status === 503 ? 'warn' : 'error']({ err: error, request_id: requestId }, code);
-}
+const NO_PAGE = shownError(new PageError(404, 'Not found', 'The console has no such page.'));

@@ -1,13 +1,14 @@
 import { LRUCache } from 'lru-cache';
+import { hashSecret } from '../auth/clients.js';
 import { type ConsoleSession, type SessionUse, useSession } from '../auth/console-sessions.js';
-import { hashSecret } from '../auth/random-secret.js';
-import { limitParameters } from '../http/limits.js';
-import type { AppContext, AppMiddleware } from '../http/state.js';
+import type { AppContext, AppMiddleware } from '../http/context.js';
+import { limitParameters } from '../http/validation-errors.js';
 import { hostNetwork } from '../networks.js';
-import type { Secret } from '../secret.js';
-import { isAsset } from './assets.js';
-import { PageError } from './page-error.js';
+import { PageError } from './page.js';
 import type { Services } from './services.js';
+
+/** The path under which the files of `assets/` are served. */
+export const ASSETS_PATH = '/console/assets/';
 
 const sessions = new WeakMap<object, ConsoleSession>();
 
@@ -38,23 +39,10 @@ export function guard(services: Services, pointsOf: (ctx: AppContext) => number 
   /** The rate key of a cookie, by its hash. It decides for whom a request counts, never whether the session is live. */
   const keys = new LRUCache<string, string>({ max: MAX_COOKIES });
 
-  const find = async (ctx: AppContext, token: Secret, use: SessionUse) => {
-    const { address } = ctx.state;
-    const session = await useSession(database, token, { address, use });
-    if (!session) {
-      ctx.append('Set-Cookie', cookie.clear());
-      return undefined;
-    }
-    sessions.set(ctx, session);
-    const { clientId, secretId, scopes } = session;
-    ctx.state.caller = { clientId, secretId, scopes };
-    return session;
-  };
-
   return async (ctx, next) => {
     if (!isConsolePath(ctx.path)) return next();
     const byAddress = hostNetwork(ctx.state.address);
-    if (isAsset(ctx.path)) return rateLimit(ctx, { key: byAddress, points: 1 }, next);
+    if (ctx.path.startsWith(ASSETS_PATH)) return rateLimit(ctx, { key: byAddress, points: 1 }, next);
     const foreign = isForeign(ctx, origin);
     const token = foreign ? undefined : cookie.read(ctx.get('Cookie'));
     const hash = token && hashSecret(token).toString('base64url');
@@ -62,12 +50,22 @@ export function guard(services: Services, pointsOf: (ctx: AppContext) => number 
     const declared = pointsOf(ctx);
     const points = declared ?? 1;
     return rateLimit(ctx, { key: known ?? byAddress, points }, async () => {
-      if (foreign) throw foreignOrigin(origin);
+      if (foreign) {
+        throw new PageError(403, 'Foreign origin', `Send forms from the console's own pages, at ${origin}.`);
+      }
       limitParameters(ctx.querystring);
       if (!token || hash === undefined) return next();
-      const session = await find(ctx, token, declared === undefined ? 'live' : useOf(ctx));
-      if (!session) keys.delete(hash);
-      if (!session || known !== undefined) return next();
+      const { address } = ctx.state;
+      const session = await useSession(database, token, { address, use: declared === undefined ? 'live' : useOf(ctx) });
+      if (!session) {
+        ctx.append('Set-Cookie', cookie.clear());
+        keys.delete(hash);
+        return next();
+      }
+      sessions.set(ctx, session);
+      const { clientId, secretId, scopes } = session;
+      ctx.state.caller = { clientId, secretId, scopes };
+      if (known !== undefined) return next();
       const key = rateKeyOf(session);
       keys.set(hash, key);
       return rateLimit(ctx, { key, points }, next);
@@ -85,10 +83,6 @@ function isForeign(ctx: AppContext, origin: string): boolean {
   if (['GET', 'HEAD', 'OPTIONS'].includes(ctx.method)) return false;
   const sent = ctx.req.headersDistinct.origin;
   return sent?.length !== 1 || sent[0] !== origin;
-}
-
-function foreignOrigin(origin: string): PageError {
-  return new PageError(403, 'Foreign origin', `Send forms from the console's own pages, at ${origin}.`);
 }
 
 function useOf(ctx: AppContext): SessionUse {

@@ -1,28 +1,78 @@
 import type { ComponentChildren, VNode } from 'preact';
+import { renderToString } from 'preact-render-to-string';
 import type { ConsoleSession } from '../auth/console-sessions.js';
-import { Untrusted, visibleText } from './components/untrusted.js';
-import type { Page } from './page.js';
+import type { AppContext } from '../http/context.js';
+import { Untrusted, visibleText } from './components/values.js';
+import { sessionOf } from './guard.js';
+import { isForm, type Page } from './page.js';
+import { declared } from './pages/index.js';
+import type { Services } from './services.js';
 
-/** What surrounds the content of a page. */
-export interface Frame {
+/** No inline script or style, nothing from another origin, no frame (contract, The console). */
+const POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "script-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join('; ');
+
+/** The headers of every response under `/console`, besides those of every response (`secureHeaders`). */
+export const CONSOLE_HEADERS = {
+  'Content-Security-Policy': POLICY,
+  'Referrer-Policy': 'same-origin',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'X-Frame-Options': 'DENY',
+};
+
+/** The pages with an entry in the navigation, in order. */
+export const NAVIGATION = declared.filter((one): one is Page => !isForm(one) && one.navigation !== undefined);
+
+export interface Shown {
   title: string;
-  environment: string;
-  /** Undefined where nobody is signed in. */
-  session?: ConsoleSession | undefined;
-  /** The client that a sign-in link is for. */
-  clientName?: string | undefined;
-  /** The pages with an entry in the navigation. */
-  navigation?: readonly Page[] | undefined;
-  /** The path that decides which entry of the navigation is marked. */
-  path?: string | undefined;
-  /** Shown once above the content. */
-  notice?: string | null | undefined;
+  content: ComponentChildren;
+  status?: number;
+  /** The client that a sign-in link is for; otherwise the session's client is named. */
+  clientName?: string;
+  /** The path by which the navigation marks an entry; undefined: that of the request. */
+  under?: string | undefined;
 }
 
-/** A page of the console with its navigation, client and environment. */
-export function Layout({ children, ...frame }: Frame & { children?: ComponentChildren }): VNode {
-  const { title, environment, session, notice } = frame;
-  const clientName = session?.clientName ?? frame.clientName;
+/** Sends a page in the console's layout. */
+export function show(ctx: AppContext, services: Services, shown: Shown): void {
+  const { status, under = ctx.path, ...frame } = shown;
+  const { environment } = services.config;
+  sendDocument(ctx, services, <Layout {...{ ...frame, under, environment }} session={sessionOf(ctx)} />, status);
+}
+
+/** Sends a document. The renderer escapes every text and attribute. */
+export function sendDocument(ctx: AppContext, { prefix }: Services, document: VNode, status = 200): void {
+  ctx.body = `<!doctype html>\n${withPrefix(renderToString(document), prefix)}`;
+  ctx.status = status;
+  ctx.type = 'text/html';
+}
+
+/** Puts the prefix before the console's own paths. The renderer escapes quotation marks, so that text never matches. */
+function withPrefix(html: string, prefix: string): string {
+  return prefix === '' ? html : html.replace(/ ((?:href|src|action|data-live)=")\/console/g, ` $1${prefix}/console`);
+}
+
+/** Redirects with GET (303). @param location a path of the console */
+export function redirect(ctx: AppContext, { prefix }: Services, location: string): void {
+  ctx.set('Location', `${prefix}${location}`);
+  ctx.body = null;
+  ctx.status = 303;
+}
+
+type Frame = Shown & { environment: string; session: ConsoleSession | undefined; under: string };
+
+/** A page of the console with its navigation, client, environment, and the notice that the last form left. */
+function Layout({ title, environment, session, under, content, ...link }: Frame): VNode {
+  const clientName = session?.clientName ?? link.clientName;
   return (
     <html lang="en">
       <head>
@@ -51,15 +101,15 @@ export function Layout({ children, ...frame }: Frame & { children?: ComponentChi
             )}
             {session && <SignOut session={session} />}
           </div>
-          {session && <Navigation {...frame} session={session} />}
+          {session && <Navigation path={under} session={session} />}
         </header>
         <main id="content" tabindex={-1}>
-          {notice && (
+          {session?.notice && (
             <p class="notice" role="status">
-              {notice}
+              {session.notice}
             </p>
           )}
-          {children}
+          {content}
         </main>
       </body>
     </html>
@@ -77,9 +127,9 @@ function SignOut({ session }: { session: ConsoleSession }): VNode {
   );
 }
 
-function Navigation({ navigation = [], path = '', session }: Frame & { session: ConsoleSession }): VNode {
-  const current = currentOf(navigation, path);
-  const visible = navigation.filter(({ scope }) => scope === null || session.scopes.has(scope));
+function Navigation({ path, session }: { path: string; session: ConsoleSession }): VNode {
+  const current = currentOf(path);
+  const visible = NAVIGATION.filter(({ scope }) => scope === null || session.scopes.has(scope));
   return (
     <nav aria-label="Console">
       <ul>
@@ -96,8 +146,8 @@ function Navigation({ navigation = [], path = '', session }: Frame & { session: 
 }
 
 /** The entry whose path is the longest prefix of `path`. `/console` itself is the entry of no other page. */
-function currentOf(navigation: readonly Page[], path: string): Page | undefined {
-  return navigation
-    .filter(({ path: own }) => path === own || (own !== '/console' && path.startsWith(`${own}/`)))
-    .sort((one, other) => other.path.length - one.path.length)[0];
+function currentOf(path: string): Page | undefined {
+  return NAVIGATION.filter(({ path: own }) => path === own || (own !== '/console' && path.startsWith(`${own}/`))).sort(
+    (one, other) => other.path.length - one.path.length,
+  )[0];
 }

@@ -1,11 +1,7 @@
-import { bySession, recordBySession } from '../auth/console-access.js';
-import type { ConsoleSession } from '../auth/console-sessions.js';
-import type { Database, Handle } from '../database/database.js';
-import { timeLimited } from '../database/time-limited.js';
-import { isTwoStep, readParams } from '../http/dispatch.js';
-import { limitParameters } from '../http/limits.js';
-import { respondUnkeyed } from '../http/respond-in-steps.js';
-import { type WrittenResponse, writeResponse } from '../http/response.js';
+import { bySession, type ConsoleSession, recordBySession } from '../auth/console-sessions.js';
+import { type Database, type Handle, timeLimited } from '../database/database.js';
+import { readParams } from '../http/dispatch.js';
+import { type HttpResponse, writeResponse } from '../http/response.js';
 import { type Route, scopesOf } from '../http/route.js';
 import { Refusal } from '../refusal.js';
 
@@ -16,27 +12,23 @@ export interface Operations {
    * @returns the JSON that the API responds with
    * @throws Refusal, as the API
    */
-  read<T>(operationId: string, request?: ReadRequest): Promise<T>;
+  read<T>(operationId: string, request?: OperationRequest): Promise<T>;
   /**
    * Runs an operation that changes something. An audit entry of the session is in its transaction: the operation's own,
    * or one that is written here.
    * @returns the JSON that the API responds with; undefined for an empty response
    * @throws Refusal, as the API
    */
-  change<T>(operationId: string, request?: ChangeRequest): Promise<T>;
+  change<T>(operationId: string, request?: OperationRequest): Promise<T>;
 }
 
-export interface ReadRequest {
+interface OperationRequest {
   params?: Readonly<Record<string, string>>;
   query?: Readonly<Record<string, string>>;
-  /** The operation has limits of its own, and waits for its turn without a transaction. */
-  limitsItself?: true;
-}
-
-export interface ChangeRequest {
-  params?: Readonly<Record<string, string>>;
   body?: unknown;
-  /** Runs first in the operation's transaction, and may refuse the change. No operation that asks Temporal has one. */
+  /** Of a read: the operation has limits of its own, and waits for its turn without a transaction. */
+  limitsItself?: true;
+  /** Of a change: runs first in the operation's transaction, and may refuse the change. */
   before?: (tx: Handle) => Promise<void>;
 }
 
@@ -60,45 +52,40 @@ export function operationsOf(routes: readonly Route[], database: Database, sessi
     by: bySession(session),
   };
 
-  const prepare = (operationId: string, { params = {}, query = {}, body }: ReadRequest & ChangeRequest) => {
+  const prepare = (operationId: string, { params = {}, query = {}, body }: OperationRequest) => {
     const route = byId.get(operationId);
     if (!route) throw new Refusal('not_found', 'This environment has no such operation.');
     if (!scopesOf(route).some((scope) => session.scopes.has(scope))) throw lacksScope(scopesOf(route));
-    const search = new URLSearchParams(query);
-    limitParameters(search.toString());
     const ids = readParams({ ...params });
-    const path = route.path.replace(/{(\w+)}/g, (_, name: string) => ids[name] ?? '');
     const bytes = Buffer.from(body === undefined ? '' : JSON.stringify(body));
-    return { route, ids, accept: () => route.accept({ caller, params: ids, path, search, bytes }) };
+    // The URL is for headers, which no page has.
+    const search = new URLSearchParams(query);
+    return { route, ids, accept: () => route.accept({ caller, params: ids, url: route.path, search, bytes }) };
   };
 
   return {
-    async read<T>(operationId: string, request: ReadRequest = {}) {
+    async read<T>(operationId: string, request: OperationRequest = {}) {
       const { route, accept } = prepare(operationId, request);
       if (route.method !== 'GET') throw new Error(`${operationId} changes something`);
       const work = accept();
-      if (isTwoStep(work)) throw new Error(`${operationId} asks Temporal`);
       const response = request.limitsItself ? work(database) : readLimited(database, work);
-      return parsed(writeResponse(await response)) as T;
+      return parsed(await response) as T;
     },
 
-    async change<T>(operationId: string, request: ChangeRequest = {}) {
+    async change<T>(operationId: string, request: OperationRequest = {}) {
       const { route, ids, accept } = prepare(operationId, request);
       if (route.method === 'GET') throw new Error(`${operationId} changes nothing`);
       const work = accept();
-      if (isTwoStep(work)) {
-        if (request.before) throw new Error(`${operationId} has no transaction`);
-        return parsed(await respondUnkeyed(database, work)) as T;
-      }
-      return database.transaction(async (tx) => {
+      const { around = (_caller, run) => run() } = route;
+      const run = async (tx: Handle) => {
         await request.before?.(tx);
-        const response = writeResponse(await work(tx));
-        const body = parsed(response);
+        const body = parsed(await work(tx));
         if (!route.isAudited) {
           await recordBySession(tx, session, `console.${kebab(operationId)}`, targetOf(ids, body), ids);
         }
         return body as T;
-      });
+      };
+      return around(caller, () => database.transaction(run));
     },
   };
 }
@@ -107,7 +94,10 @@ export function lacksScope(scopes: readonly string[]): Refusal {
   return new Refusal('insufficient_scope', `Your session lacks the scope ${scopes.join(' or ')}.`);
 }
 
-const parsed = ({ text }: WrittenResponse): unknown => (text === '' ? undefined : JSON.parse(text));
+function parsed(response: HttpResponse): unknown {
+  const { text } = writeResponse(response);
+  return text === '' ? undefined : JSON.parse(text);
+}
 
 /** `createTransfer` → `create-transfer` */
 const kebab = (operationId: string) => operationId.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

@@ -12,22 +12,6 @@ type Parameters<Path extends string> = Path extends `${string}{${infer Name}}${i
   ? Name | Parameters<Rest>
   : never;
 
-/** The settings that pages read. */
-export type ConsoleConfig = Pick<
-  Config,
-  | 'environment'
-  | 'baseUrl'
-  | 'authUrl'
-  | 'retryDelays'
-  | 'egressAddresses'
-  | 'rateLimit'
-  | 'maxEndpoints'
-  | 'endpointConcurrency'
-  | 'retention'
-  | 'disableAfter'
-  | 'receivers'
->;
-
 /** A request of a signed-in session whose scopes were checked. */
 export interface Visit<Params extends string = string> {
   session: ConsoleSession;
@@ -35,20 +19,18 @@ export interface Visit<Params extends string = string> {
   /** The path's ids, each a UUID in lower case, and `number`, a positive integer as text. */
   params: Readonly<Record<Params, string>>;
   query: URLSearchParams;
-  config: ConsoleConfig;
+  config: Config;
   /** Runs a read that only the console has, with the time limit of a page; they live in the rooms of the domain. */
   read<T>(work: (db: Handle) => Promise<T>): Promise<T>;
   /** For what limits its own time, and for changes that only the console has. */
   db: Handle;
-  /** For the signature of an attempt, which is computed again where it is shown. */
-  masterKeys: MasterKeys;
+  /** For the signature of an attempt, on the page that shows it to an editor; null anywhere else. */
+  masterKeys: MasterKeys | null;
   /** The form of this page that was refused, so that the page shows it again; undefined on a plain visit. */
   refused?: RefusedForm;
 }
 
 export interface RefusedForm {
-  /** The path of the form. */
-  path: string;
   refusal: Refusal;
   /** What was sent, without the secrets (`SECRET_FIELDS`). */
   fields: URLSearchParams;
@@ -57,15 +39,20 @@ export interface RefusedForm {
 /** Fields that a page never shows again. */
 export const SECRET_FIELDS = ['secret', 'client_secret', 'code', 'v0'] as const;
 
-/** A page that says why what its address asks for is refused; it has the status and the headers of the refusal. */
-export class RefusedView {
+/** An error that only pages have, shown as a page with its status. */
+export class PageError extends Error {
+  override readonly name = 'PageError';
+
   constructor(
-    readonly refusal: Refusal,
-    readonly content: ComponentChildren,
-  ) {}
+    readonly status: number,
+    readonly title: string,
+    detail: string,
+  ) {
+    super(detail);
+  }
 }
 
-type View = ComponentChildren | SeeOther | RefusedView;
+type View = ComponentChildren | SeeOther;
 
 /** A page of the console. */
 export interface Page {
@@ -82,6 +69,10 @@ export interface Page {
    * that of `GET /transfers` (docs/measurements.md, Pages of the console).
    */
   points: number;
+  /** The page shows a signature to an editor, and so gets the master keys. */
+  showsSignature?: true;
+  /** The page asks with a form for its own address; a query that is refused is shown at that form again. */
+  asksItself?: true;
   /** The page's content, or the page that the request leads to instead. */
   view(visit: Visit): View | Promise<View>;
 }
@@ -101,13 +92,10 @@ export interface SeeOther {
   /** A path of the console. */
   location: `/console${string}`;
   /** Shown once, on the next page. */
-  notice?: string;
+  notice?: string | undefined;
 }
 
-export const seeOther = (location: SeeOther['location'], notice?: string): SeeOther => ({
-  location,
-  ...(notice !== undefined && { notice }),
-});
+export const seeOther = (location: SeeOther['location'], notice?: string): SeeOther => ({ location, notice });
 
 /** Declares a page. */
 export function page<const Path extends `/console${string}`>(
@@ -130,13 +118,16 @@ export function form<const Path extends `/console${string}`>(
   return declaration as Form;
 }
 
-/** Whether a page leads to another page. */
-export const isSeeOther = (view: View): view is SeeOther =>
-  typeof view === 'object' && view !== null && 'location' in view;
-
 /** Whether a declaration of the list is a form. */
 export const isForm = (declared: Page | Form): declared is Form => 'submit' in declared;
 
 /** A form runs an operation, and shows its page again where the operation refuses it. */
 export const pointsOf = (declared: Page | Form): number =>
   isForm(declared) ? 1 + (declared.page?.points ?? 0) : declared.points;
+
+/** Whether the session may change endpoints and deliveries; a viewer sees no buttons. */
+export const isEditor = ({ session }: Pick<Visit, 'session'>): boolean => session.scopes.has('webhooks:write');
+
+/** Whether the session may make and move transfers here: in the sandbox only, so that no click moves real money. */
+export const mayMove = ({ config, session }: Pick<Visit, 'config' | 'session'>): boolean =>
+  config.environment === 'sandbox' && session.scopes.has('transfers:write');

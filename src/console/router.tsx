@@ -1,17 +1,15 @@
+import { readFileSync } from 'node:fs';
 import Router from '@koa/router';
-import type { Extend } from '../http/extension.js';
-import { routeOf } from '../http/route-of.js';
-import type { AppContext, AppMiddleware, State } from '../http/state.js';
-import { assetsRouter } from './assets.js';
-import { ErrorView, logFault, shownError } from './errors.js';
-import { guard, isConsolePath } from './guard.js';
+import type { Extend } from '../http/app.js';
+import type { AppContext, State } from '../http/context.js';
+import { staticDocument } from '../http/response.js';
+import { errorPages } from './errors.js';
+import { ASSETS_PATH, guard } from './guard.js';
+import { redirect } from './layout.js';
 import { isForm, pointsOf } from './page.js';
-import { PageError } from './page-error.js';
 import { declared } from './pages/index.js';
-import { CONSOLE_HEADERS } from './render.js';
 import { runForm, runPage } from './run.js';
-import { type Services, servicesOf } from './services.js';
-import { redirect, show } from './show.js';
+import { servicesOf } from './services.js';
 import { signInRouter } from './sign-in.js';
 
 /**
@@ -19,11 +17,7 @@ import { signInRouter } from './sign-in.js';
  * rate limit, the check of its origin, its session, and the scope of the page.
  */
 export const consoleExtension: Extend = (shared) => {
-  const pages = declared.flatMap((one) => (isForm(one) ? [] : [one]));
-  const services = servicesOf(
-    shared,
-    pages.filter(({ navigation }) => navigation !== undefined),
-  );
+  const services = servicesOf(shared);
   const router = new Router<State>({ strict: true, sensitive: true });
   router.get('/console/', (ctx) => redirect(ctx, services, '/console'));
   router.use(assetsRouter().routes());
@@ -45,27 +39,14 @@ export const consoleExtension: Extend = (shared) => {
 /** An address without a session gets 20 sign-ins and pages of it a second, as it gets 20 documents. */
 const SIGN_IN_POINTS = 5;
 
-/** Sets the headers of every response under `/console`, and shows each error there as a page. */
-function errorPages(services: Services): AppMiddleware {
-  return async (ctx, next) => {
-    if (!isConsolePath(ctx.path)) return next();
-    ctx.set(CONSOLE_HEADERS);
-    try {
-      await next();
-    } catch (thrown) {
-      const { requestId } = ctx.state;
-      logFault(services.log, thrown, requestId);
-      const error = shownError(unrouted(ctx) && isNotFound(thrown) ? NO_PAGE : thrown);
-      ctx.set({ ...error.headers });
-      const again = ctx.method === 'GET' && error.status === 503 ? `${ctx.path}${ctx.search}` : undefined;
-      const content = <ErrorView error={error} requestId={requestId} again={again} />;
-      show(ctx, services, { title: error.title, content, status: error.status });
-    }
-  };
+/** The files of `assets/`, by their media types. A browser asks each time whether its copy is current. */
+const ASSETS = { 'console.css': 'text/css', 'live.js': 'text/javascript', 'icon.svg': 'image/svg+xml' };
+
+function assetsRouter(): Router<State> {
+  const router = new Router<State>({ strict: true, sensitive: true });
+  for (const [name, type] of Object.entries(ASSETS)) {
+    const text = readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8');
+    router.get(`${ASSETS_PATH}${name}`, staticDocument(type, text, { 'Cache-Control': 'no-cache' }));
+  }
+  return router;
 }
-
-const NO_PAGE = new PageError(404, 'Not found', 'The console has no such page.');
-
-const unrouted = (ctx: object) => routeOf(ctx) === undefined;
-
-const isNotFound = (error: unknown) => shownError(error).status === 404;

@@ -1,16 +1,16 @@
-import type { ConsoleSession } from '../auth/console-sessions.js';
-import { leaveNotice } from '../auth/console-sessions.js';
+import { type ConsoleSession, leaveNotice } from '../auth/console-sessions.js';
+import { MAX_BODY_BYTES, readBytes } from '../http/body.js';
+import type { AppContext } from '../http/context.js';
 import { readParams } from '../http/dispatch.js';
-import type { AppContext } from '../http/state.js';
+import { limitParameters } from '../http/validation-errors.js';
 import { Refusal } from '../refusal.js';
-import { ErrorSummary } from './components/error-summary.js';
+import { ErrorSummary, Refused } from './components/forms.js';
 import { shownError } from './errors.js';
+import { isLive, sessionOf } from './guard.js';
+import { NAVIGATION, redirect, sendDocument, show } from './layout.js';
 import { lacksScope, operationsOf, readLimited } from './operations.js';
-import { type Form, isSeeOther, type Page, type RefusedForm, RefusedView, SECRET_FIELDS, type Visit } from './page.js';
-import { readForm } from './read-form.js';
+import { type Form, type Page, PageError, type RefusedForm, SECRET_FIELDS, type Visit } from './page.js';
 import type { Services } from './services.js';
-import { redirect, show } from './show.js';
-import { signedIn } from './signed-in.js';
 
 type RoutedContext = AppContext & { params: Record<string, string> };
 
@@ -19,11 +19,17 @@ export async function runPage(ctx: RoutedContext, services: Services, page: Page
   const session = signedIn(ctx, services);
   if (!session) return;
   if (!permits(session, page) && page.path === '/console') {
-    const first = services.navigation.find((other) => permits(session, other));
+    const first = NAVIGATION.find((other) => permits(session, other));
     if (first) return redirect(ctx, services, first.path);
   }
   requireScope(session, page);
-  await showPage(ctx, services, page, visitOf(ctx, services, session));
+  const visit = visitOf(ctx, services, session);
+  try {
+    await showPage(ctx, services, page, visit);
+  } catch (error) {
+    if (!page.asksItself || !(error instanceof Refusal) || error.code === 'not_found') throw error;
+    await showRefused(ctx, services, page, visit, { refusal: error, fields: visit.query });
+  }
 }
 
 /** Runs a form for the session of the request. A refused form is shown again on its page, with the API's status. */
@@ -39,41 +45,43 @@ export async function runForm(ctx: RoutedContext, services: Services, form: Form
     redirect(ctx, services, location);
   } catch (error) {
     if (!(error instanceof Refusal) || !form.page || !permits(session, form.page)) throw error;
-    const { status, headers } = shownError(error);
-    const refused: RefusedForm = { path: ctx.path, refusal: error, fields: withoutSecrets(fields) };
-    ctx.set({ ...headers });
-    await showPage(ctx, services, form.page, { ...visit, query: new URLSearchParams(), refused }, status);
+    for (const name of SECRET_FIELDS) fields.delete(name);
+    await showRefused(ctx, services, form.page, { ...visit, query: new URLSearchParams() }, { refusal: error, fields });
   }
 }
 
+async function showRefused(ctx: AppContext, services: Services, page: Page, visit: Visit, refused: RefusedForm) {
+  const { status, headers } = shownError(refused.refusal);
+  ctx.set({ ...headers });
+  await showPage(ctx, services, page, { ...visit, refused }, status);
+}
+
 async function showPage(ctx: AppContext, services: Services, page: Page, visit: Visit, status = 200): Promise<void> {
-  const view = await page.view(visit);
-  if (isSeeOther(view)) return redirect(ctx, services, view.location);
-  const refused = view instanceof RefusedView ? view : undefined;
-  const answer = refused ? shownError(refused.refusal) : { status, headers: {} };
-  ctx.set({ ...answer.headers });
+  // A reader that changes nothing gets no signature: with it, the request could be sent again for five minutes.
+  const signs = page.showsSignature && visit.session.scopes.has('webhooks:write');
+  const view = await page.view(signs ? { ...visit, masterKeys: services.masterKeys } : visit);
+  if (typeof view === 'object' && view !== null && 'location' in view) return redirect(ctx, services, view.location);
   const content = (
-    <>
+    <Refused.Provider value={visit.refused}>
       {visit.refused && <ErrorSummary refused={visit.refused} />}
-      {view instanceof RefusedView ? view.content : view}
-    </>
+      {view}
+    </Refused.Provider>
   );
   const title = typeof page.title === 'string' ? page.title : page.title(visit);
-  show(ctx, services, { title, content, status: answer.status, under: page.under });
+  show(ctx, services, { title, content, status, under: page.under });
 }
 
 function visitOf(ctx: RoutedContext, services: Services, session: ConsoleSession): Visit {
-  const { routes, masterKeys, config } = services;
   const database = services.database.forClient(session.clientId);
   return {
     session,
-    operations: operationsOf(routes, database, session),
+    operations: operationsOf(services.routes, database, session),
     params: readParams(ctx.params ?? {}),
     query: new URLSearchParams(ctx.querystring),
-    config,
+    config: services.config,
     read: (work) => readLimited(database, work),
     db: database,
-    masterKeys,
+    masterKeys: null,
   };
 }
 
@@ -83,8 +91,67 @@ function requireScope(session: ConsoleSession, declared: Pick<Page, 'scope'>): v
   if (declared.scope !== null && !permits(session, declared)) throw lacksScope([declared.scope]);
 }
 
-function withoutSecrets(fields: URLSearchParams): URLSearchParams {
-  const kept = new URLSearchParams(fields);
-  for (const name of SECRET_FIELDS) kept.delete(name);
-  return kept;
+/**
+ * The session of a request that needs one. Without one, sends the person to the sign-in and returns undefined.
+ * @throws PageError 401 on a live update: the script then loads the page again
+ */
+function signedIn(ctx: AppContext, services: Services): ConsoleSession | undefined {
+  const session = sessionOf(ctx);
+  if (session) return session;
+  if (isLive(ctx)) throw new PageError(401, 'Signed out', 'The session has ended; sign in again.');
+  const cookieSent = ctx.get('Cookie').includes(`${services.cookie.name}=`);
+  if (ctx.method === 'GET' && !cookieSent && ctx.get('Sec-Fetch-Site') === 'cross-site') {
+    loadAgain(ctx, services);
+    return undefined;
+  }
+  const query = new URLSearchParams();
+  if (ctx.method === 'GET' && ctx.path !== '/console') query.set('next', `${ctx.path}${ctx.search}`);
+  if (cookieSent) query.set('state', 'ended');
+  redirect(ctx, services, `/console/sign-in${query.size > 0 ? `?${query}` : ''}`);
+  return undefined;
+}
+
+/**
+ * A browser that follows a link from another site, such as a chat, withholds a `SameSite=Strict` cookie. It sends the
+ * cookie when a page of this site loads the address again.
+ */
+function loadAgain(ctx: AppContext, services: Services): void {
+  // Not `ctx.url`: the target of a request may be a whole URL, of any host (RFC 9112 §3.2.2).
+  const address = `${ctx.path}${ctx.search}`;
+  sendDocument(
+    ctx,
+    services,
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <title>Transfer Service</title>
+        <meta http-equiv="refresh" content={`0; url=${services.prefix}${address}`} />
+      </head>
+      <body>
+        <a href={address}>Continue to the console</a>
+      </body>
+    </html>,
+  );
+}
+
+/**
+ * The fields of a form, `application/x-www-form-urlencoded` in UTF-8.
+ * @param limit in bytes
+ * @throws PageError 400 | 415; Refusal payload_too_large | too_many_parameters | malformed_request (cut off)
+ */
+export async function readForm(ctx: AppContext, limit = MAX_BODY_BYTES): Promise<URLSearchParams> {
+  const encoding = ctx.get('Content-Encoding').trim().toLowerCase();
+  const type = ctx.get('Content-Type').split(';')[0]?.trim().toLowerCase();
+  if (type !== 'application/x-www-form-urlencoded' || (encoding !== '' && encoding !== 'identity')) {
+    throw new PageError(415, 'Unsupported media type', 'Send the form as application/x-www-form-urlencoded.');
+  }
+  const bytes = await readBytes(ctx, limit);
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new PageError(400, 'Malformed request', 'The form is not valid UTF-8.');
+  }
+  limitParameters(text, 'form');
+  return new URLSearchParams(text);
 }

@@ -1,19 +1,27 @@
 import Router from '@koa/router';
-import type { ConsoleGrant, ConsoleRole } from '../auth/console-access.js';
-import { readLink, swapCode } from '../auth/console-codes.js';
-import { signOut, startSession } from '../auth/console-sessions.js';
+import {
+  type ConsoleGrant,
+  type ConsoleRole,
+  type ConsoleSession,
+  type LinkInfo,
+  readLink,
+  signOut,
+  startSession,
+  swapCode,
+} from '../auth/console-sessions.js';
 import type { Handle } from '../database/database.js';
-import { SharedLimit } from '../database/shared-limit.js';
-import type { AppContext, State } from '../http/state.js';
-import { isId } from '../id-form.js';
-import { Refusal } from '../refusal.js';
+import { SharedLimit } from '../database/limits.js';
+import type { AppContext, State } from '../http/context.js';
+import { isId } from '../ids.js';
 import { Secret } from '../secret.js';
+import { Field } from './components/forms.js';
+import { Facts } from './components/parts.js';
+import { Untrusted } from './components/values.js';
 import { isConsolePath, sessionOf } from './guard.js';
-import { PageError } from './page-error.js';
-import { readForm } from './read-form.js';
+import { redirect, show } from './layout.js';
+import { PageError } from './page.js';
+import { readForm } from './run.js';
 import type { Services } from './services.js';
-import { redirect, show } from './show.js';
-import { AlreadySignedIn, LinkView, SignInView } from './sign-in-views.js';
 
 /** The largest body of a sign-in, in bytes: it is read before the client is authenticated. */
 const MAX_SIGN_IN_BYTES = 8 * 1024;
@@ -45,25 +53,16 @@ type Permit = (db: Handle, signer: string) => Promise<void>;
 
 /** Limits the sign-ins of a client that has authenticated, over all processes. @throws Refusal rate_limited */
 function signInLimit(): Permit {
-  const limit = new SharedLimit({ name: 'console-sign-ins', points: SIGN_INS_A_MINUTE, duration: 60 });
   const detail = `A client may sign in to the console at most ${SIGN_INS_A_MINUTE} times a minute.`;
-  return (db, signer) =>
-    limit.consume(db, signer, (retryAfter) => new Refusal('rate_limited', detail, [], { retryAfter }));
+  const limit = new SharedLimit({ name: 'console-sign-ins', points: SIGN_INS_A_MINUTE, duration: 60, detail });
+  return (db, signer) => limit.consume(db, signer);
 }
 
-interface Shown {
-  next: string | undefined;
-  status?: number;
-  error?: string;
-  clientId?: string;
-}
+type Shown = Pick<SignInProps, 'next' | 'error' | 'clientId'>;
 
-function showSignIn(ctx: AppContext, services: Services, { status = 200, ...view }: Shown): void {
-  if (sessionOf(ctx)) {
-    showAlreadySignedIn(ctx, services, status);
-    return;
-  }
-  const content = <SignInView {...view} environment={services.config.environment} state={String(ctx.query.state)} />;
+function showSignIn(ctx: AppContext, services: Services, shown: Shown, status = 200) {
+  if (sessionOf(ctx)) return showAlreadySignedIn(ctx, services, status);
+  const content = <SignInView {...shown} environment={services.config.environment} state={String(ctx.query.state)} />;
   show(ctx, services, { title: 'Sign in', content, status });
 }
 
@@ -88,7 +87,7 @@ async function signInWithCredentials(ctx: AppContext, services: Services, permit
   const next = nextOf(fields.get('next') ?? undefined);
   if (!client) {
     await failures.count(address);
-    return showSignIn(ctx, services, { status: 401, error: WRONG, clientId: isId(clientId) ? clientId : '', next });
+    return showSignIn(ctx, services, { error: WRONG, clientId: isId(clientId) ? clientId : '', next }, 401);
   }
   const { secretId, scopes } = client;
   ctx.state.tokenClient = { clientId: client.clientId, secretId };
@@ -134,4 +133,120 @@ function nextOf(next: unknown): string | undefined {
   // As a browser reads it: `/console/../x` and `/console/%2e%2e/x` are no pages of the console.
   const { pathname, search } = new URL(text, 'http://localhost');
   return isConsolePath(pathname) && !pathname.startsWith('/console/sign-') ? `${pathname}${search}` : undefined;
+}
+
+const FIELD = { required: true, spellcheck: false, class: 'mono' } as const;
+
+const STATES: Readonly<Record<string, string>> = {
+  out: 'You are signed out.',
+  ended: 'Your session has ended. Sign in again.',
+};
+
+interface SignInProps {
+  environment: string;
+  /** The reason for the page; an unknown one is ignored. */
+  state?: string | undefined;
+  error?: string | undefined;
+  clientId?: string | undefined;
+  next?: string | undefined;
+}
+
+/** The form for the client's credentials. The secret is never shown again. */
+function SignInView({ environment, state = '', error, clientId = '', next }: SignInProps) {
+  return (
+    <section class="sign-in card">
+      <h1>Sign in to the {environment}</h1>
+      {Object.hasOwn(STATES, state) && !error && (
+        <p class="notice" role="status">
+          {STATES[state]}
+        </p>
+      )}
+      <Alert text={error} />
+      <form method="post" action="/console/sign-in">
+        {next !== undefined && <input type="hidden" name="next" value={next} />}
+        <Field {...FIELD} label="Client id" name="client_id" value={clientId} autoComplete="username" />
+        <Field {...FIELD} label="Client secret" name="client_secret" type="password" autoComplete="current-password" />
+        <label class="check">
+          <input type="checkbox" name="role" value="viewer" />
+          <span>View only: this session changes nothing</span>
+        </label>
+        <button type="submit" class="primary">
+          Sign in
+        </button>
+      </form>
+      <p class="muted">
+        These are the credentials that your system requests tokens with. A colleague without them signs in by a link
+        that your system (<code>POST /console-sessions</code>) or the operator makes.
+      </p>
+    </section>
+  );
+}
+
+interface LinkProps {
+  link: LinkInfo;
+  id: string;
+  environment: string;
+  error?: string | undefined;
+}
+
+/** The page of a sign-in link. The script moves the code from the address into the form. */
+function LinkView({ link, id, environment, error }: LinkProps) {
+  return (
+    <section class="sign-in card">
+      <h1>
+        Sign in as <Untrusted text={link.clientName} />
+      </h1>
+      <Facts
+        of={{
+          Client: (
+            <>
+              <Untrusted text={link.clientName} /> <code>{link.clientId}</code>
+            </>
+          ),
+          Environment: environment,
+          Role: link.role === 'viewer' ? 'viewer: this session changes nothing' : 'editor',
+        }}
+      />
+      <Alert text={error} />
+      <form method="post" action={`/console/sign-in/${id}`}>
+        <Field {...FIELD} label="Code: the part of the link after #" name="code" autoComplete="off" />
+        <button type="submit" class="primary">
+          Sign in
+        </button>
+      </form>
+      <p class="muted">The link works once, and until 5 minutes after it was made.</p>
+    </section>
+  );
+}
+
+/** A live session is not replaced: the person signs out first. */
+function AlreadySignedIn({ session }: { session: ConsoleSession | undefined }) {
+  return (
+    <section class="sign-in card">
+      <h1>You are signed in</h1>
+      <p>
+        This browser has a session of{' '}
+        <strong>
+          <Untrusted text={session?.clientName ?? ''} />
+        </strong>{' '}
+        ({session?.role}). To sign in as another client or with another role, sign out first; a sign-in link stays good
+        until then.
+      </p>
+      <form method="post" action="/console/sign-out">
+        <button type="submit">Sign out</button>
+      </form>
+      <p>
+        <a href="/console">Go on with this session</a>
+      </p>
+    </section>
+  );
+}
+
+function Alert({ text }: { text: string | undefined }) {
+  if (!text) return null;
+  return (
+    <p class="error" role="alert">
+      {text}
+    </p>
+  );
 }

@@ -7,7 +7,7 @@ export interface BatcherOptions<Item, Result> {
   run: (items: readonly Item[]) => Promise<readonly Result[]>;
   /** Most items in a batch. */
   size: number;
-  /** Most batches under way. */
+  /** The most batches in progress. */
   concurrency: number;
   /**
    * A batch begins beside another that is this old, ms, or when it is full: until then it gathers. One after the other,
@@ -35,7 +35,7 @@ interface Waiting<Item, Result> {
  */
 export class Batcher<Item, Result> {
   readonly #waiting: Waiting<Item, Result>[] = [];
-  /** When each batch under way began, by `performance.now()`, the youngest last. */
+  /** When each batch in progress began, by `performance.now()`, the youngest last. */
   readonly #begun: number[] = [];
   #gathering: NodeJS.Timeout | undefined;
   #scheduled = false;

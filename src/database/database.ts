@@ -5,8 +5,40 @@ import { failpoint } from '../failpoints.js';
 import type { Secret } from '../secret.js';
 import { type Prisma, PrismaClient } from './generated/client.js';
 import { SERVICE_SETTINGS, withServerSettings } from './server-settings.js';
-import { StatementNames } from './statement-names.js';
 import { transactionsAtOnce, transactionTurns } from './transaction-turns.js';
+
+/** A statement has at most this many names. From the last one on it has run 4,096 times. */
+const MOST_NAMES = 13;
+/** Statements with a name, at most. The service has some 120, which are constants. */
+const MOST_STATEMENTS = 500;
+
+/**
+ * Names of prepared statements. Each connection parses a named statement once, and Postgres keeps its plan from the
+ * sixth run on (unless a plan for the values would be cheaper).
+ *
+ * Such a plan lasts until the statistics of its tables change. If a table is small when Postgres makes the plan, the
+ * plan scans the table, also when a burst has filled the table since. So a statement gets a further name, and with it
+ * a new plan, whenever the number of its runs has doubled, up to 4,096 runs.
+ */
+export class StatementNames {
+  readonly #statements = new Map<string, { id: number; runs: number }>();
+
+  /** Makes a statement known, so that its runs have a name. */
+  add(text: string): void {
+    if (this.#statements.has(text) || this.#statements.size >= MOST_STATEMENTS) return;
+    this.#statements.set(text, { id: this.#statements.size, runs: 0 });
+  }
+
+  /**
+   * The name for the next run. A statement that was not added has the empty name: Postgres parses and plans each run.
+   */
+  next(text: string): string {
+    const statement = this.#statements.get(text);
+    if (!statement) return '';
+    statement.runs = Math.min(statement.runs + 1, 2 ** (MOST_NAMES - 1));
+    return `s${statement.id}_${31 - Math.clz32(statement.runs)}`;
+  }
+}
 
 /**
  * The database handle of a domain verb: Prisma's models and raw statements on one connection or transaction, and
@@ -218,4 +250,26 @@ const watchedClient = (failed: () => void) =>
 /** Runs `work` in the transaction of `db`, or in a new one if `db` is no transaction. */
 export function atomically<T>(db: Handle, work: (handle: Handle) => Promise<T>): Promise<T> {
   return 'transaction' in db ? (db as Database).transaction(work) : work(db);
+}
+
+/** Reads in a transaction of which Postgres ends each statement after `limit` ms. */
+export function timeLimited<T>(db: Handle, limit: number, read: (tx: Handle) => Promise<T>): Promise<T> {
+  return atomically(db, async (tx) => {
+    await tx.query(`select set_config('statement_timeout', $1, true)`, [String(limit)]);
+    return read(tx);
+  });
+}
+
+/** Waits for the lock of this name, which ends with the transaction `tx`. Equal names exclude each other. */
+export async function lockInTransaction(tx: Handle, name: string): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))::text', [name]);
+}
+
+/** Takes the lock of this name, which ends with the transaction `tx`. False if another transaction holds it. */
+export async function tryLockInTransaction(tx: Handle, name: string): Promise<boolean> {
+  const [row] = await tx.query<{ taken: boolean }>(
+    'select pg_try_advisory_xact_lock(hashtextextended($1::text, 0)) as taken',
+    [name],
+  );
+  return row?.taken === true;
 }

@@ -1,17 +1,32 @@
 import { getSystemErrorMap } from 'node:util';
 
-/** The SQLSTATE of an error of `pg` or of Prisma's driver adapter, which keeps it in the error's cause or meta. */
-function sqlState(error: unknown): string | undefined {
-  for (let fault = error; fault instanceof Object; fault = (fault as { cause?: unknown }).cause) {
-    const { code, originalCode, meta } = fault as { code?: unknown; originalCode?: unknown; meta?: unknown };
-    // The nested error comes first: Prisma wraps a raw statement's SQLSTATE in its own P2010.
-    const nested = sqlState((meta as { driverAdapterError?: unknown } | undefined)?.driverAdapterError);
-    if (nested !== undefined) return nested;
-    for (const candidate of [originalCode, code]) {
-      if (typeof candidate === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(candidate)) return candidate;
-    }
+interface Fault {
+  cause?: unknown;
+  code?: unknown;
+  /** Of Prisma's driver adapter: the SQLSTATE. */
+  originalCode?: unknown;
+  /** Of Prisma's driver adapter: for errors without an SQLSTATE. */
+  kind?: unknown;
+  message?: unknown;
+  errors?: unknown;
+  meta?: { driverAdapterError?: unknown };
+}
+
+/**
+ * An error, the error of Prisma's driver adapter that it wraps, and its causes, innermost first at each step: Prisma hides
+ * what a raw statement failed with in its own P2010.
+ */
+function* faultsOf(error: unknown): Generator<Fault> {
+  for (let fault = error; fault instanceof Object; fault = (fault as Fault).cause) {
+    yield* faultsOf((fault as Fault).meta?.driverAdapterError);
+    yield fault as Fault;
   }
-  return undefined;
+}
+
+function sqlState(error: unknown): string | undefined {
+  return [...faultsOf(error)]
+    .flatMap(({ originalCode, code }) => [originalCode, code])
+    .find((code): code is string => typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code));
 }
 
 /** Postgres refuses the data (classes 22 and 23). A retry has the same result. */
@@ -28,7 +43,7 @@ const PRISMA_UNREACHABLE = new Set([
   ...['P1000', 'P1001', 'P1002', 'P1003', 'P1008', 'P1010', 'P1011', 'P1017'],
   ...['P2024', 'P2028', 'P2037'],
 ]);
-/** Kinds of error of Prisma's driver adapter that have no SQLSTATE. A raw statement hides them in its own P2010. */
+/** Kinds of error of Prisma's driver adapter that have no SQLSTATE. */
 const ADAPTER_UNREACHABLE = new Set([
   'DatabaseNotReachable',
   'ConnectionClosed',
@@ -44,6 +59,9 @@ const isSystemCode = (code: string) => SYSTEM_CODES.has(code) || code.startsWith
 const TLS_ERRORS =
   /^(ERR_TLS_|ERR_SSL_|UNABLE_TO_|CERT_|SELF_SIGNED_CERT_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|INVALID_(CA|PURPOSE)$)/;
 
+const UNREACHABLE_MESSAGES =
+  /connection terminated|query read timeout|timeout exceeded when trying to connect|client has encountered a connection error|can't reach database|does not support SSL|establishing an SSL connection|cannot use a pool after|is not queryable/i;
+
 /**
  * Postgres is temporarily unusable: unreachable, connection lost, shutting down, out of connections or space, read-only
  * (classes 08, 53, 57, 58, 25006), a time limit of the session ended the transaction (25P03, 25P04, 55P03), or no
@@ -51,33 +69,24 @@ const TLS_ERRORS =
  * password, pg_hba.conf, a missing database (28, 3D000), or a certificate that is not accepted.
  */
 export function isUnreachable(error: unknown): boolean {
-  if (ADAPTER_UNREACHABLE.has(adapterKind(error) ?? '')) return true;
+  const faults = [...faultsOf(error)];
+  if (faults.some(({ kind }) => ADAPTER_UNREACHABLE.has(String(kind)))) return true;
   const state = sqlState(error);
   if (state !== undefined && !PRISMA_UNREACHABLE.has(state))
     return /^(08|28|3D|53|57|58|25006|25P03|25P04|55P03)/.test(state);
-  for (let fault = error; fault instanceof Object; fault = (fault as { cause?: unknown }).cause) {
-    const { code: given, message, errors } = fault as { code?: unknown; message?: unknown; errors?: unknown };
-    const code = String(given);
-    if (PRISMA_UNREACHABLE.has(code) || isSystemCode(code) || TLS_ERRORS.test(code)) return true;
-    if (Array.isArray(errors) && errors.some(isUnreachable)) return true;
-    if (
-      /connection terminated|query read timeout|timeout exceeded when trying to connect|client has encountered a connection error|can't reach database|does not support SSL|establishing an SSL connection|cannot use a pool after|is not queryable/i.test(
-        String(message),
-      )
-    ) {
-      return true;
-    }
-  }
-  return false;
+  return faults.some(
+    ({ code, message, errors }) =>
+      PRISMA_UNREACHABLE.has(String(code)) ||
+      isSystemCode(String(code)) ||
+      TLS_ERRORS.test(String(code)) ||
+      UNREACHABLE_MESSAGES.test(String(message)) ||
+      (Array.isArray(errors) && errors.some(isUnreachable)),
+  );
 }
 
-/** The kind of an error of Prisma's driver adapter. */
-function adapterKind(error: unknown): string | undefined {
-  for (let fault = error; fault instanceof Object; fault = (fault as { cause?: unknown }).cause) {
-    const { kind, meta } = fault as { kind?: unknown; meta?: unknown };
-    const nested = adapterKind((meta as { driverAdapterError?: unknown } | undefined)?.driverAdapterError);
-    if (nested !== undefined) return nested;
-    if (typeof kind === 'string') return kind;
-  }
-  return undefined;
+type Reporter = Record<'warn' | 'error', (fields: { err: unknown }, message: string) => void>;
+
+/** Reports the fault of a loop, which runs again: a warning where Postgres is unreachable. */
+export function reportTo(log: Reporter, message: string): (error: unknown) => void {
+  return (error) => log[isUnreachable(error) ? 'warn' : 'error']({ err: error }, message);
 }

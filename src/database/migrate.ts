@@ -1,64 +1,91 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { MigrationList } from '@prisma/schema-engine-wasm';
 import pg from 'pg';
+import { newId } from '../ids.js';
 import type { Secret } from '../secret.js';
 import type { Handle } from './database.js';
-import { checkRuntimeRole, grantToRuntimeRole, namedRoles, type RoleNames } from './runtime-role.js';
-import { withSchemaEngine } from './schema-engine.js';
+import { checkRuntimeRole, grantToRuntimeRole, namedRoles, type RoleNames } from './roles.js';
 import { MIGRATE_SETTINGS, withServerSettings } from './server-settings.js';
 
-/** The number is used for nothing else. Prisma's own engine takes 72707369 while it works. */
-const ADVISORY_LOCK = 7_220_019_421;
-export const NO_FILTERS = { externalTables: [], externalEnums: [] };
+/** The lock that Prisma's own engine takes while it migrates. */
+const ADVISORY_LOCK = 72_707_369;
+
+/** As Prisma makes it. */
+const RECORDS = `
+create table if not exists _prisma_migrations (
+  id                  varchar(36) primary key,
+  checksum            varchar(64) not null,
+  finished_at         timestamptz,
+  migration_name      varchar(255) not null,
+  logs                text,
+  rolled_back_at      timestamptz,
+  started_at          timestamptz not null default now(),
+  applied_steps_count integer not null default 0
+)`;
 
 /**
- * Applies the pending migrations without a download. It keeps `_prisma_migrations` as `prisma migrate deploy` does, so
- * that either may follow the other. Concurrent processes take turns.
+ * Applies the pending migrations. It keeps `_prisma_migrations` as `prisma migrate deploy` does, so that either may
+ * follow the other. Concurrent processes take turns.
  * @param roles the roles of the service's processes, which get their rights
  * @returns the names of the migrations that this call applied, oldest first
  */
 export async function migrate(url: Secret, roles: RoleNames = {}): Promise<{ applied: string[] }> {
   const named = namedRoles(roles);
-  const address = withServerSettings(url, MIGRATE_SETTINGS);
-  return withTurn(address, async (client) => {
+  const client = new pg.Client({
+    connectionString: withServerSettings(url, MIGRATE_SETTINGS).reveal(),
+    connectionTimeoutMillis: 5_000,
+  });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await takeTurn(client);
     for (const [role, name] of named) await checkRuntimeRole(client, role, name);
-    const result = await applyMigrations(client, address);
+    await client.query(RECORDS);
+    const pending = await pendingMigrations({ query: async (text) => (await client.query(text)).rows });
+    for (const name of pending) await apply(client, name);
     for (const [role, name] of named) await grantToRuntimeRole(client, role, name);
-    return result;
-  });
-}
-
-async function applyMigrations(client: pg.Client, address: Secret): Promise<{ applied: string[] }> {
-  const folder = prismaFolder();
-  const schema = await readFile(join(folder, 'schema.prisma'), 'utf8');
-  const migrationsList = await readMigrations(folder);
-  return withSchemaEngine(address, schema, async (engine) => {
-    const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters: NO_FILTERS });
-    return { applied: appliedMigrationNames };
-  }).catch(async (error: unknown) => {
-    await forgetLockTimeout(client).catch(() => undefined);
-    throw error;
-  });
+    return { applied: pending };
+  } finally {
+    await client.end();
+  }
 }
 
 /**
- * A migration whose lock times out is rolled back as a whole, since its file is one implicit transaction. Prisma
- * records the migration as failed and would apply no further migration until an operator resolves the failure. This
- * marks the migration as rolled back instead.
+ * Takes the advisory lock of the connection. It polls instead of waiting inside Postgres: a waiting statement holds a
+ * snapshot, which would block a `create index concurrently` of the process that migrates.
  */
-async function forgetLockTimeout(client: pg.Client): Promise<void> {
-  await client.query(
-    `update _prisma_migrations set rolled_back_at = now()
-     where finished_at is null and rolled_back_at is null and logs like '%canceling statement due to lock timeout%'`,
-  );
+async function takeTurn(client: pg.Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ got: boolean }>('select pg_try_advisory_lock($1) as got', [ADVISORY_LOCK]);
+    if (rows[0]?.got) return;
+    await sleep(100);
+  }
+}
+
+/**
+ * Runs a migration's file and records it. One message is one implicit transaction: both are committed, or a failure
+ * leaves neither, and `migrate` may be run again. Postgres refuses `concurrently` in a transaction, so such a file has
+ * only that statement, and its record follows. A failed try of Prisma's own CLI counts as rolled back.
+ */
+async function apply(client: pg.Client, name: string): Promise<void> {
+  const sql = await readFile(join(prismaFolder(), 'migrations', name, 'migration.sql'), 'utf8');
+  const checksum = createHash('sha256').update(sql).digest('hex');
+  const record = `
+update _prisma_migrations set rolled_back_at = now()
+ where migration_name = ${pg.escapeLiteral(name)} and finished_at is null and rolled_back_at is null;
+insert into _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
+values ('${newId()}', '${checksum}', ${pg.escapeLiteral(name)}, now(), 1)`;
+  const messages = /\bconcurrently\b/i.test(sql) ? [sql, record] : [`${sql}\n;${record}`];
+  for (const message of messages) await client.query(message);
 }
 
 /** The migrations of this release that the database lacks, oldest first. If there are none, the database is ready. */
 export async function pendingMigrations(database: Pick<Handle, 'query'>): Promise<string[]> {
-  const names = await migrationNames(prismaFolder());
+  const entries = await readdir(join(prismaFolder(), 'migrations'), { withFileTypes: true });
+  const names = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
   const [table] = await database.query<{ exists: boolean }>(
     `select to_regclass('_prisma_migrations') is not null as exists`,
     [],
@@ -72,24 +99,6 @@ export async function pendingMigrations(database: Pick<Handle, 'query'>): Promis
   return names.filter((name) => !applied.has(name));
 }
 
-/**
- * Holds the advisory lock on its own connection during `work`. It polls instead of waiting inside Postgres: a waiting
- * statement holds a snapshot, which would block a `create index concurrently` of the process that migrates.
- */
-async function withTurn<T>(url: Secret, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url.reveal(), connectionTimeoutMillis: 5_000 });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    const tryLock = async () =>
-      (await client.query<{ got: boolean }>('select pg_try_advisory_lock($1) as got', [ADVISORY_LOCK])).rows[0]?.got;
-    while (!(await tryLock())) await sleep(100);
-    return await work(client);
-  } finally {
-    await client.end();
-  }
-}
-
 /** The folder `prisma/` of this package, searched upwards from this file in `src/` or in `dist/src/`. */
 export function prismaFolder(): string {
   for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
@@ -97,32 +106,4 @@ export function prismaFolder(): string {
     if (existsSync(join(candidate, 'schema.prisma'))) return candidate;
     if (dirname(folder) === folder) throw new Error(`no prisma/schema.prisma above ${import.meta.dirname}`);
   }
-}
-
-async function migrationNames(folder: string): Promise<string[]> {
-  const entries = await readdir(join(folder, 'migrations'), { withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isDirectory())
-    .map((entry) => entry.name)
-    .sort();
-}
-
-/** The migrations in the form that the schema engine takes. */
-export async function readMigrations(folder: string): Promise<MigrationList> {
-  const baseDir = join(folder, 'migrations');
-  const names = await migrationNames(folder);
-  return {
-    baseDir,
-    lockfile: { path: 'migration_lock.toml', content: await readFile(join(baseDir, 'migration_lock.toml'), 'utf8') },
-    shadowDbInitScript: '',
-    migrationDirectories: await Promise.all(
-      names.map(async (path) => ({
-        path,
-        migrationFile: {
-          path: 'migration.sql',
-          content: { tag: 'ok' as const, value: await readFile(join(baseDir, path, 'migration.sql'), 'utf8') },
-        },
-      })),
-    ),
-  };
 }

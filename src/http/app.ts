@@ -1,32 +1,36 @@
 import Router from '@koa/router';
 import Koa from 'koa';
-import type { AppDependencies } from './dependencies.js';
+import type { AppDependencies, AppMiddleware, State } from './context.js';
 import { dispatch } from './dispatch.js';
-import type { Extend, Extension } from './extension.js';
-import { accessLog } from './middleware/access-log.js';
-import { authenticate, requireScope } from './middleware/authenticate.js';
-import { deadline } from './middleware/deadline.js';
-import { documentLimit } from './middleware/document-limit.js';
-import { decodablePath, unrouted } from './middleware/known-path.js';
-import { networks } from './middleware/networks.js';
-import { problems } from './middleware/problems.js';
-import { limitClients, rateLimit } from './middleware/rate-limit.js';
-import { requestId } from './middleware/request-id.js';
-import { secureHeaders } from './middleware/secure-headers.js';
-import { traceRequest } from './middleware/trace.js';
-import { FailedAuthentications } from './oauth/failed-authentications.js';
-import { scopesOf } from './route.js';
-import { docsRouter } from './routes/docs.js';
-import { healthRouter } from './routes/health.js';
-import { apiRoutes } from './routes/index.js';
-import { metaRouter } from './routes/meta.js';
-import { tokenErrors, tokenRouter } from './routes/token.js';
-import { wellKnownRouter } from './routes/well-known.js';
+import {
+  accessLog,
+  authenticate,
+  deadline,
+  decodablePath,
+  networks,
+  problems,
+  requestId,
+  requireScope,
+  secureHeaders,
+  traceRequest,
+  unrouted,
+} from './middleware.js';
+import { addTokenEndpoint, FailedAuthentications, tokenErrors } from './oauth/token.js';
+import { addWellKnown } from './oauth/well-known.js';
+import { addHealth } from './operations.js';
+import { documentLimit, limitClients, type RateLimit, rateLimit } from './rate-limits.js';
+import { type Route, scopesOf } from './route.js';
+import { consoleSessionRoutes } from './routes/console-sessions.js';
+import { deliveryRoutes, explainSignatureRoute } from './routes/deliveries.js';
+import { addDocuments } from './routes/documents.js';
+import { endpointRoutes, statementRoute } from './routes/endpoints.js';
+import { eventRoutes } from './routes/events.js';
+import { receiverCheckRoutes } from './routes/receiver-checks.js';
+import { statusRoutes, transferRoutes } from './routes/transfers.js';
 import { routesBySegment } from './segments.js';
-import type { State } from './state.js';
 
 export type { Readiness } from '../process/readiness.js';
-export type { AppDependencies } from './dependencies.js';
+export type { AppDependencies } from './context.js';
 
 /**
  * The API as a Koa application. It covers the whole contract except the requests that are sent to receivers.
@@ -63,37 +67,61 @@ function createRouter(
   dependencies: AppDependencies,
   extensions: readonly Extend[],
 ): { router: Router<State>; extended: Extension[] } {
-  const { config, database, masterKeys, authority } = dependencies;
+  const { config, database, masterKeys, authority, log } = dependencies;
   const routes = apiRoutes(dependencies);
   const router = new Router<State>({ strict: true, sensitive: true });
   const authenticated = authenticate(authority);
   const limit = rateLimit(config.rateLimit);
   const limited = limitClients(limit);
   const documents = documentLimit();
-  const failures = new FailedAuthentications(dependencies.database);
+  const failures = new FailedAuthentications(database);
   const extended = extensions.map((extend) => extend({ ...dependencies, routes, failures, rateLimit: limit }));
   for (const route of routes) {
     const path = route.path.replace(/{(\w+)}/g, ':$1');
-    router.register(
-      path,
-      [route.method],
-      [
-        authenticated,
-        requireScope(scopesOf(route)),
-        limited,
-        dispatch(route, { database, masterKeys, baseUrl: config.baseUrl }),
-      ],
-    );
+    const handle = dispatch(route, { database, masterKeys, baseUrl: config.baseUrl });
+    router.register(path, [route.method], [authenticated, requireScope(scopesOf(route)), limited, handle]);
   }
-  for (const other of [
-    tokenRouter({ ...dependencies, failures }),
-    wellKnownRouter(dependencies, documents),
-    healthRouter({ baseUrl: config.baseUrl, readiness: dependencies.readiness }),
-    metaRouter(config, documents),
-    docsRouter(dependencies, routes, documents),
-    ...extended.map((extension) => extension.router),
-  ]) {
-    router.use(other.routes());
-  }
+  addTokenEndpoint(router, { authority, log, failures });
+  addWellKnown(router, authority, documents);
+  addHealth(router, config.baseUrl, dependencies.readiness);
+  addDocuments(router, config, routes, documents);
+  for (const extension of extended) router.use(extension.router.routes());
   return { router, extended };
+}
+
+/** What an extension shares with the API. */
+export interface Shared extends AppDependencies {
+  /** Every operation of the API that requires a token, with the limits that it counts. */
+  routes: readonly Route[];
+  /** The limit of failed authentications by address, which the token endpoint counts too. */
+  failures: FailedAuthentications;
+  /** Counts the requests of clients, which the API's count in too. */
+  rateLimit: RateLimit;
+}
+
+/** Further paths of the application, from a room above this one. */
+interface Extension {
+  /** Runs around the checks of every request, so that errors on the extension's paths have its own form. */
+  errors: AppMiddleware;
+  /** Runs before the routes of every request, when the address is known. */
+  before: AppMiddleware;
+  router: Router<State>;
+}
+
+/** Makes an extension of the application; the entry file of a role passes it to `createApp`. */
+export type Extend = (shared: Shared) => Extension;
+
+/** Every route that requires a token. */
+export function apiRoutes(dependencies: AppDependencies): Route[] {
+  return [
+    endpointRoutes,
+    transferRoutes,
+    eventRoutes,
+    deliveryRoutes,
+    statementRoute,
+    explainSignatureRoute,
+    statusRoutes,
+    consoleSessionRoutes,
+    receiverCheckRoutes,
+  ].flatMap((routes) => routes(dependencies));
 }

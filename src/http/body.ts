@@ -1,7 +1,6 @@
 import getRawBody from 'raw-body';
 import { Refusal } from '../refusal.js';
-import { mediaTypesOf } from './route.js';
-import type { AppContext } from './state.js';
+import type { AppContext } from './context.js';
 
 /** The largest body of a request, in bytes (contract, Errors). */
 export const MAX_BODY_BYTES = 64 * 1024;
@@ -43,6 +42,11 @@ export async function readBytes(ctx: AppContext, limit = MAX_BODY_BYTES): Promis
   }
 }
 
+/** The media types of a body. A PATCH is a JSON merge patch (RFC 7396), by its own name or as plain JSON. */
+export function mediaTypesOf(method: string): readonly string[] {
+  return method === 'PATCH' ? ['application/merge-patch+json', 'application/json'] : ['application/json'];
+}
+
 /** The only charset of JSON is UTF-8 (RFC 8259 §8.1). */
 function isJson(contentType: string, types: readonly string[]): boolean {
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
@@ -50,4 +54,169 @@ function isJson(contentType: string, types: readonly string[]): boolean {
     types.includes(type) &&
     parameters.every((parameter) => !parameter.startsWith('charset=') || /^charset="?utf-?8"?$/.test(parameter))
   );
+}
+
+/** Holds no state between calls: each call passes a whole text. */
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * Parses JSON (RFC 8259) after its members are counted. Text with more members or levels is not parsed: parsing 7,000
+ * members costs milliseconds. A repeated member name is refused: parsers differ in which of the two values they take,
+ * and the value may be an amount.
+ * @throws Refusal malformed_request
+ */
+export function parseBody(bytes: Uint8Array, maxMembers = MAX_MEMBERS): { value: unknown } | { excess: Excess } {
+  const text = decode(bytes);
+  const structure = examineStructure(text, maxMembers);
+  return structure.excess ? { excess: structure.excess } : { value: parse(text, structure) };
+}
+
+function decode(bytes: Uint8Array): string {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    throw new Refusal('malformed_request', 'The body is not valid UTF-8.');
+  }
+  if (text.trim() === '') throw new Refusal('malformed_request', 'The body is empty; send a JSON object.');
+  return text;
+}
+
+function parse(text: string, { repeated, mayRound }: JsonStructure): unknown {
+  let value: unknown;
+  try {
+    // A reviver makes parsing slower, so only a text that needs one is parsed with it.
+    value = mayRound ? JSON.parse(text, withoutRounding) : JSON.parse(text);
+  } catch {
+    throw new Refusal('malformed_request', 'The body is not valid JSON.');
+  }
+  if (repeated) throw new Refusal('malformed_request', 'A member name appears twice in one object.');
+  return value;
+}
+
+/**
+ * A reviver for `JSON.parse`. It returns NaN for a number that was rounded to an integer, such as 1 for
+ * `0.99999999999999999999`: the service must not take another amount than the client wrote, and every schema refuses
+ * NaN.
+ */
+function withoutRounding(_name: string, value: unknown, context?: { source?: string }): unknown {
+  const { source } = context ?? {};
+  return source !== undefined && Number.isSafeInteger(value) && !denotesExactly(source, Number(value))
+    ? Number.NaN
+    : value;
+}
+
+/** Members and array items that a body may have in total; the largest valid request has 28 members. */
+export const MAX_MEMBERS = 100;
+
+/** Levels of objects and arrays in a body; the deepest valid request has 2. */
+export const MAX_DEPTH = 16;
+
+/** The limit that a text exceeds, and where. */
+export interface Excess {
+  of: 'members' | 'depth';
+  /** The names of the outermost object that were read before the excess; null where the outermost value is an array. */
+  names: readonly string[] | null;
+  /** The name whose value has the excess; undefined where the outermost object or array itself has it. */
+  within: string | undefined;
+}
+
+export interface JsonStructure {
+  /** A member name appears twice in one object. */
+  repeated: boolean;
+  /** The first excess; the rest of the text is not examined. */
+  excess?: Excess;
+  /** A number has a fraction or an exponent: only such a number can be rounded to an integer of at most 2^53−1. */
+  mayRound?: true;
+}
+
+/**
+ * Examines names, brackets and the form of numbers, each character once, and stops at the first excess: a text of 7,000
+ * members costs no more than a text of `maxMembers`. The result for a text that is not JSON has no meaning; this
+ * function does not throw.
+ */
+export function examineStructure(text: string, maxMembers: number): JsonStructure {
+  /** The names of each open object; null for an array. */
+  const open: (Set<string> | null)[] = [];
+  let members = 0;
+  let nameIsNext = false;
+  let mayRound = false;
+  let outermost: string | undefined;
+  const excess = (of: Excess['of']): JsonStructure => ({
+    repeated: false,
+    excess: { of, names: open[0] ? [...open[0]] : null, within: open.length > 1 ? outermost : undefined },
+  });
+  for (let i = 0; i < text.length; i++) {
+    const character = text[i];
+    if (character === '"') {
+      const end = endOfString(text, i);
+      if (nameIsNext) {
+        const name = nameOf(text.slice(i, end));
+        const names = open.at(-1);
+        if (names?.has(name)) return { repeated: true };
+        names?.add(name);
+        if (open.length === 1) outermost = name;
+        if (++members > maxMembers) return excess('members');
+        nameIsNext = false;
+      }
+      i = end - 1;
+    } else if (character === '{' || character === '[') {
+      if (open.length === MAX_DEPTH) return excess('depth');
+      nameIsNext = character === '{';
+      open.push(nameIsNext ? new Set() : null);
+    } else if (character === '}' || character === ']') {
+      open.pop();
+      nameIsNext = false;
+    } else if (character === ',') {
+      const within = open.at(-1);
+      nameIsNext = within instanceof Set;
+      if (within === null && ++members > maxMembers) return excess('members');
+    } else if (character === '.' || character === 'e' || character === 'E') {
+      // The `e` of `true` and `false` follows a letter.
+      mayRound ||= character === '.' || /\d/.test(text[i - 1] ?? '');
+    }
+  }
+  return mayRound ? { repeated: false, mayRound } : { repeated: false };
+}
+
+/**
+ * @returns the index after the closing quote of the string that begins at `start`; beyond the end where it is not
+ * closed
+ */
+function endOfString(text: string, start: number): number {
+  let i = start + 1;
+  while (i < text.length && text[i] !== '"') i += text[i] === '\\' ? 2 : 1;
+  return i + 1;
+}
+
+/** A name with invalid escapes is returned as written: `JSON.parse` of the whole text reports it. */
+function nameOf(quoted: string): string {
+  if (!quoted.includes('\\')) return quoted.slice(1, -1);
+  try {
+    return JSON.parse(quoted) as string;
+  } catch {
+    return quoted;
+  }
+}
+
+/**
+ * Whether a JSON number denotes exactly `value`, an integer of at most 2^53−1. `JSON.parse` rounds to the nearest
+ * double: it returns 1 for `0.99999999999999999999`. Linear in the length of `source`, whatever its exponent.
+ */
+export function denotesExactly(source: string, value: number): boolean {
+  return normalForm(source) === normalForm(String(value));
+}
+
+/**
+ * The digits without zeros at either end, and the power of ten of the last digit: `'15e2'` for `1500` and `1.50e3`. The
+ * sign is left out. The zeros are skipped by loops: the regular expression `/0+$/` takes quadratic time.
+ */
+function normalForm(number: string): string {
+  const [, whole = '', fraction = '', exponent = '0'] = /^-?(\d+)(?:\.(\d+))?(?:e([-+]?\d+))?$/i.exec(number) ?? [];
+  const digits = whole + fraction;
+  let start = 0;
+  while (digits[start] === '0') start++;
+  let end = digits.length;
+  while (end > start && digits[end - 1] === '0') end--;
+  return start === end ? '0' : `${digits.slice(start, end)}e${Number(exponent) + whole.length - end}`;
 }

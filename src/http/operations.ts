@@ -1,19 +1,15 @@
+import Router from '@koa/router';
 import Koa from 'koa';
 import type { Config } from '../config.js';
 import type { Readiness } from '../process/readiness.js';
-import { measureCertificates } from '../telemetry/certificate-expiry.js';
+import { Refusal } from '../refusal.js';
+import { measureCertificates, measureProcess } from '../telemetry/gauges.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
-import { measureProcess } from '../telemetry/process-gauges.js';
-import { unrouted } from './middleware/known-path.js';
-import { problems } from './middleware/problems.js';
-import { requestId } from './middleware/request-id.js';
-import { secureHeaders } from './middleware/secure-headers.js';
-import { toConfigError } from './port-error.js';
-import { healthRouter } from './routes/health.js';
-import { metricsRouter } from './routes/metrics.js';
-import { CONNECTION_LIMITS, listen } from './server.js';
-import type { State } from './state.js';
+import type { State } from './context.js';
+import { problems, requestId, secureHeaders, unrouted } from './middleware.js';
+import { problemResponse, send, writeResponse } from './response.js';
+import { CONNECTION_LIMITS, listen, toConfigError } from './server.js';
 
 export interface Operations {
   /** The URL of the port; null where METRICS_PORT is not set. */
@@ -45,8 +41,13 @@ export async function listenForOperators(
   app.on('error', (error: unknown) => log.debug({ err: error }, 'connection fault'));
   measureProcess(metrics.registry, readiness);
   measureCertificates(metrics.registry, config, process.env.NODE_EXTRA_CA_CERTS);
-  const router = healthRouter({ baseUrl, readiness });
-  router.use(metricsRouter(metrics).routes());
+  const router = new Router<State>({ strict: true, sensitive: true });
+  addHealth(router, baseUrl, readiness);
+  router.get('/metrics', async (ctx) => {
+    const text = await metrics.text();
+    ctx.set('Content-Type', metrics.registry.contentType);
+    ctx.body = text;
+  });
   for (const middleware of [requestId(), secureHeaders(baseUrl), problems({ baseUrl, log })]) app.use(middleware);
   app.use(router.routes());
   app.use(unrouted(router));
@@ -55,4 +56,21 @@ export async function listenForOperators(
   const limits = { ...CONNECTION_LIMITS, connections: MAX_CONNECTIONS };
   const listening = await listen(app, address, limits).catch(toConfigError('METRICS_PORT', address));
   return { url: `http://localhost:${listening.port}`, close: () => listening.close() };
+}
+
+/** `/healthz`: the process is alive; `/readyz`: the process can do its work (contract, Errors, limits, paging). */
+export function addHealth(router: Router<State>, baseUrl: string, readiness: () => Promise<Readiness>): void {
+  router.get('/healthz', (ctx) => {
+    ctx.body = { status: 'ok' };
+  });
+  router.get('/readyz', async (ctx) => {
+    const { ready, checks } = await readiness();
+    if (ready) {
+      ctx.body = { status: 'ready', checks };
+      return;
+    }
+    const where = { baseUrl, path: ctx.path, requestId: ctx.state.requestId };
+    const { body, ...response } = problemResponse(new Refusal('unavailable', 'This process is not ready.'), where);
+    send(ctx, writeResponse({ ...response, body: { ...(body as object), checks } }));
+  });
 }

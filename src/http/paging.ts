@@ -1,10 +1,66 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { CursorKind } from './cursor.js';
+import { isId } from '../ids.js';
 import { type HttpResponse, MAX_RESPONSE_BYTES } from './response.js';
-import { validationError } from './schemas/text.js';
+import { components, validationError } from './schemas/fields.js';
+
+/**
+ * Writes and reads the position where a page ended. A cursor holds the key that its list is ordered by and a checksum
+ * over that key and the list's name, so that a damaged cursor or a cursor of another list is refused and not read as a
+ * position. Lists of one name, such as the deliveries of two endpoints, read each other's cursors: the position is one in
+ * time, in both. A cursor is not secret: it points into the caller's own data.
+ */
+export interface CursorKind<Key = string, Row = { id: string }> {
+  write(key: Key): string;
+  /** The cursor of the page after the one that ends with this row. */
+  after(row: Row): string;
+  /** Undefined where the text is not a cursor of this list. */
+  read(cursor: string): Key | undefined;
+}
+
+/** For the list `list` that is ordered by id. */
+export const idCursor = (list: string) =>
+  cursorKind(
+    list,
+    ({ id }: { id: string }) => id,
+    (text) => (isId(text) ? text : undefined),
+  );
+
+/**
+ * For the list `list` that is ordered by a number. A client can compute the checksum for any number: a number beyond
+ * Postgres's int4 is read as the largest int4.
+ */
+export const numberCursor = (list: string) =>
+  cursorKind(
+    list,
+    ({ number }: { number: number }) => number,
+    (text) => (/^\d{1,10}$/.test(text) ? Math.min(Number(text), 2 ** 31 - 1) : undefined),
+  );
+
+const CHECKSUM_LENGTH = 6;
+
+/** @param parse reads a key as it is written as text; undefined for any other text */
+function cursorKind<Key extends string | number, Row>(
+  list: string,
+  keyOf: (row: Row) => Key,
+  parse: (text: string) => Key | undefined,
+): CursorKind<Key, Row> {
+  const encode = (key: string) => {
+    const checksum = createHash('sha256').update(`${list} ${key}`).digest('base64url').slice(0, CHECKSUM_LENGTH);
+    return Buffer.from(checksum + key).toString('base64url');
+  };
+  return {
+    write: (key) => encode(String(key)),
+    after: (row) => encode(String(keyOf(row))),
+    read(cursor) {
+      const key = Buffer.from(cursor, 'base64url').toString().slice(CHECKSUM_LENGTH);
+      return encode(key) === cursor ? parse(key) : undefined;
+    },
+  };
+}
 
 /** The query parameters of a list. A page has at most `most` items; `usual` is the default. */
-export function pagingBy<Key>(kind: CursorKind<Key>, { most, usual }: { most: number; usual: number }) {
+export function paging<Key>(kind: CursorKind<Key, never>, { most, usual } = { most: 100, usual: 25 }) {
   return {
     limit: z
       .string()
@@ -38,66 +94,46 @@ export function pagingBy<Key>(kind: CursorKind<Key>, { most, usual }: { most: nu
   };
 }
 
-/** The query parameters of a list that is ordered by id. @param cursors the cursors of this list */
-export const paging = (cursors: CursorKind<string>) => pagingBy(cursors, { most: 100, usual: 25 });
+/** The response of a list: a page of `item`, named `id` in the OpenAPI document. */
+export function pageView<Item extends z.ZodType>(id: string, item: Item) {
+  const schema = z
+    .object({
+      data: z.array(item),
+      has_more: z.boolean(),
+      next_cursor: z.string().nullable().meta({ description: 'The `cursor` of the next page; null on the last page.' }),
+    })
+    .register(components, { id });
+  return { status: 200, description: 'A page of the list, newest first.', schema };
+}
+
+interface PageQuery<Key> {
+  limit: number;
+  cursor?: Key | undefined;
+  created_after?: number | undefined;
+  created_before?: number | undefined;
+}
 
 /** The range that a list function reads: one item more than the page has, which shows whether another page follows. */
-export function pageOf<Key>({ limit, cursor }: { limit: number; cursor?: Key | undefined }): {
-  before: Key | undefined;
-  take: number;
-} {
-  return { before: cursor, take: limit + 1 };
+export function pageOf<Key>({ limit, cursor, created_after, created_before }: PageQuery<Key>) {
+  return { before: cursor, createdAfter: created_after, createdBefore: created_before, take: limit + 1 };
 }
 
 /** Bytes for a page's items; the rest of the largest response is for the members around them. */
 const PAGE_BYTES = MAX_RESPONSE_BYTES - 1_000;
 
-export interface PageRequest {
-  baseUrl: string;
-  path: string;
-  search: URLSearchParams;
-}
-
-/** The response for a page of rows that were read with `pageOf`, with the `Link` to the next page. */
-export function respondWithPage<Row extends { id: string }, View>(
-  cursors: CursorKind<string>,
-  rows: readonly Row[],
-  limit: number,
-  present: (row: Row) => View,
-  request: PageRequest,
-): HttpResponse {
-  return respondWithPageBy(({ id }) => cursors.write(id), rows, limit, present, request);
-}
-
 /**
- * The response for a page that says itself where the next one starts. A page of that kind may be short or empty although
- * more items follow.
+ * The response for a page, with the `Link` to the next one (RFC 8288), which has the filters of this page. A page has
+ * `limit` items, or fewer where they would exceed the largest response; the cursor then continues after the last item
+ * of the page. Each item is serialized once, so that measuring its size is free.
+ * @param rows read with `pageOf`
+ * @param next the key after which the next page starts if all rows are on this one; null: this is then the last page
  */
-export function respondWithShortPage<Row extends { id: string }, View>(
-  cursors: CursorKind<string>,
+export function respondWithPage<Key, Row, View>(
+  { url, search, query: { limit } }: { url: string; search: URLSearchParams; query: { limit: number } },
+  cursors: CursorKind<Key, Row>,
   rows: readonly Row[],
-  next: string | null,
   present: (row: Row) => View,
-  request: PageRequest,
-): HttpResponse {
-  const cursor = next === null ? null : cursors.write(next);
-  return {
-    status: 200,
-    ...(cursor !== null && { headers: { Link: nextLink(request, cursor) } }),
-    body: { data: rows.map(present), has_more: cursor !== null, next_cursor: cursor },
-  };
-}
-
-/**
- * The same for any order. A page has `limit` items, or fewer where they would exceed the largest response; the cursor
- * then continues after the last item of the page. Each item is serialized once, so that measuring its size is free.
- */
-export function respondWithPageBy<Row, View>(
-  cursorAfter: (row: Row) => string,
-  rows: readonly Row[],
-  limit: number,
-  present: (row: Row) => View,
-  request: PageRequest,
+  next: Key | null = null,
 ): HttpResponse {
   const items: string[] = [];
   let bytes = 0;
@@ -108,17 +144,11 @@ export function respondWithPageBy<Row, View>(
     items.push(item);
   }
   const last = rows[items.length - 1];
-  const cursor = rows.length > items.length && last !== undefined ? cursorAfter(last) : null;
-  return {
-    status: 200,
-    ...(cursor !== null && { headers: { Link: nextLink(request, cursor) } }),
-    json: `{"data":[${items.join()}],"has_more":${cursor !== null},"next_cursor":${JSON.stringify(cursor)}}`,
-  };
-}
-
-/** The `Link` header (RFC 8288), with the filters of this page. The URL is absolute, under `BASE_URL`. */
-function nextLink({ baseUrl, path, search }: PageRequest, cursor: string) {
-  const next = new URLSearchParams(search);
-  next.set('cursor', cursor);
-  return `<${baseUrl}${path}?${next}>; rel="next"`;
+  const hasMore = rows.length > items.length && last !== undefined;
+  const cursor = hasMore ? cursors.after(last) : next && cursors.write(next);
+  const json = `{"data":[${items.join()}],"has_more":${cursor !== null},"next_cursor":${JSON.stringify(cursor)}}`;
+  if (cursor === null) return { status: 200, json };
+  const following = new URLSearchParams(search);
+  following.set('cursor', cursor);
+  return { status: 200, headers: { Link: `<${url}?${following}>; rel="next"` }, json };
 }

@@ -1,6 +1,9 @@
+import { createHash } from 'node:crypto';
 import type { Context } from 'koa';
-import type { Refusal } from '../refusal.js';
-import { PROBLEMS, toProblem } from './problem.js';
+import { isConflict, isUnreachable } from '../database/faults.js';
+import { DeadlinePassed } from '../deadline.js';
+import { PROBLEMS, Refusal, type RefusalCode, type ValidationError } from '../refusal.js';
+import type { AppMiddleware } from './context.js';
 
 /**
  * The largest response (contract, Errors, limits, paging): each item has its own bounds, and a large page ends early.
@@ -50,9 +53,102 @@ export function problemResponse(
   };
 }
 
+/** The members of an RFC 9457 problem. */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  instance: string;
+  code: RefusalCode;
+  request_id: string;
+  errors?: readonly ValidationError[];
+}
+
+/** @param where the API's base URL as clients know it, the requested path, and the request's id */
+export function toProblem(refusal: Refusal, where: { baseUrl: string; path: string; requestId: string }): Problem {
+  const { status, title } = PROBLEMS[refusal.code];
+  return {
+    // The plain page has an anchor for each code, with and without script; the explorer makes its anchors as it runs.
+    type: `${where.baseUrl}/docs/plain#${refusal.code}`,
+    title,
+    status,
+    detail: refusal.message,
+    instance: instanceOf(where.path),
+    code: refusal.code,
+    request_id: where.requestId,
+    ...(refusal.errors.length > 0 && { errors: refusal.errors }),
+  };
+}
+
+/** A path that cannot be decoded is not a URI reference (RFC 3986 §2.1) until its stray % are escaped. */
+export function instanceOf(path: string): string {
+  return path.replace(/%(?![0-9a-f]{2})/gi, '%25');
+}
+
+/**
+ * The refusal that a client gets for a fault: it states only whether a repeat can help. Where Postgres hung or the
+ * connection broke during the commit, the outcome is unknown; the transaction took effect as a whole or not at all.
+ */
+export function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  if (isUnreachable(error) || isConflict(error) || error instanceof DeadlinePassed) {
+    return new Refusal(
+      'unavailable',
+      'The service cannot do this at the moment. Try again; repeat a change with the same Idempotency-Key.',
+    );
+  }
+  return new Refusal('internal_error', 'The service failed to process the request.');
+}
+
 export function send(ctx: Context, { status, headers, text }: WrittenResponse): void {
   ctx.body = text === '' ? null : text;
   // Setting the body makes Koa set the status to 200 or 204: the status is set after it.
   ctx.status = status;
   ctx.set({ ...headers });
+}
+
+/** The compressed forms of a document, made once. Every browser accepts `gzip`. */
+export interface Compressed {
+  br: Buffer;
+  gzip: Buffer;
+}
+
+/**
+ * Serves a document that does not change while the process runs. The bytes are made once, because the conversion of a
+ * large string costs CPU at each request. A request whose `If-None-Match` has the document's ETag gets 304 (RFC 9110
+ * §13.1.2).
+ */
+export function staticDocument(
+  type: string,
+  content: string | Compressed,
+  headers: Readonly<Record<string, string>>,
+): AppMiddleware {
+  const compressed = typeof content !== 'string';
+  const br = tagged(compressed ? content.br : Buffer.from(content));
+  const gzip = compressed ? tagged(content.gzip) : br;
+  return (ctx) => {
+    // A request without Accept-Encoding accepts every coding (RFC 9110 §12.5.3).
+    const coding = ctx.acceptsEncodings('br', 'gzip') === 'br' ? 'br' : 'gzip';
+    const { bytes, etag } = coding === 'br' ? br : gzip;
+    ctx.set({ 'Cache-Control': 'public, max-age=300', ...headers, ETag: etag });
+    if (compressed) ctx.set({ 'Content-Encoding': coding, Vary: 'Accept-Encoding' });
+    if (namesTag(ctx.get('If-None-Match'), etag)) {
+      ctx.status = 304;
+      return;
+    }
+    ctx.type = type;
+    ctx.body = bytes;
+  };
+}
+
+function tagged(bytes: Buffer): { bytes: Buffer; etag: string } {
+  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
+}
+
+/**
+ * Koa's `fresh` never matches a request with `Cache-Control: no-cache`, which fetch adds to each conditional request.
+ */
+function namesTag(ifNoneMatch: string, etag: string): boolean {
+  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }

@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import type { Caller, Scope } from '../auth/caller.js';
-import type { Database, Handle } from '../database/database.js';
+import type { Handle } from '../database/database.js';
 import { Refusal, type RefusalCode } from '../refusal.js';
-import { parseBody } from './json.js';
-import { refuseExcess } from './limits.js';
-import type { TwoStepWork } from './respond-in-steps.js';
+import { parseBody } from './body.js';
 import type { HttpResponse } from './response.js';
-import { bodyErrors, queryErrors, shortened } from './validation-errors.js';
+import { bodyErrors, queryErrors, refuseExcess, shortened } from './validation-errors.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -22,7 +20,8 @@ export interface Incoming<Path extends string, Query, Body> {
   params: Readonly<Record<Parameters<Path>, string>>;
   query: Query;
   body: Body;
-  path: string;
+  /** The absolute URL, without its query. */
+  url: string;
   search: URLSearchParams;
   /**
    * A transaction where the request changes something, unless it shares a statement with others. A handler makes all its
@@ -44,7 +43,11 @@ interface Declaration<Path extends string, Query extends z.ZodType, Body extends
   scope: Scope | readonly Scope[];
   /** Set where the response holds a secret, which must not be kept: an `Idempotency-Key` is ignored. */
   ignoresIdempotencyKey?: true;
-  /** Set where the verb writes the audit entry of a change. An operation that asks Temporal always does. */
+  /**
+   * Runs a change with its transaction: it may refuse it first, or let it wait for its turn while it holds no connection.
+   */
+  around?: <T>(caller: Pick<Caller, 'clientId'>, change: () => Promise<T>) => Promise<T>;
+  /** Set where the verb writes the audit entry of a change. */
   isAudited?: true;
   /** Without an `Idempotency-Key`, concurrent requests share a statement, which needs no transaction. */
   sharesStatement?: true;
@@ -63,19 +66,11 @@ export interface Operation<Path extends string, Query extends z.ZodType, Body ex
   handle(incoming: Incoming<Path, z.output<Query>, z.output<Body>>): Promise<HttpResponse>;
 }
 
-/** An operation that asks Temporal: see TwoStepAction. */
-export interface TwoStepOperation<Path extends string, Query extends z.ZodType, Body extends z.ZodType, Plan>
-  extends Declaration<Path, Query, Body> {
-  /** @param earlier the plan of an earlier try of the same request; undefined on the first try */
-  plan(incoming: Incoming<Path, z.output<Query>, z.output<Body>>, earlier: Plan | undefined): Promise<Plan>;
-  carryOut(database: Database, plan: Plan): Promise<HttpResponse>;
-}
-
 /** A request before it is parsed. */
 export interface Unread {
   caller: Caller;
   params: Readonly<Record<string, string>>;
-  path: string;
+  url: string;
   search: URLSearchParams;
   /** The body's bytes; empty where there is none. */
   bytes: Uint8Array;
@@ -86,7 +81,7 @@ export interface Route extends Omit<Declaration<string, z.ZodType, z.ZodType>, '
   query: z.ZodType;
   body?: z.ZodType;
   /** Checks the whole request and returns the work. @throws Refusal malformed_request | invalid_request | … */
-  accept(request: Unread): ((db: Handle) => Promise<HttpResponse>) | TwoStepWork;
+  accept(request: Unread): (db: Handle) => Promise<HttpResponse>;
 }
 
 const NOTHING = z.strictObject({});
@@ -94,11 +89,6 @@ const NOTHING = z.strictObject({});
 /** The scopes of which a token needs one. */
 export function scopesOf({ scope }: Pick<Route, 'scope'>): readonly Scope[] {
   return typeof scope === 'string' ? [scope] : scope;
-}
-
-/** The media types of a body. A PATCH is a JSON merge patch (RFC 7396), by its own name or as plain JSON. */
-export function mediaTypesOf(method: string): readonly string[] {
-  return method === 'PATCH' ? ['application/merge-patch+json', 'application/json'] : ['application/json'];
 }
 
 /** Whether a request of the operation may have an `Idempotency-Key`. */
@@ -116,21 +106,6 @@ export function route<
   return checked(declaration, (incoming) => (db) => handle({ ...incoming, db }));
 }
 
-/** @param operation an operation that asks Temporal; its declaration serves the same purposes */
-export function twoStepRoute<
-  const Path extends string,
-  Plan,
-  Query extends z.ZodType = typeof NOTHING,
-  Body extends z.ZodType = typeof NOTHING,
->(operation: TwoStepOperation<Path, Query, Body, Plan>): Route {
-  const { plan, carryOut, ...declaration } = operation;
-  return checked(declaration, (incoming) => ({
-    // A kept plan is what `plan` of the same operation returned.
-    plan: (db, earlier) => plan({ ...incoming, db }, earlier as Plan | undefined),
-    carryOut: (database, planned) => carryOut(database, planned as Plan),
-  }));
-}
-
 function checked<const Path extends string, Query extends z.ZodType, Body extends z.ZodType>(
   { query: querySchema, body: bodySchema, ...documented }: Declaration<Path, Query, Body>,
   toWork: (incoming: Omit<Incoming<Path, z.output<Query>, z.output<Body>>, 'db'>) => ReturnType<Route['accept']>,
@@ -140,14 +115,14 @@ function checked<const Path extends string, Query extends z.ZodType, Body extend
     ...documented,
     query: schemas.query,
     ...(bodySchema && { body: bodySchema }),
-    accept({ caller, params, path, search, bytes }) {
+    accept({ caller, params, url, search, bytes }) {
       const readsBody = documented.method !== 'GET' && (bodySchema !== undefined || bytes.length > 0);
       const read = readsBody ? parseBody(bytes) : { value: {} };
       if ('excess' in read) refuseExcess(schemas.body, read.excess);
       const query = readQuery(schemas.query, search) as z.output<Query>;
       const body = check(schemas.body, read.value) as z.output<Body>;
       const ids = params as Record<Parameters<Path>, string>;
-      return toWork({ caller, params: ids, query, body, path, search });
+      return toWork({ caller, params: ids, query, body, url, search });
     },
   };
 }

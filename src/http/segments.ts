@@ -1,5 +1,5 @@
 import Router from '@koa/router';
-import type { AppMiddleware, State } from './state.js';
+import type { AppMiddleware, State } from './context.js';
 
 /**
  * Runs the routes of `router`. A request is compared only with the routes that share the first segment of its path;

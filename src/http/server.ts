@@ -1,13 +1,13 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type Koa from 'koa';
 import type { Config } from '../config.js';
+import { ConfigError } from '../config-error.js';
 import { newId } from '../ids.js';
 import { guardSocket, limitSocketsPerAddress } from '../networks.js';
-import { drainOf } from './drain.js';
-import { requestIdOf } from './middleware/request-id.js';
-import { inTurn } from './pipelining.js';
-import { instanceOf } from './problem.js';
+import { requestIdOf } from './middleware.js';
+import { instanceOf } from './response.js';
 
 export interface Listening {
   /** The port that was bound: the configured port, or a free port where that is 0. */
@@ -175,4 +175,107 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, latest: 
   socket.end(
     `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${body}`,
   );
+}
+
+/** Turns the system's error about a port into a ConfigError that names the setting; rethrows any other error. */
+export function toConfigError(
+  setting: 'PORT' | 'METRICS_PORT',
+  { host, port }: { host: string; port: number },
+): (error: NodeJS.ErrnoException) => never {
+  return (error) => {
+    if (error.code === 'EADDRINUSE')
+      throw new ConfigError([`${setting}: ${port} is in use; set another port, or 0 for a free one`]);
+    if (error.code === 'EACCES')
+      throw new ConfigError([`${setting}: this user may not bind port ${port}; set a port above 1023`]);
+    if (error.code === 'EADDRNOTAVAIL') throw new ConfigError([`HOST: ${host} is not an address of this machine`]);
+    throw error;
+  };
+}
+
+type Handled = [request: IncomingMessage, response: ServerResponse];
+
+/**
+ * Handles the requests of a connection in turn: the next one starts when the response before it has gone to the kernel.
+ * A client that sends many requests and reads no response therefore costs one response and not one for each request.
+ * Node parses all requests that arrive together and hands them over at once. It stops reading a socket only while
+ * responses wait for the client, so a client that sends requests faster than they are handled is closed here.
+ * @param waiting requests of one connection that may wait; a further one closes the connection (RFC 9112 §9.3.2 lets a
+ *   server do that, and a client then repeats what got no response)
+ */
+export function inTurn(handle: RequestListener, waiting: number): RequestListener {
+  const queues = new WeakMap<Socket, Handled[]>();
+  const start = (socket: Socket, [request, response]: Handled): void => {
+    response.once('close', () => {
+      const next = socket.writable ? queues.get(socket)?.shift() : undefined;
+      // In a later turn of the event loop: other connections are served between two requests of this one.
+      if (next) setImmediate(start, socket, next);
+      else queues.delete(socket);
+    });
+    handle(request, response);
+  };
+  return (request, response) => {
+    const { socket } = request;
+    const queue = queues.get(socket);
+    if (queue === undefined) {
+      queues.set(socket, []);
+      start(socket, [request, response]);
+    } else if (queue.length < waiting) {
+      queue.push([request, response]);
+    } else {
+      socket.destroy();
+    }
+  };
+}
+
+/**
+ * How long requests in flight may take to finish after the server stops accepting connections, ms. Longer than any
+ * `REQUEST_DEADLINE`.
+ */
+const GRACE = 21_000;
+
+/**
+ * Tracks the connections of a server, so that the server can stop without losing a request. A connection that is closed
+ * while its client sends a request loses that request, and the client cannot know whether it took effect (RFC 9112
+ * §9.5). The server therefore continues to serve at first, and every response asks its client to close the connection.
+ * Idle connections are closed after that delay, when load balancers have seen /readyz fail and have closed their own.
+ * @returns stops the server after `delay` ms, and gives requests in flight at most 21 s to finish
+ */
+function drainOf(server: Server): (delay: number) => Promise<void> {
+  /**
+   * Each connection with its incomplete responses. The response of a pipelined request emits no `close` if the
+   * connection ends first, so the map drops it with its connection.
+   */
+  const connections = new Map<Socket, Set<ServerResponse>>();
+  let ending = false;
+  server.on('connection', (socket) => {
+    connections.set(socket, new Set());
+    socket.once('close', () => connections.delete(socket));
+  });
+  server.prependListener('request', ({ socket }, response) => {
+    if (ending) response.setHeader('Connection', 'close');
+    const openResponses = connections.get(socket);
+    openResponses?.add(response);
+    response.once('close', () => openResponses?.delete(response));
+  });
+  return async (delay) => {
+    ending = true;
+    for (const response of [...connections.values()].flatMap((openResponses) => [...openResponses])) {
+      if (!response.headersSent) response.setHeader('Connection', 'close');
+    }
+    await sleep(delay, undefined, { ref: false });
+    await closed(server, [...connections.keys()]);
+  };
+}
+
+function closed(server: Server, connections: readonly Socket[]): Promise<void> {
+  return new Promise((resolve) => {
+    const deadline = setTimeout(() => server.closeAllConnections(), GRACE);
+    server.close(() => {
+      clearTimeout(deadline);
+      resolve();
+    });
+    server.closeIdleConnections();
+    // Node does not count a connection as idle that was opened in advance and never used.
+    for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
+  });
 }

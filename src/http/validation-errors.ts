@@ -1,5 +1,6 @@
-import type { z } from 'zod';
-import type { ValidationError } from '../refusal.js';
+import { z } from 'zod';
+import { Refusal, type ValidationError } from '../refusal.js';
+import { type Excess, MAX_DEPTH, MAX_MEMBERS } from './body.js';
 
 /** The largest number of entries in `errors` of a problem (contract, Errors, limits, paging). */
 export const MAX_ERRORS = 50;
@@ -8,7 +9,9 @@ export const MAX_ERRORS = 50;
 const MAX_NAME_LENGTH = 128;
 
 /** The error for a field that a request does not have. */
-export const UNKNOWN_FIELD = { code: 'unknown_field', detail: 'is not a field of this request' };
+const UNKNOWN_FIELD = { code: 'unknown_field', detail: 'is not a field of this request' };
+
+const UNKNOWN_PARAMETER = { code: 'unknown_parameter', detail: 'is not a parameter of this request' };
 
 type Issue = z.core.$ZodIssue;
 
@@ -17,20 +20,22 @@ type Issue = z.core.$ZodIssue;
  * @param error of a parse with `reportInput`, which shows what is missing
  */
 export function bodyErrors(error: z.ZodError): ValidationError[] {
-  return error.issues
-    .flatMap((issue) =>
-      namesOf(issue).map((path) => ({ pointer: pointerTo(path), code: codeOf(issue), detail: detailOf(issue) })),
-    )
-    .slice(0, MAX_ERRORS);
+  return errorsOf(error, (path) => ({ pointer: pointerTo(path) }), UNKNOWN_FIELD);
 }
 
 /** The errors of a query, with parameter names and stable codes. */
 export function queryErrors(error: z.ZodError): ValidationError[] {
-  const validationErrors = error.issues.flatMap((issue) => {
-    const unknown = issue.code === 'unrecognized_keys';
-    const code = unknown ? 'unknown_parameter' : codeOf(issue);
-    const detail = unknown ? 'is not a parameter of this request' : detailOf(issue);
-    return namesOf(issue).map((path) => ({ parameter: shortened(path[0] ?? ''), code, detail }));
+  return errorsOf(error, ([name = '']) => ({ parameter: shortened(name) }), UNKNOWN_PARAMETER);
+}
+
+function errorsOf(
+  { issues }: z.ZodError,
+  place: (path: readonly PropertyKey[]) => Pick<ValidationError, 'pointer' | 'parameter'>,
+  unknown: Pick<ValidationError, 'code' | 'detail'>,
+): ValidationError[] {
+  const validationErrors = issues.flatMap((issue) => {
+    const what = issue.code === 'unrecognized_keys' ? unknown : { code: codeOf(issue), detail: detailOf(issue) };
+    return namesOf(issue).map((path) => ({ ...place(path), ...what }));
   });
   return validationErrors.slice(0, MAX_ERRORS);
 }
@@ -41,7 +46,7 @@ function namesOf(issue: Issue): PropertyKey[][] {
 }
 
 /** An RFC 6901 pointer; a name that is too long to quote is cut and ends in `…`. */
-export function pointerTo(path: readonly PropertyKey[]): string {
+function pointerTo(path: readonly PropertyKey[]): string {
   return path.map((name) => `/${shortened(name).replace(/~/g, '~0').replace(/\//g, '~1')}`).join('');
 }
 
@@ -54,10 +59,6 @@ export function shortened(name: PropertyKey): string {
 function codeOf(issue: Issue): string {
   if ('input' in issue && issue.input === undefined) return 'required';
   switch (issue.code) {
-    case 'unrecognized_keys':
-      return UNKNOWN_FIELD.code;
-    case 'invalid_type':
-      return 'invalid_type';
     case 'invalid_key':
       return issue.issues[0] ? codeOf(issue.issues[0]) : 'invalid_name';
     case 'custom':
@@ -70,8 +71,6 @@ function codeOf(issue: Issue): string {
 /** Never quotes the value: it may be a secret. */
 function detailOf(issue: Issue): string {
   switch (codeOf(issue)) {
-    case UNKNOWN_FIELD.code:
-      return UNKNOWN_FIELD.detail;
     case 'required':
       return 'is required';
     case 'invalid_type':
@@ -87,4 +86,50 @@ function detailOf(issue: Issue): string {
 function article(type: string): string {
   const word = type === 'int' ? 'integer' : type === 'record' ? 'object' : type;
   return `${/^[aeiou]/.test(word) ? 'an' : 'a'} ${word}`;
+}
+
+/** Parameters that a query may have; each repetition counts (contract, Errors, limits, paging). */
+const MAX_PARAMETERS = 20;
+
+/**
+ * Counts the parameters of a query or of a form before any of them is read. The length of a query needs no separate
+ * limit: Node refuses a request whose head is larger than 16 KiB.
+ * @param querystring as it was sent, without `?`
+ * @throws Refusal too_many_parameters
+ */
+export function limitParameters(querystring: string, what: 'query' | 'form' = 'query'): void {
+  let count = 0;
+  for (let start = 0; start < querystring.length; ) {
+    const end = querystring.indexOf('&', start);
+    const next = end === -1 ? querystring.length : end;
+    if (next > start && ++count > MAX_PARAMETERS) {
+      throw new Refusal('too_many_parameters', `A ${what} may have at most ${MAX_PARAMETERS} parameters.`);
+    }
+    start = next + 1;
+  }
+}
+
+/**
+ * Refuses a body with more members or levels than any request allows. The body was not parsed: the errors are derived
+ * from its names alone.
+ * @throws Refusal invalid_request
+ */
+export function refuseExcess(schema: z.ZodType, excess: Excess): never {
+  throw new Refusal('invalid_request', 'The body is invalid; see errors.', errorsOfExcess(schema, excess), {
+    oversized: true,
+  });
+}
+
+function errorsOfExcess(schema: z.ZodType, { of, names, within }: Excess): ValidationError[] {
+  if (names === null) return [{ pointer: '', code: 'invalid_type', detail: 'must be an object' }];
+  const pointer = pointerTo(within === undefined ? [] : [within]);
+  if (of === 'depth') {
+    return [{ pointer, code: 'too_deep', detail: `nests the body deeper than ${MAX_DEPTH} levels` }];
+  }
+  const known = schema instanceof z.ZodObject ? schema.shape : {};
+  const unknown = names.filter((name) => !Object.hasOwn(known, name)).slice(0, MAX_ERRORS);
+  if (unknown.length > 0) {
+    return unknown.map((name) => ({ pointer: pointerTo([name]), ...UNKNOWN_FIELD }));
+  }
+  return [{ pointer, code: 'too_many', detail: `brings the body to more than ${MAX_MEMBERS} members` }];
 }

@@ -1,6 +1,6 @@
 import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isRunning, type ProcessRecord, recordProcess } from './process-record.js';
+import { isRunning, type ProcessRecord, recordProcess } from './child.js';
 
 /** Another running process holds the lock of the folder. The message names the process. */
 export class LockedError extends Error {

@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { personHere } from '../audit/actor.js';
-import { readClientRecord } from '../auth/client-record.js';
+import { personHere } from '../audit/record.js';
+import { checkCredentials, readClientRecord } from '../auth/client-record.js';
 import { createClient } from '../auth/clients.js';
-import { checkCredentials } from '../auth/credentials.js';
 import type { Handle } from '../database/database.js';
 import { Secret } from '../secret.js';
-import { readPrivateFile, writePrivateFile } from './private-file.js';
 import type { Stack } from './stack.js';
+import { readPrivateJson, writePrivateJson } from './stack-state.js';
 
 const credentials = z.object({ client_id: z.string(), client_secret: z.string() });
 const form = credentials.extend({ operator: credentials });
@@ -34,14 +33,14 @@ export async function writeSandboxClient(db: Handle, stack: Stack): Promise<{ pa
     temporal_ui_url: stack.temporalUiUrl,
     database_url: env.DATABASE_URL,
   };
-  writePrivateFile(path, `${JSON.stringify(document, null, 2)}\n`);
+  writePrivateJson(path, document);
   return { path, made: !client || !operator };
 }
 
 /** The file of an earlier run; undefined if there is none or if it is damaged. */
 function read(path: string): z.infer<typeof form> | undefined {
   try {
-    return form.parse(JSON.parse(readPrivateFile(path) ?? ''));
+    return form.parse(readPrivateJson(path));
   } catch {
     return undefined;
   }

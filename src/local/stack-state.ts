@@ -1,6 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readPrivateFile, writePrivateFile } from './private-file.js';
-import { endProcess, isRunning, type ProcessRecord } from './process-record.js';
+import { z } from 'zod';
+import { withSecrets } from '../config/environment.js';
+import { readEnvironment, SECRETS } from '../config.js';
+import { keyId } from '../database/encryption.js';
+import { Secret } from '../secret.js';
+import { endProcess, isRunning, type ProcessRecord } from './child.js';
+import { lockHolder } from './lock.js';
+
+/** Writes a JSON file that only its owner can read (0600), atomically: after a crash the previous file is still there. */
+export function writePrivateJson(path: string, document: unknown): void {
+  const draft = `${path}.${process.pid}`;
+  rmSync(draft, { force: true });
+  writeFileSync(draft, `${JSON.stringify(document, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+  renameSync(draft, path);
+}
+
+/** What the file holds; undefined if there is no file. @throws SyntaxError */
+export function readPrivateJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** The secrets that the embedded stack makes at its first start. */
+export interface LocalSecrets {
+  postgresPassword: Secret;
+  /** 32 bytes in base64, like `MASTER_KEY`. */
+  masterKey: Secret;
+}
+
+const form = z.object({ postgres_password: z.string().min(1), master_key: z.string().min(1) });
+const SECRETS_FILE = 'secrets.json';
+
+/** The secrets in `LOCAL_DIR/secrets.json` (0600); undefined before the first start. */
+export function readSecrets(localDir: string): LocalSecrets | undefined {
+  const file = readPrivateJson(join(localDir, SECRETS_FILE));
+  if (file === undefined) return undefined;
+  const { postgres_password, master_key } = form.parse(file);
+  return { postgresPassword: new Secret(postgres_password), masterKey: new Secret(master_key) };
+}
+
+export function makeSecrets(localDir: string): LocalSecrets {
+  const postgres_password = randomBytes(24).toString('hex');
+  const master_key = randomBytes(32).toString('base64');
+  writePrivateJson(join(localDir, SECRETS_FILE), { postgres_password, master_key });
+  return { postgresPassword: new Secret(postgres_password), masterKey: new Secret(master_key) };
+}
 
 /** `LOCAL_DIR/stack.json`: the processes under LOCAL_DIR, for the commands and for the start after a crash. */
 export interface StackState {
@@ -15,16 +65,13 @@ export interface StackState {
   env: Record<string, string>;
 }
 
-const FILE = 'stack.json';
+const STATE_FILE = 'stack.json';
 
-export function readState(localDir: string): StackState | undefined {
-  const text = readPrivateFile(join(localDir, FILE));
-  return text === undefined ? undefined : (JSON.parse(text) as StackState);
-}
+export const readState = (localDir: string): StackState | undefined =>
+  readPrivateJson(join(localDir, STATE_FILE)) as StackState | undefined;
 
-export function writeState(localDir: string, state: StackState): void {
-  writePrivateFile(join(localDir, FILE), `${JSON.stringify(state, null, 2)}\n`);
-}
+export const writeState = (localDir: string, state: StackState): void =>
+  writePrivateJson(join(localDir, STATE_FILE), state);
 
 /** Ends the processes that a killed parent left running: Temporal first, then Postgres. */
 export async function endLeftovers(localDir: string, progress: (line: string) => void): Promise<void> {
@@ -37,4 +84,54 @@ export async function endLeftovers(localDir: string, progress: (line: string) =>
     progress(`ending ${name}: an earlier run was killed and left it running as process ${record.pid}`);
     await endProcess(record, signal, 10_000);
   }
+}
+
+/** The name of the user and of the database. */
+export const POSTGRES_NAME = 'transfer_service';
+
+export function postgresUrl(port: number, password: Secret, database = POSTGRES_NAME): Secret {
+  return new Secret(`postgresql://${POSTGRES_NAME}:${password.reveal()}@127.0.0.1:${port}/${database}`);
+}
+
+/** The id of the master key of a process that works on the stack: the given key, or else the stack's own key. */
+export function masterKeyIdOf(given: Secret<Uint8Array> | undefined, { masterKey }: LocalSecrets): string {
+  return keyId(given ?? new Secret<Uint8Array>(Buffer.from(masterKey.reveal(), 'base64')));
+}
+
+/** The environment of a process that works on the stack. `env` is the process's own environment. */
+export function stackEnvironment(
+  env: NodeJS.ProcessEnv,
+  state: StackState,
+  { postgresPassword, masterKey }: LocalSecrets,
+): NodeJS.ProcessEnv {
+  const { env: given } = withSecrets(env, SECRETS);
+  return {
+    ...given,
+    ...state.env,
+    DATABASE_URL: postgresUrl(state.ports.postgres, postgresPassword).reveal(),
+    // The embedded Postgres has no pooler in front.
+    DATABASE_DIRECT_URL: '',
+    MASTER_KEY: given.MASTER_KEY || masterKey.reveal(),
+  };
+}
+
+/**
+ * The environment of the embedded stack that runs under LOCAL_DIR, for a command without DATABASE_URL.
+ * @throws Error of one line if no stack runs there
+ */
+export function findStack(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { LOCAL_DIR, MASTER_KEY } = readEnvironment(env);
+  const state = lockHolder(LOCAL_DIR) && readState(LOCAL_DIR);
+  const secrets = readSecrets(LOCAL_DIR);
+  if (!state || !secrets) {
+    throw new Error(
+      `no embedded stack runs under ${LOCAL_DIR}: start one (npm start), or set DATABASE_URL and TEMPORAL_ADDRESS`,
+    );
+  }
+  if (masterKeyIdOf(MASTER_KEY, secrets) !== state.masterKeyId) {
+    throw new Error(
+      `MASTER_KEY: the service under ${LOCAL_DIR} was started with another key; give the command the same key`,
+    );
+  }
+  return stackEnvironment(env, state, secrets);
 }

@@ -5,11 +5,16 @@ import { choosePort } from '../free-port.js';
 import type { Child } from './child.js';
 import { releaseLock, takeLock } from './lock.js';
 import { startPostgres } from './postgres.js';
-import { makeSecrets, readSecrets } from './secrets.js';
-import { masterKeyIdOf, stackEnvironment } from './stack-environment.js';
-import { endLeftovers, type StackState, writeState } from './stack-state.js';
-import { startTemporal } from './temporal.js';
-import { findTemporal } from './temporal-binary.js';
+import {
+  endLeftovers,
+  makeSecrets,
+  masterKeyIdOf,
+  readSecrets,
+  type StackState,
+  stackEnvironment,
+  writeState,
+} from './stack-state.js';
+import { findTemporal, startTemporal } from './temporal.js';
 
 /** The embedded Postgres and Temporal, for a sandbox on one machine. */
 export interface Stack {

@@ -1,18 +1,16 @@
-import { unknownSettings } from '../config/unknown-settings.js';
+import { setFlagsFromString } from 'node:v8';
+import { unknownSettings } from '../config/environment.js';
 import { type Config, loadConfig } from '../config.js';
 import { type Database, limitsWithin, openDatabase } from '../database/database.js';
 import { MasterKeys } from '../database/encryption.js';
-import { readRoleRights } from '../database/runtime-role.js';
+import { readRoleRights } from '../database/roles.js';
 import { freePort } from '../free-port.js';
 import { createLog, type Log } from '../telemetry/log.js';
 import { createMetrics, type Metrics } from '../telemetry/metrics.js';
 import type { StopTracing } from '../telemetry/open-telemetry.js';
-import { startTracing } from '../telemetry/start-tracing.js';
 import { SUPPORTED_NODE } from '../version.js';
-import { cautionsOf } from './cautions.js';
-import { configureGarbageCollection } from './garbage-collection.js';
-import { isSupportedNode } from './runtime.js';
-import { endDespiteStalledLog, untilSignalledAgain } from './signals.js';
+import { cautionsOf, isSupportedNode } from './cautions.js';
+import { endDespiteStalledLog, untilSignalledAgain } from './lifecycle.js';
 
 /** The dependencies that every role of the service starts with. */
 export interface RoleContext {
@@ -46,6 +44,13 @@ export async function bootstrap(env: NodeJS.ProcessEnv, role: string): Promise<R
   if (config.environment === 'production') void warnOfRole(database, log);
   const masterKeys = new MasterKeys(config.masterKey, config.masterKeyPrevious);
   return { config, log, database, masterKeys, metrics, stopTracing };
+}
+
+/** Starts tracing to OTEL_EXPORTER_OTLP_ENDPOINT. Without an endpoint OpenTelemetry's SDK is not loaded. */
+async function startTracing({ tracing, environment }: Config, role: string, log: Log): Promise<StopTracing> {
+  if (!tracing) return async () => {};
+  const { startOpenTelemetry } = await import('../telemetry/open-telemetry.js');
+  return startOpenTelemetry(environment, role, log);
 }
 
 /** Postgres may be unreachable at the start. `doctor` looks at the role's rights too. */
@@ -108,4 +113,34 @@ export async function stopInOrder(log: Log, parts: readonly (() => Promise<unkno
   for (const stop of parts) {
     await stop().catch((error: unknown) => log.error({ err: error }, 'a part of the service could not be stopped'));
   }
+}
+
+/**
+ * Options of `node` that V8 reads only at its start: cli.ts, package.json and the Dockerfile give them. Young
+ * objects take 24 MiB at most. V8's default is 96 MiB on a machine with much memory.
+ */
+export const NODE_OPTIONS = ['--max-semi-space-size=8'];
+
+const FLAGS = [
+  // V8 collects garbage in a rest. By default it then also discards every hidden class that no object has at that moment,
+  // and with it the optimised code that relies on it. Between two requests these are most of them.
+  '--no-memory-reducer-favors-memory',
+  // The number of collections after which V8 discards a hidden class of optimised code that no object had meanwhile. The
+  // default is 2.
+  '--retain-maps-for-n-gc=1000',
+  // V8 collects garbage when old objects have grown by this share, %. By default they may grow to three times their size,
+  // and the collection in a rest no longer returns that memory.
+  '--heap-growing-percent=30',
+  // For the heaps of threads that start after this, which run workflows: 6 MiB of young objects each. The main thread has
+  // read its own size from NODE_OPTIONS.
+  '--max-semi-space-size=2',
+];
+
+/**
+ * Lets V8 collect garbage without a loss of optimised code, and bounds its heaps. Without these flags an event costs up
+ * to twice the CPU after a rest of some seconds, until some 15,000 events are handled (docs/measurements.md, Rest and
+ * optimised code).
+ */
+export function configureGarbageCollection(): void {
+  for (const flag of FLAGS) setFlagsFromString(flag);
 }

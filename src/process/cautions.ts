@@ -1,6 +1,7 @@
 import type { Config } from '../config.js';
 import { Networks } from '../networks.js';
 import type { Secret } from '../secret.js';
+import { SUPPORTED_NODE } from '../version.js';
 
 /** A network of proxies is no larger than 10.0.0.0/8 or fd00::/8. */
 const SHORTEST_PREFIX = 8;
@@ -62,4 +63,18 @@ function weaknessOf({ hostname, searchParams }: URL): string | undefined {
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || new Networks(LOOPBACK).contains(host.replace(/^\[|\]$/g, ''));
+}
+
+/**
+ * Whether a release of Node.js is supported. Node.js does not check package.json's `engines` when it starts a program,
+ * and a release line that has ended gets no security fixes.
+ * @param version such as `24.21.0`
+ * @param supported caret ranges, joined by `||`
+ */
+export function isSupportedNode(version: string, supported = SUPPORTED_NODE): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return supported.split('||').some((range) => {
+    const [, lineOfRelease, atLeast = '0'] = /^\^(\d+)(?:\.(\d+))?$/.exec(range.trim()) ?? [];
+    return major === Number(lineOfRelease) && minor >= Number(atLeast);
+  });
 }

@@ -1,80 +1,77 @@
+import { createDeliverActivities } from '../../activities/deliver.js';
+import { createRecoverActivities } from '../../activities/recover.js';
+import { createRemoveExpiredActivities } from '../../activities/remove-expired.js';
+import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
-import { AttemptSlots, type Limits } from '../express-lane/attempt-slots.js';
-import { Burst } from '../express-lane/burst.js';
-import { ExpressLane } from '../express-lane/express-lane.js';
-import { measureInHand } from '../express-lane/gauges.js';
-import type { LaneJob } from '../express-lane/lane-event.js';
-import { SharedSlots } from '../express-lane/shared-slots.js';
-import { Sweep } from '../express-lane/sweep.js';
+import { readBacklog } from '../delivery/backlog.js';
+import { measureBacklog } from '../delivery/backlog-gauges.js';
+import { Burst } from '../delivery/burst.js';
+import { Dispatcher, type Job } from '../delivery/dispatcher.js';
+import { measureAttempts } from '../delivery/gauges.js';
+import type { Handover } from '../delivery/handover.js';
+import { LiveWorkers } from '../delivery/live-workers.js';
+import type { AttemptDependencies } from '../delivery/make-attempt.js';
+import { listenForAttempts } from '../delivery/notifications.js';
+import { Recorder } from '../delivery/recorder.js';
+import { skipTrailingLoop } from '../delivery/skip-trailing.js';
+import { type Limits, Slots } from '../delivery/slots.js';
+import { shareWaiting } from '../delivery/waiting.js';
+import { watchdog } from '../delivery/watchdog.js';
+import { WorkflowOutbox } from '../delivery/workflow-outbox.js';
+import { WorkflowStarter } from '../delivery/workflow-starter.js';
 import { newId } from '../ids.js';
-import { readBacklog } from '../outbox/backlog.js';
-import { measureBacklog } from '../outbox/backlog-gauges.js';
-import type { DueEvent } from '../outbox/due-event.js';
-import type { Handover } from '../outbox/handover.js';
-import { listenForEvents } from '../outbox/notify.js';
-import { takeTurns } from '../outbox/take-turns.js';
-import { shareWaiting } from '../outbox/waiting.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
-import { readSdkMetrics } from '../temporal/runtime.js';
-import { TemporalWorker } from '../temporal/worker.js';
-import { CancelBacklogs } from '../webhooks/cancel-backlogs.js';
-import { measureClients, readClientResults } from '../webhooks/client-gauges.js';
+import { readSdkMetrics, TemporalWorker } from '../temporal/worker.js';
+import { cancelBacklogs } from '../webhooks/cancel-backlogs.js';
+import { measureClients, readClientResults } from '../webhooks/endpoint-health.js';
 import { EndpointHours } from '../webhooks/endpoint-hours.js';
-import type { AttemptDependencies } from '../webhooks/make-attempt.js';
-import { Recorder } from '../webhooks/recorder.js';
 import { createAddressGuard } from '../webhooks/sender/address-guard.js';
 import { createSender } from '../webhooks/sender/send.js';
-import { IN_FLIGHT_BOUNDS, InFlightLimit } from '../workflow-starts/in-flight-limit.js';
-import { Reconcile } from '../workflow-starts/reconcile.js';
-import { SkipTrailing } from '../workflow-starts/skip-trailing.js';
-import { WorkflowStarter } from '../workflow-starts/workflow-starter.js';
-import { deliveryQueue } from './delivery-queue.js';
 import { createSandboxEngine } from './sandbox-engine.js';
 
-/** Attempts at once in one process, so that no client takes all (design, The one path). */
-const LIMITS: Omit<Limits, 'perEndpoint'> = { perClient: 60, total: 150 };
 /**
- * First attempts that wait in memory: a few seconds of work. Jobs that wait longer are handed over or returned anyway.
+ * Attempts in flight in one process, so that no client takes all. Those that wait are a few seconds of work; what waits
+ * longer is given back.
  */
-const CAPACITY = 10_000;
+const LIMITS: Omit<Limits, 'perEndpoint'> = { perClient: 60, total: 150, waiting: 10_000 };
 
-export interface DeliveryEngine {
-  /** Hands the committed events of this process to its own lane. */
-  handover: Handover;
-  temporal: TemporalWorker;
-  /** Starts to take events and tasks. */
-  start(): void;
-  /** Takes no new work, finishes and records the running attempts, and returns waiting events to the table. */
-  stop(): Promise<void>;
-}
+/**
+ * A small cache is enough: a cached workflow takes 140 KB, and reading a short history again is cheap (design,
+ * Temporal).
+ */
+const WORKFLOW_SLOTS = { cachedWorkflows: 300, workflowTasksAtOnce: 40, activitiesAtOnce: 200 };
 
-/** Assembles everything that delivers in a worker process: lane, sweep, starter, reconcile, and the Temporal worker. */
+/** Assembles everything that delivers in a worker process: dispatcher, watchdog, starters, and the Temporal worker. */
 export function createDeliveryEngine(dependencies: {
   config: Config;
   database: Database;
   masterKeys: MasterKeys;
   metrics: Metrics;
   log: Log;
-}): DeliveryEngine {
+}) {
   const { config, database, masterKeys, metrics, log } = dependencies;
   const { retryDelays, workflows } = config;
+  const token = newId();
   const sender = createSender({ guard: createAddressGuard(config.receivers) });
-  const recorder = new Recorder(database, log);
+  const recorder = new Recorder(database, { token, workflows }, log);
   const endpointHours = new EndpointHours(database, log);
-  const shares = new SharedSlots({
+  const waiting = shareWaiting(database);
+  const workers = new LiveWorkers({
     db: database,
-    workerId: newId(),
-    useOf: (clientId, endpointId) => slots.useOf(clientId, endpointId),
-    onGrown: () => slots.refresh(),
+    workerId: token,
+    onGrown() {
+      slots.refresh();
+      dispatcher.poll();
+    },
     log,
   });
-  const slots: AttemptSlots<LaneJob> = new AttemptSlots({ perEndpoint: config.endpointConcurrency, ...LIMITS }, shares);
+  const perEndpoint = config.endpointConcurrency;
+  const slots: Slots<Job> = new Slots({ perEndpoint, ...LIMITS }, workers);
   const burst = new Burst(slots);
   const busy = () => burst.isNow();
-  const inFlight = new InFlightLimit({ ...IN_FLIGHT_BOUNDS, hasSlot: (clientId) => slots.hasSlotFor(clientId) });
   const attempts: AttemptDependencies = {
     database,
     masterKeys,
@@ -85,86 +82,77 @@ export function createDeliveryEngine(dependencies: {
     metrics,
     log,
   };
-  measureInHand(metrics.registry, { slots, recorder, shares });
+  const dispatcher: Dispatcher = new Dispatcher({
+    db: database,
+    token,
+    slots,
+    workers,
+    perEndpoint,
+    attempts,
+    retryDelays,
+    waiting,
+    log,
+  });
+  const poll = () => dispatcher.poll();
+  measureAttempts(metrics.registry, { slots, recorder, workers });
   measureBacklog(metrics.registry, () => readBacklog(database), config.retention);
   measureClients(metrics.registry, () => readClientResults(database));
   const temporal: TemporalWorker = new TemporalWorker({
     temporal: config.temporal,
-    queue: deliveryQueue({ config, attempts, metrics, slots, shares, inFlight, temporal: () => temporal.client }),
+    queue: {
+      taskQueue: TASK_QUEUE,
+      activities: {
+        ...createDeliverActivities({ database, dispatcher, log }),
+        ...createRecoverActivities({ database, retryDelays, metrics, onQueued: poll }),
+        ...createRemoveExpiredActivities({ database, retention: config.retention, log }),
+      },
+      ...WORKFLOW_SLOTS,
+    },
     measured: config.metrics !== undefined,
     log,
   });
   metrics.append(readSdkMetrics);
   const client = () => temporal.client;
-  const waiting = shareWaiting(database);
-  const starter = new WorkflowStarter({
-    db: database,
-    temporal: client,
-    retryDelays,
-    workflows,
-    busy,
-    inFlight,
-    waiting,
-    log,
-  });
+  const starter = new WorkflowStarter({ db: database, temporal: client, workflows, busy, waiting, log });
   temporal.onConnected(() => starter.nudge());
-  const onDue = (event: DueEvent, urgent: boolean) => starter.due(event, urgent);
-  const lane = new ExpressLane({
-    db: database,
-    slots,
-    attempts,
-    retryDelays,
-    workflows,
-    capacity: CAPACITY,
-    onDue,
-    log,
-  });
-  const sweep = new Sweep({ db: database, lane, recorder, onDue, waiting, log });
-  const reconcile = new Reconcile({
-    db: database,
-    databaseUrl: config.databaseDirectUrl,
-    temporal: client,
-    retryDelays,
-    busy,
-    log,
-  });
-  const skipTrailing = new SkipTrailing({ db: database, trail: config.workflowsTrail, metrics, log });
-  const cancelBacklogs = new CancelBacklogs({ db: database, log });
+  const overdue = watchdog({ db: database, onQueued: poll, log });
+  const skipping = skipTrailingLoop({ db: database, trail: config.workflowsTrail, metrics, log });
+  const cancelling = cancelBacklogs({ db: database, log });
   const sandbox =
     config.environment === 'sandbox'
-      ? createSandboxEngine(config, { ...attempts, metrics, handover: () => lane, temporal: client, busy, waiting })
+      ? createSandboxEngine(config, { ...attempts, metrics, handover: () => dispatcher, waiting })
       : undefined;
-  const turns = takeTurns({
-    hasTurn: (turn) => shares.hasTurn(turn),
-    look: ({ attempt, start }) => {
-      if (attempt) sweep.now();
-      if (start) starter.nudge();
-    },
+  const workflowOutbox = new WorkflowOutbox({
+    ...{ db: database, temporal: client, busy, waiting, interval: 1_000, log },
+    ...sandbox?.outbox,
   });
   let listener: { stop(): Promise<void> } | undefined;
 
   return {
-    handover: lane,
+    /** Hands the committed events of this process to its own dispatcher. */
+    handover: dispatcher as Handover,
     temporal,
-    start() {
-      shares.start();
+    /** Starts to take events and tasks. */
+    start(): void {
+      workers.start();
       temporal.start();
       starter.start();
-      sandbox?.start();
-      sweep.start();
-      reconcile.start();
-      if (workflows === 'every-event') skipTrailing.start();
-      cancelBacklogs.start();
+      workflowOutbox.start();
+      dispatcher.start();
+      overdue.start();
+      overdue.request();
+      if (workflows === 'every-event') skipping.start();
+      cancelling.start();
       endpointHours.start();
-      listener = listenForEvents(config.databaseDirectUrl, turns.onNotice, log);
+      const hasTurn = (turn: number) => workers.hasTurn(turn);
+      listener = listenForAttempts({ url: config.databaseDirectUrl, hasTurn, poll, log });
     },
-    async stop() {
-      turns.stop();
-      const loops = [reconcile, skipTrailing, cancelBacklogs, sweep];
-      await Promise.all([listener?.stop(), sandbox?.stopStarts(), ...loops.map((loop) => loop.stop())]);
-      await Promise.all([temporal.stop(), sandbox?.stop(), lane.stop()]);
-      await Promise.all([starter.stop(), shares.stop()]);
-      await recorder.drain();
+    /** Takes no new work, finishes and records the running attempts, and gives the waiting ones back to the queue. */
+    async stop(): Promise<void> {
+      const loops = [overdue, skipping, cancelling, starter];
+      await Promise.all([listener?.stop(), workflowOutbox.stop(), ...loops.map((loop) => loop.stop())]);
+      await Promise.all([temporal.stop(), sandbox?.stop(), dispatcher.stop(), recorder.drain()]);
+      await workers.stop();
       await endpointHours.stop();
       await sender.close();
     },

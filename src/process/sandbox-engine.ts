@@ -1,50 +1,77 @@
+import { type CheckDependencies, createCheckActivities } from '../../activities/check-receiver.js';
+import {
+  createSandboxTransferActivities,
+  type SandboxTransferDependencies,
+} from '../../activities/sandbox-transfer.js';
+import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
 import type { Config } from '../config.js';
-import { COUNTED } from '../outbox/backlog.js';
+import { COUNTED } from '../delivery/backlog.js';
+import { Slots } from '../delivery/slots.js';
+import type { Waiting } from '../delivery/waiting.js';
+import { endUnstartedChecks } from '../receiver-checks/finish-check.js';
+import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { TemporalWorker } from '../temporal/worker.js';
-import { measureSandboxTransfers } from '../workflow-starts/sandbox-gauges.js';
-import { countSandboxTransfers } from '../workflow-starts/sandbox-outbox.js';
-import { SandboxStarter, type SandboxStarterOptions } from '../workflow-starts/sandbox-starter.js';
-import { type SandboxDependencies, sandboxQueue } from './sandbox-queue.js';
-
-/** The part of a worker process that only a sandbox has: automatic steps of transfers, and checks of receivers. */
-export interface SandboxEngine {
-  start(): void;
-  /** Starts no further workflow of a transfer. */
-  stopStarts(): Promise<void>;
-  /** Takes no new task and finishes the running ones. */
-  stop(): Promise<void>;
-}
+import { measureSandboxTransfers } from '../transfers/sandbox-gauges.js';
 
 /**
- * Assembles the starter of transfers that move by themselves and the Temporal worker of the sandbox queue. The worker
- * takes some 37 MiB, so it starts only with the first such transfer or check of the environment.
+ * The first step of a transfer counts from its creation, so a start within SANDBOX_STEP delays no step, and no notification
+ * is needed. Only the first step in a process may be late, by the time in which its worker of the sandbox queue starts.
+ */
+const [SHORTEST_INTERVAL, LONGEST_INTERVAL] = [500, 1_000];
+
+/** Requests of checks at once. They leave slots to the other workflows of the sandbox. */
+const CHECKS_AT_ONCE = { perEndpoint: 1, perClient: 3, total: 6, waiting: 0 };
+
+/**
+ * Assembles the part of a worker process that only a sandbox has: automatic steps of transfers, and checks of receivers.
+ * Their task queue has few slots of its own. Its Temporal worker takes some 37 MiB, so it starts only with the first
+ * transfer of the environment that moves by itself, or the first check.
  */
 export function createSandboxEngine(
   config: Config,
-  dependencies: SandboxDependencies &
-    Pick<SandboxStarterOptions, 'temporal' | 'busy' | 'waiting' | 'log'> & { metrics: Pick<Metrics, 'registry'> },
-): SandboxEngine {
-  const { database, metrics, temporal, busy, waiting, log } = dependencies;
+  dependencies: Omit<CheckDependencies, 'slots'> &
+    SandboxTransferDependencies & {
+      waiting: () => Promise<Waiting>;
+      metrics: Pick<Metrics, 'registry' | 'receiverChecked'>;
+      log: Log;
+    },
+) {
+  const { database, metrics, log } = dependencies;
+  const slots = new Slots<never>(CHECKS_AT_ONCE);
   const worker = new TemporalWorker({
     temporal: config.temporal,
-    queue: sandboxQueue(dependencies),
+    queue: {
+      taskQueue: SANDBOX_TASK_QUEUE,
+      activities: {
+        ...createCheckActivities({ ...dependencies, slots }),
+        ...createSandboxTransferActivities(dependencies),
+      },
+      cachedWorkflows: 20,
+      workflowTasksAtOnce: 2,
+      activitiesAtOnce: 10,
+    },
     measured: config.metrics !== undefined,
     log,
   });
-  const starter = new SandboxStarter({
-    db: database,
-    temporal,
-    stepDelay: config.sandboxStep,
-    busy,
-    waiting,
-    onUsed: () => worker.start(),
-    log,
-  });
-  measureSandboxTransfers(metrics.registry, () => countSandboxTransfers(database, COUNTED), COUNTED);
+  measureSandboxTransfers(metrics.registry, database, COUNTED);
   return {
-    start: () => starter.start(),
-    stopStarts: () => starter.stop(),
-    stop: () => worker.stop(),
+    /** The options by which the workflow outbox of a sandbox differs. */
+    outbox: {
+      interval: Math.min(LONGEST_INTERVAL, Math.max(SHORTEST_INTERVAL, config.sandboxStep / 2)),
+      /** Reads what waits, and serves the sandbox queue once it may have a task. */
+      async waiting(): Promise<Waiting> {
+        const found = await dependencies.waiting();
+        if (found.sandboxUsed) worker.start();
+        return found;
+      },
+      /** Ends the checks that are too late to start. */
+      async endLate(): Promise<void> {
+        const ended = await endUnstartedChecks(database, null);
+        for (let i = 0; i < ended; i++) metrics.receiverChecked('failed');
+      },
+    },
+    /** Takes no new task and finishes the running ones. */
+    stop: (): Promise<void> => worker.stop(),
   };
 }

@@ -3,7 +3,7 @@ import type { CheckCase } from '../check-cases.js';
 import { newId } from '../ids.js';
 import { Secret } from '../secret.js';
 import { eventBody } from '../webhooks/event-catalogue.js';
-import { signatureHeader } from '../webhooks/sender/signature.js';
+import { signatureHeader } from '../webhooks/sender/headers.js';
 
 /** The request of one case, ready to be sent. */
 export interface CaseRequest {

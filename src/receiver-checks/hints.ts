@@ -8,6 +8,8 @@ export type CaseOutcome = Pick<SendOutcome, 'responseStatus' | 'error'>;
 /** The hint of a case that was not sent, because the check ended early. */
 export const NOT_SENT = {
   endpoint_not_active: 'Not sent: the endpoint was disabled or deleted during the check. Enable it and check again.',
+  not_started:
+    'Not sent: the check was not started within a minute. Temporal or the workers are unavailable. Check again.',
   stopped: 'Not sent: the check was stopped before this case. Check again.',
 } as const;
 

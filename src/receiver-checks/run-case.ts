@@ -2,7 +2,7 @@ import { CHECK_CASE_NAMES, type CheckCase } from '../check-cases.js';
 import type { Database, Handle } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
 import { failpoint } from '../failpoints.js';
-import { deliveryHeaders } from '../webhooks/sender/delivery-headers.js';
+import { deliveryHeaders } from '../webhooks/sender/headers.js';
 import type { Sender } from '../webhooks/sender/send.js';
 import { type CaseRequest, caseRequest } from './case-request.js';
 import { type CaseOutcome, hasPassed, hintFor } from './hints.js';

@@ -3,30 +3,8 @@ import { ATTEMPT_ERRORS, type AttemptError, TRIGGERS, type Trigger } from '../at
 import { CHECK_RESULTS, type CheckResult } from '../check-cases.js';
 import { DISABLED_BY_SERVICE, type DisabledByService } from '../disabled-reasons.js';
 
-/** The metrics of the service. No label holds an id, a host or any other value that a client can choose. */
-export interface Metrics {
-  registry: Registry;
-  attemptMade(attempt: CountedAttempt): void;
-  /** The service itself has disabled an endpoint. */
-  endpointDisabled(reason: DisabledByService): void;
-  /** A step of a sandbox transfer was made, or another change came first. */
-  sandboxStepEnded(result: SandboxStepEnd): void;
-  /** A check of a receiver has ended. */
-  receiverChecked(result: CheckResult): void;
-  /** A recover has made `count` deliveries for events that had none. */
-  missingDelivered(count: number): void;
-  /** `count` delivered events were marked done without a workflow. */
-  workflowsSkipped(count: number): void;
-  requestStarted(): void;
-  requestCompleted(request: CountedRequest): void;
-  /** Reports a pool of connections to Postgres at every scrape. */
-  poolOpened(name: string, read: () => PoolUse): void;
-  logLineDropped(): void;
-  /** Adds the text of another registry to every scrape. */
-  append(read: () => Promise<string>): void;
-  /** All metrics in Prometheus's text format. */
-  text(): Promise<string>;
-}
+/** The metrics of the service. */
+export type Metrics = ReturnType<typeof createMetrics>;
 
 const SANDBOX_STEP_ENDS = ['made', 'overtaken'] as const;
 export type SandboxStepEnd = (typeof SANDBOX_STEP_ENDS)[number];
@@ -57,7 +35,8 @@ export interface PoolUse {
 const OUTCOMES = ['success', ...ATTEMPT_ERRORS] as const;
 const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH']);
 
-export function createMetrics(): Metrics {
+/** No label holds an id, a host or any other value that a client can choose. */
+export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   const attempts = new Counter({
@@ -99,7 +78,7 @@ export function createMetrics(): Metrics {
   });
   const missing = new Counter({
     name: 'webhook_missing_deliveries_total',
-    help: 'Deliveries that recovers with `include_missing` made for events that had none.',
+    help: 'Deliveries that recoveries with `include_missing` made for events that had none.',
     registers,
   });
   const skipped = new Counter({
@@ -161,29 +140,37 @@ export function createMetrics(): Metrics {
   const others: (() => Promise<string>)[] = [];
   return {
     registry,
-    attemptMade({ trigger, error, durationMs, delayMs }) {
+    attemptMade({ trigger, error, durationMs, delayMs }: CountedAttempt): void {
       const outcome = error ?? 'success';
       attempts.inc({ outcome, trigger });
       attemptDuration.observe({ outcome }, durationMs / 1_000);
       // The two times are from the clocks of two machines, so the difference may be negative.
       if (delayMs !== undefined) firstAttemptDelay.observe(Math.max(0, delayMs) / 1_000);
     },
-    sandboxStepEnded: (result) => sandboxSteps.inc({ result }),
-    endpointDisabled: (reason) => disabled.inc({ reason }),
-    receiverChecked: (result) => checks.inc({ result }),
-    missingDelivered: (count) => missing.inc(count),
-    workflowsSkipped: (count) => skipped.inc(count),
-    requestStarted: () => inFlight.inc(),
-    requestCompleted({ method, route = 'none', status, durationMs }) {
+    /** A step of a sandbox transfer was made, or another change came first. */
+    sandboxStepEnded: (result: SandboxStepEnd): void => sandboxSteps.inc({ result }),
+    /** The service itself has disabled an endpoint. */
+    endpointDisabled: (reason: DisabledByService): void => disabled.inc({ reason }),
+    /** A check of a receiver has ended. */
+    receiverChecked: (result: CheckResult): void => checks.inc({ result }),
+    /** A recover has made `count` deliveries for events that had none. */
+    missingDelivered: (count: number): void => missing.inc(count),
+    /** `count` delivered events were marked done without a workflow. */
+    workflowsSkipped: (count: number): void => skipped.inc(count),
+    requestStarted: (): void => inFlight.inc(),
+    requestCompleted({ method, route = 'none', status, durationMs }: CountedRequest): void {
       inFlight.dec();
       const known = METHODS.has(method) ? method : 'other';
       requests.inc({ method: known, route, status });
       requestDuration.observe({ method: known, route }, durationMs / 1_000);
     },
-    poolOpened: (name, read) => void pools.set(name, read),
-    logLineDropped: () => droppedLines.inc(),
-    append: (read) => void others.push(read),
-    async text() {
+    /** Reports a pool of connections to Postgres at every scrape. */
+    poolOpened: (name: string, read: () => PoolUse): void => void pools.set(name, read),
+    logLineDropped: (): void => droppedLines.inc(),
+    /** Adds the text of another registry to every scrape. */
+    append: (read: () => Promise<string>): void => void others.push(read),
+    /** All metrics in Prometheus's text format. */
+    async text(): Promise<string> {
       const texts = await Promise.all([registry.metrics(), ...others.map((read) => read())]);
       return texts.join('');
     },

@@ -2,7 +2,7 @@ import { DiagLogLevel, diag } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
-import { within } from '../time-limit.js';
+import { within } from '../deadline.js';
 import type { Log } from './log.js';
 import { recordSpans } from './traces.js';
 

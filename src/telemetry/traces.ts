@@ -15,7 +15,7 @@ const tracer = trace.getTracer('transfer-service');
 const noSpan = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
 let traced = false;
 
-/** `startTracing` calls this once the SDK has started. Before, spans are left out: the API's empty ones cost CPU too. */
+/** `startOpenTelemetry` calls this once the SDK has started. Before, spans are left out: the API's empty ones cost CPU too. */
 export function recordSpans(): void {
   traced = true;
 }

@@ -1,11 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Connection } from '@temporalio/client';
+import {
+  Client,
+  type Connection,
+  ScheduleAlreadyRunning,
+  type ScheduleDescription,
+  type ScheduleOptions,
+  ScheduleOverlapPolicy,
+} from '@temporalio/client';
+import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.js';
 import type { Config } from '../config.js';
 import { formatDuration } from '../duration.js';
-import { connectOnce } from './connection.js';
-import { isNotAllowed } from './faults.js';
-import { ensureRetentionSchedule, RETENTION_SCHEDULE } from './retention-schedule.js';
+import { connectOnce, isNotAllowed, isRefusedInput } from './connection.js';
 
 const ALREADY_EXISTS = 6;
 const NOT_FOUND = 5;
@@ -111,4 +117,128 @@ export async function addSearchAttributes(
 /** protobufjs takes a plain object for a 64-bit number. */
 function int64(value: number) {
   return { low: value | 0, high: 0, unsigned: false } as never;
+}
+
+/** The names of the search attributes that the namespace lacks. */
+export async function missingAttributes(
+  client: Client,
+  { operatorService }: Pick<Connection, 'operatorService'>,
+): Promise<string[]> {
+  const { namespace } = client.options;
+  const names = SEARCH_ATTRIBUTES.map(({ name }) => name);
+  try {
+    const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
+    return names.filter((name) => customAttributes?.[name] === undefined);
+  } catch (error) {
+    if (!isNotAllowed(error)) throw error;
+  }
+  // A count refuses a query that names an unknown attribute, and any caller that starts workflows may count.
+  const missing: string[] = [];
+  for (const name of names) {
+    await client.workflow.count(`${name} is null`).catch((error: unknown) => {
+      if (!isRefusedInput(error)) throw error;
+      missing.push(name);
+    });
+  }
+  return missing;
+}
+
+export const RETENTION_SCHEDULE = 'retention';
+
+/**
+ * Runs every hour, so that no run removes a day's events. The worker's setting RETENTION decides which events it
+ * removes.
+ */
+const definition: Omit<ScheduleOptions, 'scheduleId'> = {
+  spec: { intervals: [{ every: '1h' }], jitter: '5m' },
+  policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1h' },
+  action: {
+    type: 'startWorkflow',
+    workflowType: 'removeExpired',
+    workflowId: 'retention',
+    taskQueue: TASK_QUEUE,
+    staticSummary: 'removes what is older than RETENTION',
+  },
+};
+
+/**
+ * Makes the Schedule that removes events older than RETENTION, or updates it. A paused Schedule stays paused.
+ * @returns whether it was made
+ */
+export async function ensureRetentionSchedule(connection: Connection, namespace: string): Promise<boolean> {
+  const { schedule } = new Client({ connection, namespace });
+  try {
+    await schedule.create({ scheduleId: RETENTION_SCHEDULE, ...definition });
+    return true;
+  } catch (error) {
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+  }
+  await schedule.getHandle(RETENTION_SCHEDULE).update(({ state }) => ({ ...definition, state }) as never);
+  return false;
+}
+
+/** The result of one check of `doctor`. `detail` says what is wrong and how to fix it. */
+export interface Finding {
+  check: string;
+  ok: boolean;
+  detail: string;
+  /** The service works, but the setting should be changed. */
+  warning?: true;
+}
+
+const FIX = 'run transfer-service migrate';
+
+/** Checks Temporal, its namespace, its search attributes and the retention Schedule, for `doctor`. */
+export async function temporalFindings(temporal: Config['temporal']): Promise<Finding[]> {
+  const { namespace } = temporal;
+  let connection: Connection;
+  try {
+    connection = await connectOnce(temporal);
+  } catch (error) {
+    return [{ check: 'Temporal', ok: false, detail: (error as Error).message }];
+  }
+  try {
+    const reached = { check: 'Temporal', ok: true, detail: temporal.address };
+    const described = await connection.workflowService.describeNamespace({ namespace }).catch(() => undefined);
+    if (!described) {
+      return [reached, { check: 'namespace', ok: false, detail: `there is no ${namespace}; ${FIX}` }];
+    }
+    const retention = 1_000 * (described.config?.workflowExecutionRetentionTtl?.seconds?.toNumber() ?? 0);
+    const client = new Client({ connection, namespace });
+    const missing = await missingAttributes(client, connection);
+    const schedule = await client.schedule
+      .getHandle(RETENTION_SCHEDULE)
+      .describe()
+      .catch(() => undefined);
+    return [
+      reached,
+      {
+        check: 'namespace',
+        ok: retention >= temporal.retention,
+        detail:
+          retention >= temporal.retention
+            ? `${namespace}, keeps ended workflows for ${formatDuration(retention)}`
+            : `${namespace} keeps ended workflows for ${formatDuration(retention)}, not ${formatDuration(temporal.retention)} (TEMPORAL_RETENTION); ${FIX}`,
+      },
+      {
+        check: 'search attributes',
+        ok: missing.length === 0,
+        detail: missing.length === 0 ? 'all registered' : `missing ${missing.join(', ')}; ${FIX}`,
+      },
+      {
+        check: 'retention',
+        ok: schedule !== undefined && !schedule.state.paused,
+        detail: describeSchedule(schedule),
+      },
+    ];
+  } finally {
+    await connection.close();
+  }
+}
+
+function describeSchedule(schedule: ScheduleDescription | undefined): string {
+  if (!schedule) return `there is no schedule ${RETENTION_SCHEDULE}; ${FIX}`;
+  if (schedule.state.paused) return `the schedule ${RETENTION_SCHEDULE} is paused: nothing is removed; unpause it`;
+  const [next] = schedule.info.nextActionTimes;
+  return `schedule ${RETENTION_SCHEDULE}, next ${next?.toISOString() ?? 'unknown'}`;
 }

@@ -2,16 +2,15 @@ import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
-import { type NativeConnection, Worker } from '@temporalio/worker';
+import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { Config } from '../config.js';
+import { freePort } from '../free-port.js';
 import type { Log } from '../telemetry/log.js';
-import { connectWorker, isNamespaceMissing } from './connection.js';
-import { installRuntime } from './runtime.js';
-import { whyUnreachable } from './why-unreachable.js';
+import { connectionOptions, isNamespaceMissing, whyUnreachable } from './connection.js';
 
 const RECONNECT_FIRST = 500;
 const RECONNECT_LONGEST = 10_000;
-/** An attempt under way takes up to 16 s to end. */
+/** An attempt in flight takes up to 16 s to end. */
 const GRACE = '20s';
 
 /** A task queue and what it may use. The tasks of one queue never take the slots of another. */
@@ -44,7 +43,7 @@ export class TemporalWorker {
 
   constructor(private readonly options: TemporalWorkerOptions) {}
 
-  /** A client whose starts run their first task in this process; undefined while Temporal is away. */
+  /** A client whose starts run their first task in this process; undefined while Temporal is unavailable. */
   get client(): { client: Client; eager: boolean } | undefined {
     return this.#connected;
   }
@@ -73,13 +72,13 @@ export class TemporalWorker {
     while (!this.#stop.signal.aborted) {
       let connection: NativeConnection | undefined;
       try {
-        connection = await connectWorker(temporal);
+        connection = await NativeConnection.connect(connectionOptions(temporal));
         await this.#serve(connection);
         delay = RECONNECT_FIRST;
       } catch (error) {
         const reason = isNamespaceMissing(error)
           ? `Temporal has no namespace ${temporal.namespace}; run transfer-service migrate`
-          : `Temporal is away: ${await whyUnreachable(temporal)}`;
+          : `Temporal is unavailable: ${await whyUnreachable(temporal)}`;
         log.warn({ err: error, task_queue: queue.taskQueue }, `${reason}; next try in ${delay} ms`);
         delay = Math.min(delay * 2, RECONNECT_LONGEST);
       } finally {
@@ -131,4 +130,67 @@ function workflowCode(): { workflowBundle: { codePath: string } } | { workflowsP
   const bundle = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
   if (existsSync(bundle)) return { workflowBundle: { codePath: bundle } };
   return { workflowsPath: fileURLToPath(new URL('../../workflows/index.js', import.meta.url)) };
+}
+
+let installed: Promise<void> | undefined;
+let sdkMetrics: string | undefined;
+
+/** A scrape continues without the SDK's metrics after this, ms. */
+const LIMIT = 1_000;
+
+/**
+ * Installs the SDK's runtime, once in a process. It writes to our log and leaves signals to us; by default the SDK ends
+ * the worker at a signal.
+ * @param measured whether the SDK serves its metrics at a port of 127.0.0.1, the only way that the SDK offers to read
+ * them
+ */
+export function installRuntime(log: Log, measured: boolean): Promise<void> {
+  installed ??= install(log, measured);
+  return installed;
+}
+
+/** The SDK's metrics in Prometheus's text format. Empty when it has none or does not respond. */
+export async function readSdkMetrics(): Promise<string> {
+  if (sdkMetrics === undefined) return '';
+  try {
+    const response = await fetch(sdkMetrics, { signal: AbortSignal.timeout(LIMIT) });
+    return response.ok ? await response.text() : '';
+  } catch {
+    return '';
+  }
+}
+
+async function install(log: Log, measured: boolean): Promise<void> {
+  const bindAddress = measured ? `127.0.0.1:${await freePort()}` : undefined;
+  Runtime.install({
+    shutdownSignals: [],
+    telemetryOptions: {
+      // Without this the SDK's native part writes to standard output, which is for the line `ready` alone.
+      logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } },
+      ...(bindAddress && {
+        metrics: {
+          prometheus: { bindAddress, countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true },
+          attachServiceName: false,
+        },
+      }),
+    },
+    logger: {
+      log: (level, message, meta) => write(log, level, message, meta),
+      trace: (message, meta) => write(log, 'TRACE', message, meta),
+      debug: (message, meta) => write(log, 'DEBUG', message, meta),
+      info: (message, meta) => write(log, 'INFO', message, meta),
+      warn: (message, meta) => write(log, 'WARN', message, meta),
+      error: (message, meta) => write(log, 'ERROR', message, meta),
+    },
+  });
+  sdkMetrics = bindAddress && `http://${bindAddress}/metrics`;
+}
+
+/** The SDK's warnings and errors keep their level. Its other lines become debug lines. */
+function write(log: Log, level: string, message: string, meta?: Record<string | symbol, unknown>): void {
+  const { error, ...fields } = meta ?? {};
+  const line = { ...fields, ...(error !== undefined && { err: error }), sdk: true };
+  if (level === 'ERROR') log.error(line, message);
+  else if (level === 'WARN') log.warn(line, message);
+  else log.debug(line, message);
 }

@@ -1,13 +1,9 @@
 import type { Config } from '../config.js';
-import { lockInTransaction } from '../database/advisory-lock.js';
 import type { Handle } from '../database/database.js';
+import { lockInTransaction } from '../database/database.js';
+import { SANDBOX_TRANSFERS_A_SECOND, SANDBOX_TRANSFERS_UNFINISHED } from '../limits.js';
 import { Refusal, type RefusalCode } from '../refusal.js';
 import { ACCOUNT_CODES, isSandboxAccount, SANDBOX_ACCOUNTS, sandboxSteps } from './sandbox-accounts.js';
-
-/** Transfers that move by themselves which a client may create in any second (contract). */
-export const SANDBOX_TRANSFERS_A_SECOND = 10;
-/** Transfers that move by themselves which a client may have unfinished (contract). */
-export const SANDBOX_TRANSFERS_UNFINISHED = 1_000;
 
 /** The settings that decide about accounts of the sandbox. */
 export type SandboxRules = Pick<Config, 'environment' | 'sandboxStep'>;

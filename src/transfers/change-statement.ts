@@ -1,11 +1,11 @@
-import type { By } from '../audit/actor.js';
-import type { Action } from '../audit/record.js';
+import type { Action, By } from '../audit/record.js';
 import { arrayLiteral } from '../database/array-literal.js';
 import type { Handle } from '../database/database.js';
 import type { Transfer } from '../database/generated/client.js';
 import type { TransferStatus } from '../database/generated/enums.js';
-import { appendEvents, appendValues } from '../outbox/append.js';
-import type { FreshDelivery, Handover } from '../outbox/handover.js';
+import { appendEvents, appendValues } from '../delivery/append.js';
+import type { FreshDelivery, Handover } from '../delivery/handover.js';
+import { KEPT } from '../delivery/workflow-starts.js';
 import type { ReasonCode } from './reason-codes.js';
 
 export interface StatusChangeRequest {
@@ -79,12 +79,12 @@ const SET_STATUS: Action = 'transfers.set-status';
 
 /**
  * Makes the changes in one statement. None of them is an automatic step.
- * @param handover says whether the statement also leases the events to this process, and gives the ladder
+ * @param handover says whether the statement also leases the attempts to this process, and gives the ladder
  * @returns a row for each change, in the given order; undefined if the transfer does not exist
  */
 export async function changeAll(
   db: Handle,
-  handover: Pick<Handover, 'leases' | 'retryDelays'>,
+  handover: Pick<Handover, 'lease' | 'retryDelays'>,
   changes: readonly Change[],
 ): Promise<(ChangedRow | undefined)[]> {
   const rows = await db.hot<ChangedRow>(CHANGE_STATUS, valuesOf(handover, changes));
@@ -93,12 +93,13 @@ export async function changeAll(
 }
 
 /**
- * Makes the change of an automatic step and records the step, in one statement.
+ * Makes the change of an automatic step and records the step, in one statement. A workflow that starts again begins after
+ * this step; after the last step none does.
  * @returns undefined unless the steps before this one are recorded and this one is not
  */
 export async function changeByStep(
   db: Handle,
-  handover: Pick<Handover, 'leases' | 'retryDelays'>,
+  handover: Pick<Handover, 'lease' | 'retryDelays'>,
   change: Change,
   { number, isLast }: NonNullable<StatusChangeRequest['sandboxStep']>,
 ): Promise<ChangedRow | undefined> {
@@ -106,7 +107,7 @@ export async function changeByStep(
   return row;
 }
 
-function valuesOf(handover: Pick<Handover, 'leases' | 'retryDelays'>, changes: readonly Change[]): unknown[] {
+function valuesOf(handover: Pick<Handover, 'lease' | 'retryDelays'>, changes: readonly Change[]): unknown[] {
   return [
     changes.map(({ request }) => request.transferId),
     changes.map(({ request }) => request.clientId ?? null),
@@ -171,5 +172,10 @@ const CHANGE_BY_STEP = changeStatement(
   `, step as (
   update sandbox_transfers x set steps_made = $17::int, ended_at = case when $18::boolean then now() end
     from changed c where x.transfer_id = c.transfer_id
+), kept as (
+  update workflow_starts w set ${KEPT}, input = w.input || jsonb_build_object('made', $17::int)
+    from changed c where not $18::boolean and w.workflow_id = 'sandbox-' || c.transfer_id
+), ended as (
+  delete from workflow_starts w using changed c where $18::boolean and w.workflow_id = 'sandbox-' || c.transfer_id
 )`,
 );

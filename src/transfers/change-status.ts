@@ -2,9 +2,9 @@ import { Batcher } from '../database/batcher.js';
 import type { Database, Handle } from '../database/database.js';
 import type { Transfer } from '../database/generated/client.js';
 import type { TransferStatus } from '../database/generated/enums.js';
+import { handOverAfterCommit } from '../delivery/append.js';
+import type { Handover } from '../delivery/handover.js';
 import { newId } from '../ids.js';
-import { handOverAfterCommit } from '../outbox/append.js';
-import type { Handover } from '../outbox/handover.js';
 import { Refusal } from '../refusal.js';
 import { currentTraceparent } from '../telemetry/traces.js';
 import { eventBody } from '../webhooks/event-catalogue.js';
@@ -22,7 +22,7 @@ import { nextStatuses, previousStatuses } from './states.js';
 /**
  * Changes the status and makes the event with its deliveries, all in one statement. The statement compares and sets the
  * status that its own snapshot saw, so that of two concurrent changes one wins and the other is refused.
- * The insert of the event is also its lease if `handover` takes events (design, The one path).
+ * The insert also leases the first attempts if this process has a dispatcher with room for them.
  * Outside of a transaction, concurrent changes are committed in one batch.
  * @throws Refusal `not_found` | `invalid_transition`
  */
@@ -49,8 +49,6 @@ export async function changeStatus(
   handOverAfterCommit(db, handover, {
     eventId,
     clientId: changed.client_id,
-    transferId,
-    type: EVENT_TYPE,
     body: change.body,
     traceparent: change.traceparent,
     deliveries,

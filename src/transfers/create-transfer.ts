@@ -1,7 +1,11 @@
+import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
+import type { SandboxTransferInput } from '../../workflows/sandbox-transfer.js';
 import { atomically, type Handle } from '../database/database.js';
 import type { Transfer } from '../database/generated/client.js';
+import { enqueueWorkflow } from '../delivery/workflow-starts.js';
 import { newId, timeOf } from '../ids.js';
 import { admitSandboxTransfer, movesByItself, type SandboxRules } from './admit-sandbox-transfer.js';
+import { sandboxSteps } from './sandbox-accounts.js';
 
 export interface NewTransfer {
   clientId: string;
@@ -26,7 +30,28 @@ export async function createTransfer(db: Handle, rules: SandboxRules, transfer: 
   if (!movesByItself(transfer.destination.account, rules)) return insert(db, transfer, false);
   return atomically(db, async (tx) => {
     await admitSandboxTransfer(tx, clientId, rules);
-    return insert(tx, transfer, true);
+    const created = await insert(tx, transfer, true);
+    await enqueueSteps(tx, created, rules);
+    return created;
+  });
+}
+
+/** Added to SANDBOX_STEP, ms: a workflow that makes no step for so long is started again if it was lost. */
+const OVERDUE = 120_000;
+
+async function enqueueSteps(tx: Handle, transfer: Transfer, { sandboxStep: stepDelay }: SandboxRules): Promise<void> {
+  const { id: transferId, clientId, destinationAccount: account, createdAt } = transfer;
+  const statuses = (sandboxSteps(account) ?? []).map(({ status }) => status);
+  const input = { transferId, clientId, statuses, made: 0, stepDelay, createdAt: createdAt.getTime() };
+  await enqueueWorkflow(tx, {
+    workflowId: `sandbox-${transferId}`,
+    type: 'sandboxTransfer',
+    taskQueue: SANDBOX_TASK_QUEUE,
+    clientId,
+    transferId,
+    input: input satisfies SandboxTransferInput,
+    summary: `${account}: ${statuses.join(' → ')}`,
+    renewedWithin: Math.ceil((stepDelay + OVERDUE) / 1_000),
   });
 }
 

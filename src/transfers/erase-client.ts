@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { By } from '../audit/actor.js';
+import type { By } from '../audit/record.js';
 import { recordAudit } from '../audit/record.js';
 import { showClient } from '../auth/clients.js';
 import type { Database } from '../database/database.js';
-import { requireOwner } from '../database/runtime-role.js';
-import { inBatches } from '../retention/in-batches.js';
+import { requireOwner } from '../database/roles.js';
+import { inBatches } from '../retention/expired.js';
 import { deleteEndpoint } from '../webhooks/endpoints.js';
 import { UNFINISHED_STATUSES } from './states.js';
 

@@ -1,10 +1,9 @@
-import type { By } from '../audit/actor.js';
+import type { By } from '../audit/record.js';
 import { recordAudit } from '../audit/record.js';
 import type { Database, Handle } from '../database/database.js';
-import { requireOwner } from '../database/runtime-role.js';
+import { requireOwner } from '../database/roles.js';
 import { formatDuration } from '../duration.js';
-import { firstKept } from '../retention/expired-events.js';
-import { inBatches } from '../retention/in-batches.js';
+import { firstKept, inBatches } from '../retention/expired.js';
 import { ENDED_STATUSES } from './states.js';
 
 const BATCH = 200;

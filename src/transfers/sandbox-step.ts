@@ -1,6 +1,6 @@
 import type { Handle } from '../database/database.js';
 import type { TransferStatus } from '../database/generated/enums.js';
-import type { Handover } from '../outbox/handover.js';
+import type { Handover } from '../delivery/handover.js';
 import { Refusal } from '../refusal.js';
 import { changeStatus } from './change-status.js';
 import { sandboxSteps } from './sandbox-accounts.js';
@@ -33,8 +33,7 @@ export async function makeSandboxStep(
   const before = await read(db, transferId);
   const steps = (before && sandboxSteps(before.account)) ?? [];
   const step = steps[number - 1];
-  if (!before || !step) return { made: false, status: before?.status ?? null };
-  if (before.stepsMade < number && !before.ended) {
+  if (before && step && before.stepsMade < number && !before.ended) {
     try {
       await changeStatus(db, handover, {
         transferId,
@@ -46,7 +45,7 @@ export async function makeSandboxStep(
       });
       return { made: true, status: step.status };
     } catch (error) {
-      // Another change came first, by hand or by another run of this step. The row says which.
+      // Another change came first, a manual one or another run of this step. The row says which.
       if (!(error instanceof Refusal)) throw error;
     }
   }
@@ -65,4 +64,8 @@ const READ = `
 select t.destination_account as account, t.status::text, x.steps_made as "stepsMade", x.ended_at is not null as ended
   from sandbox_transfers x join transfers t on t.id = x.transfer_id where x.transfer_id = $1::uuid`;
 
-const END = 'update sandbox_transfers set ended_at = now() where transfer_id = $1::uuid and ended_at is null';
+const END = `
+with ended as (
+  update sandbox_transfers set ended_at = now() where transfer_id = $1::uuid and ended_at is null
+)
+delete from workflow_starts where workflow_id = 'sandbox-' || $1::uuid`;

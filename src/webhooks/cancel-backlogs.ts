@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { tryLockInTransaction } from '../database/advisory-lock.js';
 import type { Database } from '../database/database.js';
-import { isUnreachable } from '../database/faults.js';
+import { tryLockInTransaction } from '../database/database.js';
+import { reportTo } from '../database/faults.js';
 import { failpoint } from '../failpoints.js';
 import { Periodic } from '../periodic.js';
 import type { Log } from '../telemetry/log.js';
@@ -21,49 +21,33 @@ export interface CancelBacklogsOptions {
  * the other. Any worker continues after a crash, because an endpoint's row says where. One worker at a time makes a
  * batch, and rests at least as long as the batch took, so that a large backlog leaves Postgres to others.
  */
-export class CancelBacklogs {
-  readonly #periodic: Periodic;
+export function cancelBacklogs({ db, log }: CancelBacklogsOptions): Periodic {
   /** The endpoint of the last batch. */
-  #last: string | null = null;
-
-  constructor(private readonly options: CancelBacklogsOptions) {
-    this.#periodic = new Periodic({
-      interval: INTERVAL,
-      run: async () => {
-        while (!this.#periodic.stopped && (await this.#batch()));
-      },
-      onFault: (error) => {
-        const level = isUnreachable(error) ? 'warn' : 'error';
-        options.log[level]({ err: error }, 'cancelling deliveries of inactive endpoints failed; next try in a second');
-      },
-    });
-  }
-
-  start(): void {
-    this.#periodic.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#periodic.stop();
-  }
-
-  /** @returns whether this worker goes on: false if nothing is left, or another worker makes a batch */
-  async #batch(): Promise<boolean> {
-    const { db, log } = this.options;
+  let last: string | null = null;
+  /** @returns whether this worker continues: false if nothing is left, or another worker makes a batch */
+  const cancelBatch = async (): Promise<boolean> => {
     const since = performance.now();
     const batch = await db.transaction(async (tx) => {
       if (!(await tryLockInTransaction(tx, 'cancel backlogs'))) return undefined;
-      const [endpoint] = await tx.query<{ id: string }>(NEXT, [this.#last]);
+      const [endpoint] = await tx.query<{ id: string }>(NEXT, [last]);
       return endpoint && { id: endpoint.id, more: await cancelPending(tx, endpoint.id) };
     });
     if (!batch) return false;
     failpoint('after-cancelled');
-    this.#last = batch.id;
+    last = batch.id;
     if (!batch.more) log.info({ webhook_id: batch.id }, 'all pending deliveries of an inactive endpoint are cancelled');
     const took = performance.now() - since;
     await sleep(Math.max(took, LEAST - took));
     return true;
-  }
+  };
+  const loop = new Periodic({
+    interval: INTERVAL,
+    run: async () => {
+      while (!loop.stopped && (await cancelBatch()));
+    },
+    onFault: reportTo(log, 'cancelling deliveries of inactive endpoints failed; next try in a second'),
+  });
+  return loop;
 }
 
 /** The endpoint after the one of the last batch, in turn. One that is being changed comes later. */

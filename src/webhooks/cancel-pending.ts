@@ -5,7 +5,7 @@ export const CANCELLED_AT_ONCE = 1_000;
 
 /**
  * Cancels the next pending deliveries of an inactive endpoint, up to `CANCELLED_AT_ONCE`. If there are more, the
- * endpoint's row says where to continue (`cancelling_after`), and `CancelBacklogs` does.
+ * endpoint's row says where to continue (`cancelling_after`), and `cancelBacklogs` does.
  * @param tx a transaction that has changed or locked the endpoint's row
  * @returns whether there are more
  */
@@ -14,38 +14,38 @@ export async function cancelPending(tx: Handle, endpointId: string): Promise<boo
   return row?.more ?? false;
 }
 
-/**
- * Cancels one pending delivery if its endpoint is inactive: the cancellation has not reached it yet, or missed it because
- * it was inserted at the same moment.
- * @returns the reason; undefined if nothing was cancelled
- */
-export async function cancelDelivery(db: Handle, deliveryId: string): Promise<string | undefined> {
-  const [row] = await db.query<{ reason: string }>(CANCEL_DELIVERY, [deliveryId]);
-  return row?.reason;
-}
-
-/** SQL: whether the endpoint `e` gets deliveries. */
-const ACTIVE = 'e.enabled and e.deleted_at is null';
-
 /** SQL: why the deliveries of the inactive endpoint `e` are cancelled. */
-const REASON = `case when e.deleted_at is not null then 'endpoint_deleted'
+export const CANCELLED_BECAUSE = `case when e.deleted_at is not null then 'endpoint_deleted'
                      when e.disabled_reason = 'gone' then 'endpoint_gone' else 'endpoint_disabled' end`;
+/** SQL: whether the endpoint `e` gets deliveries. */
+export const ACTIVE = 'e.enabled and e.deleted_at is null';
+/** SQL: the columns of a delivery that is cancelled, without the reason. */
+export const CANCELLED = `status = 'cancelled', next_attempt_at = null, asleep = false, finished_at = now()`;
 
-const CANCELLED = `status = 'cancelled', next_attempt_at = null, finished_at = now()`;
+/**
+ * SQL: CTEs by which events whose deliveries were cancelled before an attempt are due for their workflows. Events are
+ * locked by id, after deliveries and queue.
+ */
+export const endFirstAttempts = (eventIds: string) => `unattempted as materialized (
+  select v.id from events v where v.id = any(array(${eventIds})) and v.outbox = 'attempt' order by v.id for no key update
+), ended as (
+  update events v set outbox = 'trailing', lease_until = now() from unattempted u where v.id = u.id
+)`;
 
 /**
  * The endpoint's row is locked already. The deliveries are locked in the order of their ids, as the recorder locks them.
  * So a cancellation never deadlocks.
  *
  * A batch starts after the last id of the batch before. From the start of the index, each batch would walk over the
- * entries of all deliveries that are cancelled already.
+ * entries of all deliveries that are cancelled already. An attempt that is leased stays in the queue: its process looks at
+ * the endpoint before it starts, and a recovery must find an attempt that is in flight.
  *
  * Two bounds and not `status =`: only the index on endpoint, status and id has this order. With an equality Postgres may
  * read the deliveries of all endpoints, by primary key or by their next attempts.
  */
 const CANCEL_PENDING = `
 with endpoint as materialized (
-  select coalesce(e.cancelling_after, '00000000-0000-0000-0000-000000000000') as after, ${REASON} as reason
+  select coalesce(e.cancelling_after, '00000000-0000-0000-0000-000000000000') as after, ${CANCELLED_BECAUSE} as reason
     from webhook_endpoints e where e.id = $1::uuid and not (${ACTIVE})
 ), pending as materialized (
   select d.id from deliveries d
@@ -57,15 +57,12 @@ with endpoint as materialized (
 ), cancelled as (
   update deliveries set ${CANCELLED}, reason = (select reason from endpoint)
    where id = any(array(select id from batch))
-)
+  returning event_id
+), left_queue as (
+  delete from queue where delivery_id = any(array(select id from batch)) and lease_until is null
+), ${endFirstAttempts('select event_id from cancelled')}
 update webhook_endpoints
    set cancelling_after = case when (select count(*) from pending) > ${CANCELLED_AT_ONCE}
                                then (select id from batch order by id desc limit 1) end
  where id = $1::uuid
 returning cancelling_after is not null as more`;
-
-const CANCEL_DELIVERY = `
-update deliveries d set ${CANCELLED}, reason = ${REASON}
-  from webhook_endpoints e
- where d.id = $1::uuid and d.status = 'pending' and e.id = d.endpoint_id and not (${ACTIVE})
-returning d.reason`;

@@ -1,7 +1,7 @@
 import type { Handle } from '../database/database.js';
 import type { DisabledReason } from '../disabled-reasons.js';
 import { cancelPending } from './cancel-pending.js';
-import { newestDeliveries } from './newest-deliveries.js';
+import { newestDeliveries } from './list-deliveries.js';
 
 /**
  * Disables an endpoint and cancels its pending deliveries (`cancelPending`). Call it in a transaction.

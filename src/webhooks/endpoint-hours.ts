@@ -3,8 +3,38 @@ import type { Handle } from '../database/database.js';
 import { isUnreachable } from '../database/faults.js';
 import { Periodic } from '../periodic.js';
 import type { Log } from '../telemetry/log.js';
-import { type AnswerTimes, bucketOf, sumOf } from './answer-times.js';
 import type { SendOutcome } from './sender/send.js';
+
+/** A step from one bucket to the next: an estimate is at most an eighth off. */
+const FACTOR = 1.25;
+
+/** Attempts counted by the time to the response's head: the number of attempts in each bucket. */
+export type AnswerTimes = readonly number[];
+
+/** The bucket of a time in ms. An attempt takes at most 16 s, so that there are at most 45 buckets. */
+export function bucketOf(ms: number): number {
+  return Math.max(0, Math.round(Math.log(Math.max(1, ms)) / Math.log(FACTOR)));
+}
+
+/**
+ * The time that the share `quantile` of the attempts did not exceed.
+ * @returns whole ms, with two significant digits; null if no attempt was counted
+ */
+export function quantileOf(times: AnswerTimes, quantile: number): number | null {
+  const total = times.reduce((sum, count) => sum + count, 0);
+  let left = Math.ceil(total * quantile);
+  for (const [bucket, count] of times.entries()) {
+    left -= count;
+    if (count > 0 && left <= 0) return Math.round(Number((FACTOR ** bucket).toPrecision(2)));
+  }
+  return null;
+}
+
+/** Adds the counts of several hours. */
+export function sumOf(all: readonly AnswerTimes[]): AnswerTimes {
+  const longest = Math.max(0, ...all.map((times) => times.length));
+  return Array.from({ length: longest }, (_, bucket) => all.reduce((sum, times) => sum + (times[bucket] ?? 0), 0));
+}
 
 export const HOUR = 3_600_000;
 
@@ -12,7 +42,7 @@ export const HOUR = 3_600_000;
 const INTERVAL = 2_000;
 /** Rows of one statement. */
 const BATCH = 500;
-/** Rows that wait while Postgres is away. Attempts of further endpoints are not counted. */
+/** Rows that wait while Postgres is unavailable. Attempts of further endpoints are not counted. */
 const MOST_WAITING = 20_000;
 
 /** The attempts of one endpoint that started in one hour; times in ms since 1970, as JSON for the statement. */
@@ -85,7 +115,7 @@ export class EndpointHours {
     }
   }
 
-  /** Writes the last counts, unless Postgres is away. */
+  /** Writes the last counts, unless Postgres is unavailable. */
   async stop(): Promise<void> {
     await this.#writes.stop();
     await this.write().catch(() => undefined);

@@ -1,7 +1,6 @@
-import type { By } from '../audit/actor.js';
+import type { By } from '../audit/record.js';
 import { type Action, recordAudit } from '../audit/record.js';
-import { lockInTransaction } from '../database/advisory-lock.js';
-import { atomically, type Handle } from '../database/database.js';
+import { atomically, type Handle, lockInTransaction } from '../database/database.js';
 import type { MasterKeys } from '../database/encryption.js';
 import type { Endpoint, Prisma } from '../database/generated/client.js';
 import { newId, timeOf } from '../ids.js';

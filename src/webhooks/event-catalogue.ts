@@ -22,7 +22,7 @@ function define<Data extends z.ZodType>({ title, ...definition }: EventDefinitio
 
 /**
  * All event types (spec §6). `GET /events`, the OpenAPI document and the titles of workflows are made from this list. A
- * producer appends events through `outbox/append.ts`.
+ * producer appends events through `delivery/append.ts`.
  */
 export const EVENT_CATALOGUE = {
   'transfer.status_changed': define({

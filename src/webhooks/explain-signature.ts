@@ -1,4 +1,9 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { Handle } from '../database/database.js';
+import type { MasterKeys } from '../database/encryption.js';
+import type { Attempt } from '../database/generated/client.js';
+import { Refusal } from '../refusal.js';
+import { sign } from './sender/headers.js';
 
 /** The mistakes that are tried, in this order, and what a receiver changes (contract, Why was my signature refused?). */
 export const EXPLANATIONS = {
@@ -157,4 +162,119 @@ function otherForms(t: string): string[] {
 function same(given: string, expected: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** A delivery as a receiver has it: its body and secret may already carry the mistake. */
+export type DeliveryAtHand = Omit<SignedAttempt, 'otherSecrets'>;
+
+/**
+ * Names the mistake by which a receiver refuses a delivery, where only the secret and the delivery are at hand.
+ * @param sent `v0` of the delivery's header
+ * @param computed the digest that the receiver computed; without it, the body and the secret at hand are what the
+ * receiver used
+ */
+export function explainMismatch(delivery: DeliveryAtHand, sent: string, computed?: string): Explanation {
+  const attempt = { ...delivery, otherSecrets: [] };
+  const genuine = explainSignature(attempt, sent) === 'match';
+  if (computed !== undefined) {
+    const explanation = explainSignature(attempt, computed);
+    // A right digest of a delivery that is not genuine here: the receiver has the same wrong secret or body.
+    if (genuine || (explanation !== 'match' && explanation !== 'unknown')) return explanation;
+  }
+  for (const [mistake, undone] of Object.entries(UNDONE)) {
+    if (!genuine && explainSignature({ ...attempt, ...undone(delivery) }, sent) === 'match') {
+      return mistake as Explanation;
+    }
+  }
+  return explainSignature(attempt, sent);
+}
+
+/** What a delivery at hand was before a mistake. `explainSignature` makes these mistakes and cannot undo them. */
+const UNDONE = {
+  body_with_newline: ({ body }) => ({ body: body.replace(/[\r\n]+$/, '') }),
+  secret_with_newline: ({ secret }) => ({ secret: secret.replace(/[\r\n]+$/, '') }),
+} satisfies Partial<Record<Explanation, (delivery: DeliveryAtHand) => Partial<DeliveryAtHand>>>;
+
+export interface AttemptName {
+  deliveryId: string;
+  number: number;
+}
+
+/** Other endpoints whose secrets are tried: more than a client has by default. */
+const MAX_OTHER_ENDPOINTS = 100;
+
+/**
+ * Explains why a receiver's digest of one attempt differs (contract, Why was my signature refused?). The digest is neither
+ * kept nor logged.
+ * @param clientId null: any client's, for the operator
+ * @throws Refusal not_found | secret_erased
+ */
+export async function explainAttempt(
+  db: Handle,
+  masterKeys: MasterKeys,
+  clientId: string | null,
+  name: AttemptName,
+  v0: string,
+): Promise<Explanation> {
+  const { t, delivery } = await readWithRequest(db, clientId, name);
+  const { endpoint, event, clientId: owner } = delivery;
+  if (endpoint.secretEnvelope === null) {
+    throw new Refusal('secret_erased', 'The webhook endpoint is deleted and its secret is erased.');
+  }
+  const others = await db.prisma.endpoint.findMany({
+    where: { clientId: owner, id: { not: endpoint.id }, deletedAt: null, secretEnvelope: { not: null } },
+    select: { id: true, secretEnvelope: true },
+    orderBy: { id: 'desc' },
+    take: MAX_OTHER_ENDPOINTS,
+  });
+  const open = (envelope: string, id: string) => masterKeys.open(envelope, id).reveal();
+  const secret = open(endpoint.secretEnvelope, endpoint.id);
+  const otherSecrets = others.flatMap(({ id, secretEnvelope }) => (secretEnvelope ? [open(secretEnvelope, id)] : []));
+  return explainSignature({ t, body: event.body, secret, otherSecrets }, v0);
+}
+
+/** An attempt with the request as it was sent. */
+export interface SentAttempt {
+  attempt: Attempt;
+  eventId: string;
+  /** The body's text. */
+  body: string;
+  /** The signature as sent, computed again from the secret; null: the secret is erased, or `masterKeys` is null. */
+  v0: string | null;
+}
+
+/**
+ * Reads one attempt and what was sent. The attempt's record holds no signature: the secret of an endpoint never changes,
+ * so that the same bytes and `t` give it again.
+ * @param masterKeys null: for a reader who may not see the signature
+ * @throws Refusal not_found
+ */
+export async function readSentAttempt(
+  db: Handle,
+  masterKeys: MasterKeys | null,
+  clientId: string,
+  name: AttemptName,
+): Promise<SentAttempt> {
+  const { delivery, ...attempt } = await readWithRequest(db, clientId, name);
+  const { event, endpoint } = delivery;
+  const secret = masterKeys && endpoint.secretEnvelope ? masterKeys.open(endpoint.secretEnvelope, endpoint.id) : null;
+  const v0 = secret && sign({ secret, t: attempt.t, body: event.body });
+  return { attempt, eventId: event.id, body: event.body, v0 };
+}
+
+async function readWithRequest(db: Handle, clientId: string | null, { deliveryId, number }: AttemptName) {
+  const attempt = await db.prisma.attempt.findFirst({
+    where: { deliveryId, number, ...(clientId !== null && { delivery: { clientId } }) },
+    include: {
+      delivery: {
+        select: {
+          clientId: true,
+          event: { select: { id: true, body: true } },
+          endpoint: { select: { id: true, secretEnvelope: true } },
+        },
+      },
+    },
+  });
+  if (!attempt) throw new Refusal('not_found', 'There is no such attempt.');
+  return attempt;
 }

@@ -1,4 +1,4 @@
-import type { Actor } from '../audit/actor.js';
+import type { Actor } from '../audit/record.js';
 import { recordAudit } from '../audit/record.js';
 import { atomically, type Handle } from '../database/database.js';
 import { disableEndpoint } from './disable-endpoint.js';

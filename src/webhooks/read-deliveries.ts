@@ -1,15 +1,12 @@
-import { SHOWN_ATTEMPTS } from '../attempts.js';
+import { type AttemptError, SHOWN_ATTEMPTS, type Trigger } from '../attempts.js';
 import type { Handle } from '../database/database.js';
 import type { Attempt, Delivery } from '../database/generated/client.js';
-import type { DeliveryStatus } from '../database/generated/enums.js';
+import { delayAfter, ladderFromText } from '../ladder.js';
 import { Refusal } from '../refusal.js';
-import { newestDeliveryIds } from './newest-deliveries.js';
-import { type PlannedAttempt, plannedAttempts } from './planned-attempts.js';
-import { type LastAttempt, listAttempts, readLastAttempts } from './read-attempts.js';
 
-/** A delivery's row, its endpoint's URL and what its event says. */
+/** A delivery's row, what its endpoint is called and what its event says. */
 export type DeliveryRow = Delivery & {
-  endpoint: { url: string };
+  endpoint: { url: string; description: string | null };
   event: { type: string; transferId: string; body: string };
 };
 
@@ -25,73 +22,38 @@ export type DeliveryWithAttempts = DeliveryRow & {
 };
 
 export const WITH_CONTEXT = {
-  endpoint: { select: { url: true } },
+  endpoint: { select: { url: true, description: true } },
   event: { select: { type: true, transferId: true, body: true } },
 } as const;
-
-export interface DeliveryFilters {
-  /** The event or the endpoint of the deliveries. The caller has checked that it belongs to the client. */
-  of: { eventId: string } | { endpointId: string };
-  status?: DeliveryStatus | undefined;
-  before: string | undefined;
-  take: number;
-}
-
-/** Lists a client's deliveries, newest first. */
-export async function listDeliveries(
-  db: Handle,
-  clientId: string,
-  { of, status, before, take }: DeliveryFilters,
-): Promise<DeliveryRecord[]> {
-  const where =
-    'endpointId' in of
-      ? { id: { in: await newestDeliveryIds(db, clientId, { ...of, status, before, take }) } }
-      : { ...of, ...(status !== undefined && { status }), ...(before !== undefined && { id: { lt: before } }) };
-  const rows = await db.prisma.delivery.findMany({
-    where: { ...where, clientId },
-    orderBy: { id: 'desc' },
-    take,
-    include: WITH_CONTEXT,
-  });
-  return withLastAttempts(db, rows);
-}
 
 /** Adds its last attempt to each delivery. */
 export async function withLastAttempts<Row extends DeliveryRow>(
   db: Handle,
   rows: readonly Row[],
 ): Promise<(Row & Pick<DeliveryRecord, 'lastAttempt'>)[]> {
-  const lastAttempts = await readLastAttempts(db, rows);
-  return rows.map((row) => ({ ...row, lastAttempt: lastAttempts.get(row.id) ?? null }));
+  const attempts = await readAttemptSummaries(db, rows, 1);
+  return rows.map((row) => ({ ...row, lastAttempt: attempts.get(row.id)?.[0] ?? null }));
 }
 
 /** @throws Refusal not_found */
 export async function getDelivery(db: Handle, clientId: string, id: string): Promise<DeliveryRecord> {
-  const row = await getRow(db, clientId, id);
-  const lastAttempts = await readLastAttempts(db, [row]);
-  return { ...row, lastAttempt: lastAttempts.get(row.id) ?? null };
+  const [record] = await withLastAttempts(db, [await getRow(db, clientId, id)]);
+  return record as DeliveryRecord;
 }
 
 /**
  * @param clientId the client that must own the delivery; null: any client (the operator)
- * @param retryDelays the present ladder, ms, for a delivery whose row does not name its own
  * @throws Refusal not_found
  */
 export async function getDeliveryWithAttempts(
   db: Handle,
   clientId: string | null,
   id: string,
-  retryDelays: readonly number[],
 ): Promise<DeliveryWithAttempts> {
   const row = await getRow(db, clientId, id);
   // An attempt recorded after the row was read would contradict the row.
   const newestFirst = await listAttempts(db, id, { before: row.attemptCount + 1, take: SHOWN_ATTEMPTS });
-  return { ...row, attempts: newestFirst.reverse(), planned: plannedAttempts(row, retryDelays) };
-}
-
-/** Reads any client's delivery, for the operator. @throws Refusal not_found */
-export function getDeliveryForOperator(db: Handle, id: string): Promise<DeliveryRow> {
-  return getRow(db, null, id);
+  return { ...row, attempts: newestFirst.reverse(), planned: plannedAttempts(row) };
 }
 
 async function getRow(db: Handle, clientId: string | null, id: string): Promise<DeliveryRow> {
@@ -99,4 +61,96 @@ async function getRow(db: Handle, clientId: string | null, id: string): Promise<
   const row = await db.prisma.delivery.findFirst({ where, include: WITH_CONTEXT });
   if (!row) throw new Refusal('not_found', 'There is no such delivery.');
   return row;
+}
+
+/** An attempt as lists show it: without URL, response headers and response body, so that a page stays small. */
+export interface LastAttempt {
+  number: number;
+  trigger: Trigger;
+  startedAt: Date;
+  durationMs: number;
+  responseStatus: number | null;
+  error: AttemptError | null;
+}
+
+interface AttemptRow {
+  deliveryId: string;
+  /** `startedAt` is ISO 8601 with an offset, as Postgres writes a timestamp into JSON. */
+  attempt: Omit<LastAttempt, 'startedAt'> & { startedAt: string };
+}
+
+/**
+ * Reads the latest `most` attempts of each delivery, oldest first: one statement, one index range for each delivery. It
+ * ignores attempts after the `attemptCount` already read, so that the two agree while another attempt is recorded.
+ * @returns by the delivery's id; a delivery without attempts has no entry
+ */
+export async function readAttemptSummaries(
+  db: Handle,
+  deliveries: readonly { id: string; attemptCount: number }[],
+  most: number,
+): Promise<ReadonlyMap<string, LastAttempt[]>> {
+  const attempted = deliveries.filter(({ attemptCount }) => attemptCount > 0);
+  if (attempted.length === 0) return new Map();
+  const [ids, counts] = [attempted.map(({ id }) => id), attempted.map(({ attemptCount }) => attemptCount)];
+  const rows = await db.query<AttemptRow>(SUMMARIES, [ids, counts, most]);
+  const summaries = new Map<string, LastAttempt[]>();
+  for (const { deliveryId, attempt } of rows) {
+    const made = summaries.get(deliveryId) ?? [];
+    made.unshift({ ...attempt, startedAt: new Date(attempt.startedAt) });
+    summaries.set(deliveryId, made);
+  }
+  return summaries;
+}
+
+/** Without the receiver's headers and body. */
+const SUMMARIES = `
+select d.id::text as "deliveryId", a.attempt
+  from unnest($1::uuid[], $2::int[]) as d(id, attempt_count)
+ cross join lateral (
+   select json_build_object('number', number, 'trigger', trigger, 'startedAt', started_at, 'durationMs', duration_ms,
+                            'responseStatus', response_status, 'error', error) as attempt
+     from attempts where delivery_id = d.id and number <= d.attempt_count
+    order by number desc limit $3::int) a
+ order by d.id, (a.attempt ->> 'number')::int desc`;
+
+export interface AttemptRange {
+  /** Only attempts with a lower number: the last number of the previous page. */
+  before?: number | undefined;
+  take: number;
+}
+
+/** Lists a delivery's attempts, newest first. The caller has checked that the delivery belongs to the client. */
+export function listAttempts(db: Handle, deliveryId: string, { before, take }: AttemptRange): Promise<Attempt[]> {
+  return db.prisma.attempt.findMany({
+    where: { deliveryId, ...(before !== undefined && { number: { lt: before } }) },
+    orderBy: { number: 'desc' },
+    take,
+  });
+}
+
+/** An attempt that is left of a delivery's ladder. */
+export interface PlannedAttempt {
+  number: number;
+  at: Date;
+}
+
+/**
+ * The attempts that are left if each fails at once, by the ladder that the delivery started with. The first is at
+ * `nextAttemptAt`. A manual retry is none of them: it takes the next number and leaves their times. None is left once the
+ * delivery has ended.
+ */
+export function plannedAttempts(
+  delivery: Pick<Delivery, 'status' | 'attemptCount' | 'rung' | 'ladder' | 'nextAttemptAt'>,
+): PlannedAttempt[] {
+  const { status, attemptCount, nextAttemptAt } = delivery;
+  if (status !== 'pending' || nextAttemptAt === null) return [];
+  const ladder = ladderFromText(delivery.ladder);
+  const planned: PlannedAttempt[] = [];
+  let at = nextAttemptAt.getTime();
+  for (let left = 1; ; left++) {
+    planned.push({ number: attemptCount + left, at: new Date(at) });
+    const delay = delayAfter(ladder, delivery.rung + left);
+    if (delay === null) return planned;
+    at += delay;
+  }
 }

@@ -1,11 +1,114 @@
-import type { Handle } from '../database/database.js';
+import pLimit from 'p-limit';
+import { atomically, type Handle, tryLockInTransaction } from '../database/database.js';
 import { DeliveryStatus } from '../database/generated/enums.js';
+import { SharedLimit } from '../database/limits.js';
+import { within } from '../deadline.js';
 import type { DisabledReason } from '../disabled-reasons.js';
 import { lowestIdAt } from '../ids.js';
+import { STATEMENTS_A_MINUTE } from '../limits.js';
 import { Refusal } from '../refusal.js';
 import { getEndpoint, getEndpointForOperator } from './endpoints.js';
-import { readWithinLimits } from './statement-limit.js';
 import { isTooLong, MAX_WINDOW_DAYS } from './window.js';
+
+/** Time limit of one answer, the wait for its turn included, ms (contract). */
+const TIME_LIMIT = 5_000;
+/** Answers that a process works on at the same time, so that they leave the pool's connections to other requests. */
+const AT_ONCE = 2;
+
+const limit = new SharedLimit({
+  name: 'statements',
+  points: STATEMENTS_A_MINUTE,
+  duration: 60,
+  detail: `A client may ask for at most ${STATEMENTS_A_MINUTE} statements, lists of missing events and recovers a minute.`,
+  code: 'statement_limit_reached',
+});
+const turns = pLimit(AT_ONCE);
+/** Clients for which this process reads. A further request costs nothing, waits for no turn and does not count. */
+const reading = new Set<string>();
+
+/**
+ * Reads with the limits of statements: one at a time for a client and 20 a minute, both over all processes, and 5 s.
+ * Postgres ends a statement that takes longer.
+ * @param clientId null: the operator, who has the time limit only
+ * @param read makes one statement
+ * @throws Refusal statement_limit_reached | unavailable
+ */
+export function readWithinLimits<T>(db: Handle, clientId: string | null, read: (tx: Handle) => Promise<T>): Promise<T> {
+  const deadline = performance.now() + TIME_LIMIT;
+  const work = counted(db, clientId, () =>
+    turns(() => {
+      if (performance.now() >= deadline) throw tooLate();
+      return atomically(db, async (tx) => {
+        const left = Math.ceil(deadline - performance.now());
+        if (left <= 0) throw tooLate();
+        await tx.query(SETTINGS, [String(left)]);
+        if (clientId !== null && !(await tryLockInTransaction(tx, `statement of ${clientId}`))) {
+          await limit.giveBack(db, clientId);
+          throw busy();
+        }
+        return read(tx);
+      });
+    }),
+  );
+  return within(TIME_LIMIT, work, tooLate);
+}
+
+/**
+ * Runs the transactions that count within it: as many at a time as statements, with which they share their turns, so that
+ * they leave the pool's connections to other requests. They wait without a connection.
+ */
+export const inCountingTurn = <T>(run: () => Promise<T>): Promise<T> => turns(run);
+
+/**
+ * Counts in the caller's transaction, which must be in a counting turn, with the limits of statements. A count that is
+ * rolled back does not count towards the limit.
+ * @param clientId null: the operator, who has the time limit only
+ * @throws Refusal statement_limit_reached | unavailable
+ */
+export function countWithinLimits<T>(tx: Handle, clientId: string | null, count: () => Promise<T>): Promise<T> {
+  const work = async () => {
+    if (clientId !== null) {
+      if (!(await tryLockInTransaction(tx, `statement of ${clientId}`))) throw busy();
+      await limit.check(tx, clientId);
+    }
+    await tx.query(SETTINGS, [String(TIME_LIMIT)]);
+    const result = await count();
+    // Only now: until the transaction ends, other statements of the client would wait for the row, and not be rejected.
+    if (clientId !== null) await limit.consume(tx, clientId);
+    return result;
+  };
+  return within(TIME_LIMIT, work(), tooLate);
+}
+
+async function counted<T>(db: Handle, clientId: string | null, work: () => Promise<T>): Promise<T> {
+  if (clientId === null) return work();
+  if (reading.has(clientId)) throw busy();
+  reading.add(clientId);
+  try {
+    await limit.consume(db, clientId);
+    return await work();
+  } finally {
+    reading.delete(clientId);
+  }
+}
+
+function busy(): Refusal {
+  const detail = 'Another statement, list of missing events or recover of this client is being counted.';
+  return new Refusal('statement_limit_reached', detail, [], { retryAfter: 1 });
+}
+
+function tooLate(): Refusal {
+  return new Refusal('unavailable', `This took longer than ${TIME_LIMIT / 1_000} s. Ask for a shorter window.`);
+}
+
+/**
+ * The time limit, and the plan: only the index of the owner and the range. Without statistics of the last rows, the
+ * planner may choose to scan the table. One process of Postgres works on it, so that other statements keep theirs.
+ */
+const SETTINGS = `
+select set_config('statement_timeout', $1::text, true), set_config('enable_seqscan', 'off', true),
+       set_config('enable_bitmapscan', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
+       set_config('jit', 'off', true)`;
 
 const DAY = 86_400_000;
 /** Periods that a statement shows (contract). */

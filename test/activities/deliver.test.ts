@@ -1,232 +1,351 @@
-import { ApplicationFailure } from '@temporalio/activity';
-import { AttemptSlots } from '../../src/express-lane/attempt-slots.js';
-import type { CommittedEvent } from '../../src/outbox/handover.js';
-import type { Sender } from '../../src/webhooks/sender/send.js';
-import type { DeliverRequest } from '../../workflows/deliver-event.activities.js';
-import { countDeliveries, makeBacklog } from '../support/backlog.js';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { ApplicationFailure } from '@temporalio/activity';
+import type { QueuedEvent } from '../../src/delivery/handover.js';
+import { newId } from '../../src/ids.js';
+import { Secret } from '../../src/secret.js';
+import { cancelPending } from '../../src/webhooks/cancel-pending.js';
+import type { DeliveryProgress } from '../../workflows/deliver-event.input.js';
+import { lease, makeOne, record } from '../support/attempt.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { type DeliverOptions, deliverActivity, deliverRequest } from '../support/deliver-activity.js';
-import { expireLeases } from '../support/expire-leases.js';
-import { fakeSender, outcome, refusedBy } from '../support/factories.js';
+import { createTestActivities, deliverRequest } from '../support/deliver-activity.js';
+import { ENDPOINT_SECRET, fakeSender, outcome, refusedBy } from '../support/factories.js';
+import { silentLog } from '../support/silent-log.js';
+import { waitFor } from '../support/wait-for.js';
+
+const MINUTE = 60_000;
 
 let db: TestDatabase;
+let activities: ReturnType<typeof createTestActivities>;
 beforeAll(async () => {
   db = await createTestDatabase();
+  activities = createTestActivities(db);
 });
+afterEach(() => activities.stop());
 afterAll(() => db.drop());
 
-const deliver = (sender: Sender, asked: DeliverRequest, options?: DeliverOptions) =>
-  deliverActivity(db, sender, options)(asked);
+const idOf = ({ deliveries }: QueuedEvent) => deliveries[0]!.deliveryId;
+const read = (event: QueuedEvent) =>
+  db.prisma.delivery.findUniqueOrThrow({ where: { id: idOf(event) }, include: { attempts: true } });
+const queueOf = (event: QueuedEvent) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId: idOf(event) } });
+const down = () => refusedBy(503);
+const failureOf = async (delivered: Promise<unknown>): Promise<ApplicationFailure> =>
+  delivered.then(
+    () => Promise.reject(new Error('it has not failed')),
+    (error) => error,
+  );
 
-const free = () => commitEvent(db, { leases: false });
-const read = (event: CommittedEvent) =>
-  db.prisma.delivery.findUniqueOrThrow({ where: { id: event.deliveries[0]!.deliveryId }, include: { attempts: true } });
+/** An event whose first attempt has failed, and whose second is planned `wait` ms from now; at once in the past. */
+async function failedOnce(wait: number): Promise<QueuedEvent> {
+  const event = await commitEvent(db, { retryDelays: [MINUTE, MINUTE] });
+  await makeOne(db, idOf(event), refusedBy(503));
+  const nextAttemptAt = new Date(Date.now() + wait);
+  await db.prisma.delivery.update({ where: { id: idOf(event) }, data: { nextAttemptAt } });
+  return event;
+}
 
-describe('the activity deliver', () => {
-  it('makes the attempt and returns its outcome as a value', async () => {
-    const event = await free();
+describe('the activity deliver, where an attempt is due', () => {
+  it('has the sleeping attempt made inside, signed with the secret of its endpoint, and returns the delivery', async () => {
+    const event = await failedOnce(-1_000);
     const sender = fakeSender();
-    expect(await deliver(sender, deliverRequest(event))).toEqual({
-      status: 'succeeded',
-      reason: null,
-      attemptCount: 1,
-      lastOutcome: '204',
-      wait: null,
+    expect(await activities.open(sender).deliver(deliverRequest(event, { attemptCount: 1 }))).toEqual({
+      ...{ deliveryId: idOf(event), webhookId: event.deliveries[0]!.endpointId, host: 'hooks.example.com' },
+      ...{ status: 'succeeded', reason: null, attemptCount: 2, lastOutcome: '204', nextAttemptAt: null, wait: null },
     });
     expect(sender.sent).toMatchObject([{ body: event.body, clientId: event.clientId }]);
+    expect(sender.sent).toMatchObject([{ secret: new Secret(ENDPOINT_SECRET) }]);
+    expect((await read(event)).attempts).toMatchObject([{ number: 1 }, { number: 2, trigger: 'schedule' }]);
   });
 
-  it('returns how long to wait after a failure of the receiver, and does not throw', async () => {
-    const event = await free();
-    const timedOut = outcome({ responseStatus: null, error: 'timeout' });
-    expect(
-      await deliver(
-        fakeSender(() => timedOut),
-        deliverRequest(event, { nextDelay: 300_000 }),
-      ),
-    ).toEqual({
-      status: 'pending',
-      reason: null,
-      attemptCount: 1,
-      lastOutcome: 'timeout',
-      wait: 300_000,
-    });
-  });
-
-  it('returns the recorded attempt and sends nothing when it runs again', async () => {
-    const event = await free();
-    await deliver(
-      fakeSender(() => refusedBy(503)),
-      deliverRequest(event, { nextDelay: 300_000 }),
-    );
-    const sender = fakeSender();
-    const again = await deliver(sender, deliverRequest(event, { nextDelay: 300_000 }));
-    expect(again).toMatchObject({ status: 'pending', attemptCount: 1, lastOutcome: '503' });
-    expect(again.wait).toBeGreaterThan(290_000);
-    expect(again.wait).toBeLessThanOrEqual(300_000);
-    expect(sender.sent).toEqual([]);
-  });
-
-  it('waits while another process makes this attempt, and makes it when that process has died', async () => {
+  it('has an attempt made that waits in the queue', async () => {
     const event = await commitEvent(db);
+    const progress = await activities.open(fakeSender()).deliver(deliverRequest(event));
+    expect(progress).toMatchObject({ status: 'succeeded', attemptCount: 1 });
+  });
+
+  it('fails with one line after a failed attempt, red in the UI, and the workflow continues from the detail', async () => {
+    const event = await failedOnce(-1);
+    const timedOut = fakeSender(() => outcome({ responseStatus: null, error: 'timeout' }));
+    const failure = await failureOf(activities.open(timedOut).deliver(deliverRequest(event, { attemptCount: 1 })));
+    const { nextAttemptAt } = await read(event);
+    expect(failure).toMatchObject({ type: 'AttemptFailed', nonRetryable: true, category: 'BENIGN' });
+    expect(failure.message).toBe(
+      `attempt 2 to hooks.example.com: timeout; next attempt at ${nextAttemptAt!.toISOString()}`,
+    );
+    const [detail] = failure.details as [DeliveryProgress];
+    expect(detail).toMatchObject({ status: 'pending', attemptCount: 2, lastOutcome: 'timeout' });
+    expect(detail.wait! > MINUTE - 5_000 && detail.wait! <= MINUTE).toBe(true);
+  });
+
+  it('says in this line that the ladder is exhausted', async () => {
+    const event = await commitEvent(db, { retryDelays: [] });
+    const failure = await failureOf(activities.open(fakeSender(down)).deliver(deliverRequest(event)));
+    expect(failure.message).toBe('attempt 1 to hooks.example.com: 503; the delivery is failed');
+    expect(failure.details).toMatchObject([{ status: 'failed', reason: 'exhausted', wait: null }]);
+  });
+
+  it("makes the attempt when the timer fired a little early on Postgres's clock", async () => {
+    const event = await failedOnce(90);
     const sender = fakeSender();
-    const first = await deliver(sender, deliverRequest(event)).catch((error: ApplicationFailure) => error);
-    expect(first).toBeInstanceOf(ApplicationFailure);
-    expect(first).toMatchObject({ type: 'AttemptUnderWay', nonRetryable: false });
-    expect(sender.sent).toEqual([]);
-    await expireLeases(db);
-    expect(await deliver(sender, deliverRequest(event))).toMatchObject({ status: 'succeeded' });
+    await activities.open(sender).deliver(deliverRequest(event, { attemptCount: 1 }));
+    expect(sender.sent).toHaveLength(1);
   });
 
   it('makes an attempt once when eight workers ask for it at the same moment', async () => {
-    const event = await free();
-    const sender = fakeSender();
-    await Promise.allSettled(Array.from({ length: 8 }, () => deliver(sender, deliverRequest(event))));
+    const event = await failedOnce(-1);
+    const sender = fakeSender(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return outcome();
+    });
+    const workers = Array.from({ length: 8 }, () => activities.open(sender));
+    const request = deliverRequest(event, { attemptCount: 1 });
+    const results = await Promise.all(workers.map(({ deliver }) => deliver(request)));
+    expect(results).toMatchObject(results.map(() => ({ status: 'succeeded', attemptCount: 2 })));
     expect(sender.sent).toHaveLength(1);
-    expect(await read(event)).toMatchObject({ status: 'succeeded', attemptCount: 1 });
+  });
+});
+
+describe('the activity deliver, where no attempt is due', () => {
+  it('returns the delivery as its row is, with the wait by the clock of Postgres, and queues nothing', async () => {
+    const event = await failedOnce(30_000);
+    const sender = fakeSender();
+    const progress = await activities.open(sender).deliver(deliverRequest(event, { attemptCount: 1 }));
+    expect(progress).toMatchObject({ status: 'pending', attemptCount: 1, lastOutcome: '503' });
+    expect(progress.wait! > 25_000 && progress.wait! <= 30_000).toBe(true);
+    expect([sender.sent.length, await queueOf(event)]).toEqual([0, null]);
   });
 
-  it('ends without an attempt when the delivery belongs to another workflow', async () => {
-    const event = await free();
-    await db.prisma.delivery.update({ where: { id: event.deliveries[0]!.deliveryId }, data: { owner: 'recover-1' } });
-    const sender = fakeSender();
-    expect(await deliver(sender, deliverRequest(event))).toMatchObject({
-      status: 'cancelled',
-      reason: 'taken over by recover-1',
-    });
-    expect(sender.sent).toEqual([]);
+  it.each([
+    ['has succeeded', outcome(), { status: 'succeeded', lastOutcome: '204' }],
+    ['has failed', refusedBy(410), { status: 'failed', reason: 'endpoint_gone', lastOutcome: '410' }],
+  ])('returns a delivery that %s', async (_, result, expected) => {
+    const event = await commitEvent(db);
+    await makeOne(db, idOf(event), result);
+    const progress = await activities.open(fakeSender()).deliver(deliverRequest(event, { attemptCount: 1 }));
+    expect(progress).toMatchObject({ ...expected, attemptCount: 1, wait: null });
   });
 
   it.each([
     ['endpoint_disabled', { enabled: false, disabledReason: 'owner' }],
     ['endpoint_gone', { enabled: false, disabledReason: 'gone' }],
     ['endpoint_deleted', { deletedAt: new Date(), secretEnvelope: null }],
-  ])('cancels a delivery whose endpoint takes no deliveries: %s', async (reason, data) => {
-    const event = await free();
-    await db.prisma.endpoint.update({ where: { id: event.deliveries[0]!.endpointId }, data });
+  ])(
+    'returns a cancelled delivery: %s; one that was queued while its endpoint became inactive is cancelled',
+    async (reason, data) => {
+      const [event, raced] = [await failedOnce(MINUTE), await commitEvent(db)];
+      for (const { deliveries } of [event, raced]) {
+        const { endpointId: id } = deliveries[0]!;
+        await db.prisma.endpoint.update({ where: { id }, data });
+      }
+      await db.transaction((tx) => cancelPending(tx, event.deliveries[0]!.endpointId));
+      const sender = fakeSender();
+      const { deliver } = activities.open(sender);
+      for (const each of [deliverRequest(event, { attemptCount: 1 }), deliverRequest(raced)]) {
+        expect(await deliver(each)).toMatchObject({ status: 'cancelled', reason });
+      }
+      expect(await read(raced)).toMatchObject({ status: 'cancelled', reason, finishedAt: expect.any(Date) });
+      expect([sender.sent.length, await queueOf(raced)]).toEqual([0, null]);
+    },
+  );
+
+  it('returns what the workflow missed when it runs again: a success, or the failure of the recorded attempt', async () => {
+    const [good, bad] = [await commitEvent(db), await failedOnce(MINUTE)];
+    await makeOne(db, idOf(good));
     const sender = fakeSender();
-    expect(await deliver(sender, deliverRequest(event))).toMatchObject({ status: 'cancelled', reason });
-    expect(await read(event)).toMatchObject({ status: 'cancelled', reason, finishedAt: expect.any(Date) });
+    const { deliver } = activities.open(sender);
+    expect(await deliver(deliverRequest(good))).toMatchObject({ status: 'succeeded', attemptCount: 1 });
+    expect(await failureOf(deliver(deliverRequest(bad)))).toMatchObject({
+      type: 'AttemptFailed',
+      details: [{ status: 'pending', attemptCount: 1, lastOutcome: '503' }],
+    });
     expect(sender.sent).toEqual([]);
   });
 
-  it('cancels its own delivery alone while the backlog of an inactive endpoint is being cancelled', async () => {
-    const event = await free();
-    const [{ endpointId }] = event.deliveries as [CommittedEvent['deliveries'][0]];
-    await makeBacklog(db, endpointId, 3);
-    await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false, disabledReason: 'failing' } });
-    const sender = fakeSender();
-    expect(await deliver(sender, deliverRequest(event))).toMatchObject({
-      status: 'cancelled',
-      reason: 'endpoint_disabled',
+  it('ends the delivery of a row that is gone, lost in a restore or removed by retention, and logs it', async () => {
+    const event = await commitEvent(db);
+    const request = deliverRequest(event, { deliveryId: newId(), attemptCount: 3 });
+    const lines: object[] = [];
+    const log = Object.assign(Object.create(silentLog) as typeof silentLog, {
+      warn: (line: object) => lines.push(line),
     });
-    expect(await countDeliveries(db, endpointId)).toEqual({ endpoint_disabled: 1, pending: 3 });
-    expect(sender.sent).toEqual([]);
-  });
-
-  it('returns the state of a delivery that has ended', async () => {
-    const event = await free();
-    const cancelled = { status: 'cancelled', reason: 'endpoint_disabled' } as const;
-    await db.prisma.delivery.update({ where: { id: event.deliveries[0]!.deliveryId }, data: cancelled });
-    expect(await deliver(fakeSender(), deliverRequest(event))).toMatchObject(cancelled);
-  });
-
-  it('ends when retention has removed the delivery', async () => {
-    const event = await free();
-    await db.prisma.delivery.delete({ where: { id: event.deliveries[0]!.deliveryId } });
-    expect(await deliver(fakeSender(), deliverRequest(event))).toMatchObject({
-      status: 'cancelled',
-      reason: 'removed',
-    });
-  });
-
-  it('throws and sends nothing when no slot is free, so that it never waits inside a worker slot', async () => {
-    const event = await free();
-    const slots = new AttemptSlots<unknown>({ perEndpoint: 1, perClient: 9, total: 9 });
-    slots.tryAcquire(event.clientId, event.deliveries[0]!.endpointId);
-    const sender = fakeSender();
-    const failure = await deliver(sender, deliverRequest(event), { slots }).catch((error: ApplicationFailure) => error);
-    expect(failure).toMatchObject({ type: 'NoPlace', nonRetryable: false });
-    expect(sender.sent).toEqual([]);
-  });
-
-  it('spreads the retries of activities that found no slot', async () => {
-    const event = await free();
-    const slots = new AttemptSlots<unknown>({ perEndpoint: 1, perClient: 9, total: 9 });
-    slots.tryAcquire(event.clientId, event.deliveries[0]!.endpointId);
-    const refuse = deliverActivity(db, fakeSender(), { slots });
-    const delays: number[] = [];
-    for (let i = 0; i < 500; i++) {
-      const failure = await refuse(deliverRequest(event)).catch((error: unknown) => error);
-      delays.push(Number((failure as ApplicationFailure).nextRetryDelay));
-    }
-    expect(delays[0]).toBeLessThanOrEqual(1_000);
-    for (let i = 400; i < 500; i++) expect(delays[i]!).toBeGreaterThan(delays[i - 200]!);
-  });
-
-  it('releases its slot when it fails', async () => {
-    const event = await free();
-    const slots = new AttemptSlots<unknown>({ perEndpoint: 1, perClient: 1, total: 1 });
-    const broken = fakeSender(() => Promise.reject(new Error('our own fault')));
-    await expect(deliver(broken, deliverRequest(event), { slots })).rejects.toThrow('our own fault');
-    expect(slots.active).toBe(0);
-  });
-
-  it('makes one manual attempt at a delivery that has ended', async () => {
-    const event = await free();
-    await deliver(
-      fakeSender(() => refusedBy(500)),
-      deliverRequest(event, { nextDelay: null }),
-    );
-    const single = { number: 2, trigger: 'manual', single: true, nextDelay: null } as const;
-    expect(await deliver(fakeSender(), deliverRequest(event, single))).toMatchObject({
-      status: 'succeeded',
-      attemptCount: 2,
-    });
+    const progress = await activities.open(fakeSender(), { log }).deliver(request);
+    expect(progress).toMatchObject({ status: 'cancelled', reason: 'removed', attemptCount: 3, wait: null });
+    expect(lines).toMatchObject([{ event_id: event.eventId, delivery_id: request.deliveryId }]);
   });
 });
 
-describe('an endpoint that fails for DISABLE_AFTER', () => {
-  const HOUR = 3_600_000;
+describe('the activity deliver, beside another worker', () => {
+  it('returns the attempt that the other worker makes meanwhile', async () => {
+    const [good, bad] = [await failedOnce(-1), await failedOnce(-1)];
+    const sender = fakeSender();
+    const { deliver } = activities.open(sender);
+    for (const [event, result] of [
+      [good, outcome()],
+      [bad, refusedBy(500)],
+    ] as const) {
+      await db.query(`update deliveries set asleep = false where id = $1::uuid`, [idOf(event)]);
+      await db.query(QUEUED, [idOf(event)]);
+      const held = await lease(db, idOf(event));
+      const delivered = deliver(deliverRequest(event, { attemptCount: 1 })).catch((error) => error);
+      await record(db, held, result);
+      expect(await delivered).toMatchObject(
+        result.error ? { type: 'AttemptFailed', details: [{ attemptCount: 2 }] } : { attemptCount: 2 },
+      );
+    }
+    expect(sender.sent).toEqual([]);
+  });
 
-  /** Exhausts a delivery to the client's endpoint, created `ago` ms ago. */
-  async function exhaust(clientId: string | undefined, ago: number): Promise<CommittedEvent> {
-    const event = await commitEvent(db, { leases: false, ...(clientId ? { clientId, endpoints: 0 } : {}) });
-    const createdAt = new Date(Date.now() - ago);
-    await db.prisma.endpoint.updateMany({
-      where: { clientId: event.clientId },
-      data: { enabledAt: new Date(Date.now() - 500 * HOUR) },
+  it('asks again later while the other worker has the attempt, and makes it when that lease has ended', async () => {
+    const event = await commitEvent(db, { token: newId() });
+    const sender = fakeSender();
+    const { deliver } = activities.open(sender);
+    expect(await failureOf(deliver(deliverRequest(event)))).toMatchObject({ type: 'NoSlot', nonRetryable: false });
+    await db.query(`update queue set lease_until = now() where delivery_id = $1::uuid`, [idOf(event)]);
+    expect(await deliver(deliverRequest(event))).toMatchObject({ status: 'succeeded' });
+    expect(sender.sent).toHaveLength(1);
+  });
+
+  const QUEUED = `
+insert into queue (delivery_id, client_id, endpoint_id, line, due_at, trigger)
+select id, client_id, endpoint_id, 'late', now(), 'schedule' from deliveries where id = $1::uuid`;
+});
+
+describe('the activity deliver without a free slot', () => {
+  /** A process whose only slot of the endpoint a hanging attempt has, until `release`. */
+  async function full() {
+    const held = Promise.withResolvers<void>();
+    const sender = fakeSender(async (call) => {
+      if (call === 1) await held.promise;
+      return outcome();
     });
-    await db.prisma.delivery.update({ where: { id: event.deliveries[0]!.deliveryId }, data: { createdAt } });
-    await deliver(
-      fakeSender(() => refusedBy(503)),
-      deliverRequest(event, { nextDelay: null }),
-      { disableAfter: 120 * HOUR },
-    );
-    return event;
+    const opened = activities.open(sender, { limits: { perEndpoint: 1 } });
+    const first = await opened.commit();
+    await waitFor('the first attempt', () => sender.sent.length === 1);
+    const queued = () => commitEvent(db, { clientId: first.clientId, endpoints: 0 });
+    return { ...opened, sender, queued, release: () => held.resolve() };
   }
-  const endpointOf = (event: CommittedEvent) =>
-    db.prisma.endpoint.findUniqueOrThrow({ where: { id: event.deliveries[0]!.endpointId } });
 
-  it('is disabled with the second exhausted delivery', async () => {
-    const first = await exhaust(undefined, 130 * HOUR);
-    expect(await endpointOf(first)).toMatchObject({ enabled: true });
-    await exhaust(first.clientId, 40 * HOUR);
-    expect(await endpointOf(first)).toMatchObject({ enabled: false, disabledReason: 'failing' });
+  it('fails within seconds and sends nothing; the attempt stays queued, and Temporal asks again', async () => {
+    const { deliver, queued, sender, release } = await full();
+    const event = await queued();
+    const begun = performance.now();
+    expect(await failureOf(deliver(deliverRequest(event)))).toMatchObject({
+      ...{ type: 'NoSlot', nonRetryable: false, category: 'BENIGN' },
+    });
+    expect(performance.now() - begun).toBeLessThan(5_000);
+    expect([sender.sent.length, (await queueOf(event)) !== null]).toEqual([1, true]);
+    release();
   });
 
-  it('stays enabled while its failures are younger than DISABLE_AFTER', async () => {
-    const first = await exhaust(undefined, 100 * HOUR);
-    await exhaust(first.clientId, 40 * HOUR);
-    expect(await endpointOf(first)).toMatchObject({ enabled: true });
+  it('makes the attempt inside when a slot becomes free within a second', async () => {
+    const { deliver, queued, release } = await full();
+    const delivered = deliver(deliverRequest(await queued()));
+    release();
+    expect(await delivered).toMatchObject({ status: 'succeeded', attemptCount: 1 });
   });
 
-  it('stays enabled when a delivery succeeded in between', async () => {
-    const first = await exhaust(undefined, 130 * HOUR);
-    const good = await commitEvent(db, { leases: false, clientId: first.clientId, endpoints: 0 });
-    await deliver(fakeSender(), deliverRequest(good));
-    await exhaust(first.clientId, 40 * HOUR);
-    expect(await endpointOf(first)).toMatchObject({ enabled: true });
+  it('asks again after a delay that grows to 60 s, with jitter', async () => {
+    const { deliver, queued, release } = await full();
+    const events = [await queued(), await queued(), await queued()];
+    const tries = [1, 1, 4, 4, 20, 20];
+    const failures = await Promise.all(
+      tries.map((attempt, i) => failureOf(deliver(deliverRequest(events[i % 3]!), attempt))),
+    );
+    const delays = failures.map(({ nextRetryDelay }) => Number(nextRetryDelay));
+    const longest = [1_000, 1_000, 8_000, 8_000, 60_000, 60_000];
+    expect(delays.map((delay, i) => delay >= longest[i]! / 2 && delay <= longest[i]!)).toEqual(tries.map(() => true));
+    release();
+  });
+
+  it('asks ten times a second over all activities, and lets at most 66 wait here for a slot', async () => {
+    const { deliver, dispatcher, queued, release } = await full();
+    const request = deliverRequest(await queued());
+    const wait = dispatcher.result.bind(dispatcher);
+    let [waiting, most] = [0, 0];
+    jest.spyOn(dispatcher, 'result').mockImplementation(async (...of) => {
+      most = Math.max(most, ++waiting);
+      return wait(...of).finally(() => waiting--);
+    });
+    try {
+      const turns = await Promise.all(
+        Array.from({ length: 200 }, async () => {
+          const { nextRetryDelay } = await failureOf(deliver(request));
+          return performance.now() + Number(nextRetryDelay);
+        }),
+      );
+      turns.sort((a, b) => a - b);
+      for (let i = 100; i < 200; i++) expect(turns[i]! - turns[i - 50]!).toBeGreaterThan(4_000);
+      expect(most).toBeGreaterThan(10);
+      expect(most).toBeLessThanOrEqual(66);
+    } finally {
+      jest.restoreAllMocks();
+      release();
+    }
+  });
+
+  it('keeps no slot after a fault of this service; another process makes the attempt when the lease has ended', async () => {
+    const event = await commitEvent(db);
+    const broken = fakeSender(() => Promise.reject(new Error('our own fault')));
+    const { deliver, slots } = activities.open(broken);
+    expect(await failureOf(deliver(deliverRequest(event)))).toMatchObject({ type: 'NoSlot' });
+    expect([slots.active, (await queueOf(event)) !== null]).toEqual([0, true]);
+    await db.query(`update queue set lease_until = now() where delivery_id = $1::uuid`, [idOf(event)]);
+    expect(await activities.open(fakeSender()).deliver(deliverRequest(event))).toMatchObject({ status: 'succeeded' });
+  });
+});
+
+describe('the activity deliver after Postgres was restored from a backup', () => {
+  it('returns the row that is behind its workflow', async () => {
+    const event = await failedOnce(2 * MINUTE);
+    const sender = fakeSender();
+    const progress = await activities.open(sender).deliver(deliverRequest(event, { attemptCount: 4 }));
+    expect(progress).toMatchObject({ status: 'pending', attemptCount: 1, lastOutcome: '503' });
+    expect(progress.wait).toBeGreaterThan(110_000);
+    expect(sender.sent).toEqual([]);
+  });
+
+  it('makes the attempt that is due by the row, and continues from there', async () => {
+    const event = await failedOnce(-1);
+    const { deliver } = activities.open(fakeSender(down));
+    const progress = await deliver(deliverRequest(event, { attemptCount: 6 })).catch((error) => error);
+    expect(progress).toMatchObject({ status: 'pending', attemptCount: 2 });
+    expect(await deliver(deliverRequest(event, { attemptCount: 2 }))).toMatchObject({ attemptCount: 2 });
+  });
+
+  it('returns a row that is ahead of its workflow and has no attempt of that number', async () => {
+    const event = await failedOnce(MINUTE);
+    await db.prisma.delivery.update({ where: { id: idOf(event) }, data: { attemptCount: 5 } });
+    const { details } = await failureOf(
+      activities.open(fakeSender()).deliver(deliverRequest(event, { attemptCount: 2 })),
+    );
+    expect(details).toMatchObject([{ status: 'pending', attemptCount: 5, lastOutcome: null }]);
+  });
+
+  it('ignores a lease of a clock that was far ahead', async () => {
+    const event = await commitEvent(db, { token: newId() });
+    await db.query(`update queue set lease_until = now() + interval '1 hour' where delivery_id = $1::uuid`, [
+      idOf(event),
+    ]);
+    expect(await activities.open(fakeSender()).deliver(deliverRequest(event))).toMatchObject({ status: 'succeeded' });
+  });
+});
+
+describe('the activity readDeliveries', () => {
+  it('has a wait also for a planned time that is months away', async () => {
+    const event = await failedOnce(90 * 24 * 60 * MINUTE);
+    const [progress] = await activities.open(fakeSender()).readDeliveries(event.eventId);
+    expect(progress!.wait).toBeGreaterThan(24 * 24 * 60 * MINUTE);
+  });
+
+  it('returns every delivery of the event as its row is', async () => {
+    const event = await commitEvent(db, { endpoints: 2, retryDelays: [MINUTE] });
+    const ids = event.deliveries.map(({ deliveryId }) => deliveryId).sort();
+    await makeOne(db, ids[0]!, refusedBy(503));
+    const read = await activities.open(fakeSender()).readDeliveries(event.eventId);
+    expect(read).toMatchObject([
+      { deliveryId: ids[0], status: 'pending', attemptCount: 1, lastOutcome: '503', wait: expect.any(Number) },
+      { deliveryId: ids[1], status: 'pending', attemptCount: 0, lastOutcome: null, wait: 0 },
+    ]);
+    expect(JSON.stringify(read)).not.toMatch(/https|secret|envelope/i);
   });
 });

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createRemoveExpiredActivities } from '../../activities/remove-expired.js';
 import type { Handle } from '../../src/database/database.js';
-import { TABLES_WITH_EXPIRY } from '../../src/retention/expired-rows.js';
+import { TABLES_WITH_EXPIRY } from '../../src/retention/expired.js';
 import type { RemoveExpiredProgress } from '../../workflows/remove-expired.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient } from '../support/factories.js';

@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os';
-import { personHere } from '../../src/audit/actor.js';
+import { personHere } from '../../src/audit/record.js';
 
 it('is the user who ran sudo, or else the user of the process', () => {
   expect(personHere({ SUDO_USER: 'ada' })).toBe(`cli:ada@${hostname()}`);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { listEntries } from '../../src/audit/read-entries.js';
+import { listEntries } from '../../src/audit/entries.js';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
 import { consoleBrowser, signedInBrowser } from '../support/console.js';
 

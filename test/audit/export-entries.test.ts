@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, expect, test } from '@jest/globals';
-import { type Export, exportEntries } from '../../src/audit/export-entries.js';
+import { type Export, exportEntries } from '../../src/audit/entries.js';
 import type { Handle } from '../../src/database/database.js';
 import { newId } from '../../src/ids.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
-import { listEntries } from '../../src/audit/read-entries.js';
+import { listEntries } from '../../src/audit/entries.js';
 import { recordAudit } from '../../src/audit/record.js';
 import { timeOf } from '../../src/ids.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

@@ -7,7 +7,8 @@ import {
   revokeSecret,
   rotateSecret,
 } from '../../src/auth/clients.js';
-import { revokeSigningKey, rotateMasterKey, rotateSigningKey } from '../../src/auth/keys.js';
+import { rotateMasterKey } from '../../src/auth/master-key.js';
+import { revokeSigningKey, rotateSigningKey } from '../../src/auth/signing-keys.js';
 import { newId } from '../../src/ids.js';
 import { setEndpointEnabledByOperator } from '../../src/webhooks/operate-endpoint.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

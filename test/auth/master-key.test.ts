@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { rotateMasterKey, rotateSigningKey } from '../../src/auth/keys.js';
+import { rotateMasterKey } from '../../src/auth/master-key.js';
+import { rotateSigningKey } from '../../src/auth/signing-keys.js';
 import { MasterKeys } from '../../src/database/encryption.js';
 import { newId } from '../../src/ids.js';
 import { Secret } from '../../src/secret.js';

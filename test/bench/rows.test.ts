@@ -3,7 +3,7 @@ import pg from 'pg';
 import { fillPast } from '../../bench/past.js';
 import { makeTenants, makeTransfers, SECRET } from '../../bench/tenants.js';
 import { MasterKeys } from '../../src/database/encryption.js';
-import { readBacklog } from '../../src/outbox/backlog.js';
+import { readBacklog } from '../../src/delivery/backlog.js';
 import { Secret } from '../../src/secret.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -32,7 +32,7 @@ describe('rows that the bench makes', () => {
     for (const [index, transferId] of transfers.entries()) {
       const handed: { endpointId: string; secretEnvelope: string }[] = [];
       const handover = {
-        leases: true,
+        lease: () => null,
         retryDelays: [],
         committed: ({ deliveries }: { deliveries: typeof handed }) => handed.push(...deliveries),
       };
@@ -61,7 +61,7 @@ describe('rows that the bench makes', () => {
     );
     expect(rows[0].n).toBe(500);
     const after = await readBacklog(db);
-    expect(after.events).toEqual(before.events);
+    expect(after.waiting).toEqual(before.waiting);
     expect([after.sleeping, after.overdue]).toEqual([before.sleeping, before.overdue]);
   });
 });

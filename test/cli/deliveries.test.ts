@@ -1,3 +1,5 @@
+import type { QueuedEvent } from '../../src/delivery/handover.js';
+import { readStarts, startDeliverEvent } from '../../src/delivery/workflow-start.js';
 import { newId } from '../../src/ids.js';
 import { runCli } from '../support/cli.js';
 import { commitEvent } from '../support/committed-event.js';
@@ -25,6 +27,8 @@ afterAll(async () => {
   await db.drop();
 });
 
+const transferOf = ({ body }: QueuedEvent): string => JSON.parse(body).data.id;
+
 async function json<T>(...args: string[]): Promise<T> {
   const { code, stdout, stderr } = await runCli([...args, '--json'], env);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -32,29 +36,15 @@ async function json<T>(...args: string[]): Promise<T> {
 }
 
 describe('deliveries', () => {
-  it('starts a workflow for every pending delivery that has none, and restarts running workflows with --replace', async () => {
+  it('lists the events that have a workflow in Temporal and no row: they were lost when Postgres was restored', async () => {
     const events = [await commitEvent(db), await commitEvent(db, { endpoints: 2 })];
     const eventIds = events.map(({ eventId }) => eventId);
-    const nextAttemptAt = new Date(Date.now() + 3_600_000);
-    await db.prisma.event.updateMany({ where: { id: { in: eventIds } }, data: { outbox: 'done' } });
-    await db.prisma.delivery.updateMany({
-      where: { eventId: { in: eventIds } },
-      data: { attemptCount: 2, nextAttemptAt, attemptingUntil: null },
-    });
-    const runIds = () =>
-      Promise.all(eventIds.map(async (id) => (await temporal.client.workflow.getHandle(id).describe()).runId));
-    expect(await json('deliveries', 'reconcile')).toEqual({ started: 2, running: 0, refused: [] });
-    const before = await runIds();
-    expect(await json('deliveries', 'reconcile')).toEqual({ started: 0, running: 2, refused: [] });
-    expect(await runIds()).toEqual(before);
-    expect(await json('deliveries', 'reconcile', '--replace')).toEqual({ started: 2, running: 0, refused: [] });
-    for (const runId of await runIds()) expect(before).not.toContain(runId);
-    expect(await json('audit', 'list', '--action', 'deliveries.reconcile')).toMatchObject([
-      { target: null, details: { replace: true } },
-      { details: { replace: false } },
-      { details: { replace: false } },
-    ]);
-
+    const rows = await db.prisma.event.findMany({ where: { id: { in: eventIds } } });
+    const starts = await readStarts(
+      db,
+      rows.map((row) => ({ ...row, eventId: row.id })),
+    );
+    for (const start of starts) await startDeliverEvent(temporal.client, start, { how: 'start', eager: false });
     expect(await json('deliveries', 'lost', '--since', '1h')).toEqual([]);
     await db.prisma.delivery.deleteMany({ where: { eventId: eventIds[0]! } });
     await db.prisma.event.delete({ where: { id: eventIds[0]! } });
@@ -62,7 +52,8 @@ describe('deliveries', () => {
       const found = await json<object[]>('deliveries', 'lost', '--since', '1h');
       return found.length > 0 && found;
     });
-    const { clientId: client_id, transferId: transfer_id } = events[0]!;
+    const { clientId: client_id } = events[0]!;
+    const transfer_id = transferOf(events[0]!);
     expect(lost).toMatchObject([{ event_id: eventIds[0], client_id, transfer_id, type: 'transfer.status_changed' }]);
     for (const id of eventIds) await temporal.client.workflow.getHandle(id).terminate();
     await db.prisma.delivery.deleteMany();
@@ -87,7 +78,7 @@ describe('deliveries', () => {
     });
     await db.prisma.delivery.update({
       where: { id: failedId },
-      data: { status: 'failed', attemptCount: 1, attemptingUntil: null },
+      data: { status: 'failed', attemptCount: 1, nextAttemptAt: null },
     });
 
     const ids = (rows: { id: string }[]) => rows.map(({ id }) => id);
@@ -96,8 +87,8 @@ describe('deliveries', () => {
     const { endpointId } = waiting.deliveries[0]!;
     const filters = [
       ['--client', waiting.clientId, '--event', waiting.eventId],
-      ['--endpoint', endpointId, '--transfer', waiting.transferId, '--since', '1h'],
-      ['--event', waiting.eventId, '--transfer', failed.transferId],
+      ['--endpoint', endpointId, '--transfer', transferOf(waiting), '--since', '1h'],
+      ['--event', waiting.eventId, '--transfer', transferOf(failed)],
       ['--since', '0s'],
     ];
     const found = await Promise.all(filters.map((filter) => json<{ id: string }[]>('deliveries', 'list', ...filter)));
@@ -112,8 +103,10 @@ describe('deliveries', () => {
     expect(shown).toContain(`1\tschedule\t${startedAt.toISOString()}\t503\t12 ms\tdown for the night`);
 
     expect(await json('deliveries', 'retry', failedId)).toEqual({ id: failedId, retried: true });
-    const workflow = await temporal.client.workflow.getHandle(`retry-${failedId}-2`).describe();
-    expect(workflow).toMatchObject({ type: 'retryDelivery' });
+    expect(await db.prisma.queuedAttempt.findUnique({ where: { deliveryId: failedId } })).toMatchObject({
+      line: 'fresh',
+      trigger: 'manual',
+    });
     expect(await json('audit', 'list', '--target', failedId)).toMatchObject([
       { action: 'deliveries.retry', details: { event_id: failed.eventId, client_id: failed.clientId } },
     ]);

@@ -44,7 +44,7 @@ describe.each([['--help'], ['--version'], ['deliveries --help'], ['transfers set
   (line) => {
     test('loads no module of the domain, no database and no SDK', async () => {
       const { packages, own } = await loadedBy(line.split(' '));
-      expect(packages).toEqual(['commander', 'ipaddr.js', 'lru-cache']);
+      expect(packages).toEqual(['commander', 'ipaddr.js', 'lru-cache', 'uuid']);
       expect(own).toContain('src/cli/program.js');
       const others = own.filter((file) => !LIGHT_ROOMS.test(file) && !file.startsWith('clients/typescript/src/cli/'));
       expect(others.sort()).toEqual(NAMES);
@@ -56,8 +56,8 @@ test('verify loads neither the database nor the settings', async () => {
   const body = join(folder, 'body');
   writeFileSync(body, '{}');
   const { packages, own } = await loadedBy(['verify', '--secret', 's', '--header', 't=1,v0=a', '--body', body]);
-  expect(own).toContain('src/cli/actions/verify.js');
-  expect(packages).toEqual(['commander', 'ipaddr.js', 'lru-cache']);
+  expect(own).toContain('src/cli/actions/receiver.js');
+  expect(packages).toEqual(['commander', 'ipaddr.js', 'lru-cache', 'uuid']);
 });
 
 test.each([['clients list'], ['deliveries list'], ['audit list']])(

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { readClientRecord } from '../../src/auth/client-record.js';
-import { checkCredentials } from '../../src/auth/credentials.js';
+import { checkCredentials, readClientRecord } from '../../src/auth/client-record.js';
 import { pendingMigrations } from '../../src/database/migrate.js';
 import { newId } from '../../src/ids.js';
 import { Secret } from '../../src/secret.js';

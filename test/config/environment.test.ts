@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readEnvironment, settings } from '../../src/config/environment.js';
+import { readEnvironment, settings } from '../../src/config.js';
 import { linesOf, MASTER_KEY } from '../support/configuration.js';
 
 describe('the environment variables', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { unknownSettings } from '../../src/config/unknown-settings.js';
+import { unknownSettings } from '../../src/config/environment.js';
 import { settings } from '../../src/config.js';
 
 const namedBy = (env: NodeJS.ProcessEnv) => unknownSettings(env).map((line) => line.split(':')[0]);

@@ -3,14 +3,11 @@ import { newId } from '../../src/ids.js';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
 import { type ConsoleBrowser, signedInBrowser } from '../support/console.js';
 import { makeStory } from '../support/console-data.js';
-import { fakeDeliveryActions } from '../support/delivery-actions.js';
 import { ENDPOINT_SECRET } from '../support/factories.js';
 
 let auth: AuthApi;
-const recovered: unknown[][] = [];
 beforeAll(async () => {
-  const deliveryActions = fakeDeliveryActions({ count: 3, carriedOut: (...asked) => recovered.push(asked) });
-  auth = await startAuthApi({ dependencies: { deliveryActions } });
+  auth = await startAuthApi();
 });
 afterAll(() => auth.close());
 
@@ -197,14 +194,15 @@ test("another client's endpoint is not found, by no page and no form", async () 
 
 test('a recover reads its window as UTC and says how many deliveries start again', async () => {
   const { browser, credentials } = await editor();
-  const path = await register(browser);
+  const { endpointId, deliveryId } = await makeStory(auth.database, credentials.client_id);
+  await auth.database.prisma.delivery.update({ where: { id: deliveryId }, data: { status: 'failed' } });
+  const path = `/console/endpoints/${endpointId}`;
   const since = new Date(Date.now() - 3_600_000).toISOString().slice(0, 16);
   const sent = await browser.post(`${path}/recover`, { since, until: '' });
   expect([sent.status, sent.headers.get('Location')]).toEqual([303, path]);
-  const [client, , range] = recovered.at(-1) as [string, string, { since: number }];
-  expect(client).toBe(credentials.client_id);
-  expect(new Date(range.since).toISOString()).toBe(`${since}:00.000Z`);
-  expect((await browser.get(path)).text).toContain('3 deliveries start again');
+  const start = await auth.database.prisma.workflowStart.findFirstOrThrow({ where: { endpointId } });
+  expect(start).toMatchObject({ clientId: credentials.client_id, input: { since: Date.parse(`${since}Z`) } });
+  expect((await browser.get(path)).text).toContain('1 delivery starts again');
   const wrong = await browser.post(`${path}/recover`, { since: 'yesterday' });
   expect(wrong.status).toBe(422);
 });
@@ -232,6 +230,18 @@ test('the statement is shown in words, and an error of its window at its field',
   const wrong = await browser.get(`${path}/statement?since=2019-01-01T00:00`);
   expect(wrong.status).toBe(422);
   expect(wrong.text).toMatch(/id="error-since"/);
+});
+
+test('a count that is refused is shown at its form, and the recover still includes missing events', async () => {
+  const { browser } = await editor();
+  const path = await register(browser);
+  const { status, text } = await browser.get(`${path}/recover?since=2019-01-01T00:00`);
+  expect(status).toBe(422);
+  expect(text).toMatch(/id="error-since"/);
+  expect(text).toMatch(/name="include_missing" checked/);
+  const refused = await browser.post(`${path}/recover`, { since: '2019' });
+  expect(refused.status).toBe(422);
+  expect(refused.text).not.toMatch(/name="include_missing" checked/);
 });
 
 test('the switch-over keeps no state: its second step is found again, and only a successor permits deleting the first', async () => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isForm } from '../../src/console/page.js';
 import { declared } from '../../src/console/pages/index.js';
-import { DOCUMENTS_PER_SECOND } from '../../src/http/middleware/document-limit.js';
+import { DOCUMENTS_PER_SECOND } from '../../src/http/rate-limits.js';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
 import { type ConsoleBrowser, consoleBrowser, operatorBrowser, signedInBrowser } from '../support/console.js';
 import { makeEndpoint } from '../support/factories.js';

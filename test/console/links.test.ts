@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { allowNetworks, revokeClient, revokeSecret, rotateSecret } from '../../src/auth/clients.js';
-import { makeOperatorLink } from '../../src/auth/console-codes.js';
-import { revokeSigningKey } from '../../src/auth/keys.js';
+import { makeOperatorLink } from '../../src/auth/console-sessions.js';
+import { revokeSigningKey } from '../../src/auth/signing-keys.js';
 import { startApi, type TestApi } from '../support/api.js';
 import { type AuthApi, type Credentials, startAuthApi } from '../support/auth-api.js';
 import { consoleBrowser, operatorBrowser, signedInBrowser } from '../support/console.js';

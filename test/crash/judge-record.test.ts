@@ -21,7 +21,7 @@ const delivery: DeliveryRow = {
   path: '/in',
   status: 'succeeded',
   attemptCount: 2,
-  ladderStart: 0,
+  rung: 1,
 };
 const record: Record = {
   transfers: ['x'],
@@ -57,10 +57,10 @@ test.each<[string, Record, Arrival[]]>([
   ['an attempt that the receiver never saw', record, arrivals.slice(1)],
   ['another response than the receiver’s', record, [arrival(1, { answered: 503 }), ...arrivals.slice(1)]],
   ['success without a successful attempt', { ...record, attempts: [attempt(1), attempt(2)] }, [arrival(1), arrival(2)]],
-  ['failure after a success', withDelivery({ status: 'failed' }), arrivals],
+  ['failure after a success', withDelivery({ status: 'failed', rung: 3 }), arrivals],
   [
     'failure before the ladder’s end',
-    { ...withDelivery({ status: 'failed' }), attempts: [attempt(1), attempt(2)] },
+    { ...withDelivery({ status: 'failed', rung: 2 }), attempts: [attempt(1), attempt(2)] },
     [arrival(1), arrival(2)],
   ],
 ])('finds a fault: %s', (_, changed, seen) => {

@@ -45,7 +45,7 @@ export function judgeRecord(record: Record, arrivals: readonly Arrival[], rungs:
 }
 
 function* faultsOf(
-  { status, attemptCount, ladderStart }: DeliveryRow,
+  { status, attemptCount, rung }: DeliveryRow,
   attempts: readonly AttemptRow[],
   seen: readonly Arrival[],
   rungs: number,
@@ -65,13 +65,14 @@ function* faultsOf(
     }
   }
   const succeeded = attempts.some(({ error }) => error === null);
-  const succeededOnLadder = attempts.some(({ error, number }) => error === null && number > ladderStart);
+  // The attempts of the present ladder are among the last ones.
+  const succeededOnLadder = attempts.slice(attempts.length - rung).some(({ error }) => error === null);
   if (status === 'succeeded' && !succeeded) yield 'succeeded without a successful attempt';
   if (status === 'succeeded' && !seen.some(isSuccess)) yield 'succeeded, but the receiver never returned a 2xx';
   if (status === 'failed' && succeededOnLadder) yield 'failed with a successful attempt';
   const gone = attempts.at(-1)?.responseStatus === 410;
-  if (status === 'failed' && !gone && attemptCount - ladderStart < rungs) {
-    yield `failed after ${attemptCount - ladderStart} attempts of ${rungs}`;
+  if (status === 'failed' && !gone && Math.min(rung, attemptCount) < rungs) {
+    yield `failed after ${rung} attempts of ${rungs}`;
   }
 }
 

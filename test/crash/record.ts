@@ -26,7 +26,8 @@ export interface DeliveryRow {
   path: string;
   status: 'pending' | 'succeeded' | 'failed' | 'cancelled';
   attemptCount: number;
-  ladderStart: number;
+  /** Failed attempts of its present ladder. */
+  rung: number;
 }
 
 export interface AttemptRow {
@@ -45,7 +46,7 @@ export async function readRecord(database: pg.Client): Promise<Record> {
     events: await rows<EventRow>(`select id, transfer_id as transfer, body, outbox::text from events order by id`),
     deliveries: await rows<DeliveryRow>(
       `select d.id, d.event_id as event, substring(e.url from '^[a-z]+://[^/]+(.*)$') as path, d.status::text,
-              d.attempt_count as "attemptCount", d.ladder_start as "ladderStart"
+              d.attempt_count as "attemptCount", d.rung
          from deliveries d join webhook_endpoints e on e.id = d.endpoint_id order by d.id`,
     ),
     attempts: await rows<AttemptRow>(
@@ -74,9 +75,9 @@ export async function underWay(database: pg.Client) {
   const { rows } = await database.query(
     `select (select count(*)::int from events where outbox <> 'done') as outbox,
             (select count(*)::int from deliveries where status = 'pending') as pending,
-            (select count(*)::int from deliveries where attempting_until > now()) as claimed`,
+            (select count(*)::int from queue) as queued`,
   );
-  return rows[0] as { outbox: number; pending: number; claimed: number };
+  return rows[0] as { outbox: number; pending: number; queued: number };
 }
 
 /** Runs on a new connection, since Postgres is killed during a run. */

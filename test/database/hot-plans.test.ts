@@ -2,18 +2,23 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import { type ExplainedDatabase, nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
 import { makeTenants, makeTransfers, type Tenants } from '../../bench/tenants.js';
+import type { LeasedAttempt } from '../../src/delivery/handover.js';
+import { recordAttempts } from '../../src/delivery/record.js';
 import { newId } from '../../src/ids.js';
 import { changeAll } from '../../src/transfers/change-statement.js';
-import { recordAttempts } from '../../src/webhooks/record.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { masterKeys, outcome } from '../support/factories.js';
 
 // The plans that Postgres keeps for the two statements of every event, with no setting of the session to force them.
 
-const FILLED = ['transfers', 'transfer_status_history', 'events', 'deliveries', 'attempts'];
+const FILLED = ['transfers', 'transfer_status_history', 'events', 'deliveries', 'queue', 'attempts'];
 const BATCH = 30;
 /** Names change after 128 runs: with 3,840 rows. */
 const BATCHES = 140;
+
+/** The process that makes the attempts, and whose inserts lease them. */
+const TOKEN = newId();
+const handover = { lease: () => ({ token: TOKEN, full: [] }), retryDelays: [0] };
 
 let db: TestDatabase;
 let client: pg.Client;
@@ -35,13 +40,16 @@ async function runBatch(explained: ExplainedDatabase, size: number): Promise<voi
     request: { transferId, to: 'PROCESSING' as const, reason: null },
     ...{ allowed: ['CREATED' as const], eventId: newId(), at, body: '{}', traceparent: null },
   }));
-  const changed = await changeAll(explained, { leases: true, retryDelays: [0] }, changes);
-  const attempts = changed.map((row) => ({
-    ...{ deliveryId: row!.deliveries[0]!.deliveryId, number: 1, trigger: 'schedule' as const, url: 'http://x' },
-    ...{ outcome: outcome(), nextDelay: null, single: false },
-  }));
-  const settled = changes.map(({ eventId }) => ({ eventId, outbox: 'done' as const, held: false }));
-  await recordAttempts(explained, attempts, settled);
+  const changed = await changeAll(explained, handover, changes);
+  const made = changed.map((row) => {
+    const { deliveryId } = row!.deliveries[0]!;
+    const attempt = { deliveryId, eventId: row!.eventId, number: 1, trigger: 'schedule', single: false } as const;
+    return {
+      attempt: { ...attempt, url: 'http://x', isOnly: true } satisfies Partial<LeasedAttempt>,
+      outcome: outcome(),
+    };
+  });
+  await recordAttempts(explained, { token: TOKEN, workflows: 'every-event' }, made);
 }
 
 /** Plans that Postgres kept, and plans that it made for the values, since each statement's last change of name. */

@@ -68,3 +68,27 @@ test('records what `prisma migrate deploy` expects: the SHA-256 of each file as 
     })),
   );
 });
+
+test('a failed migration leaves neither its changes nor a record, and may be run again', async () => {
+  await database.pool.query('create table events (id int)');
+  await expect(migrate(url)).rejects.toThrow('relation "events" already exists');
+  const { rows } = await database.pool.query(
+    `select (select count(*)::int from _prisma_migrations) as records, to_regclass('clients') as earlier`,
+  );
+  expect(rows).toEqual([{ records: 0, earlier: null }]);
+  await database.pool.query('drop table events');
+  expect(await migrate(url)).toEqual({ applied: names });
+});
+
+test("a failed try of Prisma's own CLI counts as rolled back once the migration is applied", async () => {
+  await database.pool.query('create table events (id int)');
+  await expect(migrate(url)).rejects.toThrow();
+  await database.pool.query(
+    `insert into _prisma_migrations (id, checksum, migration_name, logs) values ('1', '', $1, 'failed')`,
+    [names[0]],
+  );
+  await database.pool.query('drop table events');
+  expect(await migrate(url)).toEqual({ applied: names });
+  const { rows } = await database.pool.query('select logs from _prisma_migrations where rolled_back_at is not null');
+  expect(rows).toEqual([{ logs: 'failed' }]);
+});

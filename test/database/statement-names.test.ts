@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { StatementNames } from '../../src/database/statement-names.js';
+import { StatementNames } from '../../src/database/database.js';
 
 it('gives a statement a further name whenever its runs have doubled, and the last one after 4,096 runs', () => {
   const names = new StatementNames();

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { settings } from '../../src/config.js';
 import { Networks } from '../../src/networks.js';
-import { isSupportedNode } from '../../src/process/runtime.js';
+import { isSupportedNode } from '../../src/process/cautions.js';
 import { type Document, isHealthPath, readCommands, readEnvFile, readYaml } from '../support/manifests.js';
 
 // These tests find drift between docker-compose.yml and the service. `npm run check:deploy` checks the file's syntax.

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { transformFileSync } from '@swc/core';
 import { verify } from '../../clients/typescript/src/verify.js';
 import { Secret } from '../../src/secret.js';
-import { signatureHeader } from '../../src/webhooks/sender/signature.js';
+import { signatureHeader } from '../../src/webhooks/sender/headers.js';
 
 // Each snippet of the integrators' guide is extracted into a file and run if its runtime is installed.
 const root = join(import.meta.dirname, '../..');

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { idCursor, numberCursor } from '../../src/http/cursor.js';
+import { idCursor, numberCursor } from '../../src/http/paging.js';
 
 const ids = idCursor('transfers');
 const numbers = numberCursor('attempts');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { readIdempotencyKey } from '../../src/http/idempotency.js';
+import { readIdempotencyKey } from '../../src/http/dispatch.js';
 import { Refusal } from '../../src/refusal.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SCOPES } from '../../src/auth/caller.js';
-import { exampleOf } from '../../src/http/openapi/example.js';
-import { componentSchemas, schemaFor } from '../../src/http/openapi/schemas.js';
+import { apiRoutes } from '../../src/http/app.js';
+import { componentSchemas, exampleOf, schemaFor } from '../../src/http/openapi/schemas.js';
 import { type Route, scopesOf } from '../../src/http/route.js';
-import { apiRoutes } from '../../src/http/routes/index.js';
 import { newId } from '../../src/ids.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 import { deliverTo } from '../support/history.js';
@@ -38,7 +37,13 @@ const PARAMETERS: Record<string, () => string> = { since: () => new Date(Date.no
 /** A check of the owner's endpoint. */
 async function checkOf(endpointId: string): Promise<string> {
   const { id } = await api.database.prisma.receiverCheck.create({
-    data: { id: newId(), clientId: owner.id, endpointId, startingUntil: new Date() },
+    data: {
+      id: newId(),
+      clientId: owner.id,
+      endpointId,
+      startedAt: new Date(Date.now() - 60_000),
+      finishedAt: new Date(),
+    },
   });
   return id;
 }
@@ -143,8 +148,8 @@ describe('every route', () => {
     const late = responses.filter(([, status]) => status === 409).map(([route]) => route);
     expect(late).toEqual([
       'POST /transfers/{id}/cancel',
-      'POST /sandbox/transfers/{id}/status',
       'POST /operator/transfers/{id}/status',
+      'POST /sandbox/transfers/{id}/status',
     ]);
     expect(responses.filter(([, status]) => Number(status) >= 400)).toHaveLength(late.length);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { denotesExactly } from '../../src/http/json-number.js';
+import { denotesExactly } from '../../src/http/body.js';
 
 describe('denotesExactly', () => {
   it('is true for every form of an integer', () => {

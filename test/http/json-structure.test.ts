@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { examineStructure, MAX_DEPTH } from '../../src/http/json-structure.js';
+import { examineStructure, MAX_DEPTH } from '../../src/http/body.js';
 
 describe('examineStructure', () => {
   it('reports no repeated name in the JSON of any value', () => {

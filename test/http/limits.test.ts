@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { MAX_MEMBERS } from '../../src/http/json-structure.js';
+import { MAX_MEMBERS } from '../../src/http/body.js';
 import { newId } from '../../src/ids.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Handle } from '../../src/database/database.js';
-import { refusalOf, toProblem } from '../../src/http/problem.js';
+import { refusalOf, toProblem } from '../../src/http/response.js';
 import { Refusal } from '../../src/refusal.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient } from '../support/factories.js';

@@ -9,10 +9,10 @@ import { CLIENT_SCOPES } from '../../src/auth/caller.js';
 import { startSession } from '../../src/auth/console-sessions.js';
 import { isForm } from '../../src/console/page.js';
 import { declared } from '../../src/console/pages/index.js';
-import { sessionCookie } from '../../src/console/session-cookie.js';
+import { sessionCookie } from '../../src/console/services.js';
 import { DeliveryStatus } from '../../src/database/generated/enums.js';
-import { idCursor } from '../../src/http/cursor.js';
-import { apiRoutes } from '../../src/http/routes/index.js';
+import { apiRoutes } from '../../src/http/app.js';
+import { idCursor } from '../../src/http/paging.js';
 import { lowestIdAt, newId } from '../../src/ids.js';
 import { startApi, type TestApi } from '../support/api.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -89,8 +89,8 @@ async function makeTenant(filling: pg.Client, rows: number): Promise<Tenant> {
   );
   const check = newId();
   await filling.query(
-    `insert into receiver_checks (id, client_id, endpoint_id, status, starting_until, finished_at)
-     values ($1, $2, $3, 'passed', now(), now())`,
+    `insert into receiver_checks (id, client_id, endpoint_id, status, finished_at)
+     values ($1, $2, $3, 'passed', now())`,
     [check, id, endpoint],
   );
   const grant = { clientId: id, secretId: null, role: 'editor', scopes: CLIENT_SCOPES } as const;

@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { pino } from 'pino';
+import { openAuthority } from '../../src/auth/authority.js';
 import { createClient } from '../../src/auth/clients.js';
-import { openAuthority } from '../../src/auth/open-authority.js';
 import { MasterKeys } from '../../src/database/encryption.js';
 import { Secret } from '../../src/secret.js';
 import { startApi, type TestApi } from '../support/api.js';
@@ -29,7 +29,6 @@ beforeAll(async () => {
   api = await startApi({ database, dependencies: { authority, masterKeys, log: pino({ level: 'trace' }, sink) } });
 });
 afterAll(async () => {
-  await api.dependencies.authority.close();
   await api.close();
   await database.drop();
 });

@@ -1,8 +1,8 @@
 import Router from '@koa/router';
 import Koa from 'koa';
-import { routeOf } from '../../src/http/route-of.js';
+import type { State } from '../../src/http/context.js';
+import { routeOf } from '../../src/http/middleware.js';
 import { routesBySegment } from '../../src/http/segments.js';
-import type { State } from '../../src/http/state.js';
 
 /** The patterns that served the paths; null: none did. */
 async function routesOf(paths: readonly string[]): Promise<(string | null)[]> {

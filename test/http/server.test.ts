@@ -3,10 +3,10 @@ import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import Koa from 'koa';
-import { requestId } from '../../src/http/middleware/request-id.js';
-import { PROBLEMS } from '../../src/http/problem.js';
+import type { State } from '../../src/http/context.js';
+import { requestId } from '../../src/http/middleware.js';
 import { CONNECTION_LIMITS, type Listening, listen } from '../../src/http/server.js';
-import type { State } from '../../src/http/state.js';
+import { PROBLEMS } from '../../src/refusal.js';
 
 const config = { host: '127.0.0.1', port: 0, allowedNetworks: [], trustedProxies: [] };
 

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { exampleOf } from '../../src/http/openapi/example.js';
-import { componentSchemas, inlineSchema, schemaFor } from '../../src/http/openapi/schemas.js';
-import { apiRoutes } from '../../src/http/routes/index.js';
+import { apiRoutes } from '../../src/http/app.js';
+import { componentSchemas, exampleOf, inlineSchema, schemaFor } from '../../src/http/openapi/schemas.js';
 import { newId } from '../../src/ids.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 

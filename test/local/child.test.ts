@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Child, startChild } from '../../src/local/child.js';
-import { isRunning, type ProcessRecord } from '../../src/local/process-record.js';
+import { type Child, isRunning, type ProcessRecord, startChild } from '../../src/local/child.js';
 import { waitFor } from '../support/wait-for.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'child-'));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { isRunning } from '../../src/local/process-record.js';
+import { isRunning } from '../../src/local/child.js';
 import { readState } from '../../src/local/stack-state.js';
 import { runCli } from '../support/cli.js';
 import { makeLocalDir } from '../support/local-dir.js';

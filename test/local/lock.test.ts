@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { recordProcess } from '../../src/local/child.js';
 import { LockedError, lockHolder, releaseLock, takeLock } from '../../src/local/lock.js';
-import { recordProcess } from '../../src/local/process-record.js';
 
 let folder: string;
 

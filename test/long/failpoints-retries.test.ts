@@ -20,43 +20,50 @@ async function makeSleeping(): Promise<string> {
   await must(mortal.change(transfer));
   await waitFor('the hour of sleep', async () => (await mortal.readDelivery(transfer)).attempt_count === 2);
   await waitFor('the timer', async () => {
-    const { events } = await mortal.temporal.client.workflow
-      .getHandle(mortal.arrivalsOf(transfer)[0]!.event)
-      .fetchHistory();
-    return events?.at(-1)?.timerStartedEventAttributes;
+    const handle = mortal.temporal.client.workflow.getHandle(mortal.arrivalsOf(transfer)[0]!.event);
+    const history = await handle.fetchHistory().catch(() => undefined);
+    return history?.events?.at(-1)?.timerStartedEventAttributes;
   });
   return transfer;
 }
 
-test('after-signal: makes a signalled retry once when its request got no response', async () => {
+test('after-retry-queued: makes a queued retry once when its request got no response', async () => {
   const transfer = await makeSleeping();
-  const { id } = await mortal.readDelivery(transfer);
+  const { id, next_attempt_at } = await mortal.readDelivery(transfer);
   const retry = () => mortal.client('POST', `/deliveries/${id}/retry`);
-  expect(await mortal.dieAndBegin(['after-signal', 1], retry)).toBeUndefined();
+  expect(await mortal.dieAndBegin(['after-retry-queued', 1], retry)).toBeUndefined();
   const { attempts } = await mortal.untilDelivered(transfer);
   expect(attempts.map(({ trigger }: { trigger: string }) => trigger)).toEqual(['schedule', 'schedule', 'manual']);
   expect(mortal.arrivalsOf(transfer)).toHaveLength(3);
+  expect(Date.parse(next_attempt_at)).toBeGreaterThan(Date.now());
 });
 
-test.each<[Failpoint]>([['after-reserved'], ['after-signal'], ['before-kept'], ['after-kept']])(
+const KEYED = [
+  ['before-commit', 3],
+  ['after-retry-queued', 3],
+  ['before-post', 3],
+  ['after-post', 4],
+  ['after-record', 3],
+] as const;
+test.each<readonly [Failpoint, number]>(KEYED)(
   '%s of a retry with an Idempotency-Key: makes one attempt and returns one response for the same key',
-  async (at) => {
+  async (at, arrivals) => {
     const transfer = await makeSleeping();
     const { id } = await mortal.readDelivery(transfer);
     const retry = () => mortal.client('POST', `/deliveries/${id}/retry`, undefined, { 'Idempotency-Key': transfer });
-    expect(await mortal.dieAndBegin([at, 1], retry)).toBeUndefined();
-    const again = await onceTemporalIsReached(retry);
-    expect(again.status).toBe(202);
+    await mortal.dieAndBegin([at, 1], retry);
+    const again = await retry();
+    expect([again.status, again.body.id]).toEqual([202, id]);
     await mortal.untilDelivered(transfer);
     const replayed = await retry();
     expect([replayed.headers.get('idempotency-replayed'), replayed.body]).toEqual(['true', again.body]);
     await expectTriggers(transfer, ['schedule', 'schedule', 'manual']);
-    expect(mortal.arrivalsOf(transfer)).toHaveLength(3);
+    expect(mortal.arrivalsOf(transfer)).toHaveLength(arrivals);
     expect(await mortal.count('manual_retries', `delivery_id = '${id}'`)).toBe(1);
   },
 );
 
-test.each<[Failpoint]>([['after-reserved'], ['after-asked'], ['before-kept']])(
+test.each<[Failpoint]>([['before-commit'], ['after-retry-queued']])(
   '%s of a retry of an ended delivery with an Idempotency-Key: makes one attempt for the same key',
   async (at) => {
     const transfer = await mortal.makeTransfer();
@@ -65,7 +72,7 @@ test.each<[Failpoint]>([['after-reserved'], ['after-asked'], ['before-kept']])(
     const { id } = await mortal.untilDelivered(transfer);
     const retry = () => mortal.client('POST', `/deliveries/${id}/retry`, undefined, { 'Idempotency-Key': transfer });
     expect(await mortal.dieAndBegin([at, 1], retry)).toBeUndefined();
-    expect((await onceTemporalIsReached(retry)).status).toBe(202);
+    expect((await retry()).status).toBe(202);
     await waitFor('the attempt', async () => (await mortal.readDelivery(transfer)).attempt_count === 2);
     expect((await retry()).headers.get('idempotency-replayed')).toBe('true');
     await expectTriggers(transfer, ['schedule', 'manual']);
@@ -73,11 +80,10 @@ test.each<[Failpoint]>([['after-reserved'], ['after-asked'], ['before-kept']])(
   },
 );
 
-test.each<[Failpoint]>([['after-reserved'], ['after-admitted'], ['after-asked'], ['before-kept']])(
+test.each<[Failpoint]>([['before-commit'], ['after-workflow-start']])(
   '%s of a recover with an Idempotency-Key: recovers once for the same key, and returns the same count',
   async (at) => {
     const transfer = await makeSleeping();
-    const { id } = await mortal.readDelivery(transfer);
     await setEnabled(false);
     await setEnabled(true);
     const before = await mortal.count('recovers', 'true');
@@ -89,25 +95,16 @@ test.each<[Failpoint]>([['after-reserved'], ['after-admitted'], ['after-asked'],
         { since },
         { 'Idempotency-Key': transfer },
       );
-    expect(await mortal.dieAndBegin([at, 1], recover)).toBeUndefined();
-    expect(await onceTemporalIsReached(recover)).toMatchObject({ status: 202, body: { count: 1 } });
+    const response = await mortal.dieAndBegin([at, 1], recover);
+    if (at === 'before-commit') expect(response).toBeUndefined();
+    expect(await recover()).toMatchObject({ status: 202, body: { count: 1 } });
     await mortal.untilDelivered(transfer);
     expect(mortal.arrivalsOf(transfer)).toHaveLength(3);
     const replayed = await recover();
     expect([replayed.headers.get('idempotency-replayed'), replayed.body.count]).toEqual(['true', 1]);
     expect(await mortal.count('recovers', 'true')).toBe(before + 1);
-    await mortal.temporal.client.workflow
-      .getHandle(mortal.arrivalsOf(transfer)[0]!.event)
-      .signal('retryNow', { deliveryId: id, number: 3 });
   },
 );
-
-/** A service returns 503 after its start until it is connected to Temporal. */
-const onceTemporalIsReached = (ask: () => ReturnType<MortalService['client']>) =>
-  waitFor('a response of a service that reaches Temporal', async () => {
-    const response = await ask();
-    return response.status !== 503 && response;
-  });
 
 async function expectTriggers(transfer: string, triggers: string[]): Promise<void> {
   const { attempts } = await mortal.readDelivery(transfer);
@@ -127,11 +124,8 @@ test('after-put-back: continues a recovery where it died, and delivers once', as
     mortal.client('POST', `/webhook-endpoints/${mortal.webhookId}/recover`, { since }),
   );
   if (response) expect(response).toMatchObject({ status: 202, body: { count: 1 } });
-  const { id } = await mortal.untilDelivered(transfer);
+  await mortal.untilDelivered(transfer);
   expect(mortal.arrivalsOf(transfer)).toHaveLength(3);
-  // The event's own workflow sees only in an hour that the delivery was taken over.
-  const { event } = mortal.arrivalsOf(transfer)[0]!;
-  await mortal.temporal.client.workflow.getHandle(event).signal('retryNow', { deliveryId: id, number: 3 });
 });
 
 test('after-missing-made: continues a recover that made missing deliveries and did not start them, and delivers once', async () => {
@@ -143,7 +137,7 @@ test('after-missing-made: continues a recover that made missing deliveries and d
   const since = new Date(Date.now() - 3_600_000).toISOString();
   const recover = () =>
     mortal.client('POST', `/webhook-endpoints/${mortal.webhookId}/recover`, { since, include_missing: true });
-  const response = await mortal.dieAndBegin(['after-missing-made', 1], () => onceTemporalIsReached(recover));
+  const response = await mortal.dieAndBegin(['after-missing-made', 1], recover);
   if (response) expect(response).toMatchObject({ status: 202, body: { missing: 1 } });
   await mortal.untilDelivered(transfer);
   expect(mortal.arrivalsOf(transfer)).toHaveLength(1);

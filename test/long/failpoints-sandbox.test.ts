@@ -47,7 +47,7 @@ const created = async (before: number) =>
 const count = async () => (await must(mortal.client('GET', '/transfers?limit=100'))).data.length as number;
 
 test.each<[Failpoint, number]>([
-  ['after-sandbox-start', 1],
+  ['after-workflow-start', 1],
   ['before-step', 1],
   ['after-step', 1],
   ['after-commit', 1],

@@ -4,6 +4,7 @@ import type { Failpoint } from '../../src/failpoints.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { must } from '../support/caller.js';
 import { type MortalService, startMortalService } from '../support/mortal-service.js';
+import { recordingHandover } from '../support/recording-handover.js';
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -26,7 +27,7 @@ test.each<[Failpoint, number, number[], { arrivals: number; attempts: number }]>
   ['after-start', 1, [], { arrivals: 1, attempts: 1 }],
   ['before-mark', 1, [], { arrivals: 1, attempts: 1 }],
   ['after-mark', 1, [], { arrivals: 1, attempts: 1 }],
-  // The workflow makes the second attempt.
+  // The second attempt follows at once, under the same lease.
   ['after-post', 2, [500], { arrivals: 3, attempts: 2 }],
   ['after-record', 2, [500], { arrivals: 2, attempts: 2 }],
 ])(
@@ -83,7 +84,7 @@ test('returns 503 when the connection to Postgres dies in the commit, makes no c
 
 test('after-lease: delivers an event of an API process once when the worker that leased it dies', async () => {
   const transferId = await mortal.makeTransfer();
-  const elsewhere = { leases: false, retryDelays: [0], committed: () => undefined };
+  const elsewhere = recordingHandover({ leases: false });
   await mortal.dieAndBegin(['after-lease', 1], () =>
     changeStatus(mortal.database, elsewhere, { transferId, to: 'PROCESSING', reason: null }),
   );

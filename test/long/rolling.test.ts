@@ -158,8 +158,8 @@ test('no event is lost once all is quiet, including those in flight at the kille
   await waitFor(
     'quiet',
     async () => {
-      const { outbox, pending, claimed } = await withDatabase(underWay);
-      return outbox + pending + claimed + (await runningWorkflows(temporal.client)) === 0;
+      const { outbox, pending, queued } = await withDatabase(underWay);
+      return outbox + pending + queued + (await runningWorkflows(temporal.client)) === 0;
     },
     120_000,
   );

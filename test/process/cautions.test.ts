@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { expect, it } from '@jest/globals';
+import { expect, it, test } from '@jest/globals';
 import { loadConfig } from '../../src/config.js';
-import { cautionsOf } from '../../src/process/cautions.js';
+import { cautionsOf, isSupportedNode } from '../../src/process/cautions.js';
 
 const SAFE = {
   ENVIRONMENT: 'production',
@@ -62,4 +62,20 @@ it.each<[string, Record<string, string>, string[]]>([
   ['nothing when it is a sandbox', { ENVIRONMENT: 'sandbox', ALLOWED_NETWORKS: '', TEMPORAL_TLS: 'false' }, []],
 ])('warns of %s', (_, env, expected) => {
   expect(named(env)).toEqual(expected);
+});
+
+test.each([
+  ['20.20.2', false],
+  ['22.18.0', false],
+  ['22.19.0', true],
+  ['23.11.0', false],
+  ['24.0.0', true],
+  ['24.21.0', true],
+  ['26.0.0', false],
+])('compares Node.js %s with the ranges of package.json: supported is %s', (version, supported) => {
+  expect(isSupportedNode(version, '^22.19 || ^24')).toBe(supported);
+});
+
+test('supports the release of Node.js that runs the tests', () => {
+  expect(isSupportedNode(process.versions.node)).toBe(true);
 });

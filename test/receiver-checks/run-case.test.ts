@@ -1,11 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { CHECK_CASE_NAMES } from '../../src/check-cases.js';
 import { MasterKeys } from '../../src/database/encryption.js';
-import { newId } from '../../src/ids.js';
-import { admitCheck } from '../../src/receiver-checks/admit-check.js';
 import { finishCheck } from '../../src/receiver-checks/finish-check.js';
 import { getCheck } from '../../src/receiver-checks/read-check.js';
 import { runCase } from '../../src/receiver-checks/run-case.js';
+import { startCheck } from '../../src/receiver-checks/start-check.js';
 import { Secret } from '../../src/secret.js';
 import { registerEndpoint } from '../../src/webhooks/endpoints.js';
 import { createAddressGuard } from '../../src/webhooks/sender/address-guard.js';
@@ -56,9 +55,8 @@ async function begin(url: string) {
     enabled: true,
   };
   const { id: endpointId } = await registerEndpoint(database, rules, masterKeys, wanted);
-  const plan = { checkId: newId(), by, clientId, endpointId };
-  await database.transaction((tx) => admitCheck(tx, plan, new Set()));
-  return plan;
+  const checkId = await database.transaction((tx) => startCheck(tx, { by, clientId, endpointId }));
+  return { checkId, endpointId };
 }
 
 const report = ({ checkId: id, endpointId }: { checkId: string; endpointId: string }) =>
@@ -207,6 +205,7 @@ describe('a case', () => {
     await database.prisma.endpoint.update({ where: { id: plan.endpointId }, data: change });
     expect(await runCase(dependencies, { checkId: plan.checkId, name: 'duplicate' })).toBe('endpoint_not_active');
     expect(await finishCheck(database, plan.checkId, 'endpoint_not_active')).toBe('failed');
+    expect(await database.prisma.workflowStart.count({ where: { endpointId: plan.endpointId } })).toBe(0);
     expect(requests).toHaveLength(1);
     const { cases, status, finishedAt } = await report(plan);
     expect([status, finishedAt instanceof Date, cases.map(({ name }) => name)]).toEqual([

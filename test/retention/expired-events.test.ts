@@ -1,6 +1,6 @@
 import { type Handle, openDatabase } from '../../src/database/database.js';
 import { withServerSettings } from '../../src/database/server-settings.js';
-import { firstKept, removeExpiredEvents } from '../../src/retention/expired-events.js';
+import { firstKept, removeExpiredEvents } from '../../src/retention/expired.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
@@ -27,8 +27,9 @@ async function ended(endpoints = 1): Promise<string> {
   }
   await db.prisma.delivery.updateMany({
     where: { eventId },
-    data: { status: 'succeeded', nextAttemptAt: null, attemptingUntil: null, attemptCount: 1 },
+    data: { status: 'succeeded', nextAttemptAt: null, attemptCount: 1 },
   });
+  await db.query('delete from queue', []);
   await db.prisma.event.update({ where: { id: eventId }, data: { outbox: 'done' } });
   return eventId;
 }
@@ -71,22 +72,41 @@ describe('retention', () => {
     expect((await left()).events).toEqual([id]);
   });
 
-  it.each([
-    ['one of its deliveries is pending', { status: 'pending' as const, nextAttemptAt: new Date() }],
-    ['a manual retry is under way', { attemptingUntil: new Date(Date.now() + 30_000) }],
-  ])('keeps the whole event while %s', async (_, data) => {
+  it('keeps the whole event while one of its deliveries is pending', async () => {
     const id = await ended(2);
     const first = await db.prisma.delivery.findFirstOrThrow({ where: { eventId: id } });
+    const data = { status: 'pending' as const, nextAttemptAt: new Date() };
     await db.prisma.delivery.update({ where: { id: first.id }, data });
     expect(await remove()).toEqual({ removed: 0, after: null });
     expect(await left()).toEqual({ events: [id], deliveries: 2, attempts: 2 });
   });
 
-  it('keeps an event that is due for a workflow start', async () => {
-    const id = await ended();
-    await db.prisma.event.update({ where: { id }, data: { outbox: 'start' } });
-    expect(await remove()).toMatchObject({ removed: 0 });
+  it.each([
+    ['queued', 'null'],
+    ['in flight', `now() + interval '20 seconds'`],
+    ['leased by a process that died', `now() - interval '1 hour'`],
+  ])('keeps the whole event while a manual retry is %s', async (_, leaseUntil) => {
+    const id = await ended(2);
+    await db.query(
+      `insert into queue (delivery_id, client_id, endpoint_id, line, due_at, trigger, lease_token, lease_until)
+       select id, client_id, endpoint_id, 'fresh', now(), 'manual', gen_random_uuid(), ${leaseUntil}
+         from deliveries where event_id = $1::uuid limit 1`,
+      [id],
+    );
+    expect(await remove()).toEqual({ removed: 0, after: null });
+    expect(await left()).toEqual({ events: [id], deliveries: 2, attempts: 2 });
+    await db.query('delete from queue', []);
+    expect(await remove()).toMatchObject({ removed: 1 });
   });
+
+  it.each(['start', 'again', 'trailing'] as const)(
+    'keeps an event that is due for its workflow: %s',
+    async (outbox) => {
+      const id = await ended();
+      await db.prisma.event.update({ where: { id }, data: { outbox } });
+      expect(await remove()).toMatchObject({ removed: 0 });
+    },
+  );
 
   it('waits for no lock: skips events that a recovery has locked, and keeps those that it made pending', async () => {
     const [held, free] = [await ended(), await ended()];

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { newId } from '../../src/ids.js';
-import { removeExpiredRows } from '../../src/retention/expired-rows.js';
+import { removeExpiredRows } from '../../src/retention/expired.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
 
@@ -93,8 +93,8 @@ it('removes retries older than an hour and recovers that ended a day ago, and ke
     [25, false],
   ] as const) {
     await db.query(
-      `insert into recovers (id, client_id, endpoint_id, count, at, starting_until, ended_at)
-       select $1::uuid, $1::uuid, $2::uuid, 1, at, at, case when $4::boolean then at end
+      `insert into recovers (id, client_id, endpoint_id, count, at, ended_at)
+       select $1::uuid, $1::uuid, $2::uuid, 1, at, case when $4::boolean then at end
          from (select now() - $3::int * interval '1 hour') as t(at)`,
       [newId(), recovered, hours, ended],
     );
@@ -137,7 +137,7 @@ it('removes expired sessions and codes of the console, and keeps live ones', asy
 it('removes checks of receivers after a day, with their cases', async () => {
   for (const hours of [23, 25]) {
     const startedAt = new Date(Date.now() - hours * HOUR);
-    const check = { id: newId(), clientId: newId(), endpointId: newId(), startedAt, startingUntil: startedAt };
+    const check = { id: newId(), clientId: newId(), endpointId: newId(), startedAt };
     await db.prisma.receiverCheck.create({
       data: { ...check, cases: { create: { position: 1, name: 'valid', passed: true } } },
     });
@@ -146,18 +146,13 @@ it('removes checks of receivers after a day, with their cases', async () => {
   expect(await db.prisma.receiverCheckCase.count()).toBe(1);
 });
 
-it('removes killed workers and the slots that they held, and windows of limits that have ended', async () => {
+it('removes killed workers, and windows of limits that have ended', async () => {
   for (const age of ['2 hours', '1 second']) {
     const [id, ago] = [newId(), age];
     await db.query(`insert into workers values ($1::uuid, now() - $2::interval)`, [id, ago]);
-    await db.query(
-      `insert into endpoint_slots (endpoint_id, slot, worker_id, held_until)
-       values ($1::uuid, 1, $1::uuid, now() - $2::interval)`,
-      [id, ago],
-    );
     await db.query(`insert into limit_counts values ('statements', $1, 1, now() - $2::interval)`, [id, ago]);
   }
-  for (const table of ['workers', 'endpoint_slots', 'limit_counts'] as const) {
+  for (const table of ['workers', 'limit_counts'] as const) {
     expect(await removeExpiredRows(db, table, RETENTION, 10)).toBe(1);
     expect(await removeExpiredRows(db, table, RETENTION, 10)).toBe(0);
   }

@@ -3,17 +3,16 @@ import { CLIENT_SCOPES } from '../../src/auth/caller.js';
 import { loadConfig } from '../../src/config.js';
 import { consoleExtension } from '../../src/console/router.js';
 import { MasterKeys } from '../../src/database/encryption.js';
+import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { type AppDependencies, createApp } from '../../src/http/app.js';
 import { listen } from '../../src/http/server.js';
 import { newId } from '../../src/ids.js';
-import type { CommittedEvent } from '../../src/outbox/handover.js';
 import { Refusal } from '../../src/refusal.js';
 import { createLog } from '../../src/telemetry/log.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
-import { fakeCheckAction } from './check-action.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
-import { fakeDeliveryActions } from './delivery-actions.js';
 import { documented } from './documented.js';
+import { recordingHandover } from './recording-handover.js';
 
 export interface Reply {
   status: number;
@@ -44,7 +43,9 @@ export interface TestApi {
   url: string;
   port: number;
   /** The events that were handed over after their commits. */
-  committed: CommittedEvent[];
+  committed: QueuedEvent[];
+  /** The ids of the deliveries whose manual retries were handed over after their commits. */
+  queued: string[];
   /** Makes a client with its own row. */
   client(scopes?: readonly string[]): Promise<TestClient>;
   call(method: string, path: string, sent?: Sent): Promise<Reply>;
@@ -74,15 +75,13 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     PORT: '0',
     ...options.env,
   });
-  const committed: CommittedEvent[] = [];
+  const handover = recordingHandover({ retryDelays: config.retryDelays, leases: false });
   const dependencies: AppDependencies = {
     config,
     database,
     masterKeys: new MasterKeys(config.masterKey),
-    handover: { leases: false, retryDelays: config.retryDelays, committed: (event) => committed.push(event) },
+    handover,
     authority: trustingAuthority,
-    deliveryActions: fakeDeliveryActions(),
-    checkAction: fakeCheckAction(),
     metrics: createMetrics(),
     log: createLog('silent', 'test'),
     readiness: async () => ({ ready: true, checks: { postgres: 'ok', migrations: 'ok', temporal: 'ok' } }),
@@ -101,7 +100,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     dependencies,
     url,
     port: listening.port,
-    committed,
+    committed: handover.events,
+    queued: handover.retried,
     call,
     async client(scopes = CLIENT_SCOPES) {
       const id = newId();
@@ -157,5 +157,4 @@ const trustingAuthority: Authority = {
     }
   },
   jwks: async () => ({ keys: [] }),
-  close: async () => {},
 };

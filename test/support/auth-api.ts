@@ -1,7 +1,7 @@
 import type { Authority } from '../../src/auth/authority.js';
 import { createClient, type NewClient } from '../../src/auth/clients.js';
 import { freePort } from '../../src/free-port.js';
-import type { AppDependencies } from '../../src/http/app.js';
+import type { AppDependencies } from '../../src/http/context.js';
 import { type Reply, startApi, type TestApi } from './api.js';
 import { testAuthority } from './authority.js';
 import { createTestDatabase, type TestDatabase } from './database.js';

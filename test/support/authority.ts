@@ -1,7 +1,11 @@
-import type { Authority, VerifiedClient } from '../../src/auth/authority.js';
+import {
+  type Authority,
+  type AuthorityDependencies,
+  openAuthority,
+  type VerifiedClient,
+} from '../../src/auth/authority.js';
+import type { Clock } from '../../src/auth/client-record.js';
 import { createClient, type NewClient } from '../../src/auth/clients.js';
-import type { Clock } from '../../src/auth/clock.js';
-import { type AuthorityDependencies, openAuthority } from '../../src/auth/open-authority.js';
 import type { Database } from '../../src/database/database.js';
 import { masterKeys, OPERATOR } from './factories.js';
 import { silentLog } from './silent-log.js';

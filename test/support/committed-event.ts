@@ -1,26 +1,48 @@
 import type { Database } from '../../src/database/database.js';
-import type { CommittedEvent } from '../../src/outbox/handover.js';
+import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { makeClient, makeEndpoint, makeTransfer } from './factories.js';
 import { LADDER } from './run-workflow.js';
 
-/** Commits an event with `endpoints` deliveries, leased to this process or free. */
+/**
+ * Commits an event with a delivery for each endpoint of the client, of which it makes `endpoints`. The attempts are free
+ * in the queue, or leased to the process `token`, but for those at the endpoints `full`.
+ */
 export async function commitEvent(
   db: Database,
   options: {
     clientId?: string;
     endpoints?: number;
-    leases?: boolean;
+    token?: string;
+    full?: readonly string[];
     url?: string;
     retryDelays?: readonly number[];
   } = {},
-): Promise<CommittedEvent> {
-  const { endpoints = 1, leases = true, url, retryDelays = LADDER } = options;
+): Promise<QueuedEvent> {
+  const { endpoints = 1, token, full = [], url, retryDelays = LADDER } = options;
   const clientId = options.clientId ?? (await makeClient(db));
   for (let i = 0; i < endpoints; i++) await makeEndpoint(db, clientId, url ? { url } : {});
   const transfer = await makeTransfer(db, clientId);
-  const events: CommittedEvent[] = [];
-  const handover = { leases, retryDelays, committed: (event: CommittedEvent) => void events.push(event) };
+  const events: QueuedEvent[] = [];
+  const handover = {
+    retryDelays,
+    lease: () => (token ? { token, full } : null),
+    committed: (event: QueuedEvent) => void events.push(event),
+    queued: () => undefined,
+  };
   await changeStatus(db, handover, { transferId: transfer.id, to: 'PROCESSING', reason: null });
   return events[0]!;
+}
+
+/** Commits so many events of one client with one endpoint, oldest first. */
+export async function commitEvents(
+  db: Database,
+  count: number,
+  options: Parameters<typeof commitEvent>[1] = {},
+): Promise<QueuedEvent[]> {
+  const events = [await commitEvent(db, options)];
+  while (events.length < count) {
+    events.push(await commitEvent(db, { ...options, clientId: events[0]!.clientId, endpoints: 0 }));
+  }
+  return events;
 }

@@ -1,4 +1,4 @@
-import { makeOperatorLink } from '../../src/auth/console-codes.js';
+import { makeOperatorLink } from '../../src/auth/console-sessions.js';
 import type { AuthApi, Credentials } from './auth-api.js';
 
 /** The session of a browser, without a browser: it sends its cookie and the `Origin` of the console's own pages. */

@@ -12,8 +12,8 @@ export interface TestDatabase extends Database {
   url: Secret;
   /** Opens a session beside the pool, which `drop` ends. */
   openSession(): Promise<pg.Client>;
-  /** Waits until a statement in this database waits for a lock. */
-  untilBlocked(): Promise<void>;
+  /** Waits until so many statements in this database wait for a lock; 1 by default. */
+  untilBlocked(count?: number): Promise<void>;
   /** Closes the connections and drops the database. */
   drop(): Promise<void>;
 }
@@ -49,10 +49,10 @@ export async function createTestDatabase(
       await session.connect();
       return session;
     },
-    async untilBlocked() {
+    async untilBlocked(count = 1) {
       await waitFor(
         'a statement that waits for a lock',
-        async () => (await database.pool.query(BLOCKED)).rows.length > 0,
+        async () => (await database.pool.query(BLOCKED)).rows.length >= count,
       );
     },
     async drop() {

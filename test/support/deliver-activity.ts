@@ -1,57 +1,41 @@
 import './quiet-temporal.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { createActivities } from '../../activities/deliver.js';
-import { AttemptSlots } from '../../src/express-lane/attempt-slots.js';
-import type { CommittedEvent } from '../../src/outbox/handover.js';
+import { createDeliverActivities } from '../../activities/deliver.js';
+import type { QueuedEvent } from '../../src/delivery/handover.js';
 import type { Log } from '../../src/telemetry/log.js';
-import { createMetrics } from '../../src/telemetry/metrics.js';
-import { EndpointHours } from '../../src/webhooks/endpoint-hours.js';
-import { Recorder } from '../../src/webhooks/recorder.js';
 import type { Sender } from '../../src/webhooks/sender/send.js';
-import type { DeliverOutcome, DeliverRequest } from '../../workflows/deliver-event.activities.js';
+import type { DeliverRequest } from '../../workflows/deliver-event.activities.js';
+import type { DeliveryProgress } from '../../workflows/deliver-event.input.js';
 import type { TestDatabase } from './database.js';
-import { masterKeys } from './factories.js';
+import { createTestDispatchers, type TestDispatcherOptions } from './dispatcher.js';
 import { silentLog } from './silent-log.js';
 
-export interface DeliverOptions {
-  disableAfter?: number;
-  slots?: AttemptSlots<unknown>;
-  startOwner?: (deliveryId: string) => Promise<void>;
-  log?: Log;
-}
-
-/** The activity `deliver` on `db`, to be run again and again with the same slots. */
-export function deliverActivity(db: TestDatabase, sender: Sender, options: DeliverOptions = {}) {
-  const slots = options.slots ?? new AttemptSlots({ perEndpoint: 10, perClient: 10, total: 10 });
-  const { deliver } = createActivities({
-    database: db,
-    masterKeys,
-    sender,
-    recorder: new Recorder(db, silentLog),
-    endpointHours: new EndpointHours(db, silentLog),
-    disableAfter: options.disableAfter ?? 0,
-    metrics: createMetrics(),
-    log: options.log ?? silentLog,
-    acquireSlot: async (clientId, endpointId) => slots.tryAcquire(clientId, endpointId),
-    releaseSlot: (clientId, endpointId) => slots.release(clientId, endpointId),
-    inFlight: { arrived: () => undefined },
-    startOwner: options.startOwner ?? (async () => undefined),
-  });
-  return (request: DeliverRequest): Promise<DeliverOutcome> => new MockActivityEnvironment().run(deliver, request);
-}
-
-/** The request for attempt 1 at the event's first delivery, as its workflow asks for it. */
-export function deliverRequest(event: CommittedEvent, fields: Partial<DeliverRequest> = {}): DeliverRequest {
-  const [delivery] = event.deliveries;
+/** The activities of `deliverEvent` on `db`, each set as in a process of its own; `stop` ends their dispatchers. */
+export function createTestActivities(db: TestDatabase) {
+  const dispatchers = createTestDispatchers(db);
   return {
-    deliveryId: delivery!.deliveryId,
-    clientId: event.clientId,
-    webhookId: delivery!.endpointId,
-    number: 1,
-    trigger: 'schedule',
-    owner: null,
-    nextDelay: 0,
-    single: false,
-    ...fields,
+    open(sender: Sender, { log = silentLog, ...options }: TestDispatcherOptions & { log?: Log } = {}) {
+      const opened = dispatchers.open(sender, options);
+      const { deliver, readDeliveries } = createDeliverActivities({
+        database: db,
+        dispatcher: opened.dispatcher,
+        log,
+      });
+      return {
+        ...opened,
+        readDeliveries,
+        /** @param attempt of the activity, which Temporal counts from 1 */
+        deliver: (request: DeliverRequest, attempt = 1): Promise<DeliveryProgress> =>
+          new MockActivityEnvironment({ attempt }).run(deliver, request),
+      };
+    },
+    stop: () => dispatchers.stop(),
   };
+}
+
+/** The request of a workflow that knows of no attempt at the event's first delivery. */
+export function deliverRequest(event: QueuedEvent, fields: Partial<DeliverRequest> = {}): DeliverRequest {
+  const { eventId, clientId, deliveries } = event;
+  const { deliveryId, endpointId: webhookId, url } = deliveries[0]!;
+  return { eventId, deliveryId, clientId, webhookId, host: new URL(url).host, attemptCount: 0, ...fields };
 }

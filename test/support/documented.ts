@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
-import type { AppDependencies } from '../../src/http/app.js';
+import { apiRoutes } from '../../src/http/app.js';
+import type { AppDependencies } from '../../src/http/context.js';
 import { type OpenApiDocument, openApiDocument } from '../../src/http/openapi/document.js';
-import { apiRoutes } from '../../src/http/routes/index.js';
 import type { Reply } from './api.js';
 import { openApiValidator, schemaOf } from './openapi.js';
 

@@ -36,7 +36,16 @@ export async function makeDelivered(
   const deliveryId = newId(at);
   const nextAttemptAt = status === 'pending' ? new Date() : null;
   await db.prisma.delivery.create({
-    data: { id: deliveryId, eventId, endpointId, clientId, status, nextAttemptAt, createdAt: new Date(at) },
+    data: {
+      id: deliveryId,
+      eventId,
+      endpointId,
+      clientId,
+      status,
+      nextAttemptAt,
+      createdAt: new Date(at),
+      ladder: '0s',
+    },
   });
   return { eventId, deliveryId };
 }
@@ -69,7 +78,7 @@ with made as (
          lateral (select (lpad(to_hex(ms), 12, '0') || '70008' || substr(md5($1 || ms), 1, 15))::uuid as id) i
   returning id, created_at
 )
-insert into deliveries (id, event_id, endpoint_id, client_id, status, created_at)
-select id, id, $2::uuid, $1::uuid, 'succeeded', created_at
+insert into deliveries (id, event_id, endpoint_id, client_id, status, created_at, ladder)
+select id, id, $2::uuid, $1::uuid, 'succeeded', created_at, '0s'
   from (select *, row_number() over (order by id desc) - 1 as position from made) m
  where position <> all ($5::int[])`;

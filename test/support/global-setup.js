@@ -43,7 +43,7 @@ function build() {
 
 async function startTestPostgres(common) {
   const { startPostgres } = await import('../../dist/src/local/postgres.js');
-  const { postgresUrl } = await import('../../dist/src/local/postgres-url.js');
+  const { postgresUrl } = await import('../../dist/src/local/stack-state.js');
   const { freePort } = await import('../../dist/src/free-port.js');
   const { Secret } = await import('../../dist/src/secret.js');
   const port = await freePort();
@@ -56,7 +56,7 @@ async function startTestPostgres(common) {
 
 async function startTestTemporal(common, cacheDir) {
   const { startTemporal } = await import('../../dist/src/local/temporal.js');
-  const { findTemporal } = await import('../../dist/src/local/temporal-binary.js');
+  const { findTemporal } = await import('../../dist/src/local/temporal.js');
   const { freePort } = await import('../../dist/src/free-port.js');
   const command = await findTemporal({ ...common, cacheDir, path: process.env.PATH });
   const port = await freePort();

@@ -32,6 +32,7 @@ export async function deliverTo(api: TestApi, client: TestClient): Promise<Histo
     data: { ...attempt, number: 1, responseStatus: 500, responseBody: 'no', error: 'status' },
   });
   await prisma.attempt.create({ data: { ...attempt, number: 2, responseStatus: 204 } });
+  await prisma.queuedAttempt.deleteMany({ where: { deliveryId: delivery.id } });
   await prisma.delivery.update({
     where: { id: delivery.id },
     data: { status: 'succeeded', attemptCount: 2, nextAttemptAt: null, finishedAt: new Date() },

@@ -1,4 +1,4 @@
-import { ATTEMPT_ERRORS, TRIGGERS } from '../../src/attempts.js';
+import { ATTEMPT_ERRORS } from '../../src/attempts.js';
 import { CHECK_CASE_NAMES, CHECK_RESULTS } from '../../src/check-cases.js';
 
 const oneOf = (...words: readonly string[]) => new RegExp(`^(${words.join('|')})$`);
@@ -7,7 +7,8 @@ const REASONS = ['endpoint_disabled', 'endpoint_deleted', 'endpoint_gone', 'exha
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const HOST = '[a-z0-9.-]+(:\\d+)?';
 const OUTCOME = oneOf('\\d{3}', ...ATTEMPT_ERRORS);
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
+const TIMES = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?Z';
+const TIME = oneOf(TIMES);
 const CASE = CHECK_CASE_NAMES.join('|');
 const STATUS = STATUSES.join('|');
 const NUMBER = /^-?\d+(\.\d+)?$/;
@@ -16,8 +17,7 @@ const FLAG = oneOf('true', 'false');
 /** The titles that people read in Temporal's UI. */
 const SUMMARY = oneOf(
   `transfer\\.status_changed (${STATUS}) → \\d+ endpoints?`,
-  `attempt \\d+ to ${HOST}(, by hand| waits \\d+(ms|s|m|h|d))?`,
-  `retry by hand → ${HOST}, attempt \\d+`,
+  `attempt \\d+ to ${HOST}( waits \\d+(ms|s|m|h|d))?`,
   `recover \\d+ deliveries → ${HOST}`,
   '\\d+ of \\d+ recovered',
   `check of the receiver → ${HOST}`,
@@ -38,12 +38,12 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   ),
   ...Object.fromEntries(
     [
-      ...['attemptCount', 'ladderStart', 'ladder', 'number', 'nextDelay', 'wait', 'since', 'until', 'count', 'missing'],
+      ...['attemptCount', 'wait', 'since', 'until', 'count', 'missing'],
       ...['batchesPerRun', 'recovered', 'removed', 'stepDelay', 'createdAt', 'seq', 'attempt', 'seconds', 'nanos'],
       ...['activity_id', 'backoff'],
     ].map((key) => [key, NUMBER]),
   ),
-  ...Object.fromEntries(['single', 'endpointActive', 'includeMissing', 'deprecated'].map((key) => [key, FLAG])),
+  ...Object.fromEntries(['endpointActive', 'includeMissing', 'endsRecover', 'deprecated'].map((key) => [key, FLAG])),
   title: oneOf(`transfer\\.status_changed (${STATUS})`),
   host: oneOf(HOST),
   status: oneOf('pending', 'succeeded', 'failed', 'cancelled', ...STATUSES),
@@ -51,22 +51,21 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   reason: oneOf(...REASONS),
   lastOutcome: OUTCOME,
   nextAttemptAt: TIME,
-  owner: /^recover-[0-9a-f-]{36}-\d+$/,
-  trigger: oneOf(...TRIGGERS),
   made: oneOf('true', 'false', '\\d+'),
   cases: oneOf(...CHECK_CASE_NAMES),
   name: oneOf(...CHECK_CASE_NAMES),
   phase: oneOf('missing'),
   /** A name of `patched()`. */
   id: /^[a-z-]+$/,
-  activity_type: oneOf('sandboxStep'),
+  activity_type: oneOf('sandboxStep', 'readDeliveries'),
   summary: SUMMARY,
   result: oneOf('\\d+', ...CHECK_RESULTS, ...CHECK_CASE_NAMES, ...STATUSES),
   failure: oneOf(
     `${HOST}: (${REASONS.join('|')}) after \\d+ attempts, the last: (\\d{3}|${ATTEMPT_ERRORS.join('|')})`,
-    'as many attempts to this receiver, or of this client, are under way as may be',
+    `attempt \\d+ to ${HOST}: (\\d{3}|${ATTEMPT_ERRORS.join('|')}); (next attempt at ${TIMES}|the delivery is (failed|cancelled|succeeded))`,
+    'no slot is free for this receiver or this client, or another process makes the attempt; it is queued',
   ),
-  failureType: oneOf('LadderExhausted', 'NoPlace'),
+  failureType: oneOf('LadderExhausted', 'AttemptFailed', 'NoSlot'),
   ClientId: ID,
   TransferId: ID,
   WebhookIds: ID,

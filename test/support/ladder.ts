@@ -1,32 +1,31 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
-import { createActivities } from '../../activities/deliver.js';
-import { createRecoverActivities } from '../../activities/recover.js';
-import { AttemptSlots } from '../../src/express-lane/attempt-slots.js';
-import type { CommittedEvent } from '../../src/outbox/handover.js';
-import { createMetrics } from '../../src/telemetry/metrics.js';
-import { EndpointHours } from '../../src/webhooks/endpoint-hours.js';
-import { Recorder } from '../../src/webhooks/recorder.js';
-import type { SendOutcome } from '../../src/webhooks/sender/send.js';
-import { readStarts } from '../../src/workflow-starts/read-starts.js';
-import { startDeliverEvent } from '../../src/workflow-starts/start-deliver-event.js';
+import { createDeliverActivities } from '../../activities/deliver.js';
+import type { QueuedEvent } from '../../src/delivery/handover.js';
+import { Recorder } from '../../src/delivery/recorder.js';
+import { resetForRecovery } from '../../src/delivery/recover.js';
+import { retryDelivery } from '../../src/delivery/retry.js';
+import { newId } from '../../src/ids.js';
+import type { Sender, SendOutcome } from '../../src/webhooks/sender/send.js';
+import type { DeliverRequest } from '../../workflows/deliver-event.activities.js';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
-import { commitEvent } from './committed-event.js';
-import { createTestDatabase, type TestDatabase } from './database.js';
-import { masterKeys, outcome, refusedBy } from './factories.js';
+import { createTestDatabase } from './database.js';
+import { createTestAttempts, createTestDispatchers } from './dispatcher.js';
+import { BY_OPERATOR as by, outcome, refusedBy } from './factories.js';
 import { LADDER } from './run-workflow.js';
 import { silentLog } from './silent-log.js';
 import { followTime, startTimeSkipping } from './time-skipping.js';
 import { waitFor } from './wait-for.js';
 import { thisBuild } from './workflow-builds.js';
+import { createTestStarters } from './workflow-starter.js';
 
 const DAY = 24 * 3_600_000;
 
 export type TestLadder = Awaited<ReturnType<typeof startLadder>>;
 
 /**
- * A worker with the real workflows, activities and tables. Only the receiver is a function, and Temporal's test server
- * skips the time.
+ * A process with the real workflows, activities, dispatcher, workflow starter and tables. Only the receiver is a
+ * function, and Temporal's test server skips the time.
  */
 export async function startLadder() {
   const [env, db] = await Promise.all([startTimeSkipping(), createTestDatabase()]);
@@ -42,25 +41,47 @@ export async function startLadder() {
     return refusedBy(503);
   };
   const receiver: { receive: (body: string) => SendOutcome | Promise<SendOutcome> } = { receive: down };
-  const worker = await startWorker(env, db, (body) => receiver.receive(body), follow);
+
+  const token = newId();
+  const recorder = new Recorder(db, { token, workflows: 'every-event' }, silentLog);
+  const sender: Sender = { send: async ({ body }) => receiver.receive(body), close: async () => undefined };
+  const attempts = { ...createTestAttempts(db, sender, recorder), disableAfter: 5 * DAY };
+  const dispatchers = createTestDispatchers(db);
+  const { dispatcher, commit } = dispatchers.open(sender, { token, recorder, attempts });
+  dispatcher.start();
+  const starters = createTestStarters(db, () => ({ client: env.client, eager: false }));
+  const starter = starters.open();
+  const { deliver, ...rest } = createDeliverActivities({ database: db, dispatcher, log: silentLog });
+  const worker = await createWorker(env, {
+    ...rest,
+    async deliver(request: DeliverRequest) {
+      await follow();
+      return deliver(request);
+    },
+  });
   const running = worker.run();
 
-  /** An event whose attempts its workflow makes. The endpoint is new, or that of `clientId`. */
-  const begin = async (clientId?: string, retryDelays: readonly number[] = LADDER): Promise<CommittedEvent> => {
-    await follow();
-    const event = await commitEvent(db, { leases: false, retryDelays, ...(clientId && { clientId, endpoints: 0 }) });
-    const [start] = await readStarts(db, [event], LADDER);
-    await startDeliverEvent(env.client, start!, { eager: false, reuse: 'start-once' });
-    return event;
-  };
-
-  const read = ({ deliveries }: CommittedEvent) =>
+  const read = ({ deliveries }: QueuedEvent) =>
     db.prisma.delivery.findUniqueOrThrow({
       where: { id: deliveries[0]!.deliveryId },
       include: { attempts: { orderBy: { number: 'asc' } } },
     });
-  const untilAttempts = (event: CommittedEvent, count: number) =>
+  /** Waits until the event's workflow knows what the rows say. */
+  const untilKnown = ({ eventId }: QueuedEvent) =>
+    waitFor('the workflow to be told', async () => {
+      starter.nudge();
+      const { outbox } = await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } });
+      if (outbox !== 'done') return false;
+      const { raw, status } = await env.client.workflow.getHandle(eventId).describe();
+      return status.name !== 'RUNNING' || !raw.pendingWorkflowTask;
+    });
+  const untilAttempts = (event: QueuedEvent, count: number) =>
     waitFor(`attempt ${count}`, async () => (await read(event)).attemptCount === count);
+  /** An event whose first attempts the dispatcher makes. The endpoint is new, or that of `clientId`. */
+  const begin = async (clientId?: string, retryDelays: readonly number[] = LADDER): Promise<QueuedEvent> => {
+    await follow();
+    return commit({ retryDelays, ...(clientId && { clientId, endpoints: 0 }) });
+  };
   return {
     env,
     db,
@@ -78,67 +99,54 @@ export async function startLadder() {
     },
     begin,
     /** An event with two failed attempts, whose workflow sleeps before the third. */
-    async fallAsleep(clientId?: string): Promise<CommittedEvent> {
-      const event = await begin(clientId);
+    async fallAsleep(clientId?: string, retryDelays?: readonly number[]): Promise<QueuedEvent> {
+      const event = await begin(clientId, retryDelays);
       await untilAttempts(event, 2);
+      await untilKnown(event);
       return event;
     },
+    async retry({ deliveries, clientId }: QueuedEvent): Promise<void> {
+      await follow();
+      await retryDelivery(db, dispatcher, { by, clientId, deliveryId: deliveries[0]!.deliveryId });
+    },
+    /** Begins the ladder again, as a recovery does. */
+    async recover({ deliveries, clientId }: QueuedEvent, retryDelays: readonly number[]): Promise<void> {
+      await follow();
+      const { endpointId } = deliveries[0]!;
+      const scope = { clientId, endpointId, since: 0, until: Date.now() + DAY };
+      await resetForRecovery(db, scope, retryDelays, null, 20);
+      dispatcher.poll();
+    },
     read,
-    endpointOf: ({ deliveries }: CommittedEvent) =>
+    endpointOf: ({ deliveries }: QueuedEvent) =>
       db.prisma.endpoint.findUniqueOrThrow({ where: { id: deliveries[0]!.endpointId } }),
-    triggers: async (event: CommittedEvent) => (await read(event)).attempts.map(({ trigger }) => trigger),
-    attemptsOf: ({ eventId }: CommittedEvent) => madeAt.get(eventId) ?? [],
+    triggers: async (event: QueuedEvent) => (await read(event)).attempts.map(({ trigger }) => trigger),
+    attemptsOf: ({ eventId }: QueuedEvent) => madeAt.get(eventId) ?? [],
     untilAttempts,
-    untilEnded: (workflowId: string) =>
-      waitFor('the end of the workflow', async () => {
-        const { status } = await env.client.workflow.getHandle(workflowId).describe();
+    untilKnown,
+    /** Waits until the event's workflow has ended with the present state of the rows. */
+    async untilEnded(event: QueuedEvent): Promise<void> {
+      await untilKnown(event);
+      await waitFor('the end of the workflow', async () => {
+        const { status } = await env.client.workflow.getHandle(event.eventId).describe();
         return status.name !== 'RUNNING';
-      }),
+      });
+    },
     async stop(): Promise<void> {
       worker.shutdown();
       await running;
+      await starters.stop();
+      await dispatchers.stop();
       await env.teardown();
       await db.drop();
     },
   };
 }
 
-function startWorker(
-  env: TestWorkflowEnvironment,
-  db: TestDatabase,
-  receive: (body: string) => SendOutcome | Promise<SendOutcome>,
-  follow: () => Promise<void>,
-): Promise<Worker> {
-  const slots = new AttemptSlots({ perEndpoint: 10, perClient: 60, total: 150 });
-  const { deliver } = createActivities({
-    database: db,
-    masterKeys,
-    sender: { send: async ({ body }) => receive(body), close: async () => {} },
-    recorder: new Recorder(db, silentLog),
-    endpointHours: new EndpointHours(db, silentLog),
-    disableAfter: 5 * DAY,
-    metrics: createMetrics(),
-    log: silentLog,
-    acquireSlot: async (clientId, endpointId) => slots.tryAcquire(clientId, endpointId),
-    releaseSlot: (clientId, endpointId) => slots.release(clientId, endpointId),
-    inFlight: { arrived: () => undefined },
-    startOwner: async () => undefined,
-  });
-  return Worker.create({
+const createWorker = (env: TestWorkflowEnvironment, activities: object): Promise<Worker> =>
+  Worker.create({
     connection: env.nativeConnection,
     taskQueue: TASK_QUEUE,
     workflowBundle: { code: thisBuild },
-    activities: {
-      async deliver(request: Parameters<typeof deliver>[0]) {
-        await follow();
-        return deliver(request);
-      },
-      ...createRecoverActivities({
-        database: db,
-        temporal: () => ({ client: env.client }),
-        retryDelays: LADDER,
-        metrics: createMetrics(),
-      }),
-    },
+    activities,
   });
-}

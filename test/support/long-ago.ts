@@ -12,9 +12,7 @@ export async function makeItLongAgo(
   { workflow, activity, workflowService, options }: Client,
 ): Promise<void> {
   await expireLeases(database);
-  await database.query('update idempotency_keys set lease_until = now() where lease_until is not null', []);
-  await database.query('update recovers set starting_until = now() where ended_at is null', []);
-  await database.query('update sandbox_transfers set start_after = now() where started_at is null', []);
+  await database.query('update workflow_starts set start_after = now()', []);
   const running: string[] = [];
   for await (const { workflowId } of workflow.list({ query: "ExecutionStatus = 'Running'" })) running.push(workflowId);
   await atOnce(8, running, async (workflowId) => {

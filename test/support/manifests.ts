@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import Router from '@koa/router';
 import { parseAllDocuments } from 'yaml';
-import { healthRouter } from '../../src/http/routes/health.js';
+import type { State } from '../../src/http/context.js';
+import { addHealth } from '../../src/http/operations.js';
 import { runCli } from './cli.js';
 
 export const KUBERNETES = 'deploy/kubernetes';
@@ -38,5 +40,7 @@ export function readCommands(): Promise<string[]> {
 /** Whether the path is a health route of a process. */
 export function isHealthPath(path: string): boolean {
   const readiness = () => Promise.reject(new Error('readiness is not called'));
-  return healthRouter({ baseUrl: '', readiness }).match(path, 'GET').route;
+  const router = new Router<State>();
+  addHealth(router, '', readiness);
+  return router.match(path, 'GET').route;
 }

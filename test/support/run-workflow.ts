@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowFailedError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import { newId } from '../../src/ids.js';
-import type { DeliverOutcome, DeliverRequest } from '../../workflows/deliver-event.activities.js';
+import { ATTEMPT_FAILED, type DeliverRequest } from '../../workflows/deliver-event.activities.js';
 import type { DeliverEventInput, DeliveryProgress } from '../../workflows/deliver-event.input.js';
 
 const MINUTE = 60_000;
@@ -14,9 +15,7 @@ export const LADDER = [0, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 24 * HOUR
 const codePath = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
 
 /** A delivery as the workflow `deliverEvent` gets it. */
-export function delivery(
-  fields: Partial<DeliverEventInput['deliveries'][number]> = {},
-): DeliverEventInput['deliveries'][number] {
+export function delivery(fields: Partial<DeliveryProgress> = {}): DeliveryProgress {
   return {
     deliveryId: newId(),
     webhookId: newId(),
@@ -26,26 +25,28 @@ export function delivery(
     attemptCount: 0,
     lastOutcome: null,
     nextAttemptAt: null,
-    ladderStart: 0,
-    owner: null,
+    wait: null,
     ...fields,
   };
 }
 
-export const succeeded = ({ number }: DeliverRequest): DeliverOutcome => ({
+/** What a delivery's row has after `deliver`. */
+export type Outcome = Pick<DeliveryProgress, 'status' | 'reason' | 'attemptCount' | 'lastOutcome' | 'wait'>;
+
+export const succeeded = ({ attemptCount }: DeliverRequest): Outcome => ({
   status: 'succeeded',
   reason: null,
-  attemptCount: number,
+  attemptCount: attemptCount + 1,
   lastOutcome: '204',
   wait: null,
 });
-export const refused = ({ number, nextDelay }: DeliverRequest): DeliverOutcome => ({
-  status: nextDelay === null ? 'failed' : 'pending',
-  reason: nextDelay === null ? 'exhausted' : null,
-  attemptCount: number,
-  lastOutcome: '503',
-  wait: nextDelay,
-});
+/** The receiver responds 503, at a delivery with the ladder of the spec and no manual retry. */
+export const refused = ({ attemptCount }: DeliverRequest): Outcome => {
+  const wait = LADDER[attemptCount] ?? null;
+  const state = wait === null ? ({ status: 'failed', reason: 'exhausted' } as const) : PENDING;
+  return { ...state, attemptCount: attemptCount + 1, lastOutcome: '503', wait };
+};
+const PENDING = { status: 'pending', reason: null } as const;
 
 /** A worker of the built workflows with these activities, on a task queue of its own. */
 export async function workflowWorker(
@@ -60,29 +61,40 @@ export async function workflowWorker(
   return { worker, taskQueue };
 }
 
-/** Runs `deliverEvent` with an activity whose outcomes `outcomeOf` gives, and keeps the activity's requests. */
+/**
+ * Runs `deliverEvent` with an activity whose outcomes `outcomeOf` gives, and keeps the activity's requests. A failed
+ * attempt fails the activity, as that of the service does.
+ */
 export async function runDeliverEvent(
   env: TestWorkflowEnvironment,
-  deliveries: DeliverEventInput['deliveries'],
-  outcomeOf: (request: DeliverRequest) => DeliverOutcome,
-  during: (workflowId: string) => Promise<void> = async () => undefined,
+  deliveries: DeliveryProgress[],
+  outcomeOf: (request: DeliverRequest) => Outcome | Promise<Outcome>,
+  {
+    during = async () => undefined,
+    rows = async () => [],
+  }: {
+    during?: (workflowId: string) => Promise<void>;
+    /** The rows of the deliveries, which the workflow reads when it is woken. */
+    rows?: () => Promise<DeliveryProgress[]>;
+  } = {},
 ) {
   const requests: DeliverRequest[] = [];
   const activities = {
-    async deliver(request: DeliverRequest) {
+    async deliver(request: DeliverRequest): Promise<DeliveryProgress> {
       requests.push(request);
-      return outcomeOf(request);
+      const outcome = await outcomeOf(request);
+      const { deliveryId, webhookId, host, attemptCount } = request;
+      const at = outcome.wait === null ? null : new Date((await env.currentTimeMs()) + outcome.wait).toISOString();
+      const progress = { deliveryId, webhookId, host, nextAttemptAt: at, ...outcome };
+      if (outcome.lastOutcome?.startsWith('2') || outcome.attemptCount <= attemptCount) return progress;
+      const message = `attempt ${outcome.attemptCount} to ${host}: ${outcome.lastOutcome}`;
+      throw ApplicationFailure.create({ type: ATTEMPT_FAILED, nonRetryable: true, message, details: [progress] });
     },
+    readDeliveries: rows,
   };
   const { worker, taskQueue } = await workflowWorker(env, activities);
   const eventId = newId();
-  const input: DeliverEventInput = {
-    eventId,
-    clientId: newId(),
-    title: 'transfer.status_changed SENT',
-    deliveries,
-    ladder: LADDER,
-  };
+  const input: DeliverEventInput = { eventId, clientId: newId(), title: 'transfer.status_changed SENT', deliveries };
   const outcome = await worker.runUntil(async () => {
     const handle = await env.client.workflow.start('deliverEvent', { taskQueue, workflowId: eventId, args: [input] });
     await during(eventId);
@@ -100,6 +112,8 @@ export async function spacings(env: TestWorkflowEnvironment, workflowId: string)
   const time = (event: NonNullable<typeof events>[number]) =>
     Number(event.eventTime?.seconds) * 1_000 + Math.round((event.eventTime?.nanos ?? 0) / 1e6);
   const scheduled = (events ?? []).filter((event) => event.activityTaskScheduledEventAttributes).map(time);
-  const completed = (events ?? []).filter((event) => event.activityTaskCompletedEventAttributes).map(time);
+  const completed = (events ?? [])
+    .filter((event) => event.activityTaskCompletedEventAttributes ?? event.activityTaskFailedEventAttributes)
+    .map(time);
   return scheduled.slice(1).map((at, i) => at - (completed[i] ?? 0));
 }

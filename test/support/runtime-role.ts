@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { RUNTIME_ROLES, type RuntimeRole } from '../../src/database/table-rights.js';
+import { RUNTIME_ROLES, type RuntimeRole } from '../../src/database/roles.js';
 import { Secret } from '../../src/secret.js';
 
 /** An empty database as a deployment makes it: a role owns it, and other roles run the service. */

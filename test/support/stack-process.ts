@@ -21,7 +21,7 @@ export interface StackProcess {
 export async function startStackProcess(localDir: string, env: Record<string, string> = {}): Promise<StackProcess> {
   const script = `
     const { startStack } = await import(${JSON.stringify(pathToFileURL('dist/src/local/stack.js').href)});
-    const { explain } = await import(${JSON.stringify(pathToFileURL('dist/src/process/explain.js').href)});
+    const { explain } = await import(${JSON.stringify(pathToFileURL('dist/src/process/lifecycle.js').href)});
     const stack = await startStack(process.env, (line) => console.error(line)).catch((error) => {
       for (const line of explain(error)) console.error(line);
       process.exit(1);

@@ -50,6 +50,7 @@ export function followTime(env: TestWorkflowEnvironment, db: TestDatabase): () =
 const TIMES = {
   webhook_endpoints: ['created_at', 'enabled_at'],
   events: ['created_at', 'lease_until'],
-  deliveries: ['created_at', 'next_attempt_at', 'attempting_until', 'finished_at'],
+  deliveries: ['created_at', 'next_attempt_at', 'finished_at'],
+  queue: ['due_at', 'lease_until'],
   attempts: ['started_at'],
 };

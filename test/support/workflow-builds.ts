@@ -5,12 +5,12 @@ import { type ReplayResult, Worker } from '@temporalio/worker';
 /** The workflow bundle of this build. */
 export const thisBuild = readFileSync(fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url)), 'utf8');
 
-/** The code in the bundle with which `deliverEvent` starts an attempt. */
+/** The code in the bundle with which `deliverEvent` asks for an attempt. */
 // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
-export const ATTEMPT = 'const outcome = await deliver.executeWithOptions({ summary: `attempt ${number} to';
+export const ATTEMPT = 'const summary = `attempt ${delivery.attemptCount + 1} to';
 
 /** The code in the bundle with which `deliverEvent` waits for the next attempt. */
-export const WAIT = 'if (wait > 0) {\n                const summary';
+export const WAIT = 'if (wait > 0) {\n                const hasChanged';
 
 /** Another version of the workflows: this build with the code `original` replaced. */
 export function otherBuild(original: string, becomes: string): string {

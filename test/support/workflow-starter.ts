@@ -1,10 +1,12 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
-import type { CommittedEvent } from '../../src/outbox/handover.js';
-import { shareWaiting } from '../../src/outbox/waiting.js';
-import { IN_FLIGHT_BOUNDS, InFlightLimit } from '../../src/workflow-starts/in-flight-limit.js';
-import { WorkflowStarter, type WorkflowStarterOptions } from '../../src/workflow-starts/workflow-starter.js';
+import type { Client } from '@temporalio/client';
+import type { QueuedEvent } from '../../src/delivery/handover.js';
+import { shareWaiting } from '../../src/delivery/waiting.js';
+import { WorkflowStarter, type WorkflowStarterOptions } from '../../src/delivery/workflow-starter.js';
+import { makeOne } from './attempt.js';
 import { commitEvent } from './committed-event.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
+import { outcome, refusedBy } from './factories.js';
 import { silentLog } from './silent-log.js';
 import { createTestNamespace, type TestTemporal } from './temporal.js';
 import { waitFor } from './wait-for.js';
@@ -25,51 +27,84 @@ export function useStarters() {
   return its;
 }
 
-/** Workflow starters on `db`; `stop` ends them and empties the outbox. */
+/** Workflow starters on `db`; `stop` ends them and empties queue and outbox. */
 export function createTestStarters(db: TestDatabase, temporal: WorkflowStarterOptions['temporal']) {
   const opened: WorkflowStarter[] = [];
-  const outboxOf = async ({ eventId }: CommittedEvent) =>
+  const outboxOf = async ({ eventId }: QueuedEvent) =>
     (await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } })).outbox;
   return {
+    /** Opens a starter, as in a process of its own, and starts it. */
     open(options: Partial<WorkflowStarterOptions> = {}) {
-      const inFlight = new InFlightLimit({ ...IN_FLIGHT_BOUNDS, hasSlot: () => true });
       const starter = new WorkflowStarter({
         db,
         temporal,
-        retryDelays: [0, 300_000],
         workflows: 'every-event',
         busy: () => false,
-        inFlight,
         waiting: shareWaiting(db),
         log: silentLog,
         ...options,
       });
       opened.push(starter);
-      return { starter, inFlight };
+      starter.start();
+      return starter;
     },
     outboxOf,
     /** Waits until the event's workflow has been started and the event is marked. */
-    done: (event: CommittedEvent) => waitFor('the event to be marked', async () => (await outboxOf(event)) === 'done'),
+    done: (event: QueuedEvent) => waitFor('the event to be marked', async () => (await outboxOf(event)) === 'done'),
     async stop(): Promise<void> {
       for (const starter of opened.splice(0)) await starter.stop();
+      await db.query('delete from queue', []);
       await db.query(`update events set outbox = 'done'`, []);
     },
   };
 }
 
-/** An event whose first attempt has been made, in the state in which the express lane passes it on. */
+/** What a starter has asked of `fakeTemporal`. */
+export interface AskedStart {
+  workflowId: string;
+  /** `wake`, or the policy of a start. */
+  how: 'wake' | 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE';
+  deadline: number;
+}
+
+/** A Temporal that starts nothing. `asked` has the starts, in order; `respond` may reject one or let it hang. */
+export function fakeTemporal(respond: (start: AskedStart) => Promise<void> | void = () => undefined) {
+  const asked: AskedStart[] = [];
+  let deadline = 0;
+  const ask = (how?: AskedStart['how']) => async (_: string, options: Record<string, string>) => {
+    const start = {
+      workflowId: options.workflowId!,
+      how: how ?? options.workflowIdReusePolicy,
+      deadline,
+    } as AskedStart;
+    asked.push(start);
+    await respond(start);
+  };
+  const client = {
+    connection: {
+      // Calls of several starts interleave, but each asks at once.
+      withDeadline: (at: number, call: () => Promise<unknown>) => {
+        deadline = at;
+        return call();
+      },
+    },
+    workflow: { start: ask(), signalWithStart: ask('wake') },
+  } as unknown as Client;
+  return {
+    temporal: () => ({ client, eager: false }),
+    client,
+    asked,
+    ids: () => asked.map(({ workflowId }) => workflowId),
+  };
+}
+
+/** An event with one delivery after its first attempt: delivered, or asleep until its retry in five minutes. */
 export async function attemptedEvent(
   db: TestDatabase,
   status: 'succeeded' | 'pending',
   clientId?: string,
-): Promise<CommittedEvent> {
-  const event = await commitEvent(db, clientId ? { clientId, endpoints: 0 } : {});
-  const ended = status === 'succeeded' && { nextAttemptAt: null, finishedAt: new Date() };
-  await db.prisma.delivery.updateMany({
-    where: { eventId: event.eventId },
-    data: { status, attemptCount: 1, attemptingUntil: null, ...ended },
-  });
-  const outbox = status === 'succeeded' ? 'trailing' : 'start';
-  await db.prisma.event.update({ where: { id: event.eventId }, data: { outbox, leaseUntil: new Date(0) } });
+): Promise<QueuedEvent> {
+  const event = await commitEvent(db, { retryDelays: [300_000], ...(clientId ? { clientId, endpoints: 0 } : {}) });
+  await makeOne(db, event.deliveries[0]!.deliveryId, status === 'succeeded' ? outcome() : refusedBy(503));
   return event;
 }

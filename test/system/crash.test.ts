@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
-import { isRunning } from '../../src/local/process-record.js';
+import { isRunning } from '../../src/local/child.js';
 import { readState } from '../../src/local/stack-state.js';
 import { must } from '../support/caller.js';
 import { readDelivered } from '../support/delivered.js';

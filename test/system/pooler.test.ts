@@ -79,7 +79,7 @@ test('a worker listens past the pooler, and does the rest through it', async () 
           'select application_name as name, query from pg_stat_activity where usename = $1',
           [database.runtimeRole],
         );
-        const listens = rows.filter(({ query }) => query === 'listen outbox');
+        const listens = rows.filter(({ query }) => query === 'listen queue');
         return listens.length > 0 && rows.some(({ name }) => name === 'pooled') && listens;
       }),
     );

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
 import { must } from '../support/caller.js';
 import { runCli } from '../support/cli.js';
@@ -49,22 +50,36 @@ interface Row {
   eventId: string;
   status: string;
   attempts: number;
+  outbox: string;
 }
 
-/** The row of the delivery of a transfer's event. */
-async function rowOf(transferId: string): Promise<Row | undefined> {
+async function query<T extends pg.QueryResultRow>(text: string, transferId: string): Promise<T | undefined> {
   const client = new pg.Client({ connectionString: service.sandbox.database_url });
   await client.connect();
   try {
-    const { rows } = await client.query<Row>(
-      `select d.id, d.event_id as "eventId", d.status::text, d.attempt_count as attempts
-         from deliveries d join events v on v.id = d.event_id where v.transfer_id = $1`,
-      [transferId],
-    );
+    const { rows } = await client.query<T>(text, [transferId]);
     return rows[0];
   } finally {
     await client.end();
   }
+}
+
+/** The row of the delivery of a transfer's event. */
+const rowOf = (transferId: string) =>
+  query<Row>(
+    `select d.id, d.event_id as "eventId", d.status::text, d.attempt_count as attempts, v.outbox::text
+       from deliveries d join events v on v.id = d.event_id where v.transfer_id = $1`,
+    transferId,
+  );
+
+/** Lets a sleeping delivery be overdue for long enough that the watchdog queues it. */
+async function oversleep(transferId: string): Promise<void> {
+  const moved = await query(
+    `update deliveries d set next_attempt_at = now() - interval '3 minutes'
+       from events v where v.id = d.event_id and v.transfer_id = $1 and d.asleep returning d.id`,
+    transferId,
+  );
+  expect(moved).toBeDefined();
 }
 
 /** Changes a new transfer, whose delivery is refused until the transfer is in `accepted`. */
@@ -79,6 +94,12 @@ const attempted = (transferId: string, times: number) =>
     const row = await rowOf(transferId);
     return row && row.attempts >= times && row;
   });
+
+/** Waits for an attempt, and for the workflow that sleeps after it. */
+async function asleepInTemporal(transferId: string, times: number): Promise<void> {
+  await attempted(transferId, times);
+  await waitFor('the workflow', async () => (await rowOf(transferId))?.outbox === 'done');
+}
 
 async function cli<T>(...args: string[]): Promise<T> {
   const { code, stdout, stderr } = await runCli([...args, '--json'], { LOCAL_DIR: localDir.path });
@@ -98,8 +119,8 @@ function copy(from: string, to: string): void {
 test('Postgres restored under a newer Temporal: deliveries continue from their rows, and lost events are listed', async () => {
   asking = await refuseOne();
   const delivered = await refuseOne();
-  await attempted(asking, 2);
-  await attempted(delivered, 2);
+  await asleepInTemporal(asking, 2);
+  await asleepInTemporal(delivered, 2);
   await service.stop();
   for (const part of ['postgres', 'temporal'] as const) copy(folderOf(part), copyOf(part));
 
@@ -118,7 +139,7 @@ test('Postgres restored under a newer Temporal: deliveries continue from their r
   await start();
   const started = performance.now();
   const after = (await rowOf(asking))!.attempts;
-  // Its workflow asks for an attempt that is far ahead of the row.
+  // Its workflow knows an attempt that is far ahead of the row.
   await attempted(asking, after + 2);
   expect(performance.now() - started).toBeLessThan(30_000);
   const lines = await waitFor('the log to name the lost event', () => {
@@ -132,10 +153,9 @@ test('Postgres restored under a newer Temporal: deliveries continue from their r
     { event_id: eventId, transfer_id: lost },
   ]);
 
-  // Its workflow ended in the time that was lost, so no attempt follows until an operator starts it again.
+  // Its workflow ended in the time that was lost, so that only the watchdog wakes it.
   expect(await rowOf(delivered)).toMatchObject({ status: 'pending' });
-  const { started: count } = await cli<{ started: number }>('deliveries', 'reconcile');
-  expect(count).toBe(1);
+  await oversleep(delivered);
   await waitFor('the delivery again', async () => (await rowOf(delivered))?.status === 'succeeded');
   const again = receiver.requests.slice(received).map((raw) => readDelivered(raw, SECRET).transferId);
   expect(again.filter((id) => id === delivered)).toHaveLength(1);
@@ -143,7 +163,7 @@ test('Postgres restored under a newer Temporal: deliveries continue from their r
 
 test('Temporal restored under a newer Postgres: delivered events are not sent again, and the others continue', async () => {
   const begun = await refuseOne();
-  const { attempts } = await attempted(begun, 3);
+  await asleepInTemporal(begun, 3);
   const before = (await rowOf(asking))!.attempts;
   await service.stop();
   copy(copyOf('temporal'), folderOf('temporal'));
@@ -151,9 +171,10 @@ test('Temporal restored under a newer Postgres: delivered events are not sent ag
   const received = receiver.requests.length;
   await start();
   await attempted(asking, before + 2);
-  // Temporal no longer has the workflow of this delivery.
-  await cli('deliveries', 'reconcile');
-  await attempted(begun, attempts + 2);
+  // Temporal no longer has the workflow of this delivery. After the watchdog's attempt a new one continues.
+  const { attempts } = (await rowOf(begun))!;
+  await oversleep(begun);
+  await attempted(begun, attempts + 3);
   const { status, attempts: numbered } = (await rowOf(asking))!;
   expect(status).toBe('pending');
   const arrived = receiver.requests.slice(received).map((raw) => readDelivered(raw, SECRET).transferId);
@@ -163,11 +184,23 @@ test('Temporal restored under a newer Postgres: delivered events are not sent ag
   await waitFor('the delivery', async () => (await rowOf(begun))?.status === 'succeeded');
 }, 400_000);
 
-test('Temporal emptied under Postgres: reconcile starts pending deliveries, which then succeed', async () => {
+test('Temporal emptied under Postgres: pending deliveries continue, and new workflows show them', async () => {
   await service.stop();
   rmSync(folderOf('temporal'), { recursive: true });
   await start();
+  const { attempts, eventId } = (await rowOf(asking))!;
+  await oversleep(asking);
+  await attempted(asking, attempts + 2);
   accepted.add(asking);
-  expect(await cli('deliveries', 'reconcile')).toEqual({ started: 1, running: 0, refused: [] });
   await waitFor('the delivery', async () => (await rowOf(asking))?.status === 'succeeded');
+  const { temporal_address: address, temporal_namespace: namespace } = service.sandbox;
+  const temporal = new Client({ connection: await Connection.connect({ address }), namespace });
+  try {
+    await waitFor('the workflow to be completed', async () => {
+      const { status } = await temporal.workflow.getHandle(eventId).describe();
+      return status.name === 'COMPLETED';
+    });
+  } finally {
+    await temporal.connection.close();
+  }
 }, 400_000);

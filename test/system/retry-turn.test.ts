@@ -11,7 +11,7 @@ import { waitFor } from '../support/wait-for.js';
 // An endpoint with one attempt at a time, whose first attempts come faster than it responds.
 
 const COUNT = 300;
-/** ms. Fast enough that the lane keeps the events, and hands none over to its workflow. */
+/** ms */
 const RESPONDS_AFTER = 30;
 
 const localDir = makeLocalDir();

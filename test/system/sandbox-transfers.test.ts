@@ -134,7 +134,7 @@ describe('a transfer that moves by itself', () => {
     const id = await create('SANDBOX-COMPLETE');
     await until(id, 'PROCESSING');
     await workflowOf(id).terminate();
-    await database.query('update sandbox_transfers set start_after = now() where transfer_id = $1::uuid', [id]);
+    await database.query('update workflow_starts set start_after = now() where transfer_id = $1::uuid', [id]);
     const { status_history } = await until(id, 'COMPLETED');
     expect(status_history).toHaveLength(4);
   });

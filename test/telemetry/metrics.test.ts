@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { measureBacklog } from '../../src/outbox/backlog-gauges.js';
+import { measureBacklog } from '../../src/delivery/backlog-gauges.js';
+import { measureProcess } from '../../src/telemetry/gauges.js';
 import { createMetrics } from '../../src/telemetry/metrics.js';
-import { measureProcess } from '../../src/telemetry/process-gauges.js';
 import { startApi } from '../support/api.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -101,11 +101,11 @@ test('reports at a successful scrape that Postgres is away', async () => {
 test('reads the backlog once for the scrapes of two servers', async () => {
   const registry = new Registry();
   let readings = 0;
-  const none = { attempt: 0, start: 0, trailing: 0 };
-  const waiting = { sleeping: 0, overdue: 0, mostOverdue: 0, oldestKeptAge: 0 };
+  const none = { attempt: 0, again: 0, start: 0, trailing: 0 };
+  const rest = { sleeping: 0, overdue: 0, mostOverdue: 0, oldestKeptAge: 0 };
   const read = async () => {
     readings++;
-    return { events: none, oldestEventAge: none, ...waiting };
+    return { waiting: none, oldestAge: none, ...rest };
   };
   measureBacklog(registry, read, 1);
   const scrapes = await Promise.all([registry.metrics(), registry.metrics()]);

@@ -1,18 +1,13 @@
 import { jest } from '@jest/globals';
 import type { TransferStatus } from '../../src/database/generated/enums.js';
-import type { CommittedEvent, Handover } from '../../src/outbox/handover.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { canChange, TRANSFER_STATUSES } from '../../src/transfers/states.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
+import { recordingHandover } from '../support/recording-handover.js';
 
 let db: TestDatabase;
 let clientId: string;
-
-function recordingHandover(leases = true): Handover & { events: CommittedEvent[] } {
-  const events: CommittedEvent[] = [];
-  return { leases, retryDelays: [], events, committed: (event) => events.push(event) };
-}
 
 beforeAll(async () => {
   db = await createTestDatabase();
@@ -67,12 +62,16 @@ describe('changeStatus', () => {
     expect(event?.deliveries.map((delivery) => delivery.endpointId).sort()).toEqual(
       endpoints.map(({ id }) => id).sort(),
     );
-    expect(event!.leaseUntil > new Date()).toBe(true);
+    const queue = await db.prisma.queuedAttempt.findMany({ where: { clientId } });
+    expect(queue.map(({ deliveryId }) => deliveryId).sort()).toEqual(event?.deliveries.map(({ id }) => id).sort());
+    for (const row of queue) {
+      expect(row).toMatchObject({ line: 'fresh', trigger: 'schedule', leaseToken: handover.token });
+      expect(row.leaseUntil!.getTime()).toBeGreaterThan(Date.now());
+    }
     expect(handover.events).toEqual([
       expect.objectContaining({
         eventId: event?.id,
         clientId,
-        transferId: transfer.id,
         body: event?.body,
       }),
     ]);
@@ -94,16 +93,37 @@ describe('changeStatus', () => {
     );
   });
 
-  it('leaves the event free for another process when the handover does not lease it', async () => {
+  it('leaves the attempt free for another process when the handover does not lease it', async () => {
     const transfer = await makeTransfer(db, clientId);
     await makeEndpoint(db, clientId);
-    await changeStatus(db, recordingHandover(false), { transferId: transfer.id, to: 'PROCESSING', reason: null });
-    const [event] = await db.prisma.event.findMany({
-      where: { transferId: transfer.id },
-      include: { deliveries: true },
-    });
-    expect(event).toMatchObject({ outbox: 'attempt', deliveries: [{ status: 'pending' }] });
-    expect(event!.leaseUntil.getTime()).toBeLessThanOrEqual(Date.now() + 1_000);
+    const handover = recordingHandover({ leases: false });
+    await changeStatus(db, handover, { transferId: transfer.id, to: 'PROCESSING', reason: null });
+    expect(await db.prisma.queuedAttempt.findMany({ where: { clientId } })).toMatchObject([
+      { line: 'fresh', trigger: 'schedule', leaseToken: null, leaseUntil: null },
+    ]);
+    expect(handover.events).toMatchObject([{ deliveries: [{ leased: false }] }]);
+  });
+
+  it('leaves the attempts at endpoints without room in this process free', async () => {
+    const transfer = await makeTransfer(db, clientId);
+    const [full, other] = [await makeEndpoint(db, clientId), await makeEndpoint(db, clientId)];
+    const handover = recordingHandover();
+    const withFull = { ...handover, lease: () => ({ token: handover.token, full: [full.id] }) };
+    await changeStatus(db, withFull, { transferId: transfer.id, to: 'PROCESSING', reason: null });
+    const rows = await db.prisma.queuedAttempt.findMany({ where: { clientId } });
+    expect(new Map(rows.map(({ endpointId, leaseToken }) => [endpointId, leaseToken]))).toEqual(
+      new Map([
+        [full.id, null],
+        [other.id, handover.token],
+      ]),
+    );
+    const leased = handover.events[0]!.deliveries.map((delivery) => [delivery.endpointId, delivery.leased]);
+    expect(new Map(leased as [string, boolean][])).toEqual(
+      new Map([
+        [full.id, false],
+        [other.id, true],
+      ]),
+    );
   });
 
   it('makes the event due for a workflow start when no endpoint is enabled', async () => {
@@ -183,7 +203,8 @@ describe('changeStatus', () => {
       { reason: { code: 'invalid_transition' } },
       { reason: { code: 'not_found' } },
     ]);
-    expect(handover.events.map((event) => event.transferId).sort()).toEqual(transfers.map(({ id }) => id).sort());
+    const transferOf = (body: string) => JSON.parse(body).data.id;
+    expect(handover.events.map(({ body }) => transferOf(body)).sort()).toEqual(transfers.map(({ id }) => id).sort());
     expect(new Set(handover.events.map((event) => event.deliveries[0]?.deliveryId)).size).toBe(30);
   });
 

@@ -1,22 +1,21 @@
-import type { CommittedEvent } from '../../src/outbox/handover.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { createTransfer } from '../../src/transfers/create-transfer.js';
 import { makeSandboxStep } from '../../src/transfers/sandbox-step.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint } from '../support/factories.js';
+import { type RecordingHandover, recordingHandover } from '../support/recording-handover.js';
 
 const RULES = { environment: 'sandbox' as const, sandboxStep: 2_000 };
 
 let db: TestDatabase;
 let clientId: string;
-let events: CommittedEvent[];
-const handover = { leases: true, retryDelays: [0], committed: (event: CommittedEvent) => void events.push(event) };
+let handover: RecordingHandover;
 beforeAll(async () => {
   db = await createTestDatabase();
 });
 afterAll(() => db.drop());
 beforeEach(async () => {
-  events = [];
+  handover = recordingHandover();
   clientId = await makeClient(db);
   await makeEndpoint(db, clientId);
 });
@@ -27,6 +26,7 @@ async function make(account: string): Promise<string> {
   return (await createTransfer(db, RULES, transfer)).id;
 }
 const step = (id: string, number: number) => makeSandboxStep(db, handover, id, number);
+const start = (transferId: string) => db.prisma.workflowStart.findFirst({ where: { transferId } });
 const byHand = (transferId: string, to: 'PROCESSING' | 'CANCELLED') =>
   changeStatus(db, handover, { transferId, to, reason: null });
 const read = async (id: string) => {
@@ -43,6 +43,9 @@ describe('an automatic step', () => {
     const id = await make('SANDBOX-FAIL-DUPLICATE');
     expect(await step(id, 1)).toEqual({ made: true, status: 'PROCESSING' });
     expect((await read(id)).sandbox).toMatchObject({ stepsMade: 1, endedAt: null });
+    // A workflow that starts again begins after this step.
+    expect(await start(id)).toMatchObject({ input: { made: 1, stepDelay: 2_000 }, startedAt: expect.any(Date) });
+    expect((await start(id))!.startAfter.getTime()).toBeGreaterThan(Date.now() + 60_000);
     expect(await step(id, 2)).toEqual({ made: true, status: 'FAILED' });
     const transfer = await read(id);
     expect(transfer).toMatchObject({ status: 'FAILED', reasonCode: 'duplicate', eventCount: 2 });
@@ -52,7 +55,8 @@ describe('an automatic step', () => {
       { status: 'FAILED', reason: null, reasonCode: 'duplicate' },
     ]);
     expect(transfer.sandbox).toMatchObject({ stepsMade: 2, endedAt: expect.any(Date) });
-    expect(events.map(({ deliveries }) => deliveries.length)).toEqual([1, 1]);
+    expect(await start(id)).toBeNull();
+    expect(handover.events.map(({ deliveries }) => deliveries.length)).toEqual([1, 1]);
   });
 
   it('that runs again finds its record and changes nothing, also after a later step', async () => {
@@ -77,6 +81,7 @@ describe('an automatic step', () => {
       await byHand(id, to);
       expect(await step(id, 1)).toEqual({ made: false, status: to });
       expect(await step(id, 2)).toEqual({ made: false, status: to });
+      expect(await start(id)).toBeNull();
       expect(await read(id)).toMatchObject({ status: to, eventCount: 1, sandbox: { endedAt: expect.any(Date) } });
     },
   );

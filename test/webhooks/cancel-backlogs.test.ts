@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createLog } from '../../src/telemetry/log.js';
-import { CancelBacklogs } from '../../src/webhooks/cancel-backlogs.js';
+import { cancelBacklogs } from '../../src/webhooks/cancel-backlogs.js';
 import { disableEndpoint } from '../../src/webhooks/disable-endpoint.js';
 import { countDeliveries, makeBacklog } from '../support/backlog.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -27,7 +27,7 @@ async function withWorkers(count: number, work: () => Promise<unknown>): Promise
   const log = Object.assign(createLog('silent', 'test'), {
     info: ({ webhook_id }: { webhook_id: string }) => done.push(webhook_id),
   });
-  const workers = Array.from({ length: count }, () => new CancelBacklogs({ db, log }));
+  const workers = Array.from({ length: count }, () => cancelBacklogs({ db, log }));
   for (const worker of workers) worker.start();
   try {
     await work();
@@ -60,7 +60,7 @@ test('several workers cancel each backlog once, and one goes on where another st
   for (const id of endpoints) expect(await countDeliveries(db, id)).toEqual({ endpoint_disabled: 4_500 });
 });
 
-test('an endpoint that a process of an earlier release has enabled meanwhile keeps its deliveries', async () => {
+test('an endpoint that was enabled meanwhile by SQL keeps its deliveries', async () => {
   const id = await cancelling(500);
   await db.prisma.endpoint.update({ where: { id }, data: { enabled: true, disabledReason: null } });
   await withWorkers(1, untilNoneIsLeft);

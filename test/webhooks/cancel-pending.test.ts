@@ -1,15 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
 import type { Endpoint } from '../../src/database/generated/client.js';
+import { dropUndue, leaseByName, leaseHeads } from '../../src/delivery/queue.js';
+import { recordAttempts } from '../../src/delivery/record.js';
+import { newId } from '../../src/ids.js';
 import { CANCELLED_AT_ONCE, cancelPending } from '../../src/webhooks/cancel-pending.js';
-import { claimAttempt } from '../../src/webhooks/claim.js';
 import { disableEndpoint } from '../../src/webhooks/disable-endpoint.js';
 import { deleteEndpoint, type EndpointRules, updateEndpoint } from '../../src/webhooks/endpoints.js';
 import { setEndpointEnabledByOperator } from '../../src/webhooks/operate-endpoint.js';
-import { recordAttempts } from '../../src/webhooks/record.js';
-import { countDeliveries, makeBacklog } from '../support/backlog.js';
+import { record } from '../support/attempt.js';
+import { countDeliveries, makeBacklog, queueBacklog } from '../support/backlog.js';
+import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { BY_OPERATOR, makeClient, makeEndpoint, OPERATOR, refusedBy } from '../support/factories.js';
+import { BY_OPERATOR, makeClient, makeEndpoint, OPERATOR, outcome, refusedBy } from '../support/factories.js';
 
 let db: TestDatabase;
 const rules: EndpointRules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 20 };
@@ -29,6 +32,9 @@ const disable = ({ id }: Endpoint, reason: 'owner' | 'gone' = 'owner') =>
 const setEnabled = ({ id, clientId, url }: Endpoint, enabled: boolean) =>
   updateEndpoint(db, rules, { by: BY_OPERATOR, id, clientId, url, description: null, enabled });
 const read = ({ id }: Endpoint) => db.prisma.endpoint.findUniqueOrThrow({ where: { id } });
+const queueOf = ({ id }: Endpoint) => db.prisma.queuedAttempt.findMany({ where: { endpointId: id } });
+const OPTIONS = { token: newId(), workflows: 'every-event' } as const;
+const SECOND = { number: 2, trigger: 'schedule', single: false, isOnly: true } as const;
 /** Makes the batches that a worker makes. */
 async function cancelRest({ id }: Endpoint): Promise<void> {
   while (await db.transaction((tx) => cancelPending(tx, id)));
@@ -82,10 +88,42 @@ describe('an endpoint with a backlog that is disabled', () => {
   });
 
   it('gets no attempt of a delivery that is still pending', async () => {
-    const endpoint = await endpointWith(1_001);
+    const endpoint = await endpointWith(1_002);
+    await queueBacklog(db, endpoint.id);
     await disable(endpoint);
-    const last = await db.prisma.delivery.findFirstOrThrow({ where: { endpointId: endpoint.id, status: 'pending' } });
-    expect(await claimAttempt(db, { deliveryId: last.id, number: 2, owner: null, single: false })).toBeUndefined();
+    expect(await queueOf(endpoint)).toHaveLength(2);
+    const token = newId();
+    const request = { token, attempts: 10, allowances: [], limit: 10 };
+    const { leased } = await leaseHeads(db, request, null);
+    expect(leased.map(({ isDue }) => isDue)).toEqual([false, false]);
+    const ids = leased.map(({ deliveryId }) => deliveryId);
+    await dropUndue(db, token, ids);
+    expect(await countDeliveries(db, endpoint.id)).toEqual({ endpoint_disabled: 1_002 });
+    expect(await queueOf(endpoint)).toEqual([]);
+  });
+
+  it('has its queued attempts removed with their deliveries, but for those that a process has leased', async () => {
+    const endpoint = await endpointWith(3);
+    await queueBacklog(db, endpoint.id);
+    const { deliveryId } = (await queueOf(endpoint))[0]!;
+    const token = newId();
+    const [leased] = await leaseByName(db, token, [deliveryId]);
+    await disable(endpoint);
+    expect(await countDeliveries(db, endpoint.id)).toEqual({ endpoint_disabled: 3 });
+    expect(await queueOf(endpoint)).toMatchObject([{ deliveryId, leaseToken: token }]);
+    // Its attempt was in flight: the record takes it out of the queue, and the delivery stays cancelled.
+    await record(db, { ...leased!, token }, outcome());
+    expect(await queueOf(endpoint)).toEqual([]);
+    expect(await db.prisma.delivery.findUniqueOrThrow({ where: { id: deliveryId } })).toMatchObject({
+      ...{ status: 'cancelled', reason: 'endpoint_disabled', attemptCount: 2, asleep: false, nextAttemptAt: null },
+    });
+  });
+
+  it('lets the events of cancelled first attempts have their workflows', async () => {
+    const { clientId, eventId } = await commitEvent(db);
+    await disable(await db.prisma.endpoint.findFirstOrThrow({ where: { clientId } }));
+    const event = await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } });
+    expect(event).toMatchObject({ outbox: 'trailing' });
   });
 
   it('has a delivery failed that gets its 410 while the others are cancelled', async () => {
@@ -95,10 +133,10 @@ describe('an endpoint with a backlog that is disabled', () => {
       orderBy: { id: 'asc' },
     });
     await disable(endpoint, 'gone');
-    const attempt = { number: 2, trigger: 'schedule', url: endpoint.url, nextDelay: null, single: false } as const;
     // One was cancelled with the endpoint, the other is still pending.
-    for (const { id } of [first!, others.at(-1)!]) {
-      await recordAttempts(db, [{ ...attempt, deliveryId: id, outcome: refusedBy(410) }], []);
+    for (const { id, eventId } of [first!, others.at(-1)!]) {
+      const attempt = { ...SECOND, url: endpoint.url, deliveryId: id, eventId };
+      await recordAttempts(db, OPTIONS, [{ attempt, outcome: refusedBy(410) }]);
     }
     await cancelRest(endpoint);
     const rows = await db.prisma.delivery.groupBy({
@@ -117,13 +155,15 @@ describe('an endpoint with a backlog that is disabled', () => {
 test('a cancellation that meets records of the same deliveries deadlocks with none', async () => {
   const endpoint = await endpointWith(3_000);
   const deliveries = await db.prisma.delivery.findMany({ where: { endpointId: endpoint.id }, orderBy: { id: 'asc' } });
-  const attempt = { number: 2, trigger: 'schedule', url: endpoint.url, nextDelay: null, single: false } as const;
   const some = deliveries.filter((_, i) => i % 10 === 0);
   const records = Array.from({ length: 10 }, (_, i) =>
     recordAttempts(
       db,
-      some.slice(i * 30, i * 30 + 30).map(({ id }) => ({ ...attempt, deliveryId: id, outcome: refusedBy(503) })),
-      [],
+      OPTIONS,
+      some.slice(i * 30, i * 30 + 30).map(({ id, eventId }) => {
+        const attempt = { ...SECOND, url: endpoint.url, deliveryId: id, eventId };
+        return { attempt, outcome: refusedBy(503) };
+      }),
     ),
   );
   await Promise.all([...records, disable(endpoint).then(() => cancelRest(endpoint))]);

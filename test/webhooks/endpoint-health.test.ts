@@ -1,7 +1,11 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Registry } from 'prom-client';
 import { newId } from '../../src/ids.js';
 import {
   COUNTED_MISSED,
   COUNTED_PENDING,
+  measureClients,
+  readClientResults,
   readEndpointHealth,
   SHOWN_HOURS,
 } from '../../src/webhooks/endpoint-health.js';
@@ -35,7 +39,14 @@ async function pendingDeliveries(
   } as const;
   await db.prisma.event.createMany({ data: eventIds.map((id) => ({ ...event, id, outbox: 'done' })) });
   await db.prisma.delivery.createMany({
-    data: eventIds.map((eventId) => ({ id: newId(), eventId, endpointId, clientId: owner, nextAttemptAt })),
+    data: eventIds.map((eventId) => ({
+      id: newId(),
+      eventId,
+      endpointId,
+      clientId: owner,
+      nextAttemptAt,
+      ladder: '0s',
+    })),
   });
 }
 
@@ -117,5 +128,40 @@ describe('readEndpointHealth', () => {
     const ids = [...(await readEndpointHealth(db, clientId)).keys()];
     expect(ids).not.toContain(id);
     expect(ids).not.toContain(deleted.id);
+  });
+});
+
+describe('the gauge of clients', () => {
+  let db: TestDatabase;
+  beforeAll(async () => {
+    db = await createTestDatabase();
+  });
+  afterAll(() => db.drop());
+
+  const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+
+  test('counts clients by whether any of their attempts succeeded in the last 15 minutes', async () => {
+    const hours = new EndpointHours(db, silentLog);
+    const clientWith = async (...attempts: ReturnType<typeof outcome>[]) => {
+      const clientId = await makeClient(db);
+      // Each attempt is at an endpoint of its own.
+      for (const attempt of attempts) hours.count((await makeEndpoint(db, clientId)).id, attempt);
+    };
+    await clientWith(outcome());
+    await clientWith(refusedBy(500), outcome());
+    await clientWith(refusedBy(500), refusedBy(401));
+    await clientWith(outcome({ error: 'dns', responseStatus: null }), outcome({ startedAt: minutesAgo(20) }));
+    await clientWith(outcome({ startedAt: minutesAgo(40) }));
+    await clientWith({ ...refusedBy(500), startedAt: minutesAgo(90) });
+    await hours.write();
+    expect(await readClientResults(db)).toEqual({ reached: 2, failing: 2 });
+  });
+
+  test('reports clients as unknown (NaN) while Postgres is unavailable', async () => {
+    const registry = new Registry();
+    measureClients(registry, () => Promise.reject(new Error('connect ECONNREFUSED')));
+    const text = await registry.metrics();
+    expect(text).toContain('webhook_clients{result="reached"} Nan\n');
+    expect(text).toContain('webhook_clients{result="failing"} Nan\n');
   });
 });

@@ -6,10 +6,11 @@ import { deleteEndpoint, type EndpointRules, getEndpoint, updateEndpoint } from 
 import { setEndpointEnabledByOperator } from '../../src/webhooks/operate-endpoint.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer, OPERATOR } from '../support/factories.js';
+import { recordingHandover } from '../support/recording-handover.js';
 
 let db: TestDatabase;
 const rules: EndpointRules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 20 };
-const handover = { leases: false, retryDelays: [], committed: () => {} };
+const handover = recordingHandover({ leases: false });
 
 beforeAll(async () => {
   db = await createTestDatabase();

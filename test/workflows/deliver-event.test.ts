@@ -1,6 +1,17 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { delivery, LADDER, refused, runDeliverEvent, spacings, succeeded } from '../support/run-workflow.js';
+import type { DeliveryProgress } from '../../workflows/deliver-event.input.js';
+import {
+  delivery,
+  LADDER,
+  refused,
+  runDeliverEvent,
+  spacings,
+  succeeded,
+  workflowWorker,
+} from '../support/run-workflow.js';
 import { startTimeSkipping } from '../support/time-skipping.js';
+import { waitFor } from '../support/wait-for.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -11,18 +22,29 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => env?.teardown());
 
+const eventsOf = async (workflowId: string) =>
+  (await env.client.workflow.getHandle(workflowId).fetchHistory()).events ?? [];
+/** The timers of a workflow, s. */
+const timersOf = async (workflowId: string) =>
+  (await eventsOf(workflowId)).flatMap(({ timerStartedEventAttributes: timer }) =>
+    timer ? [Number(timer.startToFireTimeout?.seconds) + Number(timer.startToFireTimeout?.nanos ?? 0) / 1e9] : [],
+  );
+const untilEnded = (workflowId: string) =>
+  waitFor('the end of the workflow', async () => {
+    const { name } = (await env.client.workflow.getHandle(workflowId).describe()).status;
+    return name !== 'RUNNING' && name;
+  });
+const wake = (workflowId: string) => env.client.workflow.getHandle(workflowId).signal('wake');
+/** A delivery with two failed attempts that sleeps, by Temporal's clock and by that of Postgres. */
+async function asleep(wait = 5 * MINUTE, fields: Partial<DeliveryProgress> = {}): Promise<DeliveryProgress> {
+  const nextAttemptAt = new Date((await env.currentTimeMs()) + wait).toISOString();
+  return delivery({ attemptCount: 2, lastOutcome: '503', nextAttemptAt, wait, ...fields });
+}
+
 describe('deliverEvent', () => {
-  it('makes seven attempts over the whole ladder of 32 h 35 min, spaced as in the spec, and fails with the reason', async () => {
-    const { failure, requests, eventId } = await runDeliverEvent(env, [delivery()], refused);
-    expect(requests.map(({ number, trigger, nextDelay }) => [number, trigger, nextDelay])).toEqual([
-      [1, 'schedule', 0],
-      [2, 'schedule', 5 * MINUTE],
-      [3, 'schedule', 30 * MINUTE],
-      [4, 'schedule', 2 * HOUR],
-      [5, 'schedule', 6 * HOUR],
-      [6, 'schedule', 24 * HOUR],
-      [7, 'schedule', null],
-    ]);
+  it('has seven attempts made over the whole ladder of 32 h 35 min, spaced as in the spec, and fails with the reason', async () => {
+    const { failure, requests, eventId } = await runDeliverEvent(env, [delivery({ wait: 0 })], refused);
+    expect(requests.map(({ attemptCount }) => attemptCount)).toEqual([0, 1, 2, 3, 4, 5, 6]);
     const measured = await spacings(env, eventId);
     expect(measured).toHaveLength(LADDER.length);
     measured.forEach((spacing, i) => {
@@ -31,35 +53,38 @@ describe('deliverEvent', () => {
       expect(spacing).toBeLessThan(LADDER[i]! + 30_000);
     });
     expect(failure).toBe('hooks.example.com: exhausted after 7 attempts, the last: 503');
+    const red = (await eventsOf(eventId)).filter((event) => event.activityTaskFailedEventAttributes);
+    expect(red).toHaveLength(7);
   });
 
-  it('makes attempt 2 at once after attempt 1 failed in the express lane', async () => {
-    const start = delivery({ attemptCount: 1, lastOutcome: '500', nextAttemptAt: new Date().toISOString() });
-    const { result, requests } = await runDeliverEvent(env, [start], succeeded);
-    expect(requests.map(({ number }) => number)).toEqual([2]);
-    expect(result).toMatchObject([{ status: 'succeeded', attemptCount: 2, lastOutcome: '204' }]);
-  });
-
-  it('makes attempt 1 when the express lane has handed it over', async () => {
-    const { requests } = await runDeliverEvent(env, [delivery()], succeeded);
-    expect(requests).toMatchObject([{ number: 1, owner: null, single: false }]);
+  it('asks for ids and names alone', async () => {
+    const start = await asleep();
+    const { requests } = await runDeliverEvent(env, [start], succeeded);
+    const { deliveryId, webhookId, host } = start;
+    const [request] = requests;
+    expect(request).toMatchObject({ deliveryId, webhookId, host, attemptCount: 2 });
+    expect(Object.keys(request!).sort()).toEqual(
+      ['eventId', 'deliveryId', 'clientId', 'webhookId', 'host', 'attemptCount'].sort(),
+    );
   });
 
   it('completes in its first workflow task when every delivery has succeeded already', async () => {
-    const { result, requests, eventId } = await runDeliverEvent(
-      env,
-      [delivery({ status: 'succeeded', attemptCount: 1 })],
-      succeeded,
-    );
-    expect(requests).toEqual([]);
-    expect(result).toHaveLength(1);
-    const { events } = await env.client.workflow.getHandle(eventId).fetchHistory();
-    expect(events).toHaveLength(5);
+    const done = delivery({ status: 'succeeded', attemptCount: 1 });
+    const { result, requests, eventId } = await runDeliverEvent(env, [done], succeeded);
+    expect([requests, result!.length]).toEqual([[], 1]);
+    expect(await eventsOf(eventId)).toHaveLength(5);
+  });
+
+  it('fails in its first workflow task when a ladder is exhausted already', async () => {
+    const over = delivery({ status: 'failed', reason: 'exhausted', attemptCount: 7, lastOutcome: 'timeout' });
+    const { failure, requests, eventId } = await runDeliverEvent(env, [over], succeeded);
+    expect([requests, failure]).toEqual([[], 'hooks.example.com: exhausted after 7 attempts, the last: timeout']);
+    expect(await eventsOf(eventId)).toHaveLength(5);
   });
 
   it('runs the ladders of several endpoints in parallel', async () => {
-    const dead = delivery({ host: 'dead.example.com' });
-    const good = delivery({ host: 'good.example.com' });
+    const dead = delivery({ host: 'dead.example.com', wait: 0 });
+    const good = delivery({ host: 'good.example.com', wait: 0 });
     const { failure, requests } = await runDeliverEvent(env, [dead, good], (request) =>
       request.deliveryId === dead.deliveryId ? refused(request) : succeeded(request),
     );
@@ -68,112 +93,192 @@ describe('deliverEvent', () => {
     expect(failure).toMatch(/^dead\.example\.com: /);
   });
 
-  it('sleeps until the planned time, and not for a whole rung from its own start', async () => {
-    const now = await env.currentTimeMs();
-    const start = delivery({ attemptCount: 2, nextAttemptAt: new Date(now + 2 * MINUTE).toISOString() });
+  it('sleeps until the planned time, and not for the whole wait when it started late', async () => {
+    const start = await asleep(2 * MINUTE, { wait: 5 * MINUTE });
     const { eventId } = await runDeliverEvent(env, [start], succeeded);
-    const { events } = await env.client.workflow.getHandle(eventId).fetchHistory();
-    const timer = events?.find((event) => event.timerStartedEventAttributes)?.timerStartedEventAttributes;
-    const seconds = Number(timer?.startToFireTimeout?.seconds);
-    expect(seconds).toBeGreaterThan(30);
-    expect(seconds).toBeLessThanOrEqual(120);
+    const [timer] = await timersOf(eventId);
+    expect(timer).toBeGreaterThan(30);
+    expect(timer).toBeLessThanOrEqual(120);
   });
 
-  it('never sleeps longer than the rung when the clocks of Postgres and Temporal differ', async () => {
-    const start = delivery({
-      attemptCount: 2,
-      nextAttemptAt: new Date((await env.currentTimeMs()) + 9 * HOUR).toISOString(),
+  it("sleeps for the wait by Postgres's clock when that clock is ahead of Temporal's", async () => {
+    const nextAttemptAt = new Date((await env.currentTimeMs()) + 9 * HOUR).toISOString();
+    const { eventId } = await runDeliverEvent(env, [await asleep(5 * MINUTE, { nextAttemptAt })], succeeded);
+    expect(await timersOf(eventId)).toEqual([300]);
+  });
+
+  it("asks early, and then sleeps for what is left, when Postgres's clock is behind Temporal's", async () => {
+    const nextAttemptAt = new Date((await env.currentTimeMs()) - HOUR).toISOString();
+    const start = await asleep(5 * MINUTE, { nextAttemptAt });
+    let isDue = false;
+    const { eventId, requests } = await runDeliverEvent(env, [start], (request) => {
+      if (isDue) return succeeded(request);
+      isDue = true;
+      return { status: 'pending', reason: null, attemptCount: 2, lastOutcome: '503', wait: 4 * MINUTE };
     });
-    const { eventId } = await runDeliverEvent(env, [start], succeeded);
-    const { events } = await env.client.workflow.getHandle(eventId).fetchHistory();
-    const timer = events?.find((event) => event.timerStartedEventAttributes)?.timerStartedEventAttributes;
-    expect(Number(timer?.startToFireTimeout?.seconds)).toBe(300);
+    expect(requests).toHaveLength(2);
+    expect(await timersOf(eventId)).toEqual([240]);
   });
 
-  it('makes the attempt of a retryNow at once, which uses up the rung, and keeps later rungs as planned', async () => {
-    const start = delivery({
-      attemptCount: 2,
-      nextAttemptAt: new Date((await env.currentTimeMs()) + 5 * MINUTE).toISOString(),
-    });
-    const { requests } = await runDeliverEvent(
-      env,
-      [start],
-      (r) => (r.number < 5 ? refused(r) : succeeded(r)),
-      async (workflowId) => {
-        const signal = { deliveryId: start.deliveryId, number: 3 };
-        const handle = env.client.workflow.getHandle(workflowId);
-        await handle.signal('retryNow', signal);
-        await handle.signal('retryNow', signal);
-      },
-    );
-    expect(requests.map(({ number, trigger, nextDelay }) => [number, trigger, nextDelay])).toEqual([
-      [3, 'manual', 30 * MINUTE],
-      [4, 'schedule', 2 * HOUR],
-      [5, 'schedule', 6 * HOUR],
-    ]);
-  });
-
-  it('ignores a retryNow for an attempt that is over', async () => {
-    const start = delivery({
-      attemptCount: 2,
-      nextAttemptAt: new Date((await env.currentTimeMs()) + 5 * MINUTE).toISOString(),
-    });
-    const { requests } = await runDeliverEvent(env, [start], succeeded, (workflowId) =>
-      env.client.workflow.getHandle(workflowId).signal('retryNow', { deliveryId: start.deliveryId, number: 2 }),
-    );
-    expect(requests).toMatchObject([{ number: 3, trigger: 'schedule' }]);
-  });
-
-  it("continues from the row's attempt and rung after Postgres was restored from a backup", async () => {
-    const start = delivery({ attemptCount: 3 });
+  it("continues from the row after Postgres was restored from a backup, or when the row's plan has changed", async () => {
     let restored = false;
-    const { requests, eventId } = await runDeliverEvent(env, [start], (r) => {
-      if (r.number === 5 && !restored) {
-        restored = true;
-        return { status: 'pending', reason: null, attemptCount: 1, lastOutcome: '503', wait: 7 * MINUTE };
-      }
-      return r.number < 3 || !restored ? refused(r) : succeeded(r);
+    const { requests, eventId } = await runDeliverEvent(env, [await asleep()], (request) => {
+      if (restored) return succeeded(request);
+      restored = true;
+      return { status: 'pending', reason: null, attemptCount: 1, lastOutcome: '503', wait: 7 * MINUTE };
     });
-    expect(requests.map(({ number, nextDelay }) => [number, nextDelay])).toEqual([
-      [4, 2 * HOUR],
-      [5, 6 * HOUR],
-      [2, 5 * MINUTE],
-      [3, 30 * MINUTE],
-    ]);
-    const [, row, rung] = await spacings(env, eventId);
-    expect(row).toBeGreaterThanOrEqual(7 * MINUTE);
-    expect(rung).toBeLessThan(6 * MINUTE);
+    expect(requests.map(({ attemptCount }) => attemptCount)).toEqual([2, 1]);
+    expect((await timersOf(eventId)).at(-1)).toBe(420);
   });
 
   it('completes when its delivery is cancelled', async () => {
-    const { result, failure } = await runDeliverEvent(env, [delivery()], (request) => ({
-      ...refused(request),
-      status: 'cancelled',
-      reason: 'endpoint_deleted',
-      wait: null,
+    const { result, failure } = await runDeliverEvent(env, [await asleep()], ({ attemptCount }) => ({
+      ...{ status: 'cancelled', reason: 'endpoint_deleted', attemptCount, lastOutcome: '503', wait: null },
     }));
     expect(failure).toBeUndefined();
     expect(result).toMatchObject([{ status: 'cancelled', reason: 'endpoint_deleted' }]);
   });
 
-  it('begins the ladder again for a recovered delivery, and continues the attempt numbers', async () => {
-    const start = delivery({ attemptCount: 7, ladderStart: 7, owner: 'recover-x' });
-    const { requests } = await runDeliverEvent(env, [start], (r) => (r.number < 9 ? refused(r) : succeeded(r)));
-    expect(requests.map(({ number, trigger, nextDelay, owner }) => [number, trigger, nextDelay, owner])).toEqual([
-      [8, 'recover', 0, 'recover-x'],
-      [9, 'recover', 5 * MINUTE, 'recover-x'],
-    ]);
+  it('asks again after a fault of the activity, as often as it takes', async () => {
+    let faults = 0;
+    const { result } = await runDeliverEvent(env, [await asleep()], (request) => {
+      if (faults++ < 3) throw new Error('Postgres is unreachable');
+      return succeeded(request);
+    });
+    expect([faults, result]).toMatchObject([4, [{ status: 'succeeded' }]]);
   });
 
   it('returns its progress to a query', async () => {
-    const start = delivery({
-      attemptCount: 2,
-      nextAttemptAt: new Date((await env.currentTimeMs()) + 5 * MINUTE).toISOString(),
-    });
     let progress: unknown;
-    await runDeliverEvent(env, [start], succeeded, async (workflowId) => {
-      progress = await env.client.workflow.getHandle(workflowId).query('progress');
+    await runDeliverEvent(env, [await asleep()], succeeded, {
+      async during(workflowId) {
+        progress = await env.client.workflow.getHandle(workflowId).query('progress');
+      },
     });
     expect(progress).toMatchObject([{ host: 'hooks.example.com', status: 'pending', attemptCount: 2 }]);
+  });
+
+  it('ends as cancelled when an operator cancels it while it sleeps', async () => {
+    let status = '';
+    await runDeliverEvent(env, [await asleep()], succeeded, {
+      async during(workflowId) {
+        const handle = env.client.workflow.getHandle(workflowId);
+        await waitFor('its timer', async () => (await timersOf(workflowId)).length > 0);
+        await handle.cancel();
+        status = await untilEnded(workflowId);
+      },
+    });
+    expect(status).toBe('CANCELLED');
+  });
+});
+
+describe('deliverEvent, woken because a row has changed', () => {
+  const untilAsleep = (workflowId: string) => waitFor('its timer', async () => (await timersOf(workflowId)).length > 0);
+
+  it('shows a manual retry that failed while it slept, and keeps its timer', async () => {
+    const start = await asleep();
+    let shown: unknown;
+    const { requests, eventId } = await runDeliverEvent(env, [start], succeeded, {
+      rows: async () => [{ ...start, attemptCount: 3, lastOutcome: '500', wait: 4 * MINUTE }],
+      async during(workflowId) {
+        await untilAsleep(workflowId);
+        await wake(workflowId);
+        shown = await waitFor('the new progress', async () => {
+          const progress: DeliveryProgress[] = await env.client.workflow.getHandle(workflowId).query('progress');
+          return progress[0]!.attemptCount === 3 && progress;
+        });
+      },
+    });
+    expect(shown).toMatchObject([{ lastOutcome: '500', status: 'pending' }]);
+    expect(requests).toMatchObject([{ attemptCount: 3 }]);
+    expect(await timersOf(eventId)).toHaveLength(1);
+  });
+
+  it('ends without an attempt when a manual retry has succeeded while it slept', async () => {
+    const start = await asleep(24 * HOUR);
+    const begun = await env.currentTimeMs();
+    const { requests, result } = await runDeliverEvent(env, [start], succeeded, {
+      rows: async () => [{ ...start, ...succeeded({ attemptCount: 2 } as never), nextAttemptAt: null }],
+      async during(workflowId) {
+        await untilAsleep(workflowId);
+        await wake(workflowId);
+        await untilEnded(workflowId);
+        expect((await env.currentTimeMs()) - begun).toBeLessThan(HOUR);
+      },
+    });
+    expect([requests, result]).toMatchObject([[], [{ status: 'succeeded', attemptCount: 3 }]]);
+  });
+
+  it('follows a new planned time: a recovery begins while it sleeps for another delivery', async () => {
+    const [start, failed] = [
+      await asleep(24 * HOUR),
+      delivery({ status: 'failed', reason: 'exhausted', attemptCount: 7 }),
+    ];
+    const soon = new Date((await env.currentTimeMs()) + 10 * MINUTE).toISOString();
+    const { requests, eventId } = await runDeliverEvent(env, [start, failed], succeeded, {
+      rows: async () => [
+        { ...start, nextAttemptAt: soon, wait: 10 * MINUTE },
+        { ...failed, status: 'pending', reason: null, nextAttemptAt: soon, wait: 0 },
+      ],
+      async during(workflowId) {
+        await untilAsleep(workflowId);
+        await wake(workflowId);
+      },
+    });
+    expect(requests.map(({ deliveryId }) => deliveryId)).toEqual([failed.deliveryId, start.deliveryId]);
+    expect((await timersOf(eventId)).slice(0, 2)).toEqual([expect.any(Number), 600]);
+  });
+
+  it('takes up a delivery that the event lacked', async () => {
+    const [start, missing] = [await asleep(), delivery({ host: 'new.example.com', wait: 0 })];
+    const { requests, result } = await runDeliverEvent(env, [start], succeeded, {
+      rows: async () => [start, missing],
+      async during(workflowId) {
+        await untilAsleep(workflowId);
+        await wake(workflowId);
+      },
+    });
+    expect(requests.map(({ deliveryId }) => deliveryId)).toEqual([missing.deliveryId, start.deliveryId]);
+    expect(result).toHaveLength(2);
+  });
+
+  it('reads once more before it ends, when the signal comes with its last task', async () => {
+    const done = delivery({ status: 'succeeded', attemptCount: 1 });
+    const { worker, taskQueue } = await workflowWorker(env, {
+      readDeliveries: async () => [{ ...done, attemptCount: 2, lastOutcome: '204' }],
+    });
+    const handle = await env.client.workflow.signalWithStart('deliverEvent', {
+      ...{ taskQueue, workflowId: done.deliveryId, signal: 'wake' },
+      args: [{ eventId: done.deliveryId, clientId: done.webhookId, title: 't', deliveries: [done] }],
+    });
+    const result = await worker.runUntil(handle.result());
+    expect(result).toMatchObject([{ attemptCount: 2 }]);
+  });
+
+  it('keeps what `deliver` has returned when the rows were read before it', async () => {
+    const start = await asleep();
+    const reading = Promise.withResolvers<void>();
+    const made = Promise.withResolvers<void>();
+    const { result, requests } = await runDeliverEvent(
+      env,
+      [start],
+      async (request) => {
+        await reading.promise;
+        setTimeout(() => made.resolve(), 500);
+        return succeeded(request);
+      },
+      {
+        async rows() {
+          reading.resolve();
+          await made.promise;
+          return [start];
+        },
+        async during(workflowId) {
+          await env.sleep(5 * MINUTE);
+          await wake(workflowId);
+        },
+      },
+    );
+    expect([requests.length, result]).toMatchObject([1, [{ status: 'succeeded', attemptCount: 3 }]]);
   });
 });

@@ -11,6 +11,7 @@ const delivery = (differs: Partial<DeliveryProgress>): DeliveryProgress => ({
   attemptCount: 1,
   lastOutcome: '204',
   nextAttemptAt: null,
+  wait: null,
   ...differs,
 });
 

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { CommittedEvent } from '../../src/outbox/handover.js';
+import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { disableEndpoint } from '../../src/webhooks/disable-endpoint.js';
 import { updateEndpoint } from '../../src/webhooks/endpoints.js';
-import { createDeliveryActions } from '../../src/workflow-starts/retry-and-recover.js';
-import { recoverNow, retryNow } from '../support/delivery-actions.js';
 import { BY_OPERATOR as by, outcome, refusedBy } from '../support/factories.js';
 import { startLadder, type TestLadder } from '../support/ladder.js';
 import { LADDER } from '../support/run-workflow.js';
@@ -22,53 +20,52 @@ beforeEach(() => {
   ladder.receiver.receive = ladder.down;
 });
 
-/** Delivery actions of a process whose DELIVERY_RETRY_DELAYS differ from the delays that the workflows began with. */
-const deliveryActions = () => createDeliveryActions(() => ladder.env.client, [0, 1_000]);
-const retry = ({ clientId, deliveries }: CommittedEvent) =>
-  retryNow(ladder.db, deliveryActions(), clientId, deliveries[0]!.deliveryId);
-
-/** Expects these waits between the attempts, each with up to a minute for the workflow's tasks, which are not skipped. */
-function expectWaits(event: CommittedEvent, waits: readonly number[]): void {
+/**
+ * Expects these waits between the attempts, each with up to a minute for the workflow's tasks, which are not skipped. A
+ * manual retry shortens the wait after it by the seconds before it.
+ */
+function expectWaits(event: QueuedEvent, waits: readonly number[]): void {
   const at = ladder.attemptsOf(event);
   const measured = at.slice(1).map((time, i) => time - at[i]!);
-  expect(measured.map((wait, i) => wait >= waits[i]! && wait < waits[i]! + MINUTE)).toEqual(waits.map(() => true));
+  expect(measured.map((wait, i) => wait >= waits[i]! - 10_000 && wait < waits[i]! + MINUTE)).toEqual(
+    waits.map(() => true),
+  );
 }
 
 /** A little more than a whole ladder. */
 const A_LADDER = 33 * HOUR;
 
-describe('retry-now', () => {
-  it('uses up the rung that it wakes, and keeps the rest of the ladder that the delivery began with', async () => {
+describe('a manual retry', () => {
+  it('is one attempt more, and keeps the planned times of the ladder that the delivery began with', async () => {
     const event = await ladder.fallAsleep();
-    await retry(event);
+    await ladder.retry(event);
     await ladder.untilAttempts(event, 3);
+    await ladder.untilKnown(event);
     await ladder.env.sleep(A_LADDER);
-    await ladder.untilEnded(event.eventId);
-    expectWaits(event, [0, 0, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 24 * HOUR]);
-    expect(await ladder.triggers(event)).toEqual(['schedule', 'schedule', 'manual', ...Array(4).fill('schedule')]);
-    expect(await ladder.read(event)).toMatchObject({ status: 'failed', reason: 'exhausted', attemptCount: 7 });
+    await ladder.untilEnded(event);
+    expectWaits(event, [0, 0, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 24 * HOUR]);
+    expect(await ladder.triggers(event)).toEqual(['schedule', 'schedule', 'manual', ...Array(5).fill('schedule')]);
+    expect(await ladder.read(event)).toMatchObject({ status: 'failed', reason: 'exhausted', attemptCount: 8 });
   });
 
   it('adds no attempt and shortens no wait while an attempt is in flight', async () => {
     const event = await ladder.fallAsleep();
-    let release = () => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const held = Promise.withResolvers<void>();
     ladder.receiver.receive = async (body) => {
       await ladder.note(body);
-      await held;
+      await held.promise;
       return refusedBy(503);
     };
-    await Promise.all([retry(event), retry(event)]);
+    await Promise.all([ladder.retry(event), ladder.retry(event)]);
     await waitFor('the attempt', () => ladder.attemptsOf(event).length === 3);
-    await retry(event);
+    await ladder.retry(event);
     ladder.receiver.receive = ladder.up;
-    release();
+    held.resolve();
     await ladder.untilAttempts(event, 3);
+    await ladder.untilKnown(event);
     await ladder.env.sleep(HOUR);
-    await ladder.untilEnded(event.eventId);
-    expectWaits(event, [0, 0, 30 * MINUTE]);
+    await ladder.untilEnded(event);
+    expectWaits(event, [0, 0, 5 * MINUTE]);
     expect(await ladder.triggers(event)).toEqual(['schedule', 'schedule', 'manual', 'schedule']);
   });
 
@@ -76,32 +73,29 @@ describe('retry-now', () => {
     ['failed', refusedBy(410)],
     ['succeeded', outcome()],
   ] as const)(
-    'keeps an ended delivery %s when the retry fails, and makes it succeeded when the retry succeeds',
+    'keeps an ended delivery %s when it fails, and makes it succeeded when it succeeds',
     async (status, end) => {
       ladder.receiver.receive = () => end;
       const event = await ladder.begin();
-      await ladder.untilEnded(event.eventId);
+      await ladder.untilAttempts(event, 1);
+      await ladder.untilEnded(event);
       await ladder.db.prisma.endpoint.updateMany({ where: { clientId: event.clientId }, data: { enabled: true } });
       const { reason, finishedAt } = await ladder.read(event);
       expect(await ladder.read(event)).toMatchObject({ status, attemptCount: 1 });
 
       ladder.receiver.receive = ladder.down;
-      await retry(event);
-      await ladder.untilEnded(`retry-${event.deliveries[0]!.deliveryId}-2`);
-      expect(await ladder.read(event)).toMatchObject({
-        status,
-        reason,
-        finishedAt,
-        attemptCount: 2,
-        nextAttemptAt: null,
-      });
+      await ladder.retry(event);
+      await ladder.untilAttempts(event, 2);
+      await ladder.untilEnded(event);
+      const unchanged = { status, reason, finishedAt, attemptCount: 2, nextAttemptAt: null };
+      expect(await ladder.read(event)).toMatchObject(unchanged);
 
       ladder.receiver.receive = ladder.up;
-      await retry(event);
-      const workflowId = `retry-${event.deliveries[0]!.deliveryId}-3`;
-      await ladder.untilEnded(workflowId);
-      expect(await ladder.read(event)).toMatchObject({ status: 'succeeded', reason: null, attemptCount: 3 });
-      const { searchAttributes } = await ladder.env.client.workflow.getHandle(workflowId).describe();
+      await ladder.retry(event);
+      await ladder.untilAttempts(event, 3);
+      await ladder.untilEnded(event);
+      expect(await ladder.read(event)).toMatchObject({ status: 'succeeded', reason: null });
+      const { searchAttributes } = await ladder.env.client.workflow.getHandle(event.eventId).describe();
       expect(searchAttributes).toMatchObject({ DeliveryState: ['delivered'] });
     },
   );
@@ -114,7 +108,7 @@ describe('an endpoint that is disabled in the middle of the ladder', () => {
     const cancelled = { status: 'cancelled', reason: 'endpoint_disabled', nextAttemptAt: null, attemptCount: 2 };
     expect(await ladder.read(event)).toMatchObject(cancelled);
     await ladder.env.sleep(5 * MINUTE);
-    await ladder.untilEnded(event.eventId);
+    await ladder.untilEnded(event);
     const result = await ladder.env.client.workflow.getHandle(event.eventId).result();
     expect(result).toMatchObject([{ status: 'cancelled', reason: 'endpoint_disabled' }]);
     expect(await ladder.read(event)).toMatchObject(cancelled);
@@ -125,35 +119,27 @@ describe('an endpoint that is disabled in the middle of the ladder', () => {
     const event = await ladder.fallAsleep();
     const other = await ladder.fallAsleep(event.clientId);
     ladder.receiver.receive = () => refusedBy(410);
-    await retry(event);
-    await ladder.untilEnded(event.eventId);
+    await ladder.retry(event);
+    await ladder.untilAttempts(event, 3);
+    await ladder.untilEnded(event);
     await ladder.env.sleep(5 * MINUTE);
-    await ladder.untilEnded(other.eventId);
+    await ladder.untilEnded(other);
     expect(await ladder.read(event)).toMatchObject({ status: 'failed', reason: 'endpoint_gone', attemptCount: 3 });
     expect(await ladder.read(other)).toMatchObject({ status: 'cancelled', reason: 'endpoint_gone', attemptCount: 2 });
     expect(await ladder.endpointOf(event)).toMatchObject({ enabled: false, disabledReason: 'gone' });
   });
 });
 
-it('a recover begins the ladder again from its start, in a separate workflow', async () => {
+it('a recovery begins the ladder again from its start', async () => {
   const event = await ladder.fallAsleep();
-  const { deliveryId, endpointId } = event.deliveries[0]!;
   await ladder.env.sleep(A_LADDER);
-  await ladder.untilEnded(event.eventId);
-  const scope = { since: 0, until: Date.now() + HOUR };
-  expect(await recoverNow(ladder.db, deliveryActions(), event.clientId, endpointId, scope)).toEqual({
-    count: 1,
-    missing: 0,
-  });
+  await ladder.untilEnded(event);
+  await ladder.recover(event, LADDER);
   await ladder.untilAttempts(event, 9);
+  await ladder.untilKnown(event);
   await ladder.env.sleep(A_LADDER);
-  await ladder.untilEnded(`recover-${deliveryId}-7`);
-  expect(await ladder.read(event)).toMatchObject({
-    status: 'failed',
-    reason: 'exhausted',
-    attemptCount: 14,
-    ladderStart: 7,
-  });
+  await ladder.untilEnded(event);
+  expect(await ladder.read(event)).toMatchObject({ status: 'failed', reason: 'exhausted', attemptCount: 14 });
   expect(await ladder.triggers(event)).toEqual([...Array(7).fill('schedule'), ...Array(7).fill('recover')]);
   ladder.madeAt.set(event.eventId, ladder.attemptsOf(event).slice(7));
   expectWaits(event, LADDER);
@@ -165,7 +151,9 @@ describe('an endpoint with no success for 5 days', () => {
     await ladder.env.sleep(3 * DAY);
     expect([(await ladder.read(first)).status, (await ladder.endpointOf(first)).enabled]).toEqual(['failed', true]);
     ladder.receiver.receive = ladder.up;
-    await ladder.untilEnded((await ladder.begin(lucky.clientId)).eventId);
+    const good = await ladder.begin(lucky.clientId);
+    await ladder.untilAttempts(good, 1);
+    await ladder.untilEnded(good);
     ladder.receiver.receive = ladder.down;
 
     await ladder.env.sleep(DAY);
@@ -173,7 +161,7 @@ describe('an endpoint with no success for 5 days', () => {
     await ladder.env.sleep(DAY + HOUR);
     const third = await ladder.fallAsleep(first.clientId);
     await ladder.env.sleep(A_LADDER);
-    for (const { eventId } of [second, luckySecond, third]) await ladder.untilEnded(eventId);
+    for (const event of [second, luckySecond, third]) await ladder.untilEnded(event);
     expect(await ladder.read(second)).toMatchObject({ status: 'failed', reason: 'exhausted' });
     expect(await ladder.endpointOf(first)).toMatchObject({ enabled: false, disabledReason: 'failing' });
     // It was made an hour into day 5 and cancelled 7 h 35 min later, while it slept on its rung of 6 hours.
@@ -191,11 +179,11 @@ describe('an endpoint with no success for 5 days', () => {
     await updateEndpoint(ladder.db, rules, { by, clientId: first.clientId, id, url, description: null, enabled: true });
     const again = [await ladder.fallAsleep(first.clientId), await ladder.fallAsleep(first.clientId)];
     await ladder.env.sleep(4 * DAY);
-    for (const { eventId } of again) await ladder.untilEnded(eventId);
+    for (const event of again) await ladder.untilEnded(event);
     expect(await ladder.endpointOf(first)).toMatchObject({ enabled: true, disabledReason: null });
     const last = await ladder.fallAsleep(first.clientId);
     await ladder.env.sleep(A_LADDER);
-    await ladder.untilEnded(last.eventId);
+    await ladder.untilEnded(last);
     expect(await ladder.endpointOf(first)).toMatchObject({ enabled: false, disabledReason: 'failing' });
   });
 });

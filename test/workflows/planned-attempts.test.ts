@@ -1,17 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { CommittedEvent } from '../../src/outbox/handover.js';
+import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { getDeliveryWithAttempts } from '../../src/webhooks/read-deliveries.js';
-import { createDeliveryActions } from '../../src/workflow-starts/retry-and-recover.js';
-import { recoverNow, retryNow } from '../support/delivery-actions.js';
 import { startLadder, type TestLadder } from '../support/ladder.js';
 import { pick, seededRandom } from '../support/random.js';
 import { LADDER } from '../support/run-workflow.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-/** The ladder of the process that reads the delivery, which differs from the delivery's own. */
-const PRESENT = [7 * HOUR];
-
 const random = seededRandom('planned attempts');
 let ladder: TestLadder;
 beforeAll(async () => {
@@ -21,8 +16,6 @@ afterAll(() => ladder?.stop());
 beforeEach(() => {
   ladder.receiver.receive = ladder.down;
 });
-
-const deliveryActions = () => createDeliveryActions(() => ladder.env.client, PRESENT);
 
 /** Three to six retries. The delivery sleeps before attempts 3 and 4. */
 function randomLadder(): number[] {
@@ -37,16 +30,16 @@ function randomLadder(): number[] {
 }
 
 /** The planned attempts as [number, ms after the attempt before], read now. */
-async function readPlan({ deliveries }: CommittedEvent): Promise<[number: number, wait: number][]> {
+async function readPlan({ deliveries }: QueuedEvent): Promise<[number: number, wait: number][]> {
   await ladder.follow();
-  const { attempts, planned } = await getDeliveryWithAttempts(ladder.db, null, deliveries[0]!.deliveryId, PRESENT);
+  const { attempts, planned } = await getDeliveryWithAttempts(ladder.db, null, deliveries[0]!.deliveryId);
   const last = attempts.at(-1);
   const times = [last?.startedAt, ...planned.map(({ at }) => at)].map((at) => at?.getTime() ?? 0);
   return planned.map(({ number, at }, i) => [number, at.getTime() - times[i]!]);
 }
 
-/** Expects the attempts after a plan was read: its numbers and waits, with up to a minute for the workflow's tasks. */
-function expectPlanKept(event: CommittedEvent, plan: readonly [number, number][]): void {
+/** Expects the attempts after a plan was read: its waits, with up to a minute for the workflow's tasks. */
+function expectPlanKept(event: QueuedEvent, plan: readonly [number, number][]): void {
   const at = ladder.attemptsOf(event);
   expect(plan.at(-1)?.[0]).toBe(at.length);
   for (const [number, wait] of plan.filter(([number]) => number > 1)) {
@@ -55,41 +48,42 @@ function expectPlanKept(event: CommittedEvent, plan: readonly [number, number][]
   }
 }
 
-describe('planned attempts are what the workflow does', () => {
+describe('planned attempts are what is made', () => {
   it.each([
-    ['and no retry by hand', false],
-    ['and no retry by hand', false],
-    ['and a retry by hand, which uses up a rung', true],
-    ['and a retry by hand, which uses up a rung', true],
-  ])("on a random ladder of the delivery's own %s", async (_, byHand) => {
+    ['and no manual retry', false],
+    ['and no manual retry', false],
+    ['and a manual retry, which leaves their times as they were', true],
+    ['and a manual retry, which leaves their times as they were', true],
+  ])("on a random ladder of the delivery's own %s", async (_, manual) => {
     const own = randomLadder();
-    const event = await ladder.begin(undefined, own);
-    const plans = [await readPlan(event)];
-    await ladder.untilAttempts(event, 2);
-    plans.push(await readPlan(event));
-    if (byHand) {
-      await retryNow(ladder.db, deliveryActions(), event.clientId, event.deliveries[0]!.deliveryId);
+    const event = await ladder.fallAsleep(undefined, own);
+    const before = await readPlan(event);
+    expect(before.map(([number]) => number)).toEqual(own.slice(1).map((_, i) => i + 3));
+    if (manual) {
+      await ladder.retry(event);
       await ladder.untilAttempts(event, 3);
-      plans.splice(0, 2, await readPlan(event));
+      await ladder.untilKnown(event);
     }
+    const plan = await readPlan(event);
+    expect(plan.map(([number]) => number)).toEqual(before.map(([number]) => number + (manual ? 1 : 0)));
     await ladder.env.sleep(own.reduce((sum, delay) => sum + delay, HOUR));
-    await ladder.untilEnded(event.eventId);
-    expect(ladder.attemptsOf(event)).toHaveLength(own.length + 1);
-    for (const plan of plans) expectPlanKept(event, plan);
+    await ladder.untilEnded(event);
+    expect(ladder.attemptsOf(event)).toHaveLength(own.length + (manual ? 2 : 1));
+    expectPlanKept(event, plan);
     expect(await readPlan(event)).toEqual([]);
   });
 
-  it('after a recover: the present ladder of the worker, from its start', async () => {
-    const event = await ladder.begin(undefined, [0, 10 * MINUTE]);
+  it('after a recovery: the present ladder of the worker, from its start', async () => {
+    const event = await ladder.fallAsleep(undefined, [0, 10 * MINUTE]);
     await ladder.env.sleep(HOUR);
-    await ladder.untilEnded(event.eventId);
-    const { deliveryId, endpointId } = event.deliveries[0]!;
-    await recoverNow(ladder.db, deliveryActions(), event.clientId, endpointId, { since: 0, until: Date.now() + HOUR });
+    await ladder.untilEnded(event);
+    await ladder.recover(event, LADDER);
     await ladder.untilAttempts(event, 5);
+    await ladder.untilKnown(event);
     const plan = await readPlan(event);
     expect(plan.map(([number]) => number)).toEqual([6, 7, 8, 9, 10]);
     await ladder.env.sleep(LADDER.reduce((sum, delay) => sum + delay, HOUR));
-    await ladder.untilEnded(`recover-${deliveryId}-3`);
+    await ladder.untilEnded(event);
     expectPlanKept(event, plan);
   });
 });

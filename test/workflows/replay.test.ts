@@ -18,9 +18,14 @@ describe('the recorded histories', () => {
   });
 
   it.each([
-    ['a wait is left out', WAIT, WAIT.replace('wait > 0', 'false'), ['asleep', 'ladder', 'retry-now']],
+    ['a wait is left out', WAIT, WAIT.replace('wait > 0', 'false'), ['asleep', 'ladder', 'woken']],
     ['the search attribute is not set at the end', 'if (state !== stateAtStart)', 'if (false)', ['exhausted', 'gone']],
-    ['a wait comes before each attempt', ATTEMPT, `await $sdk.sleep(1); ${ATTEMPT}`, ['cancelled', 'two-endpoints']],
+    [
+      'a wait comes before each attempt',
+      ATTEMPT,
+      `await $sdk.sleep(1); ${ATTEMPT}`,
+      ['cancelled', 'retried', 'two-endpoints'],
+    ],
   ])('fail to replay, by name, when %s', async (_, code, replacement, affected) => {
     const found = names(await disagreements(otherBuild(code, replacement)));
     expect(found).toEqual(expect.arrayContaining(affected.map((path) => expect.stringMatching(`/${path}$`))));

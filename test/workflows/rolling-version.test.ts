@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import '../support/quiet-temporal.js';
+import { ApplicationFailure } from '@temporalio/common';
 import { newId } from '../../src/ids.js';
-import type { DeliverOutcome, DeliverRequest } from '../../workflows/deliver-event.activities.js';
-import { type DeliverEventInput, TASK_QUEUE } from '../../workflows/deliver-event.input.js';
+import { ATTEMPT_FAILED, type DeliverRequest } from '../../workflows/deliver-event.activities.js';
+import { type DeliverEventInput, type DeliveryProgress, TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { waitFor } from '../support/wait-for.js';
 import { ATTEMPT, otherBuild, replay, thisBuild } from '../support/workflow-builds.js';
@@ -27,15 +28,31 @@ afterAll(async () => {
 /** The delivery's id of each attempt that was made. */
 const made: string[] = [];
 let down = true;
-const activities = {
-  async deliver({ deliveryId, number, nextDelay }: DeliverRequest): Promise<DeliverOutcome> {
-    made.push(deliveryId);
-    const outcome = { reason: null, attemptCount: number };
-    return down
-      ? { ...outcome, status: 'pending', lastOutcome: '503', wait: nextDelay }
-      : { ...outcome, status: 'succeeded', lastOutcome: '204', wait: null };
-  },
+/** Deliveries whose planned time has come. */
+const due = new Set<string>();
+const progressOf = ({ deliveryId, webhookId, host }: Pick<DeliverRequest, 'deliveryId' | 'webhookId' | 'host'>) => {
+  const attemptCount = attempts(deliveryId);
+  const ids = { deliveryId, webhookId, host, reason: null, attemptCount };
+  if (!down) return { ...ids, status: 'succeeded', lastOutcome: '204', nextAttemptAt: null, wait: null } as const;
+  const wait = due.has(deliveryId) || attemptCount < 2 ? 0 : HOUR;
+  const nextAttemptAt = new Date(Date.now() + wait).toISOString();
+  return { ...ids, status: 'pending', lastOutcome: attemptCount > 0 ? '503' : null, nextAttemptAt, wait } as const;
 };
+const activities = {
+  async deliver(request: DeliverRequest): Promise<DeliveryProgress> {
+    made.push(request.deliveryId);
+    due.delete(request.deliveryId);
+    const progress = progressOf(request);
+    if (!down) return progress;
+    throw ApplicationFailure.create({ type: ATTEMPT_FAILED, nonRetryable: true, details: [progress] });
+  },
+  /** All ids of an event are the same. */
+  readDeliveries: async (id: string): Promise<DeliveryProgress[]> => [
+    { ...progressOf({ deliveryId: id, webhookId: id, host: 'hooks.example.com' }), ...(down ? {} : PENDING) },
+  ],
+};
+/** A sleeping delivery that is due. */
+const PENDING = { status: 'pending', lastOutcome: '503', nextAttemptAt: new Date().toISOString(), wait: 0 } as const;
 
 /** Runs `during` while a worker of the given build serves the task queue. */
 async function onBuild(code: string, during: () => Promise<void>): Promise<void> {
@@ -47,11 +64,9 @@ async function onBuild(code: string, during: () => Promise<void>): Promise<void>
 /** Starts an event whose delivery has failed twice and sleeps for an hour. All its ids are the same. */
 async function fallAsleep(): Promise<string> {
   const id = newId();
-  const delivery = { deliveryId: id, webhookId: id, host: 'hooks.example.com', reason: null, owner: null };
-  const fresh = { status: 'pending', attemptCount: 0, lastOutcome: null, nextAttemptAt: null, ladderStart: 0 } as const;
+  const delivery = progressOf({ deliveryId: id, webhookId: id, host: 'hooks.example.com' });
   const input: DeliverEventInput = {
-    ...{ eventId: id, clientId: id, title: 'transfer.status_changed SENT' },
-    ...{ deliveries: [{ ...delivery, ...fresh }], ladder: [0, HOUR, HOUR] },
+    ...{ eventId: id, clientId: id, title: 'transfer.status_changed SENT', deliveries: [delivery] },
   };
   await temporal.client.workflow.start('deliverEvent', { workflowId: id, taskQueue: TASK_QUEUE, args: [input] });
   await untilAsleep(id);
@@ -64,8 +79,11 @@ const untilAsleep = (id: string) =>
     const timer = (await historyOf(id)).at(-1)?.timerStartedEventAttributes;
     return Number(timer?.startToFireTimeout?.seconds) === HOUR / 1_000;
   });
-const retry = (id: string) =>
-  temporal.client.workflow.getHandle(id).signal('retryNow', { deliveryId: id, number: attempts(id) + 1 });
+/** Makes the planned time come, and wakes the workflow. */
+const retry = (id: string) => {
+  due.add(id);
+  return temporal.client.workflow.getHandle(id).signal('wake');
+};
 const attempts = (id: string) => made.filter((one) => one === id).length;
 const status = async (id: string) => (await temporal.client.workflow.getHandle(id).describe()).status.name;
 const takenPatch = async (id: string) => (await historyOf(id)).some((event) => event.markerRecordedEventAttributes);

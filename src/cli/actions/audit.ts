@@ -1,10 +1,9 @@
 import { pipeline } from 'node:stream/promises';
-import { exportEntries } from '../../audit/export-entries.js';
-import { listEntries } from '../../audit/read-entries.js';
+import { exportEntries, listEntries } from '../../audit/entries.js';
 import type { AuditEntry } from '../../database/generated/client.js';
-import { untilSignalled } from '../../process/signals.js';
+import { untilSignalled } from '../../process/lifecycle.js';
 import type { CommandResult } from '../command.js';
-import type { Table } from '../view/table.js';
+import type { Table } from '../view.js';
 import { withDatabase } from '../with-database.js';
 
 interface Options {
@@ -52,13 +51,7 @@ function present({ id, at, actor, action, target, details }: AuditEntry) {
 
 function table(entries: readonly AuditEntry[]): Table {
   return {
-    columns: [
-      { name: 'at' },
-      { name: 'actor' },
-      { name: 'action' },
-      { name: 'target' },
-      { name: 'details', wraps: true },
-    ],
+    columns: ['at', 'actor', 'action', 'target', { wraps: 'details' }],
     // An audit needs the exact time, also on a terminal.
     rows: entries.map(({ at, actor, action, target, details }) => [
       at.toISOString(),

@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
-import { personHere } from '../../audit/actor.js';
+import { harmless } from '../../../clients/typescript/src/cli/harmless.js';
+import { personHere } from '../../audit/record.js';
+import type { Client, ClientSecretInfo } from '../../auth/clients.js';
 import * as auth from '../../auth/clients.js';
-import { makeOperatorLink } from '../../auth/console-codes.js';
+import { makeOperatorLink } from '../../auth/console-sessions.js';
 import { eraseClient } from '../../transfers/erase-client.js';
-import { clientDetails, clientTable, presentClient, presentSecret, secretTable } from '../client-view.js';
 import type { CommandResult } from '../command.js';
-import { harmless } from '../view/harmless.js';
+import type { Fields, Table } from '../view.js';
 import { baseUrlIn, withDatabase } from '../with-database.js';
 
 const SHOWN_ONCE = 'The secret is shown only once; send it to the client through a secure channel.';
@@ -23,15 +24,7 @@ export async function create(options: { name: string; scope?: string[]; allow?: 
   const client_secret = clientSecret.reveal();
   return {
     json: { ...presentClient(client), client_secret, secret_id: secretId },
-    text: [
-      {
-        fields: [
-          ['client_id', client.id],
-          ['client_secret', client_secret],
-        ],
-      },
-      SHOWN_ONCE,
-    ],
+    text: [{ fields: { client_id: client.id, client_secret } }, SHOWN_ONCE],
   };
 }
 
@@ -62,11 +55,7 @@ export async function rotateSecret(
   const client_secret = clientSecret.reveal();
   return {
     json: { client_id: id, client_secret, secret_id: secretId, revoked },
-    text: [
-      { fields: [['client_secret', client_secret]] },
-      SHOWN_ONCE,
-      ...revoked.map((secret) => `secret ${secret} revoked`),
-    ],
+    text: [{ fields: { client_secret } }, SHOWN_ONCE, ...revoked.map((secret) => `secret ${secret} revoked`)],
   };
 }
 
@@ -121,13 +110,63 @@ export async function consoleLink(clientId: string, { viewer }: { viewer?: true 
   return {
     json: { url, expires_at },
     text: [
-      {
-        fields: [
-          ['url', url],
-          ['expires_at', expires_at],
-        ],
-      },
+      { fields: { url, expires_at } },
       'The link works once; send it to one person of the client through a secure channel.',
     ],
   };
+}
+
+function presentClient(client: Client) {
+  return {
+    client_id: client.id,
+    name: client.name,
+    scopes: client.scopes,
+    networks: client.networks,
+    created_at: client.createdAt.toISOString(),
+    revoked_at: client.revokedAt?.toISOString() ?? null,
+    erased_at: client.erasedAt?.toISOString() ?? null,
+  };
+}
+
+function presentSecret(secret: ClientSecretInfo) {
+  return {
+    secret_id: secret.id,
+    created_at: secret.createdAt.toISOString(),
+    expires_at: secret.expiresAt?.toISOString() ?? null,
+    revoked_at: secret.revokedAt?.toISOString() ?? null,
+  };
+}
+
+function clientTable(clients: readonly Client[]): Table {
+  return {
+    columns: ['client', { wraps: 'name' }, { wraps: 'scopes' }, { wraps: 'calls from' }, 'created', 'revoked'],
+    rows: clients.map((one) => [one.id, one.name, one.scopes.join(' '), from(one), one.createdAt, one.revokedAt]),
+    none: 'no clients yet',
+  };
+}
+
+function clientDetails(client: Client): Fields {
+  return {
+    fields: {
+      client: client.id,
+      name: client.name,
+      scopes: client.scopes.join(' '),
+      'calls from': from(client),
+      created: client.createdAt,
+      revoked: client.revokedAt,
+      erased: client.erasedAt,
+    },
+  };
+}
+
+function secretTable(secrets: readonly ClientSecretInfo[]): Table {
+  return {
+    columns: ['secret', 'created', 'expires', 'revoked'],
+    rows: secrets.map(({ id, createdAt, expiresAt, revokedAt }) => [id, createdAt, expiresAt, revokedAt]),
+    none: 'no secrets',
+  };
+}
+
+function from({ networks }: Client): string {
+  return networks.length > 0 ? networks.join(', ') : 'anywhere';
 }

@@ -1,13 +1,12 @@
-import type { Command } from 'commander';
-import { personHere } from '../../audit/actor.js';
+import { personHere } from '../../audit/record.js';
 import { ConfigError } from '../../config-error.js';
 import type { TransferStatus } from '../../database/generated/enums.js';
-import { presentTransfer } from '../../http/presenters/transfer.js';
-import { notifyHandover } from '../../outbox/notify.js';
+import { notifyHandover } from '../../delivery/notifications.js';
+import { presentTransfer } from '../../http/schemas/transfer.js';
 import { changeStatus } from '../../transfers/change-status.js';
 import { expireTransfers } from '../../transfers/expire-transfers.js';
 import { type ReasonCode, STATUSES_WITH_REASON_CODE, takesReasonCode } from '../../transfers/reason-codes.js';
-import type { CommandResult } from '../command.js';
+import type { Command, CommandResult } from '../command.js';
 import { withDatabase } from '../with-database.js';
 
 interface Options {
@@ -27,7 +26,7 @@ export async function setStatus(
     command.error(`error: --reason-code may be given only with ${STATUSES_WITH_REASON_CODE.join(', ')}`);
   }
   const transfer = await withDatabase(async (database, environment) => {
-    // This process has no express lane: it notifies the workers.
+    // This process has no dispatcher: it notifies the workers.
     const handover = notifyHandover(database, environment.DELIVERY_RETRY_DELAYS);
     const request = { transferId, by: { actor: personHere() }, to, reason, reasonCode };
     const changed = await changeStatus(database, handover, request);

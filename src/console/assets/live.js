@@ -4,10 +4,10 @@
 // The form is sent only by its button, so that a preview of the link does not use it up.
 function takeCode() {
   if (location.hash.length <= 1 || !location.pathname.includes('/console/sign-in/')) return;
-  const code = document.querySelector('[data-code]');
+  const code = document.querySelector('#field-code');
   if (code instanceof HTMLInputElement) {
     code.value = location.hash.slice(1);
-    const field = document.querySelector('[data-code-field]');
+    const field = code.closest('.field');
     if (field instanceof HTMLElement) field.hidden = true;
   }
   history.replaceState(null, '', location.pathname + location.search);

@@ -1,15 +1,26 @@
 import type { Form, Page } from '../page.js';
-import { endpointPages } from './endpoints/index.js';
-import { eventPages } from './events.js';
-import { overviewPages } from './overview.js';
+import { attemptPage, explainForm } from './attempt.js';
+import { deliveryList } from './deliveries.js';
+import { deliveryPage, retryForm } from './delivery.js';
+import { checkPages } from './endpoints/check.js';
+import { deletePages, editPages, registerPages } from './endpoints/edit.js';
+import { newSecretPages } from './endpoints/new-secret.js';
+import { endpointList, endpointPages } from './endpoints/show.js';
+import { statementPages } from './endpoints/statement.js';
+import { eventList, eventPage } from './events.js';
+import { overview } from './overview.js';
 import { settingsPages } from './settings.js';
 import { transferPages } from './transfers.js';
 
-/** Every page and form of the console; the navigation has their order. */
+/**
+ * Every page and form of the console; the navigation has their order. A path without a parameter precedes the paths that
+ * it would match.
+ */
 export const declared: readonly (Page | Form)[] = [
-  ...overviewPages,
-  ...eventPages,
-  ...endpointPages,
+  overview,
+  ...[eventList, eventPage, deliveryList, deliveryPage, retryForm, attemptPage, explainForm],
+  ...[endpointList, ...registerPages, ...endpointPages, ...editPages, ...statementPages],
+  ...[...checkPages, ...newSecretPages, ...deletePages],
   ...transferPages,
   ...settingsPages,
 ];

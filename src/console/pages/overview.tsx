@@ -1,70 +1,65 @@
-import type { EndpointHealth } from '../../webhooks/endpoint-health.js';
-import { Live } from '../components/live.js';
-import { type ConsoleConfig, page } from '../page.js';
-import { type Endpoint, isEditor, isFailing, isUntried, pathOf, READ, readEndpoints } from './endpoints/endpoint.js';
-import { healthOf } from './endpoints/health.js';
-import { HealthView } from './endpoints/health-view.js';
-import { EndpointName, EndpointState } from './endpoints/name.js';
-import { Trouble } from './endpoints/trouble.js';
-import { Untried } from './endpoints/untried.js';
-import { mayMove } from './transfers/may-move.js';
-import { MOVING_TRANSFER } from './transfers/path.js';
+import { Live, PageHead } from '../components/parts.js';
+import { isEditor, mayMove, page, type Visit } from '../page.js';
+import {
+  type Endpoint,
+  EndpointName,
+  type HealthByEndpoint,
+  healthOf,
+  OpenLink,
+  readEndpoints,
+} from './endpoints/endpoint.js';
+import { HealthView } from './endpoints/health.js';
+import { EndpointState, stateOf, Trouble, Untried } from './endpoints/state.js';
+import { MOVING_TRANSFER, REGISTER } from './paths.js';
 
-const overview = page({
+export const overview = page({
   path: '/console',
-  scope: READ,
+  scope: 'webhooks:read',
   points: 5,
   title: 'Overview',
   navigation: 'Overview',
   async view(visit) {
     const endpoints = await readEndpoints(visit);
-    const editor = isEditor(visit);
-    if (endpoints.length === 0) return <FirstSteps editor={editor} environment={visit.config.environment} />;
-    const health = await healthOf(visit);
-    return <Overview {...{ endpoints, health, editor }} makesTransfers={mayMove(visit)} now={new Date()} />;
+    if (endpoints.length === 0) return <FirstSteps visit={visit} />;
+    return <Overview visit={visit} endpoints={endpoints} health={await healthOf(visit)} />;
   },
 });
 
-interface Props {
-  endpoints: readonly Endpoint[];
-  health: ReadonlyMap<string, EndpointHealth>;
-  editor: boolean;
-  /** Whether the session may make transfers here. */
-  makesTransfers: boolean;
-  now: Date;
-}
+type Seen = Pick<Visit, 'session' | 'config'>;
+type Shown = { visit: Seen; endpoints: readonly Endpoint[]; health: HealthByEndpoint };
 
 /** The health of each endpoint; those in trouble come first. */
-export function Overview({ endpoints, health, editor, makesTransfers, now }: Props) {
-  const isTroubled = (endpoint: Endpoint) => !endpoint.enabled || isFailing(endpoint, health.get(endpoint.webhookId));
+export function Overview({ visit, endpoints, health }: Shown) {
+  const stateOfOne = (endpoint: Endpoint) => stateOf(endpoint, health.get(endpoint.webhookId));
+  const isTroubled = (endpoint: Endpoint) => ['disabled', 'failing'].includes(stateOfOne(endpoint));
   const troubled = endpoints.filter(isTroubled);
   const others = endpoints.filter((endpoint) => !isTroubled(endpoint));
-  const untried = endpoints.filter((endpoint) => isUntried(endpoint, health.get(endpoint.webhookId)));
+  const untried = endpoints.filter((endpoint) => stateOfOne(endpoint) === 'untried');
   const allWork = troubled.length + untried.length === 0;
   return (
     <>
-      <div class="page-head">
-        <h1>Overview</h1>
-        {editor && (
-          <a class="button" href="/console/endpoints/new">
-            Register an endpoint
-          </a>
-        )}
-      </div>
+      <PageHead title="Overview" button={isEditor(visit) && REGISTER} />
       <Live id="overview" class="stack" path="/console">
         <p class={allWork ? 'summary good-text' : 'summary'}>
           {summaryOf(endpoints.length, troubled.length, untried.length)}
         </p>
-        {[...troubled, ...others].map((endpoint) => (
-          <EndpointCard
-            key={endpoint.webhookId}
-            endpoint={endpoint}
-            health={health.get(endpoint.webhookId)}
-            editor={editor}
-            makesTransfers={makesTransfers}
-            now={now}
-          />
-        ))}
+        {[...troubled, ...others].map((endpoint) => {
+          const own = health.get(endpoint.webhookId);
+          return (
+            <section key={endpoint.webhookId} class="card endpoint-card" aria-label={`Endpoint ${endpoint.webhookId}`}>
+              <div class="endpoint-head">
+                <h2>
+                  <EndpointName endpoint={endpoint} />
+                </h2>
+                <EndpointState endpoint={endpoint} health={own} />
+                <OpenLink {...endpoint} />
+              </div>
+              <Trouble endpoint={endpoint} health={own} editor={isEditor(visit)} />
+              {untried.includes(endpoint) && <Untried makesTransfers={mayMove(visit)} />}
+              <HealthView health={own} />
+            </section>
+          );
+        })}
       </Live>
     </>
   );
@@ -83,37 +78,9 @@ function summaryOf(endpoints: number, troubled: number, untried: number): string
   return endpoints === 1 ? 'Your endpoint works.' : `All ${endpoints} endpoints work.`;
 }
 
-interface CardProps {
-  endpoint: Endpoint;
-  health: EndpointHealth | undefined;
-  editor: boolean;
-  /** Whether the session may make transfers here. */
-  makesTransfers: boolean;
-  now: Date;
-}
-
-function EndpointCard({ endpoint, health, editor, makesTransfers, now }: CardProps) {
-  return (
-    <section class="card endpoint-card" aria-label={`Endpoint ${endpoint.webhookId}`}>
-      <div class="endpoint-head">
-        <h2>
-          <EndpointName endpoint={endpoint} />
-        </h2>
-        <EndpointState endpoint={endpoint} failing={isFailing(endpoint, health)} />
-        <a href={pathOf(endpoint.webhookId)} aria-label={`Open endpoint ${endpoint.webhookId}`}>
-          Open
-        </a>
-      </div>
-      <Trouble endpoint={endpoint} health={health} editor={editor} now={now} />
-      {isUntried(endpoint, health) && <Untried makesTransfers={makesTransfers} />}
-      <HealthView health={health} now={now} />
-    </section>
-  );
-}
-
 /** What a newcomer does first. */
-export function FirstSteps({ editor, environment }: { editor: boolean; environment: ConsoleConfig['environment'] }) {
-  const sandbox = environment === 'sandbox';
+export function FirstSteps({ visit }: { visit: Seen }) {
+  const sandbox = visit.config.environment === 'sandbox';
   return (
     <>
       <h1>Overview</h1>
@@ -124,23 +91,15 @@ export function FirstSteps({ editor, environment }: { editor: boolean; environme
             <strong>Register an endpoint:</strong> the URL of your receiver, and a secret that signs what is sent to it.
           </li>
           <li>
-            {sandbox ? (
-              <>
-                <strong>Make a sandbox transfer</strong> that moves by itself: each change of its status is one event,
-                which is sent to your endpoint at once.
-              </>
-            ) : (
-              <>
-                <strong>Make a transfer:</strong> each change of its status is one event, which is sent to your endpoint
-                at once.
-              </>
-            )}
+            <strong>Make a {sandbox ? 'sandbox transfer' : 'transfer'}</strong>
+            {sandbox && ' that moves by itself'}: each change of its status is one event, which is sent to your endpoint
+            at once.
           </li>
         </ol>
-        {editor ? (
+        {isEditor(visit) ? (
           <p class="actions">
-            <a class="button primary" href="/console/endpoints/new">
-              Register an endpoint
+            <a class="button primary" href={REGISTER.href}>
+              {REGISTER.text}
             </a>
             {sandbox && <a href={MOVING_TRANSFER}>Make a sandbox transfer</a>}
           </p>
@@ -151,5 +110,3 @@ export function FirstSteps({ editor, environment }: { editor: boolean; environme
     </>
   );
 }
-
-export const overviewPages = [overview];

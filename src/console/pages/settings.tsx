@@ -1,13 +1,14 @@
-import type { VNode } from 'preact';
-import { endSession, listSessions } from '../../auth/console-sessions.js';
+import { endSession, type ListedSession, listSessions } from '../../auth/console-sessions.js';
+import type { Config } from '../../config.js';
 import { formatDuration } from '../../duration.js';
 import { MAX_BODY_BYTES } from '../../http/body.js';
-import { presentMeta } from '../../http/presenters/meta.js';
-import { RECOVERS_AN_HOUR } from '../../webhooks/recovers.js';
-import { RETRIES_AN_HOUR } from '../../webhooks/retry-limit.js';
-import { Untrusted } from '../components/untrusted.js';
-import { type ConsoleConfig, form, page, seeOther, type Visit } from '../page.js';
-import { Sessions } from './settings/sessions.js';
+import { presentMeta } from '../../http/routes/documents.js';
+import { RECOVERS_AN_HOUR, RETRIES_AN_HOUR } from '../../limits.js';
+import { PostButton } from '../components/forms.js';
+import { Table } from '../components/lists.js';
+import { Card, Facts } from '../components/parts.js';
+import { RelativeTime, Time, Untrusted } from '../components/values.js';
+import { form, page, seeOther, type Visit } from '../page.js';
 
 const settings = page({
   path: '/console/settings',
@@ -22,7 +23,16 @@ const settings = page({
         <h1>Settings</h1>
         <div class="columns">
           <Environment config={config} />
-          <Client session={session} />
+          <Card title="Client">
+            <Facts
+              of={{
+                Name: <Untrusted text={session.clientName} />,
+                'Client id': <code>{session.clientId}</code>,
+                'Your role': session.role,
+                'Scopes of your session': [...session.scopes].join(' ') || 'none',
+              }}
+            />
+          </Card>
           <Ladder delays={config.retryDelays} />
           <Limits config={config} />
         </div>
@@ -45,130 +55,77 @@ const end = form({
 export const settingsPages = [settings, end];
 
 /** What a system of the client needs before its first request. */
-function Environment({ config }: { config: ConsoleConfig }): VNode {
+function Environment({ config }: { config: Config }) {
   const meta = presentMeta(config);
   return (
-    <section class="card stack" aria-labelledby="environment">
-      <h2 id="environment">Environment</h2>
-      <dl class="facts">
-        <dt>Environment</dt>
-        <dd>{meta.environment}</dd>
-        <dt>Base URL and audience</dt>
-        <dd>
-          <code>{config.baseUrl}</code>
-        </dd>
-        <dt>Token URL</dt>
-        <dd>
-          <code>{config.authUrl}/oauth/token</code>
-        </dd>
-        <dt>Deliveries come from</dt>
-        <dd>
-          {meta.egress_addresses.length === 0
-            ? 'The operator has not configured any addresses to allow.'
-            : meta.egress_addresses.map((network) => (
-                <div key={network}>
-                  <code>{network}</code>
-                </div>
-              ))}
-        </dd>
-        <dt>Event version</dt>
-        <dd>{meta.event_version}</dd>
-        <dt>Service version</dt>
-        <dd>{meta.version}</dd>
-        <dt>API reference</dt>
-        <dd>
-          <a href={`${config.baseUrl}/docs`}>{config.baseUrl}/docs</a>
-        </dd>
-      </dl>
-    </section>
+    <Card title="Environment">
+      <Facts
+        of={{
+          Environment: meta.environment,
+          'Base URL and audience': <code>{config.baseUrl}</code>,
+          'Token URL': <code>{config.authUrl}/oauth/token</code>,
+          'Deliveries come from':
+            meta.egress_addresses.length === 0
+              ? 'The operator has not configured any addresses to allow.'
+              : meta.egress_addresses.map((network) => (
+                  <div key={network}>
+                    <code>{network}</code>
+                  </div>
+                )),
+          'Event version': meta.event_version,
+          'Service version': meta.version,
+          'API reference': <a href={`${config.baseUrl}/docs`}>{config.baseUrl}/docs</a>,
+        }}
+      />
+    </Card>
   );
 }
 
 /** The planned attempts of a delivery if each fails at once. */
-function Ladder({ delays }: { delays: readonly number[] }): VNode {
+function Ladder({ delays }: { delays: readonly number[] }) {
   const rows = [0, ...delays].map((delay, index) => ({
     number: index + 1,
     delay,
     after: delays.slice(0, index).reduce((sum, each) => sum + each, 0),
   }));
   return (
-    <section class="card table-card" aria-labelledby="ladder">
-      <h2 id="ladder">Attempts of a delivery</h2>
+    <Card title="Attempts of a delivery" table>
       <p class="muted">
         Each delay counts from the end of the attempt before. A delivery keeps the ladder it began with.
       </p>
-      <table class="table small">
-        <thead>
-          <tr>
-            <th scope="col">Attempt</th>
-            <th scope="col">Delay</th>
-            <th scope="col">After the first</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ number, delay, after }) => (
-            <tr key={number}>
-              <td>{number}</td>
-              <td>{delay === 0 ? 'at once' : formatDuration(delay, 'h')}</td>
-              <td>{number === 1 ? '–' : inHours(after)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+      <Table
+        small
+        rows={rows}
+        columns={[
+          { heading: 'Attempt', cell: ({ number }) => number },
+          { heading: 'Delay', cell: ({ delay }) => (delay === 0 ? 'at once' : formatDuration(delay, 'h')) },
+          { heading: 'After the first', cell: ({ number, after }) => (number === 1 ? '–' : inHours(after)) },
+        ]}
+      />
+    </Card>
   );
 }
 
-function Limits({ config }: { config: ConsoleConfig }): VNode {
+function Limits({ config }: { config: Config }) {
   const { disableAfter, retention, rateLimit, maxEndpoints, endpointConcurrency } = config;
   return (
-    <section class="card stack" aria-labelledby="limits">
-      <h2 id="limits">Limits</h2>
-      <dl class="facts">
-        <dt>Requests</dt>
-        <dd>{rateLimit} a second, for the API and the console together; a page of the console counts as 2 to 10</dd>
-        <dt>Request body</dt>
-        <dd>{MAX_BODY_BYTES / 1024} KiB</dd>
-        <dt>Webhook endpoints</dt>
-        <dd>{maxEndpoints}</dd>
-        <dt>Deliveries at the same time</dt>
-        <dd>{endpointConcurrency} to an endpoint that has no limit of its own</dd>
-        <dt>Retries by hand</dt>
-        <dd>{RETRIES_AN_HOUR} an hour for a delivery</dd>
-        <dt>Recovers</dt>
-        <dd>{RECOVERS_AN_HOUR} an hour for an endpoint</dd>
-        <dt>Failing endpoint</dt>
-        <dd>
-          {disableAfter === 0
-            ? 'Never disabled'
-            : `Disabled after ${formatDuration(disableAfter)} without a success, if at least two deliveries are exhausted`}
-        </dd>
-        <dt>Events are kept</dt>
-        <dd>{formatDuration(retention)}</dd>
-      </dl>
-    </section>
-  );
-}
-
-function Client({ session }: { session: Visit['session'] }): VNode {
-  return (
-    <section class="card stack" aria-labelledby="client">
-      <h2 id="client">Client</h2>
-      <dl class="facts">
-        <dt>Name</dt>
-        <dd>
-          <Untrusted text={session.clientName} />
-        </dd>
-        <dt>Client id</dt>
-        <dd>
-          <code>{session.clientId}</code>
-        </dd>
-        <dt>Your role</dt>
-        <dd>{session.role}</dd>
-        <dt>Scopes of your session</dt>
-        <dd>{[...session.scopes].join(' ') || 'none'}</dd>
-      </dl>
-    </section>
+    <Card title="Limits">
+      <Facts
+        of={{
+          Requests: `${rateLimit} a second, for the API and the console together; a page of the console counts as 2 to 10`,
+          'Request body': `${MAX_BODY_BYTES / 1024} KiB`,
+          'Webhook endpoints': maxEndpoints,
+          'Deliveries at the same time': `${endpointConcurrency} to an endpoint that has no limit of its own`,
+          'Manual retries': `${RETRIES_AN_HOUR} an hour for a delivery`,
+          Recoveries: `${RECOVERS_AN_HOUR} an hour for an endpoint`,
+          'Failing endpoint':
+            disableAfter === 0
+              ? 'Never disabled'
+              : `Disabled after ${formatDuration(disableAfter)} without a success, if at least two deliveries are exhausted`,
+          'Events are kept': formatDuration(retention),
+        }}
+      />
+    </Card>
   );
 }
 
@@ -178,4 +135,38 @@ function inHours(milliseconds: number): string {
   const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
   if (milliseconds < 60_000) return formatDuration(milliseconds);
   return [hours > 0 && `${hours} h`, (rest > 0 || hours === 0) && `${rest} min`].filter(Boolean).join(' ');
+}
+
+const WAYS = { credentials: 'credentials', link: 'a link of the client', 'operator-link': 'a link of the operator' };
+
+type Own = { own: Visit['session'] };
+
+/** The live sessions of the client, with a button for each that the reader may end. */
+function Sessions({ sessions, own }: Own & { sessions: readonly ListedSession[] }) {
+  return (
+    <Card title="Sessions of this client" table>
+      <p class="muted">A session ends after an hour without use, and 8 hours after the sign-in.</p>
+      <Table
+        rows={sessions}
+        columns={[
+          { heading: 'Role', cell: ({ role }) => role },
+          { heading: 'Signed in by', cell: ({ signedInBy }) => WAYS[signedInBy] },
+          { heading: 'Address', cell: ({ address }) => <code>{address}</code> },
+          { heading: 'Since', cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { heading: 'Last seen', cell: ({ lastSeenAt }) => <RelativeTime at={lastSeenAt} /> },
+          { heading: 'Action', hidden: true, class: 'right', cell: (session) => <End session={session} own={own} /> },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function End({ session, own }: Own & { session: ListedSession }) {
+  if (session.id === own.id) return <span class="badge good">this session</span>;
+  if (own.role === 'viewer') return null;
+  return (
+    <PostButton action={`/console/sessions/${session.id}/end`} class="danger">
+      End<span class="visually-hidden"> the session from {session.address}</span>
+    </PostButton>
+  );
 }

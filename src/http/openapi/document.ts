@@ -1,14 +1,11 @@
 import { SCOPES, type Scope } from '../../auth/caller.js';
 import { EXAMPLE_ID } from '../../ids.js';
-import { Refusal, type RefusalCode } from '../../refusal.js';
-import { PROBLEMS, toProblem } from '../problem.js';
-import type { Route } from '../route.js';
-import { deliveryWebhooks } from './delivery-webhook.js';
-import type { JsonSchema } from './example.js';
-import { openPaths } from './open-paths.js';
-import { describeOperation, refusalsOf } from './operation.js';
-import { componentSchemas, referencedSchemas } from './schemas.js';
-import { tokenPaths } from './token-paths.js';
+import { PROBLEMS, Refusal, type RefusalCode } from '../../refusal.js';
+import { mediaTypesOf } from '../body.js';
+import { toProblem } from '../response.js';
+import { isKeyed, type Route, scopesOf } from '../route.js';
+import { deliveryWebhooks, openPaths, tokenPaths } from './fixed-paths.js';
+import { componentSchemas, exampleOf, inlineSchema, type JsonSchema, referencedSchemas, schemaFor } from './schemas.js';
 
 type Json = Record<string, unknown>;
 
@@ -141,4 +138,116 @@ function problemExample(code: RefusalCode, baseUrl: string) {
   const where = { baseUrl, path: '/transfers', requestId: EXAMPLE_ID };
   const value = toProblem(new Refusal(code, meaning), where);
   return { summary: title, value };
+}
+
+/** Headers that only responses with this status have. */
+const HEADERS_OF: Readonly<Record<number, readonly string[]>> = {
+  401: ['WWW-Authenticate'],
+  403: ['WWW-Authenticate'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+};
+
+/** The OpenAPI operation of a route. */
+function describeOperation(route: Route, schemas: Record<string, JsonSchema>): Json {
+  const body = route.body && schemaFor(route.body);
+  return {
+    operationId: route.operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    description: `${route.description ? `${route.description}\n\n` : ''}${scopeSentence(route)}`,
+    security: scopesOf(route).map((scope) => ({ oauth2: [scope] })),
+    parameters: parametersOf(route),
+    ...(body && {
+      requestBody: {
+        required: true,
+        content: Object.fromEntries(
+          mediaTypesOf(route.method).map((type) => [type, { schema: body, example: exampleOf(body, schemas) }]),
+        ),
+      },
+    }),
+    responses: { [route.response.status]: responseOf(route, schemas), ...problemsOf(route) },
+  };
+}
+
+function scopeSentence(route: Route): string {
+  const scopes = scopesOf(route).map((scope) => `\`${scope}\``);
+  return scopes.length === 1 ? `Scope: ${scopes[0]}.` : `Scope: any of ${scopes.join(', ')}.`;
+}
+
+function parametersOf(route: Route): Json[] {
+  const inPath = [...route.path.matchAll(/{(\w+)}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: name === 'number' ? { type: 'integer', minimum: 1 } : { type: 'string', format: 'uuid' },
+  }));
+  const { properties = {}, required = [] } = inlineSchema(route.query);
+  const inQuery = Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    ...(required.includes(name) && { required: true }),
+    ...(description && { description }),
+    schema,
+  }));
+  const keyed = isKeyed(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : [];
+  return [...inPath, ...inQuery, ...keyed];
+}
+
+function responseOf(route: Route, schemas: Record<string, JsonSchema>): Json {
+  const { description, schema, headers = {} } = route.response;
+  const limits = route.scope === 'operator' ? [] : ['RateLimit-Policy', 'RateLimit'];
+  const isList = 'cursor' in (inlineSchema(route.query).properties ?? {});
+  const own = Object.entries(headers).map(([name, meaning]) => [name, header(meaning)]);
+  const json = schema && schemaFor(schema);
+  return {
+    description,
+    headers: { ...headerRefs(['X-Request-Id', ...limits, ...(isList ? ['Link'] : [])]), ...Object.fromEntries(own) },
+    ...(json && { content: { 'application/json': { schema: json, example: exampleOf(json, schemas) } } }),
+  };
+}
+
+function headerRefs(names: readonly string[]) {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** Every problem code that the operation may respond with. */
+function refusalsOf(route: Route): RefusalCode[] {
+  const readsBody = route.method !== 'GET';
+  return [
+    'malformed_request',
+    'unauthorized',
+    'invalid_token',
+    'insufficient_scope',
+    'network_not_allowed',
+    ...(route.path.includes('{') ? (['not_found'] as const) : []),
+    ...(readsBody ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
+    'invalid_request',
+    'too_many_parameters',
+    ...(isKeyed(route) ? (['idempotency_key_in_use', 'idempotency_key_reused'] as const) : []),
+    ...(route.refusals ?? []),
+    ...(route.scope === 'operator' ? [] : (['rate_limited'] as const)),
+    'internal_error',
+    'unavailable',
+  ];
+}
+
+/** One response for each status, with an example for each code that has the status. */
+function problemsOf(route: Route): Json {
+  const byStatus = Map.groupBy(refusalsOf(route), (code) => PROBLEMS[code].status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      status,
+      {
+        description: codes.map((code) => `\`${code}\``).join(', '),
+        headers: headerRefs(['X-Request-Id', ...(HEADERS_OF[status] ?? [])]),
+        content: {
+          'application/problem+json': {
+            schema: { $ref: '#/components/schemas/Problem' },
+            examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+          },
+        },
+      },
+    ]),
+  );
 }

@@ -1,8 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { CLIENT_SCOPES } from '../../auth/caller.js';
+import type { Compressed } from '../response.js';
 import type { Described, OpenApiDocument } from './document.js';
-import { html } from './html.js';
-import { plainBody } from './page.js';
-import { style } from './style.js';
+import { html, plainBody, style } from './page.js';
+
+/** The folder that `npm run build` makes, also where the sources run untranslated, as in tests. */
+const FOLDER = join(dirname(createRequire(import.meta.url).resolve('transfer-service/package.json')), 'dist/explorer');
+
+/** Scalar's script, compressed by scripts/copy-explorer.mjs: 1.0 MB in brotli, 1.3 MB in gzip. */
+export function explorerFiles(): Compressed {
+  return { br: readFileSync(join(FOLDER, 'scalar.js.br')), gzip: readFileSync(join(FOLDER, 'scalar.js.gz')) };
+}
 
 /**
  * `/docs`: the API explorer (Scalar). A reader without script sees the plain page at the same address. The addresses are

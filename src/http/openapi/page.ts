@@ -1,9 +1,118 @@
-import { PROBLEMS } from '../problem.js';
+import { createHash } from 'node:crypto';
+import { PROBLEMS } from '../../refusal.js';
 import type { OpenApiDocument } from './document.js';
-import type { JsonSchema } from './example.js';
-import { type Field, fieldsOf, meaningOf, typeOf } from './fields.js';
-import { type Html, html, prose } from './html.js';
-import { style, styleHash } from './style.js';
+import { type JsonSchema, resolve } from './schemas.js';
+
+/** HTML that is safe in a page: only the template tag below makes it. */
+export class Html {
+  constructor(readonly text: string) {}
+}
+
+type Part = Html | string | number | undefined | readonly Html[];
+
+/** A template whose values are escaped unless they are `Html`. */
+export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return new Html(strings.reduce((all, text, i) => all + write(parts[i - 1]) + text));
+}
+
+/** Text with `code` between backticks and paragraphs at blank lines, as our descriptions use Markdown. */
+export function prose(text: string): Html {
+  const paragraphs = text.split(/\n\n+/).map((paragraph) => {
+    const parts = paragraph
+      .split(/`([^`]+)`/)
+      .map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
+    return html`<p>${parts}</p>`;
+  });
+  return html`${paragraphs}`;
+}
+
+function write(part: Part): string {
+  if (part === undefined) return '';
+  if (part instanceof Html) return part.text;
+  if (Array.isArray(part)) return part.map(({ text }: Html) => text).join('');
+  return String(part)
+    .replace(/&/g, '&amp;')
+    .replace(/</g, '&lt;')
+    .replace(/>/g, '&gt;')
+    .replace(/"/g, '&quot;')
+    .replace(/'/g, '&#39;');
+}
+
+/** The style sheet of the plain page; light or dark as in the reader's system settings. */
+export const style = `
+:root{color-scheme:light dark;--line:color-mix(in srgb,currentColor 18%,transparent);--soft:color-mix(in srgb,currentColor 6%,transparent)}
+body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1.5rem}
+h1,h2,h3,h4{line-height:1.2;margin:1.5em 0 .5em}
+h2{border-bottom:1px solid var(--line);padding-bottom:.3em}
+nav{display:flex;flex-wrap:wrap;gap:.3rem 1rem}
+p{margin:.4em 0}
+article{padding:.2rem 1rem 1rem;margin:1rem 0;border:1px solid var(--line);border-radius:.5rem}
+.call b{display:inline-block;min-width:4.5rem}
+code,pre{font:.9em/1.45 ui-monospace,monospace}
+pre{background:var(--soft);padding:.8rem;overflow-x:auto;border-radius:.3rem}
+table{border-collapse:collapse;width:100%}
+td{border-top:1px solid var(--line);padding:.3rem .6rem .3rem 0;vertical-align:top}
+td p,li p{margin:0;display:inline}
+i{opacity:.7;font-size:.85em}
+@media(max-width:40rem){table,tbody,tr,td{display:block}td{border:0;padding:.1rem 0;overflow-wrap:anywhere}tr{border-top:1px solid var(--line);padding:.4rem 0}}
+:target{background:var(--soft)}
+`;
+
+/** The source that allows this style sheet in a Content-Security-Policy. */
+export const styleHash = `sha256-${createHash('sha256').update(style).digest('base64')}`;
+
+/** One row of a table of fields. */
+export interface Field {
+  name: string;
+  type: string;
+  required: boolean;
+  meaning: string;
+}
+
+/** The fields of an object and of its nested objects, by dotted name. */
+export function fieldsOf(given: JsonSchema, schemas: Record<string, JsonSchema>, prefix = ''): Field[] {
+  const schema = resolve(given, schemas);
+  return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
+    const own = resolve(field, schemas);
+    const full = prefix + name;
+    const inner = own.type === 'array' ? own.items : own;
+    const row = {
+      name: full,
+      type: typeOf(field, schemas),
+      required: schema.required?.includes(name) ?? false,
+      meaning: meaningOf(own),
+    };
+    return [row, ...(inner ? fieldsOf(inner, schemas, `${full}${own.type === 'array' ? '[]' : ''}.`) : [])];
+  });
+}
+
+export function typeOf(given: JsonSchema, schemas: Record<string, JsonSchema>): string {
+  const schema = resolve(given, schemas);
+  if (schema.anyOf) return schema.anyOf.map((one) => typeOf(one, schemas)).join(' or ');
+  const type = Array.isArray(schema.type) ? schema.type.join(' or ') : (schema.type ?? 'any');
+  return schema.format ? `${type} (${schema.format})` : type;
+}
+
+export function meaningOf(schema: JsonSchema): string {
+  const { description, enum: values, minimum, maximum, minLength, maxLength, maxProperties } = schema;
+  const limits = [
+    values && `One of ${values.map((value) => `\`${value}\``).join(', ')}.`,
+    range(minimum, maximum, ''),
+    range(minLength, maxLength, ' characters'),
+    maxProperties !== undefined && `At most ${maxProperties}.`,
+    schema.default !== undefined && schema.default !== null && `Default \`${JSON.stringify(schema.default)}\`.`,
+  ];
+  return [description, ...limits].filter(Boolean).join(' ');
+}
+
+function range(least: number | undefined, most: number | undefined, unit: string): string | undefined {
+  if (most !== undefined && most >= Number.MAX_SAFE_INTEGER) return range(least, undefined, unit);
+  if (least !== undefined && most !== undefined) return `${least} to ${most}${unit}.`;
+  if (most !== undefined) return `At most ${most}${unit}.`;
+  return least !== undefined && Number.isFinite(least) && least > Number.MIN_SAFE_INTEGER
+    ? `At least ${least}${unit}.`
+    : undefined;
+}
 
 interface Media {
   schema: JsonSchema;

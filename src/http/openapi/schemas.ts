@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { PROBLEMS } from '../problem.js';
-import { uuid } from '../schemas/time.js';
+import { PROBLEMS } from '../../refusal.js';
+import { components, uuid } from '../schemas/fields.js';
 import { MAX_ERRORS } from '../validation-errors.js';
-import { components } from './components.js';
-import type { JsonSchema } from './example.js';
 
 /** The body of every error response of the API (RFC 9457). */
 export const problemView = z
@@ -23,12 +21,10 @@ export const problemView = z
       .array(
         z.object({
           pointer: z
-            .string()
-            .optional()
+            .optional(z.string())
             .meta({ description: 'A JSON Pointer (RFC 6901) into the body.', examples: ['/url'] }),
           parameter: z
-            .string()
-            .optional()
+            .optional(z.string())
             .meta({ description: 'The name of a query parameter.', examples: ['limit'] }),
           code: z.string().meta({ examples: ['required'] }),
           detail: z.string().meta({ examples: ['is required'] }),
@@ -49,8 +45,7 @@ const check = z.string().meta({ examples: ['unreachable'] });
 export const notReadyView = problemView
   .extend({
     checks: z
-      .object({ postgres: check, migrations: check, temporal: check })
-      .optional()
+      .optional(z.object({ postgres: check, migrations: check, temporal: check }))
       .meta({ description: 'Missing if the checks took longer than a request may.' }),
   })
   .register(components, { id: 'NotReady' });
@@ -92,4 +87,56 @@ const REFERENCE = /"#\/components\/schemas\/(\w+)"/g;
 
 function refTo(id: string): string {
   return `#/components/schemas/${id}`;
+}
+
+/** The parts of JSON Schema (2020-12) that examples and tables of fields are made from. */
+export interface JsonSchema {
+  $ref?: string;
+  type?: string | string[];
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  items?: JsonSchema;
+  anyOf?: JsonSchema[];
+  enum?: unknown[];
+  examples?: unknown[];
+  default?: unknown;
+  format?: string;
+  description?: string;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  maxProperties?: number;
+}
+
+/** The schema that a `$ref` into `#/components/schemas` names, or the schema itself. */
+export function resolve(schema: JsonSchema, schemas: Record<string, JsonSchema>): JsonSchema {
+  const name = schema.$ref?.split('/').at(-1);
+  const named = name === undefined ? undefined : schemas[name];
+  return named ? resolve(named, schemas) : schema;
+}
+
+/** An example of a schema, composed from the examples of its fields; ignored fields are omitted. */
+export function exampleOf(given: JsonSchema, schemas: Record<string, JsonSchema>): unknown {
+  const schema = resolve(given, schemas);
+  if (schema.examples) return schema.examples[0];
+  if (schema.enum) return schema.enum[0];
+  if (schema.anyOf?.[0]) return exampleOf(schema.anyOf[0], schemas);
+  switch (schema.type) {
+    case 'object':
+      return Object.fromEntries(
+        Object.entries(schema.properties ?? {})
+          .filter(([, field]) => field.type || field.$ref || field.anyOf || field.enum)
+          .map(([name, field]) => [name, exampleOf(field, schemas)]),
+      );
+    case 'array':
+      return schema.items ? [exampleOf(schema.items, schemas)] : [];
+    case 'integer':
+    case 'number':
+      return schema.default ?? schema.minimum ?? 1;
+    case 'boolean':
+      return schema.default ?? true;
+    default:
+      return schema.default ?? null;
+  }
 }

@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { CLIENT_SCOPES } from '../../auth/caller.js';
-import { CONSOLE_ROLES } from '../../auth/console-access.js';
-import { makeSignInLink } from '../../auth/console-codes.js';
-import type { AppDependencies } from '../dependencies.js';
-import { components } from '../openapi/components.js';
+import { CONSOLE_ROLES, makeSignInLink } from '../../auth/console-sessions.js';
+import type { AppDependencies } from '../context.js';
 import { route } from '../route.js';
-import { time } from '../schemas/time.js';
+import { components, time } from '../schemas/fields.js';
 
 const newSession = z
   .strictObject({

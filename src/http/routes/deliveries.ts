@@ -2,14 +2,17 @@ import { z } from 'zod';
 import { SHOWN_ATTEMPTS } from '../../attempts.js';
 import { byOf } from '../../auth/caller.js';
 import { DeliveryStatus } from '../../database/generated/enums.js';
-import type { PlannedRetry } from '../../webhooks/delivery-actions.js';
+import { SharedLimit } from '../../database/limits.js';
+import { recoverEndpoint } from '../../delivery/recovers.js';
+import { retryDelivery } from '../../delivery/retry.js';
 import { getEndpoint } from '../../webhooks/endpoints.js';
-import { listAttempts } from '../../webhooks/read-attempts.js';
-import { getDelivery, getDeliveryWithAttempts, listDeliveries } from '../../webhooks/read-deliveries.js';
-import type { PlannedRecover } from '../../webhooks/recovers.js';
-import { type CursorKind, idCursor, numberCursor } from '../cursor.js';
-import type { AppDependencies } from '../dependencies.js';
-import { pageOf, paging, pagingBy, respondWithPage, respondWithPageBy } from '../paging.js';
+import { EXPLANATION_NAMES, EXPLANATIONS, explainAttempt } from '../../webhooks/explain-signature.js';
+import { listDeliveries } from '../../webhooks/list-deliveries.js';
+import { getDelivery, getDeliveryWithAttempts, listAttempts } from '../../webhooks/read-deliveries.js';
+import { inCountingTurn } from '../../webhooks/statement.js';
+import type { AppDependencies } from '../context.js';
+import { type CursorKind, idCursor, numberCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
+import { route } from '../route.js';
 import {
   attemptView,
   deliveryView,
@@ -17,22 +20,21 @@ import {
   presentAttempt,
   presentDelivery,
   presentDeliveryWithAttempts,
-} from '../presenters/delivery.js';
-import { pageView } from '../presenters/page.js';
-import { route, twoStepRoute } from '../route.js';
-import { recovered, recoverRequest } from '../schemas/recover.js';
+} from '../schemas/delivery.js';
+import { components, validationError } from '../schemas/fields.js';
+import { recovered, recoverRequest } from '../schemas/statement.js';
 
 export const deliveries = pageView('DeliveryPage', deliveryView);
-export const deliveryFilters = (cursors: CursorKind<string>) =>
+export const deliveryFilters = (cursors: CursorKind) =>
   z.strictObject({ status: z.enum(DeliveryStatus).optional(), ...paging(cursors) });
 const deliveryCursors = idCursor("an endpoint's deliveries");
 
 const attempts = pageView('AttemptPage', attemptView);
 const attemptCursors = numberCursor('attempts');
-const attemptFilters = z.strictObject(pagingBy(attemptCursors, { most: SHOWN_ATTEMPTS, usual: SHOWN_ATTEMPTS }));
+const attemptFilters = z.strictObject(paging(attemptCursors, { most: SHOWN_ATTEMPTS, usual: SHOWN_ATTEMPTS }));
 
 /** `/deliveries`, and the deliveries of one endpoint (contract, Events and deliveries). */
-export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
+export function deliveryRoutes({ handover }: AppDependencies) {
   const tag = 'Events and deliveries';
   return [
     route({
@@ -43,15 +45,12 @@ export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
       summary: "List an endpoint's deliveries",
       scope: 'webhooks:read',
       query: deliveryFilters(deliveryCursors),
-      response: { status: 200, description: 'A page of the list, newest first.', schema: deliveries },
-      async handle({ caller, params, query, db, ...request }) {
+      response: deliveries,
+      async handle(request) {
+        const { caller, params, query, db } = request;
         const { id: endpointId } = await getEndpoint(db, caller.clientId, params.webhookId);
-        const of = { endpointId };
-        const rows = await listDeliveries(db, caller.clientId, { of, status: query.status, ...pageOf(query) });
-        return respondWithPage(deliveryCursors, rows, query.limit, presentDelivery, {
-          ...request,
-          baseUrl: config.baseUrl,
-        });
+        const rows = await listDeliveries(db, caller.clientId, { endpointId, status: query.status, ...pageOf(query) });
+        return respondWithPage(request, deliveryCursors, rows, presentDelivery);
       },
     }),
     route({
@@ -67,7 +66,7 @@ export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
         schema: deliveryWithAttemptsView,
       },
       async handle({ caller, params, db }) {
-        const delivery = await getDeliveryWithAttempts(db, caller.clientId, params.id, config.retryDelays);
+        const delivery = await getDeliveryWithAttempts(db, caller.clientId, params.id);
         return { status: 200, body: presentDeliveryWithAttempts(delivery) };
       },
     }),
@@ -79,47 +78,44 @@ export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
       summary: "List a delivery's attempts",
       scope: 'webhooks:read',
       query: attemptFilters,
-      response: { status: 200, description: 'A page of the list, newest first.', schema: attempts },
-      async handle({ caller, params, query, db, ...request }) {
+      response: attempts,
+      async handle(request) {
+        const { caller, params, query, db } = request;
         const { id } = await getDelivery(db, caller.clientId, params.id);
         const rows = await listAttempts(db, id, pageOf(query));
-        const cursorAfter = ({ number }: { number: number }) => attemptCursors.write(number);
-        return respondWithPageBy(cursorAfter, rows, query.limit, presentAttempt, {
-          ...request,
-          baseUrl: config.baseUrl,
-        });
+        return respondWithPage(request, attemptCursors, rows, presentAttempt);
       },
     }),
-    twoStepRoute({
+    route({
       method: 'POST',
       path: '/deliveries/{id}/retry',
       operationId: 'retryDelivery',
       tag,
       summary: 'Retry a delivery now',
       description:
-        'If the delivery waits for its next attempt, that attempt is made now. If the delivery has ended, one new attempt is made. A delivery can be retried at most 10 times an hour.',
+        'Makes one attempt more, now, whether the delivery waits for its next attempt or has ended. If it fails, `next_attempt_at` and the planned attempts stay as they were. If an attempt is in flight or already asked for, nothing changes. A delivery can be retried at most 10 times an hour.',
       scope: 'webhooks:write',
       response: {
         status: 202,
-        description: 'The retry has started; the delivery in its current state.',
+        description: 'The retry is queued; the delivery in its current state.',
         schema: deliveryView,
       },
+      isAudited: true,
       refusals: ['endpoint_not_active', 'retry_limit_reached'],
-      plan: ({ caller, params, db }, earlier: PlannedRetry | undefined) =>
-        deliveryActions.retry.plan(db, { by: byOf(caller), clientId: caller.clientId, deliveryId: params.id }, earlier),
-      async carryOut(database, plan) {
-        await deliveryActions.retry.carryOut(database, plan);
-        return { status: 202, body: presentDelivery(await getDelivery(database, plan.clientId, plan.deliveryId)) };
+      async handle({ caller, params, db }) {
+        const { clientId } = caller;
+        await retryDelivery(db, handover, { by: byOf(caller), clientId, deliveryId: params.id });
+        return { status: 202, body: presentDelivery(await getDelivery(db, clientId, params.id)) };
       },
     }),
-    twoStepRoute({
+    route({
       method: 'POST',
       path: '/webhook-endpoints/{webhookId}/recover',
       operationId: 'recoverWebhookEndpoint',
       tag,
       summary: 'Recover missed deliveries',
       description:
-        'Starts every failed or cancelled delivery of the events created in [`since`, `until`) again, at a bounded rate. One recover may run for an endpoint and two for a client; an endpoint can be recovered at most ten times an hour. With `include_missing`, every event of the range without a delivery for this endpoint gets one too. The count is limited as statements are. If there is nothing to recover, both numbers of the response are 0 and no recover starts.',
+        'Starts every failed or cancelled delivery of the events created in [`since`, `until`) again, at a bounded rate. It is accepted while Temporal is unavailable, and then starts when Temporal is back. One recover may run for an endpoint and two for a client; an endpoint can be recovered at most ten times an hour. With `include_missing`, every event of the range without a delivery for this endpoint gets one too. The count is limited as statements are. If there is nothing to recover, both numbers of the response are 0 and no recover starts.',
       scope: 'webhooks:write',
       body: recoverRequest,
       response: { status: 202, description: 'The recover has started.', schema: recovered },
@@ -130,14 +126,65 @@ export function deliveryRoutes({ config, deliveryActions }: AppDependencies) {
         'recover_limit_reached',
         'statement_limit_reached',
       ],
-      plan({ caller, params, body, db }, earlier: PlannedRecover | undefined) {
+      isAudited: true,
+      around: (_caller, change) => inCountingTurn(change),
+      async handle({ caller, params: { webhookId: endpointId }, body, db }) {
         const { since, until = Date.now(), include_missing: includeMissing } = body;
-        const range = { by: byOf(caller), clientId: caller.clientId, endpointId: params.webhookId, since, until };
-        return deliveryActions.recover.plan(db, { ...range, includeMissing }, earlier);
-      },
-      async carryOut(database, plan) {
-        return { status: 202, body: await deliveryActions.recover.carryOut(database, plan) };
+        const { clientId } = caller;
+        const request = { by: byOf(caller), clientId, endpointId, since, until, includeMissing, countedFor: clientId };
+        return { status: 202, body: await recoverEndpoint(db, request) };
       },
     }),
   ];
+}
+
+const MAX_LENGTH = 512;
+const A_MINUTE = 30;
+
+const computed = z
+  .strictObject({
+    v0: z
+      .string()
+      .refine(
+        (text) => text.length <= MAX_LENGTH,
+        validationError('too_long', `may have at most ${MAX_LENGTH} characters`),
+      )
+      .meta({
+        description: 'The digest that your receiver computed, with or without `v0=` before it.',
+        maxLength: MAX_LENGTH,
+        examples: ['5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd'],
+      }),
+  })
+  .register(components, { id: 'ComputedSignature' });
+
+const explained = z
+  .object({
+    explanation: z.enum(EXPLANATION_NAMES).meta({ examples: ['reserialized_body'] }),
+    detail: z.string().meta({ description: 'What to change.', examples: [EXPLANATIONS.reserialized_body] }),
+  })
+  .register(components, { id: 'SignatureExplanation' });
+
+/** `/deliveries/{id}/attempts/{number}/explain-signature` (contract, Why was my signature refused?). */
+export function explainSignatureRoute({ masterKeys, database }: AppDependencies) {
+  const detail = `A client may ask for at most ${A_MINUTE} explanations a minute.`;
+  const limit = new SharedLimit({ name: 'explanations', points: A_MINUTE, duration: 60, detail });
+  return route({
+    method: 'POST',
+    path: '/deliveries/{id}/attempts/{number}/explain-signature',
+    operationId: 'explainSignature',
+    tag: 'Events and deliveries',
+    summary: 'Explain why a signature was refused',
+    description: `Tries the usual mistakes of receivers on this attempt and names the first that gives your digest. At most ${A_MINUTE} a minute.`,
+    scope: 'webhooks:write',
+    body: computed,
+    response: { status: 200, description: 'The mistake, and what to change.', schema: explained },
+    refusals: ['secret_erased'],
+    async handle({ caller, params, body: { v0 }, db }) {
+      // Apart from the request's transaction, so that a refusal does not take the count back.
+      await limit.consume(database, caller.clientId);
+      const name = { deliveryId: params.id, number: Number(params.number) };
+      const explanation = await explainAttempt(db, masterKeys, caller.clientId, name, v0);
+      return { status: 200, body: { explanation, detail: EXPLANATIONS[explanation] } };
+    },
+  });
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { byOf } from '../../auth/caller.js';
+import { STATEMENTS_A_MINUTE } from '../../limits.js';
 import { Secret } from '../../secret.js';
 import {
   deleteEndpoint,
@@ -10,13 +11,13 @@ import {
   updateEndpoint,
 } from '../../webhooks/endpoints.js';
 import { createAddressGuard } from '../../webhooks/sender/address-guard.js';
-import { idCursor } from '../cursor.js';
-import type { AppDependencies } from '../dependencies.js';
-import { pageOf, paging, respondWithPage } from '../paging.js';
-import { endpointView, presentEndpoint } from '../presenters/endpoint.js';
-import { pageView } from '../presenters/page.js';
+import { readStatement } from '../../webhooks/statement.js';
+import { MAX_WINDOW_DAYS } from '../../webhooks/window.js';
+import type { AppDependencies } from '../context.js';
+import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { type Incoming, route } from '../route.js';
-import { endpointPatch, endpointUpdate, newEndpoint } from '../schemas/endpoint.js';
+import { endpointPatch, endpointUpdate, endpointView, newEndpoint, presentEndpoint } from '../schemas/endpoint.js';
+import { presentStatement, statementView, statementWindow } from '../schemas/statement.js';
 
 const endpoints = pageView('WebhookEndpointPage', endpointView);
 const cursors = idCursor('webhook endpoints');
@@ -79,10 +80,10 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       summary: 'List endpoints',
       scope: 'webhooks:read',
       query: z.strictObject(paging(cursors)),
-      response: { status: 200, description: 'A page of the list, newest first.', schema: endpoints },
-      async handle({ caller, query, db, ...request }) {
-        const rows = await listEndpoints(db, caller.clientId, pageOf(query));
-        return respondWithPage(cursors, rows, query.limit, presentEndpoint, { ...request, baseUrl: config.baseUrl });
+      response: endpoints,
+      async handle(request) {
+        const rows = await listEndpoints(request.db, request.caller.clientId, pageOf(request.query));
+        return respondWithPage(request, cursors, rows, presentEndpoint);
       },
     }),
     route({
@@ -142,4 +143,24 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       },
     }),
   ];
+}
+
+/** `/webhook-endpoints/{webhookId}/statement` (contract, Events and deliveries). */
+export function statementRoute({ config: { retention } }: AppDependencies) {
+  return route({
+    method: 'GET',
+    path: '/webhook-endpoints/{webhookId}/statement',
+    operationId: 'getWebhookEndpointStatement',
+    tag: 'Events and deliveries',
+    summary: "Read an endpoint's statement",
+    description: `Counts what became of every event of a window at this endpoint, which proves that it has everything. A window is at most ${MAX_WINDOW_DAYS} days. Statements are made one at a time and at most ${STATEMENTS_A_MINUTE} a minute for a client.`,
+    scope: 'webhooks:read',
+    query: statementWindow,
+    response: { status: 200, description: 'The statement.', schema: statementView },
+    refusals: ['outside_retention', 'statement_limit_reached'],
+    async handle({ caller, params, query: { since, until }, db }) {
+      const request = { clientId: caller.clientId, endpointId: params.webhookId, since, until, retention };
+      return { status: 200, body: presentStatement(await readStatement(db, request)) };
+    },
+  });
 }

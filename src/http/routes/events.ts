@@ -1,21 +1,14 @@
 import { z } from 'zod';
-import { isId } from '../../id-form.js';
-import { LOOKED_AT } from '../../webhooks/deliver-missing.js';
+import { isId } from '../../ids.js';
 import { EVENT_TYPES } from '../../webhooks/event-catalogue.js';
-import { listMissing } from '../../webhooks/list-missing.js';
-import { listDeliveries } from '../../webhooks/read-deliveries.js';
-import { getEvent, listEvents } from '../../webhooks/read-events.js';
+import { listDeliveries } from '../../webhooks/list-deliveries.js';
+import { getEvent, LOOKED_AT, listEvents, listMissing } from '../../webhooks/read-events.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../../webhooks/window.js';
-import { idCursor } from '../cursor.js';
-import type { AppDependencies } from '../dependencies.js';
-import { pageOf, paging, respondWithPage, respondWithShortPage } from '../paging.js';
-import { presentDelivery } from '../presenters/delivery.js';
-import { eventView, presentEvent } from '../presenters/event.js';
-import { pageView } from '../presenters/page.js';
+import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { route } from '../route.js';
+import { eventView, presentDelivery, presentEvent } from '../schemas/delivery.js';
+import { madeWithin, validationError } from '../schemas/fields.js';
 import { TOO_LONG_WINDOW } from '../schemas/statement.js';
-import { validationError } from '../schemas/text.js';
-import { madeWithin } from '../schemas/time.js';
 import { deliveries, deliveryFilters } from './deliveries.js';
 
 const events = pageView('EventPage', eventView);
@@ -54,7 +47,7 @@ const filters = z
   );
 
 /** `/events` (contract, Events and deliveries). */
-export function eventRoutes({ config }: AppDependencies) {
+export function eventRoutes() {
   const tag = 'Events and deliveries';
   return [
     route({
@@ -66,8 +59,9 @@ export function eventRoutes({ config }: AppDependencies) {
       scope: 'webhooks:read',
       query: filters,
       refusals: ['not_found', 'statement_limit_reached'],
-      response: { status: 200, description: 'A page of the list, newest first.', schema: events },
-      async handle({ caller, query, db, ...request }) {
+      response: events,
+      async handle(request) {
+        const { caller, query, db } = request;
         const { type, transfer_id, created_after, created_before, missing_from } = query;
         if (missing_from !== undefined) {
           const page = await listMissing(db, caller.clientId, {
@@ -79,19 +73,10 @@ export function eventRoutes({ config }: AppDependencies) {
             before: query.cursor,
             limit: query.limit,
           });
-          return respondWithShortPage(eventCursors, page.events, page.next, presentEvent, {
-            ...request,
-            baseUrl: config.baseUrl,
-          });
+          return respondWithPage(request, eventCursors, page.events, presentEvent, page.next);
         }
-        const rows = await listEvents(db, caller.clientId, {
-          type,
-          transferId: transfer_id,
-          createdAfter: created_after,
-          createdBefore: created_before,
-          ...pageOf(query),
-        });
-        return respondWithPage(eventCursors, rows, query.limit, presentEvent, { ...request, baseUrl: config.baseUrl });
+        const rows = await listEvents(db, caller.clientId, { type, transferId: transfer_id, ...pageOf(query) });
+        return respondWithPage(request, eventCursors, rows, presentEvent);
       },
     }),
     route({
@@ -118,15 +103,12 @@ export function eventRoutes({ config }: AppDependencies) {
       summary: "List an event's deliveries",
       scope: 'webhooks:read',
       query: deliveryFilters(deliveryCursors),
-      response: { status: 200, description: 'A page of the list, newest first.', schema: deliveries },
-      async handle({ caller, params, query, db, ...request }) {
+      response: deliveries,
+      async handle(request) {
+        const { caller, params, query, db } = request;
         const { id: eventId } = await getEvent(db, caller.clientId, params.id);
-        const of = { eventId };
-        const rows = await listDeliveries(db, caller.clientId, { of, status: query.status, ...pageOf(query) });
-        return respondWithPage(deliveryCursors, rows, query.limit, presentDelivery, {
-          ...request,
-          baseUrl: config.baseUrl,
-        });
+        const rows = await listDeliveries(db, caller.clientId, { eventId, status: query.status, ...pageOf(query) });
+        return respondWithPage(request, deliveryCursors, rows, presentDelivery);
       },
     }),
   ];

@@ -1,26 +1,22 @@
 import { z } from 'zod';
 import { byOf } from '../../auth/caller.js';
-import {
-  BETWEEN_CHECKS,
-  CHECKS_A_MINUTE,
-  CHECKS_AT_ONCE,
-  type PlannedCheck,
-} from '../../receiver-checks/admit-check.js';
+import { BETWEEN_CHECKS, CHECKS_A_MINUTE, CHECKS_AT_ONCE } from '../../limits.js';
 import { getCheck } from '../../receiver-checks/read-check.js';
-import type { AppDependencies } from '../dependencies.js';
-import { components } from '../openapi/components.js';
-import { presentCheck, receiverCheckView } from '../presenters/receiver-check.js';
-import { route, twoStepRoute } from '../route.js';
-import { uuid } from '../schemas/time.js';
+import { startCheck } from '../../receiver-checks/start-check.js';
+import { Refusal } from '../../refusal.js';
+import type { AppDependencies } from '../context.js';
+import { route } from '../route.js';
+import { components, uuid } from '../schemas/fields.js';
+import { presentCheck, receiverCheckView } from '../schemas/receiver-check.js';
 
 const started = z.object({ id: uuid }).register(components, { id: 'StartedReceiverCheck' });
 
 /** `/webhook-endpoints/{webhookId}/checks` (contract, Is my receiver right?). Production has no such routes. */
-export function receiverCheckRoutes({ config, checkAction }: AppDependencies) {
+export function receiverCheckRoutes({ config, readiness }: AppDependencies) {
   if (config.environment !== 'sandbox') return [];
   const tag = 'Sandbox';
   return [
-    twoStepRoute({
+    route({
       method: 'POST',
       path: '/webhook-endpoints/{webhookId}/checks',
       operationId: 'checkReceiver',
@@ -35,11 +31,15 @@ export function receiverCheckRoutes({ config, checkAction }: AppDependencies) {
         headers: { Location: 'The URL of the report.' },
       },
       refusals: ['endpoint_not_active', 'check_in_progress', 'check_limit_reached'],
-      plan: ({ caller, params, db }, earlier: PlannedCheck | undefined) =>
-        checkAction.plan(db, { by: byOf(caller), clientId: caller.clientId, endpointId: params.webhookId }, earlier),
-      async carryOut(database, plan) {
-        await checkAction.carryOut(database, plan);
-        const { checkId: id, endpointId } = plan;
+      isAudited: true,
+      // A check is for a person who waits for its report: without Temporal it would not start.
+      async around(_caller, change) {
+        const { checks } = await readiness();
+        if (checks.temporal !== 'ok') throw new Refusal('unavailable', 'Temporal does not respond; try again.');
+        return change();
+      },
+      async handle({ caller, params: { webhookId: endpointId }, db }) {
+        const id = await startCheck(db, { by: byOf(caller), clientId: caller.clientId, endpointId });
         return {
           status: 202,
           headers: { Location: `${config.baseUrl}/webhook-endpoints/${endpointId}/checks/${id}` },

@@ -1,25 +1,24 @@
 import { z } from 'zod';
+import type { By } from '../../audit/record.js';
 import { byOf } from '../../auth/caller.js';
-import { SANDBOX_TRANSFERS_A_SECOND, SANDBOX_TRANSFERS_UNFINISHED } from '../../transfers/admit-sandbox-transfer.js';
+import { SANDBOX_TRANSFERS_A_SECOND, SANDBOX_TRANSFERS_UNFINISHED } from '../../limits.js';
 import { changeStatus } from '../../transfers/change-status.js';
 import { createTransfer } from '../../transfers/create-transfer.js';
 import { getTransfer, listTransfers } from '../../transfers/read-transfers.js';
 import { ACCOUNT_CODES, SANDBOX_ACCOUNTS } from '../../transfers/sandbox-accounts.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
-import { idCursor } from '../cursor.js';
-import type { AppDependencies } from '../dependencies.js';
-import { pageOf, paging, respondWithPage } from '../paging.js';
-import { pageView } from '../presenters/page.js';
+import type { AppDependencies } from '../context.js';
+import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
+import { type Incoming, route } from '../route.js';
+import { madeWithin, text } from '../schemas/fields.js';
 import {
+  newTransfer,
   presentTransfer,
   presentTransferWithHistory,
+  statusChange,
   transferView,
   transferWithHistoryView,
-} from '../presenters/transfer.js';
-import { route } from '../route.js';
-import { text } from '../schemas/text.js';
-import { madeWithin } from '../schemas/time.js';
-import { newTransfer } from '../schemas/transfer.js';
+} from '../schemas/transfer.js';
 
 const transfers = pageView('TransferPage', transferView);
 const cursors = idCursor('transfers');
@@ -73,17 +72,12 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       summary: 'List transfers',
       scope: 'transfers:read',
       query: filters,
-      response: { status: 200, description: 'A page of the list, newest first.', schema: transfers },
-      async handle({ caller, query, db, ...request }) {
-        const { status, reference, created_after, created_before } = query;
-        const rows = await listTransfers(db, caller.clientId, {
-          status,
-          reference,
-          createdAfter: created_after,
-          createdBefore: created_before,
-          ...pageOf(query),
-        });
-        return respondWithPage(cursors, rows, query.limit, presentTransfer, { ...request, baseUrl: config.baseUrl });
+      response: transfers,
+      async handle(request) {
+        const { caller, query, db } = request;
+        const { status, reference } = query;
+        const rows = await listTransfers(db, caller.clientId, { status, reference, ...pageOf(query) });
+        return respondWithPage(request, cursors, rows, presentTransfer);
       },
     }),
     route({
@@ -125,3 +119,50 @@ export function transferRoutes({ config, handover }: AppDependencies) {
     }),
   ];
 }
+
+/**
+ * `/operator/…`, for the operator's systems (contract, Scopes), and `/sandbox/…`, which lets a client do the operator's
+ * work on its own transfers. Production has no such route.
+ */
+export function statusRoutes({ config, handover }: AppDependencies) {
+  const shared = {
+    method: 'POST',
+    body: statusChange,
+    sharesStatement: true,
+    response: { status: 200, description: 'The status is changed, and the event is created.', schema: transferView },
+    refusals: ['invalid_transition'],
+  } as const;
+  const change = async ({ params, body, db }: StatusRequest, whose: { clientId?: string; by?: By }) => {
+    const { status: to, reason, reason_code: reasonCode } = body;
+    const transfer = await changeStatus(db, handover, { transferId: params.id, to, reason, reasonCode, ...whose });
+    return { status: 200, body: presentTransfer(transfer) };
+  };
+  const byOperator = route({
+    ...shared,
+    path: '/operator/transfers/{id}/status',
+    operationId: 'setTransferStatus',
+    tag: 'Operator',
+    summary: "Change the status of any client's transfer",
+    scope: 'operator',
+    isAudited: true,
+    handle: (request) => change(request, { by: byOf(request.caller) }),
+  });
+  if (config.environment !== 'sandbox') return [byOperator];
+  const byClient = route({
+    ...shared,
+    path: '/sandbox/transfers/{id}/status',
+    operationId: 'setSandboxTransferStatus',
+    tag: 'Sandbox',
+    summary: 'Change the status of your own transfer',
+    description:
+      'Sandbox only. Changes the status as the operator would, so that the event of the change is delivered.',
+    scope: 'transfers:write',
+    handle: (request) => change(request, { clientId: request.caller.clientId }),
+  });
+  return [byOperator, byClient];
+}
+
+type StatusRequest = Pick<
+  Incoming<'/transfers/{id}/status', unknown, z.output<typeof statusChange>>,
+  'params' | 'body' | 'db'
+>;

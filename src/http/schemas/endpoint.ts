@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { MAX_CONCURRENCY } from '../../max-concurrency.js';
-import { components } from '../openapi/components.js';
-import { text, validationError } from './text.js';
+import { MAX_CONCURRENCY } from '../../attempts.js';
+import { DISABLED_REASONS } from '../../disabled-reasons.js';
+import type { PublicEndpoint } from '../../webhooks/endpoints.js';
+import { components, text, time, uuid, validationError } from './fields.js';
 
 const url = z.string().meta({
   description:
@@ -10,9 +11,7 @@ const url = z.string().meta({
   maxLength: 2048,
   examples: ['https://example.com/hooks'],
 });
-const description = text({ max: 255 })
-  .nullable()
-  .meta({ examples: ['Orders, live'] });
+const description = z.nullable(text({ max: 255 })).meta({ examples: ['Orders, live'] });
 
 /**
  * The bytes of the HMAC key: printable ASCII, not trimmed. A secret of spaces only is refused, because it is easily
@@ -97,3 +96,37 @@ export const endpointPatch = z
     ...unchangeable,
   })
   .register(components, { id: 'WebhookEndpointPatch' });
+
+/** A webhook endpoint as the API shows it. Its secret is never shown (spec §2). */
+export const endpointView = z
+  .object({
+    webhookId: uuid,
+    url: z.string().meta({ description: 'As it was registered.', examples: ['https://example.com/hooks'] }),
+    description: z.nullable(z.string()).meta({ examples: ['Orders, live'] }),
+    max_concurrency: z.nullable(z.int()).meta({
+      description: 'Deliveries that the receiver gets at the same time, at most. Null: the limit of the service.',
+      examples: [null],
+    }),
+    enabled: z.boolean(),
+    disabled_reason: z.nullable(z.enum(DISABLED_REASONS)).meta({
+      description:
+        'What disabled the endpoint: your own update (`owner`), the operator (`operator`), a 410 response of the receiver (`gone`), or days without a successful delivery (`failing`). Null if enabled.',
+      examples: [null],
+    }),
+    created_at: time,
+    updated_at: time,
+  })
+  .register(components, { id: 'WebhookEndpoint' });
+
+export function presentEndpoint(endpoint: PublicEndpoint): z.output<typeof endpointView> {
+  return {
+    webhookId: endpoint.id,
+    url: endpoint.url,
+    description: endpoint.description,
+    max_concurrency: endpoint.maxConcurrency,
+    enabled: endpoint.enabled,
+    disabled_reason: endpoint.disabledReason as z.output<typeof endpointView>['disabled_reason'],
+    created_at: endpoint.createdAt.toISOString(),
+    updated_at: endpoint.updatedAt.toISOString(),
+  };
+}

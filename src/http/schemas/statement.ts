@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { DISABLED_REASONS } from '../../disabled-reasons.js';
+import { SHOWN_PERIODS, type Statement } from '../../webhooks/statement.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../../webhooks/window.js';
-import { validationError } from './text.js';
-import { when } from './time.js';
+import { components, time, validationError, when } from './fields.js';
 
 export const TOO_LONG_WINDOW = validationError('window_too_long', `the window may be at most ${MAX_WINDOW_DAYS} days`);
 
@@ -25,3 +26,94 @@ export const statementWindow = z
     path: ['since'],
     ...TOO_LONG_WINDOW,
   });
+
+export const recoverRequest = z
+  .strictObject({
+    since: when({ description: 'The start of the range, inclusive.', example: '2026-11-21T00:00:00Z' }),
+    until: when({
+      description: 'The end of the range, exclusive; default: now.',
+      example: '2026-11-22T00:00:00Z',
+    }).optional(),
+    include_missing: z
+      .boolean()
+      .default(false)
+      .meta({
+        description: `Whether events without a delivery for this endpoint get one: they were made while it was disabled or before it was registered. The range may then be at most ${MAX_WINDOW_DAYS} days.`,
+      }),
+  })
+  .refine(({ since, until }) => until === undefined || since < until, {
+    path: ['until'],
+    ...validationError('invalid_range', 'must be later than since'),
+  })
+  .refine(({ include_missing, ...window }) => !include_missing || !isTooLong(window), {
+    path: ['since'],
+    ...TOO_LONG_WINDOW,
+  })
+  .register(components, { id: 'RecoverRequest' });
+
+export const recovered = z
+  .object({
+    count: z.int().nonnegative().meta({ description: 'The number of deliveries that start again.' }),
+    missing: z.int().nonnegative().meta({
+      description: 'The number of events that get the delivery that they lack; 0 without `include_missing`.',
+    }),
+  })
+  .register(components, { id: 'Recovered' });
+
+const count = z.int().nonnegative();
+
+/** The statement of an endpoint (contract, Events and deliveries). */
+export const statementView = z
+  .object({
+    since: time,
+    until: time,
+    events: count.meta({
+      description: 'The number of your events made in [`since`, `until`). The five numbers below add up to it.',
+    }),
+    succeeded: count,
+    pending: count,
+    failed: count,
+    cancelled: count,
+    missing: count.meta({
+      description:
+        'Events without a delivery for this endpoint: they were made while it was disabled or before it was registered. `recover` with `include_missing` delivers them.',
+    }),
+    complete: z.boolean().meta({ description: 'Whether every event was delivered successfully.' }),
+    final: z.boolean().meta({
+      description: 'True if `until` is more than 60 s ago. Before that, an event may still be added to the window.',
+    }),
+    disabled_periods: z
+      .array(
+        z.object({
+          from: time,
+          to: time.nullable().meta({ description: 'Null for a period that lasts.' }),
+          reason: z.enum(DISABLED_REASONS),
+        }),
+      )
+      .meta({
+        description: `The periods in which the endpoint was disabled: the latest ${SHOWN_PERIODS} that touch the window, oldest first.`,
+      }),
+    periods_known_since: time.meta({ description: 'Periods before this time are not recorded.' }),
+  })
+  .register(components, { id: 'Statement' });
+
+export function presentStatement(statement: Statement): z.output<typeof statementView> {
+  return {
+    since: new Date(statement.since).toISOString(),
+    until: new Date(statement.until).toISOString(),
+    events: statement.events,
+    succeeded: statement.succeeded,
+    pending: statement.pending,
+    failed: statement.failed,
+    cancelled: statement.cancelled,
+    missing: statement.missing,
+    complete: statement.complete,
+    final: statement.final,
+    disabled_periods: statement.disabledPeriods.map(({ from, to, reason }) => ({
+      from: from.toISOString(),
+      to: to?.toISOString() ?? null,
+      reason,
+    })),
+    periods_known_since: statement.periodsKnownSince.toISOString(),
+  };
+}

@@ -1,9 +1,14 @@
 import { z } from 'zod';
+import type { StatusChange, Transfer } from '../../database/generated/client.js';
 import { CURRENCIES } from '../../transfers/currencies.js';
-import { REASON_CODES, STATUSES_WITH_REASON_CODE, takesReasonCode } from '../../transfers/reason-codes.js';
+import {
+  REASON_CODES,
+  type ReasonCode,
+  STATUSES_WITH_REASON_CODE,
+  takesReasonCode,
+} from '../../transfers/reason-codes.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
-import { components } from '../openapi/components.js';
-import { text, validationError } from './text.js';
+import { components, text, time, uuid, validationError } from './fields.js';
 
 /**
  * A whole number by value: `1e3` and `1000.0` are 1000 (JSON has one kind of number, RFC 8259 §6). `int` limits it to
@@ -90,3 +95,76 @@ export const statusChange = z
     ...validationError('not_applicable', `may be given only with ${STATUSES_WITH_REASON_CODE.join(', ')}`),
   })
   .register(components, { id: 'StatusChange' });
+
+export const transferStatus = z
+  .enum(TRANSFER_STATUSES)
+  .meta({ examples: ['CREATED'] })
+  .register(components, { id: 'TransferStatus' });
+
+const reasonCode = z.nullable(z.enum(REASON_CODES)).meta({
+  description: 'Why the transfer failed, was returned or was cancelled; null if no code was given.',
+  examples: [null],
+});
+
+export const transferView = z
+  .object({
+    id: uuid,
+    status: transferStatus,
+    reason_code: reasonCode,
+    amount: z.object({
+      value: z.int().meta({ description: 'In minor units.', examples: [125_00] }),
+      currency: z.string().meta({ description: 'ISO 4217', examples: ['EUR'] }),
+    }),
+    destination: z.object({
+      name: z.string().meta({ examples: ['Ada Lovelace'] }),
+      account: z.string().meta({ examples: ['DE89370400440532013000'] }),
+    }),
+    reference: z.nullable(z.string()).meta({ examples: ['Invoice 2026-117'] }),
+    metadata: z.record(z.string(), z.string()).meta({ examples: [{ order: '4711' }] }),
+    created_at: time,
+    updated_at: time,
+  })
+  .register(components, { id: 'Transfer' });
+
+export const transferWithHistoryView = transferView
+  .extend({
+    status_history: z
+      .array(
+        z.object({
+          status: transferStatus,
+          at: time,
+          reason: z.nullable(z.string()).meta({ examples: [null] }),
+          reason_code: reasonCode,
+        }),
+      )
+      .meta({ description: 'Oldest first; the first entry is `CREATED`.' }),
+  })
+  .register(components, { id: 'TransferWithHistory' });
+
+export function presentTransfer(transfer: Transfer): z.output<typeof transferView> {
+  return {
+    id: transfer.id,
+    status: transfer.status,
+    reason_code: transfer.reasonCode as ReasonCode | null,
+    amount: { value: Number(transfer.amountValue), currency: transfer.amountCurrency },
+    destination: { name: transfer.destinationName, account: transfer.destinationAccount },
+    reference: transfer.reference,
+    metadata: transfer.metadata as Record<string, string>,
+    created_at: transfer.createdAt.toISOString(),
+    updated_at: transfer.updatedAt.toISOString(),
+  };
+}
+
+export function presentTransferWithHistory(
+  transfer: Transfer & { history: readonly StatusChange[] },
+): z.output<typeof transferWithHistoryView> {
+  return {
+    ...presentTransfer(transfer),
+    status_history: transfer.history.map(({ status, at, reason, reasonCode }) => ({
+      status,
+      at: at.toISOString(),
+      reason,
+      reason_code: reasonCode as ReasonCode | null,
+    })),
+  };
+}

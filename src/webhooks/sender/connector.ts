@@ -1,10 +1,10 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
-import type { AttemptError } from '../../attempts.js';
+import { within } from '../../deadline.js';
 import type { AddressGuard } from './address-guard.js';
 import { ConnectFailure, isOwnFault, reasonOfTcp, reasonOfTls } from './attempt-error.js';
-import { limitResponses } from './limit-responses.js';
 import type { Resolve } from './resolver.js';
+import { limitResponses } from './response-meter.js';
 
 export interface ConnectorOptions {
   guard: AddressGuard;
@@ -37,7 +37,8 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
   });
 
   async function addressesOf(hostname: string): Promise<readonly string[]> {
-    const addresses = isIP(hostname) === 0 ? await within(limitMs, 'dns', resolve(hostname)) : [hostname];
+    const addresses =
+      isIP(hostname) === 0 ? await within(limitMs, resolve(hostname), () => new ConnectFailure('dns')) : [hostname];
     if (addresses.some((address) => guard.blocks(address))) throw new ConnectFailure('blocked_address');
     return addresses.slice(0, MAX_ADDRESSES_TRIED);
   }
@@ -64,7 +65,7 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
         else reject(new ConnectFailure(reasonOfTls(error)));
       });
     });
-    return within(deadline - performance.now(), 'timeout', secured).catch((error) => {
+    return within(deadline - performance.now(), secured, () => new ConnectFailure('timeout')).catch((error) => {
       socket.destroy();
       throw error;
     });
@@ -108,13 +109,4 @@ function dial(address: string, port: number, limitMs: number): Promise<Socket> {
       reject(known ? error : new ConnectFailure(reasonOfTcp(error)));
     });
   });
-}
-
-/** Returns the promise's result. @throws ConnectFailure `reason` if the promise takes longer than `limitMs` */
-function within<T>(limitMs: number, reason: AttemptError, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new ConnectFailure(reason)), Math.max(limitMs, 0));
-  });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

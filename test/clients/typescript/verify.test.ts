@@ -7,7 +7,7 @@ import {
   verify,
 } from '../../../clients/typescript/src/verify.js';
 import { Secret } from '../../../src/secret.js';
-import { signatureHeader } from '../../../src/webhooks/sender/signature.js';
+import { signatureHeader } from '../../../src/webhooks/sender/headers.js';
 
 const secret = 'whsec_0123456789abcdef';
 const body = '{"id":"1","data":{"name":"Zoë"}}';

@@ -196,6 +196,6 @@ describeInBrowser('endpoints, in a browser', () => {
     await prisma.event.createMany({
       data: rows.map(({ eventId }) => ({ ...event, id: eventId, body, outbox: 'done' })),
     });
-    await prisma.delivery.createMany({ data: rows.map((row) => ({ ...row, clientId, nextAttemptAt })) });
+    await prisma.delivery.createMany({ data: rows.map((row) => ({ ...row, clientId, nextAttemptAt, ladder: '0s' })) });
   }
 });

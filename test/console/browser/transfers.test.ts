@@ -62,8 +62,8 @@ describeInBrowser('transfers and lists, in a browser', () => {
     const { endpointId, eventId } = await makeStory(console.database, clientId, { url });
     // The rows differ by their ids alone.
     await console.database.query(
-      `insert into deliveries (id, event_id, endpoint_id, client_id, status, attempt_count, finished_at)
-       select overlay($1::text placing lpad(to_hex(n), 12, '0') from 25)::uuid, $2::uuid, $3::uuid, $4::uuid, 'succeeded', 1, now()
+      `insert into deliveries (id, event_id, endpoint_id, client_id, status, attempt_count, finished_at, ladder)
+       select overlay($1::text placing lpad(to_hex(n), 12, '0') from 25)::uuid, $2::uuid, $3::uuid, $4::uuid, 'succeeded', 1, now(), '0s'
          from generate_series(1, 9999) n returning id`,
       [eventId, eventId, endpointId, clientId],
     );

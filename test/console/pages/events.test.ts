@@ -1,25 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId } from '../../../src/ids.js';
-import { Refusal } from '../../../src/refusal.js';
 import { Secret } from '../../../src/secret.js';
-import { sign } from '../../../src/webhooks/sender/signature.js';
+import { sign } from '../../../src/webhooks/sender/headers.js';
 import { type AuthApi, startAuthApi } from '../../support/auth-api.js';
 import { signedInBrowser } from '../../support/console.js';
 import { makeStory } from '../../support/console-data.js';
-import { fakeDeliveryActions } from '../../support/delivery-actions.js';
 import { ENDPOINT_SECRET, masterKeys } from '../../support/factories.js';
 
 let auth: AuthApi;
-let retryRefusal: Refusal | undefined;
-const retried: string[] = [];
 beforeAll(async () => {
-  const refuse = () => {
-    if (retryRefusal) throw retryRefusal;
-  };
-  const carriedOut = (...asked: unknown[]) => void retried.push(JSON.stringify(asked));
-  auth = await startAuthApi({
-    dependencies: { masterKeys, deliveryActions: fakeDeliveryActions({ refuse, carriedOut }) },
-  });
+  auth = await startAuthApi({ dependencies: { masterKeys } });
 });
 afterAll(() => auth?.close());
 
@@ -181,29 +171,43 @@ describe('the page of an attempt', () => {
 });
 
 describe('retry now', () => {
-  test('sends the delivery and leads back to its event', async () => {
+  const isQueued = async (deliveryId: string) =>
+    (await auth.database.prisma.queuedAttempt.count({ where: { deliveryId, trigger: 'manual' } })) === 1;
+
+  test('queues an attempt of the delivery and leads back to its event', async () => {
     const { clientId, browser } = await visitor();
     const { deliveryId, eventId } = await makeStory(auth.database, clientId);
     const { status, headers } = await browser.post(`/console/deliveries/${deliveryId}/retry`);
     expect([status, headers.get('location')]).toEqual([303, `/console/events/${eventId}#delivery-${deliveryId}`]);
-    expect(retried.some((asked) => asked.includes(deliveryId))).toBe(true);
+    expect(await isQueued(deliveryId)).toBe(true);
   });
 
+  type Story = Awaited<ReturnType<typeof makeStory>>;
   test.each([
-    ['endpoint_not_active', 409, 'The endpoint is disabled.', undefined],
-    ['retry_limit_reached', 429, 'the next retry is possible in 90 s', 90],
-  ] as const)('shows the delivery again and why it was refused: %s', async (code, status, detail, retryAfter) => {
+    [
+      'endpoint_not_active',
+      ({ endpointId: id }: Story) => auth.database.prisma.endpoint.update({ where: { id }, data: { enabled: false } }),
+      ...[409, /The endpoint of this delivery is disabled/, false],
+    ],
+    [
+      'retry_limit_reached',
+      ({ deliveryId }: Story) =>
+        auth.database.prisma.manualRetry.createMany({
+          data: Array.from({ length: 10 }, () => ({ deliveryId, id: newId() })),
+        }),
+      ...[429, /the next retry is possible in 3\d\d\d s/, true],
+    ],
+  ] as const)('shows the delivery again and why it was refused: %s', async (_, arrange, status, detail, waits) => {
     const { clientId, browser } = await visitor();
-    const { deliveryId } = await makeStory(auth.database, clientId);
-    retryRefusal = new Refusal(code, detail, [], retryAfter === undefined ? {} : { retryAfter });
-    const refused = await browser.post(`/console/deliveries/${deliveryId}/retry`);
-    retryRefusal = undefined;
+    const story = await makeStory(auth.database, clientId);
+    await arrange(story);
+    const refused = await browser.post(`/console/deliveries/${story.deliveryId}/retry`);
     expect(refused.status).toBe(status);
-    expect(refused.headers.get('retry-after')).toBe(retryAfter === undefined ? null : String(retryAfter));
-    expect(refused.text).toContain(detail);
+    expect(refused.headers.get('retry-after')).toEqual(waits ? expect.stringMatching(/^3\d\d\d$/) : null);
+    expect(refused.text).toMatch(detail);
     expect(refused.text).toContain('The receiver answered 503 twice.');
     // The script asks the page again, not the form.
-    expect(refused.text).toContain(`data-live="/console/deliveries/${deliveryId}"`);
+    expect(refused.text).toContain(`data-live="/console/deliveries/${story.deliveryId}"`);
   });
 
   test('is refused to a viewer, and to a form of another origin', async () => {
@@ -214,7 +218,7 @@ describe('retry now', () => {
     const story = await makeStory(auth.database, editor.clientId);
     const foreign = { Origin: 'https://evil.example' };
     expect((await editor.browser.post(`/console/deliveries/${story.deliveryId}/retry`, {}, foreign)).status).toBe(403);
-    expect(retried.some((asked) => asked.includes(story.deliveryId))).toBe(false);
+    expect([await isQueued(deliveryId), await isQueued(story.deliveryId)]).toEqual([false, false]);
   });
 });
 

@@ -1,7 +1,18 @@
+import { jest } from '@jest/globals';
 import { render } from 'preact-render-to-string';
+import type { Visit } from '../../../src/console/page.js';
 import { FirstSteps, Overview } from '../../../src/console/pages/overview.js';
 import type { EndpointHealth } from '../../../src/webhooks/endpoint-health.js';
 import { broken, endpoint, health, NOW, untried } from './endpoints/make.js';
+
+beforeAll(() => void jest.useFakeTimers({ now: NOW }));
+afterAll(() => void jest.useRealTimers());
+
+/** The request of an editor, or of a viewer. */
+function visit(editor: boolean, environment = 'sandbox') {
+  const scopes = new Set(editor ? ['transfers:write', 'webhooks:write'] : []);
+  return { session: { scopes }, config: { environment } } as unknown as Visit;
+}
 
 const textOf = (html: string) =>
   html
@@ -12,7 +23,7 @@ const textOf = (html: string) =>
 
 function overview(endpoints = [endpoint()], own: EndpointHealth = health(), editor = true): string {
   const all = new Map(endpoints.map(({ webhookId }) => [webhookId, own]));
-  return render(<Overview endpoints={endpoints} health={all} editor={editor} makesTransfers={editor} now={NOW} />);
+  return render(<Overview visit={visit(editor)} endpoints={endpoints} health={all} />);
 }
 
 describe('the overview', () => {
@@ -93,10 +104,10 @@ describe('the overview', () => {
   });
 
   it('leads a newcomer to register an endpoint, and in the sandbox to make a transfer', () => {
-    const html = render(<FirstSteps editor environment="sandbox" />);
+    const html = render(<FirstSteps visit={visit(true)} />);
     expect(html).toContain('href="/console/endpoints/new"');
     expect(html).toContain('href="/console/transfers/new?outcome=SANDBOX-COMPLETE"');
-    expect(render(<FirstSteps editor environment="production" />)).not.toContain('andbox');
-    expect(render(<FirstSteps editor={false} environment="sandbox" />)).not.toContain('href=');
+    expect(render(<FirstSteps visit={visit(true, 'production')} />)).not.toContain('andbox');
+    expect(render(<FirstSteps visit={visit(false)} />)).not.toContain('href=');
   });
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApp } from '../../../src/http/app.js';
 import type { OpenApiDocument } from '../../../src/http/openapi/document.js';
 import { plainPage } from '../../../src/http/openapi/page.js';
-import { PROBLEMS } from '../../../src/http/problem.js';
+import { PROBLEMS } from '../../../src/refusal.js';
 import { type Reply, startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { deliverTo, type History } from '../../support/history.js';
 import { openApiValidator, schemaOf, type Validate } from '../../support/openapi.js';

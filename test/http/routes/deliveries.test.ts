@@ -1,35 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newId } from '../../../src/ids.js';
-import { Refusal } from '../../../src/refusal.js';
 import { setEndpointEnabledByOperator } from '../../../src/webhooks/operate-endpoint.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
-import { fakeDeliveryActions } from '../../support/delivery-actions.js';
-import { OPERATOR } from '../../support/factories.js';
+import { makeOne } from '../../support/attempt.js';
+import { OPERATOR, refusedBy } from '../../support/factories.js';
 import { deliverTo, type History, moveMany } from '../../support/history.js';
 import { endpointRequest } from '../../support/transfers.js';
 
 let api: TestApi;
 let client: TestClient;
 let history: History;
-let steered: unknown[];
-let refusal: Refusal | undefined;
-
-const deliveryActions = fakeDeliveryActions({
-  count: 7,
-  refuse() {
-    if (refusal) throw refusal;
-  },
-  carriedOut: (...asked) => steered.push(asked),
-});
 
 beforeAll(async () => {
-  api = await startApi({ dependencies: { deliveryActions } });
+  api = await startApi();
   client = await api.client();
   history = await deliverTo(api, client);
-});
-beforeEach(() => {
-  steered = [];
-  refusal = undefined;
 });
 afterAll(() => api.close());
 
@@ -184,37 +169,64 @@ describe('deliveries', () => {
 describe('POST /deliveries/{id}/retry', () => {
   const path = () => `/deliveries/${history.deliveryId}/retry`;
 
+  const attempted = () => api.database.prisma.queuedAttempt.deleteMany({ where: { deliveryId: history.deliveryId } });
+  const queued = () => api.queued.filter((id) => id === history.deliveryId).length;
+  beforeEach(attempted);
+
   it('requests one attempt now', async () => {
+    const before = queued();
     const { status, body } = await client.call('POST', path());
     expect([status, body.id]).toEqual([202, history.deliveryId]);
-    expect(steered).toEqual([[client.id, history.deliveryId]]);
+    expect(queued()).toBe(before + 1);
   });
 
   it('requests one attempt for one Idempotency-Key', async () => {
+    const before = queued();
     const headers = { 'Idempotency-Key': newId() };
     for (const replayed of [null, 'true']) {
       const reply = await client.call('POST', path(), { headers });
       expect([reply.status, reply.headers.get('idempotency-replayed')]).toEqual([202, replayed]);
+      await attempted();
     }
-    expect(steered).toHaveLength(1);
+    expect(queued()).toBe(before + 1);
   });
 
-  it.each(['endpoint_not_active', 'unavailable'] as const)(
-    'responds with %s, and does not keep that response',
-    async (code) => {
-      refusal = new Refusal(code, 'x');
-      const headers = { 'Idempotency-Key': newId() };
-      const refused = await client.call('POST', path(), { headers });
-      expect([refused.status, refused.body.code]).toEqual([code === 'unavailable' ? 503 : 409, code]);
-      refusal = undefined;
-      expect((await client.call('POST', path(), { headers })).status).toBe(202);
-    },
-  );
+  it('of a sleeping delivery leaves next_attempt_at and planned_attempts', async () => {
+    const own = await api.client();
+    const { deliveryId: id } = await deliverTo(api, own);
+    const plan = { rung: 2, ladder: '0s,5m,30m,2h', nextAttemptAt: new Date(Date.now() + 300_000) };
+    const data = { ...plan, status: 'pending', asleep: true, finishedAt: null } as const;
+    await api.database.prisma.delivery.update({ where: { id }, data });
+    const read = async () => {
+      const { body } = await own.call('GET', `/deliveries/${id}`);
+      return [body.next_attempt_at, body.planned_attempts.map(({ at }: { at: string }) => at)];
+    };
+    const before = await read();
+    expect(before[1]).toHaveLength(3);
+    expect((await own.call('POST', `/deliveries/${id}/retry`)).body).toMatchObject({ next_attempt_at: before[0] });
+    expect(await read()).toEqual(before);
+    await makeOne(api.database, id, refusedBy(503));
+    expect(await read()).toEqual(before);
+    const { body } = await own.call('GET', `/deliveries/${id}`);
+    expect(body).toMatchObject({ status: 'pending', attempt_count: 3 });
+    expect(body.planned_attempts.map(({ number }: { number: number }) => number)).toEqual([4, 5, 6]);
+  });
+
+  it('responds with endpoint_not_active, and does not keep that response', async () => {
+    const setEnabled = (enabled: boolean) =>
+      api.database.prisma.endpoint.update({ where: { id: history.webhookId }, data: { enabled } });
+    await setEnabled(false);
+    const headers = { 'Idempotency-Key': newId() };
+    const refused = await client.call('POST', path(), { headers });
+    expect([refused.status, refused.body.code]).toEqual([409, 'endpoint_not_active']);
+    await setEnabled(true);
+    expect((await client.call('POST', path(), { headers })).status).toBe(202);
+  });
 
   it('accepts no fields', async () => {
     const { status, body } = await client.call('POST', path(), { json: { now: true } });
     expect([status, body.errors]).toMatchObject([422, [{ pointer: '/now', code: 'unknown_field' }]]);
-    expect(steered).toEqual([]);
+    expect(await api.database.prisma.queuedAttempt.count({ where: { deliveryId: history.deliveryId } })).toBe(0);
   });
 });
 
@@ -222,18 +234,27 @@ describe('POST /webhook-endpoints/{webhookId}/recover', () => {
   const recover = (json: unknown, id = history.webhookId) =>
     client.call('POST', `/webhook-endpoints/${id}/recover`, { json });
 
-  it('returns the number of deliveries that start again', async () => {
-    const { status, body } = await recover({ since: '2026-11-21T01:00:00+01:00', until: '2026-11-22T00:00:00Z' });
-    expect([status, body]).toEqual([202, { count: 7, missing: 0 }]);
-    const range = { since: Date.parse('2026-11-21T00:00:00Z'), until: Date.parse('2026-11-22T00:00:00Z') };
-    expect(steered).toEqual([[client.id, history.webhookId, range]]);
+  const started = () => api.database.prisma.workflowStart.findMany({ where: { endpointId: history.webhookId } });
+  beforeEach(async () => {
+    await api.database.prisma.workflowStart.deleteMany();
+    await api.database.prisma.recover.deleteMany();
+    await api.database.prisma.delivery.updateMany({ data: { status: 'failed' } });
+  });
+
+  it('returns the number of deliveries that start again, and needs no Temporal', async () => {
+    const until = new Date(Date.now() + 3_600_000);
+    const { status, body } = await recover({ since: '2026-11-21T01:00:00+01:00', until: until.toISOString() });
+    const count = await api.database.prisma.delivery.count({ where: { endpointId: history.webhookId } });
+    expect([status, body]).toEqual([202, { count, missing: 0 }]);
+    const input = { since: Date.parse('2026-11-21T00:00:00Z'), until: until.getTime(), count, missing: 0 };
+    expect(await started()).toMatchObject([{ workflowId: `recover-${history.webhookId}`, input, startedAt: null }]);
   });
 
   it('recovers up to now if until is omitted', async () => {
     const before = Date.now();
     await recover({ since: '2026-01-01T00:00:00Z' });
-    const [[, , { until }]] = steered as [[string, string, { until: number }]];
-    expect(until).toBeGreaterThanOrEqual(before);
+    const [{ input }] = (await started()) as unknown as [{ input: { until: number } }];
+    expect(input.until).toBeGreaterThanOrEqual(before);
   });
 
   it.each([
@@ -247,7 +268,7 @@ describe('POST /webhook-endpoints/{webhookId}/recover', () => {
   ])('refuses %s', async (_, json, pointer, code) => {
     const { status, body } = await recover(json);
     expect([status, body.errors]).toEqual([422, [{ pointer, code, detail: expect.any(String) }]]);
-    expect(steered).toEqual([]);
+    expect(await started()).toEqual([]);
   });
 
   it('is refused for an endpoint that is not active, and while a recover runs', async () => {
@@ -255,7 +276,7 @@ describe('POST /webhook-endpoints/{webhookId}/recover', () => {
     await setEndpointEnabledByOperator(api.database, OPERATOR, endpoint.webhookId, false);
     const disabled = await recover({ since: '2026-01-01T00:00:00Z' }, endpoint.webhookId);
     expect([disabled.status, disabled.body.code]).toEqual([409, 'endpoint_not_active']);
-    refusal = new Refusal('recover_in_progress', 'x');
+    expect((await recover({ since: '2026-01-01T00:00:00Z' })).status).toBe(202);
     const running = await recover({ since: '2026-01-01T00:00:00Z' });
     expect([running.status, running.body.code]).toEqual([409, 'recover_in_progress']);
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { DOCUMENTS_PER_SECOND } from '../../../src/http/middleware/document-limit.js';
+import { DOCUMENTS_PER_SECOND } from '../../../src/http/rate-limits.js';
 import { type Reply, startApi, type TestApi } from '../../support/api.js';
 
 let api: TestApi;

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { tryLockInTransaction } from '../../../src/database/advisory-lock.js';
-import { atomically } from '../../../src/database/database.js';
+import { atomically, tryLockInTransaction } from '../../../src/database/database.js';
 import { newId } from '../../../src/ids.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { makeDelivered, makeEvent, makeManyDelivered } from '../../support/events.js';

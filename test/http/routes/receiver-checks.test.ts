@@ -6,12 +6,14 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { createCheckActivities } from '../../../activities/check-receiver.js';
 import { CHECK_CASE_NAMES } from '../../../src/check-cases.js';
-import { AttemptSlots } from '../../../src/express-lane/attempt-slots.js';
+import { Slots } from '../../../src/delivery/slots.js';
+import { shareWaiting } from '../../../src/delivery/waiting.js';
+import { WorkflowOutbox } from '../../../src/delivery/workflow-outbox.js';
 import { newId } from '../../../src/ids.js';
+import { endUnstartedChecks } from '../../../src/receiver-checks/finish-check.js';
 import { createMetrics } from '../../../src/telemetry/metrics.js';
 import { createAddressGuard } from '../../../src/webhooks/sender/address-guard.js';
 import { createSender } from '../../../src/webhooks/sender/send.js';
-import { createCheckAction } from '../../../src/workflow-starts/check.js';
 import { SANDBOX_TASK_QUEUE } from '../../../workflows/sandbox-task-queue.js';
 import { type Reply, startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { type CheckedReceiver, type Mistake, startCheckedReceiver } from '../../support/checked-receiver.js';
@@ -22,25 +24,57 @@ import { waitFor } from '../../support/wait-for.js';
 let temporal: TestTemporal;
 let api: TestApi;
 let client: TestClient;
+let outbox: WorkflowOutbox;
 let reachable = true;
 const metrics = createMetrics();
 const receivers: CheckedReceiver[] = [];
 
 beforeAll(async () => {
   temporal = await createTestNamespace();
-  const checkAction = createCheckAction(() => (reachable ? temporal.client : undefined));
-  api = await startApi({ env: { ALLOW_PRIVATE_RECEIVERS: 'true' }, dependencies: { checkAction } });
+  const readiness = async () => {
+    const temporal = reachable ? 'ok' : 'unreachable';
+    return { ready: true, checks: { postgres: 'ok', migrations: 'applied', temporal } };
+  };
+  api = await startApi({ env: { ALLOW_PRIVATE_RECEIVERS: 'true' }, dependencies: { readiness } });
+  // Prisma loads its compiler with the first query, which Jest allows in a hook, and not in a loop between two tests.
+  await api.database.query('select 1 as one', []);
+  openOutbox();
 }, 120_000);
 beforeEach(async () => {
   client = await api.client();
 });
 afterAll(async () => {
   await Promise.all(receivers.map((receiver) => receiver.close()));
+  await outbox?.stop();
   await api.close();
   await temporal.close();
 });
 
-async function withTemporalAway<T>(work: () => Promise<T>): Promise<T> {
+/** The loop of a worker that starts the workflows. */
+function openOutbox(connected = true): void {
+  const { database: db, log } = api.dependencies;
+  outbox = new WorkflowOutbox({
+    ...{ db, temporal: () => (connected ? { client: temporal.client } : undefined), busy: () => false, log },
+    ...{ waiting: shareWaiting(db), interval: 100, endLate: async () => void (await endUnstartedChecks(db, null)) },
+  });
+  outbox.start();
+}
+
+/** @param instead the outbox that runs instead of the one of a worker */
+async function withOutbox<T>(instead: () => void, work: () => Promise<T>): Promise<T> {
+  await outbox.stop();
+  instead();
+  try {
+    return await work();
+  } finally {
+    await outbox.stop();
+    openOutbox();
+  }
+}
+const NO_WORKER = () => {};
+const WITHOUT_TEMPORAL = () => openOutbox(false);
+
+async function withoutTemporal<T>(work: () => Promise<T>): Promise<T> {
   reachable = false;
   try {
     return await work();
@@ -54,7 +88,7 @@ async function withWorker<T>(work: () => Promise<T>): Promise<T> {
   const { database, masterKeys } = api.dependencies;
   const sender = createSender({ guard: createAddressGuard({ allowPrivate: true, blocked: [] }) });
   const connection = await NativeConnection.connect({ address: temporal.address });
-  const slots = new AttemptSlots<never>({ perEndpoint: 1, perClient: 3, total: 6 });
+  const slots = new Slots<() => void>({ perEndpoint: 1, perClient: 3, total: 6, waiting: 100 });
   const worker = await Worker.create({
     connection,
     namespace: temporal.namespace,
@@ -82,6 +116,20 @@ const check = (webhookId: string, headers: Record<string, string> = {}, by = cli
 const said = ({ status, body }: Reply) => [status, body.code];
 const handleOf = (checkId: string) => temporal.client.workflow.getHandle(`check-${checkId}`);
 const rows = (webhookId: string) => api.database.prisma.receiverCheck.count({ where: { endpointId: webhookId } });
+const starts = (webhookId: string) => api.database.prisma.workflowStart.count({ where: { endpointId: webhookId } });
+const started = (id: string) =>
+  waitFor('the start of a check', async () => {
+    const row = await api.database.prisma.workflowStart.findUnique({ where: { workflowId: `check-${id}` } });
+    return row === null || row.startedAt !== null;
+  });
+/** Makes the last check of the endpoint a minute old. */
+async function late(webhookId: string): Promise<void> {
+  await age(webhookId, '60 seconds');
+  await api.database.query(
+    `update workflow_starts set created_at = created_at - interval '60 seconds' where endpoint_id = $1::uuid`,
+    [webhookId],
+  );
+}
 /** Makes the last check of the endpoint older than the limit. */
 const age = (webhookId: string, by = '10 seconds') =>
   api.database.query(
@@ -231,7 +279,7 @@ describe('the check of an endpoint', () => {
     expect(said(await check(three))).toEqual([409, 'check_in_progress']);
     const stranger = await api.client();
     expect((await check(await register(undefined, stranger), {}, stranger)).status).toBe(202);
-    await handleOf(id).terminate('by an operator');
+    await withWorker(() => ended(one, id));
     expect((await check(three)).status).toBe(202);
   });
 
@@ -272,29 +320,61 @@ describe('the check of an endpoint', () => {
     expect(await rows(webhookId)).toBe(0);
   });
 
-  it('is refused with 503 while Temporal is away, and what was left behind blocks nothing', async () => {
+  it('is rejected with 503 while Temporal is unavailable, and nothing is left behind', async () => {
     const webhookId = await register();
-    await withTemporalAway(async () => {
-      for (let i = 0; i < 2; i++) expect(said(await check(webhookId))).toEqual([503, 'unavailable']);
+    const headers = { 'Idempotency-Key': newId() };
+    await withoutTemporal(async () => {
+      for (const sent of [{}, headers]) expect(said(await check(webhookId, sent))).toEqual([503, 'unavailable']);
     });
-    const { status, body } = await check(webhookId);
+    expect([await rows(webhookId), await starts(webhookId)]).toEqual([0, 0]);
+    const { status, body } = await check(webhookId, headers);
     expect([status, await rows(webhookId)]).toEqual([202, 1]);
     expect((await withWorker(() => ended(webhookId, body.id))).status).toBe('passed');
+    expect(await starts(webhookId)).toBe(0);
   });
 
-  it('is possible again after its workflow was terminated, whose report then says so', async () => {
+  it('whose workflow was terminated goes on where it was, and blocks another until then', async () => {
     const webhookId = await register();
     const { id } = (await check(webhookId)).body;
+    await started(id);
+    await api.database.prisma.receiverCheckCase.create({
+      data: { checkId: id, position: 1, name: 'valid', responseStatus: 204, passed: true },
+    });
     await handleOf(id).terminate('by an operator');
     await age(webhookId);
-    expect((await check(webhookId)).status).toBe(202);
-    const { body } = await report(webhookId, id);
-    expect([body.status, body.cases.length, body.cases[0].hint]).toEqual([
-      'failed',
-      9,
-      expect.stringMatching(/^Not sent: the check was stopped/),
+    expect(said(await check(webhookId))).toEqual([409, 'check_in_progress']);
+    await api.database.query('update workflow_starts set start_after = now() where endpoint_id = $1::uuid', [
+      webhookId,
     ]);
+    const made = await withWorker(() => ended(webhookId, id));
+    expect([made.status, made.cases.length, receivers.at(-1)?.requests.length]).toEqual(['passed', 9, 8]);
   });
+
+  it('that is not started within a minute has failed, and its report says why', () =>
+    withOutbox(WITHOUT_TEMPORAL, async () => {
+      const webhookId = await register();
+      const { id } = (await check(webhookId)).body;
+      await late(webhookId);
+      await waitFor('the end', async () => (await starts(webhookId)) === 0);
+      const { body } = await report(webhookId, id);
+      expect([body.status, body.cases.length]).toEqual(['failed', 9]);
+      for (const one of body.cases) {
+        expect(one).toMatchObject({ passed: false, request: null, hint: expect.stringMatching(/not started within/) });
+      }
+    }));
+
+  it('that is not started within a minute blocks nothing where no worker runs', () =>
+    withOutbox(NO_WORKER, async () => {
+      const [read, checked] = [await register(), await register()];
+      const { id } = (await check(read)).body;
+      expect((await check(checked)).status).toBe(202);
+      expect((await report(read, id)).body.status).toBe('running');
+      await late(read);
+      expect((await report(read, id)).body.status).toBe('failed');
+      await late(checked);
+      expect((await check(checked)).status).toBe(202);
+      expect([await rows(checked), await starts(checked)]).toEqual([2, 1]);
+    }));
 
   it('starts once for a key: a repeat gets the same response', async () => {
     const webhookId = await register();

@@ -1,18 +1,16 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { newId } from '../../../src/ids.js';
-import { createDeliveryActions } from '../../../src/workflow-starts/retry-and-recover.js';
 import { type Reply, startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { makeDelivered } from '../../support/events.js';
 import { endpointRequest, transferRequest } from '../../support/transfers.js';
 
-// Two processes of the API share a database. Temporal is not needed for a window without anything to recover.
+// Two processes of the API share a database.
 
 let api: TestApi;
 let second: TestApi;
 beforeAll(async () => {
-  const deliveryActions = () => createDeliveryActions(() => undefined, [0]);
-  api = await startApi({ dependencies: { deliveryActions: deliveryActions() } });
-  second = await startApi({ database: api.database, dependencies: { deliveryActions: deliveryActions() } });
+  api = await startApi();
+  second = await startApi({ database: api.database });
 });
 afterAll(async () => {
   await second.close();
@@ -84,7 +82,6 @@ it("an endpoint's limit of an hour is checked before the window is counted", asy
       ...of,
       id: newId(),
       count: 1,
-      startingUntil: new Date(),
       endedAt: new Date(),
     })),
   });

@@ -35,7 +35,9 @@ describe('a transfer to an account of the sandbox', () => {
     async (account) => {
       const { status, body } = await create(account);
       expect([status, body]).toMatchObject([201, { status: 'CREATED', reason_code: null, destination: { account } }]);
-      expect(await records()).toMatchObject([{ transferId: body.id, stepsMade: 0, startedAt: null, endedAt: null }]);
+      expect(await records()).toMatchObject([{ transferId: body.id, stepsMade: 0, endedAt: null }]);
+      const start = await api.database.prisma.workflowStart.findMany({ where: { transferId: body.id } });
+      expect(start).toMatchObject([{ workflowId: `sandbox-${body.id}`, type: 'sandboxTransfer', startedAt: null }]);
     },
   );
 

@@ -108,7 +108,7 @@ describe('a transfer', () => {
       { status: 'PROCESSING', at: expect.stringMatching(TIME), reason: 'Funds received', reason_code: null },
       { status: 'SENT', at: expect.stringMatching(TIME), reason: null, reason_code: null },
     ]);
-    const committed = api.committed.filter(({ transferId }) => transferId === id);
+    const committed = api.committed.filter(({ body }) => JSON.parse(body).data.id === id);
     expect(committed.map(({ body }) => JSON.parse(body).data.status)).toEqual(['PROCESSING', 'SENT']);
   });
 
@@ -129,7 +129,7 @@ describe('a transfer', () => {
     const loud = id.toUpperCase();
     expect((await client.call('GET', `/transfers/${loud}`)).body.id).toBe(id);
     expect((await client.call('POST', `/transfers/${loud}/cancel`)).body).toMatchObject({ id, status: 'CANCELLED' });
-    const committed = api.committed.find(({ transferId }) => transferId === id);
+    const committed = api.committed.find(({ body }) => JSON.parse(body).data.id === id);
     expect(JSON.parse(committed?.body ?? '{}').data).toEqual({ id, status: 'CANCELLED' });
   });
 

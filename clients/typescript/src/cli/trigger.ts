@@ -53,7 +53,7 @@ ${CREDENTIALS_HELP}`,
   },
 };
 
-/** A transfer to any other account waits for changes by hand. @throws UsageError */
+/** A transfer to any other account waits for manual changes. @throws UsageError */
 function outcomeOf({ outcome = 'SANDBOX-COMPLETE' }: Values): string {
   if (typeof outcome === 'string' && OUTCOME.test(outcome)) return outcome;
   throw new UsageError(`--outcome must be ${OUTCOMES}, such as SANDBOX-FAIL-INSUFFICIENT_FUNDS`);

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 9bb4a660a9a515b20f8466f4d0196b908b4bad20c23a24601b5f8a4bcff9f6b4
+// Document: 66759b56a2d016a6d36ef2233cd5578fe7d2294ec8597212b2c6a22cbe6bc58e
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -81,7 +81,7 @@ export interface components {
       /** Why the delivery ended without success. */
       reason: string | null;
       attempt_count: number;
-      /** When the next attempt is planned. Null if the delivery has ended; in the past while an attempt runs or is late. */
+      /** When the next attempt of the ladder is planned; a manual retry leaves it as it is. Null if the delivery has ended; in the past while an attempt runs or is late. */
       next_attempt_at: string | null;
       /** Format: date-time */
       created_at: string;
@@ -117,7 +117,7 @@ export interface components {
       /** Why the delivery ended without success. */
       reason: string | null;
       attempt_count: number;
-      /** When the next attempt is planned. Null if the delivery has ended; in the past while an attempt runs or is late. */
+      /** When the next attempt of the ladder is planned; a manual retry leaves it as it is. Null if the delivery has ended; in the past while an attempt runs or is late. */
       next_attempt_at: string | null;
       /** Format: date-time */
       created_at: string;
@@ -129,7 +129,7 @@ export interface components {
       transfer_status: components["schemas"]["TransferStatus"];
       /** The latest 20 attempts, oldest first. `/deliveries/{id}/attempts` lists all of them. */
       attempts: components["schemas"]["Attempt"][];
-      /** The attempts that are left if each fails at once, by the ladder that this delivery started with. The first is at `next_attempt_at`. Empty once the delivery has ended. */
+      /** The remaining attempts if each fails at once, by the ladder that this delivery started with. The first is at `next_attempt_at`. Empty once the delivery has ended. */
       planned_attempts: components["schemas"]["PlannedAttempt"][];
     };
     Event: {
@@ -1201,7 +1201,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The retry has started; the delivery in its current state. */
+      /** The retry is queued; the delivery in its current state. */
       202: {
         headers: {
           [name: string]: unknown;
@@ -1288,6 +1288,32 @@ export interface operations {
         };
         content: {
           "application/json": components["schemas"]["SignatureExplanation"];
+        };
+      };
+    };
+  };
+  setTransferStatus: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["StatusChange"];
+      };
+    };
+    responses: {
+      /** The status is changed, and the event is created. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Transfer"];
         };
       };
     };
@@ -1383,32 +1409,6 @@ export interface operations {
         };
         content: {
           "application/json": components["schemas"]["ReceiverCheck"];
-        };
-      };
-    };
-  };
-  setTransferStatus: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path: {
-        id: string;
-      };
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["StatusChange"];
-      };
-    };
-    responses: {
-      /** The status is changed, and the event is created. */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Transfer"];
         };
       };
     };
@@ -1559,6 +1559,10 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
     "method": "POST",
     "path": "/deliveries/{id}/attempts/{number}/explain-signature"
   },
+  "setTransferStatus": {
+    "method": "POST",
+    "path": "/operator/transfers/{id}/status"
+  },
   "setSandboxTransferStatus": {
     "method": "POST",
     "path": "/sandbox/transfers/{id}/status"
@@ -1574,9 +1578,5 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   "getReceiverCheck": {
     "method": "GET",
     "path": "/webhook-endpoints/{webhookId}/checks/{id}"
-  },
-  "setTransferStatus": {
-    "method": "POST",
-    "path": "/operator/transfers/{id}/status"
   }
 };

@@ -1,127 +1,140 @@
-import type { ComponentChildren } from 'preact';
-import { type ClientDelivery, listDeliveriesForClient } from '../../../webhooks/list-for-client.js';
-import { Live } from '../../components/live.js';
-import { Time } from '../../components/time.js';
-import { page } from '../../page.js';
-import { DeliveryTable } from '../deliveries/list.js';
-import { mayMove } from '../transfers/may-move.js';
-import { type Endpoint, isEditor, isFailing, pathOf, READ, readEndpoint } from './endpoint.js';
-import { EndpointHead } from './head.js';
-import { healthOf } from './health.js';
-import { HealthView, HoursTable } from './health-view.js';
-import { EndpointState } from './name.js';
-import { Trouble } from './trouble.js';
-import { Untried } from './untried.js';
+import { listDeliveries } from '../../../webhooks/list-deliveries.js';
+import { PostButton } from '../../components/forms.js';
+import { Table } from '../../components/lists.js';
+import { Card, Facts, Live, PageHead } from '../../components/parts.js';
+import { RelativeTime, Time } from '../../components/values.js';
+import { isEditor, mayMove, page, seeOther } from '../../page.js';
+import { DeliveryTable } from '../deliveries.js';
+import { endpointPath, REGISTER } from '../paths.js';
+import {
+  changeEndpoint,
+  EndpointName,
+  endpointForm,
+  endpointPage,
+  healthOf,
+  OpenLink,
+  readEndpoints,
+} from './endpoint.js';
+import { HealthView, HoursTable, LastSuccess } from './health.js';
+import { EndpointState, Trouble, Untried } from './state.js';
+import { missedSince } from './statement.js';
 
-/** Deliveries on the page; the list of deliveries has the others. */
-const LATEST = 10;
-
-export const endpointPage = page({
-  path: '/console/endpoints/{webhookId}',
-  scope: READ,
-  points: 5,
-  title: 'Endpoint',
+export const endpointList = page({
+  path: '/console/endpoints',
+  scope: 'webhooks:read',
+  points: 3,
+  title: 'Endpoints',
+  navigation: 'Endpoints',
   async view(visit) {
-    const { session } = visit;
-    const { webhookId } = visit.params;
-    const [endpoint, all, deliveries] = await Promise.all([
-      readEndpoint(visit),
-      healthOf(visit),
-      visit.read((db) => listDeliveriesForClient(db, session.clientId, { endpointId: webhookId, take: LATEST })),
-    ]);
-    const [editor, now, health] = [isEditor(visit), new Date(), all.get(webhookId)];
+    const [endpoints, health] = await Promise.all([readEndpoints(visit), healthOf(visit)]);
     return (
       <>
-        <EndpointHead endpoint={endpoint} here="" visit={visit} />
-        <Live id="endpoint" class="stack" path={pathOf(webhookId)}>
-          <Trouble endpoint={endpoint} health={health} editor={editor} now={now} />
-          <section class="card stack" aria-label="Health">
-            <HealthView health={health} now={now} />
-            {health && <HoursTable health={health} />}
-          </section>
-          <LatestDeliveries deliveries={deliveries} webhookId={webhookId}>
-            <Untried makesTransfers={mayMove(visit)} />
-          </LatestDeliveries>
-          <Facts endpoint={endpoint} failing={isFailing(endpoint, health)} editor={editor} now={now} />
-        </Live>
+        <PageHead title="Endpoints" button={isEditor(visit) && REGISTER} />
+        {endpoints.length === 0 ? (
+          <p class="card muted">No endpoint is registered. An endpoint is a URL of yours to which events are sent.</p>
+        ) : (
+          <Live id="endpoints" class="card table-card" path="/console/endpoints">
+            <Table
+              rows={endpoints}
+              columns={[
+                { heading: 'Endpoint', cell: (endpoint) => <EndpointName endpoint={endpoint} /> },
+                {
+                  heading: 'State',
+                  cell: (endpoint) => <EndpointState endpoint={endpoint} health={health.get(endpoint.webhookId)} />,
+                },
+                {
+                  heading: 'Last success',
+                  cell: ({ webhookId }) => <LastSuccess health={health.get(webhookId)} />,
+                },
+                { heading: 'Registered', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
+                { heading: 'Its page', hidden: true, cell: (endpoint) => <OpenLink {...endpoint} /> },
+              ]}
+            />
+          </Live>
+        )}
+        <p class="muted">
+          {endpoints.length} of at most {visit.config.maxEndpoints} endpoints.
+        </p>
       </>
     );
   },
 });
 
-function Facts({
-  endpoint,
-  failing,
-  editor,
-  now,
-}: {
-  endpoint: Endpoint;
-  failing: boolean;
-  editor: boolean;
-  now: Date;
-}) {
-  return (
-    <section class="card stack" aria-label="About this endpoint">
-      <h2>About this endpoint</h2>
-      <dl class="facts">
-        <dt>State</dt>
-        <dd>
-          <EndpointState endpoint={endpoint} failing={failing} />
-        </dd>
-        <dt>Id</dt>
-        <dd>
-          <code>{endpoint.webhookId}</code>
-        </dd>
-        <dt>Registered</dt>
-        <dd>
-          <Time at={endpoint.created_at} now={now} />
-        </dd>
-        <dt>Last changed</dt>
-        <dd>
-          <Time at={endpoint.updated_at} now={now} />
-        </dd>
-        {endpoint.max_concurrency !== null && (
-          <>
-            <dt>Deliveries at the same time</dt>
-            <dd>at most {endpoint.max_concurrency}</dd>
-          </>
-        )}
-        <dt>Secret</dt>
-        <dd class="muted">kept encrypted, never shown</dd>
-      </dl>
-      {editor && endpoint.enabled && <DisableForm endpoint={endpoint} />}
-    </section>
-  );
-}
+/** Deliveries on the page; the list of deliveries has the others. */
+const LATEST = 10;
 
-function DisableForm({ endpoint }: { endpoint: Endpoint }) {
-  return (
-    <form class="inline" method="post" action={`${pathOf(endpoint.webhookId)}/disable`}>
-      <button type="submit">Disable</button>
-      <span class="muted">Cancels what waits, and sends nothing until it is enabled again.</span>
-    </form>
-  );
-}
+const healthPage = endpointPage('', {
+  points: 5,
+  async view({ visit, endpoint, path }) {
+    const { session } = visit;
+    const { webhookId } = visit.params;
+    const [all, deliveries] = await Promise.all([
+      healthOf(visit),
+      visit.read((db) => listDeliveries(db, session.clientId, { endpointId: webhookId, take: LATEST })),
+    ]);
+    const health = all.get(webhookId);
+    const editor = isEditor(visit);
+    const { created_at, updated_at, max_concurrency, enabled } = endpoint;
+    return (
+      <Live id="endpoint" class="stack" path={path}>
+        <Trouble endpoint={endpoint} health={health} editor={editor} />
+        <section class="card stack" aria-label="Health">
+          <HealthView health={health} />
+          {health && <HoursTable health={health} />}
+        </section>
+        <section class="stack" aria-label="Latest deliveries">
+          <div class="page-head">
+            <h2>Latest deliveries</h2>
+            {deliveries.length > 0 && <a href={`/console/deliveries?endpoint=${webhookId}`}>All deliveries</a>}
+          </div>
+          {deliveries.length > 0 ? (
+            <DeliveryTable deliveries={deliveries} ofSeveral={false} />
+          ) : (
+            <div class="card">
+              <Untried makesTransfers={mayMove(visit)} />
+            </div>
+          )}
+        </section>
+        <Card title="About this endpoint">
+          <Facts
+            of={{
+              State: <EndpointState endpoint={endpoint} health={health} />,
+              Id: <code>{webhookId}</code>,
+              Registered: <Time at={created_at} />,
+              'Last changed': <Time at={updated_at} />,
+              'Deliveries at the same time': max_concurrency !== null && `at most ${max_concurrency}`,
+              Secret: <span class="muted">kept encrypted, never shown</span>,
+            }}
+          />
+          {editor && enabled && (
+            <PostButton
+              action={`${path}/disable`}
+              note={<span class="muted">Cancels what waits, and sends nothing until it is enabled again.</span>}
+            >
+              Disable
+            </PostButton>
+          )}
+        </Card>
+      </Live>
+    );
+  },
+});
 
-interface LatestProps {
-  deliveries: readonly ClientDelivery[];
-  webhookId: string;
-  /** Stands where there are no deliveries. */
-  children: ComponentChildren;
-}
+const disable = endpointForm('disable', healthPage, async (visit) => {
+  await changeEndpoint(visit, { enabled: false });
+  return seeOther(endpointPath(visit.params.webhookId), 'The endpoint is disabled. Nothing is sent to it.');
+});
 
-function LatestDeliveries({ deliveries, webhookId, children }: LatestProps) {
-  return (
-    <section class="stack" aria-label="Latest deliveries">
-      <div class="page-head">
-        <h2>Latest deliveries</h2>
-        {deliveries.length > 0 && <a href={`/console/deliveries?endpoint=${webhookId}`}>All deliveries</a>}
-      </div>
-      {deliveries.length > 0 ? (
-        <DeliveryTable deliveries={deliveries} ofSeveral={false} />
-      ) : (
-        <div class="card">{children}</div>
-      )}
-    </section>
+/** Enabling leads to the recover of what was missed, with its count. */
+const enable = endpointForm('enable', healthPage, async (visit) => {
+  const { webhookId } = visit.params;
+  const health = (await healthOf(visit)).get(webhookId);
+  const endpoint = await changeEndpoint(visit, { enabled: true });
+  const since = missedSince(endpoint, health, visit.config.retention);
+  return seeOther(
+    `${endpointPath(webhookId)}/recover?since=${encodeURIComponent(since)}`,
+    'The endpoint is enabled. Below is what it missed.',
   );
-}
+});
+
+export const endpointPages = [healthPage, disable, enable];

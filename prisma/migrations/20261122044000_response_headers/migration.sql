@@ -1,2 +1,0 @@
--- AlterTable
-ALTER TABLE "attempts" ADD COLUMN     "response_headers" JSONB;

@@ -1,2 +1,0 @@
--- AlterTable
-ALTER TABLE "deliveries" ADD COLUMN     "ladder" TEXT;

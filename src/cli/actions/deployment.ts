@@ -1,0 +1,133 @@
+import { unknownSettings } from '../../config/environment.js';
+import { type Config, loadConfig, temporalAt } from '../../config.js';
+import { ConfigError } from '../../config-error.js';
+import { openDatabase } from '../../database/database.js';
+import { migrate, pendingMigrations } from '../../database/migrate.js';
+import { namedRoles, type RoleRights, readRoleRights } from '../../database/roles.js';
+import { cautionsOf, isSupportedNode } from '../../process/cautions.js';
+import { oneLine } from '../../process/lifecycle.js';
+import type { Finding } from '../../temporal/namespace.js';
+import { SUPPORTED_NODE } from '../../version.js';
+import type { CommandResult } from '../command.js';
+import { directUrlOf, environmentInReach, findEnvironment, reachingPostgres } from '../with-database.js';
+
+/** `migrate` */
+export async function migrateAll({ databaseOnly }: { databaseOnly?: true }): Promise<CommandResult> {
+  const environment = await environmentInReach();
+  const { DATABASE_RUNTIME_ROLE: runtime, DATABASE_API_ROLE: api, DATABASE_WORKER_ROLE: worker } = environment;
+  const roles = { runtime, api, worker };
+  const { applied } = await reachingPostgres(() => migrate(directUrlOf(environment), roles));
+  const address = databaseOnly ? undefined : environment.TEMPORAL_ADDRESS;
+  // Temporal's SDK takes longer to load than the rest, and it is not needed without an address.
+  const temporal = address
+    ? await (await import('../../temporal/namespace.js')).migrateTemporal(temporalAt(address, environment))
+    : [];
+  const lines = [
+    applied.length > 0 ? `applied ${applied.join(', ')}` : 'the database is up to date',
+    ...namedRoles(roles).map(([, name]) => `the role ${name} has the rights of a running service`),
+    ...(address
+      ? temporal
+      : [`${databaseOnly ? '--database-only' : 'TEMPORAL_ADDRESS is not set'}: Temporal was not changed`]),
+  ];
+  return { json: { applied, temporal }, text: lines.join('\n') };
+}
+
+/** The largest difference of clocks, s. Beyond it, leases and timers disagree about due times. */
+const MAX_CLOCK_DIFFERENCE = 60;
+
+/** `doctor` */
+export async function doctor(): Promise<CommandResult> {
+  const findings = await examine();
+  const failed = findings.filter(({ ok }) => !ok).length;
+  return {
+    json: { ok: failed === 0, checks: findings },
+    text: {
+      columns: ['result', 'check', { wraps: 'detail' }],
+      rows: findings.map(({ check, ok, warning, detail }) => [ok ? (warning ? 'warn' : 'ok') : 'FAIL', check, detail]),
+      none: '',
+    },
+    failure: failed === 0 ? undefined : `${failed} of ${findings.length} checks failed`,
+  };
+}
+
+async function examine(): Promise<Finding[]> {
+  let config: Config;
+  const env = await findEnvironment(process.env);
+  try {
+    config = loadConfig(env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.lines.map((line) => finding('configuration', '', line));
+  }
+  const { temporalFindings } = await import('../../temporal/namespace.js');
+  return [
+    finding('configuration', `${config.environment}, ${config.baseUrl}`),
+    nodeFinding(process.versions.node),
+    ...unknownSettings(env).map((detail) => warning('settings', detail)),
+    ...cautionsOf(config).map((detail) => warning('security', detail)),
+    ...(await postgresFindings(config)),
+    ...(await temporalFindings(config.temporal)),
+  ];
+}
+
+/** @param fault what is wrong and how to fix it; false: nothing */
+const finding = (check: string, good: string, fault: string | false = false): Finding => ({
+  check,
+  ok: fault === false,
+  detail: fault || good,
+});
+
+const warning = (check: string, detail: string): Finding => ({ check, ok: true, warning: true, detail });
+
+function nodeFinding(version: string): Finding {
+  const fault = `version ${version} is not supported (${SUPPORTED_NODE}); run the service on Node.js 24`;
+  return finding('Node.js', `version ${version}`, !isSupportedNode(version) && fault);
+}
+
+function roleFinding({ role, excess }: RoleRights): Finding {
+  const check = 'database role';
+  if (excess.length === 0) return finding(check, `${role} has the rights of a running service, and no more`);
+  return warning(
+    check,
+    `${role} ${excess.join(', ')}; run the service as a role that \`migrate\` has granted its rights (DATABASE_RUNTIME_ROLE)`,
+  );
+}
+
+/** A transaction pooler passes no startup options on, so that the role itself must have the time limits. */
+const NO_TIME_LIMIT =
+  'statements have no time limit: a transaction pooler passes none on; set it for the role (deploy/postgres/roles.sql)';
+
+/** @param ahead the clock of Postgres before that of this machine, s */
+function clockFinding(ahead: number): Finding {
+  const difference = Math.abs(ahead);
+  const fault = `the clock of this machine is ${difference} s ${ahead < 0 ? 'ahead of' : 'behind'} the clock of Postgres; synchronize both by NTP`;
+  const good = `the clocks of Postgres and of this machine differ by at most ${difference} s`;
+  return finding('clocks', good, difference > MAX_CLOCK_DIFFERENCE && fault);
+}
+
+async function postgresFindings(config: Config): Promise<Finding[]> {
+  const database = openDatabase({ url: config.databaseUrl, pooled: config.databasePooled, poolSize: 2 });
+  try {
+    const [row] = await database.query<{ version: string; limit: string; ahead: number }>(
+      `select current_setting('server_version') as version, current_setting('statement_timeout') as limit,
+              round(extract(epoch from now()))::int - $1::int as ahead`,
+      [Math.round(Date.now() / 1_000)],
+    );
+    const pending = await pendingMigrations(database);
+    return [
+      finding('Postgres', `version ${row?.version}`),
+      ...(config.environment === 'production' ? [roleFinding(await readRoleRights(database))] : []),
+      ...(row?.limit === '0' ? [warning('time limits', NO_TIME_LIMIT)] : []),
+      finding(
+        'migrations',
+        'all applied',
+        pending.length > 0 && `missing ${pending.join(', ')}; run transfer-service migrate`,
+      ),
+      clockFinding(row?.ahead ?? 0),
+    ];
+  } catch (error) {
+    return [finding('Postgres', '', `cannot be reached: ${oneLine(error)}; check DATABASE_URL`)];
+  } finally {
+    await database.close();
+  }
+}

@@ -1,1 +1,0 @@
-export { readSecretFile } from '../../clients/typescript/src/cli/secret-file.js';

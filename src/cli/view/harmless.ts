@@ -1,1 +1,0 @@
-export { harmless, harmlessJson } from '../../../clients/typescript/src/cli/harmless.js';

@@ -1,0 +1,165 @@
+import type { DeliveryStatus, TransferStatus } from '../../database/generated/enums.js';
+import { relativeTime } from '../../duration.js';
+import { UNSEEN_RUN, UNSEEN_RUN_IN_LINES } from '../../unseen-characters.js';
+import type { LastAttempt } from '../../webhooks/read-deliveries.js';
+
+// How the console writes a text of others, a time, a quantity, an amount, an id and a status.
+
+/**
+ * A text of a client, a receiver or a sender, in one line: shown as text, isolated from the direction of the text around
+ * it, with the characters that a reader cannot see made visible. Never a link.
+ */
+export function Untrusted({ text }: { text: string }) {
+  return <bdi class="untrusted">{parts(text, UNSEEN_RUN)}</bdi>;
+}
+
+/** The same as a plain text, for a title or a choice, which contain no elements. */
+export function visibleText(text: string): string {
+  return text.replace(UNSEEN_RUN, (run) => `[${pictures(run)}]`);
+}
+
+/** A box that scrolls is reachable by keyboard (WCAG 2.1.1). */
+const SCROLLS = { tabIndex: 0 };
+
+/** The same for a text that keeps its lines, such as the body of a response. It scrolls in its own box. */
+export function UntrustedLines({ text, label }: { text: string; label: string }) {
+  return (
+    <section class="lines" aria-label={label} {...SCROLLS}>
+      <pre>
+        <bdi class="untrusted">{parts(text, UNSEEN_RUN_IN_LINES)}</bdi>
+      </pre>
+    </section>
+  );
+}
+
+/** One element for each run of unseen characters, so that 4 KiB of them stay a small page. */
+function parts(text: string, unseen: RegExp) {
+  const shown = [];
+  let end = 0;
+  for (const { 0: run, index } of text.matchAll(unseen)) {
+    if (index > end) shown.push(text.slice(end, index));
+    shown.push(<span class="unseen">{pictures(run)}</span>);
+    end = index + run.length;
+  }
+  if (end < text.length) shown.push(text.slice(end));
+  return shown;
+}
+
+/** The code points of a run, repeats as a count: `U+0001×4096`. Their pictures (U+2400…) are missing in many fonts. */
+function pictures(run: string): string {
+  return Array.from(run.matchAll(/(.)\1*/gsu), ([same, character = '']) => {
+    const times = same.length / character.length;
+    return `${codePoint(character)}${times > 1 ? `×${times}` : ''}`;
+  }).join(' ');
+}
+
+function codePoint(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+}
+
+/** A button that copies a text as it is, unseen characters too. The script shows the button, because it needs the script. */
+export function CopyButton({ copies, label }: { copies: string; label: string }) {
+  return (
+    <button type="button" class="quiet" data-copy={copies} hidden>
+      {label}
+    </button>
+  );
+}
+
+/** A time, or ISO 8601 in UTC; the body of an event has no zone designator (spec §2). */
+type Instant = Date | string;
+
+const dateOf = (at: Instant) => (typeof at === 'string' ? new Date(at.endsWith('Z') ? at : `${at}Z`) : at);
+
+/** A time as the console writes it: `2026-11-22 06:14:03 UTC`. */
+export function utcText(at: Instant): string {
+  return `${dateOf(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/** A time in UTC and its distance from now, as the server sees it. */
+export function Time({ at }: { at: Instant }) {
+  const iso = dateOf(at).toISOString();
+  return (
+    <time class="time" dateTime={iso} title={iso}>
+      {utcText(at)} <span class="relative">{relativeTime(dateOf(at), new Date())}</span>
+    </time>
+  );
+}
+
+/** The distance from now alone, with the time as its title: for narrow columns whose exact time is one click away. */
+export function RelativeTime({ at }: { at: Instant }) {
+  return (
+    <time class="time" dateTime={dateOf(at).toISOString()} title={utcText(at)}>
+      {relativeTime(dateOf(at), new Date())}
+    </time>
+  );
+}
+
+/** `12034` → `12,034` */
+export function countText(count: number): string {
+  return count.toLocaleString('en');
+}
+
+/** `1 delivery`, `12,034 deliveries`, `more than 1,000 deliveries` @param more than were counted */
+export function countOf(count: number, singular: string, plural: string, more = false): string {
+  return `${more ? 'more than ' : ''}${countText(count)} ${count === 1 && !more ? singular : plural}`;
+}
+
+/** ms for people: `85 ms`, `1.3 s` */
+export function durationText(ms: number): string {
+  return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toPrecision(2)} s`;
+}
+
+/** An amount of money with its currency's digits: 1250 minor units of EUR are `12.50 EUR`. */
+export function amountText({ value, currency }: { value: number; currency: string }): string {
+  const digits =
+    new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
+  // Written from its digits: a division loses cents of amounts near 2^53.
+  const text = String(value).padStart(digits + 1, '0');
+  const whole = text.slice(0, text.length - digits).replace(/\B(?=(\d{3})+$)/g, ',');
+  return `${whole}${digits > 0 ? `.${text.slice(-digits)}` : ''} ${currency}`;
+}
+
+export function Amount({ amount }: { amount: { value: number; currency: string } }) {
+  return <span class="numeric amount">{amountText(amount)}</span>;
+}
+
+/**
+ * The end of an id, which tells ids of the same time apart; the whole id is its title. @param href the page of the id;
+ * undefined: the reader may not see it
+ */
+export function ShortId({ id, href }: { id: string; href?: string | undefined }) {
+  const text = `…${id.slice(-12)}`;
+  return href === undefined ? (
+    <code title={id}>{text}</code>
+  ) : (
+    <a class="mono" href={href} title={id}>
+      {text}
+    </a>
+  );
+}
+
+/** Classes of the style sheet; none: the outcome is neither good nor bad. */
+const TONES: Readonly<Record<DeliveryStatus | TransferStatus, 'good' | 'bad' | 'warn' | ''>> = {
+  pending: 'warn',
+  succeeded: 'good',
+  failed: 'bad',
+  cancelled: '',
+  CREATED: '',
+  PROCESSING: 'warn',
+  SENT: 'warn',
+  COMPLETED: 'good',
+  CANCELLED: '',
+  FAILED: 'bad',
+  RETURNED: 'bad',
+};
+
+/** The status of a delivery or of a transfer, by its name in the API. The colour repeats what the word says. */
+export function Status({ status }: { status: DeliveryStatus | TransferStatus }) {
+  return <span class={`badge ${TONES[status]}`.trim()}>{status}</span>;
+}
+
+/** The outcome of an attempt in a word: the status of the answer, or why there was none. */
+export function Answer({ error, responseStatus }: Pick<LastAttempt, 'error' | 'responseStatus'>) {
+  return <span class={`badge ${error === null ? 'good' : 'bad'}`}>{responseStatus ?? error}</span>;
+}

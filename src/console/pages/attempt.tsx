@@ -1,0 +1,169 @@
+import type { AttemptError } from '../../attempts.js';
+import { readSentAttempt, type SentAttempt } from '../../webhooks/explain-signature.js';
+import { DELIVERY_HEADERS, type KeptHeaders, SIGNATURE_HEADER } from '../../webhooks/sender/headers.js';
+import { Field } from '../components/forms.js';
+import { Crumbs, Facts } from '../components/parts.js';
+import { CopyButton, Time, Untrusted, UntrustedLines } from '../components/values.js';
+import { form, isEditor, page, seeOther, type Visit } from '../page.js';
+import { receiverSentence } from './delivery-texts.js';
+import { attemptPath, eventPath } from './paths.js';
+
+/** `/console/deliveries/{id}/attempts/{number}`: the request and the answer of one attempt. */
+export const attemptPage = page({
+  path: '/console/deliveries/{id}/attempts/{number}',
+  scope: 'webhooks:read',
+  under: '/console/events',
+  points: 3,
+  title: ({ params }) => `Attempt ${params.number}`,
+  showsSignature: true,
+  async view(visit) {
+    const { params, session, masterKeys } = visit;
+    const name = { deliveryId: params.id, number: Number(params.number) };
+    const sent = await visit.read((db) => readSentAttempt(db, masterKeys, session.clientId, name));
+    return <AttemptView visit={visit} sent={sent} />;
+  },
+});
+
+/** `…/explain-signature`: why the receiver computed another digest. The digest itself is never shown or kept. */
+export const explainForm = form({
+  path: '/console/deliveries/{id}/attempts/{number}/explain-signature',
+  scope: 'webhooks:write',
+  page: attemptPage,
+  async submit(visit, fields) {
+    const { id, number } = visit.params;
+    const { explanation, detail } = await visit.operations.change<{ explanation: string; detail: string }>(
+      'explainSignature',
+      { params: { id, number }, body: { v0: fields.get('v0') ?? '' } },
+    );
+    return seeOther(attemptPath(id, number), `${explanation}: ${detail.replaceAll('`', '')}`);
+  },
+});
+
+function AttemptView({ visit, sent }: { visit: Visit; sent: SentAttempt }) {
+  const { attempt, eventId } = sent;
+  const { deliveryId, number } = attempt;
+  return (
+    <>
+      <Crumbs to={{ '/console/events': 'Events', [eventPath(eventId, deliveryId)]: 'Event' }} />
+      <h1>Attempt {number}</h1>
+      <div class="stack" data-part="">
+        <p class="rung-head">
+          <span>{receiverSentence([{ ...attempt, error: attempt.error as AttemptError | null }])}</span>
+          <Time at={attempt.startedAt} />
+          <span class="muted">took {attempt.durationMs} ms</span>
+        </p>
+        <RequestView sent={sent} />
+        <AnswerView sent={sent} />
+        {isEditor(visit) && <ExplainView deliveryId={deliveryId} number={number} visit={visit} />}
+      </div>
+    </>
+  );
+}
+
+function RequestView({ sent }: { sent: SentAttempt }) {
+  const { attempt, body } = sent;
+  const id = `${attempt.deliveryId}-${attempt.number}`;
+  const headers = sentHeaders(sent);
+  const command = curlCommand(attempt.url, headers, body);
+  return (
+    <section class="stack" aria-labelledby={`request-${id}`}>
+      <h3 id={`request-${id}`}>Request</h3>
+      <p class="mono">
+        POST <Untrusted text={attempt.url} />
+      </p>
+      <HeaderList headers={headers} />
+      <UntrustedLines label={`Body of attempt ${attempt.number}`} text={body} />
+      <details>
+        <summary>As curl</summary>
+        <div class="stack">
+          <CopyButton copies={command} label="Copy the command" />
+          <UntrustedLines label={`Command for attempt ${attempt.number}`} text={command} />
+          <p class="muted">
+            {sent.v0 === null
+              ? 'The signature is not shown, so that a receiver refuses this request.'
+              : 'The signature is valid for five minutes after its time.'}
+          </p>
+        </div>
+      </details>
+    </section>
+  );
+}
+
+function AnswerView({ sent: { attempt } }: { sent: SentAttempt }) {
+  const headers = Object.entries((attempt.responseHeaders ?? {}) as KeptHeaders);
+  const id = `answer-${attempt.deliveryId}-${attempt.number}`;
+  return (
+    <section class="stack" aria-labelledby={id}>
+      <h3 id={id}>Answer {attempt.responseStatus}</h3>
+      {attempt.responseStatus === null && <p class="muted">No answer came.</p>}
+      {headers.length > 0 && <HeaderList headers={headers} />}
+      {attempt.responseBody === null ? (
+        attempt.responseStatus !== null && <p class="muted">The answer has no body.</p>
+      ) : (
+        <>
+          <UntrustedLines label={`Body of the answer to attempt ${attempt.number}`} text={attempt.responseBody} />
+          <p class="muted">At most the first 4 KiB.</p>
+        </>
+      )}
+    </section>
+  );
+}
+
+function HeaderList({ headers }: { headers: Headers }) {
+  return (
+    <Facts
+      class="headers"
+      of={Object.fromEntries(headers.map(([name, value]) => [name, <Untrusted text={value} />]))}
+    />
+  );
+}
+
+function ExplainView({ deliveryId, number, visit }: { deliveryId: string; number: number; visit: Visit }) {
+  return (
+    <details open={visit.refused !== undefined}>
+      <summary>Why was my signature refused?</summary>
+      <form method="post" action={`${attemptPath(deliveryId, number)}/explain-signature`}>
+        <Field
+          label="The digest that your receiver computed"
+          name="v0"
+          class="mono"
+          maxLength={512}
+          required
+          autoComplete="off"
+          hint="The usual mistakes are tried on the bytes of this attempt. The digest is not kept."
+        />
+        <button type="submit">Explain</button>
+      </form>
+    </details>
+  );
+}
+
+/** What stands for a signature that the reader may not see, or that can no longer be computed. */
+const MASKED = '*'.repeat(64);
+
+/** The headers of a delivery as sent (spec §4); a signature that is not known is masked. */
+function sentHeaders({ attempt, v0 }: SentAttempt): Headers {
+  return [...DELIVERY_HEADERS, [SIGNATURE_HEADER, `t=${attempt.t},v0=${v0 ?? MASKED}`]];
+}
+
+type Headers = readonly (readonly [name: string, value: string])[];
+
+/**
+ * A request with these headers as a command for a POSIX shell. Every argument is single-quoted, so that no character of URL or body has a
+ * meaning for the shell; `--globoff` takes the meaning of `{}[]` for curl, and `--data-raw` that of a leading `@`.
+ * @param body sent unchanged; it must not contain U+0000, which no argument can hold
+ */
+export function curlCommand(url: string, headers: Headers, body: string): string {
+  const options = [
+    ['--request', 'POST'],
+    ['--url', url],
+    ...headers.map(([name, value]) => ['--header', `${name}: ${value}`]),
+    ['--data-raw', body],
+  ];
+  return ['curl --globoff', ...options.map(([name = '', value = '']) => `${name} ${quoted(value)}`)].join(' \\\n  ');
+}
+
+/** In single quotes everything is literal but the quote itself (POSIX.1-2024, Shell Command Language §2.2.2). */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

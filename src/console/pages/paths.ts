@@ -1,0 +1,26 @@
+import type { Visit } from '../page.js';
+
+// The addresses of pages that other pages lead to.
+
+export const endpointPath = (webhookId: string) => `/console/endpoints/${webhookId}` as const;
+
+/** The way to a new endpoint, as a button. */
+export const REGISTER = { href: '/console/endpoints/new', text: 'Register an endpoint' };
+
+/** @param deliveryId the delivery to scroll to */
+export function eventPath(eventId: string, deliveryId?: string | null): `/console${string}` {
+  return `/console/events/${eventId}${deliveryId ? `#delivery-${deliveryId}` : ''}`;
+}
+
+export const deliveryPath = (deliveryId: string) => `/console/deliveries/${deliveryId}` as const;
+
+export const attemptPath = (deliveryId: string, number: number | string) =>
+  `${deliveryPath(deliveryId)}/attempts/${number}` as const;
+
+/** The page of a transfer; undefined where the session may not read transfers. */
+export function transferHref({ session }: Pick<Visit, 'session'>, id: string): string | undefined {
+  return session.scopes.has('transfers:read') ? `/console/transfers/${id}` : undefined;
+}
+
+/** The form of a transfer in the sandbox that completes by itself. */
+export const MOVING_TRANSFER = '/console/transfers/new?outcome=SANDBOX-COMPLETE';

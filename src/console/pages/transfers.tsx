@@ -1,0 +1,208 @@
+import type { z } from 'zod';
+import type { transferView, transferWithHistoryView } from '../../http/schemas/transfer.js';
+import { TRANSFER_STATUSES } from '../../transfers/states.js';
+import { Field, Select } from '../components/forms.js';
+import { ANY, List, type Listed, listQuery, readChoice, Table } from '../components/lists.js';
+import { Card, Crumbs, Facts, Live, PageHead } from '../components/parts.js';
+import { Amount, ShortId, Status, Time, Untrusted } from '../components/values.js';
+import { form, mayMove, page, seeOther, type Visit } from '../page.js';
+import { type Event, EventTable } from './events.js';
+import { MoveForms, NEW_TRANSFER, newTransferForm, newTransferPage, refuseOutsideSandbox } from './sandbox-transfer.js';
+
+const PATH = '/console/transfers';
+
+type Transfer = z.output<typeof transferView>;
+
+/** `/console/transfers`: every transfer, newest first. */
+const transferList = page({
+  path: PATH,
+  scope: 'transfers:read',
+  points: 3,
+  title: 'Transfers',
+  navigation: 'Transfers',
+  async view(visit) {
+    const { query } = visit;
+    const filters = {
+      status: readChoice(query, 'status', TRANSFER_STATUSES),
+      reference: query.get('reference') || undefined,
+    };
+    const { data: transfers, next_cursor: nextCursor } = await visit.operations.read<Listed<Transfer>>(
+      'listTransfers',
+      {
+        query: listQuery(query, filters),
+      },
+    );
+    return (
+      <>
+        <PageHead title="Transfers" button={mayMove(visit) && { href: NEW_TRANSFER, text: 'Make a transfer' }} />
+        <List
+          {...{ path: PATH, query, many: 'transfers', one: 'transfer', nextCursor }}
+          filters={
+            <>
+              <Select label="Status" name="status" value={query.get('status')} choices={[ANY, ...TRANSFER_STATUSES]} />
+              <Field label="Reference (exactly)" name="reference" value={query.get('reference')} />
+            </>
+          }
+          table={transfers.length > 0 && <TransferTable transfers={transfers} />}
+        >
+          {mayMove(visit) ? (
+            <p>
+              <a href={NEW_TRANSFER}>Make one</a>: each change of its status is delivered to your endpoints.
+            </p>
+          ) : (
+            <p>Your system makes transfers through the API.</p>
+          )}
+        </List>
+      </>
+    );
+  },
+});
+
+function TransferTable({ transfers }: { transfers: readonly Transfer[] }) {
+  return (
+    <Table
+      card
+      rows={transfers}
+      row={({ id, status }) => ({ id: `transfer-${id}`, 'data-announce': `${status} transfer` })}
+      columns={[
+        { heading: 'Transfer', cell: ({ id }) => <ShortId id={id} href={`${PATH}/${id}`} /> },
+        { heading: 'Status', cell: ({ status }) => <Status status={status} /> },
+        { heading: 'Amount', class: 'right', cell: ({ amount }) => <Amount amount={amount} /> },
+        { heading: 'To', class: 'wide', cell: ({ destination }) => <Untrusted text={destination.name} /> },
+        {
+          heading: 'Reference',
+          class: 'wide',
+          cell: ({ reference }) =>
+            reference === null ? <span class="muted">none</span> : <Untrusted text={reference} />,
+        },
+        { heading: 'Created', cell: ({ created_at }) => <Time at={created_at} /> },
+      ]}
+    />
+  );
+}
+
+type TransferWithHistory = z.output<typeof transferWithHistoryView>;
+
+/** `/console/transfers/{id}`: one transfer with its history and its events. */
+const transferPage = page({
+  path: '/console/transfers/{id}',
+  scope: 'transfers:read',
+  points: 4,
+  title: 'Transfer',
+  async view(visit) {
+    const { id } = visit.params;
+    const transfer = await visit.operations.read<TransferWithHistory>('getTransfer', { params: { id } });
+    // One page has more than a transfer can have: each event is a change of its status, and the changes follow a table.
+    const events = visit.session.scopes.has('webhooks:read')
+      ? await visit.operations.read<Listed<Event>>('listEvents', { query: { transfer_id: id } })
+      : undefined;
+    return (
+      <>
+        <Crumbs to={{ [PATH]: 'Transfers' }} />
+        <Live id="transfer" path={`${PATH}/${transfer.id}`} class="stack">
+          <div class="page-head">
+            <h1>
+              <Amount amount={transfer.amount} /> to <Untrusted text={transfer.destination.name} />
+            </h1>
+            <Status status={transfer.status} />
+          </div>
+          <TransferFacts transfer={transfer} />
+          <History history={transfer.status_history} />
+          {mayMove(visit) && <MoveForms id={id} status={transfer.status} />}
+          {events && <Events visit={visit} events={events.data} />}
+        </Live>
+      </>
+    );
+  },
+});
+
+function TransferFacts({ transfer }: { transfer: TransferWithHistory }) {
+  const pairs = Object.entries(transfer.metadata);
+  return (
+    <Facts
+      of={{
+        Transfer: <code>{transfer.id}</code>,
+        Account: (
+          <span class="mono">
+            <Untrusted text={transfer.destination.account} />
+          </span>
+        ),
+        Reference: transfer.reference !== null && <Untrusted text={transfer.reference} />,
+        'Reason code': transfer.reason_code,
+        Metadata:
+          pairs.length > 0 &&
+          pairs.map(([name, value]) => (
+            <div key={name}>
+              <Untrusted text={name} />: <Untrusted text={value} />
+            </div>
+          )),
+      }}
+    />
+  );
+}
+
+function History({ history }: { history: TransferWithHistory['status_history'] }) {
+  return (
+    <Card title="History">
+      <ol class="time-line">
+        {history.map(({ status, at, reason, reason_code }, index) => (
+          <li key={status} class="rung made" id={`change-${index}`} data-announce={`The transfer is ${status}.`}>
+            <span class="rung-head">
+              <Status status={status} />
+              <span class="rung-time">
+                <Time at={at} />
+              </span>
+            </span>
+            {(reason !== null || reason_code !== null) && (
+              <span class="reason">
+                {reason_code !== null && <code>{reason_code}</code>} {reason !== null && <Untrusted text={reason} />}
+              </span>
+            )}
+          </li>
+        ))}
+      </ol>
+    </Card>
+  );
+}
+
+function Events({ visit, events }: { visit: Visit; events: readonly Event[] }) {
+  return (
+    <section class="stack" aria-labelledby="events-name">
+      <h2 id="events-name">Events</h2>
+      {events.length === 0 ? (
+        <p class="muted">None yet: creating a transfer makes no event, each later change makes one.</p>
+      ) : (
+        <EventTable visit={visit} events={events} />
+      )}
+    </section>
+  );
+}
+
+/** `/console/transfers/{id}/status`: the sandbox's operation, which production does not have. */
+const moveForm = form({
+  path: '/console/transfers/{id}/status',
+  scope: 'transfers:write',
+  page: transferPage,
+  async submit(visit, fields) {
+    const { id } = visit.params;
+    const given = (name: string) => fields.get(name) || null;
+    const body = { status: given('status') ?? '', reason: given('reason'), reason_code: given('reason_code') };
+    const { status } = await visit.operations.change<Transfer>('setSandboxTransferStatus', { params: { id }, body });
+    return seeOther(`${PATH}/${id}`, `The transfer is ${status}. Its event is on its way.`);
+  },
+});
+
+/** `/console/transfers/{id}/cancel` */
+const cancelForm = form({
+  path: '/console/transfers/{id}/cancel',
+  scope: 'transfers:write',
+  page: transferPage,
+  async submit(visit) {
+    refuseOutsideSandbox(visit);
+    const { id } = visit.params;
+    await visit.operations.change('cancelTransfer', { params: { id } });
+    return seeOther(`${PATH}/${id}`, 'The transfer is cancelled.');
+  },
+});
+
+export const transferPages = [transferList, newTransferPage, newTransferForm, transferPage, moveForm, cancelForm];

@@ -1,0 +1,158 @@
+import pg from 'pg';
+import type { Handle } from './database.js';
+
+/** The roles of running processes: an API's, a worker's, and one that does everything and runs the commands. */
+export const RUNTIME_ROLES = ['runtime', 'api', 'worker'] as const;
+export type RuntimeRole = (typeof RUNTIME_ROLES)[number];
+
+/** The rights on a table that is not listed, such as a partition. */
+export const READ_AND_WRITE = 'select, insert, update, delete';
+
+const STATUS = 'update (status, reason_code, updated_at)';
+
+/**
+ * The tables on which a role may do less. Nothing that runs changes what a transfer says or what has happened, or
+ * removes its record. `update` of one column is the right to lock rows.
+ */
+export const TABLE_RIGHTS: Readonly<Record<string, Readonly<Record<RuntimeRole, string>>>> = {
+  // `/readyz` and `doctor` read which migrations are applied.
+  _prisma_migrations: { runtime: 'select', api: 'select', worker: 'select' },
+
+  // Records: only the owner removes one.
+  audit_entries: { runtime: 'select, insert', api: 'select, insert', worker: 'select, insert' },
+  transfers: { runtime: `select, insert, ${STATUS}`, api: `select, insert, ${STATUS}`, worker: `select, ${STATUS}` },
+  transfer_status_history: { runtime: 'select, insert', api: 'select, insert', worker: 'select, insert' },
+
+  // Commands write these.
+  clients: { runtime: 'select, insert, update', api: 'select, update (name)', worker: 'select' },
+  client_secrets: { runtime: 'select, insert, update', api: 'select', worker: 'select' },
+  signing_keys: { runtime: READ_AND_WRITE, api: 'select, insert', worker: 'select' },
+
+  // APIs write these, and workers remove what has expired.
+  webhook_endpoints: { runtime: 'select, insert, update', api: 'select, insert, update', worker: 'select, update' },
+  idempotency_keys: { runtime: READ_AND_WRITE, api: READ_AND_WRITE, worker: 'select, delete, update (created_at)' },
+  console_sessions: { runtime: READ_AND_WRITE, api: READ_AND_WRITE, worker: 'select, delete, update (last_seen_at)' },
+  console_codes: { runtime: READ_AND_WRITE, api: READ_AND_WRITE, worker: 'select, delete, update (expires_at)' },
+
+  // APIs add these, and end those of a check that was never started.
+  workflow_starts: { runtime: READ_AND_WRITE, api: 'select, insert, delete', worker: READ_AND_WRITE },
+
+  // Workers write these.
+  attempts: { runtime: READ_AND_WRITE, api: 'select', worker: READ_AND_WRITE },
+  events: { runtime: READ_AND_WRITE, api: 'select, insert, update', worker: READ_AND_WRITE },
+  deliveries: { runtime: READ_AND_WRITE, api: 'select, insert, update', worker: READ_AND_WRITE },
+  endpoint_hours: { runtime: READ_AND_WRITE, api: 'select', worker: READ_AND_WRITE },
+  workers: { runtime: READ_AND_WRITE, api: 'select', worker: READ_AND_WRITE },
+};
+
+/** The name of each role that a deployment has. Without any, `migrate` grants nothing. */
+export type RoleNames = Readonly<Partial<Record<RuntimeRole, string | undefined>>>;
+
+/** The setting with the name of each role. */
+const SETTINGS: Readonly<Record<RuntimeRole, string>> = {
+  runtime: 'DATABASE_RUNTIME_ROLE',
+  api: 'DATABASE_API_ROLE',
+  worker: 'DATABASE_WORKER_ROLE',
+};
+
+/** The roles that have a name. @throws Error of one line: a name stands for two of them */
+export function namedRoles(names: RoleNames): [RuntimeRole, string][] {
+  const named = RUNTIME_ROLES.flatMap((role) => (names[role] === undefined ? [] : [[role, names[role]] as const]));
+  for (const [role, name] of named) {
+    const [first] = named.find(([, other]) => other === name) ?? [role];
+    if (first !== role) throw new Error(`${SETTINGS[role]}: is the role of ${SETTINGS[first]}; give a role of its own`);
+  }
+  return named.map(([role, name]) => [role, name]);
+}
+
+/**
+ * Fails if the role `name` cannot be the role of a running service: it does not exist, or it is the role of `client` or
+ * a superuser, from which no right can be taken.
+ * @throws Error of one line
+ */
+export async function checkRuntimeRole(client: pg.Client, role: RuntimeRole, name: string): Promise<void> {
+  const { rows } = await client.query<{ superuser: boolean; member: boolean }>(
+    `select rolsuper as superuser, pg_has_role(oid, current_user, 'member') as member from pg_roles where rolname = $1`,
+    [name],
+  );
+  const [found] = rows;
+  const fault = !found
+    ? 'does not exist; make it with deploy/postgres/roles.sql'
+    : found.superuser
+      ? 'is a superuser, which may do anything; name a role without that attribute'
+      : found.member
+        ? 'is the role that migrates, or a member of it; let another role migrate'
+        : undefined;
+  if (fault) throw new Error(`${SETTINGS[role]}: the role ${name} ${fault}`);
+}
+
+/**
+ * Grants the role `name` its rights of table-rights.ts: to read and write rows, and nothing that defines a table. Tables
+ * that the owner makes later, such as partitions, can be read and written. Safe to repeat.
+ * @param client of the owner of the tables, which holds the lock of `migrate`: concurrent grants on a table would fail
+ */
+export async function grantToRuntimeRole(client: pg.Client, role: RuntimeRole, name: string): Promise<void> {
+  const { rows } = await client.query<{ schema: string }>('select current_schema() as schema');
+  const grantee = pg.escapeIdentifier(name);
+  const schema = pg.escapeIdentifier(rows[0]?.schema ?? 'public');
+  // One implicit transaction: no statement of the service sees a table without its rights.
+  await client.query(
+    [
+      `grant usage on schema ${schema} to ${grantee}`,
+      `grant ${READ_AND_WRITE} on all tables in schema ${schema} to ${grantee}`,
+      `grant usage, select on all sequences in schema ${schema} to ${grantee}`,
+      `alter default privileges in schema ${schema} grant ${READ_AND_WRITE} on tables to ${grantee}`,
+      `alter default privileges in schema ${schema} grant usage, select on sequences to ${grantee}`,
+      ...Object.entries(TABLE_RIGHTS).flatMap(([table, rights]) => [
+        `revoke all on ${schema}.${table} from ${grantee}`,
+        `grant ${rights[role]} on ${schema}.${table} to ${grantee}`,
+      ]),
+    ].join(';\n'),
+  );
+}
+
+/** What a role may do beyond the rights of a running service. */
+export interface RoleRights {
+  role: string;
+  /** A line for each right that should be missing, such as `owns the tables`. */
+  excess: string[];
+}
+
+/** @throws Error of one line unless the role that `db` connects as owns the tables */
+export async function requireOwner(db: Pick<Handle, 'query'>): Promise<void> {
+  const { role, owner } = await readRights(db);
+  if (!owner)
+    throw new Error(`DATABASE_URL: the role ${role} may not do this; give the URL of the owner of the tables`);
+}
+
+/** The rights of the role that `db` connects as. */
+export async function readRoleRights(db: Pick<Handle, 'query'>): Promise<RoleRights> {
+  const row = await readRights(db);
+  const excess = [
+    ...(row.superuser ? ['is a superuser'] : []),
+    ...(row.owner && !row.superuser ? ['owns the tables'] : []),
+    ...(row.creates ? ['may make tables'] : []),
+    ...(row.records ? ['may remove or change audit entries, transfers and their history'] : []),
+  ];
+  return { role: row.role, excess };
+}
+
+interface Rights extends Record<'superuser' | 'owner' | 'creates' | 'records', boolean> {
+  role: string;
+}
+
+async function readRights(db: Pick<Handle, 'query'>): Promise<Rights> {
+  const [row] = await db.query<Rights>(RIGHTS, []);
+  if (!row) throw new Error('Postgres returned no row for the rights of its role');
+  return row;
+}
+
+const RIGHTS = `
+select current_user::text as role,
+       (select rolsuper from pg_roles where rolname = current_user) as superuser,
+       exists (select from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
+                  and pg_has_role(relowner, 'member')) as owner,
+       has_schema_privilege(current_schema(), 'create') as creates,
+       (select bool_or(has_table_privilege(oid, 'update, delete, truncate'))
+          from pg_class where oid in (to_regclass('audit_entries'), to_regclass('transfers'), to_regclass('transfer_status_history'))
+       ) is true as records`;

@@ -1,0 +1,80 @@
+import type { Handle } from '../database/database.js';
+import { withoutDeadline } from '../deadline.js';
+import { failpoint } from '../failpoints.js';
+import { ladderToText } from '../ladder.js';
+import type { EventType } from '../webhooks/event-catalogue.js';
+import type { FreshDelivery, Handover } from './handover.js';
+import { LEASE } from './lease.js';
+
+/** An event that a producer's statement appends. */
+export interface NewEvent {
+  eventId: string;
+  /** The bytes to send and sign, as text. */
+  body: string;
+  /** Of the request that makes the event, in W3C's form; null: not traced. */
+  traceparent: string | null;
+}
+
+/** Placeholders in the producer's statement, such as `$11`, for the values of `appendValues`, in the same order. */
+export type AppendPlaceholders = readonly [type: string, ladder: string, leaseToken: string, full: string];
+
+export function appendValues(
+  type: EventType,
+  handover: Pick<Handover, 'lease' | 'retryDelays'>,
+): [string, string, string | null, readonly string[]] {
+  const lease = handover.lease();
+  return [type, ladderToText(handover.retryDelays), lease?.token ?? null, lease?.full ?? []];
+}
+
+/**
+ * The door for every event: CTEs that insert events in the producer's own statement, each with a delivery and a queued
+ * attempt for every enabled endpoint of its client. The insert leases the attempt where the dispatcher of this process
+ * has room for it, so that a first attempt needs no statement between the commit and its POST. A delivery's id is a
+ * UUID version 7 with the event's time.
+ * @param source the producer's relation, one row for each event: event_id, client_id, transfer_id, at, body,
+ * traceparent
+ * @returns CTEs; `appended` has a row for each event that has deliveries: event_id, deliveries (JSON)
+ */
+export function appendEvents(source: string, [type, ladder, leaseToken, full]: AppendPlaceholders): string {
+  const leased = `${leaseToken}::uuid is not null and d.endpoint_id <> all(${full}::uuid[])`;
+  return `receivers as (
+  select e.id, e.client_id, e.url, e.secret_envelope, e.max_concurrency
+    from webhook_endpoints e
+   where e.client_id in (select client_id from ${source}) and e.enabled and e.deleted_at is null
+), event as (
+  insert into events (id, client_id, transfer_id, type, body, created_at, traceparent, outbox)
+  select c.event_id, c.client_id, c.transfer_id, ${type}::text, c.body, c.at, c.traceparent,
+         case when exists (select from receivers r where r.client_id = c.client_id) then 'attempt' else 'trailing' end::outbox_state
+    from ${source} c
+), delivery as (
+  insert into deliveries (id, event_id, endpoint_id, client_id, next_attempt_at, created_at, ladder)
+  select (substr(c.event_id::text, 1, 13) || '-7' || substr(gen_random_uuid()::text, 16))::uuid, c.event_id, r.id, c.client_id,
+         c.at, c.at, ${ladder}::text
+    from ${source} c join receivers r on r.client_id = c.client_id
+  returning id, event_id, endpoint_id, client_id
+), queued as (
+  insert into queue (delivery_id, client_id, endpoint_id, line, due_at, trigger, lease_token, lease_until)
+  select d.id, d.client_id, d.endpoint_id, 'fresh', now(), 'schedule',
+         case when ${leased} then ${leaseToken}::uuid end,
+         case when ${leased} then now() + interval '${LEASE.seconds} seconds' end
+    from delivery d
+), appended as (
+  select d.event_id, json_agg(json_build_object(
+           'deliveryId', d.id, 'endpointId', d.endpoint_id, 'url', r.url, 'secretEnvelope', r.secret_envelope,
+           'maxConcurrency', r.max_concurrency, 'leased', ${leased})) as deliveries
+    from delivery d join receivers r on r.id = d.endpoint_id
+   group by d.event_id
+)`;
+}
+
+/** Hands an appended event over after its transaction has committed. @param deliveries as `appended` has them */
+export function handOverAfterCommit(
+  db: Pick<Handle, 'afterCommit'>,
+  handover: Pick<Handover, 'committed'>,
+  event: NewEvent & { clientId: string; deliveries: readonly FreshDelivery[] },
+): void {
+  db.afterCommit(() => {
+    failpoint('after-commit');
+    withoutDeadline(() => handover.committed(event));
+  });
+}

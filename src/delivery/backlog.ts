@@ -1,0 +1,97 @@
+import type { Handle } from '../database/database.js';
+import { dueEvents } from './outbox.js';
+
+/** Rows of a backlog that are counted, at most. A larger count would cost a scrape more than it is worth. */
+export const COUNTED = 100_000;
+/** Lines of the queue whose first attempt is looked at. */
+const LINES = 1_000;
+/** A delivery this late is overdue, s. An attempt takes less than this. */
+export const OVERDUE_AFTER = 60;
+
+/** What waits: attempts in the queue (`attempt`), and events for their workflow, by `events.outbox`. */
+export const WAITING_STATES = ['attempt', 'again', 'start', 'trailing'] as const;
+type WaitingState = (typeof WAITING_STATES)[number];
+
+/** The rows that wait in the tables. Ages are in seconds, 0 when no row waits. */
+export interface Backlog {
+  /** At most 100,000 each. */
+  waiting: Record<WaitingState, number>;
+  /** Of an attempt, the time since it was due, where no attempt at its endpoint is in flight. */
+  oldestAge: Record<WaitingState, number>;
+  /** Pending deliveries that sleep until their next attempt; at most 100,000, as are those `overdue`. */
+  sleeping: number;
+  overdue: number;
+  mostOverdue: number;
+  /** Age of the oldest event that is kept. */
+  oldestKeptAge: number;
+}
+
+/**
+ * Reads the backlog from partial indexes alone. The cost grows with the waiting rows, up to a bound, not with finished
+ * ones.
+ */
+export async function readBacklog(db: Handle): Promise<Backlog> {
+  const [row] = await db.query<{ backlog: Backlog }>(BACKLOG, [COUNTED, OVERDUE_AFTER]);
+  if (!row) throw new Error('the backlog has no row');
+  return row.backlog;
+}
+
+const EVENT_STATES = WAITING_STATES.filter((state) => state !== 'attempt');
+const ofEachState = (attempt: string, read: (state: string) => string) =>
+  `json_build_object('attempt', ${attempt}, ${EVENT_STATES.map((state) => `'${state}', ${read(state)}`).join(', ')})`;
+const eventsIn = (state: string) =>
+  `(select count(*) from (select from events where outbox = '${state}' limit $1::int) e)`;
+const ageOf = (time: string) => `greatest(0, extract(epoch from now() - ${time}))`;
+const oldestIn = (state: string) =>
+  `coalesce((select ${ageOf('min(since)')} from oldest where outbox = '${state}'), 0)`;
+/** An endpoint with an attempt in flight is served, however long its lines are. */
+const OLDEST_ATTEMPT = `coalesce((
+     select ${ageOf('min(due_at)')} from heads
+      where endpoint_id <> all(array(select endpoint_id from queue where lease_until is not null))), 0)`;
+const OLDEST_QUEUED = `coalesce((select ${ageOf('min(due_at)')} from (select due_at from queue limit $1::int) q), 0)`;
+const LATE = `now() - $2::int * interval '1 second'`;
+
+const OF_LINE = dueEvents('e', 'l.outbox', 'l.client_id');
+
+/**
+ * A loose index scan, as in `leaseEvents`, finds the oldest event of each client, and thus the oldest of each state.
+ */
+const BACKLOG = `
+with recursive heads as (
+  (select endpoint_id, line, due_at, 1 as position from queue where lease_until is null
+    order by endpoint_id, line, due_at limit 1)
+  union all
+  select next.endpoint_id, next.line, next.due_at, h.position + 1
+    from heads h cross join lateral (
+      select q.endpoint_id, q.line, q.due_at from queue q
+       where q.lease_until is null and (q.endpoint_id, q.line) > (h.endpoint_id, h.line)
+       order by q.endpoint_id, q.line, q.due_at limit 1) next
+   where h.position < ${LINES}
+), lines as (
+  (select outbox, client_id from events where outbox in ('trailing', 'start', 'again') order by outbox, client_id limit 1)
+  union all
+  select next.outbox, next.client_id
+    from lines l cross join lateral (
+      select e.outbox, e.client_id from events e
+       where e.outbox in ('trailing', 'start', 'again') and (e.outbox, e.client_id) > (l.outbox, l.client_id)
+       order by e.outbox, e.client_id limit 1) next
+), oldest as (
+  select l.outbox, e.created_at as since
+    from lines l cross join lateral (
+      select e.created_at from events e
+       where ${OF_LINE.where} order by ${OF_LINE.order} limit 1) e
+)
+select json_build_object(
+  'waiting', ${ofEachState('(select count(*) from (select from queue limit $1::int) q)', eventsIn)},
+  'oldestAge', ${ofEachState(OLDEST_ATTEMPT, oldestIn)},
+  'sleeping', (select count(*) from (
+     select from deliveries where asleep and next_attempt_at > now() limit $1::int) d),
+  'overdue', (select count(*) from (
+     select from deliveries where asleep and next_attempt_at < ${LATE} limit $1::int) d)
+     + (select count(*) from (select from queue where due_at < ${LATE} limit $1::int) q),
+  'mostOverdue', greatest(
+     coalesce((select ${ageOf('next_attempt_at')} from deliveries where asleep and next_attempt_at < ${LATE}
+                order by next_attempt_at limit 1), 0),
+     case when ${OLDEST_QUEUED} > $2::int then ${OLDEST_QUEUED} else 0 end),
+  'oldestKeptAge', coalesce((select ${ageOf('created_at')} from events order by id limit 1), 0)
+) as backlog`;

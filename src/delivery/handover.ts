@@ -1,0 +1,66 @@
+import type { Trigger } from '../attempts.js';
+
+/** One queued attempt, with everything that it needs. */
+export interface LeasedAttempt {
+  deliveryId: string;
+  eventId: string;
+  clientId: string;
+  endpointId: string;
+  line: Line;
+  /** Of this attempt, 1 for the delivery's first. */
+  number: number;
+  trigger: Trigger;
+  /** The delivery has ended. A success makes it `succeeded`, a failure leaves its status. */
+  single: boolean;
+  url: string;
+  secretEnvelope: string;
+  /** Attempts at once at its endpoint, over all workers; null: ENDPOINT_CONCURRENCY. */
+  maxConcurrency: number | null;
+  /** The bytes to send and sign, as text. */
+  body: string;
+  /** Of the request that made the event, in W3C's form; null: not traced. */
+  traceparent: string | null;
+  /** The event has no other delivery. */
+  isOnly: boolean;
+}
+
+/**
+ * The two lines of an endpoint in the queue, which are served in turns: `fresh` (first attempts, rungs of 0 s, manual
+ * retries) and `late` (other rungs, recovered deliveries). An endpoint with 100,000 overdue deliveries still gets its
+ * fresh ones.
+ */
+export type Line = 'fresh' | 'late';
+
+/** The attempts of a committed event that are queued, as the producer's statement returns them. */
+export interface QueuedEvent {
+  eventId: string;
+  clientId: string;
+  body: string;
+  traceparent: string | null;
+  deliveries: readonly FreshDelivery[];
+}
+
+export interface FreshDelivery {
+  deliveryId: string;
+  endpointId: string;
+  url: string;
+  secretEnvelope: string;
+  maxConcurrency: number | null;
+  /** The insert leased its attempt to this process. */
+  leased: boolean;
+}
+
+/** What the API and other producers know of the dispatcher. A process without one notifies the workers instead. */
+export interface Handover {
+  /** The ladder with which deliveries start, ms. Each keeps it. */
+  readonly retryDelays: readonly number[];
+  /**
+   * The lease that an insert gives at once to the dispatcher of this process; null: it has no dispatcher, or no room.
+   * Attempts at the endpoints `full` stay free in the queue.
+   */
+  lease(): { token: string; full: readonly string[] } | null;
+  /** Called after the commit of an event. It neither throws nor waits. */
+  committed(event: QueuedEvent): void;
+  /** Called after the commit of a manual retry. It neither throws nor waits. */
+  queued(attempt: { deliveryId: string; clientId: string; endpointId: string }): void;
+}

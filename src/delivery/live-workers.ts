@@ -1,0 +1,120 @@
+import { LRUCache } from 'lru-cache';
+import type { Handle } from '../database/database.js';
+import { reportTo } from '../database/faults.js';
+import { Periodic } from '../periodic.js';
+import type { Log } from '../telemetry/log.js';
+import { isFree } from './lease.js';
+import type { EndpointShare } from './slots.js';
+
+/** ms between two heartbeats. */
+const INTERVAL = 2_000;
+/** A worker whose last heartbeat is older than this, ms, is dead for the others and starts no attempt itself. */
+const LIFETIME = 10_000;
+/** Endpoints whose share is kept. */
+const KEPT = 10_000;
+
+export interface LiveWorkersOptions {
+  db: Handle;
+  /** A UUID that is new for each process. */
+  workerId: string;
+  /** Called when shares may have grown. */
+  onGrown: () => void;
+  log: Log;
+}
+
+/**
+ * Divides each endpoint's limit of attempts at once among the live workers, without a statement for an attempt. Each
+ * worker has `floor(limit / workers)` slots. The `limit mod workers` slots that are left belong to the workers that rank
+ * first by a hash of endpoint and worker (rendezvous hashing), so that the limit is kept exactly and the endpoints with a
+ * limit of 1 spread over the workers.
+ *
+ * A heartbeat every 2 s, in the table `workers`, says who lives. After a worker has joined, the others count it within
+ * 2 s; until then an endpoint may have its share in addition. The share of a killed worker returns within 12 s. A worker
+ * that has not reached Postgres for 10 s starts no attempt, since the others have its share.
+ */
+export class LiveWorkers implements EndpointShare {
+  #others: readonly string[] = [];
+  /** When the last heartbeat was sent that Postgres has answered; undefined: none was. */
+  #beatAt: number | undefined;
+  readonly #shares = new LRUCache<string, number>({ max: KEPT });
+  readonly #heart: Periodic;
+
+  constructor(private readonly options: LiveWorkersOptions) {
+    this.#heart = new Periodic({
+      interval: INTERVAL,
+      run: () => this.#beat(),
+      onFault: reportTo(options.log, 'the heartbeat of this worker failed; next try in 2 s'),
+    });
+  }
+
+  /** The number of live workers, with this one. */
+  get count(): number {
+    return this.#others.length + 1;
+  }
+
+  of(endpointId: string, max: number): number {
+    if (this.#isCutOff) return 0;
+    if (this.#others.length === 0) return max;
+    const key = `${endpointId} ${max}`;
+    const share = this.#shares.get(key) ?? this.#divide(endpointId, max);
+    this.#shares.set(key, share);
+    return share;
+  }
+
+  /** Whether this worker is the one that a notification wakes first. @param turn a random number */
+  hasTurn(turn: number): boolean {
+    const { workerId } = this.options;
+    return turn % this.count === this.#others.filter((other) => other < workerId).length;
+  }
+
+  start(): void {
+    this.#heart.start();
+    this.#heart.request();
+  }
+
+  /** Call this after the last attempt has ended: the other workers have the share of this one at once. */
+  async stop(): Promise<void> {
+    await this.#heart.stop();
+    await this.options.db
+      .query('delete from workers where id = $1::uuid', [this.options.workerId])
+      .catch((error) => this.options.log.warn({ err: error }, 'this worker could not sign off'));
+  }
+
+  get #isCutOff(): boolean {
+    return this.#beatAt === undefined || performance.now() - this.#beatAt > LIFETIME;
+  }
+
+  #divide(endpointId: string, max: number): number {
+    const own = hash(endpointId + this.options.workerId);
+    const rank = this.#others.filter((other) => hash(endpointId + other) < own).length;
+    return Math.floor(max / this.count) + (rank < max % this.count ? 1 : 0);
+  }
+
+  async #beat(): Promise<void> {
+    const sentAt = performance.now();
+    const [row] = await this.options.db.query<{ others: string[] }>(BEAT, [this.options.workerId, LIFETIME]);
+    const wasCutOff = this.#isCutOff;
+    this.#beatAt = sentAt;
+    const others = row?.others ?? [];
+    if (!wasCutOff && others.join() === this.#others.join()) return;
+    this.#others = others;
+    this.#shares.clear();
+    this.options.onGrown();
+  }
+}
+
+/** A row whose time lies too far ahead was written by another clock (lease.ts) and does not count. */
+const BEAT = `
+with alive as (
+  insert into workers (id, alive_until) values ($1::uuid, now() + $2::int * interval '1 millisecond')
+  on conflict (id) do update set alive_until = excluded.alive_until
+)
+select coalesce(json_agg(id order by id), '[]') as others
+  from workers where id <> $1::uuid and not ${isFree('alive_until')}`;
+
+/** FNV-1a, 32 bits. */
+function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193) >>> 0;
+  return value;
+}

@@ -1,0 +1,52 @@
+import { ClientId, EventType, TransferId } from '../../workflows/search-attributes.js';
+import type { Environment } from '../config.js';
+import type { Handle } from '../database/database.js';
+import { isId } from '../ids.js';
+import { withTemporal } from '../temporal/connection.js';
+
+const BATCH = 500;
+
+/** An event that has a workflow in Temporal and no row in Postgres. */
+export interface LostEvent {
+  event_id: string;
+  client_id: string | null;
+  transfer_id: string | null;
+  type: string | null;
+  /** When its workflow started. */
+  started_at: string;
+}
+
+/**
+ * Finds the events whose workflow started since a time and that have no row in Postgres: they were lost when Postgres
+ * was restored to an earlier time. Receivers may have them. @param since ms since 1970 @throws ConfigError
+ */
+export function findLostEvents(db: Handle, environment: Environment, since: number): Promise<LostEvent[]> {
+  return withTemporal(environment, async (client) => {
+    const lost: LostEvent[] = [];
+    let batch = new Map<string, LostEvent>();
+    const keepMissing = async () => {
+      const existing = await db.prisma.event.findMany({
+        where: { id: { in: [...batch.keys()] } },
+        select: { id: true },
+      });
+      for (const { id } of existing) batch.delete(id);
+      lost.push(...batch.values());
+      batch = new Map();
+    };
+    const query = `WorkflowType = 'deliverEvent' AND StartTime >= '${new Date(since).toISOString()}'`;
+    for await (const { workflowId, typedSearchAttributes: attributes, startTime } of client.workflow.list({ query })) {
+      // The workflow of a recovered delivery has another form of id. Its event has a workflow of its own.
+      if (!isId(workflowId)) continue;
+      batch.set(workflowId, {
+        event_id: workflowId,
+        client_id: attributes.get(ClientId) ?? null,
+        transfer_id: attributes.get(TransferId) ?? null,
+        type: attributes.get(EventType) ?? null,
+        started_at: startTime.toISOString(),
+      });
+      if (batch.size === BATCH) await keepMissing();
+    }
+    await keepMissing();
+    return lost.sort((a, b) => (a.event_id < b.event_id ? -1 : 1));
+  });
+}

@@ -1,0 +1,114 @@
+import type { Database } from '../database/database.js';
+import type { MasterKeys } from '../database/encryption.js';
+import { failpoint } from '../failpoints.js';
+import type { Log } from '../telemetry/log.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import { disableEndpoint, isFailing } from '../webhooks/disable-endpoint.js';
+import type { EndpointHours } from '../webhooks/endpoint-hours.js';
+import type { Sender, SendOutcome } from '../webhooks/sender/send.js';
+import type { LeasedAttempt } from './handover.js';
+import { observeAttempt } from './observe-attempt.js';
+import type { RecordedAttempt } from './record.js';
+import type { Recorder } from './recorder.js';
+
+export interface AttemptDependencies {
+  database: Database;
+  masterKeys: MasterKeys;
+  sender: Sender;
+  recorder: Recorder;
+  /** Counts recorded attempts for the console. */
+  endpointHours: Pick<EndpointHours, 'count'>;
+  /** Time without success after which a failing endpoint is disabled, ms; 0: never (contract, Delivery on the wire). */
+  disableAfter: number;
+  metrics: Pick<Metrics, 'attemptMade' | 'endpointDisabled'>;
+  log: Log;
+}
+
+export interface AttemptResult {
+  outcome: SendOutcome;
+  /** Undefined if this attempt was already recorded. */
+  recorded: RecordedAttempt | undefined;
+}
+
+/**
+ * Makes one attempt: signs, sends and records it. The receiver's response or failure is the returned value.
+ * @param onSent called when the attempt is over, before it is recorded
+ * @throws only for faults of this service (an envelope that does not open, a record that cannot be written)
+ */
+export async function makeAttempt(
+  dependencies: AttemptDependencies,
+  attempt: LeasedAttempt,
+  onSent: () => void,
+): Promise<AttemptResult> {
+  const { masterKeys, sender } = dependencies;
+  const secret = masterKeys.open(attempt.secretEnvelope, attempt.endpointId);
+  failpoint('before-post');
+  const outcome = await observeAttempt(dependencies, attempt, () =>
+    sender.send({ url: attempt.url, body: attempt.body, secret, clientId: attempt.clientId }),
+  );
+  failpoint('after-post');
+  onSent();
+  const gone = outcome.responseStatus === 410;
+  // Disabling precedes the record: a reader that sees the delivery failed also sees the endpoint disabled, and a crash
+  // between the two loses neither.
+  const disabled = gone && (await disableGone(dependencies, attempt));
+  const recorded = await dependencies.recorder.record({ attempt, outcome });
+  if (recorded) dependencies.endpointHours.count(attempt.endpointId, outcome);
+  // The first try failed because Postgres was unreachable. The written record shows that it is reachable again.
+  if (gone && !disabled) await disableGone(dependencies, attempt);
+  if (!gone && recorded?.status === 'failed' && !attempt.single) await disableIfFailing(dependencies, attempt);
+  return { outcome, recorded };
+}
+
+/** The disabling in progress of each endpoint. */
+const disabling = new Map<string, Promise<boolean>>();
+
+/**
+ * Disables an endpoint that responded 410, and cancels its deliveries; the record of a 410 makes its own delivery
+ * `failed`. This runs apart from the record, and once for a burst of 410s: transactions that each lock their own delivery
+ * and then all others would deadlock, and would hold every connection meanwhile.
+ * @returns whether the endpoint is disabled now
+ */
+function disableGone(dependencies: AttemptDependencies, { endpointId }: LeasedAttempt): Promise<boolean> {
+  const running =
+    disabling.get(endpointId) ??
+    disableNow(dependencies, endpointId).finally(() => {
+      disabling.delete(endpointId);
+    });
+  disabling.set(endpointId, running);
+  return running;
+}
+
+async function disableNow(dependencies: AttemptDependencies, endpointId: string): Promise<boolean> {
+  failpoint('before-disable');
+  try {
+    await disableAndReport(dependencies, endpointId, 'gone');
+    return true;
+  } catch (error) {
+    dependencies.log.error({ err: error, webhook_id: endpointId }, 'could not disable an endpoint that is gone');
+    return false;
+  }
+}
+
+/** Disables the endpoint. If this call is the one that disables it, the log and the metrics report it. */
+async function disableAndReport(
+  { database, metrics, log }: AttemptDependencies,
+  endpointId: string,
+  reason: 'gone' | 'failing',
+): Promise<void> {
+  if (!(await database.transaction((tx) => disableEndpoint(tx, endpointId, reason)))) return;
+  metrics.endpointDisabled(reason);
+  log.warn({ webhook_id: endpointId }, `endpoint disabled: ${reason}`);
+}
+
+async function disableIfFailing(dependencies: AttemptDependencies, { endpointId }: LeasedAttempt): Promise<void> {
+  const { database, disableAfter, log } = dependencies;
+  try {
+    if (await isFailing(database, endpointId, disableAfter)) {
+      await disableAndReport(dependencies, endpointId, 'failing');
+    }
+  } catch (error) {
+    // The attempt is recorded. The endpoint's next exhausted delivery repeats the check.
+    log.error({ err: error, webhook_id: endpointId }, 'could not check whether the endpoint is failing');
+  }
+}

@@ -1,0 +1,169 @@
+import type { Trigger } from '../attempts.js';
+import type { WorkflowMode } from '../config.js';
+import { arrayLiteral } from '../database/array-literal.js';
+import { atomically, type Handle } from '../database/database.js';
+import type { DeliveryStatus } from '../database/generated/enums.js';
+import type { SendOutcome } from '../webhooks/sender/send.js';
+import type { LeasedAttempt } from './handover.js';
+import { LADDER_TRIGGER, NEW_LEASE } from './queue.js';
+
+/** An attempt that was made. */
+export interface MadeAttempt {
+  attempt: Pick<LeasedAttempt, 'deliveryId' | 'eventId' | 'number' | 'trigger' | 'single' | 'url' | 'isOnly'>;
+  outcome: SendOutcome;
+}
+
+/** The delivery after the record. */
+export interface RecordedAttempt {
+  deliveryId: string;
+  /** Of the attempt; higher than the one that was made if another worker's attempt has that number. */
+  number: number;
+  status: DeliveryStatus;
+  reason: string | null;
+  /** ISO 8601; null: the delivery has ended. */
+  nextAttemptAt: string | null;
+  /** The next attempt is due at once, and leased to this process. */
+  next: Trigger | null;
+}
+
+/** How a process records: its lease, and whether delivered events get a workflow. */
+export interface RecordOptions {
+  token: string;
+  workflows: WorkflowMode;
+}
+
+/**
+ * Records attempts and writes the next step of each delivery, in one statement and from the rows alone.
+ *
+ * - An attempt counts by (delivery, number), whoever holds the lease. If another attempt has its number, a late failure
+ *   changes nothing, and a late success gets the next number and makes a pending or failed delivery succeed.
+ * - A failed attempt of the ladder uses up a rung. A manual retry uses none: its failure leaves the plan as it was.
+ * - The attempt leaves the queue, unless the next one is due at once.
+ * - The event's `outbox` says what its workflow has to learn. `again`, `start` and `trailing` rank in this order, and
+ *   only `again` brings an event back from `done`: a manual retry or a late success, of which its workflow knows nothing.
+ * @returns no row for an attempt that was not recorded
+ */
+export function recordAttempts(
+  db: Handle,
+  { token, workflows }: RecordOptions,
+  made: readonly MadeAttempt[],
+): Promise<RecordedAttempt[]> {
+  const attempts = made.map(({ attempt }) => attempt);
+  const outcomes = made.map(({ outcome }) => outcome);
+  return db.hot<RecordedAttempt>(RECORD, [
+    token,
+    arrayLiteral(attempts.map(({ deliveryId }) => deliveryId)),
+    arrayLiteral(attempts.map(({ number }) => number)),
+    arrayLiteral(attempts.map(({ trigger }) => trigger)),
+    arrayLiteral(attempts.map(({ single }) => single)),
+    arrayLiteral(attempts.map(({ isOnly }) => (isOnly && workflows === 'retries-only' ? 'done' : 'trailing'))),
+    attempts.map(({ url }) => url),
+    arrayLiteral(outcomes.map(({ t }) => t)),
+    arrayLiteral(outcomes.map(({ startedAt }) => startedAt.toISOString())),
+    arrayLiteral(outcomes.map(({ durationMs }) => Math.round(durationMs))),
+    arrayLiteral(outcomes.map(({ responseStatus }) => responseStatus)),
+    outcomes.map(({ responseHeaders }) => responseHeaders && JSON.stringify(responseHeaders)),
+    outcomes.map(({ responseBody }) => responseBody),
+    arrayLiteral(outcomes.map(({ error }) => error)),
+  ]);
+}
+
+/**
+ * Records attempts like `recordAttempts`, after a try whose connection broke. That try may still be running: it has ended
+ * once the deliveries are locked, and the record sees what it has written.
+ */
+export function recordAttemptsAgain(
+  db: Handle,
+  options: RecordOptions,
+  made: readonly MadeAttempt[],
+): Promise<RecordedAttempt[]> {
+  return atomically(db, async (tx) => {
+    await tx.query(LOCK, [arrayLiteral(made.map(({ attempt }) => attempt.deliveryId))]);
+    return recordAttempts(tx, options, made);
+  });
+}
+
+const LOCK = `
+select id from deliveries where id = any(array(select unnest($1::uuid[]))) order by id for no key update`;
+
+/**
+ * A delivery that another attempt's 410 cancelled while this attempt, which also got a 410, was in flight: it is failed,
+ * as the delivery of the first 410 is.
+ */
+const GONE_IN_A_BURST = `d.status = 'cancelled' and d.reason = 'endpoint_gone' and a.response_status = 410 and not a.single`;
+const GONE = `a.error is not null and a.response_status is not distinct from 410`;
+const SUCCEEDS = `a.error is null and (d.status = 'pending' or a.trigger = 'manual' or a.late and d.status = 'failed')`;
+/** A failure of the ladder's own attempt, at a delivery that is still pending. */
+const CLIMBS = `d.status = 'pending' and a.error is not null and a.trigger <> 'manual'`;
+const ENDS = `d.status = 'pending' and (${GONE} or ${CLIMBS} and a.wait is null)`;
+/** The time of the next attempt of a delivery that stays pending. */
+const NEXT = `case when a.trigger = 'manual' then d.next_attempt_at else now() + a.wait end`;
+
+/**
+ * Postgres does not know the length of `(select $2)`, so that it plans alike for one attempt and for many, and keeps the
+ * plan. Deliveries are locked by id, as a cancellation locks them, then the queue, then events by id.
+ *
+ * \`known\` finds the statement's own earlier try: its commit may have succeeded although the connection broke. An array,
+ * since Postgres would answer an \`exists\` here from a hash of the whole table.
+ */
+const RECORD = `
+with input as (
+  select * from unnest((select $2::uuid[]), $3::int[], $4::text[], $5::boolean[], $6::outbox_state[], $7::text[],
+                       $8::text[], $9::timestamptz[], $10::int[], $11::int[], $12::text[], $13::text[], $14::text[])
+    as i(delivery_id, number, trigger, single, delivered, url, t, started_at, duration_ms, response_status,
+         response_headers, response_body, error)
+), locked as materialized (
+  select d.id, d.attempt_count, (string_to_array(d.ladder, ',')::interval[])[d.rung + 1] as wait
+    from input i join deliveries d on d.id = i.delivery_id order by d.id for no key update of d
+), attempt as materialized (
+  select i.*, l.attempt_count + 1 as recorded_as, l.wait, i.number <> l.attempt_count + 1 as late
+    from input i join locked l on l.id = i.delivery_id
+   where i.number = l.attempt_count + 1
+      or i.error is null and i.t <> all(array(
+           select known.t from attempts known where known.delivery_id = i.delivery_id))
+), updated as (
+  update deliveries d set
+    attempt_count = a.recorded_as,
+    rung = case when ${CLIMBS} then d.rung + 1 else d.rung end,
+    status = case when ${SUCCEEDS} then 'succeeded'
+                  when ${ENDS} or ${GONE_IN_A_BURST} then 'failed' else d.status end,
+    reason = case when ${SUCCEEDS} then null
+                  when ${ENDS} then case when ${GONE} then 'endpoint_gone' else 'exhausted' end else d.reason end,
+    next_attempt_at = case when not (${SUCCEEDS} or ${ENDS}) and d.status = 'pending' then ${NEXT} end,
+    asleep = not (${SUCCEEDS} or ${ENDS}) and d.status = 'pending' and ${NEXT} > now(),
+    finished_at = case when ${SUCCEEDS} or ${ENDS} or ${GONE_IN_A_BURST} then now() else d.finished_at end
+    from attempt a
+   where d.id = a.delivery_id
+  returning d.id, d.event_id, d.status, d.reason, d.next_attempt_at, d.asleep, ${LADDER_TRIGGER} as ladder_trigger,
+            a.recorded_as, a.trigger = 'manual' or a.late as unplanned, a.delivered
+), recorded as (
+  insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
+                        response_headers, response_body, error)
+  select a.delivery_id, a.recorded_as, a.trigger, a.url, a.t, a.started_at, a.duration_ms, a.response_status,
+         a.response_headers::jsonb, a.response_body, a.error
+    from attempt a
+), left_queue as (
+  delete from queue q using updated u where q.delivery_id = u.id and (u.status <> 'pending' or u.asleep)
+), next as (
+  update queue q set line = 'fresh', due_at = u.next_attempt_at, trigger = u.ladder_trigger, ${NEW_LEASE}
+    from updated u
+   where q.delivery_id = u.id and u.status = 'pending' and not u.asleep and q.lease_token = $1::uuid
+  returning q.delivery_id, q.trigger
+), event as materialized (
+  select event_id, max(case when unplanned then 'again'
+                            when asleep or status = 'failed' then 'start'
+                            when status = 'pending' then 'attempt'
+                            else delivered end::outbox_state) as outbox
+    from updated group by event_id
+), locked_event as materialized (
+  select v.id from events v where v.id = any(array(select event_id from event)) order by v.id for no key update
+), told as (
+  update events v set outbox = e.outbox, lease_until = now()
+    from event e, locked_event l
+   where v.id = l.id and e.event_id = l.id
+     and (e.outbox = 'again' or v.outbox is distinct from 'done' and v.outbox < e.outbox)
+)
+select u.id as "deliveryId", u.recorded_as as number, u.status::text, u.reason,
+       to_char(u.next_attempt_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "nextAttemptAt",
+       n.trigger as next
+  from updated u left join next n on n.delivery_id = u.id`;

@@ -1,0 +1,158 @@
+import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
+import type { RecoverEndpointInput } from '../../workflows/recover-endpoint.js';
+import type { By } from '../audit/record.js';
+import { recordAudit } from '../audit/record.js';
+import type { Handle } from '../database/database.js';
+import { lockInTransaction } from '../database/database.js';
+import { newId } from '../ids.js';
+import { RECOVERS_AN_HOUR } from '../limits.js';
+import { Refusal } from '../refusal.js';
+import { hostOf } from '../webhooks/endpoint-url.js';
+import { getEndpoint, refuseInactive, refuseWhileCancelling } from '../webhooks/endpoints.js';
+import { countWithinLimits, readWindow } from '../webhooks/statement.js';
+import { countRecoverable, type RecoverScope, type RecoverSize } from './recover.js';
+import { enqueueWorkflow, KEPT } from './workflow-starts.js';
+
+/** Recoveries of one client that run at the same time (contract). */
+export const RECOVERS_AT_ONCE = 2;
+/** Longer than a batch takes with its tries, s: a recovery without a batch for so long is started again if it was lost. */
+const RENEWED_WITHIN = 180;
+
+/** A recovery of the events made in [since, until), ms since 1970. */
+export interface RecoverRequest extends RecoverScope {
+  by: By;
+  /** Whether events without a delivery for the endpoint get one. */
+  includeMissing: boolean;
+  /** Whose limit of statements the count uses; null: the operator's, which has only the time limit. */
+  countedFor: string | null;
+}
+
+/**
+ * Starts the ladder of every failed or cancelled delivery of the range again, durably and at a bounded rate, and makes the
+ * deliveries of missing events if the request includes them. A worker starts the workflow, which needs no Temporal here.
+ * The recovery runs until its row in `recovers` has ended, however often its workflow starts. If there is nothing to
+ * recover, none starts.
+ * @throws Refusal not_found | cancellation_in_progress | endpoint_not_active | recover_in_progress |
+ * recover_limit_reached | statement_limit_reached | unavailable
+ */
+export async function recoverEndpoint(tx: Handle, request: RecoverRequest): Promise<RecoverSize> {
+  // The limits come before the count, which is expensive. No transaction waits for another request's count.
+  await admit(tx, request);
+  const size = await measure(tx, request);
+  if (size.count + size.missing === 0) return size;
+  await lockInTransaction(tx, `recovers of ${request.clientId}`);
+  const url = await admit(tx, request);
+  await begin(tx, request, size, hostOf(url));
+  return size;
+}
+
+/** @returns the endpoint's URL */
+async function admit(tx: Handle, { clientId, endpointId }: RecoverRequest): Promise<string> {
+  const endpoint = await getEndpoint(tx, clientId, endpointId);
+  refuseWhileCancelling(endpoint);
+  refuseInactive(endpoint);
+  await refuseBesideOthers(tx, clientId, endpointId);
+  await checkHour(tx, endpointId);
+  return endpoint.url;
+}
+
+async function refuseBesideOthers(tx: Handle, clientId: string, endpointId: string): Promise<void> {
+  const running = await readRunning(tx, clientId);
+  const ofEndpoint = running.includes(endpointId);
+  if (!ofEndpoint && running.length < RECOVERS_AT_ONCE) return;
+  throw new Refusal(
+    'recover_in_progress',
+    ofEndpoint
+      ? 'A recover of this endpoint is running; wait until it ends.'
+      : `${RECOVERS_AT_ONCE} recovers of this client are running; wait until one ends.`,
+  );
+}
+
+async function checkHour(tx: Handle, endpointId: string): Promise<void> {
+  const [row] = await tx.query<{ count: number; wait: number }>(LAST_HOUR, [endpointId]);
+  if (!row || row.count < RECOVERS_AN_HOUR) return;
+  const retryAfter = Math.max(1, row.wait);
+  const detail = `This endpoint was recovered ${RECOVERS_AN_HOUR} times in the last hour; the next recover is possible in ${retryAfter} s.`;
+  throw new Refusal('recover_limit_reached', detail, [], { retryAfter });
+}
+
+function measure(tx: Handle, request: RecoverRequest): Promise<RecoverSize> {
+  const { clientId, endpointId, since, until, includeMissing } = request;
+  const scope = { clientId, endpointId, since, until };
+  return countWithinLimits(tx, request.countedFor, async () => {
+    if (!includeMissing) return { count: await countRecoverable(tx, scope), missing: 0 };
+    const { failed, cancelled, missing } = await readWindow(tx, scope);
+    return { count: failed + cancelled, missing };
+  });
+}
+
+async function begin(tx: Handle, request: RecoverRequest, size: RecoverSize, host: string): Promise<void> {
+  const { by, clientId, endpointId, since, until, includeMissing } = request;
+  const { count, missing } = size;
+  const recoverId = newId();
+  await tx.query(BEGIN, [recoverId, clientId, endpointId, count, missing]);
+  const input = { recoverId, clientId, webhookId: endpointId, host, since, until, count, includeMissing, missing };
+  await enqueueWorkflow(tx, {
+    workflowId: `recover-${endpointId}`,
+    type: 'recoverEndpoint',
+    taskQueue: TASK_QUEUE,
+    clientId,
+    endpointId,
+    input: input satisfies RecoverEndpointInput,
+    summary: `recover ${count + missing} deliveries → ${host}`,
+    renewedWithin: RENEWED_WITHIN,
+  });
+  const times = { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
+  const details = {
+    client_id: clientId,
+    recover: recoverId,
+    ...times,
+    include_missing: includeMissing,
+    count,
+    missing,
+  };
+  await recordAudit(tx, { ...by, action: 'endpoints.recover', target: endpointId, details });
+}
+
+/** Number of running recoveries of a client, at least 1. They share the client's rate. */
+export async function countRunning(db: Handle, clientId: string): Promise<number> {
+  return Math.min(Math.max(1, (await readRunning(db, clientId)).length), RECOVERS_AT_ONCE);
+}
+
+/** @returns the endpoint of each */
+async function readRunning(db: Handle, clientId: string): Promise<readonly string[]> {
+  const rows = await db.query<{ endpointId: string }>(RUNNING, [clientId]);
+  return rows.map(({ endpointId }) => endpointId);
+}
+
+/** Called by each batch of a recovery: while it runs, its workflow is not started again. */
+export async function keepRecovering(db: Handle, recoverId: string): Promise<void> {
+  await db.query(KEEP, [recoverId]);
+}
+
+/** Ends a recovery, whose last delivery has started again, and the need for its workflow. */
+export async function endRecover(db: Handle, recoverId: string): Promise<void> {
+  await db.query(END, [recoverId]);
+}
+
+const RUNNING = 'select endpoint_id as "endpointId" from recovers where client_id = $1::uuid and ended_at is null';
+
+const LAST_HOUR = `
+select count(*)::int as count, coalesce(ceil(extract(epoch from min(at) + interval '1 hour' - now())), 0)::int as wait
+  from recovers where endpoint_id = $1::uuid and at > now() - interval '1 hour'`;
+
+const BEGIN = `
+insert into recovers (id, client_id, endpoint_id, count, missing)
+values ($1::uuid, $2::uuid, $3::uuid, $4::int, $5::int)`;
+
+/** A batch that runs again after its recovery has ended leaves the row of the endpoint's next recovery alone. */
+const KEEP = `
+update workflow_starts w set ${KEPT}
+  from recovers r
+ where r.id = $1::uuid and r.ended_at is null and w.workflow_id = 'recover-' || r.endpoint_id`;
+
+const END = `
+with ended as (
+  update recovers set ended_at = now() where id = $1::uuid and ended_at is null returning endpoint_id
+)
+delete from workflow_starts w using ended e where w.workflow_id = 'recover-' || e.endpoint_id`;

@@ -1,0 +1,100 @@
+import type { By } from '../audit/record.js';
+import { recordAudit } from '../audit/record.js';
+import { atomically, type Handle } from '../database/database.js';
+import type { DeliveryStatus } from '../database/generated/enums.js';
+import { withoutDeadline } from '../deadline.js';
+import { failpoint } from '../failpoints.js';
+import { newId } from '../ids.js';
+import { RETRIES_AN_HOUR } from '../limits.js';
+import { Refusal } from '../refusal.js';
+import type { Handover } from './handover.js';
+import { isFree } from './lease.js';
+
+export interface RetryRequest {
+  by: By;
+  /** The client that must own the delivery; null: any client (the operator). */
+  clientId: string | null;
+  deliveryId: string;
+}
+
+interface Target {
+  eventId: string;
+  clientId: string;
+  endpointId: string;
+  status: DeliveryStatus;
+  endpointActive: boolean;
+}
+
+/**
+ * Queues one attempt more, now, whether the delivery sleeps or has ended. It uses up no rung: a failure leaves the planned
+ * attempts as they were. If an attempt is in flight or already asked for, nothing changes. It needs no Temporal.
+ * @throws Refusal not_found | endpoint_not_active | retry_limit_reached
+ */
+export function retryDelivery(
+  db: Handle,
+  handover: Pick<Handover, 'queued'>,
+  { by, clientId, deliveryId }: RetryRequest,
+): Promise<void> {
+  return atomically(db, async (tx) => {
+    const [target] = await tx.query<Target>(TARGET, [deliveryId, clientId]);
+    if (!target) throw new Refusal('not_found', 'There is no such delivery.');
+    if (!target.endpointActive) {
+      throw new Refusal(
+        'endpoint_not_active',
+        'The endpoint of this delivery is disabled or deleted; enable it first.',
+      );
+    }
+    const [queued] = await tx.query<{ settled: boolean }>(QUEUED, [deliveryId]);
+    if (queued?.settled) return;
+    const retryId = newId();
+    await countRetry(tx, deliveryId, retryId);
+    await tx.query(QUEUE_NOW, [deliveryId]);
+    const { eventId, endpointId: webhookId } = target;
+    const details = { client_id: target.clientId, event_id: eventId, webhookId, retry: retryId };
+    await recordAudit(tx, { ...by, action: 'deliveries.retry', target: deliveryId, details });
+    tx.afterCommit(() => {
+      failpoint('after-retry-queued');
+      withoutDeadline(() => handover.queued({ deliveryId, clientId: target.clientId, endpointId: webhookId }));
+    });
+  });
+}
+
+/** @throws Refusal retry_limit_reached */
+async function countRetry(tx: Handle, deliveryId: string, retryId: string): Promise<void> {
+  const [row] = await tx.query<{ counted: boolean; wait: number }>(COUNT, [deliveryId, retryId, RETRIES_AN_HOUR]);
+  if (row?.counted) return;
+  const retryAfter = Math.max(1, row?.wait ?? 1);
+  const detail = `This delivery was retried manually ${RETRIES_AN_HOUR} times in the last hour; the next retry is possible in ${retryAfter} s.`;
+  throw new Refusal('retry_limit_reached', detail, [], { retryAfter });
+}
+
+/** The lock on the delivery makes its retries, and its record, wait for each other. */
+const TARGET = `
+select d.event_id as "eventId", d.client_id as "clientId", d.endpoint_id as "endpointId", d.status::text,
+       e.enabled and e.deleted_at is null as "endpointActive"
+  from deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+ where d.id = $1::uuid and ($2::uuid is null or d.client_id = $2::uuid)
+   for no key update of d`;
+
+/** \`settled\`: its attempt is in flight or leased, or a manual retry waits already. */
+const QUEUED = `
+select trigger = 'manual' or not ${isFree('lease_until')} as settled from queue where delivery_id = $1::uuid for update`;
+
+const QUEUE_NOW = `
+with awake as (
+  update deliveries set asleep = false where id = $1::uuid and asleep
+)
+insert into queue as q (delivery_id, client_id, endpoint_id, line, due_at, trigger)
+select id, client_id, endpoint_id, 'fresh', now(), 'manual' from deliveries where id = $1::uuid
+on conflict (delivery_id) do update set line = 'fresh', due_at = now(), trigger = 'manual'`;
+
+const COUNT = `
+with held as (
+  select at from manual_retries where delivery_id = $1::uuid and at > now() - interval '1 hour'
+), expired as (
+  delete from manual_retries where delivery_id = $1::uuid and at <= now() - interval '1 hour'
+), counted as (
+  insert into manual_retries (delivery_id, id) select $1::uuid, $2::uuid where (select count(*) from held) < $3::int
+)
+select (select count(*) from held) < $3::int as counted,
+       (select ceil(extract(epoch from min(at) + interval '1 hour' - now()))::int from held) as wait`;

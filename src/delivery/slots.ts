@@ -1,0 +1,300 @@
+import { withinShare } from '../database/transaction-turns.js';
+import type { Line } from './handover.js';
+
+export interface Limits {
+  /**
+   * Attempts in flight: at one endpoint without a limit of its own, over all workers; in this process of one client, and
+   * in all. A client also stays within its fair share.
+   */
+  perEndpoint: number;
+  perClient: number;
+  total: number;
+  /** Leased attempts that wait in this process. */
+  waiting: number;
+}
+
+/** The part of the endpoints' limits that this process has (live-workers.ts). */
+export interface EndpointShare {
+  /** Attempts at once at the endpoint in this process. @param max the endpoint's limit over all workers */
+  of(endpointId: string, max: number): number;
+}
+
+/** One process has the whole of each limit. */
+const UNSHARED: EndpointShare = { of: (_, max) => max };
+
+interface Endpoint<Job> {
+  id: string;
+  client: Client<Job>;
+  /** Its limit of attempts at once, over all workers. */
+  max: number;
+  active: number;
+  /** The jobs that wait, by line. */
+  lines: Record<Line, { job: Job; since: number }[]>;
+  /** The line that is served next, if both have a job. */
+  turn: Line;
+  /** Slots released in the present second and in the last one: the speed of the endpoint. */
+  released: number;
+  speed: number;
+  /** Whether the endpoint stands in its client's queue of ready endpoints. */
+  queued: boolean;
+}
+
+interface Client<Job> {
+  id: string;
+  active: number;
+  waiting: number;
+  endpoints: Map<string, Endpoint<Job>>;
+  /** Endpoints with a waiting job and a slot for it, each listed once, served in turn. */
+  ready: Endpoint<Job>[];
+  queued: boolean;
+}
+
+/**
+ * The attempts in flight in this process, and the leased ones that wait for a slot. Clients are served in turn, within a
+ * client its endpoints, and within an endpoint its two lines. Client and endpoint have a limit of attempts in flight,
+ * so that a client's flood, or its dead receiver, takes no slot from another client. Plain data, no timers.
+ */
+export class Slots<Job> {
+  readonly #clients = new Map<string, Client<Job>>();
+  readonly #ready: Client<Job>[] = [];
+  #active = 0;
+  #waiting = 0;
+  #asked = 0;
+
+  constructor(
+    private readonly limits: Limits,
+    private readonly share: EndpointShare = UNSHARED,
+  ) {}
+
+  get active(): number {
+    return this.#active;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Jobs that ever asked for a slot. */
+  get asked(): number {
+    return this.#asked;
+  }
+
+  /** How many more jobs may wait here. */
+  get room(): number {
+    return Math.max(0, this.limits.waiting - this.#waiting);
+  }
+
+  /** Whether one more job of this client may wait: a flood of one client leaves room for the others. */
+  admits(clientId: string): boolean {
+    return withinShare(this.#clients.get(clientId)?.waiting ?? 0, 1, this.room);
+  }
+
+  /** @param max the endpoint's own limit; null: the limit of the deployment */
+  enqueue(clientId: string, endpointId: string, line: Line, job: Job, now: number, max: number | null = null): void {
+    const endpoint = this.#endpoint(clientId, endpointId, max);
+    endpoint.lines[line].push({ job, since: now });
+    endpoint.client.waiting++;
+    this.#waiting++;
+    this.#asked++;
+    this.#enqueue(endpoint);
+  }
+
+  /**
+   * How many more attempts of an endpoint this process may lease: what it expects to make within a second, at first twice
+   * its slots. Undefined: the endpoint has nothing here.
+   */
+  allowance(clientId: string, endpointId: string): number | undefined {
+    const endpoint = this.#clients.get(clientId)?.endpoints.get(endpointId);
+    return endpoint && this.#allowanceOf(endpoint);
+  }
+
+  /** Whether at most half of what an endpoint may have here waits, so that one statement leases many attempts. */
+  isHalfEmpty(clientId: string, endpointId: string): boolean {
+    const endpoint = this.#clients.get(clientId)?.endpoints.get(endpointId);
+    if (!endpoint) return this.admits(clientId);
+    return this.#allowanceOf(endpoint) > 0 && waitingAt(endpoint) * 2 <= this.#expectedAt(endpoint);
+  }
+
+  /** The allowance of each endpoint that has jobs here. */
+  *allowances(): Iterable<{ endpointId: string; attempts: number }> {
+    for (const { endpoints } of this.#clients.values()) {
+      for (const endpoint of endpoints.values()) {
+        yield { endpointId: endpoint.id, attempts: this.#allowanceOf(endpoint) };
+      }
+    }
+  }
+
+  /** Whether a job of this endpoint would start at once. */
+  isFree(clientId: string, endpointId: string): boolean {
+    const client = this.#clients.get(clientId);
+    const endpoint = client?.endpoints.get(endpointId);
+    return (
+      this.#hasSlot(client ?? { active: 0 }) &&
+      (!endpoint || (this.#isFree(endpoint) && waitingAt(endpoint) === 0)) &&
+      (endpoint !== undefined || this.share.of(endpointId, this.limits.perEndpoint) > 0)
+    );
+  }
+
+  /** The next job that has a slot. It holds the slot until `release`. Undefined when no waiting job has a slot. */
+  next(): Job | undefined {
+    for (let turns = this.#ready.length; turns > 0; turns--) {
+      const client = this.#ready.shift();
+      if (!client) break;
+      if (!this.#hasSlot(client)) {
+        this.#ready.push(client);
+        continue;
+      }
+      client.queued = false;
+      const endpoint = this.#nextEndpoint(client);
+      const waiting = endpoint && takeFrom(endpoint);
+      if (!endpoint || !waiting) continue;
+      endpoint.active++;
+      client.active++;
+      client.waiting--;
+      this.#active++;
+      this.#waiting--;
+      this.#enqueue(endpoint);
+      this.#enqueueClient(client);
+      return waiting.job;
+    }
+    return undefined;
+  }
+
+  /**
+   * Takes a slot for a job that does not wait here.
+   * @returns false when no slot is free for it
+   */
+  tryAcquire(clientId: string, endpointId: string, max: number | null = null): boolean {
+    const endpoint = this.#endpoint(clientId, endpointId, max);
+    const acquired = this.#isFree(endpoint) && this.#hasSlot(endpoint.client);
+    if (acquired) {
+      endpoint.active++;
+      endpoint.client.active++;
+      this.#active++;
+    } else {
+      this.#removeIfIdle(endpoint);
+    }
+    return acquired;
+  }
+
+  /** Frees the slot of a job. */
+  release(clientId: string, endpointId: string): void {
+    const endpoint = this.#endpoint(clientId, endpointId);
+    endpoint.active--;
+    endpoint.client.active--;
+    endpoint.released++;
+    this.#active--;
+    this.#enqueue(endpoint);
+    this.#enqueueClient(endpoint.client);
+    this.#removeIfIdle(endpoint);
+  }
+
+  /** The shares of this process have grown: endpoints whose jobs wait may have a slot now. */
+  refresh(): void {
+    for (const { endpoints } of this.#clients.values())
+      for (const endpoint of endpoints.values()) this.#enqueue(endpoint);
+  }
+
+  /** Call this each second: the speed of the endpoints is that of the second that ends. */
+  tick(): void {
+    for (const { endpoints } of this.#clients.values()) {
+      for (const endpoint of endpoints.values()) {
+        endpoint.speed = endpoint.released;
+        endpoint.released = 0;
+      }
+    }
+  }
+
+  /** Removes the jobs that have waited since before `since`. */
+  expire(since: number): Job[] {
+    const expired: Job[] = [];
+    for (const client of this.#clients.values()) {
+      for (const endpoint of client.endpoints.values()) {
+        for (const line of Object.values(endpoint.lines)) {
+          const late = line.findIndex((waiting) => waiting.since >= since);
+          const jobs = line.splice(0, late === -1 ? line.length : late);
+          client.waiting -= jobs.length;
+          expired.push(...jobs.map(({ job }) => job));
+        }
+        this.#removeIfIdle(endpoint);
+      }
+    }
+    this.#waiting -= expired.length;
+    return expired;
+  }
+
+  #endpoint(clientId: string, endpointId: string, max?: number | null): Endpoint<Job> {
+    let client = this.#clients.get(clientId);
+    if (!client) {
+      client = { id: clientId, active: 0, waiting: 0, endpoints: new Map(), ready: [], queued: false };
+      this.#clients.set(clientId, client);
+    }
+    let endpoint = client.endpoints.get(endpointId);
+    if (!endpoint) {
+      const counts = { max: this.limits.perEndpoint, active: 0, released: 0, speed: 0 };
+      endpoint = { id: endpointId, client, ...counts, lines: { fresh: [], late: [] }, turn: 'fresh', queued: false };
+      client.endpoints.set(endpointId, endpoint);
+    }
+    if (max !== undefined) endpoint.max = max ?? this.limits.perEndpoint;
+    return endpoint;
+  }
+
+  #removeIfIdle(endpoint: Endpoint<Job>): void {
+    if (endpoint.active > 0 || waitingAt(endpoint) > 0 || endpoint.queued) return;
+    const { client } = endpoint;
+    client.endpoints.delete(endpoint.id);
+    if (client.endpoints.size === 0 && !client.queued) this.#clients.delete(client.id);
+  }
+
+  #allowanceOf(endpoint: Endpoint<Job>): number {
+    if (!this.admits(endpoint.client.id)) return 0;
+    return Math.max(0, this.#expectedAt(endpoint) - waitingAt(endpoint));
+  }
+
+  #expectedAt({ id, max, speed, released }: Endpoint<Job>): number {
+    return Math.max(2 * this.share.of(id, max), speed, released);
+  }
+
+  /** Some clients with dead receivers never take every slot: a client without an attempt in flight finds one. */
+  #hasSlot({ active }: Pick<Client<Job>, 'active'>): boolean {
+    return active < this.limits.perClient && withinShare(active, 1, this.limits.total - this.#active);
+  }
+
+  #isFree({ id, max, active }: Endpoint<Job>): boolean {
+    return active < this.share.of(id, max);
+  }
+
+  #nextEndpoint(client: Client<Job>): Endpoint<Job> | undefined {
+    for (let endpoint = client.ready.shift(); endpoint; endpoint = client.ready.shift()) {
+      endpoint.queued = false;
+      if (waitingAt(endpoint) === 0) this.#removeIfIdle(endpoint);
+      else if (this.#isFree(endpoint)) return endpoint;
+    }
+    return undefined;
+  }
+
+  #enqueue(endpoint: Endpoint<Job>): void {
+    if (endpoint.queued || waitingAt(endpoint) === 0 || !this.#isFree(endpoint)) return;
+    endpoint.queued = true;
+    endpoint.client.ready.push(endpoint);
+    this.#enqueueClient(endpoint.client);
+  }
+
+  #enqueueClient(client: Client<Job>): void {
+    if (client.queued || client.ready.length === 0 || client.active >= this.limits.perClient) return;
+    client.queued = true;
+    this.#ready.push(client);
+  }
+}
+
+function waitingAt({ lines }: Endpoint<unknown>): number {
+  return lines.fresh.length + lines.late.length;
+}
+
+function takeFrom<Job>(endpoint: Endpoint<Job>): { job: Job } | undefined {
+  const line = endpoint.lines[endpoint.turn].length > 0 ? endpoint.turn : other(endpoint.turn);
+  endpoint.turn = other(line);
+  return endpoint.lines[line].shift();
+}
+
+const other = (line: Line): Line => (line === 'fresh' ? 'late' : 'fresh');

@@ -1,0 +1,55 @@
+import type { Handle } from '../database/database.js';
+import { shareReading } from '../shared-reading.js';
+import { isFree } from './lease.js';
+
+/** Which tables have rows that wait. */
+export interface Waiting {
+  /** Attempts in the queue that no process has leased. */
+  queued: boolean;
+  /** Leased attempts whose lease may have ended. */
+  expired: boolean;
+  /** Events that wait for their workflow, leased ones included. */
+  starts: boolean;
+  /** Workflows other than those of events are due for a start (workflow_starts). */
+  workflows: boolean;
+  /** Whether the sandbox queue may have tasks: there is a row of a transfer that moves by itself, or of a check. */
+  sandboxUsed: boolean;
+}
+
+/** Polls of the same moment share one reading, ms. It ends before the next poll. */
+const READING = { keep: 100, limit: 900 };
+
+/**
+ * One small statement for the polls of all loops of this process. A loop reads and locks rows only where rows wait: an
+ * idle process would otherwise run many statements a second that find nothing. If the read fails, each loop queries its
+ * table itself, and reports the fault.
+ */
+export function shareWaiting(db: Handle): () => Promise<Waiting> {
+  const read = shareReading(() => readWaiting(db), READING);
+  return async () => (await read()) ?? ANY;
+}
+
+/** Reads one entry of an index for each answer. */
+export async function readWaiting(db: Handle): Promise<Waiting> {
+  const [row] = await db.query<Waiting>(WAITING, []);
+  if (!row) throw new Error('the reading of what waits has no row');
+  return row;
+}
+
+/** What a loop expects when it does not know. The sandbox queue, once it is served, needs no reading. */
+export const ANY: Waiting = { queued: true, expired: true, starts: true, workflows: true, sandboxUsed: false };
+
+/**
+ * SQL: whether the first or the last lease to end is free. In the order of the index, since Postgres scans the table for
+ * an `exists` while it has no statistics.
+ */
+const endOfLease = (order: 'asc' | 'desc') =>
+  `coalesce((select ${isFree('lease_until')} from queue where lease_until is not null order by lease_until ${order} limit 1), false)`;
+
+const WAITING = `
+select exists (select from queue where lease_until is null order by endpoint_id limit 1) as queued,
+  ${endOfLease('asc')} or ${endOfLease('desc')} as expired,
+  exists (select from events where outbox in ('trailing', 'start', 'again') order by outbox, client_id limit 1) as starts,
+  exists (select from workflow_starts where start_after <= now() order by start_after limit 1) as workflows,
+  exists (select from sandbox_transfers order by transfer_id desc limit 1)
+    or exists (select from receiver_checks order by started_at desc limit 1) as "sandboxUsed"`;

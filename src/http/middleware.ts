@@ -1,0 +1,221 @@
+import type { IncomingMessage } from 'node:http';
+import type Router from '@koa/router';
+import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import type { Authority } from '../auth/authority.js';
+import type { Scope } from '../auth/caller.js';
+import type { Config } from '../config.js';
+import { withDeadline } from '../deadline.js';
+import { newId } from '../ids.js';
+import { clientAddress, Networks } from '../networks.js';
+import { PROBLEMS, Refusal } from '../refusal.js';
+import type { Log } from '../telemetry/log.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import { currentTraceId, inSpan } from '../telemetry/traces.js';
+import type { AppMiddleware } from './context.js';
+import { problemResponse, refusalOf, send, writeResponse } from './response.js';
+
+/**
+ * The pattern of the matched route; undefined where none matched. Never the path or query as sent: they may hold any
+ * text.
+ */
+export function routeOf(ctx: object): string | undefined {
+  const { _matchedRoute: pattern } = ctx as { _matchedRoute?: unknown };
+  return typeof pattern === 'string' ? pattern : undefined;
+}
+
+/**
+ * Takes `X-Request-Id` from the request if it has 1 to 128 visible ASCII characters, else makes a new id; sets it on
+ * every response.
+ */
+export function requestId(): AppMiddleware {
+  return (ctx, next) => {
+    ctx.state.requestId = requestIdOf(ctx.req);
+    ctx.set('X-Request-Id', ctx.state.requestId);
+    return next();
+  };
+}
+
+/** The id that the request has, if it is valid, else a new id. */
+export function requestIdOf({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : newId();
+}
+
+/** Two years, as the preload list of browsers asks for (RFC 6797). Other names of the domain stay as they are. */
+const STRICT_TRANSPORT = `max-age=${2 * 365 * 24 * 3_600}`;
+
+/**
+ * Headers of every response, unless a route overrides them: no caching, no sniffing of the media type, and, where the API
+ * is reached by https, nothing but https (RFC 6797 §7.2: a browser ignores the header over http).
+ * @param baseUrl the public URL of the API
+ */
+export function secureHeaders(baseUrl: string): AppMiddleware {
+  const headers = {
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    ...(baseUrl.startsWith('https:') && { 'Strict-Transport-Security': STRICT_TRANSPORT }),
+  };
+  return (ctx, next) => {
+    ctx.set(headers);
+    return next();
+  };
+}
+
+/**
+ * Makes the server's span of a request, under the caller's span if the request has a `traceparent` (W3C Trace Context).
+ */
+export function traceRequest(): AppMiddleware {
+  return (ctx, next) => {
+    const attributes = { 'http.request.method': ctx.method, request_id: ctx.state.requestId };
+    const options = { kind: SpanKind.SERVER, attributes, traceparent: ctx.get('traceparent') || null };
+    return inSpan(ctx.method, options, async (span) => {
+      await next();
+      const route = routeOf(ctx);
+      if (route !== undefined) span.updateName(`${ctx.method} ${route}`).setAttribute('http.route', route);
+      span.setAttribute('http.response.status_code', ctx.status);
+      if (ctx.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+    });
+  };
+}
+
+/** Logs one line for each request and counts it. */
+export function accessLog(log: Log, metrics: Pick<Metrics, 'requestStarted' | 'requestCompleted'>): AppMiddleware {
+  return async (ctx, next) => {
+    const startedAt = performance.now();
+    metrics.requestStarted();
+    await next();
+    const { method, status } = ctx;
+    const route = routeOf(ctx);
+    const client = ctx.state.caller ?? ctx.state.tokenClient;
+    const durationMs = performance.now() - startedAt;
+    metrics.requestCompleted({ method, route, status, durationMs });
+    log.info(
+      {
+        request_id: ctx.state.requestId,
+        trace_id: currentTraceId(),
+        method,
+        route: route ?? null,
+        status,
+        duration_ms: Math.round(durationMs * 10) / 10,
+        address: ctx.state.address,
+        client_id: client?.clientId,
+        secret_id: client?.secretId,
+      },
+      'request',
+    );
+  };
+}
+
+/**
+ * Turns a thrown error into problem details (RFC 9457). Headers that were set before the throw stay. A fault is logged
+ * with the request's id; its response contains no details of it.
+ */
+export function problems({ baseUrl, log }: { baseUrl: string; log: Log }): AppMiddleware {
+  return async (ctx, next) => {
+    try {
+      await next();
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (!(error instanceof Refusal)) {
+        const level = PROBLEMS[refusal.code].status === 503 ? 'warn' : 'error';
+        log[level]({ err: error, request_id: ctx.state.requestId }, refusal.code);
+      }
+      const where = { baseUrl, path: ctx.path, requestId: ctx.state.requestId };
+      send(ctx, writeResponse(problemResponse(refusal, where)));
+    }
+  };
+}
+
+/**
+ * Responds 503 after `limit` ms, whatever the request waits for. What it does then commits nothing. A client that sends
+ * its body slowly gets 408 before (`server.ts`).
+ */
+export function deadline(limit: number): AppMiddleware {
+  return (_ctx, next) => withDeadline(limit, next);
+}
+
+/**
+ * Sets `ctx.state.address` to the client's address (contract, Networks). `guardSocket` has already closed connections
+ * from outside ALLOWED_NETWORKS; this middleware checks clients that connect through a trusted proxy.
+ * @throws Refusal network_not_allowed
+ */
+export function networks(config: Pick<Config, 'allowedNetworks' | 'trustedProxies'>): AppMiddleware {
+  const allowed = new Networks(config.allowedNetworks);
+  const trustedProxies = new Networks(config.trustedProxies);
+  return (ctx, next) => {
+    const { remoteAddress } = ctx.req.socket;
+    ctx.state.address = clientAddress(remoteAddress, ctx.get('X-Forwarded-For'), trustedProxies);
+    if (!allowed.allows(ctx.state.address)) {
+      throw new Refusal('network_not_allowed', 'The request comes from outside the allowed networks.');
+    }
+    return next();
+  };
+}
+
+/** Refuses a path whose percent-encoding cannot be decoded (RFC 3986 §2.1). */
+export function decodablePath(): AppMiddleware {
+  return (ctx, next) => {
+    try {
+      decodeURIComponent(ctx.path);
+    } catch {
+      throw new Refusal('malformed_request', 'The path cannot be decoded.');
+    }
+    return next();
+  };
+}
+
+/**
+ * Handles requests that no route matched: OPTIONS, another method (405 and `Allow`, RFC 9110 §15.5.6), unknown paths.
+ */
+export function unrouted(router: Router): AppMiddleware {
+  return (ctx) => {
+    const methods = new Set(router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods));
+    if (methods.size === 0) throw new Refusal('not_found', 'The API has no such path.');
+    ctx.set('Allow', [...methods, 'OPTIONS'].sort().join(', '));
+    if (ctx.method !== 'OPTIONS')
+      throw new Refusal('method_not_allowed', 'This path does not support the method of the request.');
+    ctx.status = 204;
+  };
+}
+
+const REALM = 'realm="transfer-service"';
+
+/**
+ * Sets `ctx.state.caller` to the owner of the request's token. The token is read from `Authorization: Bearer` only (RFC
+ * 6750 §2.1): a query or a body may be logged. The challenge of a 401 names `invalid_token` also where no token was
+ * sent.
+ * @throws Refusal unauthorized | invalid_token | network_not_allowed | unavailable
+ */
+export function authenticate(authority: Pick<Authority, 'authenticate'>): AppMiddleware {
+  return async (ctx, next) => {
+    const token = bearerToken(ctx.get('Authorization'));
+    try {
+      if (token === undefined) throw new Refusal('unauthorized', 'Send an access token: Authorization: Bearer …');
+      ctx.state.caller = await authority.authenticate(token, ctx.state.address);
+    } catch (error) {
+      const challenge = challengeFor(error);
+      if (challenge) ctx.set('WWW-Authenticate', challenge);
+      throw error;
+    }
+    return next();
+  };
+}
+
+/** Admits callers whose token has one of `scopes`. @throws Refusal insufficient_scope (RFC 6750 §3.1) */
+export function requireScope(scopes: readonly Scope[]): AppMiddleware {
+  return (ctx, next) => {
+    if (scopes.some((scope) => ctx.state.caller.scopes.has(scope))) return next();
+    ctx.set('WWW-Authenticate', `Bearer ${REALM}, error="insufficient_scope", scope="${scopes.join(' ')}"`);
+    throw new Refusal('insufficient_scope', `This request requires the scope ${scopes.join(' or ')}.`);
+  };
+}
+
+/** The token as `token68` of RFC 9110 §11.2; the scheme is case-insensitive (§11.1). */
+function bearerToken(authorization: string): string | undefined {
+  return /^bearer +([\w.~+/-]+=*)$/i.exec(authorization)?.[1];
+}
+
+function challengeFor(error: unknown): string | undefined {
+  const code = error instanceof Refusal ? error.code : undefined;
+  return code === 'unauthorized' || code === 'invalid_token' ? `Bearer ${REALM}, error="invalid_token"` : undefined;
+}

@@ -1,0 +1,241 @@
+import { EXAMPLE_ID } from '../../ids.js';
+import { formatLadder } from '../../ladder.js';
+import { EVENT_CATALOGUE, EVENT_TYPES, type EventType } from '../../webhooks/event-catalogue.js';
+import { DOCUMENTS_PER_SECOND } from '../rate-limits.js';
+
+type Json = Record<string, unknown>;
+
+const TEXT = { type: 'string' };
+const LIMITED = {
+  '429': problem(
+    `\`rate_limited\`: an address may read at most ${DOCUMENTS_PER_SECOND} documents a second; see \`Retry-After\`.`,
+  ),
+};
+
+const UNCHANGED = {
+  '304': { description: 'The document is unchanged: its ETag is the one in `If-None-Match`.' },
+  ...LIMITED,
+};
+
+/** The paths that need no token: health, metadata and this documentation. */
+export const openPaths: Record<string, Record<string, Json>> = {
+  '/healthz': open(
+    'getHealth',
+    'Check that the process is alive',
+    response('The process is alive.', object({ status: TEXT }), { status: 'ok' }),
+  ),
+  '/readyz': open(
+    'getReadiness',
+    'Check that the process can serve requests',
+    response(
+      'The process can serve requests.',
+      object({ status: TEXT, checks: object({ postgres: TEXT, migrations: TEXT, temporal: TEXT }) }, ['status']),
+      { status: 'ready', checks: { postgres: 'ok', migrations: 'ok', temporal: 'ok' } },
+    ),
+    { '503': problem('`unavailable`: `checks` names the dependency that is down.', 'NotReady') },
+  ),
+  '/meta': open(
+    'getMeta',
+    'Read the metadata of this environment',
+    response('The metadata, the same for every caller.', { $ref: '#/components/schemas/Meta' }),
+    UNCHANGED,
+  ),
+  '/openapi.json': document('getOpenApi', 'This document', 'The OpenAPI 3.1 document.', 'application/json', 'object'),
+  '/docs': document('getDocs', 'This document as an API explorer; without script the plain page'),
+  '/docs/plain': document('getPlainDocs', 'This document as a page without script, with the table of problem codes'),
+};
+
+function document(
+  operationId: string,
+  summary: string,
+  description = 'The page.',
+  mediaType = 'text/html',
+  type = 'string',
+): Record<string, Json> {
+  return open(operationId, summary, response(description, { type }, undefined, mediaType), UNCHANGED);
+}
+
+function open(operationId: string, summary: string, success: Json, others: Json = {}): Record<string, Json> {
+  return {
+    get: {
+      operationId,
+      tags: ['Health'],
+      summary,
+      security: [],
+      responses: {
+        '200': success,
+        '403': problem('`network_not_allowed`'),
+        '500': problem('`internal_error`'),
+        '503': problem('`unavailable`'),
+        ...others,
+      },
+    },
+  };
+}
+
+/** The token endpoint and its discovery (contract, Tokens). Their formats are those of OAuth, not of this API. */
+export function tokenPaths(authUrl: string): Record<string, Record<string, Json>> {
+  const shared = {
+    tags: ['Tokens'],
+    security: [],
+    servers: [{ url: authUrl, description: 'The host of the token endpoint' }],
+  };
+  /** Outside ALLOWED_NETWORKS, or over the limit of its address, a request gets the API's problem details. */
+  const get = (operationId: string, summary: string, success: Json) => {
+    const responses = { '200': success, '403': problem('`network_not_allowed`'), ...LIMITED };
+    return { get: { operationId, ...shared, summary, responses } };
+  };
+  const metadata = response('The metadata.', METADATA, {
+    issuer: authUrl,
+    token_endpoint: `${authUrl}/oauth/token`,
+  });
+  return {
+    '/oauth/token': {
+      post: {
+        operationId: 'requestToken',
+        ...shared,
+        summary: 'Get an access token',
+        description: 'Send JSON or a form, with the credentials in the body or as HTTP Basic (RFC 6749).',
+        requestBody: {
+          required: true,
+          content: { 'application/json': TOKEN_REQUEST, 'application/x-www-form-urlencoded': TOKEN_REQUEST },
+        },
+        responses: {
+          '200': TOKEN,
+          '400': oauthError(
+            '`invalid_request`, `unsupported_grant_type`, `invalid_scope` or `invalid_target`.',
+            'invalid_request',
+          ),
+          '401': oauthError('The client is unknown or its secret is wrong.', 'invalid_client'),
+          '403': oauthError("The request comes from outside the client's networks.", 'access_denied'),
+          '413': oauthError('The body is larger than 8 KiB.', 'invalid_request'),
+          '429': oauthError(
+            'Too many failed authentications from this address (100 a minute), or too many tokens for this client (20 a second); see `Retry-After`.',
+            'temporarily_unavailable',
+          ),
+          '503': oauthError('A dependency is down.', 'temporarily_unavailable'),
+        },
+      },
+    },
+    '/.well-known/jwks.json': get(
+      'getJwks',
+      'The public keys that verify access tokens (RFC 7517)',
+      response('A JWK set.', object({ keys: { type: 'array', items: { type: 'object' } } }), { keys: [] }),
+    ),
+    '/.well-known/oauth-authorization-server': get(
+      'getAuthorizationServer',
+      'Authorization server metadata (RFC 8414)',
+      metadata,
+    ),
+    '/.well-known/openid-configuration': get(
+      'getOpenIdConfiguration',
+      'The same metadata, at the path that OpenID clients use',
+      metadata,
+    ),
+  };
+}
+
+const TOKEN_REQUEST = {
+  schema: object(
+    {
+      client_id: TEXT,
+      client_secret: { ...TEXT, writeOnly: true },
+      audience: {
+        ...TEXT,
+        description: 'The base URL of the API; `resource` (RFC 8707) is another name for this field.',
+      },
+      grant_type: { ...TEXT, const: 'client_credentials' },
+      scope: { ...TEXT, description: 'Space-separated; default: all scopes of the client.' },
+    },
+    ['audience', 'grant_type'],
+  ),
+  example: {
+    client_id: EXAMPLE_ID,
+    client_secret: '<CLIENT_SECRET>',
+    audience: 'https://api.example.com',
+    grant_type: 'client_credentials',
+  },
+};
+
+const TOKEN = response(
+  'A token.',
+  object({
+    access_token: TEXT,
+    token_type: { ...TEXT, const: 'Bearer' },
+    expires_in: { type: 'integer', description: 'The lifetime of the token in seconds.' },
+    scope: TEXT,
+  }),
+  {
+    access_token: 'eyJhbGciOi…',
+    token_type: 'Bearer',
+    expires_in: 3600,
+    scope: 'transfers:read transfers:write',
+  },
+);
+
+/** The members that every client needs; the response has more (RFC 8414 §2). */
+const METADATA = { ...object({ issuer: TEXT, token_endpoint: TEXT }), additionalProperties: true };
+
+/** RFC 6749 §5.2 */
+function oauthError(description: string, error: string): Json {
+  return response(description, object({ error: TEXT, error_description: TEXT }, ['error']), { error });
+}
+
+/**
+ * The requests that the service sends to a registered URL (spec §4, Delivery), by event type.
+ * @param retryDelays in ms
+ */
+export function deliveryWebhooks(retryDelays: readonly number[]) {
+  return Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: deliveryOf(type, retryDelays) }]));
+}
+
+function deliveryOf(type: EventType, retryDelays: readonly number[]) {
+  return {
+    operationId: `receive${pascalCase(type)}`,
+    tags: ['Events and deliveries'],
+    summary: `Sent to your endpoint when ${EVENT_CATALOGUE[type].when}`,
+    description:
+      'Events are delivered at least once, and ordering is not guaranteed: discard duplicates by `id`. Verify `Service-Signature`: compute the HMAC-SHA256 of `t + "." + body` with the endpoint\'s secret, and refuse a `t` that is more than 5 minutes old. Respond with 2xx within 15 s. A 410 response disables the endpoint.',
+    security: [],
+    parameters: [
+      header('Service-Signature', 't=2026-11-21T10:00:00.123Z,v0=<lowercase hex HMAC-SHA256>'),
+      header('User-Agent', 'Service-Webhooks/1.0'),
+    ],
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/DeliveredEvent' } } },
+    },
+    responses: {
+      '2XX': { description: `Received. After any other response the service retries: ${ladderInWords(retryDelays)}.` },
+      '410': { description: 'The receiver no longer accepts events: the service disables the endpoint.' },
+    },
+  };
+}
+
+/** `at once, then after 5m, 30m, 2h, 6h, 24h` */
+function ladderInWords(retryDelays: readonly number[]): string {
+  const rungs = formatLadder(retryDelays).map((delay) => (delay === '0s' ? 'at once' : `after ${delay}`));
+  return rungs.length === 0 ? 'never' : rungs.join(', ');
+}
+
+/** `transfer.status_changed` → `TransferStatusChanged` */
+function pascalCase(type: string): string {
+  return type.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function header(name: string, example: string) {
+  return { name, in: 'header', required: true, schema: TEXT, example };
+}
+
+/** @param required all properties unless given */
+function object(properties: Json, required = Object.keys(properties)): Json {
+  return { type: 'object', properties, required };
+}
+
+function response(description: string, schema: Json, example?: Json, type = 'application/json'): Json {
+  return { description, content: { [type]: { schema, ...(example && { example }) } } };
+}
+
+function problem(description: string, schema = 'Problem'): Json {
+  return response(description, { $ref: `#/components/schemas/${schema}` }, undefined, 'application/problem+json');
+}

@@ -1,0 +1,70 @@
+import type Router from '@koa/router';
+import { z } from 'zod';
+import type { Config } from '../../config.js';
+import { formatLadder } from '../../ladder.js';
+import { VERSION } from '../../version.js';
+import { EVENT_VERSION } from '../../webhooks/event-catalogue.js';
+import type { AppMiddleware, State } from '../context.js';
+import { openApiDocument } from '../openapi/document.js';
+import { explorerFiles, explorerPage, explorerPolicy, explorerScript } from '../openapi/explorer.js';
+import { plainPage, plainPolicy } from '../openapi/page.js';
+import { staticDocument } from '../response.js';
+import type { Route } from '../route.js';
+import { components } from '../schemas/fields.js';
+
+const metaView = z
+  .object({
+    environment: z.enum(['sandbox', 'production']),
+    version: z.string().meta({ description: 'The release of the service.', examples: [VERSION] }),
+    event_version: z.string().meta({ description: 'The version of the event format.', examples: [EVENT_VERSION] }),
+    retry_delays: z.array(z.string()).meta({
+      description: 'The delays of the retries after the first attempt, in order.',
+      examples: [['0s', '5m', '30m', '2h', '6h', '24h']],
+    }),
+    egress_addresses: z.array(z.string()).meta({
+      description: 'The networks (CIDR) that deliveries come from; empty if the operator has not configured them.',
+      examples: [['203.0.113.0/28']],
+    }),
+  })
+  .register(components, { id: 'Meta' });
+
+/**
+ * The facts about an environment that an integrator needs before the first delivery (contract, Errors, limits, paging).
+ */
+export function presentMeta({
+  environment,
+  retryDelays,
+  egressAddresses,
+}: Pick<Config, 'environment' | 'retryDelays' | 'egressAddresses'>): z.output<typeof metaView> {
+  return {
+    environment,
+    version: VERSION,
+    event_version: EVENT_VERSION,
+    retry_delays: formatLadder(retryDelays),
+    egress_addresses: [...egressAddresses],
+  };
+}
+
+/**
+ * `/openapi.json`, the same document as an API explorer at `/docs`, and without script at `/docs/plain`; `/meta`, which
+ * contains no client's data.
+ */
+export function addDocuments(
+  router: Router<State>,
+  config: Config,
+  routes: readonly Route[],
+  limit: AppMiddleware,
+): void {
+  const document = openApiDocument(routes, config);
+  const json = (content: object) =>
+    staticDocument('application/json', JSON.stringify(content), { 'Access-Control-Allow-Origin': '*' });
+  const page = (text: string, policy: string) =>
+    staticDocument('text/html', text, { 'Content-Security-Policy': policy, 'Referrer-Policy': 'no-referrer' });
+  const script = (content: Parameters<typeof staticDocument>[1]) => staticDocument('text/javascript', content, {});
+  router.get('/meta', limit, json(presentMeta(config)));
+  router.get('/openapi.json', limit, json(document));
+  router.get('/docs', limit, page(explorerPage(document), explorerPolicy(document, config)));
+  router.get('/docs/plain', limit, page(plainPage(document), plainPolicy));
+  router.get('/docs/explorer.js', limit, script(explorerScript(document, config)));
+  router.get('/docs/scalar.js', limit, script(explorerFiles()));
+}

@@ -1,0 +1,181 @@
+import { z } from 'zod';
+import { ATTEMPT_ERRORS, type AttemptError, SHOWN_ATTEMPTS, TRIGGERS, type Trigger } from '../../attempts.js';
+import type { Attempt } from '../../database/generated/client.js';
+import { DeliveryStatus, type TransferStatus } from '../../database/generated/enums.js';
+import { EVENT_CATALOGUE, EVENT_TYPES, EVENT_VERSION } from '../../webhooks/event-catalogue.js';
+import type { DeliveryRecord, DeliveryRow, DeliveryWithAttempts, LastAttempt } from '../../webhooks/read-deliveries.js';
+import type { EventRecord } from '../../webhooks/read-events.js';
+import { KEPT_HEADERS, type KeptHeaders } from '../../webhooks/sender/headers.js';
+import { components, time, uuid } from './fields.js';
+import { transferStatus } from './transfer.js';
+
+/** One schema for the data of all event types. */
+function anyOf<Schema extends z.ZodType>(schemas: readonly Schema[]) {
+  const [only] = schemas;
+  return only && schemas.length === 1 ? only : z.union(schemas);
+}
+
+/** The event as it is delivered (spec §2, Webhook event). */
+const delivered = z.object({
+  id: uuid.meta({ description: 'Unique per event: use it to discard duplicates.' }),
+  version: z
+    .string()
+    .meta({ description: 'The version of the event format.', format: 'date', examples: [EVENT_VERSION] }),
+  type: z.string().meta({ examples: EVENT_TYPES }),
+  data: anyOf(EVENT_TYPES.map((type) => EVENT_CATALOGUE[type].data)),
+  created_at: z.string().meta({
+    description: 'UTC, with fractional seconds and no zone designator.',
+    pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}$',
+    examples: ['2026-11-21T10:00:00.123'],
+  }),
+});
+
+/** The body of a delivery, as the receiver gets it. */
+export const deliveredView = delivered.register(components, { id: 'DeliveredEvent' });
+
+const count = z.int().nonnegative();
+
+export const eventView = delivered
+  .extend({
+    deliveries: z
+      .object({ pending: count, succeeded: count, failed: count, cancelled: count })
+      .meta({ description: 'The number of its deliveries in each status.' }),
+  })
+  .register(components, { id: 'Event' });
+
+/** The event's fields as delivered, parsed from the text that is sent. */
+export function presentEvent({ body, deliveries }: EventRecord): z.output<typeof eventView> {
+  return { ...(JSON.parse(body) as z.output<typeof delivered>), deliveries };
+}
+
+export const deliveryStatus = z
+  .enum(DeliveryStatus)
+  .meta({
+    description: '`failed`: every retry was used up, or the receiver responded with 410.',
+    examples: ['succeeded'],
+  })
+  .register(components, { id: 'DeliveryStatus' });
+
+/** The fields of an attempt that lists also show. */
+const summary = {
+  number: z.int().positive(),
+  trigger: z.enum(TRIGGERS),
+  started_at: time,
+  duration_ms: z.int().nonnegative(),
+  response_status: z.nullable(z.int()).meta({ examples: [204] }),
+  error: z.nullable(z.enum(ATTEMPT_ERRORS)).meta({ description: 'Null if the attempt succeeded.', examples: [null] }),
+};
+
+const lastAttempt = z.object(summary).register(components, { id: 'LastAttempt' });
+
+export const attemptView = z
+  .object({
+    ...summary,
+    url: z.string().meta({ examples: ['https://example.com/hooks'] }),
+    t: z.string().meta({ description: 'The signed timestamp, as sent.', examples: ['2026-11-21T10:00:00.123Z'] }),
+    response_headers: z.nullable(z.partialRecord(z.enum(KEPT_HEADERS), z.string())).meta({
+      description:
+        'The listed headers that the receiver sent; null if there was no response. Values are cut at 256 characters. `location` is shown without user name, query and fragment.',
+      examples: [{ 'content-type': 'text/plain', 'retry-after': '120' }],
+    }),
+    response_body: z.nullable(z.string()).meta({
+      description: "The first 4 KiB of the receiver's response, decoded as UTF-8; null if there was no response.",
+      examples: [null],
+    }),
+  })
+  .register(components, { id: 'Attempt' });
+
+const delivery = z.object({
+  id: uuid,
+  event_id: uuid,
+  webhookId: uuid,
+  url: z.string().meta({ description: "The endpoint's current URL.", examples: ['https://example.com/hooks'] }),
+  status: deliveryStatus,
+  reason: z.nullable(z.string()).meta({ description: 'Why the delivery ended without success.', examples: [null] }),
+  attempt_count: z.int().nonnegative(),
+  next_attempt_at: time.nullable().meta({
+    description:
+      'When the next attempt of the ladder is planned; a manual retry leaves it as it is. Null if the delivery has ended; in the past while an attempt runs or is late.',
+  }),
+  created_at: time,
+  finished_at: time.nullable(),
+  event_type: eventView.shape.type,
+  transfer_id: uuid,
+  transfer_status: transferStatus.meta({ description: 'The status that the event reports.' }),
+});
+
+const plannedAttempt = z
+  .object({ number: z.int().positive(), at: time })
+  .register(components, { id: 'PlannedAttempt' });
+
+/** A delivery in lists, and as the response of a retry. */
+export const deliveryView = delivery
+  .extend({ last_attempt: lastAttempt.nullable().meta({ description: 'Null before the first attempt.' }) })
+  .register(components, { id: 'Delivery' });
+
+export const deliveryWithAttemptsView = delivery
+  .extend({
+    attempts: z
+      .array(attemptView)
+      .max(SHOWN_ATTEMPTS)
+      .meta({
+        description: `The latest ${SHOWN_ATTEMPTS} attempts, oldest first. \`/deliveries/{id}/attempts\` lists all of them.`,
+      }),
+    planned_attempts: z.array(plannedAttempt).meta({
+      description:
+        'The remaining attempts if each fails at once, by the ladder that this delivery started with. The first is at `next_attempt_at`. Empty once the delivery has ended.',
+    }),
+  })
+  .register(components, { id: 'DeliveryWithAttempts' });
+
+export function presentDelivery(record: DeliveryRecord): z.output<typeof deliveryView> {
+  return { ...fieldsOf(record), last_attempt: record.lastAttempt && summaryOf(record.lastAttempt) };
+}
+
+export function presentDeliveryWithAttempts(record: DeliveryWithAttempts): z.output<typeof deliveryWithAttemptsView> {
+  return {
+    ...fieldsOf(record),
+    attempts: record.attempts.map(presentAttempt),
+    planned_attempts: record.planned.map(({ number, at }) => ({ number, at: at.toISOString() })),
+  };
+}
+
+export function presentAttempt(made: Attempt): z.output<typeof attemptView> {
+  const { trigger, error } = made as { trigger: Trigger; error: AttemptError | null };
+  return {
+    ...summaryOf({ ...made, trigger, error }),
+    url: made.url,
+    t: made.t,
+    response_headers: made.responseHeaders as KeptHeaders | null,
+    response_body: made.responseBody,
+  };
+}
+
+function fieldsOf(row: DeliveryRow): z.output<typeof delivery> {
+  return {
+    id: row.id,
+    event_id: row.eventId,
+    webhookId: row.endpointId,
+    url: row.endpoint.url,
+    status: row.status,
+    reason: row.reason,
+    attempt_count: row.attemptCount,
+    next_attempt_at: row.nextAttemptAt?.toISOString() ?? null,
+    created_at: row.createdAt.toISOString(),
+    finished_at: row.finishedAt?.toISOString() ?? null,
+    event_type: row.event.type,
+    transfer_id: row.event.transferId,
+    transfer_status: (JSON.parse(row.event.body) as { data: { status: TransferStatus } }).data.status,
+  };
+}
+
+function summaryOf(made: LastAttempt): z.output<typeof lastAttempt> {
+  return {
+    number: made.number,
+    trigger: made.trigger,
+    started_at: made.startedAt.toISOString(),
+    duration_ms: made.durationMs,
+    response_status: made.responseStatus,
+    error: made.error,
+  };
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { EXAMPLE_ID } from '../../ids.js';
+
+/** The named schemas of the OpenAPI document; each schema registers itself where it is declared. */
+export const components = z.registry<{ id: string }>();
+
+/** A custom issue with a stable code for `errors` of the response. */
+export function validationError(code: string, message: string) {
+  return { error: message, params: { code } };
+}
+
+/**
+ * Text of at most `max` characters, counted as Unicode code points, like JSON Schema does. U+0000 and lone surrogates
+ * are refused: Postgres and UTF-8 cannot hold them.
+ */
+export function text({ min = 0, max }: { min?: number; max: number }) {
+  return z
+    .string()
+    .refine(
+      (value) => !/[\0\p{Cs}]/u.test(value),
+      validationError('invalid_text', 'must not contain U+0000 or a lone surrogate'),
+    )
+    .refine(
+      (value) => value.length >= min,
+      validationError('too_short', `must have at least ${min} character${min === 1 ? '' : 's'}`),
+    )
+    .refine((value) => hasAtMost(value, max), validationError('too_long', `may have at most ${max} characters`))
+    .meta({ ...(min > 0 && { minLength: min }), maxLength: max });
+}
+
+/**
+ * Whether a text has at most `max` code points. A text of more than twice as many UTF-16 units exceeds that and is not
+ * counted.
+ */
+export function hasAtMost(text: string, max: number): boolean {
+  return text.length <= 2 * max && [...text].length <= max;
+}
+
+/** `abort`: later checks, such as a comparison with another time, are skipped for an invalid time. */
+const WHEN = {
+  ...validationError('invalid_time', 'must be an ISO 8601 time with a zone, such as 2026-11-21T10:00:00Z'),
+  abort: true,
+};
+
+/**
+ * A time with a zone, parsed to ms since 1970 (a finer fraction is cut).
+ * @param about its meaning and an example; zod shows them for the input only if they are set before the transform
+ */
+export function when(about: { description: string; example: string }) {
+  return z
+    .string()
+    .refine((value) => z.iso.datetime({ offset: true }).safeParse(value).success, WHEN)
+    .meta({ format: 'date-time', description: about.description, examples: [about.example] })
+    .transform((value) => Date.parse(value));
+}
+
+/** The filters of a list by creation time; both ends are exclusive. */
+export const madeWithin = {
+  created_after: when({
+    description: 'Only items created after this time, to the millisecond.',
+    example: '2026-11-21T10:00:00Z',
+  }).optional(),
+  created_before: when({
+    description: 'Only items created before this time, to the millisecond.',
+    example: '2026-11-22T10:00:00Z',
+  }).optional(),
+};
+
+/** A time in a response: UTC with milliseconds and `Z`. */
+export const time = z.string().meta({
+  format: 'date-time',
+  examples: ['2026-11-21T10:00:00.123Z'],
+  pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$',
+});
+
+/** A UUID in a response. */
+export const uuid = z.string().meta({ format: 'uuid', examples: [EXAMPLE_ID] });

@@ -1,0 +1,381 @@
+import { createHmac, createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
+import type { Authority, VerifiedClient } from '../../src/auth/authority.js';
+import { allowNetworks, createClient, revokeClient, revokeSecret, rotateSecret } from '../../src/auth/clients.js';
+import { newId } from '../../src/ids.js';
+import { Secret } from '../../src/secret.js';
+import {
+  ADDRESS,
+  AUDIENCE,
+  ISSUER,
+  LIFETIME,
+  TestClock,
+  testAuthority,
+  verifiedClient,
+  watched,
+} from '../support/authority.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { masterKeys, OPERATOR } from '../support/factories.js';
+
+let database: TestDatabase;
+let clock: TestClock;
+let authority: Authority;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+beforeEach(() => {
+  clock = new TestClock();
+  authority = testAuthority(database, { clock });
+});
+
+const refusal = (code: string) => expect.objectContaining({ name: 'Refusal', code });
+/** ms until a change takes effect at the latest (contract, Scopes). */
+const NOTICED_AFTER = 5_000;
+
+async function tokenHolder(wanted: Parameters<typeof verifiedClient>[2] = {}) {
+  const client = await verifiedClient(authority, database, wanted);
+  const { accessToken } = await authority.issue(client);
+  const caller = () => authority.authenticate(accessToken, ADDRESS);
+  await caller();
+  return { ...client, accessToken, caller };
+}
+
+it('returns the client, the secret and the scopes of a token as the caller', async () => {
+  const client = await verifiedClient(authority, database, { scopes: ['transfers:read', 'operator'] });
+  const { accessToken } = await authority.issue(client, ['operator']);
+  expect(await authority.authenticate(accessToken, ADDRESS)).toEqual({
+    clientId: client.clientId,
+    secretId: client.secretId,
+    scopes: new Set(['operator']),
+  });
+});
+
+describe('refuses a live token within 5 s after', () => {
+  it.each<[string, string, (clientId: string, secretId: string) => Promise<unknown>]>([
+    ['its client was revoked', 'invalid_token', (clientId) => revokeClient(database, OPERATOR, clientId)],
+    [
+      'its secret was revoked',
+      'invalid_token',
+      (clientId, secretId) => revokeSecret(database, OPERATOR, clientId, secretId),
+    ],
+    [
+      'its secret was set to expire',
+      'invalid_token',
+      (clientId) => rotateSecret(database, OPERATOR, clientId, { expireOldIn: 0 }),
+    ],
+    [
+      'its network was removed',
+      'network_not_allowed',
+      (clientId) => allowNetworks(database, OPERATOR, clientId, ['10.0.0.0/8']),
+    ],
+    [
+      'its secret was revoked by a rotation',
+      'invalid_token',
+      (clientId, secretId) => rotateSecret(database, OPERATOR, clientId, { revoke: secretId }),
+    ],
+  ])('%s', async (_, code, change) => {
+    const { caller, clientId, secretId } = await tokenHolder();
+    await change(clientId, secretId);
+    clock.pass(NOTICED_AFTER);
+    await expect(caller()).rejects.toEqual(refusal(code));
+  });
+
+  it('omits the scopes that the client no longer has', async () => {
+    const { caller, clientId } = await tokenHolder();
+    await database.prisma.client.update({ where: { id: clientId }, data: { scopes: ['webhooks:read'] } });
+    clock.pass(NOTICED_AFTER);
+    expect((await caller()).scopes).toEqual(new Set(['webhooks:read']));
+  });
+});
+
+it('keeps the other secret and its tokens valid if one secret is revoked', async () => {
+  const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test' });
+  const first = await authority.verifyClient(client.id, clientSecret, ADDRESS);
+  const { clientSecret: newer } = await rotateSecret(database, OPERATOR, client.id);
+  const { accessToken } = await authority.issue((await authority.verifyClient(client.id, newer, ADDRESS))!);
+  await revokeSecret(database, OPERATOR, client.id, first!.secretId);
+  clock.pass(NOTICED_AFTER);
+  await expect(authority.authenticate(accessToken, ADDRESS)).resolves.toBeDefined();
+  expect(await authority.verifyClient(client.id, clientSecret, ADDRESS)).toBeUndefined();
+});
+
+it('accepts a token of a new secret in a process that has an older record of the client', async () => {
+  const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test' });
+  const elsewhere = testAuthority(database, { clock });
+  const one = await authority.issue((await authority.verifyClient(client.id, clientSecret, ADDRESS))!);
+  await elsewhere.authenticate(one.accessToken, ADDRESS);
+  const { clientSecret: newer } = await rotateSecret(database, OPERATOR, client.id);
+  const two = await authority.issue((await authority.verifyClient(client.id, newer, ADDRESS))!);
+  await expect(elsewhere.authenticate(two.accessToken, ADDRESS)).resolves.toBeDefined();
+});
+
+it('issues tokens that expire no later than their secret', async () => {
+  const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test' });
+  await rotateSecret(database, OPERATOR, client.id, { expireOldIn: 600_000 });
+  const { expiresIn } = await authority.issue((await authority.verifyClient(client.id, clientSecret, ADDRESS))!);
+  expect(expiresIn).toBeGreaterThan(500);
+  expect(expiresIn).toBeLessThanOrEqual(600);
+  expect(expiresIn).toBeLessThan(LIFETIME / 1000);
+});
+
+it('accepts a client from its networks only, also with a valid secret', async () => {
+  const networks = ['203.0.113.0/24', '2001:db8::/32'];
+  const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test', networks });
+  const { accessToken } = await authority.issue((await authority.verifyClient(client.id, clientSecret, ADDRESS))!);
+  for (const address of ['203.0.113.200', '2001:db8::1']) {
+    await expect(authority.authenticate(accessToken, address)).resolves.toBeDefined();
+  }
+  for (const address of ['198.51.100.1', '::1', 'unknown']) {
+    await expect(authority.authenticate(accessToken, address)).rejects.toEqual(refusal('network_not_allowed'));
+    await expect(authority.verifyClient(client.id, clientSecret, address)).rejects.toEqual(
+      refusal('network_not_allowed'),
+    );
+    expect(await authority.verifyClient(client.id, new Secret('wrong'), address)).toBeUndefined();
+  }
+});
+
+it('runs one statement for an unknown client and for a wrong secret alike', async () => {
+  const { client } = await createClient(database, OPERATOR, { name: 'test' });
+  const watch = watched(database);
+  const one = testAuthority(watch.database, { clock });
+  const asked: string[][] = [];
+  for (const id of [client.id, '0198f5a0-0000-7000-8000-000000000000', 'no-uuid', '\0']) {
+    expect(await one.verifyClient(id, new Secret('wrong'), ADDRESS)).toBeUndefined();
+    asked.push(watch.statements.splice(0));
+  }
+  expect(asked.map((statements) => statements.length)).toEqual([1, 1, 1, 1]);
+  expect(new Set(asked.flat()).size).toBe(1);
+});
+
+describe('the cache', () => {
+  it('shares one look-up among concurrent requests, and looks up again behind them after 2 s', async () => {
+    const { accessToken } = await tokenHolder();
+    const watch = watched(database);
+    const one = testAuthority(watch.database, { clock });
+    await one.prepare();
+    const lookUps = () => watch.statements.filter((text) => text.includes('from clients')).length;
+    await Promise.all(Array.from({ length: 30 }, () => one.authenticate(accessToken, ADDRESS)));
+    clock.pass(1_999);
+    await one.authenticate(accessToken, ADDRESS);
+    expect(lookUps()).toBe(1);
+    clock.pass(2);
+    await Promise.all(Array.from({ length: 30 }, () => one.authenticate(accessToken, ADDRESS)));
+    expect(lookUps()).toBe(2);
+  });
+
+  it('answers from the record and the keys at hand while a read takes long, so that a busy machine refuses nobody', async () => {
+    const { accessToken, clientId } = await tokenHolder();
+    const watch = watched(database);
+    let slow: Promise<unknown> = Promise.resolve();
+    const hot: typeof database.hot = (text, values) => slow.then(() => watch.database.hot(text, values));
+    const one = testAuthority({ ...watch.database, hot }, { clock });
+    await one.authenticate(accessToken, ADDRESS);
+    let finish = () => {};
+    slow = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    for (const pass of [2_000, 900]) {
+      clock.pass(pass);
+      await expect(one.authenticate(accessToken, ADDRESS)).resolves.toBeDefined();
+    }
+    await revokeClient(database, OPERATOR, clientId);
+    finish();
+    clock.pass(101);
+    await expect(one.authenticate(accessToken, ADDRESS)).rejects.toEqual(refusal('invalid_token'));
+  });
+
+  it.each<[string, () => Promise<never>]>([
+    ['fails', () => Promise.reject(new Error('connection refused'))],
+    ['hangs', () => new Promise(() => {})],
+  ])(
+    'serves a cached record while the store %s, and throws unavailable when the record is too old',
+    async (_, failure) => {
+      const { accessToken } = await tokenHolder();
+      const watch = watched(database);
+      const one = testAuthority(watch.database, { clock });
+      await one.authenticate(accessToken, ADDRESS);
+      watch.breakWith(failure);
+      clock.pass(2_999);
+      await expect(one.authenticate(accessToken, ADDRESS)).resolves.toBeDefined();
+      clock.pass(2);
+      await expect(one.authenticate(accessToken, ADDRESS)).rejects.toEqual(refusal('unavailable'));
+      watch.breakWith(undefined);
+      await expect(one.authenticate(accessToken, ADDRESS)).resolves.toBeDefined();
+    },
+  );
+
+  it('counts the age of a record from the start of its look-up', async () => {
+    const { accessToken, clientId } = await tokenHolder();
+    const watch = watched(database);
+    const hot: typeof database.hot = async (text, values) => {
+      const rows = await watch.database.hot(text, values);
+      if (text.includes('from clients')) clock.pass(1_400);
+      return rows as never;
+    };
+    const one = testAuthority({ ...watch.database, hot }, { clock });
+    await one.authenticate(accessToken, ADDRESS);
+    await revokeClient(database, OPERATOR, clientId);
+    clock.pass(1_601);
+    await expect(one.authenticate(accessToken, ADDRESS)).rejects.toEqual(refusal('invalid_token'));
+  });
+});
+
+it('throws unavailable for tokens and clients while the store is down', async () => {
+  const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test' });
+  const watch = watched(database);
+  const one = testAuthority(watch.database, { clock });
+  watch.breakWith(() => Promise.reject(new Error('connection refused')));
+  await expect(one.verifyClient(client.id, clientSecret, ADDRESS)).rejects.toEqual(refusal('unavailable'));
+  await expect(one.jwks()).rejects.toEqual(refusal('unavailable'));
+});
+
+describe('access tokens', () => {
+  let database: TestDatabase;
+  let authority: Authority;
+  let client: VerifiedClient;
+  let good: string;
+  const clock = new TestClock();
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    authority = testAuthority(database, { clock });
+    client = await verifiedClient(authority, database);
+    good = (await authority.issue(client)).accessToken;
+  });
+  afterAll(() => database.drop());
+
+  const authenticate = (token: string) => authority.authenticate(token, ADDRESS);
+
+  it('issues a token with the claims of RFC 9068 and the id of its secret', async () => {
+    const seconds = Math.floor(clock.now() / 1000);
+    const { accessToken, expiresIn, scope } = await authority.issue(client, ['transfers:read', 'webhooks:read']);
+    const { keys } = await authority.jwks();
+    expect(decodeProtectedHeader(accessToken)).toEqual({ alg: 'RS256', typ: 'at+jwt', kid: keys[0]?.kid });
+    expect(decodeJwt(accessToken)).toEqual({
+      iss: ISSUER,
+      aud: AUDIENCE,
+      sub: client.clientId,
+      client_id: client.clientId,
+      secret_id: client.secretId,
+      iat: seconds,
+      exp: seconds + 3600,
+      jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      scope: 'transfers:read webhooks:read',
+    });
+    expect([expiresIn, scope]).toEqual([3600, 'transfers:read webhooks:read']);
+  });
+
+  it('gives every token its own id', async () => {
+    const tokens = await Promise.all(Array.from({ length: 20 }, () => authority.issue(client)));
+    expect(new Set(tokens.map(({ accessToken }) => decodeJwt(accessToken).jti)).size).toBe(20);
+  });
+
+  describe('a token is refused', () => {
+    const base64url = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 });
+
+    /** Signs with the environment's own key, so that only the changed parts are invalid. */
+    async function forged(
+      header: Record<string, unknown>,
+      claims: JWTPayload,
+      without: string[] = [],
+    ): Promise<string> {
+      const [row] = await database.prisma.signingKey.findMany();
+      const key = masterKeys.open(row!.privateKeyEnvelope, row!.kid).reveal();
+      const payload: JWTPayload = { ...decodeJwt(good), jti: newId(), ...claims };
+      for (const name of without) delete payload[name];
+      const { createPrivateKey } = await import('node:crypto');
+      return new SignJWT(payload)
+        .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid: row!.kid, ...header })
+        .sign(createPrivateKey(key));
+    }
+
+    it('but not without a change, which proves that the helper signs valid tokens', async () => {
+      await expect(authenticate(await forged({}, {}))).resolves.toMatchObject({ clientId: client.clientId });
+    });
+
+    it.each<[string, () => string | Promise<string>]>([
+      ['with alg none', () => `${base64url({ alg: 'none', typ: 'at+jwt' })}.${good.split('.')[1]}.`],
+      [
+        'with alg none and the original signature',
+        () => `${base64url({ alg: 'none' })}.${good.split('.').slice(1).join('.')}`,
+      ],
+      [
+        'with HS256 keyed with the public key',
+        async () => {
+          const { keys } = await authority.jwks();
+          const pem = createPublicKey({ key: { ...keys[0] }, format: 'jwk' }).export({ type: 'spki', format: 'pem' });
+          const signed = `${base64url({ alg: 'HS256', typ: 'at+jwt', kid: keys[0]?.kid })}.${good.split('.')[1]}`;
+          return `${signed}.${createHmac('sha256', pem).update(signed).digest('base64url')}`;
+        },
+      ],
+      ["with RS512 and the environment's key", () => forged({ alg: 'RS512' }, {})],
+      ["with PS256 and the environment's key", () => forged({ alg: 'PS256' }, {})],
+      [
+        "with a foreign key under the environment's kid",
+        () =>
+          new SignJWT(decodeJwt(good))
+            .setProtectedHeader({ ...decodeProtectedHeader(good), alg: 'RS256' })
+            .sign(stranger.privateKey),
+      ],
+      [
+        'with a foreign key in the header',
+        () =>
+          new SignJWT(decodeJwt(good))
+            .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', jwk: stranger.publicKey.export({ format: 'jwk' }) })
+            .sign(stranger.privateKey),
+      ],
+      ['with an unknown kid', () => forged({ kid: 'unknown' }, {})],
+      ['with no kid', () => forged({ kid: undefined }, {})],
+      ['of type JWT', () => forged({ typ: 'JWT' }, {})],
+      ['of no type', () => forged({ typ: undefined }, {})],
+      ['of another issuer', () => forged({}, { iss: 'https://sandbox.test' })],
+      ['for another audience', () => forged({}, { aud: 'https://sandbox.test' })],
+      ['that has expired', () => forged({}, { exp: Math.floor(clock.now() / 1000) })],
+      ['not valid yet', () => forged({}, { nbf: Math.floor(clock.now() / 1000) + 60 })],
+      ['for an unknown client', () => forged({}, { client_id: newId(), sub: newId() })],
+      ['of an unknown secret', () => forged({}, { secret_id: newId() })],
+      ['with a client_id that is not a text', () => forged({}, { client_id: 5 })],
+      ['with a client_id that is not a UUID', () => forged({}, { client_id: '\0' })],
+      ...['exp', 'iat', 'iss', 'aud', 'sub', 'jti', 'client_id', 'secret_id', 'scope'].map(
+        (claim): [string, () => Promise<string>] => [`without ${claim}`, () => forged({}, {}, [claim])],
+      ),
+      [
+        'with another payload',
+        () => good.replace(/\.[^.]+\./, `.${base64url({ ...decodeJwt(good), scope: 'operator' })}.`),
+      ],
+      ['with no signature', () => good.replace(/[^.]+$/, '')],
+      ['that is truncated', () => good.slice(0, -4)],
+      ['that is empty', () => ''],
+      ['that is a client_secret', () => newId()],
+    ])('%s', async (_, make) => {
+      await expect(authenticate(await make())).rejects.toMatchObject({ name: 'Refusal', code: 'invalid_token' });
+    });
+
+    it('with random characters', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.oneof(
+            fc.string({ unit: 'binary' }),
+            fc.string().map((text) => `${good}${text}x`),
+          ),
+          async (token) => {
+            await expect(authenticate(token)).rejects.toMatchObject({ code: 'invalid_token' });
+          },
+        ),
+        { numRuns: 200 },
+      );
+    });
+  });
+
+  it('refuses a cached token once it has expired', async () => {
+    const { accessToken } = await authority.issue(client);
+    clock.pass(LIFETIME - 1_000);
+    await expect(authenticate(accessToken)).resolves.toBeDefined();
+    clock.pass(1_000);
+    await expect(authenticate(accessToken)).rejects.toMatchObject({ code: 'invalid_token' });
+  });
+});

@@ -1,0 +1,62 @@
+import * as crypto from 'node:crypto';
+import { describe, expect, it, jest } from '@jest/globals';
+import type { ClientRecord } from '../../src/auth/client-record.js';
+import { newId } from '../../src/ids.js';
+import { Secret } from '../../src/secret.js';
+
+const createHash = jest.fn(crypto.createHash);
+const timingSafeEqual = jest.fn(crypto.timingSafeEqual);
+jest.unstable_mockModule('node:crypto', () => ({ ...crypto, createHash, timingSafeEqual }));
+const { makeClientSecret } = await import('../../src/auth/clients.js');
+const { checkCredentials } = await import('../../src/auth/client-record.js');
+const { Networks } = await import('../../src/networks.js');
+
+const now = Date.now();
+const [older, newer] = [makeClientSecret(), makeClientSecret()];
+const record = (fields: Partial<ClientRecord> = {}): ClientRecord => ({
+  id: newId(),
+  revoked: false,
+  scopes: [],
+  networks: new Networks([]),
+  secrets: [newer, older].map(({ secretId, hash }) => ({ id: secretId, hash, revoked: false, expiresAt: null })),
+  ...fields,
+});
+const ended = (fields: { revoked?: boolean; expiresAt?: number }) =>
+  record({ secrets: [{ id: newer.secretId, hash: newer.hash, revoked: false, expiresAt: null, ...fields }] });
+
+describe('the given secret', () => {
+  it.each([
+    ['the newer secret', newer],
+    ['the older secret', older],
+  ])('may be %s of the client', async (_, { clientSecret, secretId }) => {
+    const client = record();
+    const found = await checkCredentials(async () => client, client.id, clientSecret, now);
+    expect(found).toMatchObject({ client, secret: { id: secretId } });
+  });
+});
+
+const refused: [string, ClientRecord | undefined, string, Secret][] = [
+  ['an unknown client', undefined, newId(), newer.clientSecret],
+  ['a client_id that is not a UUID', undefined, 'x', newer.clientSecret],
+  ['a client_id with NUL', undefined, '\0', newer.clientSecret],
+  ['a wrong secret', record(), newId(), new Secret('wrong')],
+  ['an empty secret', record(), newId(), new Secret('')],
+  ['a secret of 60,000 characters', record(), newId(), new Secret('x'.repeat(60_000))],
+  ['a revoked client', record({ revoked: true }), newId(), newer.clientSecret],
+  ['a client with no secret', record({ secrets: [] }), newId(), newer.clientSecret],
+  ['a revoked secret', ended({ revoked: true }), newId(), newer.clientSecret],
+  ['an expired secret', ended({ expiresAt: now }), newId(), newer.clientSecret],
+];
+
+describe.each(refused)('%s', (_, client, clientId, secret) => {
+  it('is refused with the same work as any other: one read by UUID, one hash, two comparisons', async () => {
+    const read = jest.fn(async (_id: string) => client);
+    createHash.mockClear();
+    timingSafeEqual.mockClear();
+    expect(await checkCredentials(read, clientId, secret, now)).toBeUndefined();
+    expect(read).toHaveBeenCalledTimes(1);
+    expect(read.mock.calls[0]?.[0]).toMatch(/^[0-9a-f-]{36}$/);
+    expect(createHash).toHaveBeenCalledTimes(1);
+    expect(timingSafeEqual).toHaveBeenCalledTimes(2);
+  });
+});

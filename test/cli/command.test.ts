@@ -1,0 +1,61 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { parseSince } from '../../src/cli/command.js';
+
+let copy: string;
+
+/** A copy of the built project, whose cache no other test fills. */
+beforeAll(() => {
+  copy = mkdtempSync(join(tmpdir(), 'load-quickly-'));
+  cpSync('dist', join(copy, 'dist'), { recursive: true, filter: (path) => !path.includes('.compile-cache') });
+  cpSync('package.json', join(copy, 'package.json'));
+  symlinkSync(resolve('node_modules'), join(copy, 'node_modules'));
+});
+
+afterAll(() => rmSync(copy, { recursive: true, force: true }));
+
+const cache = () => join(copy, 'dist/.compile-cache');
+
+/** The lines in which Node.js says what it does with compiled code, if asked. */
+function run(...args: string[]): string {
+  const env = { PATH: process.env.PATH, LOCAL_DIR: copy, DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none' };
+  const { stderr } = spawnSync(process.execPath, ['dist/src/cli.js', ...args], {
+    cwd: copy,
+    env: { ...env, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' },
+    encoding: 'utf8',
+  });
+  return stderr;
+}
+
+test('a command takes the compiled code of its modules from the built folder, where an earlier one left it', () => {
+  run('clients', 'list');
+  expect(readdirSync(cache())).toHaveLength(1);
+  const lines = run('clients', 'list');
+  expect(lines).toMatch(/wasm-base64.* was accepted/);
+  expect(lines).toContain('Postgres cannot be reached');
+});
+
+test('--help neither reads nor writes compiled code', () => {
+  rmSync(cache(), { recursive: true, force: true });
+  execFileSync(process.execPath, ['dist/src/cli.js', '--help'], { cwd: copy });
+  expect(existsSync(cache())).toBe(false);
+});
+
+it('reads --since as a time or as a duration before now', () => {
+  expect(parseSince('2026-11-21T10:00:00Z')).toBe(Date.UTC(2026, 10, 21, 10));
+  expect(parseSince('2026-11-21T10:00+02:00')).toBe(Date.UTC(2026, 10, 21, 8));
+  expect(parseSince('2026-11-21')).toBe(Date.UTC(2026, 10, 21));
+  const before = Date.now();
+  const hourAgo = parseSince('1h') + 3_600_000;
+  expect(hourAgo >= before && hourAgo <= Date.now()).toBe(true);
+});
+
+it.each(['', 'yesterday', '2026-13-01', '2026-11-21T10:00:00', '1', '10:00'])(
+  'refuses %j as neither a time nor a duration',
+  (text) => {
+    expect(() => parseSince(text)).toThrow('Give a duration such as 2h, or a time');
+  },
+);

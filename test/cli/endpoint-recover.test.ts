@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { newId } from '../../src/ids.js';
+import { runCli } from '../support/cli.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeDelivered, makeEvent } from '../support/events.js';
+import { makeClient, makeEndpoint } from '../support/factories.js';
+
+const HOUR = 3_600_000;
+
+let database: TestDatabase;
+let clientId: string;
+let webhookId: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  clientId = await makeClient(database);
+  ({ id: webhookId } = await makeEndpoint(database, clientId));
+  const at = Date.now() - 2 * HOUR;
+  await makeDelivered(database, { clientId, endpointId: webhookId, at, status: 'failed' });
+  await makeEvent(database, clientId, at + 1);
+});
+
+/** The commands need Postgres only. */
+const recover = (...args: string[]) =>
+  runCli(['endpoints', 'recover', ...args], { DATABASE_URL: database.url.reveal() });
+
+describe('`endpoints recover`', () => {
+  it('starts a recovery of any client, without Temporal, and leaves an audit entry', async () => {
+    const { code, stdout, stderr } = await recover(webhookId, '--since', '3h', '--include-missing', '--json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toEqual({ webhookId, client_id: clientId, count: 1, missing: 1 });
+    const start = await database.prisma.workflowStart.findMany({ where: { endpointId: webhookId } });
+    expect(start).toMatchObject([{ type: 'recoverEndpoint', input: { includeMissing: true } }]);
+    const [entry] = await database.prisma.auditEntry.findMany({ where: { target: webhookId } });
+    expect(entry).toMatchObject({ action: 'endpoints.recover', actor: expect.stringMatching(/^cli:/) });
+    const again = await recover(webhookId, '--since', '3h');
+    expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/^A recover of this endpoint is running/)]);
+  });
+
+  it('says how many deliveries start again, or that there is nothing to recover', async () => {
+    expect((await recover(webhookId, '--since', '1h')).stdout).toBe('there is nothing to recover in this range\n');
+    const { stdout } = await recover(webhookId, '--since', '3h');
+    expect(stdout).toBe('1 deliveries start again, and 0 missing events are sent\n');
+  });
+
+  it('exits with 1 and one line for an unknown endpoint', async () => {
+    const { code, stdout, stderr } = await recover(newId(), '--since', '3h');
+    expect([code, stdout, stderr]).toEqual([1, '', 'There is no such webhook endpoint.\n']);
+  });
+
+  it.each([
+    [['--since', '1h', '--until', '2h'], '--until must be later'],
+    [['--since', '40d', '--include-missing'], 'at most 31 days'],
+    [[], "required option '--since <time>' not specified"],
+  ])('exits with 2 on wrong use: %j', async (args, line) => {
+    const { code, stderr } = await recover(webhookId, ...args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(line)]);
+  });
+});

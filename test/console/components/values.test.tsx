@@ -1,0 +1,92 @@
+import { jest } from '@jest/globals';
+import { render } from 'preact-render-to-string';
+import {
+  amountText,
+  countOf,
+  durationText,
+  RelativeTime,
+  Status,
+  Time,
+  Untrusted,
+  UntrustedLines,
+  visibleText,
+} from '../../../src/console/components/values.js';
+
+describe('untrusted text', () => {
+  const shown = (text: string) => render(<Untrusted text={text} />);
+
+  it('escapes markup and makes no link', () => {
+    const html = shown('<script>alert(1)</script> https://example.com "\'&');
+    expect(html).not.toMatch(/<script|<a /);
+    expect(html).toContain('&lt;script>alert(1)&lt;/script> https://example.com &quot;');
+  });
+
+  it.each([
+    ['\u0001', 'U+0001'],
+    ['\u007f', 'U+007F'],
+    ['\u0085', 'U+0085'],
+    ['\u202e', 'U+202E'],
+    ['\u2066', 'U+2066'],
+    ['\u200b', 'U+200B'],
+    ['\u2028', 'U+2028'],
+    ['\ufeff', 'U+FEFF'],
+    ['\ud800', 'U+D800'],
+    ['\n\t', 'U+000A U+0009'],
+  ])('makes %j visible', (unseen, picture) => {
+    expect(shown(`a${unseen}b`)).toBe(`<bdi class="untrusted">a<span class="unseen">${picture}</span>b</bdi>`);
+  });
+
+  it('keeps lines and tabs in a box, and joiners everywhere', () => {
+    expect(render(<UntrustedLines label="Body" text={'a\n\tb\r'} />)).toContain(
+      '<bdi class="untrusted">a\n\tb<span class="unseen">U+000D</span></bdi>',
+    );
+    expect(shown('\u{1f469}\u200d\u{1f4bb}')).toContain('\u{1f469}\u200d\u{1f4bb}');
+  });
+
+  it('shows 4 KiB of one control character by its count', () => {
+    const html = shown('\u0001'.repeat(4_096));
+    expect(html).toBe('<bdi class="untrusted"><span class="unseen">U+0001×4096</span></bdi>');
+  });
+
+  it('makes unseen characters visible in a plain text too', () => {
+    expect(visibleText('a\u202eb\u0001\u0001')).toBe('a[U+202E]b[U+0001×2]');
+  });
+});
+
+describe('time', () => {
+  beforeAll(() => void jest.useFakeTimers({ now: new Date('2026-11-22T06:14:03.123Z') }));
+  afterAll(() => void jest.useRealTimers());
+
+  it('shows UTC and the distance from now', () => {
+    expect(render(<Time at="2026-11-22T06:18:03.500Z" />)).toBe(
+      '<time class="time" datetime="2026-11-22T06:18:03.500Z" title="2026-11-22T06:18:03.500Z">2026-11-22 06:18:03 UTC <span class="relative">in 4 min</span></time>',
+    );
+  });
+
+  it('reads the time of an event, which has no zone, as UTC', () => {
+    expect(render(<RelativeTime at="2026-11-22T04:14:03.123" />)).toBe(
+      '<time class="time" datetime="2026-11-22T04:14:03.123Z" title="2026-11-22 04:14:03 UTC">2 h ago</time>',
+    );
+  });
+});
+
+it('shows a status by its name in the API', () => {
+  expect(render(<Status status="succeeded" />)).toBe('<span class="badge good">succeeded</span>');
+  expect(render(<Status status="RETURNED" />)).toBe('<span class="badge bad">RETURNED</span>');
+});
+
+it('writes numbers and durations for people', () => {
+  expect(countOf(1, 'delivery', 'deliveries')).toBe('1 delivery');
+  expect(countOf(12_034, 'delivery', 'deliveries')).toBe('12,034 deliveries');
+  expect([durationText(85), durationText(1_300), durationText(15_000)]).toEqual(['85 ms', '1.3 s', '15 s']);
+});
+
+it.each([
+  [1250, 'EUR', '12.50 EUR'],
+  [5, 'EUR', '0.05 EUR'],
+  [125_001, 'JPY', '125,001 JPY'],
+  [1_250_002, 'KWD', '1,250.002 KWD'],
+  [Number.MAX_SAFE_INTEGER, 'EUR', '90,071,992,547,409.91 EUR'],
+])('%d minor units of %s are %s', (value, currency, text) => {
+  expect(amountText({ value, currency })).toBe(text);
+});

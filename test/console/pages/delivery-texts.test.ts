@@ -1,0 +1,91 @@
+import { receiverSentence, whatHappensNext } from '../../../src/console/pages/delivery-texts.js';
+
+const now = new Date('2026-11-22T06:30:10Z');
+const endpoint = {
+  id: 'e',
+  url: 'https://hooks.example.com/in',
+  description: null,
+  enabled: true,
+  disabledReason: null,
+  deletedAt: null,
+};
+const answered = (status: number) => ({
+  number: 1,
+  trigger: 'schedule' as const,
+  startedAt: now,
+  durationMs: 12,
+  responseStatus: status,
+  error: status < 300 ? null : ('status' as const),
+});
+const refused = { ...answered(0), responseStatus: null, error: 'refused' as const };
+const delivery = {
+  status: 'pending' as const,
+  reason: null,
+  attemptCount: 2,
+  nextAttemptAt: new Date('2026-11-22T06:34:10Z'),
+  finishedAt: null,
+  attempts: [answered(503), answered(503)],
+  endpoint,
+};
+
+it('says when the next attempt is made, and what the receiver did', () => {
+  expect(whatHappensNext(delivery, now)).toEqual({
+    next: 'Waiting: attempt 3 at 2026-11-22 06:34:10 UTC, in 4 min.',
+    until: 'The receiver answered 503 twice.',
+    announcement: 'Waiting: attempt 3 at 2026-11-22 06:34:10 UTC The receiver answered 503 twice.',
+  });
+});
+
+it('says that an attempt is being made, and since when it is late', () => {
+  const first = { ...delivery, attemptCount: 0, attempts: [], nextAttemptAt: now };
+  expect(whatHappensNext(first, now)).toMatchObject({
+    next: expect.stringMatching(/^Attempt 1 is being made/),
+    until: '',
+  });
+  const late = { ...first, nextAttemptAt: new Date('2026-11-22T06:20:10Z') };
+  expect(whatHappensNext(late, now).next).toMatch(/It was planned 10 min ago\.$/);
+});
+
+it.each([
+  ['succeeded', null, {}, /^Delivered by attempt 2 at 2026-11-22 06:30:10 UTC\. Nothing more is sent\.$/],
+  ['failed', 'exhausted', {}, /^Failed: every planned attempt was used at .* retry it here\.$/],
+  ['failed', 'endpoint_gone', { enabled: false }, /^Failed: the receiver answered 410.*enable the endpoint/],
+  ['cancelled', 'endpoint_disabled', { enabled: false }, /^Cancelled: the endpoint was disabled.*recover all/],
+  ['cancelled', 'endpoint_disabled', {}, /^Cancelled: the endpoint was disabled.*retry it here\.$/],
+  [
+    'cancelled',
+    'endpoint_deleted',
+    { deletedAt: now },
+    /^Cancelled: the endpoint was deleted.*cannot be sent again\.$/,
+  ],
+] as const)('says how a delivery ended: %s, %s', (status, reason, change, text) => {
+  const attempts = status === 'succeeded' ? [answered(503), { ...answered(204), number: 2 }] : delivery.attempts;
+  const ended = { ...delivery, status, reason, attempts, nextAttemptAt: null, finishedAt: now };
+  expect(whatHappensNext({ ...ended, endpoint: { ...endpoint, ...change } }, now).next).toMatch(text);
+});
+
+it('says what a failed manual retry left as it was', () => {
+  const manual = { ...answered(503), number: 3, trigger: 'manual' as const };
+  const asleep = { ...delivery, attemptCount: 3, attempts: [...delivery.attempts, manual] };
+  expect(whatHappensNext(asleep, now)).toMatchObject({
+    next: 'Waiting: attempt 4 at 2026-11-22 06:34:10 UTC, in 4 min.',
+    until: 'The receiver answered 503 three times. The manual retry left the planned attempts as they were.',
+  });
+  const attempts = [answered(503), { ...answered(204), number: 2 }, manual];
+  const delivered = { ...asleep, status: 'succeeded' as const, nextAttemptAt: null, finishedAt: now, attempts };
+  expect(whatHappensNext(delivered, now)).toMatchObject({
+    next: 'Delivered by attempt 2 at 2026-11-22 06:30:10 UTC. Nothing more is sent.',
+    until: 'The receiver answered 503. The manual retry left the status as it was.',
+  });
+});
+
+it.each([
+  [[], ''],
+  [[answered(503)], 'The receiver answered 503.'],
+  [[answered(503), answered(503), answered(503)], 'The receiver answered 503 three times.'],
+  [[answered(500), answered(503), answered(503)], 'The receiver answered 503 twice in a row.'],
+  [[answered(503), refused], 'The connection was refused.'],
+  [[refused, refused], 'The connection was refused twice.'],
+])('says what the receiver did lately', (attempts, text) => {
+  expect(receiverSentence(attempts)).toBe(text);
+});

@@ -1,0 +1,108 @@
+import { appendEvents, appendValues } from '../../src/delivery/append.js';
+import type { FreshDelivery, Handover } from '../../src/delivery/handover.js';
+import { newId } from '../../src/ids.js';
+import { EVENT_TYPE } from '../../src/transfers/change-statement.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
+import { LADDER } from '../support/run-workflow.js';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+/** A producer of its own: it appends an event for each of these transfers and changes none of them. */
+const PRODUCER = `
+with noticed as (
+  select gen_random_uuid() as event_id, t.client_id, t.id as transfer_id, now() as at,
+         json_build_object('transfer', t.id)::text as body, null::text as traceparent
+    from transfers t where t.id = any($1::uuid[])
+), ${appendEvents('noticed', ['$2', '$3', '$4', '$5'])}
+select n.event_id as "eventId", n.transfer_id as "transferId", coalesce(a.deliveries, '[]') as deliveries
+  from noticed n left join appended a on a.event_id = n.event_id`;
+
+interface Appended {
+  eventId: string;
+  transferId: string;
+  deliveries: FreshDelivery[];
+}
+
+async function append(transferIds: readonly string[], lease: ReturnType<Handover['lease']>): Promise<Appended[]> {
+  const rows = await db.query<Appended>(PRODUCER, [
+    transferIds,
+    ...appendValues(EVENT_TYPE, { lease: () => lease, retryDelays: LADDER }),
+  ]);
+  return transferIds.map((id) => rows.find(({ transferId }) => transferId === id)!);
+}
+
+const eventOf = (id: string) => db.prisma.event.findUniqueOrThrow({ where: { id } });
+const deliveriesOf = (eventId: string) => db.prisma.delivery.findMany({ where: { eventId }, orderBy: { id: 'asc' } });
+const queueOf = (deliveryId: string) => db.prisma.queuedAttempt.findMany({ where: { deliveryId } });
+const endpointsOf = (rows: readonly { endpointId: string }[]) => rows.map(({ endpointId }) => endpointId).sort();
+
+describe("an event that a producer's own statement appends", () => {
+  it('has a delivery for each enabled endpoint of its client, and none for a disabled, deleted or foreign one', async () => {
+    const [clientId, stranger] = [await makeClient(db), await makeClient(db)];
+    const enabled = [await makeEndpoint(db, clientId), await makeEndpoint(db, clientId)];
+    await makeEndpoint(db, clientId, { enabled: false });
+    const deleted = await makeEndpoint(db, clientId);
+    await db.prisma.endpoint.update({ where: { id: deleted.id }, data: { deletedAt: new Date() } });
+    await makeEndpoint(db, stranger);
+
+    const [event] = await append([(await makeTransfer(db, clientId)).id], null);
+    const expected = enabled.map(({ id }) => id).sort();
+    expect(endpointsOf(event!.deliveries)).toEqual(expected);
+    expect(endpointsOf(await deliveriesOf(event!.eventId))).toEqual(expected);
+    expect(event!.deliveries[0]).toMatchObject({ url: enabled[0]!.url, secretEnvelope: expect.any(String) });
+    expect(await eventOf(event!.eventId)).toMatchObject({ clientId, type: EVENT_TYPE, outbox: 'attempt' });
+  });
+
+  it('has a queued attempt for each delivery, which is due at once', async () => {
+    const clientId = await makeClient(db);
+    const { id: endpointId } = await makeEndpoint(db, clientId);
+    const [event] = await append([(await makeTransfer(db, clientId)).id], null);
+    const [delivery] = await deliveriesOf(event!.eventId);
+    expect(delivery).toMatchObject({ status: 'pending', attemptCount: 0, rung: 0, asleep: false });
+    expect(delivery).toMatchObject({ ladder: '0s,5m,30m,2h,6h,1d', nextAttemptAt: delivery!.createdAt });
+    const [queued] = await queueOf(delivery!.id);
+    expect(queued).toMatchObject({ clientId, endpointId, line: 'fresh', trigger: 'schedule', leaseToken: null });
+    expect(queued!.dueAt.getTime()).toBeLessThanOrEqual(Date.now() + 1);
+  });
+
+  it('is leased at birth to a process that has room, but for the endpoints that are full there', async () => {
+    const clientId = await makeClient(db);
+    const [open, full] = [await makeEndpoint(db, clientId), await makeEndpoint(db, clientId)];
+    const token = newId();
+    const [event] = await append([(await makeTransfer(db, clientId)).id], { token, full: [full.id] });
+    const leased = new Map(event!.deliveries.map((delivery) => [delivery.endpointId, delivery]));
+    expect([leased.get(open.id)!.leased, leased.get(full.id)!.leased]).toEqual([true, false]);
+    const [[held], [free]] = [
+      await queueOf(leased.get(open.id)!.deliveryId),
+      await queueOf(leased.get(full.id)!.deliveryId),
+    ];
+    expect(held!.leaseToken).toBe(token);
+    expect(Math.round((held!.leaseUntil!.getTime() - Date.now()) / 10_000)).toBe(3);
+    expect(free).toMatchObject({ leaseToken: null, leaseUntil: null });
+  });
+
+  it('is due for its workflow at once, and free, when its client has no enabled endpoint', async () => {
+    const clientId = await makeClient(db);
+    await makeEndpoint(db, clientId, { enabled: false });
+    const [event] = await append([(await makeTransfer(db, clientId)).id], { token: newId(), full: [] });
+    expect(event!.deliveries).toEqual([]);
+    expect(await deliveriesOf(event!.eventId)).toEqual([]);
+    const { outbox, leaseUntil } = await eventOf(event!.eventId);
+    expect([outbox, leaseUntil.getTime() <= Date.now()]).toEqual(['trailing', true]);
+  });
+
+  it('gets the endpoints of its own client when one statement appends the events of several clients', async () => {
+    const clients = [await makeClient(db), await makeClient(db), await makeClient(db)];
+    const [first, second] = [await makeEndpoint(db, clients[0]!), await makeEndpoint(db, clients[1]!)];
+    const transfers = await Promise.all(clients.map(async (clientId) => (await makeTransfer(db, clientId)).id));
+    const events = await append(transfers, null);
+    expect(events.map(({ deliveries }) => endpointsOf(deliveries))).toEqual([[first.id], [second.id], []]);
+    const states = await Promise.all(events.map(async ({ eventId }) => (await eventOf(eventId)).outbox));
+    expect(states).toEqual(['attempt', 'attempt', 'trailing']);
+  });
+});

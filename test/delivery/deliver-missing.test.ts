@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { nodesOf, openExplained } from '../../bench/lists/plans.js';
+import type { Handle } from '../../src/database/database.js';
+import { deliverMissing, untilAppended } from '../../src/delivery/deliver-missing.js';
+import { timeOf } from '../../src/ids.js';
+import { changeStatus } from '../../src/transfers/change-status.js';
+import { updateEndpoint } from '../../src/webhooks/endpoints.js';
+import { readWindow } from '../../src/webhooks/statement.js';
+import { makeOne } from '../support/attempt.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeDelivered, makeEvent, makeManyDelivered } from '../support/events.js';
+import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer, refusedBy } from '../support/factories.js';
+import { recordingHandover } from '../support/recording-handover.js';
+
+const HOUR = 3_600_000;
+const rules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 20 };
+const LADDER = [0, 300_000];
+const handover = recordingHandover({ leases: false, retryDelays: LADDER });
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase({ poolSize: 16 });
+});
+afterAll(() => db.drop());
+
+async function setUp(enabled = true) {
+  const clientId = await makeClient(db);
+  const endpoint = await makeEndpoint(db, clientId, { enabled });
+  const scope = { clientId, endpointId: endpoint.id, since: Date.now() - 2 * HOUR, until: Date.now() + HOUR };
+  return { clientId, endpoint, scope };
+}
+type Scope = Awaited<ReturnType<typeof setUp>>['scope'];
+
+const deliver = (scope: Scope, after: string | null = null, limit = 100) =>
+  deliverMissing(db, scope, LADDER, after, limit);
+const deliveriesOf = (endpointId: string) =>
+  db.prisma.delivery.findMany({ where: { endpointId }, orderBy: { id: 'asc' } });
+
+describe('the deliveries of missing events', () => {
+  it('are made for the events of the range that have none for the endpoint, and for no others', async () => {
+    const { clientId, endpoint, scope } = await setUp();
+    const at = Date.now() - HOUR;
+    const missing = [await makeEvent(db, clientId, at), await makeEvent(db, clientId, at + 5)];
+    await makeEvent(db, clientId, scope.since - 1);
+    await makeEvent(db, await makeClient(db), at);
+    for (const status of ['succeeded', 'failed', 'cancelled', 'pending'] as const) {
+      await makeDelivered(db, { clientId, endpointId: endpoint.id, at, status });
+    }
+    expect(await deliver(scope)).toEqual({ made: 2, after: null });
+    const where = { endpointId: endpoint.id, eventId: { in: missing } };
+    const rows = await db.prisma.delivery.findMany({ where, orderBy: { id: 'asc' } });
+    expect(rows.map(({ eventId }) => eventId)).toEqual(missing);
+    for (const row of rows) {
+      expect(row).toMatchObject({ status: 'pending', attemptCount: 0, rung: 0, ladder: '0s,5m', recovered: true });
+      expect(row.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+      expect(timeOf(row.id)).toBe(timeOf(row.eventId));
+    }
+    expect(await readWindow(db, scope)).toMatchObject({ events: 6, pending: 3, missing: 0 });
+  });
+
+  it('are made in batches, oldest first, each once', async () => {
+    const { clientId, endpoint, scope } = await setUp();
+    const at = Date.now() - HOUR;
+    const events: string[] = [];
+    for (let i = 0; i < 7; i++) events.push(await makeEvent(db, clientId, at + i));
+    const made: number[] = [];
+    for (let after: string | null = null, batches = 0; batches === 0 || after !== null; batches++) {
+      const batch = await deliver(scope, after, 3);
+      made.push(batch.made);
+      after = batch.after;
+    }
+    expect(made).toEqual([3, 3, 1]);
+    expect((await deliveriesOf(endpoint.id)).map(({ eventId }) => eventId)).toEqual(events);
+  });
+
+  it('are looked for by the deliveries of each event, also before Postgres has statistics of a busy endpoint', async () => {
+    const { clientId, endpoint, scope } = await setUp();
+    const many = { clientId, endpointId: endpoint.id, at: Date.now() - HOUR, count: 5_000 };
+    await makeManyDelivered(db, many, [2_500]);
+    const explained = openExplained(db.url.reveal());
+    expect((await deliverMissing(explained, scope, LADDER, null, 100)).made).toBe(1);
+    const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
+    await explained.close();
+    const indexes = nodes.flatMap((node) => node['Index Name'] ?? []).filter((name) => name.startsWith('deliveries'));
+    expect(indexes).toEqual(['deliveries_event_id_idx']);
+  });
+
+  it('are queued as recovered ones in the statement that makes them, and their events wait for their workflows', async () => {
+    const { clientId, endpoint, scope } = await setUp();
+    const eventId = await makeEvent(db, clientId, Date.now() - HOUR);
+    await deliver(scope);
+    const [delivery] = await deliveriesOf(endpoint.id);
+    expect(await db.prisma.queuedAttempt.findMany({ where: { endpointId: endpoint.id } })).toMatchObject([
+      { deliveryId: delivery!.id, clientId, line: 'late', trigger: 'recover', leaseToken: null, leaseUntil: null },
+    ]);
+    expect(await db.prisma.event.findUnique({ where: { id: eventId } })).toMatchObject({ outbox: 'again' });
+    expect(await makeOne(db, delivery!.id, refusedBy(503))).toMatchObject({ number: 1, next: 'recover' });
+  });
+
+  it('are made once if the activity runs again after a crash', async () => {
+    const { clientId, endpoint, scope } = await setUp();
+    await makeEvent(db, clientId, Date.now() - HOUR);
+    expect(await deliver(scope)).toEqual({ made: 1, after: null });
+    expect(await deliver(scope)).toEqual({ made: 0, after: null });
+    expect(await deliveriesOf(endpoint.id)).toHaveLength(1);
+  });
+
+  it('are not made for a disabled endpoint', async () => {
+    const { clientId, scope } = await setUp(false);
+    await makeEvent(db, clientId, Date.now() - HOUR);
+    expect(await deliver(scope)).toEqual({ made: 0, after: null });
+  });
+
+  it('are one for each event and endpoint, if several recovers, changes of status and changes of the endpoint race', async () => {
+    const { clientId, endpoint, scope } = await setUp();
+    for (let i = 0; i < 60; i++) await makeEvent(db, clientId, Date.now() - HOUR + (i % 20));
+    const transfers = await Promise.all(Array.from({ length: 60 }, () => makeTransfer(db, clientId)));
+    const update = (enabled: boolean) =>
+      updateEndpoint(db, rules, { by, clientId, id: endpoint.id, url: endpoint.url, description: null, enabled });
+    let changing = true;
+    const recovering = async (limit: number) => {
+      let after: string | null = null;
+      while (changing) ({ after } = await deliver(scope, after, limit));
+    };
+    const toggling = async () => {
+      for (let i = 0; changing; i++) {
+        await update(i % 2 === 0);
+        await sleep(Math.random() * 5);
+      }
+    };
+    const changes = async () => {
+      for (const { id } of transfers) {
+        await changeStatus(db, handover, { transferId: id, to: 'PROCESSING', reason: null });
+        await sleep(Math.random() * 5);
+      }
+      changing = false;
+    };
+    await Promise.all([changes(), toggling(), recovering(1), recovering(7), recovering(100)]);
+    await update(true);
+    while ((await deliver(scope)).made > 0);
+    const deliveries = await deliveriesOf(endpoint.id);
+    expect(deliveries).toHaveLength(120);
+    expect(new Set(deliveries.map(({ eventId }) => eventId)).size).toBe(120);
+    expect((await readWindow(db, scope)).missing).toBe(0);
+  });
+});
+
+describe('an event that is being committed while the endpoint is enabled', () => {
+  it('is waited for, and gets its one delivery from the recover', async () => {
+    const { clientId, endpoint, scope } = await setUp(false);
+    const { id: transferId } = await makeTransfer(db, clientId);
+    let commit = () => {};
+    const committing = new Promise<void>((resolve) => {
+      commit = resolve;
+    });
+    let begun = () => {};
+    const appended = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    // The statement has read the endpoint as disabled, and its transaction stays open.
+    const change = db.transaction(async (tx: Handle) => {
+      await changeStatus(tx, handover, { transferId, to: 'PROCESSING', reason: null });
+      begun();
+      await committing;
+    });
+    await appended;
+    const update = { by, clientId, id: endpoint.id, url: endpoint.url, description: null, enabled: true };
+    await updateEndpoint(db, rules, update);
+    expect((await deliver(scope)).made).toBe(0);
+
+    let waited = false;
+    const waiting = untilAppended(db).then(() => {
+      waited = true;
+    });
+    // A later event does not prolong the wait: its statement sees the endpoint enabled.
+    const later = await makeTransfer(db, clientId);
+    await changeStatus(db, handover, { transferId: later.id, to: 'PROCESSING', reason: null });
+    expect(waited).toBe(false);
+    commit();
+    await Promise.all([change, waiting]);
+    expect((await deliver(scope)).made).toBe(1);
+    expect(await deliveriesOf(endpoint.id)).toHaveLength(2);
+  });
+});

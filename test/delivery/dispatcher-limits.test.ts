@@ -1,0 +1,292 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Recorder } from '../../src/delivery/recorder.js';
+import { newId } from '../../src/ids.js';
+import { disableEndpoint } from '../../src/webhooks/disable-endpoint.js';
+import { enabledNow } from '../../src/webhooks/endpoints.js';
+import { makeBacklog, queueBacklog } from '../support/backlog.js';
+import { commitEvent, commitEvents } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { createTestDispatchers, isLeaseStatement, watchStatements } from '../support/dispatcher.js';
+import { fakeSender, makeClient, outcome } from '../support/factories.js';
+import { heldSender } from '../support/held-receiver.js';
+import { silentLog } from '../support/silent-log.js';
+import { waitFor } from '../support/wait-for.js';
+
+let db: TestDatabase;
+let dispatchers: ReturnType<typeof createTestDispatchers>;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  dispatchers = createTestDispatchers(db);
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await dispatchers.stop();
+});
+afterAll(() => db.drop());
+
+const leased = async () => (await dispatchers.readQueue()).filter(({ leaseToken }) => leaseToken !== null);
+const free = async () => (await dispatchers.readQueue()).filter(({ leaseToken }) => leaseToken === null);
+const rowOf = (deliveryId: string) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId } });
+/** Lets the time of this process run ahead by `ms`. */
+function runAhead(ms: number): void {
+  const clock = performance.now.bind(performance);
+  jest.spyOn(performance, 'now').mockImplementation(() => clock() + ms);
+}
+/** Waits until the loop has nothing to do. */
+async function quiet(): Promise<void> {
+  let before = '';
+  await waitFor('no change of the queue', async () => {
+    await sleep(60);
+    const now = JSON.stringify(await dispatchers.readQueue());
+    const isQuiet = now === before;
+    before = now;
+    return isQuiet;
+  });
+}
+
+describe('what a dispatcher leases', () => {
+  it('is no more than its endpoint makes in about a second, so that other workers have the rest', async () => {
+    const { sender, release } = heldSender();
+    const { dispatcher } = dispatchers.open(sender, { limits: { perEndpoint: 2 } });
+    await commitEvents(db, 60);
+    dispatcher.poll();
+    await waitFor('the slots to be taken', () => sender.sent.length === 2);
+    for (let i = 0; i < 5; i++) {
+      dispatcher.poll();
+      await quiet();
+    }
+    // Two in flight, and twice as many as the slots wait.
+    expect(await leased()).toHaveLength(6);
+    release();
+    await waitFor('all attempts', () => sender.sent.length === 60);
+  });
+
+  it('is a share of what one process would lease at first, with several workers', async () => {
+    const { sender, release } = heldSender();
+    const workers = { count: 5, of: () => 2 };
+    const { dispatcher } = dispatchers.open(sender, { limits: { perEndpoint: 10 }, workers });
+    await commitEvents(db, 40);
+    dispatcher.poll();
+    await waitFor('the slots to be taken', () => sender.sent.length === 2);
+    await quiet();
+    expect(await leased()).toHaveLength(6);
+    release();
+  });
+
+  it('leaves room for other clients while one client floods it', async () => {
+    const { sender, release } = heldSender();
+    const { commit, slots, dispatcher } = dispatchers.open(sender, { limits: { perEndpoint: 1, waiting: 4 } });
+    const clientId = await makeClient(db);
+    const flood = [await commit({ clientId })];
+    await waitFor('an attempt in flight', () => sender.sent.length === 1);
+    for (let i = 1; i < 5; i++) flood.push(await commit({ clientId, endpoints: 0 }));
+    await quiet();
+    // One attempt is in flight and two wait; no client has more waiting than room is left.
+    expect([slots.waiting, (await free()).length]).toEqual([2, 2]);
+    for (let i = 0; i < 3; i++) dispatcher.poll();
+    await commit();
+    await waitFor("another client's attempt", () => sender.sent.length === 2);
+    release();
+    await waitFor('all attempts', () => sender.sent.length === flood.length + 1);
+  });
+
+  it('at birth, is nothing for an endpoint that is full here, and nothing at all without room', async () => {
+    const { sender, release } = heldSender();
+    const { commit, dispatcher, token } = dispatchers.open(sender, { limits: { perEndpoint: 1, waiting: 6 } });
+    const first = await commit();
+    await waitFor('the attempt in flight', () => sender.sent.length === 1);
+    const { endpointId } = first.deliveries[0]!;
+    expect(dispatcher.lease()).toEqual({ token, full: [] });
+    for (let i = 0; i < 2; i++) await commit({ clientId: first.clientId, endpoints: 0 });
+    runAhead(11);
+    expect(dispatcher.lease()).toEqual({ token, full: [endpointId] });
+    const more = await commit({ clientId: first.clientId, endpoints: 0 });
+    expect(more.deliveries).toMatchObject([{ leased: false }]);
+    for (let i = 0; i < 4; i++) {
+      const { clientId } = await commit();
+      await waitFor('its attempt', () => sender.sent.length === 2 + 1 * i);
+      await commit({ clientId, endpoints: 0 });
+    }
+    expect(dispatcher.lease()).toBeNull();
+    release();
+    await waitFor('all attempts', () => sender.sent.length === 12);
+  });
+
+  it('is read again from the queue by itself once half of it is made', async () => {
+    const { sender, release } = heldSender();
+    const { dispatcher } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
+    await commitEvents(db, 10);
+    dispatcher.poll();
+    await quiet();
+    expect((await free()).length).toBeGreaterThan(0);
+    release();
+    await waitFor('all attempts', () => sender.sent.length === 10);
+  });
+
+  it('is nothing of an endpoint whose slots all belong to other workers: it is given back and leased no more', async () => {
+    let share = 0;
+    const { db: watched, texts } = watchStatements(db);
+    const sender = fakeSender();
+    const workers = { count: 2, of: (_: string, max: number) => Math.min(max, share) };
+    const { dispatcher, commit, slots } = dispatchers.open(sender, { db: watched, workers });
+    const { clientId, deliveries } = await commit();
+    await waitFor('the first attempt, at the limit of the deployment', () => slots.waiting === 1);
+    share = 1;
+    slots.refresh();
+    dispatcher.pump();
+    await waitFor('the first attempt', async () => (await dispatchers.readQueue()).length === 0);
+    share = 0;
+    await db.query('update webhook_endpoints set max_concurrency = 1 where id = $1::uuid', [deliveries[0]!.endpointId]);
+    await commitEvents(db, 3, { clientId, endpoints: 0 });
+    dispatcher.poll();
+    await quiet();
+    expect(await leased()).toEqual([]);
+    const versions = () => db.query('select delivery_id, xmin::text, ctid::text from queue order by 1', []);
+    const before = await versions();
+    texts.length = 0;
+    for (let i = 0; i < 5; i++) {
+      dispatcher.poll();
+      await quiet();
+    }
+    expect(await versions()).toEqual(before);
+    expect(texts.filter(isLeaseStatement)).toHaveLength(5);
+    expect(texts).toHaveLength(5);
+    // The inserts of this process leave its attempts free too.
+    expect((await commit({ clientId, endpoints: 0 })).deliveries).toMatchObject([{ leased: false }]);
+    share = 1;
+    dispatcher.poll();
+    await waitFor('the attempts', () => sender.sent.length === 5);
+  });
+});
+
+describe('the two lines of an endpoint', () => {
+  it('are served in turns, so that its backlog does not delay fresh attempts', async () => {
+    const sender = fakeSender();
+    const { dispatcher } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
+    const [first] = await commitEvents(db, 5);
+    const { endpointId } = first!.deliveries[0]!;
+    await makeBacklog(db, endpointId, 200);
+    await queueBacklog(db, endpointId);
+    const fresh = new Set((await db.prisma.event.findMany({ where: { outbox: 'attempt' } })).map(({ body }) => body));
+    dispatcher.poll();
+    await waitFor('all attempts', () => sender.sent.length === 205);
+    const positions = sender.sent.flatMap(({ body }, i) => (fresh.has(body) ? [i] : []));
+    expect(positions).toHaveLength(5);
+    expect(positions.at(-1)).toBeLessThan(12);
+  });
+});
+
+describe('an attempt that waits', () => {
+  it('is given back after 10 s, so that each has 20 s of its lease left when it starts', async () => {
+    const { sender, release } = heldSender();
+    const { commit, dispatcher, slots } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
+    const first = await commit();
+    const second = await commit({ clientId: first.clientId, endpoints: 0 });
+    await waitFor('the first attempt', () => sender.sent.length === 1);
+    const { deliveryId } = second.deliveries[0]!;
+    const { dueAt } = (await rowOf(deliveryId))!;
+    dispatcher.start();
+    await sleep(1_100);
+    expect(await rowOf(deliveryId)).toMatchObject({ leaseUntil: expect.any(Date) });
+    expect(slots.waiting).toBe(1);
+    const givenBack = jest.spyOn(slots, 'expire');
+    runAhead(10_000);
+    await waitFor('the lease to be given back', () =>
+      givenBack.mock.results.some(({ value }) => (value as unknown[]).length === 1),
+    );
+    release();
+    await dispatchers.settled(second.eventId);
+    expect((await rowOf(deliveryId)) ?? { dueAt }).toMatchObject({ dueAt });
+    expect(sender.sent).toHaveLength(2);
+  });
+
+  it('is given back when its slot comes too late, and is leased again before it is made', async () => {
+    const { db: watched, texts } = watchStatements(db);
+    let leases: string[] = [];
+    const { sender, release } = heldSender(1, () => {
+      leases = texts.filter((text) => text.includes('set lease_token'));
+      return outcome();
+    });
+    const { commit } = dispatchers.open(sender, { db: watched, limits: { perEndpoint: 1 } });
+    const first = await commit();
+    const second = await commit({ clientId: first.clientId, endpoints: 0 });
+    await waitFor('the first attempt', () => sender.sent.length === 1);
+    runAhead(10_001);
+    release();
+    await dispatchers.settled(second.eventId);
+    const [givesBack, ...later] = leases.map((text) => !isLeaseStatement(text));
+    expect([givesBack, later.includes(false)]).toEqual([true, true]);
+    expect(sender.sent).toHaveLength(2);
+  });
+
+  it('makes few statements when many are given back at once', async () => {
+    const { db: watched, texts } = watchStatements(db);
+    const { dispatcher, token } = dispatchers.open(fakeSender(), {
+      db: watched,
+      workers: { count: 2, of: () => 0 },
+      limits: { perEndpoint: 1 },
+    });
+    const event = await commitEvent(db, { token });
+    const [delivery] = event.deliveries;
+    const deliveries = Array.from({ length: 400 }, () => ({ ...delivery!, deliveryId: newId() }));
+    dispatcher.committed({ ...event, deliveries });
+    await dispatcher.stop();
+    expect(texts).toHaveLength(1);
+  });
+
+  const disable = (id: string) => db.transaction((tx) => disableEndpoint(tx, id, 'owner'));
+  it.each([
+    ['disabled', disable],
+    [
+      'disabled and enabled again',
+      async (id: string) => {
+        await disable(id);
+        await db.prisma.endpoint.update({ where: { id }, data: enabledNow() });
+      },
+    ],
+    // The cancellation of its backlog has not reached the delivery yet.
+    [
+      'disabled with a backlog',
+      (id: string) => db.prisma.endpoint.update({ where: { id }, data: { enabled: false, disabledReason: 'owner' } }),
+    ],
+    [
+      'deleted',
+      (id: string) =>
+        db.prisma.endpoint.update({ where: { id }, data: { deletedAt: new Date(), secretEnvelope: null } }),
+    ],
+  ] as const)('is not made at an endpoint that is %s meanwhile, and its delivery is cancelled', async (_, change) => {
+    const { sender, release } = heldSender();
+    const { commit } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
+    const first = await commit();
+    const second = await commit({ clientId: first.clientId, endpoints: 0 });
+    await waitFor('the first attempt to be in flight', () => sender.sent.length === 1);
+    await change(first.deliveries[0]!.endpointId);
+    // An attempt of this moment is sent without another look.
+    runAhead(20);
+    release();
+    const { deliveries, outbox } = await dispatchers.settled(second.eventId);
+    expect(deliveries).toMatchObject([{ status: 'cancelled', attemptCount: 0 }]);
+    expect(outbox).toBe('trailing');
+    expect(sender.sent).toHaveLength(1);
+  });
+});
+
+it('starts no attempt while 500 wait for their record, and goes on after that', async () => {
+  let waiting = 500;
+  const token = newId();
+  const recorder: Recorder = Object.create(new Recorder(db, { token, workflows: 'every-event' }, silentLog), {
+    waiting: { get: () => waiting },
+  });
+  recorder.record = (made) => Recorder.prototype.record.call(Object.getPrototypeOf(recorder), made);
+  const sender = fakeSender();
+  const { commit, dispatcher } = dispatchers.open(sender, { token, recorder });
+  const { eventId } = await commit();
+  dispatcher.pump();
+  await sleep(50);
+  expect(sender.sent).toEqual([]);
+  waiting = 499;
+  dispatcher.start();
+  await dispatchers.settled(eventId);
+  expect(sender.sent).toHaveLength(1);
+});

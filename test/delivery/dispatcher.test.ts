@@ -1,0 +1,352 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type pg from 'pg';
+import { Recorder } from '../../src/delivery/recorder.js';
+import { newId } from '../../src/ids.js';
+import type { Log } from '../../src/telemetry/log.js';
+import { commitEvent, commitEvents } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { createTestDispatchers, isLeaseStatement, watchStatements } from '../support/dispatcher.js';
+import { expireLeases } from '../support/expire-leases.js';
+import { ENDPOINT_SECRET, fakeSender, makeClient, outcome, refusedBy } from '../support/factories.js';
+import { heldSender } from '../support/held-receiver.js';
+import { silentLog } from '../support/silent-log.js';
+import { waitFor } from '../support/wait-for.js';
+
+let db: TestDatabase;
+let dispatchers: ReturnType<typeof createTestDispatchers>;
+let other: pg.Client;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  dispatchers = createTestDispatchers(db);
+  other = await db.openSession();
+});
+afterEach(() => dispatchers.stop());
+afterAll(() => db.drop());
+
+const token = newId();
+const rowOf = (deliveryId: string) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId } });
+const keysOf = ({ clientId, deliveries }: Awaited<ReturnType<typeof commitEvent>>) => {
+  const { deliveryId, endpointId } = deliveries[0]!;
+  return { clientId, deliveryId, endpointId };
+};
+
+describe('the first attempts of an event of this process', () => {
+  it("are made at once, signed with their endpoints' secrets, and no other lease precedes them", async () => {
+    const { db: watched, texts } = watchStatements(db);
+    const sender = fakeSender();
+    const { commit } = dispatchers.open(sender, { db: watched });
+    const event = await commit({ endpoints: 2 });
+    const { outbox, deliveries } = await dispatchers.settled(event.eventId);
+    expect(outbox).toBe('trailing');
+    expect(deliveries.map(({ status, attempts }) => [status, attempts.length])).toEqual([
+      ['succeeded', 1],
+      ['succeeded', 1],
+    ]);
+    expect(sender.sent.map((sent) => [sent.body, 'secret' in sent && sent.secret.reveal()])).toEqual([
+      [event.body, ENDPOINT_SECRET],
+      [event.body, ENDPOINT_SECRET],
+    ]);
+    expect(texts.filter(isLeaseStatement)).toEqual([]);
+  });
+
+  it('send nothing before what follows the commit at once, such as the response to the change', async () => {
+    const sender = fakeSender();
+    const { commit } = dispatchers.open(sender);
+    const event = await commit();
+    for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+    expect(sender.sent).toEqual([]);
+    await dispatchers.settled(event.eventId);
+    expect(sender.sent).toHaveLength(1);
+  });
+
+  it('need no workflow when every endpoint received the event, with WORKFLOWS=retries-only', async () => {
+    const { commit } = dispatchers.open(fakeSender(), { workflows: 'retries-only' });
+    const { eventId } = await commit();
+    expect(await dispatchers.settled(eventId)).toMatchObject({ outbox: 'done' });
+  });
+
+  it('do not wait for each other: one that fails asks for the workflow while another is in flight', async () => {
+    const { sender, release } = heldSender(2, () => refusedBy(503));
+    const { commit } = dispatchers.open(sender, { retryDelays: [300_000] });
+    const { eventId } = await commit({ endpoints: 2 });
+    await waitFor('the event to need its workflow', async () => {
+      const { outbox } = await dispatchers.readEvent(eventId);
+      return outbox === 'start';
+    });
+    release();
+    const { outbox, deliveries } = await dispatchers.settled(eventId);
+    expect([outbox, ...deliveries.map(({ status }) => status).sort()]).toEqual(['start', 'pending', 'succeeded']);
+  });
+});
+
+describe('an attempt that fails', () => {
+  it('is followed at once by a rung of 0 s in the same process, without another lease', async () => {
+    const { db: watched, texts } = watchStatements(db);
+    const sender = fakeSender((call) => (call === 1 ? refusedBy(503) : refusedBy(500)));
+    const { commit } = dispatchers.open(sender, { db: watched, retryDelays: [0, 300_000] });
+    const { eventId } = await commit();
+    const { outbox, deliveries } = await dispatchers.settled(eventId);
+    expect(outbox).toBe('start');
+    expect(deliveries).toMatchObject([
+      { status: 'pending', asleep: true, attemptCount: 2, rung: 2, attempts: [{ number: 1 }, { number: 2 }] },
+    ]);
+    expect(sender.sent).toHaveLength(2);
+    expect(texts.filter(isLeaseStatement)).toEqual([]);
+  });
+
+  it('is followed at once by a rung of 0 s also if the response to its record was lost', async () => {
+    let records = 0;
+    const flaky: TestDatabase = Object.create(db, {
+      hot: {
+        async value(text: string, values: unknown[]) {
+          const rows = await db.hot(text, values);
+          records++;
+          if (records > 1) return rows;
+          throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+        },
+      },
+    });
+    const recorder = new Recorder(flaky, { token, workflows: 'every-event' }, silentLog);
+    const { dispatcher, commit } = dispatchers.open(
+      fakeSender((call) => (call === 1 ? refusedBy(503) : outcome())),
+      {
+        token,
+        recorder,
+      },
+    );
+    dispatcher.start();
+    const begun = performance.now();
+    const { eventId } = await commit();
+    const { deliveries } = await dispatchers.settled(eventId);
+    expect(deliveries).toMatchObject([{ status: 'succeeded', attempts: [{ number: 1 }, { number: 2 }] }]);
+    expect(performance.now() - begun).toBeLessThan(10_000);
+  });
+
+  it('leaves the queue when its next rung is later', async () => {
+    const { commit } = dispatchers.open(
+      fakeSender(() => refusedBy(503)),
+      { retryDelays: [300_000] },
+    );
+    const { eventId } = await commit();
+    const [delivery] = (await dispatchers.settled(eventId)).deliveries;
+    expect(delivery).toMatchObject({ asleep: true, attemptCount: 1 });
+    expect(Math.round((delivery!.nextAttemptAt!.getTime() - Date.now()) / 60_000)).toBe(5);
+  });
+
+  it('is reported and stays in the queue if it cannot be signed', async () => {
+    const reported: unknown[] = [];
+    const log = Object.assign(Object.create(silentLog), {
+      error: (fields: object) => void reported.push(fields),
+    }) as Log;
+    const sender = fakeSender();
+    const { dispatcher, token } = dispatchers.open(sender, { log });
+    const event = await commitEvent(db, { token });
+    const { deliveryId } = event.deliveries[0]!;
+    const secretEnvelope = 'v1:00000000:AAAA';
+    dispatcher.committed({ ...event, deliveries: [{ ...event.deliveries[0]!, secretEnvelope }] });
+    await waitFor('the fault', () => reported.length > 0);
+    expect(reported).toMatchObject([{ delivery_id: deliveryId, err: expect.any(Error) }]);
+    expect(await rowOf(deliveryId)).toMatchObject({ leaseToken: token });
+    expect(sender.sent).toEqual([]);
+    // After the end of its lease it is made, with the envelope of the row.
+    await expireLeases(db);
+    expect(await dispatcher.leaseNow(keysOf(event))).toBe(true);
+    expect(await dispatchers.settled(event.eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
+  });
+});
+
+describe('attempts in the queue', () => {
+  it("are read without a pause: a client's backlog", async () => {
+    const sender = fakeSender();
+    const { dispatcher } = dispatchers.open(sender);
+    const events = await commitEvents(db, 120);
+    dispatcher.poll();
+    await waitFor('all attempts', () => sender.sent.length === events.length);
+  });
+
+  it('are found without a notification, also when the queue was empty before', async () => {
+    const { dispatcher } = dispatchers.open(fakeSender());
+    dispatcher.start();
+    await sleep(50);
+    const { eventId } = await commitEvent(db);
+    expect(await dispatchers.settled(eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
+  });
+
+  it('are made once when two workers scan at the same moment', async () => {
+    const events = [];
+    for (let i = 0; i < 30; i++) events.push(await commitEvent(db));
+    const sender = fakeSender();
+    for (const { dispatcher } of [dispatchers.open(sender), dispatchers.open(sender)]) dispatcher.poll();
+    for (const { eventId } of events) await dispatchers.settled(eventId);
+    expect(new Set(sender.sent.map(({ body }) => body)).size).toBe(30);
+    expect(sender.sent).toHaveLength(30);
+  });
+
+  it('of a process that died are made when its lease has ended, and only those that it did not record', async () => {
+    const event = await commitEvent(db, { endpoints: 2, token: newId() });
+    const [done, open] = event.deliveries;
+    await db.prisma.delivery.update({
+      where: { id: done!.deliveryId },
+      data: { status: 'succeeded', attemptCount: 1, nextAttemptAt: null },
+    });
+    await db.prisma.queuedAttempt.delete({ where: { deliveryId: done!.deliveryId } });
+    const sender = fakeSender();
+    const { dispatcher } = dispatchers.open(sender);
+    dispatcher.start();
+    await sleep(1_200);
+    expect(sender.sent).toHaveLength(0);
+    await expireLeases(db);
+    await dispatchers.settled(event.eventId);
+    expect(sender.sent).toHaveLength(1);
+    const delivery = await db.prisma.delivery.findUniqueOrThrow({ where: { id: open!.deliveryId } });
+    expect(delivery).toMatchObject({ status: 'succeeded', attemptCount: 1 });
+  });
+
+  it('with the lease of a clock that was ahead are made too', async () => {
+    const { eventId } = await commitEvent(db, { token: newId() });
+    await db.query(`update queue set lease_until = now() + interval '1 hour'`, []);
+    dispatchers.open(fakeSender()).dispatcher.start();
+    expect(await dispatchers.settled(eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
+  });
+
+  it('are leased after Postgres was unavailable', async () => {
+    let isAway = true;
+    const away = Object.assign(Object.create(db), {
+      query: (text: string, values: unknown[]) =>
+        isAway ? Promise.reject(new Error('connect ECONNREFUSED')) : db.query(text, values),
+    });
+    const sender = fakeSender();
+    const { dispatcher } = dispatchers.open(sender, { db: away });
+    const { eventId } = await commitEvent(db);
+    dispatcher.start();
+    await sleep(100);
+    isAway = false;
+    await dispatchers.settled(eventId);
+    expect(sender.sent).toHaveLength(1);
+  });
+});
+
+describe('an attempt that is leased by name', () => {
+  it('is made at once, and its result is known to the caller', async () => {
+    const { dispatcher } = dispatchers.open(fakeSender(() => refusedBy(503)));
+    const event = await commitEvent(db, { retryDelays: [300_000] });
+    const keys = keysOf(event);
+    const result = dispatcher.result(keys.deliveryId, 60_000);
+    expect(await dispatcher.leaseNow(keys)).toBe(true);
+    const recorded = { deliveryId: keys.deliveryId, number: 1, status: 'pending', next: null };
+    expect(await result).toMatchObject({ outcome: { responseStatus: 503 }, recorded });
+  });
+
+  it('is not made here if another process has leased it', async () => {
+    const sender = fakeSender();
+    const { dispatcher } = dispatchers.open(sender);
+    const keys = keysOf(await commitEvent(db, { token: newId() }));
+    expect(await dispatcher.leaseNow(keys)).toBe(false);
+    expect(await dispatcher.result(keys.deliveryId, 10)).toBeUndefined();
+    expect(sender.sent).toEqual([]);
+  });
+
+  it('stays in the queue while no slot is free, and is made when one is', async () => {
+    const { sender, release } = heldSender();
+    const { dispatcher, commit } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
+    const first = await commit();
+    await waitFor('the first attempt', () => sender.sent.length === 1);
+    const event = await commitEvent(db, { clientId: first.clientId, endpoints: 0 });
+    const asked = performance.now();
+    const result = dispatcher.result(event.deliveries[0]!.deliveryId, 50);
+    expect(await dispatcher.leaseNow(keysOf(event))).toBe(false);
+    expect(await result).toBeUndefined();
+    expect(performance.now() - asked).toBeGreaterThan(40);
+    release();
+    expect(await dispatchers.settled(event.eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
+  });
+
+  it('has its result awaited as long as it is in flight', async () => {
+    const { sender, release } = heldSender();
+    const { dispatcher } = dispatchers.open(sender);
+    const keys = keysOf(await commitEvent(db));
+    const result = dispatcher.result(keys.deliveryId, 50);
+    await dispatcher.leaseNow(keys);
+    await waitFor('the attempt', () => sender.sent.length === 1);
+    await sleep(80);
+    expect(await dispatcher.leaseNow(keys)).toBe(true);
+    release();
+    expect(await result).toMatchObject({ recorded: { status: 'succeeded' } });
+    expect(sender.sent).toHaveLength(1);
+  });
+
+  it('is made for a manual retry at once', async () => {
+    const { dispatcher } = dispatchers.open(fakeSender());
+    const event = await commitEvent(db);
+    dispatcher.queued(keysOf(event));
+    expect(await dispatchers.settled(event.eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
+  });
+});
+
+describe('a dispatcher that stops', () => {
+  it('gives waiting attempts back to the queue, and finishes and records attempts in flight', async () => {
+    const { sender, release } = heldSender();
+    const { dispatcher, commit } = dispatchers.open(sender, { limits: { perEndpoint: 1, perClient: 1, total: 1 } });
+    const [first, second] = [await commit(), await commit()];
+    await waitFor('the first attempt to be in flight', () => sender.sent.length === 1);
+    expect(await rowOf(second.deliveries[0]!.deliveryId)).toMatchObject({ leaseUntil: expect.any(Date) });
+    const stopped = dispatcher.stop();
+    expect(dispatcher.lease()).toBeNull();
+    release();
+    await stopped;
+    expect(await dispatchers.readEvent(first.eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
+    expect(await rowOf(second.deliveries[0]!.deliveryId)).toMatchObject({ leaseToken: null, leaseUntil: null });
+    expect(sender.sent).toHaveLength(1);
+  });
+
+  it('gives a rung of 0 s back that is due when it stops', async () => {
+    const { sender, release } = heldSender(1, () => refusedBy(503));
+    const failing = {
+      ...sender,
+      send: async (given: Parameters<typeof sender.send>[0]) => {
+        await sender.send(given);
+        return refusedBy(503);
+      },
+    };
+    const { dispatcher, commit } = dispatchers.open(failing, { retryDelays: [0] });
+    const event = await commit();
+    await waitFor('the attempt to be in flight', () => sender.sent.length === 1);
+    const stopped = dispatcher.stop();
+    release();
+    await stopped;
+    expect(await rowOf(event.deliveries[0]!.deliveryId)).toMatchObject({ line: 'fresh', leaseToken: null });
+    expect(await dispatchers.readEvent(event.eventId)).toMatchObject({ deliveries: [{ attemptCount: 1, rung: 1 }] });
+  });
+
+  it('keeps the lease of an attempt that was made until it is recorded, so that no other worker repeats it', async () => {
+    const { dispatcher } = dispatchers.open(fakeSender());
+    const ended = jest.fn();
+    const event = await commitEvent(db, { token: newId() });
+    await other.query('begin');
+    await other.query('select from deliveries where event_id = $1::uuid for no key update', [event.eventId]);
+    await expireLeases(db);
+    expect(await dispatcher.leaseNow(keysOf(event))).toBe(true);
+    await db.untilBlocked();
+    const stopped = dispatcher.stop().then(ended);
+    const later = fakeSender();
+    const second = dispatchers.open(later).dispatcher;
+    for (let i = 0; i < 10; i++) {
+      second.poll();
+      await second.leaseNow(keysOf(event));
+    }
+    expect([later.sent, ended.mock.calls]).toEqual([[], []]);
+    await other.query('commit');
+    await stopped;
+    expect(await dispatchers.readEvent(event.eventId)).toMatchObject({
+      deliveries: [{ status: 'succeeded', attemptCount: 1 }],
+    });
+  });
+});
+
+it('leases nothing at birth for a client without an endpoint, and makes its event due for the workflow', async () => {
+  const { commit } = dispatchers.open(fakeSender());
+  const event = await commit({ clientId: await makeClient(db), endpoints: 0 });
+  expect(event.deliveries).toEqual([]);
+  expect(await dispatchers.readEvent(event.eventId)).toMatchObject({ outbox: 'trailing' });
+});

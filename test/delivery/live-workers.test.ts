@@ -1,0 +1,145 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { LiveWorkers } from '../../src/delivery/live-workers.js';
+import { newId } from '../../src/ids.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { silentLog } from '../support/silent-log.js';
+import { waitFor } from '../support/wait-for.js';
+
+let db: TestDatabase;
+const open: TestWorker[] = [];
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterEach(async () => {
+  for (const { workers } of open.splice(0)) await workers.stop();
+  await db.query('delete from workers', []);
+});
+afterAll(() => db.drop());
+
+interface TestWorker {
+  id: string;
+  workers: LiveWorkers;
+  grown: () => number;
+}
+
+function startWorker(handle: TestDatabase = db): TestWorker {
+  let grown = 0;
+  const id = newId();
+  const workers = new LiveWorkers({ db: handle, workerId: id, onGrown: () => void grown++, log: silentLog });
+  const worker = { id, workers, grown: () => grown };
+  workers.start();
+  open.push(worker);
+  return worker;
+}
+
+async function startWorkers(count: number): Promise<TestWorker[]> {
+  const started = Array.from({ length: count }, () => startWorker());
+  await waitFor('all workers to count all', () =>
+    started.every(({ workers, grown }) => workers.count === count && grown() > 0),
+  );
+  return started;
+}
+
+const sharesOf = (workers: readonly TestWorker[], endpointId: string, max: number) =>
+  workers.map((worker) => worker.workers.of(endpointId, max));
+const sum = (shares: readonly number[]) => shares.reduce((total, share) => total + share, 0);
+const heartbeatOf = async (id: string) => {
+  const [row] = await db.query<{ alive: string }>(
+    'select alive_until::text as alive from workers where id = $1::uuid',
+    [id],
+  );
+  return row?.alive;
+};
+/** Waits until a heartbeat after this moment has been answered. */
+async function nextHeartbeat({ id }: TestWorker): Promise<void> {
+  for (let beats = 0; beats < 2; beats++) {
+    const before = await heartbeatOf(id);
+    await waitFor('a heartbeat', async () => (await heartbeatOf(id)) !== before);
+  }
+}
+
+describe('LiveWorkers', () => {
+  it('gives a single worker the whole limit', async () => {
+    const [worker] = await startWorkers(1);
+    expect(worker!.workers.of(newId(), 7)).toBe(7);
+  });
+
+  it.each([2, 3, 4])('divides every limit among %i workers: all slots are used, and no more', async (count) => {
+    const workers = await startWorkers(count);
+    for (const limit of [1, 2, 3, 5, 10, 100]) {
+      for (let i = 0; i < 20; i++) {
+        const shares = sharesOf(workers, newId(), limit);
+        expect(sum(shares)).toBe(limit);
+        expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1);
+      }
+    }
+  });
+
+  it('spreads the endpoints with a limit of 1 over the workers', async () => {
+    const workers = await startWorkers(3);
+    const owned = [0, 0, 0];
+    for (let i = 0; i < 600; i++) {
+      sharesOf(workers, newId(), 1).forEach((share, worker) => {
+        owned[worker]! += share;
+      });
+    }
+    expect(sum(owned)).toBe(600);
+    for (const endpoints of owned) expect(endpoints).toBeGreaterThan(100);
+  });
+
+  it('gives each notification to one worker', async () => {
+    const workers = await startWorkers(3);
+    for (const turn of [0, 1, 2, 3, 65_535]) {
+      expect(workers.filter((worker) => worker.workers.hasTurn(turn))).toHaveLength(1);
+    }
+  });
+
+  it('has the share of a worker that ended, and of a worker whose heartbeat is old', async () => {
+    const [first, second] = (await startWorkers(2)) as [TestWorker, TestWorker];
+    const endpoint = newId();
+    expect(first.workers.of(endpoint, 10)).toBe(5);
+    const grown = first.grown();
+    await second.workers.stop();
+    await waitFor('the share of the ended worker', () => first.workers.of(endpoint, 10) === 10);
+    expect(first.grown()).toBeGreaterThan(grown);
+    await db.query(`insert into workers values ($1::uuid, now() + interval '8 seconds')`, [newId()]);
+    await waitFor('the other worker to be counted', () => first.workers.count === 2);
+    await waitFor('the other worker to count no more', () => first.workers.count === 1);
+  });
+
+  it('ignores the heartbeat of a clock that was ahead, as after a failover', async () => {
+    const [worker] = await startWorkers(1);
+    await db.query(`insert into workers values ($1::uuid, now() + interval '1 hour')`, [newId()]);
+    await nextHeartbeat(worker!);
+    expect(worker!.workers.count).toBe(1);
+  });
+
+  it('starts no attempt before its first heartbeat', () => {
+    const options = { db, workerId: newId(), onGrown: () => undefined, log: silentLog };
+    expect(new LiveWorkers(options).of(newId(), 10)).toBe(0);
+  });
+
+  it('starts no attempt when it has not reached Postgres for 10 s, and its share is back with a heartbeat', async () => {
+    let isAway = false;
+    const away = Object.assign(Object.create(db), {
+      query: (text: string, values: unknown[]) =>
+        isAway ? Promise.reject(new Error('connect ECONNREFUSED')) : db.query(text, values),
+    });
+    const worker = startWorker(away);
+    const endpoint = newId();
+    await waitFor('the first heartbeat', () => worker.workers.of(endpoint, 10) === 10);
+    isAway = true;
+    const clock = performance.now.bind(performance);
+    const later = jest.spyOn(performance, 'now').mockImplementation(() => clock() + 10_100);
+    try {
+      expect(worker.workers.of(endpoint, 10)).toBe(0);
+      const grown = worker.grown();
+      isAway = false;
+      await waitFor('its share', () => worker.workers.of(endpoint, 10) === 10);
+      expect(worker.grown()).toBeGreaterThan(grown);
+    } finally {
+      later.mockRestore();
+    }
+  });
+});

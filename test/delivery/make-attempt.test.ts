@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Database } from '../../src/database/database.js';
+import type { QueuedEvent } from '../../src/delivery/handover.js';
+import { makeAttempt } from '../../src/delivery/make-attempt.js';
+import { Recorder } from '../../src/delivery/recorder.js';
+import { newId } from '../../src/ids.js';
+import type { SendOutcome } from '../../src/webhooks/sender/send.js';
+import { lease } from '../support/attempt.js';
+import { commitEvent } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { createTestAttempts } from '../support/dispatcher.js';
+import { fakeSender, outcome, refusedBy } from '../support/factories.js';
+import { silentLog } from '../support/silent-log.js';
+
+const HOUR = 3_600_000;
+const token = newId();
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+const leaseOf = ({ deliveries }: QueuedEvent) => lease(db, deliveries[0]!.deliveryId, token);
+
+/** Makes the attempt of the event's first delivery, in a process with DISABLE_AFTER=120h. */
+async function make(event: QueuedEvent, result: SendOutcome, database: Database = db, leased = leaseOf(event)) {
+  const recorder = new Recorder(database, { token, workflows: 'every-event' }, silentLog);
+  const attempts = createTestAttempts(
+    db,
+    fakeSender(() => result),
+    recorder,
+  );
+  const dependencies = { ...attempts, database, disableAfter: 120 * HOUR };
+  return makeAttempt(dependencies, await leased, () => undefined);
+}
+const endpointOf = (event: QueuedEvent) =>
+  db.prisma.endpoint.findUniqueOrThrow({ where: { id: event.deliveries[0]!.endpointId } });
+const statusOf = async (event: QueuedEvent) =>
+  (await db.prisma.delivery.findUniqueOrThrow({ where: { id: event.deliveries[0]!.deliveryId } })).status;
+
+describe('a receiver that responds 410', () => {
+  it('disables its endpoint before the record, fails its own delivery and cancels the others', async () => {
+    const event = await commitEvent(db);
+    const other = await commitEvent(db, { clientId: event.clientId, endpoints: 0 });
+    const { recorded } = await make(event, refusedBy(410));
+    expect(recorded).toMatchObject({ status: 'failed', reason: 'endpoint_gone', next: null });
+    expect(await endpointOf(event)).toMatchObject({ enabled: false, disabledReason: 'gone' });
+    expect(await statusOf(other)).toBe('cancelled');
+  });
+
+  it('disables it after the record, if Postgres was unreachable before', async () => {
+    const event = await commitEvent(db);
+    let calls = 0;
+    const flaky: Database = Object.create(db, {
+      transaction: {
+        async value(work: Parameters<Database['transaction']>[0]) {
+          calls++;
+          if (calls === 1) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+          return db.transaction(work);
+        },
+      },
+    });
+    expect((await make(event, refusedBy(410), flaky)).recorded).toMatchObject({ status: 'failed' });
+    expect([calls, await endpointOf(event)]).toMatchObject([2, { enabled: false, disabledReason: 'gone' }]);
+  });
+
+  it('fails all deliveries of a burst of 410s, and disables the endpoint once, without a deadlock', async () => {
+    const event = await commitEvent(db);
+    const events = [event];
+    for (let i = 0; i < 19; i++) events.push(await commitEvent(db, { clientId: event.clientId, endpoints: 0 }));
+    const leased = await Promise.all(events.map(leaseOf));
+    await Promise.all(events.map((each, i) => make(each, refusedBy(410), db, Promise.resolve(leased[i]!))));
+    expect(await Promise.all(events.map(statusOf))).toEqual(events.map(() => 'failed'));
+    expect(await endpointOf(event)).toMatchObject({ enabled: false, disabledReason: 'gone' });
+  });
+});
+
+describe('an endpoint that fails for DISABLE_AFTER', () => {
+  /** Exhausts a delivery to the client's endpoint, created `ago` ms ago. */
+  async function exhaust(clientId: string | undefined, ago: number): Promise<QueuedEvent> {
+    const event = await commitEvent(db, { retryDelays: [], ...(clientId ? { clientId, endpoints: 0 } : {}) });
+    const { clientId: owner } = event;
+    const enabledAt = new Date(Date.now() - 500 * HOUR);
+    await db.prisma.endpoint.updateMany({ where: { clientId: owner }, data: { enabledAt } });
+    const createdAt = new Date(Date.now() - ago);
+    await db.prisma.delivery.update({ where: { id: event.deliveries[0]!.deliveryId }, data: { createdAt } });
+    await make(event, refusedBy(503));
+    return event;
+  }
+
+  it('is disabled with the second exhausted delivery', async () => {
+    const first = await exhaust(undefined, 130 * HOUR);
+    expect(await endpointOf(first)).toMatchObject({ enabled: true });
+    await exhaust(first.clientId, 40 * HOUR);
+    expect(await endpointOf(first)).toMatchObject({ enabled: false, disabledReason: 'failing' });
+  });
+
+  it('stays enabled while its failures are younger than DISABLE_AFTER', async () => {
+    const first = await exhaust(undefined, 100 * HOUR);
+    await exhaust(first.clientId, 40 * HOUR);
+    expect(await endpointOf(first)).toMatchObject({ enabled: true });
+  });
+
+  it('stays enabled when a delivery succeeded in between', async () => {
+    const first = await exhaust(undefined, 130 * HOUR);
+    await make(await commitEvent(db, { clientId: first.clientId, endpoints: 0 }), outcome());
+    await exhaust(first.clientId, 40 * HOUR);
+    expect(await endpointOf(first)).toMatchObject({ enabled: true });
+  });
+});

@@ -1,0 +1,415 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type pg from 'pg';
+import {
+  areDue,
+  dropUndue,
+  freeExpired,
+  giveBack,
+  HEADS,
+  type LeaseRequest,
+  leaseByName,
+  leaseHeads,
+  leaseOfEndpoints,
+  queueDue,
+  queueOverdue,
+} from '../../src/delivery/queue.js';
+import { newId } from '../../src/ids.js';
+import { makeBacklog, queueBacklog } from '../support/backlog.js';
+import { commitEvent, commitEvents } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeClient, makeEndpoint } from '../support/factories.js';
+
+let db: TestDatabase;
+let other: pg.Client;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  other = await db.openSession();
+});
+beforeEach(() => db.query('truncate events, queue, webhook_endpoints cascade', []));
+afterAll(() => db.drop());
+
+const TOKEN = newId();
+type HeadsRequest = LeaseRequest & { attempts: number };
+const request = (rest: Partial<HeadsRequest> = {}): HeadsRequest => ({
+  token: TOKEN,
+  attempts: 1_000,
+  allowances: [],
+  limit: 1_000,
+  ...rest,
+});
+const lease = async (rest: Partial<HeadsRequest> = {}) => (await leaseHeads(db, request(rest), null)).leased;
+const idsOf = (rows: readonly { deliveryId: string }[]) => rows.map(({ deliveryId }) => deliveryId);
+const sorted = (rows: readonly { deliveryId: string }[]) => idsOf(rows).sort();
+const rowOf = (deliveryId: string) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId } });
+const deliveryOf = (id: string) => db.prisma.delivery.findUniqueOrThrow({ where: { id } });
+const outboxOf = async (id: string) => (await db.prisma.event.findUniqueOrThrow({ where: { id } })).outbox;
+const setLease = (until: string) =>
+  db.query(`update queue set lease_token = $1::uuid, lease_until = ${until}`, [TOKEN]);
+
+/** Free attempts of one endpoint, the oldest first. */
+async function freeAttempts(count: number) {
+  const events = await commitEvents(db, count);
+  const { endpointId } = events[0]!.deliveries[0]!;
+  return {
+    clientId: events[0]!.clientId,
+    endpointId,
+    events,
+    ids: events.flatMap(({ deliveries }) => idsOf(deliveries)),
+  };
+}
+async function freeAttempt() {
+  const { ids, events, ...rest } = await freeAttempts(1);
+  return { ...rest, deliveryId: ids[0]!, eventId: events[0]!.eventId, body: events[0]!.body };
+}
+
+describe('a scan of the heads of the queue', () => {
+  it('leases for 30 s, with everything that an attempt needs', async () => {
+    const { deliveryId, ...attempt } = await freeAttempt();
+    await db.query('update webhook_endpoints set max_concurrency = 3', []);
+    const [leased] = await lease();
+    expect(leased).toEqual({
+      deliveryId,
+      ...attempt,
+      ...{ line: 'fresh', number: 1, trigger: 'schedule', single: false, isOnly: true, isDue: true },
+      ...{
+        url: 'https://hooks.example.com/in',
+        secretEnvelope: expect.any(String),
+        maxConcurrency: 3,
+        traceparent: null,
+      },
+    });
+    const { leaseToken, leaseUntil } = (await rowOf(deliveryId))!;
+    expect(leaseToken).toBe(TOKEN);
+    expect(Math.round((leaseUntil!.getTime() - Date.now()) / 10_000)).toBe(3);
+    expect(await lease()).toEqual([]);
+  });
+
+  it('says whether the event has other deliveries, and the number of the attempt', async () => {
+    await commitEvent(db, { endpoints: 2 });
+    await db.query('update deliveries set attempt_count = 4', []);
+    const leased = await lease();
+    expect(leased.map(({ isOnly, number }) => [isOnly, number])).toEqual([
+      [false, 5],
+      [false, 5],
+    ]);
+  });
+
+  it('leases the oldest of each line, up to the number for its endpoint, and of an endpoint without room none', async () => {
+    const [few, many, full] = [await freeAttempts(4), await freeAttempts(4), await freeAttempts(2)];
+    const [, , ...late] = many.ids;
+    await db.query(`update queue set line = 'late' where delivery_id = any($1::uuid[])`, [late]);
+    const allowances = [
+      { endpointId: few.endpointId, attempts: 3 },
+      { endpointId: full.endpointId, attempts: 0 },
+    ];
+    const leased = await lease({ attempts: 1, allowances });
+    expect(sorted(leased)).toEqual([...few.ids.slice(0, 3), many.ids[0]!, late[0]!].sort());
+  });
+
+  it('leases no more than its limit, over all lines', async () => {
+    for (let i = 0; i < 3; i++) await freeAttempts(2);
+    expect(await lease({ limit: 4 })).toHaveLength(4);
+    expect(await lease({ limit: 4 })).toHaveLength(2);
+  });
+
+  it('goes on where the scan before it ended, and looks at 200 lines', async () => {
+    const clientId = await makeClient(db);
+    const { id } = await makeEndpoint(db, clientId);
+    await db.query(
+      `insert into webhook_endpoints (id, client_id, url, secret_envelope, updated_at)
+       select gen_random_uuid(), client_id, url, secret_envelope, now()
+         from webhook_endpoints, generate_series(2, $2::int) where id = $1::uuid`,
+      [id, HEADS + 10],
+    );
+    const { deliveries } = await commitEvent(db, { clientId, endpoints: 0 });
+    const first = await leaseHeads(db, request(), null);
+    expect(first.leased).toHaveLength(HEADS);
+    expect(first.next).toEqual({
+      endpointId: first.leased
+        .map(({ endpointId }) => endpointId)
+        .sort()
+        .at(-1),
+      line: 'fresh',
+    });
+    const second = await leaseHeads(db, request(), first.next);
+    expect(second.next).toBeNull();
+    expect(sorted([...first.leased, ...second.leased])).toEqual(sorted(deliveries));
+  });
+
+  it('continues after a line, not after its endpoint', async () => {
+    const { ids, endpointId } = await freeAttempts(2);
+    await db.query(`update queue set line = 'late' where delivery_id = $1::uuid`, [ids[1]]);
+    const after = { endpointId, line: 'fresh' } as const;
+    expect(idsOf((await leaseHeads(db, request(), after)).leased)).toEqual([ids[1]]);
+  });
+
+  it('gives workers that scan at the same moment different attempts, and each attempt to one', async () => {
+    const { ids } = await freeAttempts(40);
+    const scans = await Promise.all(Array.from({ length: 4 }, () => lease({ attempts: 10, token: newId() })));
+    expect(scans.map(({ length }) => length)).toEqual([10, 10, 10, 10]);
+    expect(sorted(scans.flat())).toEqual([...ids].sort());
+  });
+
+  it('leases other attempts while another worker leases the oldest ones at the same moment', async () => {
+    const { ids } = await freeAttempts(4);
+    await other.query('begin');
+    await other.query('select from queue where delivery_id = any($1::uuid[]) for update', [ids.slice(0, 2)]);
+    expect(sorted(await lease({ attempts: 2 }))).toEqual(ids.slice(2).sort());
+    await other.query('commit');
+    expect(sorted(await lease())).toEqual(ids.slice(0, 2).sort());
+  });
+});
+
+describe('a lease of endpoints', () => {
+  it('leases both lines of the named endpoints, the oldest of each first, and of no other', async () => {
+    const [named, unnamed] = [await freeAttempts(6), await freeAttempts(1)];
+    await db.query(`update queue set line = 'late' where delivery_id = any($1::uuid[])`, [named.ids.slice(3)]);
+    const allowances = [{ endpointId: named.endpointId, attempts: 2 }];
+    const leased = await leaseOfEndpoints(db, { token: TOKEN, allowances, limit: 10 });
+    expect(sorted(leased)).toEqual([...named.ids.slice(0, 2), ...named.ids.slice(3, 5)].sort());
+    expect(await rowOf(unnamed.ids[0]!)).toMatchObject({ leaseToken: null });
+  });
+});
+
+describe('a lease by name', () => {
+  it.each([
+    ['is free', null, true],
+    ['is leased', `now() + interval '20 seconds'`, false],
+    ['has an expired lease', `now() - interval '1 millisecond'`, true],
+    ['has a lease of a clock that was ahead', `now() + interval '61 seconds'`, true],
+  ])('of an attempt that %s', async (_, until, isLeased) => {
+    const { deliveryId } = await freeAttempt();
+    if (until) await setLease(until);
+    const token = newId();
+    expect(idsOf(await leaseByName(db, token, [deliveryId]))).toEqual(isLeased ? [deliveryId] : []);
+    expect((await rowOf(deliveryId))!.leaseToken).toBe(isLeased ? token : TOKEN);
+  });
+
+  it('waits for no attempt that another worker leases at the same moment, and knows one that has left the queue', async () => {
+    const [locked, gone] = [await freeAttempt(), await freeAttempt()];
+    await db.query('delete from queue where delivery_id = $1::uuid', [gone.deliveryId]);
+    await other.query('begin');
+    await other.query('select from queue where delivery_id = $1::uuid for update', [locked.deliveryId]);
+    expect(await leaseByName(db, TOKEN, [locked.deliveryId, gone.deliveryId, newId()])).toEqual([]);
+    await other.query('commit');
+  });
+});
+
+describe('a lease that ends', () => {
+  it('is given back with the time at which the attempt was due, so that it keeps its position', async () => {
+    const { ids } = await freeAttempts(2);
+    const [{ dueAt }] = [(await rowOf(ids[0]!))!];
+    await lease();
+    await giveBack(db, TOKEN, [ids[0]!]);
+    expect(await rowOf(ids[0]!)).toMatchObject({ dueAt, leaseToken: null, leaseUntil: null });
+    expect(idsOf(await lease())).toEqual([ids[0]]);
+  });
+
+  it('is given back by the process that has it alone', async () => {
+    const { deliveryId } = await freeAttempt();
+    await lease();
+    await giveBack(db, newId(), [deliveryId]);
+    expect(await rowOf(deliveryId)).toMatchObject({ leaseToken: TOKEN, leaseUntil: expect.any(Date) });
+  });
+
+  it.each([
+    ['has ended', `now() - interval '1 millisecond'`, true],
+    ['is of a clock that was ahead', `now() + interval '61 seconds'`, true],
+    ['runs', `now() + interval '30 seconds'`, false],
+  ])('is found where it %s, and the attempt keeps its due time', async (_, until, isFreed) => {
+    const { deliveryId } = await freeAttempt();
+    const { dueAt } = (await rowOf(deliveryId))!;
+    await setLease(until);
+    expect(await lease()).toEqual([]);
+    expect(await freeExpired(db)).toBe(isFreed);
+    expect(await rowOf(deliveryId)).toMatchObject({ dueAt, leaseToken: isFreed ? null : TOKEN });
+    expect(idsOf(await lease())).toEqual(isFreed ? [deliveryId] : []);
+    expect(await freeExpired(db)).toBe(false);
+  });
+});
+
+describe('an attempt that may not be made', () => {
+  it.each([
+    ['disabled', { enabled: false, disabledReason: 'owner' }, 'endpoint_disabled'],
+    ['gone', { enabled: false, disabledReason: 'gone' }, 'endpoint_gone'],
+    ['deleted', { deletedAt: new Date() }, 'endpoint_deleted'],
+  ])('was inserted while its endpoint was %s: its delivery is cancelled', async (_, data, reason) => {
+    const { deliveryId, eventId, endpointId } = await freeAttempt();
+    await db.prisma.endpoint.update({ where: { id: endpointId }, data });
+    expect(await lease()).toMatchObject([{ deliveryId, isDue: false }]);
+    await dropUndue(db, TOKEN, [deliveryId]);
+    expect(await rowOf(deliveryId)).toBeNull();
+    const ended = { reason, nextAttemptAt: null, asleep: false, finishedAt: expect.any(Date) };
+    expect(await deliveryOf(deliveryId)).toMatchObject({ status: 'cancelled', ...ended });
+    expect(await outboxOf(eventId)).toBe('trailing');
+  });
+
+  it('is the manual retry of a delivery that has ended, at an inactive endpoint: the delivery stays as it is', async () => {
+    const { deliveryId, endpointId } = await freeAttempt();
+    await db.query(`update deliveries set status = 'failed', reason = 'exhausted', next_attempt_at = null`, []);
+    await db.query(`update queue set trigger = 'manual'`, []);
+    const [leased] = await lease();
+    expect(leased).toMatchObject({ single: true, isDue: true });
+    await giveBack(db, TOKEN, [deliveryId]);
+    await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
+    expect(await lease()).toMatchObject([{ single: true, isDue: false }]);
+    await dropUndue(db, TOKEN, [deliveryId]);
+    expect(await rowOf(deliveryId)).toBeNull();
+    expect(await deliveryOf(deliveryId)).toMatchObject({ status: 'failed', reason: 'exhausted' });
+  });
+
+  it('is of a delivery that was cancelled while another process had leased it', async () => {
+    const { deliveryId } = await freeAttempt();
+    await db.query(`update deliveries set status = 'cancelled', reason = 'endpoint_disabled'`, []);
+    expect(await lease()).toMatchObject([{ isDue: false }]);
+    await dropUndue(db, TOKEN, [deliveryId]);
+    expect(await rowOf(deliveryId)).toBeNull();
+    expect(await deliveryOf(deliveryId)).toMatchObject({ reason: 'endpoint_disabled' });
+  });
+
+  it('leaves the queue only where this process has leased it', async () => {
+    const { deliveryId, endpointId } = await freeAttempt();
+    await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
+    await lease();
+    await dropUndue(db, newId(), [deliveryId]);
+    expect(await rowOf(deliveryId)).not.toBeNull();
+  });
+
+  it('is no attempt of an active endpoint', async () => {
+    const { deliveryId } = await freeAttempt();
+    await lease();
+    await dropUndue(db, TOKEN, [deliveryId]);
+    expect(await rowOf(deliveryId)).not.toBeNull();
+    expect(await deliveryOf(deliveryId)).toMatchObject({ status: 'pending' });
+  });
+});
+
+describe('areDue', () => {
+  it.each([
+    ['is pending at an active endpoint', 'select', true],
+    ['was cancelled', `update deliveries set status = 'cancelled'`, false],
+    [
+      'has ended, and is retried manually',
+      `with q as (update queue set trigger = 'manual') update deliveries set status = 'failed'`,
+      true,
+    ],
+    ['is at a disabled endpoint', 'update webhook_endpoints set enabled = false', false],
+    ['is at a deleted endpoint', 'update webhook_endpoints set deleted_at = now()', false],
+    ['is leased by another process', 'update queue set lease_token = gen_random_uuid()', false],
+    ['has left the queue', 'delete from queue', false],
+  ])('judges a leased attempt that %s', async (_, change, isDue) => {
+    const { deliveryId } = await freeAttempt();
+    await lease();
+    await db.query(change, []);
+    expect(await areDue(db, TOKEN, [newId(), deliveryId])).toEqual([false, isDue]);
+  });
+});
+
+/** A sleeping delivery whose next attempt is due in so many ms. */
+async function sleeping(dueIn: number, { recovered = false } = {}) {
+  const attempt = await freeAttempt();
+  await db.query('delete from queue where delivery_id = $1::uuid', [attempt.deliveryId]);
+  await db.query(
+    `update deliveries set attempt_count = 1, rung = 1, asleep = true, recovered = $3::boolean,
+            next_attempt_at = now() + $2::int * interval '1 millisecond' where id = $1::uuid`,
+    [attempt.deliveryId, dueIn, recovered],
+  );
+  return attempt;
+}
+const setOutbox = (eventId: string, outbox: string) =>
+  db.query('update events set outbox = $2::outbox_state where id = $1::uuid', [eventId, outbox]);
+
+describe('queueDue', () => {
+  it('queues a sleeping delivery that is due, in the late line at its planned time, and once', async () => {
+    const { deliveryId, endpointId, clientId } = await sleeping(-5_000);
+    const { nextAttemptAt } = await deliveryOf(deliveryId);
+    expect(await queueDue(db, [deliveryId], 0)).toEqual([deliveryId]);
+    const queued = { clientId, endpointId, line: 'late', trigger: 'schedule', dueAt: nextAttemptAt, leaseToken: null };
+    expect(await rowOf(deliveryId)).toMatchObject(queued);
+    expect(await deliveryOf(deliveryId)).toMatchObject({ asleep: false, nextAttemptAt, status: 'pending' });
+    expect(await queueDue(db, [deliveryId], 0)).toEqual([]);
+  });
+
+  it('queues a delivery once for two activities that wake it at the same moment', async () => {
+    const { deliveryId } = await sleeping(-1);
+    const woken = await Promise.all([1, 2, 3].map(() => queueDue(db, [deliveryId], 0)));
+    expect(woken.flat()).toEqual([deliveryId]);
+  });
+
+  it('counts an attempt of a recovered ladder as such', async () => {
+    const { deliveryId } = await sleeping(-1, { recovered: true });
+    await queueDue(db, [deliveryId], 0);
+    expect(await rowOf(deliveryId)).toMatchObject({ trigger: 'recover' });
+  });
+
+  it('queues one that is due a little later, as much as the caller allows', async () => {
+    const [soon, later] = [await sleeping(2_000), await sleeping(60_000)];
+    const ids = [soon.deliveryId, later.deliveryId];
+    expect(await queueDue(db, ids, 0)).toEqual([]);
+    expect(await queueDue(db, ids, 10_000)).toEqual([soon.deliveryId]);
+  });
+
+  it.each(['succeeded', 'failed', 'cancelled', 'pending'])(
+    'leaves a %s delivery alone that does not sleep',
+    async (status) => {
+      const { deliveryId } = await sleeping(-1);
+      await db.query('update deliveries set asleep = false, status = $1::delivery_status', [status]);
+      expect(await queueDue(db, [deliveryId, newId()], 0)).toEqual([]);
+      expect(await rowOf(deliveryId)).toBeNull();
+    },
+  );
+});
+
+describe('queueOverdue', () => {
+  const OVERDUE = 120_000;
+
+  it('queues what is overdue by more than the given time, the most overdue first, up to its limit', async () => {
+    const [late, later, latest] = [await sleeping(-119_000), await sleeping(-121_000), await sleeping(-200_000)];
+    expect(await queueOverdue(db, OVERDUE, 1)).toBe(1);
+    expect(await rowOf(latest.deliveryId)).toMatchObject({ line: 'late', trigger: 'schedule', leaseToken: null });
+    expect(await rowOf(later.deliveryId)).toBeNull();
+    expect(await queueOverdue(db, OVERDUE, 500)).toBe(1);
+    expect(await queueOverdue(db, OVERDUE, 500)).toBe(0);
+    expect(await deliveryOf(late.deliveryId)).toMatchObject({ asleep: true });
+  });
+
+  it.each([
+    ['done', 'again'],
+    ['start', 'start'],
+    ['again', 'again'],
+    ['attempt', 'attempt'],
+  ])('asks for the workflow of an event in the state %s: then it is %s', async (before, after) => {
+    const { eventId } = await sleeping(-130_000);
+    await setOutbox(eventId, before);
+    expect(await queueOverdue(db, OVERDUE, 500)).toBe(1);
+    expect(await outboxOf(eventId)).toBe(after);
+  });
+
+  it('waits for no delivery that another transaction has locked', async () => {
+    const [locked, free] = [await sleeping(-130_000), await sleeping(-130_000)];
+    await other.query('begin');
+    await other.query('select from deliveries where id = $1::uuid for update', [locked.deliveryId]);
+    expect(await queueOverdue(db, OVERDUE, 500)).toBe(1);
+    expect(await rowOf(free.deliveryId)).not.toBeNull();
+    await other.query('commit');
+    expect(await queueOverdue(db, OVERDUE, 500)).toBe(1);
+  });
+
+  it('queues each of a thousand overdue deliveries once for workers that look at the same moment', async () => {
+    const { endpointId } = await freeAttempt();
+    await makeBacklog(db, endpointId, 1_000);
+    await db.query(`update deliveries set next_attempt_at = now() - interval '1 hour' where asleep`, []);
+    const queued = await Promise.all([1, 2, 3].map(() => queueOverdue(db, OVERDUE, 500)));
+    expect(queued.reduce((sum, count) => sum + count)).toBe(1_000);
+    expect(await db.prisma.queuedAttempt.count()).toBe(1_001);
+  });
+});
+
+it('a backlog in the queue keeps the order of its due times', async () => {
+  const { endpointId } = await freeAttempt();
+  await makeBacklog(db, endpointId, 20);
+  await queueBacklog(db, endpointId);
+  const leased = await lease({ attempts: 5 });
+  const late = await db.prisma.queuedAttempt.findMany({ where: { line: 'late' }, orderBy: { dueAt: 'asc' }, take: 5 });
+  expect(idsOf(leased.filter(({ line }) => line === 'late'))).toEqual(idsOf(late));
+});

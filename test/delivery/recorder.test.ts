@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Database } from '../../src/database/database.js';
+import type { MadeAttempt } from '../../src/delivery/record.js';
+import { Recorder } from '../../src/delivery/recorder.js';
+import { newId } from '../../src/ids.js';
+import { commitEvent } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { outcome, refusedBy } from '../support/factories.js';
+import { madeAttempt } from '../support/made-attempt.js';
+import { silentLog } from '../support/silent-log.js';
+
+const token = newId();
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+const open = (on: Database = db) => new Recorder(on, { token, workflows: 'every-event' }, silentLog);
+
+async function attempts(count: number): Promise<MadeAttempt[]> {
+  const event = await commitEvent(db, { endpoints: count, token });
+  return event.deliveries.map((_, of) => madeAttempt(event, { of }));
+}
+const attemptsOf = ({ attempt: { deliveryId } }: MadeAttempt) => db.prisma.attempt.findMany({ where: { deliveryId } });
+
+const REFUSED = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+
+/** The database, except that `before` runs before each try of a record. */
+function through(before: (call: number) => void | Promise<void>): Database & { calls: () => number } {
+  let calls = 0;
+  return Object.create(db, {
+    calls: { value: () => calls },
+    hot: {
+      async value(text: string, values: unknown[]) {
+        await before(++calls);
+        return db.hot(text, values);
+      },
+    },
+    transaction: {
+      async value(work: Parameters<Database['transaction']>[0]) {
+        await before(++calls);
+        return db.transaction(work);
+      },
+    },
+  });
+}
+
+describe('Recorder', () => {
+  it('writes concurrent records in one statement, and returns the state of each delivery', async () => {
+    const handle = through(() => undefined);
+    const recorder = open(handle);
+    const made = await attempts(20);
+    const recorded = await Promise.all(made.map((attempt) => recorder.record(attempt)));
+    expect(recorded.map((row) => [row?.deliveryId, row?.status])).toEqual(
+      made.map(({ attempt }) => [attempt.deliveryId, 'succeeded']),
+    );
+    expect(handle.calls()).toBe(1);
+  });
+
+  it('gathers the next batch while a statement runs', async () => {
+    const first = Promise.withResolvers<void>();
+    const handle = through((call) => (call === 1 ? first.promise : undefined));
+    const recorder = open(handle);
+    const made = await attempts(5);
+    const recorded = made.slice(0, 1).map((attempt) => recorder.record(attempt));
+    await new Promise(setImmediate);
+    recorded.push(...made.slice(1).map((attempt) => recorder.record(attempt)));
+    expect(recorder.waiting).toBe(4);
+    first.resolve();
+    await Promise.all(recorded);
+    expect(handle.calls()).toBe(2);
+  });
+
+  it('returns undefined for an attempt that is already recorded', async () => {
+    const recorder = open();
+    const [attempt] = (await attempts(1)) as [MadeAttempt];
+    await recorder.record(attempt);
+    expect(await recorder.record(attempt)).toBeUndefined();
+  });
+
+  it('records the rows one by one when Postgres refuses one of them', async () => {
+    const recorder = open();
+    const [good, bad, alsoGood] = (await attempts(3)) as [MadeAttempt, MadeAttempt, MadeAttempt];
+    bad.outcome = outcome({ responseBody: 'a\u0000b' });
+    const recorded = await Promise.all([good, bad, alsoGood].map((attempt) => recorder.record(attempt)));
+    expect(recorded.map((row) => row?.status)).toEqual(['succeeded', 'succeeded', 'succeeded']);
+    expect(await attemptsOf(bad)).toMatchObject([{ responseBody: null }]);
+  });
+
+  it('rejects only the row that cannot be written at all', async () => {
+    const recorder = open();
+    const [good, bad] = (await attempts(2)) as [MadeAttempt, MadeAttempt];
+    bad.attempt.url = 'a\u0000b';
+    const [first, second] = await Promise.allSettled([recorder.record(good), recorder.record(bad)]);
+    expect(first).toMatchObject({ status: 'fulfilled', value: { status: 'succeeded' } });
+    expect(second.status).toBe('rejected');
+  });
+
+  it('tries again while Postgres is unreachable, however long, and discards no attempt', async () => {
+    const handle = through((call) => {
+      if (call <= 3) throw REFUSED;
+    });
+    const recorder = open(handle);
+    const [attempt] = (await attempts(1)) as [MadeAttempt];
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => handle.calls() * 3_600_000);
+    try {
+      expect(await recorder.record(attempt)).toMatchObject({ status: 'succeeded' });
+      expect(handle.calls()).toBe(4);
+    } finally {
+      clock.mockRestore();
+    }
+  });
+
+  it.each([
+    ['a success', outcome()],
+    ['a failure', refusedBy(503)],
+  ])('records %s once whose connection broke while the statement ran on', async (_, result) => {
+    const [attempt] = (await attempts(1)) as [MadeAttempt];
+    attempt.outcome = result;
+    const session = await db.openSession();
+    await session.query('begin');
+    await session.query('select from deliveries where id = $1 for update', [attempt.attempt.deliveryId]);
+    let running: Promise<unknown> = Promise.resolve();
+    const handle: Database = Object.create(db, {
+      hot: {
+        async value(text: string, values: unknown[]) {
+          running = db.hot(text, values);
+          await db.untilBlocked();
+          throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+        },
+      },
+      transaction: {
+        async value(work: Parameters<Database['transaction']>[0]) {
+          const done = db.transaction(work);
+          await db.untilBlocked(2);
+          await session.query('commit');
+          return done;
+        },
+      },
+    });
+    expect(await open(handle).record(attempt)).toBeUndefined();
+    expect(await running).toHaveLength(1);
+    expect(await attemptsOf(attempt)).toMatchObject([{ number: 1 }]);
+  });
+
+  it('gives up 10 s after the process began to end, also what ends later', async () => {
+    const handle = through(() => {
+      throw REFUSED;
+    });
+    const recorder = open(handle);
+    const [early, late] = (await attempts(2)) as [MadeAttempt, MadeAttempt];
+    const clock = jest.spyOn(performance, 'now');
+    try {
+      clock.mockReturnValue(1_000);
+      const first = expect(recorder.record(early)).rejects.toBe(REFUSED);
+      const drained = recorder.drain();
+      clock.mockReturnValue(11_001);
+      await first;
+      await drained;
+      await expect(recorder.record(late)).rejects.toBe(REFUSED);
+    } finally {
+      clock.mockRestore();
+    }
+  });
+
+  it('writes what waits when the process ends while Postgres is reachable', async () => {
+    const recorder = open();
+    const made = await attempts(3);
+    const recorded = made.map((attempt) => recorder.record(attempt));
+    await recorder.drain();
+    expect(await Promise.all(recorded)).toMatchObject(made.map(() => ({ status: 'succeeded' })));
+  });
+});

@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createRecoverActivities } from '../../activities/recover.js';
+import { leaseOfEndpoints } from '../../src/delivery/queue.js';
+import { countRecoverable, LATE_WAITING, resetForRecovery } from '../../src/delivery/recover.js';
+import { retryDelivery } from '../../src/delivery/retry.js';
+import { newId } from '../../src/ids.js';
+import { createMetrics } from '../../src/telemetry/metrics.js';
+import { changeStatus } from '../../src/transfers/change-status.js';
+import { disableEndpoint } from '../../src/webhooks/disable-endpoint.js';
+import { enabledNow } from '../../src/webhooks/endpoints.js';
+import { lease, makeOne, record } from '../support/attempt.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeDelivered } from '../support/events.js';
+import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer, outcome, refusedBy } from '../support/factories.js';
+import { recordingHandover } from '../support/recording-handover.js';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+const LADDER = [0, 300_000];
+const HOUR = 3_600_000;
+type Status = 'succeeded' | 'failed' | 'cancelled' | 'pending';
+
+/** Makes an endpoint with a delivery in each of the statuses, in this order. */
+async function endpointWith(...statuses: Status[]) {
+  const clientId = await makeClient(db);
+  const { id: endpointId } = await makeEndpoint(db, clientId);
+  const at = Date.now() - HOUR;
+  const made: { eventId: string; deliveryId: string }[] = [];
+  for (const [i, status] of statuses.entries()) {
+    made.push(await makeDelivered(db, { clientId, endpointId, at: at + i, status }));
+  }
+  await db.prisma.delivery.updateMany({ where: { endpointId }, data: { attemptCount: 7, rung: 7 } });
+  const scope = { clientId, endpointId, since: at - HOUR, until: Date.now() + HOUR };
+  return { scope, at, ids: made.map(({ deliveryId }) => deliveryId), events: made.map(({ eventId }) => eventId) };
+}
+type Scope = Awaited<ReturnType<typeof endpointWith>>['scope'];
+
+/** Makes an event as a change does. @returns the id of its delivery */
+async function change({ clientId }: Scope): Promise<string> {
+  const handover = recordingHandover({ leases: false, retryDelays: LADDER });
+  const { id: transferId } = await makeTransfer(db, clientId);
+  await changeStatus(db, handover, { transferId, to: 'PROCESSING', reason: null });
+  return handover.events[0]!.deliveries[0]!.deliveryId;
+}
+/** Disables the endpoint, which cancels its pending deliveries, and enables it again. */
+async function cancelPending({ endpointId: id }: Scope): Promise<void> {
+  await db.transaction((tx) => disableEndpoint(tx, id, 'owner'));
+  await db.prisma.endpoint.update({ where: { id }, data: enabledNow() });
+}
+const reset = (scope: Scope, after: string | null = null, limit = 10) =>
+  resetForRecovery(db, scope, LADDER, after, limit);
+const read = (id: string) => db.prisma.delivery.findUniqueOrThrow({ where: { id } });
+const queueOf = (deliveryId: string) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId } });
+
+describe('recovering deliveries', () => {
+  it('counts and queues failed and cancelled deliveries only, and wakes the workflows of their events', async () => {
+    const { scope, ids, events } = await endpointWith('succeeded', 'failed', 'cancelled', 'pending');
+    expect(await countRecoverable(db, scope)).toBe(2);
+    expect(await reset(scope)).toEqual([ids[1], ids[2]]);
+    for (const id of [ids[1]!, ids[2]!]) {
+      const delivery = await read(id);
+      expect(delivery).toMatchObject({
+        ...{ status: 'pending', reason: null, finishedAt: null, attemptCount: 7 },
+        ...{ rung: 0, ladder: '0s,5m', recovered: true, asleep: false, nextAttemptAt: expect.any(Date) },
+      });
+      expect(await queueOf(id)).toMatchObject({ line: 'late', trigger: 'recover', leaseToken: null });
+      expect(await lease(db, id)).toMatchObject({ number: 8, trigger: 'recover', single: false });
+    }
+    expect((await read(ids[0]!)).status).toBe('succeeded');
+    expect(await read(ids[3]!)).toMatchObject({ rung: 7, recovered: false });
+    const states = await db.prisma.event.findMany({ where: { id: { in: events } }, orderBy: { id: 'asc' } });
+    expect(states.map(({ outbox }) => outbox)).toEqual(['done', 'again', 'again', 'done']);
+  });
+
+  it('starts the present ladder from its start', async () => {
+    const { scope, ids } = await endpointWith('failed');
+    const id = ids[0]!;
+    await reset(scope);
+    const first = await lease(db, id);
+    expect(await record(db, first, refusedBy(503))).toMatchObject({ number: 8, status: 'pending', next: 'recover' });
+    expect(await queueOf(id)).toMatchObject({ line: 'fresh', trigger: 'recover' });
+    expect(await record(db, { ...first, number: 9 }, refusedBy(503))).toMatchObject({ status: 'pending', next: null });
+    expect(await read(id)).toMatchObject({ rung: 2, asleep: true });
+  });
+
+  it('a manual retry that waits stays, and uses no rung of the new ladder', async () => {
+    const { scope, ids } = await endpointWith('failed');
+    const id = ids[0]!;
+    await retryDelivery(db, recordingHandover(), { by, clientId: null, deliveryId: id });
+    expect(await reset(scope)).toEqual([id]);
+    expect(await queueOf(id)).toMatchObject({ line: 'fresh', trigger: 'manual' });
+    expect(await makeOne(db, id, refusedBy(503))).toMatchObject({ number: 8, status: 'pending', next: 'recover' });
+    expect(await read(id)).toMatchObject({ rung: 0, asleep: false });
+  });
+
+  it('an attempt in flight at a cancelled delivery becomes the first of the new ladder', async () => {
+    const { scope } = await endpointWith();
+    const id = await change(scope);
+    const inFlight = await lease(db, id);
+    await cancelPending(scope);
+    expect(await read(id)).toMatchObject({ status: 'cancelled' });
+    expect(await reset(scope)).toEqual([id]);
+    expect(await queueOf(id)).toMatchObject({ leaseToken: inFlight.token });
+    expect(await record(db, inFlight, refusedBy(503))).toMatchObject({ number: 1, next: 'recover' });
+    expect(await read(id)).toMatchObject({ status: 'pending', rung: 1 });
+  });
+
+  it.each([
+    ['succeeds', outcome(), { status: 'succeeded', rung: 0, nextAttemptAt: null }],
+    ['fails', refusedBy(503), { status: 'pending', rung: 0, asleep: false }],
+  ] as const)('a manual retry in flight at a failed delivery is recorded when it %s', async (_, made, expected) => {
+    const { scope, ids } = await endpointWith('failed');
+    const id = ids[0]!;
+    await retryDelivery(db, recordingHandover(), { by, clientId: null, deliveryId: id });
+    const inFlight = await lease(db, id);
+    expect(inFlight.single).toBe(true);
+    expect(await reset(scope)).toEqual([id]);
+    await record(db, inFlight, made);
+    expect(await read(id)).toMatchObject({ attemptCount: 8, ...expected });
+    expect((await queueOf(id))?.trigger).toBe(expected.status === 'pending' ? 'recover' : undefined);
+  });
+
+  it('resets the events of the range: since is inclusive, until is exclusive', async () => {
+    const { scope, ids, at } = await endpointWith('failed', 'failed', 'failed');
+    expect(await reset({ ...scope, since: at + 1, until: at + 2 })).toEqual([ids[1]]);
+  });
+
+  it("resets neither another endpoint's nor another client's deliveries", async () => {
+    const { scope } = await endpointWith('failed');
+    const other = await endpointWith('failed');
+    expect(await reset({ ...scope, clientId: other.scope.clientId })).toEqual([]);
+    expect(await reset({ ...scope, endpointId: other.scope.endpointId })).toEqual([]);
+  });
+
+  it('resets nothing for a disabled endpoint', async () => {
+    const { scope } = await endpointWith('failed');
+    await db.prisma.endpoint.update({ where: { id: scope.endpointId }, data: { enabled: false } });
+    expect(await reset(scope)).toEqual([]);
+  });
+
+  it('resets each delivery once over several batches', async () => {
+    const { scope, ids } = await endpointWith('failed', 'failed', 'failed', 'cancelled', 'failed');
+    const seen: string[] = [];
+    for (let after: string | null = null; ; ) {
+      const batch: readonly string[] = (await reset(scope, after, 2)) ?? [];
+      seen.push(...batch);
+      after = batch.at(-1) ?? null;
+      if (batch.length < 2) break;
+    }
+    expect(seen).toEqual(ids);
+  });
+});
+
+describe('the late line of an endpoint', () => {
+  const COUNT = LATE_WAITING + 10;
+  const full = async () => {
+    const made = await endpointWith(...Array<Status>(COUNT).fill('failed'));
+    expect(await reset(made.scope, null, COUNT)).toHaveLength(LATE_WAITING);
+    return made;
+  };
+
+  it('takes no more recovered deliveries while twenty wait there, and as many as were leased', async () => {
+    const { scope, ids } = await full();
+    expect(await reset(scope, null, COUNT)).toBeUndefined();
+    for (const id of ids.slice(0, 3)) await lease(db, id);
+    expect(await reset(scope, null, COUNT)).toEqual(ids.slice(LATE_WAITING, LATE_WAITING + 3));
+    // Another endpoint of the client has a line of its own.
+    const { id: endpointId } = await makeEndpoint(db, scope.clientId);
+    const other = await makeDelivered(db, { ...scope, endpointId, at: Date.now() - HOUR, status: 'failed' });
+    expect(await reset({ ...scope, endpointId }, null, COUNT)).toEqual([other.deliveryId]);
+  });
+
+  it('leaves its turn to fresh events', async () => {
+    const { scope } = await full();
+    const fresh = [await change(scope), await change(scope)];
+    const request = {
+      token: newId(),
+      attempts: 0,
+      limit: 4,
+      allowances: [{ endpointId: scope.endpointId, attempts: 2 }],
+    };
+    const leased = await leaseOfEndpoints(db, request);
+    const ofLine = (line: string) => leased.filter((row) => row.line === line).map(({ deliveryId }) => deliveryId);
+    expect(ofLine('fresh').sort()).toEqual(fresh.sort());
+    expect(ofLine('late')).toHaveLength(2);
+  });
+});
+
+describe('a batch of a recovery', () => {
+  function activities() {
+    let queued = 0;
+    const onQueued = () => void queued++;
+    const dependencies = { database: db, retryDelays: LADDER, metrics: createMetrics(), onQueued };
+    return { ...createRecoverActivities(dependencies), queued: () => queued };
+  }
+  const requestOf = ({ clientId, endpointId: webhookId, since, until }: Scope, after: string | null = null) => {
+    const request = { recoverId: newId(), clientId, webhookId, since, until, endsRecover: true };
+    return { ...request, after };
+  };
+
+  it('that runs again after a crash recovers nothing twice, and continues', async () => {
+    const { scope, ids } = await endpointWith('failed', 'cancelled');
+    await reset(scope, null, 1);
+    const { recoverBatch, queued } = activities();
+    expect(await recoverBatch(requestOf(scope))).toEqual({ recovered: 1, after: ids[1] });
+    expect(queued()).toBe(1);
+    expect(await recoverBatch(requestOf(scope, ids[1]))).toEqual({ recovered: 0, after: null });
+    expect(await db.prisma.queuedAttempt.count({ where: { endpointId: scope.endpointId } })).toBe(2);
+  });
+
+  it('waits until the late line has room, and continues from the same delivery', async () => {
+    const { scope, ids } = await endpointWith(...Array<Status>(LATE_WAITING + 2).fill('failed'));
+    const { recoverBatch } = activities();
+    expect(await recoverBatch(requestOf(scope))).toEqual({ recovered: LATE_WAITING, after: ids[LATE_WAITING - 1] });
+    const waiting = recoverBatch(requestOf(scope, ids[LATE_WAITING - 1]));
+    for (const id of ids.slice(0, LATE_WAITING)) await makeOne(db, id);
+    const { recovered, after } = await waiting;
+    expect(recovered).toBeGreaterThan(0);
+    expect(after).toBe(ids[LATE_WAITING - 1 + recovered]);
+  });
+
+  it('makes missing deliveries only while the late line has room', async () => {
+    const { scope } = await endpointWith(...Array<Status>(LATE_WAITING - 2).fill('failed'));
+    await reset(scope, null, LATE_WAITING);
+    const handover = recordingHandover({ leases: false });
+    await db.prisma.endpoint.update({ where: { id: scope.endpointId }, data: { enabled: false } });
+    for (let i = 0; i < 5; i++) {
+      const { id: transferId } = await makeTransfer(db, scope.clientId);
+      await changeStatus(db, handover, { transferId, to: 'PROCESSING', reason: null });
+    }
+    await db.prisma.endpoint.update({ where: { id: scope.endpointId }, data: enabledNow() });
+    const { deliverMissingBatch } = activities();
+    const batch = await deliverMissingBatch(requestOf(scope));
+    expect(batch).toEqual({ recovered: 2, after: expect.any(String) });
+    expect(await db.prisma.queuedAttempt.count({ where: { endpointId: scope.endpointId } })).toBe(LATE_WAITING);
+  });
+});

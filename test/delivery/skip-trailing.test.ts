@@ -1,0 +1,58 @@
+import { describe, expect, it } from '@jest/globals';
+import type { QueuedEvent } from '../../src/delivery/handover.js';
+import { retryDelivery } from '../../src/delivery/retry.js';
+import { skipTrailingLoop } from '../../src/delivery/skip-trailing.js';
+import { createMetrics } from '../../src/telemetry/metrics.js';
+import { makeOne } from '../support/attempt.js';
+import { BY_OPERATOR as by } from '../support/factories.js';
+import { silentLog } from '../support/silent-log.js';
+import { waitFor } from '../support/wait-for.js';
+import { attemptedEvent, useStarters } from '../support/workflow-starter.js';
+
+const its = useStarters();
+
+/** One pass over what is older than 1 ms. @returns the number that it counted */
+async function skipAll(): Promise<number> {
+  const metrics = createMetrics();
+  const skipping = skipTrailingLoop({ db: its.db, trail: 1, metrics, log: silentLog });
+  skipping.request();
+  await waitFor(
+    'the trailing events',
+    async () => (await its.db.prisma.event.count({ where: { outbox: 'trailing' } })) === 0,
+  );
+  await skipping.stop();
+  return Number(/^webhook_workflows_skipped_total (\d+)$/m.exec(await metrics.text())?.[1]);
+}
+const describeWorkflow = (id: string) => its.temporal.client.workflow.getHandle(id).describe();
+
+/** Three delivered events and one failed event, which no worker has started while Temporal was away. */
+async function backlog(): Promise<{ delivered: QueuedEvent[]; failed: QueuedEvent }> {
+  const delivered = [await attemptedEvent(its.db, 'succeeded')];
+  for (let i = 0; i < 2; i++) delivered.push(await attemptedEvent(its.db, 'succeeded'));
+  return { delivered, failed: await attemptedEvent(its.db, 'pending', delivered[0]!.clientId) };
+}
+
+describe('SkipTrailing', () => {
+  it('marks and counts delivered events; an event with something left to do gets its workflow', async () => {
+    const { delivered, failed } = await backlog();
+    expect(await skipAll()).toBe(3);
+    expect(await Promise.all(delivered.map(its.starters.outboxOf))).toEqual(['done', 'done', 'done']);
+    expect(await its.starters.outboxOf(failed)).toBe('start');
+    its.starters.open();
+    await its.starters.done(failed);
+    expect((await describeWorkflow(failed.eventId)).status.name).toBe('RUNNING');
+    for (const { eventId } of delivered) await expect(describeWorkflow(eventId)).rejects.toThrow(/not found/i);
+  });
+
+  it('leaves a delivery that can be retried manually, and the retry gets a workflow', async () => {
+    const { delivered } = await backlog();
+    await skipAll();
+    const [event] = delivered as [QueuedEvent];
+    const { deliveryId } = event.deliveries[0]!;
+    await retryDelivery(its.db, { queued: () => undefined }, { by, clientId: event.clientId, deliveryId });
+    await makeOne(its.db, deliveryId);
+    its.starters.open();
+    await its.starters.done(event);
+    expect(await describeWorkflow(event.eventId)).toMatchObject({ type: 'deliverEvent' });
+  });
+});

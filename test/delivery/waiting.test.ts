@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { ANY, readWaiting, shareWaiting } from '../../src/delivery/waiting.js';
+import { createTransfer } from '../../src/transfers/create-transfer.js';
+import { commitEvent } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeClient } from '../support/factories.js';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+beforeEach(async () => {
+  await db.query(`update events set outbox = 'done'`, []);
+  await db.query('delete from queue', []);
+  await db.query('delete from sandbox_transfers', []);
+  await db.query('delete from workflow_starts', []);
+});
+
+const RULES = { environment: 'sandbox' as const, sandboxStep: 2_000 };
+const NONE = { queued: false, expired: false, starts: false, workflows: false, sandboxUsed: false };
+
+test.each(['again', 'start', 'trailing'])('finds an event in the state %s, leased or not', async (outbox) => {
+  const { eventId } = await commitEvent(db);
+  await db.query('delete from queue', []);
+  expect(await readWaiting(db)).toEqual(NONE);
+  for (const lease of ['20 s', '-1 s']) {
+    await db.query(
+      `update events set outbox = $2::outbox_state, lease_until = now() + $3::text::interval where id = $1::uuid`,
+      [eventId, outbox, lease],
+    );
+    expect(await readWaiting(db)).toEqual({ ...NONE, starts: true });
+  }
+});
+
+test.each([
+  ['free', null, { queued: true }],
+  ['leased', '20 s', {}],
+  ['whose lease has ended', '-1 s', { expired: true }],
+  ['leased by a clock that was ahead', '61 s', { expired: true }],
+])('tells how an attempt in the queue stands that is %s', async (_, lease, expected) => {
+  await commitEvent(db);
+  await db.query(`update queue set lease_until = now() + $1::text::interval`, [lease]);
+  expect(await readWaiting(db)).toEqual({ ...NONE, ...expected });
+});
+
+test('finds the lease of a clock that was ahead behind one that runs', async () => {
+  await commitEvent(db, { endpoints: 2 });
+  await db.query(
+    `update queue set lease_until = now() + case when endpoint_id = (select max(endpoint_id::text)::uuid from queue)
+                                                 then interval '20 s' else interval '1 h' end`,
+    [],
+  );
+  expect(await readWaiting(db)).toEqual({ ...NONE, expired: true });
+});
+
+test('finds a workflow that is due for a start, and none that was leased or has ended', async () => {
+  const destination = { name: 'Ada', account: 'SANDBOX-COMPLETE' };
+  const rest = { amount: { value: 1, currency: 'EUR' }, destination, reference: null, metadata: {} };
+  await createTransfer(db, RULES, { clientId: await makeClient(db), ...rest });
+  const used = { ...NONE, sandboxUsed: true };
+  expect(await readWaiting(db)).toEqual({ ...used, workflows: true });
+  await db.query(`update workflow_starts set start_after = now() + interval '20 s'`, []);
+  expect(await readWaiting(db)).toEqual(used);
+  await db.query('delete from workflow_starts', []);
+  expect(await readWaiting(db)).toEqual(used);
+});
+
+test('polls of the same moment share one statement', async () => {
+  let statements = 0;
+  const counting = Object.assign(Object.create(db), {
+    query(...given: Parameters<TestDatabase['query']>) {
+      statements++;
+      return db.query(...given);
+    },
+  });
+  const waiting = shareWaiting(counting);
+  expect(await Promise.all([waiting(), waiting(), waiting()])).toEqual([NONE, NONE, NONE]);
+  expect(statements).toBe(1);
+});
+
+test('every loop looks for itself when Postgres does not answer', async () => {
+  const away = Object.assign(Object.create(db), { query: () => Promise.reject(new Error('away')) });
+  expect(await shareWaiting(away)()).toEqual(ANY);
+});

@@ -1,0 +1,185 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
+import type { Handle } from '../../src/database/database.js';
+import type { QueuedEvent } from '../../src/delivery/handover.js';
+import { queueOverdue } from '../../src/delivery/queue.js';
+import { type WatchdogOptions, watchdog } from '../../src/delivery/watchdog.js';
+import type { Periodic } from '../../src/periodic.js';
+import { makeBacklog } from '../support/backlog.js';
+import { commitEvent } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { createTestDispatchers } from '../support/dispatcher.js';
+import { fakeSender } from '../support/factories.js';
+import { silentLog } from '../support/silent-log.js';
+import { waitFor } from '../support/wait-for.js';
+import { attemptedEvent } from '../support/workflow-starter.js';
+
+const MINUTE = 60_000;
+
+let db: TestDatabase;
+let dispatchers: ReturnType<typeof createTestDispatchers>;
+const watchdogs: Periodic[] = [];
+beforeAll(async () => {
+  db = await createTestDatabase();
+  dispatchers = createTestDispatchers(db);
+});
+beforeEach(async () => {
+  await db.query('update deliveries set asleep = false', []);
+  await db.query('delete from queue', []);
+});
+afterEach(async () => {
+  for (const watchdog of watchdogs.splice(0)) await watchdog.stop();
+  await dispatchers.stop();
+});
+afterAll(() => db.drop());
+
+/** Starts a watchdog, whose first pass is at once. */
+function open(options: Partial<WatchdogOptions> = {}): Periodic {
+  const loop = watchdog({ db, onQueued: () => undefined, log: silentLog, ...options });
+  watchdogs.push(loop);
+  loop.start();
+  loop.request();
+  return loop;
+}
+const idOf = ({ deliveries }: QueuedEvent) => deliveries[0]!.deliveryId;
+/** An event whose delivery has failed once, is overdue, and whose workflow has started. */
+async function overdue(by: number, outbox: 'done' | 'start' = 'done'): Promise<QueuedEvent> {
+  const event = await attemptedEvent(db, 'pending');
+  const nextAttemptAt = new Date(Date.now() - by);
+  await db.prisma.delivery.update({ where: { id: idOf(event) }, data: { nextAttemptAt } });
+  await db.prisma.event.update({ where: { id: event.eventId }, data: { outbox } });
+  return event;
+}
+const outboxOf = async ({ eventId }: QueuedEvent) =>
+  (await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } })).outbox;
+const queueOf = (event: QueuedEvent) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId: idOf(event) } });
+const statusOf = async (event: QueuedEvent) =>
+  (await db.prisma.delivery.findUniqueOrThrow({ where: { id: idOf(event) } })).status;
+
+describe('the watchdog', () => {
+  it('has an overdue attempt made without Temporal, two minutes late, and leaves one that is on time', async () => {
+    const [late, onTime, fresh] = [await overdue(2 * MINUTE + 1_000), await overdue(MINUTE), await commitEvent(db)];
+    await db.query('delete from queue where delivery_id = $1::uuid', [idOf(fresh)]);
+    const { dispatcher } = dispatchers.open(fakeSender());
+    open({ onQueued: () => dispatcher.poll() });
+    await waitFor('the retry', async () => (await statusOf(late)) === 'succeeded');
+    expect([await statusOf(onTime), await queueOf(onTime)]).toEqual(['pending', null]);
+  });
+
+  it('queues it in the late line, by its planned time, with the trigger of its ladder', async () => {
+    const event = await overdue(10 * MINUTE);
+    await db.query('update deliveries set recovered = true where id = $1::uuid', [idOf(event)]);
+    const { nextAttemptAt } = await db.prisma.delivery.findUniqueOrThrow({ where: { id: idOf(event) } });
+    open();
+    const row = await waitFor('the attempt in the queue', () => queueOf(event));
+    expect(row).toMatchObject({ line: 'late', trigger: 'recover', dueAt: nextAttemptAt, leaseUntil: null });
+  });
+
+  it('asks for the workflow that is lost, or was terminated, and not for one that waits for its start', async () => {
+    const [lost, waits] = [await overdue(10 * MINUTE), await overdue(10 * MINUTE, 'start')];
+    open();
+    await waitFor('the attempts in the queue', async () => (await queueOf(lost)) && (await queueOf(waits)));
+    expect([await outboxOf(lost), await outboxOf(waits)]).toEqual(['again', 'start']);
+  });
+
+  it('leaves what is queued already, and what has ended', async () => {
+    const [queued, ended] = [await overdue(10 * MINUTE), await attemptedEvent(db, 'succeeded')];
+    expect(await queueOverdue(db, 2 * MINUTE, 500)).toBe(1);
+    const before = await queueOf(queued);
+    expect(await queueOverdue(db, 2 * MINUTE, 500)).toBe(0);
+    expect([await queueOf(queued), await queueOf(ended)]).toEqual([before, null]);
+  });
+
+  it('continues in batches until nothing is overdue', async () => {
+    const { clientId, deliveries } = await commitEvent(db);
+    await makeBacklog(db, deliveries[0]!.endpointId, 1_250);
+    await db.query(`update deliveries set next_attempt_at = now() - interval '1 hour' where client_id = $1::uuid`, [
+      clientId,
+    ]);
+    let batches = 0;
+    open({ onQueued: () => void batches++ });
+    const endpointId = deliveries[0]!.endpointId;
+    await waitFor(
+      'all attempts',
+      async () => (await db.prisma.queuedAttempt.count({ where: { endpointId } })) === 1_251,
+    );
+    await waitFor('the last batch', () => batches === 3);
+  });
+
+  it('divides the work among workers without waiting for each other, and never deadlocks with them', async () => {
+    const { clientId, deliveries } = await commitEvent(db, { endpoints: 4 });
+    for (const { endpointId } of deliveries) await makeBacklog(db, endpointId, 250);
+    // Each event has deliveries to all four endpoints, which the workers meet in different orders.
+    await db.query(SHARED_EVENTS, [clientId]);
+    const workers = [0, 1, 2, 3].map(async () => {
+      let sum = 0;
+      for (let queued = 1; queued > 0; sum += queued) queued = await queueOverdue(db, 2 * MINUTE, 100);
+      return sum;
+    });
+    const sums = await Promise.all(workers);
+    expect(sums.reduce((all, sum) => all + sum)).toBe(1_000);
+    expect(sums.filter((sum) => sum > 0).length).toBeGreaterThan(1);
+  });
+
+  it('warns of a fault of Postgres, and once a pass of what no workflow woke', async () => {
+    const event = await overdue(10 * MINUTE);
+    const lines: unknown[] = [];
+    const log = Object.assign(Object.create(silentLog) as typeof silentLog, {
+      warn: (line: unknown) => void lines.push(line),
+    });
+    let calls = 0;
+    const flaky: Handle = Object.create(db, {
+      query: {
+        async value(text: string, values: unknown[]) {
+          calls++;
+          if (calls === 1) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+          return db.query(text, values);
+        },
+      },
+    });
+    open({ db: flaky, log });
+    await waitFor('the fault', () => lines.length === 1);
+    open({ db: flaky, log });
+    await waitFor('the attempt in the queue', () => queueOf(event));
+    await waitFor('the line', () => lines.length === 2);
+    expect(lines[1]).toEqual({ deliveries: 1 });
+  });
+
+  const SHARED_EVENTS = `
+with numbered as (
+  select id, row_number() over (partition by endpoint_id order by md5(id::text)) as position
+    from deliveries where client_id = $1::uuid and asleep
+), event as (
+  select v.id, row_number() over (order by v.id) as position from events v where v.client_id = $1::uuid
+)
+update deliveries d set event_id = e.id, next_attempt_at = now() - interval '1 hour' - random() * interval '1 hour'
+  from numbered n join event e on e.position = n.position where d.id = n.id`;
+});
+
+describe('what the watchdog reads', () => {
+  it('is overdue deliveries alone, by the index on the planned time', async () => {
+    const { deliveries } = await commitEvent(db);
+    await makeBacklog(db, deliveries[0]!.endpointId, 3_000);
+    const { endpointId } = deliveries[0]!;
+    await db.query(
+      `update deliveries set next_attempt_at = now() - interval '1 hour' where endpoint_id = $1::uuid and asleep and random() < 0.05`,
+      [endpointId],
+    );
+    await db.pool.query('vacuum analyze deliveries, events, queue');
+    const explained = openExplained(db.url.reveal());
+    try {
+      // More than five calls: from then on Postgres may choose a plan that serves any batch.
+      for (let call = 0; call < 8; call++) {
+        explained.plans();
+        const queued = await queueOverdue(explained, 2 * MINUTE, 10);
+        const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
+        const scans = nodes.filter((node) => node['Relation Name']);
+        expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+        expect(queued).toBe(10);
+        for (const node of scans) expect(rowsOf(node)).toBeLessThanOrEqual(20);
+      }
+    } finally {
+      await explained.close();
+    }
+  });
+});

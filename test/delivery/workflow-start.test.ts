@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { QueuedEvent } from '../../src/delivery/handover.js';
+import { readDelivery, readStarts, workflowOf } from '../../src/delivery/workflow-start.js';
+import { newId } from '../../src/ids.js';
+import { makeOne } from '../support/attempt.js';
+import { commitEvent } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { outcome, refusedBy } from '../support/factories.js';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+const rowOf = async ({ eventId }: QueuedEvent) => {
+  const { id, ...row } = await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } });
+  return { eventId: id, ...row };
+};
+const startOf = async (event: QueuedEvent) => (await readStarts(db, [await rowOf(event)]))[0]!;
+
+describe('what the workflow of an event starts with', () => {
+  it('is every delivery as its row is, by ids and the host, and nothing else', async () => {
+    const event = await commitEvent(db, {
+      endpoints: 3,
+      retryDelays: [60_000],
+      url: 'https://hooks.example.com:8443/in?a=1',
+    });
+    const ids = event.deliveries.map(({ deliveryId }) => deliveryId).sort();
+    const webhookIds = ids.map((id) => event.deliveries.find(({ deliveryId }) => deliveryId === id)!.endpointId);
+    await makeOne(db, ids[0]!, refusedBy(503));
+    await makeOne(db, ids[1]!, outcome());
+    const { input } = await startOf(event);
+    const nextAttemptAt = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    const each = { host: 'hooks.example.com:8443', reason: null };
+    const asleep = { status: 'pending', attemptCount: 1, lastOutcome: '503', nextAttemptAt, wait: expect.any(Number) };
+    const delivered = { status: 'succeeded', attemptCount: 1, lastOutcome: '204', nextAttemptAt: null, wait: null };
+    const queued = { status: 'pending', attemptCount: 0, lastOutcome: null, nextAttemptAt, wait: 0 };
+    expect(input).toEqual({
+      ...{ eventId: event.eventId, clientId: event.clientId, title: 'transfer.status_changed PROCESSING' },
+      deliveries: [asleep, delivered, queued].map((row, i) => ({
+        ...{ deliveryId: ids[i], webhookId: webhookIds[i], ...each, ...row },
+      })),
+    });
+    const wait = input.deliveries[0]!.wait!;
+    expect(wait > 55_000 && wait <= 60_000).toBe(true);
+  });
+
+  it('says whether a first attempt is queued', async () => {
+    const event = await commitEvent(db, { endpoints: 2, retryDelays: [0, 60_000] });
+    expect(await startOf(event)).toMatchObject({ isQueued: true });
+    for (const { deliveryId } of event.deliveries) await makeOne(db, deliveryId, refusedBy(503));
+    expect(await startOf(event)).toMatchObject({ isQueued: false });
+  });
+
+  it('has the client as its fairness key, and attributes by which operators find it', async () => {
+    const event = await commitEvent(db, { endpoints: 2 });
+    const { eventId, clientId } = event;
+    const start = await startOf(event);
+    const { typedSearchAttributes, ...workflow } = workflowOf(start);
+    const taskQueue = 'webhook-deliveries';
+    expect(workflow).toMatchObject({ workflowId: eventId, taskQueue, priority: { fairnessKey: clientId } });
+    expect(workflow.staticSummary).toBe('transfer.status_changed PROCESSING → 2 endpoints');
+    expect(Object.fromEntries(typedSearchAttributes.map(({ key, value }) => [key.name, value]))).toEqual({
+      ClientId: clientId,
+      TransferId: (await rowOf(event)).transferId,
+      EventType: 'transfer.status_changed',
+      WebhookIds: start.input.deliveries.map(({ webhookId }) => webhookId),
+      DeliveryState: 'retrying',
+    });
+  });
+
+  it('is nothing for a delivery that is gone', async () => {
+    expect(await readDelivery(db, newId())).toBeUndefined();
+  });
+});

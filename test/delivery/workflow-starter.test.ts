@@ -1,0 +1,310 @@
+import { describe, expect, it } from '@jest/globals';
+import { ServiceError } from '@temporalio/client';
+import type { Handle } from '../../src/database/database.js';
+import type { QueuedEvent } from '../../src/delivery/handover.js';
+import { leaseEvents, markDone, releaseEvents } from '../../src/delivery/outbox.js';
+import { retryDelivery } from '../../src/delivery/retry.js';
+import { DeliveryState, WebhookIds } from '../../workflows/search-attributes.js';
+import { makeOne } from '../support/attempt.js';
+import { commitEvent } from '../support/committed-event.js';
+import { BY_OPERATOR as by, outcome, refusedBy } from '../support/factories.js';
+import { waitFor } from '../support/wait-for.js';
+import { attemptedEvent, fakeTemporal, useStarters } from '../support/workflow-starter.js';
+
+const its = useStarters();
+
+const idOf = ({ deliveries }: QueuedEvent, of = 0) => deliveries[of]!.deliveryId;
+const handleOf = ({ eventId }: QueuedEvent) => its.temporal.client.workflow.getHandle(eventId);
+const describeWorkflow = (event: QueuedEvent) => handleOf(event).describe();
+const setOutbox = ({ eventId }: QueuedEvent, outbox: 'trailing' | 'start' | 'again') =>
+  its.db.prisma.event.update({ where: { id: eventId }, data: { outbox, leaseUntil: new Date() } });
+const signalsOf = async (event: QueuedEvent) =>
+  ((await handleOf(event).fetchHistory()).events ?? [])
+    .map(({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName)
+    .filter(Boolean);
+const rejected = () => {
+  const cause = Object.assign(new Error('3 INVALID_ARGUMENT'), { code: 3, details: '', metadata: new Map() });
+  return new ServiceError('rejected', { cause });
+};
+
+describe('WorkflowStarter', () => {
+  it('starts one workflow for each event with a summary and search attributes, and marks the event', async () => {
+    const event = await attemptedEvent(its.db, 'pending');
+    its.starters.open();
+    await its.starters.done(event);
+    const description = await describeWorkflow(event);
+    expect(description).toMatchObject({ type: 'deliverEvent', taskQueue: 'webhook-deliveries' });
+    expect(description.typedSearchAttributes.get(DeliveryState)).toBe('retrying');
+    expect(description.typedSearchAttributes.get(WebhookIds)).toEqual([event.deliveries[0]!.endpointId]);
+    expect(await description.staticSummary()).toBe('transfer.status_changed PROCESSING → 1 endpoint');
+  });
+
+  it('keeps URLs, secrets and bodies out of the history', async () => {
+    const event = await attemptedEvent(its.db, 'pending');
+    its.starters.open();
+    await its.starters.done(event);
+    const history = JSON.stringify(await handleOf(event).fetchHistory());
+    const [input] = [...history.matchAll(/"data":"([^"]+)"/g)].map(([, data]) =>
+      Buffer.from(data!, 'base64').toString(),
+    );
+    expect(input).toContain('hooks.example.com');
+    for (const secret of [event.deliveries[0]!.url, event.deliveries[0]!.secretEnvelope, '"version"']) {
+      expect(history).not.toContain(secret);
+      expect(input).not.toContain(secret);
+    }
+  });
+
+  it('starts no second workflow after a crash between start and mark, while it runs', async () => {
+    const event = await attemptedEvent(its.db, 'pending');
+    const starter = its.starters.open();
+    await its.starters.done(event);
+    const { runId } = await describeWorkflow(event);
+    await setOutbox(event, 'start');
+    starter.nudge();
+    await its.starters.done(event);
+    expect((await describeWorkflow(event)).runId).toBe(runId);
+    expect(await signalsOf(event)).toEqual([]);
+  });
+
+  it('starts the workflow of a delivered event once, and that of a failed one again after it has ended', async () => {
+    const [delivered, failed] = [await attemptedEvent(its.db, 'succeeded'), await attemptedEvent(its.db, 'pending')];
+    const events = [delivered, failed];
+    const starter = its.starters.open();
+    await Promise.all(events.map(its.starters.done));
+    const before = await Promise.all(events.map(async (event) => (await describeWorkflow(event)).runId));
+    for (const event of events) await handleOf(event).terminate('it has ended');
+    await Promise.all([setOutbox(delivered, 'trailing'), setOutbox(failed, 'start')]);
+    starter.nudge();
+    await Promise.all(events.map(its.starters.done));
+    const after = await Promise.all(events.map(async (event) => (await describeWorkflow(event)).runId));
+    expect(after.map((runId, i) => runId === before[i])).toEqual([true, false]);
+  });
+
+  it('wakes a running workflow whose row was changed, and starts one that has ended', async () => {
+    const [running, ended] = [await attemptedEvent(its.db, 'pending'), await attemptedEvent(its.db, 'succeeded')];
+    const events = [running, ended];
+    const starter = its.starters.open();
+    await Promise.all(events.map(its.starters.done));
+    const before = await Promise.all(events.map(async (event) => (await describeWorkflow(event)).runId));
+    await handleOf(ended).terminate('it has ended');
+    for (const event of events) {
+      await retryDelivery(
+        its.db,
+        { queued: () => undefined },
+        { by, clientId: event.clientId, deliveryId: idOf(event) },
+      );
+      await makeOne(its.db, idOf(event), refusedBy(503));
+      expect(await its.starters.outboxOf(event)).toBe('again');
+    }
+    starter.nudge();
+    await Promise.all(events.map(its.starters.done));
+    expect(await Promise.all(events.map(signalsOf))).toEqual([['wake'], ['wake']]);
+    const after = await Promise.all(events.map(async (event) => (await describeWorkflow(event)).runId));
+    expect(after.map((runId, i) => runId === before[i])).toEqual([true, false]);
+  });
+
+  it('starts no workflow for an event that every endpoint received, with WORKFLOWS=retries-only', async () => {
+    const several = await commitEvent(its.db, { endpoints: 2 });
+    for (const { deliveryId } of several.deliveries) await makeOne(its.db, deliveryId);
+    const [delivered, pending] = [await attemptedEvent(its.db, 'succeeded'), await attemptedEvent(its.db, 'pending')];
+    const retried = await attemptedEvent(its.db, 'succeeded');
+    await setOutbox(retried, 'again');
+    its.starters.open({ workflows: 'retries-only' });
+    await Promise.all([several, delivered, pending, retried].map(its.starters.done));
+    for (const event of [several, delivered]) await expect(describeWorkflow(event)).rejects.toThrow(/not found/i);
+    for (const event of [pending, retried]) {
+      expect((await describeWorkflow(event)).status.name).toBe('RUNNING');
+    }
+  });
+
+  it('starts events that waited for Temporal when it is back, the oldest of each client first', async () => {
+    const { clientId, ...first } = await attemptedEvent(its.db, 'pending');
+    const own = [{ clientId, ...first }];
+    for (let i = 0; i < 2; i++) own.push(await attemptedEvent(its.db, 'pending', clientId));
+    const events = [await attemptedEvent(its.db, 'pending'), ...own];
+    const { temporal, ids } = fakeTemporal();
+    let isBack = false;
+    const starter = its.starters.open({ temporal: () => (isBack ? temporal() : undefined) });
+    expect(await its.db.prisma.event.count({ where: { outbox: 'start' } })).toBe(4);
+    isBack = true;
+    starter.nudge();
+    await Promise.all(events.map(its.starters.done));
+    const ownIds = own.map(({ eventId }) => eventId);
+    expect(ids().filter((id) => ownIds.includes(id))).toEqual(ownIds);
+    expect(new Set(ids()).size).toBe(4);
+  });
+
+  it('takes what has changed or is left to do before delivered events', async () => {
+    const events = [await attemptedEvent(its.db, 'succeeded'), await attemptedEvent(its.db, 'pending')];
+    events.push(await attemptedEvent(its.db, 'succeeded'));
+    await setOutbox(events[2]!, 'again');
+    const { temporal, asked } = fakeTemporal();
+    its.starters.open({ temporal });
+    await Promise.all(events.map(its.starters.done));
+    expect(asked.map(({ workflowId, how }) => [workflowId, how])).toEqual([
+      [events[2]!.eventId, 'wake'],
+      [events[1]!.eventId, 'ALLOW_DUPLICATE'],
+      [events[0]!.eventId, 'REJECT_DUPLICATE'],
+    ]);
+  });
+
+  it('serves clients in turn, so that the backlog of one client does not delay another', async () => {
+    const loud = await attemptedEvent(its.db, 'pending');
+    const flood = [loud];
+    for (let i = 0; i < 120; i++) flood.push(await attemptedEvent(its.db, 'pending', loud.clientId));
+    const quiet = await attemptedEvent(its.db, 'pending');
+    const { temporal, ids } = fakeTemporal();
+    its.starters.open({ temporal });
+    await Promise.all([...flood, quiet].map(its.starters.done));
+    // It is in the first batch.
+    expect(ids().indexOf(quiet.eventId)).toBeLessThan(32);
+    expect(new Set(ids()).size).toBe(ids().length);
+  });
+
+  it('divides the events among workers that read at the same moment', async () => {
+    const { clientId, ...first } = await attemptedEvent(its.db, 'pending');
+    const events: QueuedEvent[] = [{ clientId, ...first }];
+    for (let i = 0; i < 60; i++) events.push(await attemptedEvent(its.db, 'pending', clientId));
+    const workers = [fakeTemporal(), fakeTemporal(), fakeTemporal()];
+    for (const { temporal } of workers) its.starters.open({ temporal });
+    await Promise.all(events.map(its.starters.done));
+    const started = workers.flatMap(({ ids }) => ids());
+    expect([started.length, new Set(started).size]).toEqual([61, 61]);
+  });
+
+  it('returns an event to the table when its start fails, and tries again', async () => {
+    const event = await attemptedEvent(its.db, 'pending');
+    const { temporal, asked } = fakeTemporal(() => {
+      if (asked.length === 1) throw new Error('14 UNAVAILABLE');
+    });
+    its.starters.open({ temporal });
+    await its.starters.done(event);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('ends a start that hangs after 10 s', async () => {
+    const event = await attemptedEvent(its.db, 'pending');
+    const { temporal, asked } = fakeTemporal();
+    const now = Date.now();
+    its.starters.open({ temporal });
+    await its.starters.done(event);
+    expect(asked[0]!.deadline - now).toBeGreaterThanOrEqual(10_000);
+    expect(asked[0]!.deadline - Date.now()).toBeLessThanOrEqual(10_000);
+  });
+
+  it('starts all other events while Temporal rejects the input of one, also one that comes before them', async () => {
+    const poison = await attemptedEvent(its.db, 'pending');
+    await setOutbox(poison, 'again');
+    const others = [await attemptedEvent(its.db, 'pending'), await attemptedEvent(its.db, 'succeeded')];
+    const { temporal, ids } = fakeTemporal(({ workflowId }) => {
+      if (workflowId === poison.eventId) throw rejected();
+    });
+    const begun = performance.now();
+    its.starters.open({ temporal });
+    await Promise.all(others.map(its.starters.done));
+    expect(performance.now() - begun).toBeLessThan(2_000);
+    await waitFor('another try', () => ids().filter((id) => id === poison.eventId).length >= 2);
+    expect(await its.starters.outboxOf(poison)).toBe('again');
+  });
+
+  it('does not mark an event whose record came between lease and mark', async () => {
+    const event = await commitEvent(its.db, { endpoints: 2, retryDelays: [300_000] });
+    await makeOne(its.db, idOf(event));
+    // The other delivery's attempt waits in the queue; its row is made to look attempted, so that the event is started.
+    await its.db.query('update deliveries set attempt_count = 1 where id = $1::uuid', [idOf(event, 1)]);
+    const { temporal, asked } = fakeTemporal(async () => {
+      if (asked.length === 1) await makeOne(its.db, idOf(event, 1), refusedBy(503));
+    });
+    its.starters.open({ temporal });
+    await its.starters.done(event);
+    expect(asked.map(({ how }) => how)).toEqual(['REJECT_DUPLICATE', 'ALLOW_DUPLICATE']);
+  });
+
+  it('lets a delivered event wait a little for a delivery whose first attempt is queued', async () => {
+    const event = await commitEvent(its.db, { endpoints: 2 });
+    await makeOne(its.db, idOf(event));
+    expect(await its.starters.outboxOf(event)).toBe('trailing');
+    const { temporal, ids } = fakeTemporal();
+    its.starters.open({ temporal });
+    await waitFor('the event to be put back', async () => {
+      const { leaseUntil } = await its.db.prisma.event.findUniqueOrThrow({ where: { id: event.eventId } });
+      return leaseUntil.getTime() > Date.now() && leaseUntil.getTime() < Date.now() + 2_500;
+    });
+    expect(ids()).toEqual([]);
+    await makeOne(its.db, idOf(event, 1));
+    await its.starters.done(event);
+    expect(ids()).toEqual([event.eventId]);
+  });
+
+  it('gives way to attempts that come in a burst: two events a batch, delivered ones once a second', async () => {
+    const events: QueuedEvent[] = [];
+    for (let i = 0; i < 20; i++) events.push(await attemptedEvent(its.db, i < 10 ? 'succeeded' : 'pending'));
+    const at: number[] = [];
+    const { temporal, asked } = fakeTemporal(() => void at.push(performance.now()));
+    let busy = true;
+    its.starters.open({ temporal, busy: () => busy });
+    const count = (how: string) => asked.filter((start) => start.how === how).length;
+    await waitFor('a few delivered ones', () => count('REJECT_DUPLICATE') >= 4);
+    expect(count('ALLOW_DUPLICATE')).toBe(10);
+    expect(at[10]! - at[0]!).toBeGreaterThan(900);
+    expect(at[12]! - at[10]!).toBeGreaterThan(900);
+    busy = false;
+    await Promise.all(events.map(its.starters.done));
+  });
+
+  it('reads the table again when it is nudged during a read that finds nothing', async () => {
+    let reads = 0;
+    const counting: Handle = Object.create(its.db, {
+      query: {
+        value: async (text: string, values: unknown[]) => {
+          if (values[0] !== 'trailing') return its.db.query(text, values);
+          reads++;
+          if (reads === 1) starter.nudge();
+          return [];
+        },
+      },
+    });
+    const waiting = async () => ({ starts: false });
+    const starter = its.starters.open({ db: counting, waiting });
+    await waitFor('another read', () => reads === 2);
+  });
+});
+
+describe('the outbox of events', () => {
+  it('marks a leased event done, unless a record or another lease came after', async () => {
+    const [event, changed, expired] = [
+      await attemptedEvent(its.db, 'pending'),
+      await attemptedEvent(its.db, 'pending'),
+      await attemptedEvent(its.db, 'pending'),
+    ];
+    const leased = await leaseEvents(its.db, 'start', 10);
+    expect(leased).toHaveLength(3);
+    await setOutbox(changed, 'again');
+    await its.db.query(`update events set lease_until = now() where id = $1::uuid`, [expired.eventId]);
+    const [again] = await leaseEvents(its.db, 'start', 10);
+    expect(again).toMatchObject({ eventId: expired.eventId });
+    await releaseEvents(its.db, leased, 60);
+    await markDone(
+      its.db,
+      'start',
+      leased.filter(({ eventId }) => eventId !== event.eventId),
+    );
+    expect(await Promise.all([event, changed, expired].map(its.starters.outboxOf))).toEqual([
+      'start',
+      'again',
+      'start',
+    ]);
+    await markDone(its.db, 'start', [again!]);
+    expect(await its.starters.outboxOf(expired)).toBe('done');
+    expect(await leaseEvents(its.db, 'start', 10)).toEqual([]);
+  });
+
+  it('gives an event with deliveries that are not the only ones its whole state', async () => {
+    const event = await commitEvent(its.db, { endpoints: 2, retryDelays: [] });
+    await makeOne(its.db, idOf(event), outcome());
+    await makeOne(its.db, idOf(event, 1), refusedBy(503));
+    its.starters.open();
+    await its.starters.done(event);
+    expect((await describeWorkflow(event)).typedSearchAttributes.get(DeliveryState)).toBe('exhausted');
+  });
+});

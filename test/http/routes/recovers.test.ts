@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { createRecoverActivities } from '../../../activities/recover.js';
+import { shareWaiting } from '../../../src/delivery/waiting.js';
+import { WorkflowOutbox } from '../../../src/delivery/workflow-outbox.js';
+import { newId } from '../../../src/ids.js';
+import { createMetrics } from '../../../src/telemetry/metrics.js';
+import type { RecoverEndpointInput } from '../../../workflows/recover-endpoint.js';
+import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { makeEvent } from '../../support/events.js';
+import { deliverTo } from '../../support/history.js';
+import { createTestNamespace, type TestTemporal } from '../../support/temporal.js';
+import { endpointRequest } from '../../support/transfers.js';
+import { waitFor } from '../../support/wait-for.js';
+
+// Two processes of the API share a database. Temporal has a namespace without a worker: started workflows do not run.
+
+let temporal: TestTemporal;
+let api: TestApi;
+let second: TestApi;
+
+beforeAll(async () => {
+  temporal = await createTestNamespace();
+  api = await startApi();
+  second = await startApi({ database: api.database });
+}, 120_000);
+afterAll(async () => {
+  await second.close();
+  await api.close();
+  await temporal.close();
+});
+
+const since = '2026-01-01T00:00:00Z';
+const recover = (client: TestClient, webhookId: string, headers = {}) =>
+  client.call('POST', `/webhook-endpoints/${webhookId}/recover`, { json: { since }, headers });
+const said = ({ status, body }: Awaited<ReturnType<typeof recover>>) => [status, body.code ?? body.count];
+const startOf = (webhookId: string) =>
+  api.database.prisma.workflowStart.findUnique({ where: { workflowId: `recover-${webhookId}` } });
+const fail = (deliveryId: string) =>
+  api.database.prisma.delivery.update({
+    where: { id: deliveryId },
+    data: { status: 'failed', attemptCount: 7, nextAttemptAt: null },
+  });
+/** An endpoint with one failed delivery. */
+async function failing(client: TestClient) {
+  const history = await deliverTo(api, client);
+  await api.database.prisma.delivery.updateMany({
+    where: { endpointId: history.webhookId, status: 'pending' },
+    data: { status: 'succeeded' },
+  });
+  await fail(history.deliveryId);
+  return history;
+}
+
+const activities = () =>
+  createRecoverActivities({
+    database: api.database,
+    retryDelays: [0],
+    metrics: createMetrics(),
+    onQueued: () => {},
+  });
+/** The request of the first batch of a started recovery. */
+async function firstBatch(webhookId: string) {
+  const {
+    host: _,
+    count: __,
+    missing: ___,
+    includeMissing,
+    ...scope
+  } = (await startOf(webhookId))!.input as unknown as RecoverEndpointInput;
+  return { ...scope, after: null, endsRecover: true };
+}
+/** Does the work of the worker until the recovery has ended. @returns the request of the last batch */
+async function carryOut(webhookId: string) {
+  const request = await firstBatch(webhookId);
+  for (let after: string | null = null; ; ) {
+    const batch = await activities().recoverBatch({ ...request, after });
+    if (batch.after === null) return { ...request, after };
+    after = batch.after;
+  }
+}
+
+it('with include_missing return the number of events that get their delivery, and make it', async () => {
+  const client = await api.client();
+  const { webhookId } = await failing(client);
+  const at = Date.now() - 3_600_000;
+  const eventId = await makeEvent(api.database, client.id, at);
+  const request = { since: new Date(at).toISOString() };
+  const path = `/webhook-endpoints/${webhookId}/recover`;
+  const including = await client.call('POST', path, { json: { ...request, include_missing: true } });
+  expect([including.status, including.body]).toEqual([202, { count: 1, missing: 1 }]);
+  expect(await startOf(webhookId)).toMatchObject({ input: { includeMissing: true, count: 1, missing: 1 } });
+  const batch = await firstBatch(webhookId);
+  expect(await activities().deliverMissingBatch(batch)).toEqual({ recovered: 1, after: null });
+  const { body } = await client.call('GET', `/events/${eventId}/deliveries`);
+  expect(body.data).toMatchObject([{ event_id: eventId, webhookId, status: 'pending', attempt_count: 0 }]);
+  expect((await client.call('GET', `/events/${eventId}`)).body.deliveries).toMatchObject({ pending: 1 });
+  expect(await api.database.prisma.event.findUnique({ where: { id: eventId } })).toMatchObject({ outbox: 'again' });
+  const without = await client.call('POST', path, { json: { since: new Date(at - 1).toISOString() } });
+  expect(without.body).toEqual({ count: 1, missing: 0 });
+});
+
+it('with include_missing start nothing if no event is missing, and take a window of 31 days at most', async () => {
+  const client = await api.client();
+  const { body } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
+  const path = `/webhook-endpoints/${body.webhookId}/recover`;
+  const from = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+  const nothing = await client.call('POST', path, { json: { since: from(31), include_missing: true } });
+  expect([nothing.status, nothing.body]).toEqual([202, { count: 0, missing: 0 }]);
+  expect(await startOf(body.webhookId)).toBeNull();
+  const tooLong = await client.call('POST', path, { json: { since: from(32), include_missing: true } });
+  expect([tooLong.status, tooLong.body.errors]).toMatchObject([422, [{ pointer: '/since', code: 'window_too_long' }]]);
+  expect((await client.call('POST', path, { json: { since: from(32) } })).status).toBe(202);
+  const noBoolean = await client.call('POST', path, { json: { since: from(1), include_missing: 'yes' } });
+  expect([noBoolean.status, noBoolean.body.errors]).toMatchObject([422, [{ pointer: '/include_missing' }]]);
+});
+
+it('start nothing for a range that begins in the future, and respond that there is nothing to recover', async () => {
+  const client = await api.client();
+  const { webhookId } = await failing(client);
+  for (const include_missing of [false, true]) {
+    const json = { since: new Date(Date.now() + 3_600_000).toISOString(), include_missing };
+    const { status, body } = await client.call('POST', `/webhook-endpoints/${webhookId}/recover`, { json });
+    expect([status, body]).toEqual([202, { count: 0, missing: 0 }]);
+  }
+  expect(await startOf(webhookId)).toBeNull();
+});
+
+it('start nothing if there is nothing to recover, and the next call is not refused', async () => {
+  const client = await api.client();
+  const { body } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
+  for (let i = 0; i < 12; i++) expect(said(await recover(client, body.webhookId))).toEqual([202, 0]);
+  expect(await startOf(body.webhookId)).toBeNull();
+  const { deliveryId, webhookId } = await failing(client);
+  expect(said(await recover(client, webhookId))).toEqual([202, 1]);
+  await carryOut(webhookId);
+  expect(await startOf(webhookId)).toBeNull();
+  expect(await api.database.prisma.delivery.findUnique({ where: { id: deliveryId } })).toMatchObject({
+    status: 'pending',
+  });
+  expect(said(await recover(client, webhookId))).toEqual([202, 0]);
+});
+
+it('are limited to one for an endpoint and two for a client, across processes', async () => {
+  const client = await api.client();
+  const endpoints = [await failing(client), await failing(client), await failing(client)];
+  const [one, two, three] = endpoints.map(({ webhookId }) => webhookId) as [string, string, string];
+  const at = (webhookId: string) =>
+    second.call('POST', `/webhook-endpoints/${webhookId}/recover`, {
+      json: { since },
+      headers: { Authorization: `Bearer ${client.token}` },
+    });
+  const race = await Promise.all([recover(client, one), at(one), recover(client, one), at(one)]);
+  const [admitted, ...others] = race.map(said).sort();
+  expect(admitted).toEqual([202, 1]);
+  // While the first is counted, 429; once it is admitted, 409.
+  for (const [, code] of others) expect(['recover_in_progress', 'statement_limit_reached']).toContain(code);
+  expect(said(await recover(client, one))).toEqual([409, 'recover_in_progress']);
+  expect(said(await at(two))).toEqual([202, 1]);
+  expect(said(await recover(client, three))).toEqual([409, 'recover_in_progress']);
+  await carryOut(one);
+  expect(said(await recover(client, three))).toEqual([202, 1]);
+});
+
+it('are limited to ten an hour for an endpoint', async () => {
+  const client = await api.client();
+  const { webhookId, deliveryId } = await failing(client);
+  for (let i = 0; i < 10; i++) {
+    expect(said(await recover(client, webhookId))).toEqual([202, 1]);
+    await carryOut(webhookId);
+    await fail(deliveryId);
+  }
+  const refused = await recover(client, webhookId);
+  expect(said(refused)).toEqual([429, 'recover_limit_reached']);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_500);
+  await api.database.prisma.endpoint.update({ where: { id: webhookId }, data: { enabled: false } });
+  expect(said(await recover(client, webhookId))).toEqual([409, 'endpoint_not_active']);
+});
+
+it('start once for a key, with one response, also when the requests race over two processes', async () => {
+  const client = await api.client();
+  const { webhookId } = await failing(client);
+  const headers = { 'Idempotency-Key': newId(), Authorization: `Bearer ${client.token}` };
+  const send = (to: TestApi) =>
+    to.call('POST', `/webhook-endpoints/${webhookId}/recover`, { json: { since }, headers });
+  const race = await Promise.all([api, second, api, second].map(send));
+  for (const { status, body } of race.filter((reply) => reply.status !== 202)) {
+    expect([status, body.code]).toEqual([409, 'idempotency_key_in_use']);
+  }
+  expect(said(await send(second))).toEqual([202, 1]);
+  await carryOut(webhookId);
+  const replayed = await send(api);
+  expect([...said(replayed), replayed.headers.get('idempotency-replayed')]).toEqual([202, 1, 'true']);
+  expect(await api.database.prisma.recover.count({ where: { endpointId: webhookId } })).toBe(1);
+});
+
+it('run until they have ended: a terminated workflow starts again, and blocks another recovery until then', async () => {
+  const client = await api.client();
+  const { webhookId } = await failing(client);
+  expect(said(await recover(client, webhookId))).toEqual([202, 1]);
+  const handle = temporal.client.workflow.getHandle(`recover-${webhookId}`);
+  const outbox = new WorkflowOutbox({
+    ...{ db: api.database, temporal: () => ({ client: temporal.client }), busy: () => false },
+    ...{ waiting: shareWaiting(api.database), interval: 100, log: api.dependencies.log },
+  });
+  outbox.start();
+  try {
+    await waitFor('the start', async () => (await startOf(webhookId))?.startedAt);
+    expect(await (await handle.describe()).staticSummary()).toBe('recover 1 deliveries → example.com');
+    await handle.terminate('by an operator');
+    expect(said(await recover(client, webhookId))).toEqual([409, 'recover_in_progress']);
+    await api.database.query('update workflow_starts set start_after = now() where endpoint_id = $1::uuid', [
+      webhookId,
+    ]);
+    await waitFor('the restart', async () => (await handle.describe()).status.name === 'RUNNING');
+  } finally {
+    await outbox.stop();
+  }
+});
+
+it('leave the next recovery of the endpoint alone when their last batch runs again', async () => {
+  const client = await api.client();
+  const { webhookId, deliveryId } = await failing(client);
+  await recover(client, webhookId);
+  const last = await carryOut(webhookId);
+  await fail(deliveryId);
+  expect(said(await recover(client, webhookId))).toEqual([202, 1]);
+  const before = await startOf(webhookId);
+  await activities().recoverBatch(last);
+  expect(await startOf(webhookId)).toEqual(before);
+});

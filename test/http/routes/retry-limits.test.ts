@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newId } from '../../../src/ids.js';
+import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { deliverTo } from '../../support/history.js';
+
+// Two processes of the API share a database. No worker makes the attempts, and there is no Temporal.
+
+let api: TestApi;
+let second: TestApi;
+
+beforeAll(async () => {
+  api = await startApi();
+  second = await startApi({ database: api.database });
+});
+afterAll(async () => {
+  await second.close();
+  await api.close();
+});
+
+const query = <Row>(text: string, values: unknown[] = []) => api.database.query<Row>(text, values);
+/** The same client at the second process. */
+const atSecond = (client: TestClient, path: string, headers = {}) =>
+  second.call('POST', path, { headers: { Authorization: `Bearer ${client.token}`, ...headers } });
+/** As if the attempts of the delivery had been made. */
+const attempted = (deliveryId: string) => query('delete from queue where delivery_id = $1::uuid', [deliveryId]);
+const counted = async (deliveryId: string) =>
+  (await query('select id::text from manual_retries where delivery_id = $1::uuid', [deliveryId])).length;
+
+describe('manual retries of one delivery', () => {
+  it('are limited to ten an hour across two processes; the next is refused until the first is an hour old', async () => {
+    const client = await api.client();
+    const { deliveryId } = await deliverTo(api, client);
+    const path = `/deliveries/${deliveryId}/retry`;
+    const replies: Awaited<ReturnType<TestClient['call']>>[] = [];
+    for (let i = 0; i < 14; i++) {
+      replies.push(await (i % 2 ? client.call('POST', path) : atSecond(client, path)));
+      await attempted(deliveryId);
+    }
+    const refused = replies.filter(({ status }) => status !== 202);
+    expect([replies.length - refused.length, refused.length]).toEqual([10, 4]);
+    for (const { status, body, headers } of refused) {
+      expect([status, body.code]).toEqual([429, 'retry_limit_reached']);
+      const wait = Number(headers.get('retry-after'));
+      expect(wait > 3_500 && wait <= 3_600).toBe(true);
+    }
+    await query(
+      `update manual_retries set at = now() - interval '59 minutes 50 seconds'
+        where id = (select id from manual_retries where delivery_id = $1::uuid limit 1)`,
+      [deliveryId],
+    );
+    const soon = Number((await client.call('POST', path)).headers.get('retry-after'));
+    expect(soon > 0 && soon <= 10).toBe(true);
+    await query(
+      `update manual_retries set at = at - interval '10 seconds'
+        where id = (select id from manual_retries where delivery_id = $1::uuid order by at limit 1)`,
+      [deliveryId],
+    );
+    expect((await client.call('POST', path)).status).toBe(202);
+    await attempted(deliveryId);
+    expect((await client.call('POST', path)).status).toBe(429);
+  });
+
+  it('that arrive at both processes at the same moment ask for one attempt, and count once', async () => {
+    const client = await api.client();
+    const { deliveryId } = await deliverTo(api, client);
+    const path = `/deliveries/${deliveryId}/retry`;
+    const replies = await Promise.all(
+      Array.from({ length: 24 }, (_, i) => (i % 2 ? client.call('POST', path) : atSecond(client, path))),
+    );
+    expect(replies.map(({ status }) => status)).toEqual(Array(24).fill(202));
+    expect(await counted(deliveryId)).toBe(1);
+    expect([...api.queued, ...second.queued].filter((id) => id === deliveryId)).toHaveLength(1);
+  });
+
+  it('exhaust the limit exactly when they race over both processes', async () => {
+    const client = await api.client();
+    const { deliveryId } = await deliverTo(api, client);
+    const path = `/deliveries/${deliveryId}/retry`;
+    let making = true;
+    const attempts = (async () => {
+      while (making) await attempted(deliveryId);
+    })();
+    const refused = async (ask: () => ReturnType<TestClient['call']>) => {
+      for (let status = 202; status !== 429; ) ({ status } = await ask());
+    };
+    await Promise.all([refused(() => client.call('POST', path)), refused(() => atSecond(client, path))]);
+    making = false;
+    await attempts;
+    expect(await counted(deliveryId)).toBe(10);
+  });
+
+  it('do not count for a replayed key, or while an attempt is in flight or asked for', async () => {
+    const client = await api.client();
+    const { deliveryId } = await deliverTo(api, client);
+    const path = `/deliveries/${deliveryId}/retry`;
+    const headers = { 'Idempotency-Key': newId() };
+    for (const replayed of [null, 'true', 'true']) {
+      const reply = await client.call('POST', path, { headers });
+      expect([reply.status, reply.headers.get('idempotency-replayed')]).toEqual([202, replayed]);
+      await attempted(deliveryId);
+    }
+    expect((await atSecond(client, path, headers)).headers.get('idempotency-replayed')).toBe('true');
+    expect(await counted(deliveryId)).toBe(1);
+    expect((await client.call('POST', path)).status).toBe(202);
+    // Asked for, and then in flight.
+    expect((await client.call('POST', path)).status).toBe(202);
+    await query(
+      `update queue set lease_token = $2::uuid, lease_until = now() + interval '30 seconds' where delivery_id = $1::uuid`,
+      [deliveryId, newId()],
+    );
+    expect((await client.call('POST', path)).status).toBe(202);
+    expect(await counted(deliveryId)).toBe(2);
+  });
+
+  it('are refused for the endpoint and the delivery first, and a refused key is free again', async () => {
+    const client = await api.client();
+    const { deliveryId, webhookId } = await deliverTo(api, client);
+    const path = `/deliveries/${deliveryId}/retry`;
+    const retry = async (headers = {}) => {
+      const reply = await client.call('POST', path, { headers });
+      await attempted(deliveryId);
+      return reply;
+    };
+    for (let i = 0; i < 10; i++) await retry();
+    const headers = { 'Idempotency-Key': newId() };
+    expect((await client.call('POST', path, { headers })).body.code).toBe('retry_limit_reached');
+    await query('delete from manual_retries where delivery_id = $1::uuid', [deliveryId]);
+    expect((await retry(headers)).status).toBe(202);
+    for (let i = 0; i < 9; i++) await retry();
+    expect((await retry()).status).toBe(429);
+    await api.database.prisma.endpoint.update({ where: { id: webhookId }, data: { enabled: false } });
+    expect((await client.call('POST', path)).body.code).toBe('endpoint_not_active');
+    const stranger = await api.client();
+    expect((await stranger.call('POST', path)).status).toBe(404);
+  });
+});

@@ -1,0 +1,27 @@
+import type { Handle } from '../../src/database/database.js';
+import { type LeasedRow, leaseByName } from '../../src/delivery/queue.js';
+import { type RecordedAttempt, recordAttempts } from '../../src/delivery/record.js';
+import { newId } from '../../src/ids.js';
+import type { SendOutcome } from '../../src/webhooks/sender/send.js';
+import { outcome } from './factories.js';
+
+/** Leases a queued attempt by name, as a dispatcher does. @throws if it is not free in the queue */
+export async function lease(db: Handle, deliveryId: string, token = newId()): Promise<LeasedRow & { token: string }> {
+  const [leased] = await leaseByName(db, token, [deliveryId]);
+  if (!leased) throw new Error('the attempt is not free in the queue');
+  return { ...leased, token };
+}
+
+/** Records a leased attempt. */
+export async function record(
+  db: Handle,
+  { token, ...attempt }: LeasedRow & { token: string },
+  made: SendOutcome = outcome(),
+): Promise<RecordedAttempt | undefined> {
+  const [recorded] = await recordAttempts(db, { token, workflows: 'every-event' }, [{ attempt, outcome: made }]);
+  return recorded;
+}
+
+/** Makes a queued attempt whose outcome is known: leases and records it. */
+export const makeOne = async (db: Handle, deliveryId: string, made?: SendOutcome) =>
+  record(db, await lease(db, deliveryId), made);

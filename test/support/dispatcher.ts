@@ -1,0 +1,112 @@
+import type { Handle } from '../../src/database/database.js';
+import { Dispatcher, type DispatcherOptions, type Job } from '../../src/delivery/dispatcher.js';
+import type { AttemptDependencies } from '../../src/delivery/make-attempt.js';
+import type { RecordOptions } from '../../src/delivery/record.js';
+import { Recorder } from '../../src/delivery/recorder.js';
+import { type EndpointShare, type Limits, Slots } from '../../src/delivery/slots.js';
+import { shareWaiting } from '../../src/delivery/waiting.js';
+import { newId } from '../../src/ids.js';
+import { createMetrics } from '../../src/telemetry/metrics.js';
+import { EndpointHours } from '../../src/webhooks/endpoint-hours.js';
+import type { Sender } from '../../src/webhooks/sender/send.js';
+import { commitEvent } from './committed-event.js';
+import type { TestDatabase } from './database.js';
+import { masterKeys } from './factories.js';
+import { silentLog } from './silent-log.js';
+import { waitFor } from './wait-for.js';
+
+export interface TestDispatcherOptions extends Partial<Omit<DispatcherOptions, 'slots' | 'workers'>> {
+  limits?: Partial<Limits>;
+  workers?: EndpointShare & { count: number };
+  workflows?: RecordOptions['workflows'];
+  recorder?: Recorder;
+}
+
+const LIMITS: Limits = { perEndpoint: 10, perClient: 20, total: 50, waiting: 1_000 };
+const ALONE = { count: 1, of: (_: string, max: number) => max };
+
+/** What a process makes its attempts with. */
+export function createTestAttempts(db: TestDatabase, sender: Sender, recorder: Recorder): AttemptDependencies {
+  const endpointHours = new EndpointHours(db, silentLog);
+  const metrics = createMetrics();
+  return { database: db, masterKeys, sender, recorder, endpointHours, disableAfter: 0, metrics, log: silentLog };
+}
+
+/** Counts the statements of a handle, and keeps their texts. */
+export function watchStatements<Db extends Handle>(db: Db): { db: Db; texts: string[] } {
+  const texts: string[] = [];
+  const watched = Object.assign(Object.create(db) as Db, {
+    query(text: string, values: readonly unknown[]) {
+      texts.push(text);
+      return db.query(text, values);
+    },
+    hot(text: string, values: readonly unknown[]) {
+      texts.push(text);
+      return db.hot(text, values);
+    },
+  });
+  return { db: watched, texts };
+}
+
+/** Whether a statement leases attempts from the queue. */
+export const isLeaseStatement = (text: string) => text.includes('set lease_token = $1');
+
+/** Dispatchers on `db`, each as in a process of its own; `stop` ends them and empties queue and outbox. */
+export function createTestDispatchers(db: TestDatabase) {
+  const opened: Dispatcher[] = [];
+  const readEvent = (id: string) =>
+    db.prisma.event.findUniqueOrThrow({
+      where: { id },
+      include: { deliveries: { include: { attempts: { orderBy: { number: 'asc' } } }, orderBy: { id: 'asc' } } },
+    });
+  return {
+    open(sender: Sender, options: TestDispatcherOptions = {}) {
+      const { limits, workers = ALONE, workflows = 'every-event', db: handle = db, ...rest } = options;
+      const token = options.token ?? newId();
+      const recorder = options.recorder ?? new Recorder(db, { token, workflows }, silentLog);
+      const all = { ...LIMITS, ...limits };
+      const slots = new Slots<Job>(all, workers);
+      const dispatcher = new Dispatcher({
+        db: handle,
+        token,
+        slots,
+        workers,
+        perEndpoint: all.perEndpoint,
+        attempts: createTestAttempts(db, sender, recorder),
+        retryDelays: [0, 300_000],
+        waiting: shareWaiting(handle),
+        log: silentLog,
+        ...rest,
+      });
+      opened.push(dispatcher);
+      return {
+        dispatcher,
+        slots,
+        recorder,
+        token,
+        /** Commits an event as this process does: the insert leases its attempts where there is room. */
+        async commit(given: Parameters<typeof commitEvent>[1] = {}) {
+          const { retryDelays } = dispatcher;
+          const event = await commitEvent(db, { retryDelays, ...dispatcher.lease(), ...given });
+          dispatcher.committed(event);
+          return event;
+        },
+      };
+    },
+    readEvent,
+    /** Waits until no attempt of the event is queued. */
+    settled: (id: string) =>
+      waitFor('the event to be settled', async () => {
+        const queued = await db.prisma.queuedAttempt.count({
+          where: { deliveryId: { in: (await readEvent(id)).deliveries.map((delivery) => delivery.id) } },
+        });
+        return queued === 0 && readEvent(id);
+      }),
+    readQueue: () => db.prisma.queuedAttempt.findMany({ orderBy: [{ dueAt: 'asc' }, { deliveryId: 'asc' }] }),
+    async stop(): Promise<void> {
+      for (const each of opened.splice(0)) await each.stop();
+      await db.query('delete from queue', []);
+      await db.query(`update events set outbox = 'done'`, []);
+    },
+  };
+}

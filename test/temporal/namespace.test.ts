@@ -1,0 +1,129 @@
+import { migrateTemporal, missingAttributes, RETENTION_SCHEDULE } from '../../src/temporal/namespace.js';
+import '../support/quiet-temporal.js';
+import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { createRemoveExpiredActivities } from '../../activities/remove-expired.js';
+import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
+import { commitEvent } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { silentLog } from '../support/silent-log.js';
+import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
+import { waitFor } from '../support/wait-for.js';
+
+let db: TestDatabase;
+let temporal: TestTemporal;
+beforeAll(async () => {
+  [db, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
+  // Otherwise its own run of each hour may begin during a test.
+  await schedule().pause('only the tests trigger it');
+});
+afterAll(async () => {
+  await temporal.close();
+  await db.drop();
+});
+
+const schedule = () => temporal.client.schedule.getHandle(RETENTION_SCHEDULE);
+
+/** Runs a worker with this retention until `work` is over. */
+async function withWorker<T>(retention: number, work: () => Promise<T>): Promise<T> {
+  const connection = await NativeConnection.connect({ address: temporal.address });
+  const codePath = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
+  const worker = await Worker.create({
+    connection,
+    namespace: temporal.namespace,
+    taskQueue: TASK_QUEUE,
+    workflowBundle: { codePath },
+    activities: createRemoveExpiredActivities({ database: db, retention, log: silentLog }),
+  });
+  try {
+    return await worker.runUntil(work());
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Runs the Schedule's workflow now. @returns the number of events that it removed */
+async function trigger(): Promise<number> {
+  const before = (await schedule().describe()).info.numActionsTaken;
+  await schedule().trigger();
+  const workflowId = await waitFor('the run', async () => {
+    const { info } = await schedule().describe();
+    return info.numActionsTaken > before && info.recentActions.at(-1)?.action.workflow.workflowId;
+  });
+  return temporal.client.workflow.getHandle(workflowId).result();
+}
+
+describe('the retention Schedule', () => {
+  it('removes ended events older than RETENTION, and no pending event', async () => {
+    const pending = await commitEvent(db);
+    for (let i = 0; i < 3; i++) {
+      const { eventId, clientId } = await commitEvent(db);
+      await db.prisma.queuedAttempt.deleteMany({ where: { clientId } });
+      await db.prisma.delivery.updateMany({ where: { eventId }, data: { status: 'failed' } });
+    }
+    await db.prisma.event.updateMany({ data: { outbox: 'done' } });
+    expect(await withWorker(3_600_000, trigger)).toBe(0);
+    expect(await withWorker(0, trigger)).toBe(3);
+    expect((await db.prisma.event.findMany()).map(({ id }) => id)).toEqual([pending.eventId]);
+  });
+
+  it('is updated by another migrate, and stays paused when an operator has paused it', async () => {
+    await schedule().pause('an audit is under way');
+    await migrateTemporal({
+      address: temporal.address,
+      namespace: temporal.namespace,
+      retention: 30 * 86_400_000,
+      tls: false,
+      apiKey: undefined,
+    });
+    const { state, policies } = await schedule().describe();
+    expect(state).toMatchObject({ paused: true, note: 'an audit is under way' });
+    expect(policies.overlap).toBe('SKIP');
+  });
+});
+
+describe('missing search attributes', () => {
+  const ALL = ['ClientId', 'TransferId', 'EventType', 'WebhookIds', 'DeliveryState'];
+  /** gRPC's PERMISSION_DENIED. */
+  const denied = Object.assign(new Error('7 PERMISSION_DENIED'), { code: 7, details: '', metadata: {} });
+  /** As Temporal Cloud has it. */
+  const refusing = { operatorService: { listSearchAttributes: () => Promise.reject(denied) } } as unknown as Connection;
+
+  let temporal: TestTemporal;
+  let connection: Connection;
+  /** A namespace without the attributes. */
+  let bare: Client;
+  beforeAll(async () => {
+    temporal = await createTestNamespace();
+    connection = await Connection.connect({ address: temporal.address });
+    const namespace = `bare-${randomBytes(6).toString('hex')}`;
+    const day = { seconds: { low: 86_400, high: 0, unsigned: false } as never };
+    await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: day });
+    bare = new Client({ connection, namespace });
+    const isKnown = () =>
+      bare.workflow.count().then(
+        () => true,
+        () => false,
+      );
+    await waitFor('the namespace to be known', isKnown);
+  }, 120_000);
+  afterAll(async () => {
+    await connection.close();
+    await temporal.close();
+  });
+
+  describe('the missing search attributes', () => {
+    it('are those that the namespace does not list', async () => {
+      expect(await missingAttributes(temporal.client, connection)).toEqual([]);
+      expect(await missingAttributes(bare, connection)).toEqual(ALL);
+    });
+
+    it('are found by queries where only an operator may list them', async () => {
+      expect(await missingAttributes(temporal.client, refusing)).toEqual([]);
+      expect(await missingAttributes(bare, refusing)).toEqual(ALL);
+    });
+  });
+});
