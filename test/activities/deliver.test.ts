@@ -200,7 +200,9 @@ describe('the activity deliver, beside another worker', () => {
     const sender = fakeSender();
     const { deliver } = activities.open(sender);
     expect(await failureOf(deliver(deliverRequest(event)))).toMatchObject({ type: 'NoSlot', nonRetryable: false });
-    await db.query(`update queue set lease_until = now() where delivery_id = $1::uuid`, [idOf(event)]);
+    await db.query(`update queue set lease_until = now() - interval '1 second' where delivery_id = $1::uuid`, [
+      idOf(event),
+    ]);
     expect(await deliver(deliverRequest(event))).toMatchObject({ status: 'succeeded' });
     expect(sender.sent).toHaveLength(1);
   });
@@ -289,7 +291,9 @@ describe('the activity deliver without a free slot', () => {
     const { deliver, slots } = activities.open(broken);
     expect(await failureOf(deliver(deliverRequest(event)))).toMatchObject({ type: 'NoSlot' });
     expect([slots.active, (await queueOf(event)) !== null]).toEqual([0, true]);
-    await db.query(`update queue set lease_until = now() where delivery_id = $1::uuid`, [idOf(event)]);
+    await db.query(`update queue set lease_until = now() - interval '1 second' where delivery_id = $1::uuid`, [
+      idOf(event),
+    ]);
     expect(await activities.open(fakeSender()).deliver(deliverRequest(event))).toMatchObject({ status: 'succeeded' });
   });
 });

@@ -85,7 +85,7 @@ describe('a backlog of 200,000 delivered events in front of one failed event', (
       for (let call = 0; call < 8; call++) {
         expect(await leaseEvents(explained, 'start', 50)).toMatchObject([{ eventId: failed }]);
         expect(rowsTouched()).toBeLessThan(15);
-        await db.query(`update events set lease_until = now() where id = $1::uuid`, [failed]);
+        await db.query(`update events set lease_until = now() - interval '1 second' where id = $1::uuid`, [failed]);
       }
       for (let call = 0; call < 8; call++) {
         const trailing = await leaseEvents(explained, 'trailing', 50);

@@ -280,7 +280,9 @@ describe('the outbox of events', () => {
     const leased = await leaseEvents(its.db, 'start', 10);
     expect(leased).toHaveLength(3);
     await setOutbox(changed, 'again');
-    await its.db.query(`update events set lease_until = now() where id = $1::uuid`, [expired.eventId]);
+    await its.db.query(`update events set lease_until = now() - interval '1 second' where id = $1::uuid`, [
+      expired.eventId,
+    ]);
     const [again] = await leaseEvents(its.db, 'start', 10);
     expect(again).toMatchObject({ eventId: expired.eventId });
     await releaseEvents(its.db, leased, 60);
