@@ -1,6 +1,6 @@
 import { defineConfig } from 'prisma/config';
 
-// Read by the Prisma CLI alone; the service itself reads src/config.ts.
+// Read by the Prisma CLI alone; the service itself reads src/platform/config/config.ts.
 export default defineConfig({
   schema: 'prisma/schema.prisma',
   migrations: { path: 'prisma/migrations' },

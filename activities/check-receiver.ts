@@ -1,10 +1,9 @@
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
+import { checkWorkflowId, finishCheck } from '../src/checks/checks.js';
+import { type CaseDependencies, runCase } from '../src/checks/run-case.js';
 import type { Slots } from '../src/delivery/slots.js';
 import { keepStarted } from '../src/delivery/workflow-starts.js';
-import { finishCheck } from '../src/receiver-checks/finish-check.js';
-import { type CaseDependencies, runCase } from '../src/receiver-checks/run-case.js';
-import { checkWorkflowId } from '../src/receiver-checks/start-check.js';
-import type { Metrics } from '../src/telemetry/metrics.js';
+import type { Metrics } from '../src/platform/telemetry/metrics.js';
 import type { CheckActivities } from '../workflows/check-receiver.js';
 
 export interface CheckDependencies extends CaseDependencies {

@@ -1,9 +1,9 @@
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
-import type { Handle } from '../src/database/database.js';
 import type { Dispatcher } from '../src/delivery/dispatcher.js';
 import { queueDue } from '../src/delivery/queue.js';
 import { readDelivery, readProgress } from '../src/delivery/workflow-start.js';
-import type { Log } from '../src/telemetry/log.js';
+import type { Handle } from '../src/platform/database/database.js';
+import type { Log } from '../src/platform/telemetry/log.js';
 import {
   ATTEMPT_FAILED,
   type DeliverActivities,

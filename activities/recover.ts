@@ -1,10 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Handle } from '../src/database/database.js';
-import { deliverMissing, type MissingBatch, untilAppended } from '../src/delivery/deliver-missing.js';
-import { type RecoverScope, resetForRecovery, roomInLateLine } from '../src/delivery/recover.js';
 import { countRunning, endRecover, keepRecovering } from '../src/delivery/recovers.js';
-import { failpoint } from '../src/failpoints.js';
-import type { Metrics } from '../src/telemetry/metrics.js';
+import {
+  deliverMissing,
+  type MissingBatch,
+  type RecoverScope,
+  resetForRecovery,
+  roomInLateLine,
+  untilAppended,
+} from '../src/delivery/recovery-batches.js';
+import type { Handle } from '../src/platform/database/database.js';
+import { failpoint } from '../src/platform/failpoints.js';
+import type { Metrics } from '../src/platform/telemetry/metrics.js';
 import type { RecoverActivities, RecoverBatchRequest, RecoveredBatch } from '../workflows/recover-endpoint.js';
 
 /**

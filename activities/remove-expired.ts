@@ -1,15 +1,15 @@
 import { Context } from '@temporalio/activity';
-import type { Handle } from '../src/database/database.js';
-import { failpoint } from '../src/failpoints.js';
-import { lowestIdAt } from '../src/ids.js';
+import type { Handle } from '../src/platform/database/database.js';
+import { failpoint } from '../src/platform/failpoints.js';
+import { lowestIdAt } from '../src/platform/ids.js';
 import {
   firstKept,
   removeExpiredEvents,
   removeExpiredRows,
   restAfterBatch,
   TABLES_WITH_EXPIRY,
-} from '../src/retention/expired.js';
-import type { Log } from '../src/telemetry/log.js';
+} from '../src/platform/retention.js';
+import type { Log } from '../src/platform/telemetry/log.js';
 import type { RemoveExpiredActivities } from '../workflows/remove-expired.js';
 
 /** Events removed by one statement: it holds its locks for some ten milliseconds, and a longer one costs more an event. */

@@ -1,8 +1,8 @@
-import type { Handle } from '../src/database/database.js';
 import type { Handover } from '../src/delivery/handover.js';
-import { failpoint } from '../src/failpoints.js';
-import type { Metrics } from '../src/telemetry/metrics.js';
-import { makeSandboxStep } from '../src/transfers/sandbox-step.js';
+import type { Handle } from '../src/platform/database/database.js';
+import { failpoint } from '../src/platform/failpoints.js';
+import type { Metrics } from '../src/platform/telemetry/metrics.js';
+import { makeSandboxStep } from '../src/transfers/sandbox.js';
 import type { SandboxTransferActivities } from '../workflows/sandbox-transfer.js';
 
 export interface SandboxTransferDependencies {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { WORKFLOW_MODES } from '../src/config.js';
+import { WORKFLOW_MODES } from '../src/platform/config/config.js';
 import { TEMPORAL_KINDS, type TemporalKind } from './servers.js';
 import type { ServiceOptions } from './service.js';
 

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Config, readEnvironment, temporalAt } from '../src/config.js';
-import { freePort } from '../src/free-port.js';
 import type { Child } from '../src/local/child.js';
 import { startPostgres } from '../src/local/postgres.js';
 import { postgresUrl } from '../src/local/stack-state.js';
 import { findTemporal, startTemporal } from '../src/local/temporal.js';
-import { Secret } from '../src/secret.js';
+import { type Config, readEnvironment, temporalAt } from '../src/platform/config/config.js';
+import { freePort } from '../src/platform/free-port.js';
+import { Secret } from '../src/platform/secret.js';
 import type { Parts } from './processes.js';
 import { startStore } from './temporal-store.js';
 

@@ -1,5 +1,5 @@
-import { newId } from '../src/ids.js';
-import { Secret } from '../src/secret.js';
+import { newId } from '../src/platform/ids.js';
+import { Secret } from '../src/platform/secret.js';
 import type { Stack } from './stack.js';
 
 /** Makes clients with endpoints. It writes directly to the tables, since the bench does not measure this. */

@@ -13,7 +13,7 @@ const stamp = join(dist, 'workflow-bundle.inputs');
 const inputs = createHash('sha256')
   .update(readFileSync(join(dist, '../node_modules/@temporalio/workflow/package.json')))
   .update(readFileSync(import.meta.filename));
-for (const folder of ['workflows', 'src/webhooks', 'src']) {
+for (const folder of ['workflows', 'src/platform']) {
   for (const name of readdirSync(join(dist, folder)).sort()) {
     if (name.endsWith('.js')) inputs.update(name).update(readFileSync(join(dist, folder, name)));
   }

@@ -4,9 +4,9 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { prismaFolder } from '../dist/src/database/migrate.js';
 import { findStack } from '../dist/src/local/stack-state.js';
-import { Secret } from '../dist/src/secret.js';
+import { prismaFolder } from '../dist/src/platform/database/migrate.js';
+import { Secret } from '../dist/src/platform/secret.js';
 import { schemaChanges } from './schema-engine.mjs';
 
 const [name] = process.argv.slice(2);

@@ -6,17 +6,14 @@ import { fileURLToPath } from 'node:url';
 
 // The README shows the default without this variable.
 delete process.env.XDG_CACHE_HOME;
-const { settings } = await import('../dist/src/config.js');
-const { sourceVariables } = await import('../dist/src/config/environment.js');
-const { PROBLEMS } = await import('../dist/src/refusal.js');
-const { createMetrics } = await import('../dist/src/telemetry/metrics.js');
-const { measureAttempts } = await import('../dist/src/delivery/gauges.js');
-const { measureBacklog } = await import('../dist/src/delivery/backlog-gauges.js');
-const { measureSandboxTransfers } = await import('../dist/src/transfers/sandbox-gauges.js');
-const { COUNTED } = await import('../dist/src/delivery/backlog.js');
-const { measureClients } = await import('../dist/src/webhooks/endpoint-health.js');
-const { measureCertificates } = await import('../dist/src/telemetry/gauges.js');
-const { measureProcess } = await import('../dist/src/telemetry/gauges.js');
+const { settings } = await import('../dist/src/platform/config/config.js');
+const { sourceVariables } = await import('../dist/src/platform/config/environment.js');
+const { PROBLEMS } = await import('../dist/src/platform/refusal.js');
+const { createMetrics } = await import('../dist/src/platform/telemetry/metrics.js');
+const { COUNTED, measureAttempts, measureBacklog } = await import('../dist/src/delivery/backlog.js');
+const { measureSandboxTransfers } = await import('../dist/src/transfers/sandbox.js');
+const { measureClients } = await import('../dist/src/endpoints/client-results.js');
+const { measureCertificates, measureProcess } = await import('../dist/src/platform/telemetry/gauges.js');
 
 // Registered as a process does it, and never read.
 const { registry } = createMetrics();

@@ -21,7 +21,7 @@ for (const name of readdirSync(join(bridge, 'releases'))) {
 }
 for (const name of ['bridge-macros', 'sdk-core', 'src', 'ts', 'Cargo.toml', 'Cargo.lock']) remove(join(bridge, name));
 
-// Prisma's query compilers. The generated client (src/database/generated) loads one of them.
+// Prisma's query compilers. The generated client (src/platform/database/generated) loads one of them.
 const runtime = join(modules, '@prisma/client/runtime');
 const compilers = readdirSync(runtime).filter((name) => name.startsWith('query_compiler_'));
 const kept = compilers.filter((name) => name.startsWith('query_compiler_small_bg.postgresql.'));

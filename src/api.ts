@@ -1,13 +1,13 @@
 import type { Client } from '@temporalio/client';
 import { openAuthority } from './auth/authority.js';
-import { ConfigError } from './config-error.js';
 import { consoleExtension } from './console/router.js';
-import { EnvelopeError } from './database/encryption.js';
 import type { Handover } from './delivery/handover.js';
 import { notifyHandover } from './delivery/notifications.js';
 import { createApp } from './http/app.js';
 import { listenForOperators } from './http/operations.js';
 import { type Listening, listen, toConfigError } from './http/server.js';
+import { ConfigError } from './platform/config/config-error.js';
+import { EnvelopeError } from './platform/database/encryption.js';
 import { bootstrap, type RoleContext, stopInOrder } from './process/bootstrap.js';
 import { announceReady, untilSignalled } from './process/lifecycle.js';
 import { readinessOf } from './process/readiness.js';

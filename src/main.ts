@@ -1,9 +1,9 @@
 import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { startApi } from './api.js';
-import { isConfigured } from './config.js';
-import { migrate } from './database/migrate.js';
 import type { Stack } from './local/stack.js';
+import { isConfigured } from './platform/config/config.js';
+import { migrate } from './platform/database/migrate.js';
 import { bootstrap, connectDatabase, stopInOrder } from './process/bootstrap.js';
 import { createDeliveryEngine } from './process/delivery-engine.js';
 import { type Announce, announceReady, endDespiteStalledLog, explain, untilSignalled } from './process/lifecycle.js';

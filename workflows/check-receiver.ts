@@ -1,5 +1,5 @@
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
-import type { CheckCase } from '../src/check-cases.js';
+import type { CheckCase } from '../src/platform/vocabulary.js';
 
 export interface CheckReceiverInput {
   checkId: string;

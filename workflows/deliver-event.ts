@@ -10,7 +10,7 @@ import {
   setHandler,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
-import { formatDuration } from '../src/duration.js';
+import { formatDuration } from '../src/platform/duration.js';
 import { ATTEMPT_FAILED, type DeliverActivities, type ReadDeliveriesActivities } from './deliver-event.activities.js';
 import { type DeliverEventInput, type DeliveryProgress, stateOf } from './deliver-event.input.js';
 import { detailsOf, failureOf } from './details.js';

@@ -1,5 +1,5 @@
 import { proxyLocalActivities, setCurrentDetails, sleep } from '@temporalio/workflow';
-import { formatDuration } from '../src/duration.js';
+import { formatDuration } from '../src/platform/duration.js';
 
 export interface SandboxTransferInput {
   transferId: string;

@@ -1,6 +1,6 @@
 import { isForm } from '../../src/console/page.js';
 import { declared } from '../../src/console/pages/index.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { fillPath, type PathIds } from '../lists/paths.js';
 import { fillPast } from '../past.js';
 import { insertEndpoints } from '../tenants.js';

@@ -1,4 +1,4 @@
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { startHelper } from '../helper.js';
 import type { Load, LoadResult } from '../load.js';
 import type { Arrivals, ReceiverQuestion } from '../receiver.js';

@@ -1,4 +1,4 @@
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { makeBacklog } from '../../test/support/backlog.js';
 import { freeze } from '../../test/support/freeze.js';
 import { startHelper } from '../helper.js';

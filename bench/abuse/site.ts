@@ -1,4 +1,4 @@
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { during } from '../ending.js';
 import { startHelper } from '../helper.js';
 import { getToken, type Service, startService } from '../service.js';

@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { Pool } from 'undici';
-import { LEASE } from '../../src/delivery/lease.js';
-import { newId } from '../../src/ids.js';
-import { eventBody } from '../../src/webhooks/event-catalogue.js';
-import { signatureHeader } from '../../src/webhooks/sender/headers.js';
+import { eventBody } from '../../src/delivery/event-catalogue.js';
+import { LEASE } from '../../src/delivery/queue.js';
+import { signatureHeader } from '../../src/delivery/sender/headers.js';
+import { newId } from '../../src/platform/ids.js';
 import { SECRET } from '../tenants.js';
 
 // The least work of an event: one prepared statement and one signed POST. On request also the record of the attempt, and

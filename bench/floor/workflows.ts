@@ -4,7 +4,7 @@ import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } 
 import pLimit from 'p-limit';
 import { workflowOf } from '../../src/delivery/workflow-start.js';
 import { CONCURRENCY } from '../../src/delivery/workflow-starter.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { now } from '../clock.js';
 import { answerQuestions } from '../questions.js';
 import { countClosed, untilClosed } from '../workflows.js';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 
 /** What was filled in, for the queries that look at it. */
 export interface Filled {

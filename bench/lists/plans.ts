@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { type Database, openDatabase } from '../../src/database/database.js';
-import { Secret } from '../../src/secret.js';
+import { type Database, openDatabase } from '../../src/platform/database/database.js';
+import { Secret } from '../../src/platform/secret.js';
 
 /** A node of a plan, as `explain (analyze, buffers, format json)` gives it. */
 export interface PlanNode {

@@ -1,20 +1,13 @@
-import type { Handle } from '../../src/database/database.js';
-import { DeliveryStatus } from '../../src/database/generated/enums.js';
-import { countRecoverable } from '../../src/delivery/recover.js';
-import { lowestIdAt } from '../../src/ids.js';
+import { countRecoverable } from '../../src/delivery/recovery-batches.js';
+import { readWindow, readWithinLimits } from '../../src/delivery/window.js';
+import { isFailing, readEndpointHealth } from '../../src/endpoints/health.js';
+import type { Handle } from '../../src/platform/database/database.js';
+import { DeliveryStatus } from '../../src/platform/database/generated/enums.js';
+import { lowestIdAt } from '../../src/platform/ids.js';
+import { listDeliveries, listDeliveriesForOperator } from '../../src/reports/list-deliveries.js';
+import { getDeliveryWithAttempts, listAttempts, readAttemptSummaries } from '../../src/reports/read-deliveries.js';
+import { getEvent, listEvents, listMissing, readDeliveryStory, readEventStory } from '../../src/reports/read-events.js';
 import { listTransfers } from '../../src/transfers/read-transfers.js';
-import { isFailing } from '../../src/webhooks/disable-endpoint.js';
-import { readEndpointHealth } from '../../src/webhooks/endpoint-health.js';
-import { listDeliveries, listDeliveriesForOperator } from '../../src/webhooks/list-deliveries.js';
-import { getDeliveryWithAttempts, listAttempts, readAttemptSummaries } from '../../src/webhooks/read-deliveries.js';
-import {
-  getEvent,
-  listEvents,
-  listMissing,
-  readDeliveryStory,
-  readEventStory,
-} from '../../src/webhooks/read-events.js';
-import { readWindow, readWithinLimits } from '../../src/webhooks/statement.js';
 import type { Filled } from './fill.js';
 
 /** A name, and a call of the service's own code. */

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { formatDuration } from '../../src/duration.js';
+import { formatDuration } from '../../src/platform/duration.js';
 import { startBench } from '../bench.js';
 import { during, runToEnd } from '../ending.js';
 import { describeMachine } from '../machine.js';

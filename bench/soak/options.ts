@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { WORKFLOW_MODES, type WorkflowMode } from '../../src/config.js';
-import { parseDuration } from '../../src/duration.js';
+import { WORKFLOW_MODES, type WorkflowMode } from '../../src/platform/config/config.js';
+import { parseDuration } from '../../src/platform/duration.js';
 import { TEMPORAL_KINDS, type TemporalKind } from '../servers.js';
 
 export interface SoakOptions {

@@ -30,7 +30,7 @@ alter role :"owner" login nocreatedb nocreaterole password :'owner_password';
 alter role :"runtime" login nocreatedb nocreaterole password :'runtime_password';
 alter role :"temporal" login nocreatedb nocreaterole password :'temporal_password';
 
--- The settings of src/database/server-settings.ts. The service sends them itself, but a transaction pooler passes none on.
+-- The settings of src/platform/database/server-settings.ts. The service sends them itself, but a transaction pooler passes none on.
 alter role :"runtime" set statement_timeout = '25s';
 alter role :"runtime" set idle_in_transaction_session_timeout = '30s';
 alter role :"runtime" set timezone = 'UTC';

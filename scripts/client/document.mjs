@@ -1,6 +1,6 @@
 // The part of the OpenAPI document from which the types of clients/typescript are made.
 import { createHash } from 'node:crypto';
-import { loadConfig } from '../../dist/src/config.js';
+import { loadConfig } from '../../dist/src/platform/config/config.js';
 // A schema registers itself when its module is loaded, and the application loads all of them.
 import '../../dist/src/http/app.js';
 import { apiRoutes } from '../../dist/src/http/app.js';

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { readState } from '../../dist/src/local/stack-state.js';
-import { Secret } from '../../dist/src/secret.js';
+import { Secret } from '../../dist/src/platform/secret.js';
 import { withDatabase } from '../../dist/test/crash/record.js';
 import { caller } from '../../dist/test/support/caller.js';
 import { runCli } from '../../dist/test/support/cli.js';

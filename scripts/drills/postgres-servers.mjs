@@ -5,10 +5,10 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { freePort } from '../../dist/src/free-port.js';
 import { postgresUser, startPostgres } from '../../dist/src/local/postgres.js';
 import { postgresUrl } from '../../dist/src/local/stack-state.js';
-import { Secret } from '../../dist/src/secret.js';
+import { freePort } from '../../dist/src/platform/free-port.js';
+import { Secret } from '../../dist/src/platform/secret.js';
 import { makeLocalDir } from '../../dist/test/support/local-dir.js';
 
 const PASSWORD = new Secret('drill');

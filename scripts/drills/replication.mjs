@@ -5,9 +5,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase } from '../../dist/src/database/database.js';
-import { migrate } from '../../dist/src/database/migrate.js';
-import { newId } from '../../dist/src/ids.js';
+import { openDatabase } from '../../dist/src/platform/database/database.js';
+import { migrate } from '../../dist/src/platform/database/migrate.js';
+import { newId } from '../../dist/src/platform/ids.js';
 import { changeStatus } from '../../dist/src/transfers/change-status.js';
 import { backUp, connectionTo, startServer } from './postgres-servers.mjs';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { freePort } from '../../dist/src/free-port.js';
+import { freePort } from '../../dist/src/platform/free-port.js';
 import { startLoad } from '../../dist/test/crash/load.js';
 import { untilQuiet } from '../../dist/test/crash/quiet.js';
 import { startReceiver } from '../../dist/test/crash/receiver.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { freePort } from '../../dist/src/free-port.js';
+import { freePort } from '../../dist/src/platform/free-port.js';
 
 /** The value of docker-compose.yml. The first start on a new store fixes it permanently. */
 export const HISTORY_SHARDS = 512;

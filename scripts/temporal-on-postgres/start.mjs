@@ -1,10 +1,10 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../../dist/src/free-port.js';
 import { startPostgres } from '../../dist/src/local/postgres.js';
 import { postgresUrl } from '../../dist/src/local/stack-state.js';
-import { Secret } from '../../dist/src/secret.js';
+import { freePort } from '../../dist/src/platform/free-port.js';
+import { Secret } from '../../dist/src/platform/secret.js';
 import { findPrograms } from './programs.mjs';
 import { applySchema } from './schema.mjs';
 

@@ -1,14 +1,14 @@
 import { hash, type KeyObject } from 'node:crypto';
 import { errors, type JWK, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
-import type { Config } from '../config.js';
-import type { Database } from '../database/database.js';
-import type { MasterKeys } from '../database/encryption.js';
-import { within } from '../deadline.js';
-import { isId, newId } from '../ids.js';
-import { Refusal } from '../refusal.js';
-import type { Secret } from '../secret.js';
-import type { Log } from '../telemetry/log.js';
+import type { Config } from '../platform/config/config.js';
+import type { Database } from '../platform/database/database.js';
+import type { MasterKeys } from '../platform/database/encryption.js';
+import { within } from '../platform/deadline.js';
+import { isId, newId } from '../platform/ids.js';
+import { Refusal } from '../platform/refusal.js';
+import type { Secret } from '../platform/secret.js';
+import type { Log } from '../platform/telemetry/log.js';
 import type { Caller } from './caller.js';
 import {
   ClientCache,

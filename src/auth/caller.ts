@@ -1,4 +1,4 @@
-import type { By } from '../audit/record.js';
+import type { By } from '../platform/audit.js';
 
 /** Scopes (contract, Scopes). A client has the first four by default. `operator` gives access to `/operator/…` only. */
 export const CLIENT_SCOPES = ['transfers:read', 'transfers:write', 'webhooks:read', 'webhooks:write'] as const;

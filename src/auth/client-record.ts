@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Handle } from '../database/database.js';
-import { within } from '../deadline.js';
-import { isId } from '../ids.js';
-import { Networks } from '../networks.js';
-import type { Secret } from '../secret.js';
+import type { Handle } from '../platform/database/database.js';
+import { within } from '../platform/deadline.js';
+import { isId } from '../platform/ids.js';
+import { Networks } from '../platform/networks.js';
+import type { Secret } from '../platform/secret.js';
 import { hashSecret, MAX_ACTIVE_SECRETS } from './clients.js';
 
 /** The two clocks of the auth code. A test sets them. */

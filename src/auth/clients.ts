@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Actor } from '../audit/record.js';
-import { recordAudit } from '../audit/record.js';
-import { atomically, type Handle } from '../database/database.js';
-import { formatDuration } from '../duration.js';
-import { isId, newId } from '../ids.js';
-import { isNetwork } from '../networks.js';
-import { Refusal, type ValidationError } from '../refusal.js';
-import { Secret } from '../secret.js';
+import type { Actor } from '../platform/audit.js';
+import { recordAudit } from '../platform/audit.js';
+import { atomically, type Handle } from '../platform/database/database.js';
+import { formatDuration } from '../platform/duration.js';
+import { isId, newId } from '../platform/ids.js';
+import { isNetwork } from '../platform/networks.js';
+import { Refusal, type ValidationError } from '../platform/refusal.js';
+import { Secret } from '../platform/secret.js';
 import { CLIENT_SCOPES, SCOPES } from './caller.js';
 
 /** A client as the operator sees it, without secrets and their hashes. `id` is the `client_id`. */

@@ -1,11 +1,11 @@
-import type { Actor, By } from '../audit/record.js';
-import { type Action, recordAudit } from '../audit/record.js';
-import { atomically, type Handle } from '../database/database.js';
-import { isId, newId } from '../ids.js';
-import { MAX_OPEN_CODES } from '../limits.js';
-import { Networks } from '../networks.js';
-import { Refusal } from '../refusal.js';
-import type { Secret } from '../secret.js';
+import type { Actor, By } from '../platform/audit.js';
+import { type Action, recordAudit } from '../platform/audit.js';
+import { atomically, type Handle } from '../platform/database/database.js';
+import { isId, newId } from '../platform/ids.js';
+import { MAX_OPEN_CODES } from '../platform/limits.js';
+import { Networks } from '../platform/networks.js';
+import { Refusal } from '../platform/refusal.js';
+import type { Secret } from '../platform/secret.js';
 import { CLIENT_SCOPES } from './caller.js';
 import { hashSecret, makeRandomSecret, showClient } from './clients.js';
 

@@ -1,7 +1,7 @@
-import type { Actor } from '../audit/record.js';
-import { recordAudit } from '../audit/record.js';
-import type { Handle } from '../database/database.js';
-import { EnvelopeError, type MasterKeys } from '../database/encryption.js';
+import type { Actor } from '../platform/audit.js';
+import { recordAudit } from '../platform/audit.js';
+import type { Handle } from '../platform/database/database.js';
+import { EnvelopeError, type MasterKeys } from '../platform/database/encryption.js';
 
 const BATCH = 200;
 const LOWEST_ID = '00000000-0000-0000-0000-000000000000';

@@ -1,13 +1,13 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
-import type { Actor } from '../audit/record.js';
-import { recordAudit } from '../audit/record.js';
-import type { Database, Handle } from '../database/database.js';
-import type { MasterKeys } from '../database/encryption.js';
-import { within } from '../deadline.js';
-import { Refusal } from '../refusal.js';
-import { Secret } from '../secret.js';
+import type { Actor } from '../platform/audit.js';
+import { recordAudit } from '../platform/audit.js';
+import type { Database, Handle } from '../platform/database/database.js';
+import type { MasterKeys } from '../platform/database/encryption.js';
+import { within } from '../platform/deadline.js';
+import { Refusal } from '../platform/refusal.js';
+import { Secret } from '../platform/secret.js';
 import type { Clock } from './client-record.js';
 import { endLinkedSessions } from './console-sessions.js';
 

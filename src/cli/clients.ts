@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { SCOPES } from '../auth/caller.js';
-import { isNetwork } from '../networks.js';
+import { isNetwork } from '../platform/networks.js';
 import { type Command, parseTime } from './command.js';
 
 /** `clients …`: the clients of the API and their secrets. */

@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { Command as CommanderCommand, CommanderError, InvalidArgumentError } from 'commander';
 import { harmless } from '../../clients/typescript/src/cli/harmless.js';
-import { parseDuration } from '../duration.js';
-import { isId } from '../ids.js';
+import { parseDuration } from '../platform/duration.js';
+import { isId } from '../platform/ids.js';
+import { Refusal } from '../platform/refusal.js';
 import { explain } from '../process/lifecycle.js';
-import { Refusal } from '../refusal.js';
 import type { View } from './view.js';
 
 /** The result of a command: `json` for programs (`--json`), `text` for people. */

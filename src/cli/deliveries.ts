@@ -1,5 +1,5 @@
-import { SHOWN_ATTEMPTS } from '../attempts.js';
-import { DeliveryStatus } from '../database/generated/enums.js';
+import { DeliveryStatus } from '../platform/database/generated/enums.js';
+import { SHOWN_ATTEMPTS } from '../platform/vocabulary.js';
 import { type Command, idOf, oneOf, parseDigest, parseLimit, parseSince, wholeNumber } from './command.js';
 
 const STATUSES = Object.values(DeliveryStatus);

@@ -1,5 +1,5 @@
-import { MAX_CONCURRENCY } from '../attempts.js';
-import { MAX_WINDOW_DAYS } from '../webhooks/window.js';
+import { MAX_WINDOW_DAYS } from '../platform/limits.js';
+import { MAX_CONCURRENCY } from '../platform/vocabulary.js';
 import { type Command, idOf, parseSince, wholeNumber } from './command.js';
 
 /** `endpoints …`: the clients' webhook endpoints. */

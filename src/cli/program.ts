@@ -1,5 +1,5 @@
+import { VERSION } from '../platform/version.js';
 import { type Announce, announceJson, announceReady, endDespiteStalledLog } from '../process/lifecycle.js';
-import { VERSION } from '../version.js';
 import { addAudit } from './audit.js';
 import { addClients } from './clients.js';
 import { type Command, createProgram, run } from './command.js';

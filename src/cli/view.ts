@@ -1,7 +1,7 @@
 import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
 import { harmless } from '../../clients/typescript/src/cli/harmless.js';
-import { relativeTime } from '../duration.js';
+import { relativeTime } from '../platform/duration.js';
 
 /** The output of a command for people. */
 export type View = string | Table | Fields | readonly View[];

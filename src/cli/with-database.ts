@@ -1,10 +1,10 @@
-import { baseUrlOf, type Environment, isConfigured, readEnvironment } from '../config.js';
-import { ConfigError } from '../config-error.js';
-import { type Database, openDatabase } from '../database/database.js';
-import { MasterKeys } from '../database/encryption.js';
-import { isUnreachable } from '../database/faults.js';
+import { baseUrlOf, type Environment, isConfigured, readEnvironment } from '../platform/config/config.js';
+import { ConfigError } from '../platform/config/config-error.js';
+import { type Database, openDatabase } from '../platform/database/database.js';
+import { MasterKeys } from '../platform/database/encryption.js';
+import { isUnreachable } from '../platform/database/faults.js';
+import type { Secret } from '../platform/secret.js';
 import { oneLine } from '../process/lifecycle.js';
-import type { Secret } from '../secret.js';
 
 type ReachableEnvironment = Environment & { DATABASE_URL: NonNullable<Environment['DATABASE_URL']> };
 

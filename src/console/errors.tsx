@@ -1,7 +1,7 @@
 import type { AppMiddleware } from '../http/context.js';
 import { routeOf } from '../http/middleware.js';
 import { problemResponse, refusalOf } from '../http/response.js';
-import { PROBLEMS, Refusal } from '../refusal.js';
+import { PROBLEMS, Refusal } from '../platform/refusal.js';
 import { isConsolePath } from './guard.js';
 import { CONSOLE_HEADERS, show } from './layout.js';
 import { PageError } from './page.js';

@@ -3,7 +3,7 @@ import { hashSecret } from '../auth/clients.js';
 import { type ConsoleSession, type SessionUse, useSession } from '../auth/console-sessions.js';
 import type { AppContext, AppMiddleware } from '../http/context.js';
 import { limitParameters } from '../http/validation-errors.js';
-import { hostNetwork } from '../networks.js';
+import { hostNetwork } from '../platform/networks.js';
 import { PageError } from './page.js';
 import type { Services } from './services.js';
 

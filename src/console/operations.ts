@@ -1,9 +1,9 @@
 import { bySession, type ConsoleSession, recordBySession } from '../auth/console-sessions.js';
-import { type Database, type Handle, timeLimited } from '../database/database.js';
 import { readParams } from '../http/dispatch.js';
 import { type HttpResponse, writeResponse } from '../http/response.js';
 import { type Route, scopesOf } from '../http/route.js';
-import { Refusal } from '../refusal.js';
+import { type Database, type Handle, timeLimited } from '../platform/database/database.js';
+import { Refusal } from '../platform/refusal.js';
 
 /** The API's operations, run in this process for a session: the same checks, limits, scopes and presenters. */
 export interface Operations {

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import type { Scope } from '../auth/caller.js';
 import type { ConsoleSession } from '../auth/console-sessions.js';
-import type { Config } from '../config.js';
-import type { Handle } from '../database/database.js';
-import type { MasterKeys } from '../database/encryption.js';
-import type { Refusal } from '../refusal.js';
+import type { Config } from '../platform/config/config.js';
+import type { Handle } from '../platform/database/database.js';
+import type { MasterKeys } from '../platform/database/encryption.js';
+import type { Refusal } from '../platform/refusal.js';
 import type { Operations } from './operations.js';
 
 /** The names in braces: `'/console/deliveries/{id}'` → `'id'`. */

@@ -3,7 +3,7 @@ import { MAX_BODY_BYTES, readBytes } from '../http/body.js';
 import type { AppContext } from '../http/context.js';
 import { readParams } from '../http/dispatch.js';
 import { limitParameters } from '../http/validation-errors.js';
-import { Refusal } from '../refusal.js';
+import { Refusal } from '../platform/refusal.js';
 import { ErrorSummary, Refused } from './components/forms.js';
 import { shownError } from './errors.js';
 import { isLive, sessionOf } from './guard.js';

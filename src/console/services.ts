@@ -1,5 +1,5 @@
 import type { Shared } from '../http/app.js';
-import { Secret } from '../secret.js';
+import { Secret } from '../platform/secret.js';
 
 /** What the parts of the console share. */
 export interface Services extends Shared {

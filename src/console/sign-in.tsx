@@ -9,11 +9,11 @@ import {
   startSession,
   swapCode,
 } from '../auth/console-sessions.js';
-import type { Handle } from '../database/database.js';
-import { SharedLimit } from '../database/limits.js';
 import type { AppContext, State } from '../http/context.js';
-import { isId } from '../ids.js';
-import { Secret } from '../secret.js';
+import type { Handle } from '../platform/database/database.js';
+import { SharedLimit } from '../platform/database/limits.js';
+import { isId } from '../platform/ids.js';
+import { Secret } from '../platform/secret.js';
 import { Field } from './components/forms.js';
 import { Facts } from './components/parts.js';
 import { Untrusted } from './components/values.js';

@@ -1,10 +1,10 @@
-import type { Handle } from '../database/database.js';
-import { withoutDeadline } from '../deadline.js';
-import { failpoint } from '../failpoints.js';
-import { ladderToText } from '../ladder.js';
-import type { EventType } from '../webhooks/event-catalogue.js';
+import { ladderToText } from '../../workflows/ladder.js';
+import type { Handle } from '../platform/database/database.js';
+import { withoutDeadline } from '../platform/deadline.js';
+import { failpoint } from '../platform/failpoints.js';
+import type { EventType } from './event-catalogue.js';
 import type { FreshDelivery, Handover } from './handover.js';
-import { LEASE } from './lease.js';
+import { LEASE } from './queue.js';
 
 /** An event that a producer's statement appends. */
 export interface NewEvent {

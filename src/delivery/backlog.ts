@@ -1,4 +1,6 @@
-import type { Handle } from '../database/database.js';
+import { Gauge, type Registry } from 'prom-client';
+import type { Handle } from '../platform/database/database.js';
+import { readAtScrape, readingGauges } from '../platform/telemetry/gauges.js';
 import { dueEvents } from './outbox.js';
 
 /** Rows of a backlog that are counted, at most. A larger count would cost a scrape more than it is worth. */
@@ -95,3 +97,87 @@ select json_build_object(
      case when ${OLDEST_QUEUED} > $2::int then ${OLDEST_QUEUED} else 0 end),
   'oldestKeptAge', coalesce((select ${ageOf('created_at')} from events order by id limit 1), 0)
 ) as backlog`;
+
+/**
+ * Registers the gauges of the backlog in Postgres. They describe the whole environment and have the same value in every
+ * process that delivers. They are NaN while the backlog cannot be read. @param retention in ms
+ */
+export function measureBacklog(registry: Registry, readBacklog: () => Promise<Backlog>, retention: number): void {
+  const read = readAtScrape(readBacklog);
+  const gauge = readingGauges(registry);
+  const from = (pick: (backlog: Backlog) => number) => async () => {
+    const backlog = await read();
+    return backlog ? pick(backlog) : Number.NaN;
+  };
+  const states = (name: string, help: string, pick: (backlog: Backlog) => Backlog['waiting']) => {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['state'],
+      registers: [registry],
+      async collect() {
+        for (const state of WAITING_STATES) this.set({ state }, await from((b) => pick(b)[state])());
+      },
+    });
+  };
+  gauge(
+    'webhook_backlog_up',
+    'Whether the backlog could be read from Postgres. When 0, the gauges below are NaN.',
+    async () => ((await read()) ? 1 : 0),
+  );
+  states(
+    'webhook_outbox_events',
+    `Attempts in the queue (\`attempt\`), and events that wait for their workflow: a row changed (\`again\`), a delivery sleeps or has failed (\`start\`), or all is delivered (\`trailing\`). Counted up to ${COUNTED}.`,
+    (backlog) => backlog.waiting,
+  );
+  states(
+    'webhook_outbox_oldest_age_seconds',
+    'How long the oldest attempt has been due at an endpoint with none in flight, and age of the oldest event in each of these states; 0 when there is none.',
+    (backlog) => backlog.oldestAge,
+  );
+  gauge(
+    'webhook_deliveries_sleeping',
+    `Deliveries that wait for their next attempt; counted up to ${COUNTED}.`,
+    from(({ sleeping }) => sleeping),
+  );
+  gauge(
+    'webhook_deliveries_overdue',
+    `Deliveries whose next attempt was due more than ${OVERDUE_AFTER} s ago; counted up to ${COUNTED}.`,
+    from(({ overdue }) => overdue),
+  );
+  gauge(
+    'webhook_most_overdue_seconds',
+    'How late the most overdue attempt is; 0 when none is overdue.',
+    from(({ mostOverdue }) => mostOverdue),
+  );
+  gauge(
+    'webhook_oldest_event_age_seconds',
+    'Age of the oldest event that is kept.',
+    from(({ oldestKeptAge }) => oldestKeptAge),
+  );
+  gauge('webhook_retention_seconds', 'The setting `RETENTION`: older events are removed.', () => retention / 1_000);
+}
+
+/** The attempts that a process holds in memory. */
+export interface InMemory {
+  slots: { active: number; waiting: number };
+  recorder: { waiting: number };
+  workers: { count: number };
+}
+
+/** Registers the gauges of the attempts that this process holds in memory. Only a process that delivers has them. */
+export function measureAttempts(registry: Registry, { slots, recorder, workers }: InMemory): void {
+  const gauge = readingGauges(registry);
+  gauge('webhook_attempts_in_flight', 'Attempts in flight in this process.', () => slots.active);
+  gauge('webhook_first_attempts_waiting', 'Leased attempts that wait in memory for a slot.', () => slots.waiting);
+  gauge(
+    'webhook_workers',
+    'Live workers, as this process counts them. They share the limits of endpoints.',
+    () => workers.count,
+  );
+  gauge(
+    'webhook_records_waiting',
+    'Attempts made that wait to be written. More than a few hundred mean that Postgres is slow.',
+    () => recorder.waiting,
+  );
+}

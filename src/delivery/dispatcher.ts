@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { Batcher } from '../database/batcher.js';
-import type { Handle } from '../database/database.js';
-import { isUnreachable, reportTo } from '../database/faults.js';
-import { failpoint } from '../failpoints.js';
-import { Periodic } from '../periodic.js';
-import type { Log } from '../telemetry/log.js';
+import { Batcher } from '../platform/database/batcher.js';
+import type { Handle } from '../platform/database/database.js';
+import { isUnreachable, reportTo } from '../platform/database/faults.js';
+import { failpoint } from '../platform/failpoints.js';
+import { Periodic } from '../platform/periodic.js';
+import type { Log } from '../platform/telemetry/log.js';
 import type { Handover, LeasedAttempt, QueuedEvent } from './handover.js';
-import { LEASE } from './lease.js';
 import type { LiveWorkers } from './live-workers.js';
 import { type AttemptDependencies, type AttemptResult, makeAttempt } from './make-attempt.js';
 import {
@@ -16,6 +15,7 @@ import {
   dropUndue,
   freeExpired,
   giveBack,
+  LEASE,
   type LeasedRow,
   leaseByName,
   leaseHeads,

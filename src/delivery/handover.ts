@@ -1,4 +1,4 @@
-import type { Trigger } from '../attempts.js';
+import type { Trigger } from '../platform/vocabulary.js';
 
 /** One queued attempt, with everything that it needs. */
 export interface LeasedAttempt {

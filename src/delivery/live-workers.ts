@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { Handle } from '../database/database.js';
-import { reportTo } from '../database/faults.js';
-import { Periodic } from '../periodic.js';
-import type { Log } from '../telemetry/log.js';
-import { isFree } from './lease.js';
+import type { Handle } from '../platform/database/database.js';
+import { reportTo } from '../platform/database/faults.js';
+import { Periodic } from '../platform/periodic.js';
+import type { Log } from '../platform/telemetry/log.js';
+import { isFree } from './queue.js';
 import type { EndpointShare } from './slots.js';
 
 /** ms between two heartbeats. */

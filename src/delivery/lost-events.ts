@@ -1,7 +1,7 @@
 import { ClientId, EventType, TransferId } from '../../workflows/search-attributes.js';
-import type { Environment } from '../config.js';
-import type { Handle } from '../database/database.js';
-import { isId } from '../ids.js';
+import type { Environment } from '../platform/config/config.js';
+import type { Handle } from '../platform/database/database.js';
+import { isId } from '../platform/ids.js';
 import { withTemporal } from '../temporal/connection.js';
 
 const BATCH = 500;

@@ -1,15 +1,16 @@
-import type { Database } from '../database/database.js';
-import type { MasterKeys } from '../database/encryption.js';
-import { failpoint } from '../failpoints.js';
-import type { Log } from '../telemetry/log.js';
-import type { Metrics } from '../telemetry/metrics.js';
-import { disableEndpoint, isFailing } from '../webhooks/disable-endpoint.js';
-import type { EndpointHours } from '../webhooks/endpoint-hours.js';
-import type { Sender, SendOutcome } from '../webhooks/sender/send.js';
+import { disableEndpoint } from '../endpoints/disable.js';
+import { isFailing } from '../endpoints/health.js';
+import type { EndpointHours } from '../endpoints/hours.js';
+import type { Database } from '../platform/database/database.js';
+import type { MasterKeys } from '../platform/database/encryption.js';
+import { failpoint } from '../platform/failpoints.js';
+import type { Log } from '../platform/telemetry/log.js';
+import type { Metrics } from '../platform/telemetry/metrics.js';
 import type { LeasedAttempt } from './handover.js';
 import { observeAttempt } from './observe-attempt.js';
 import type { RecordedAttempt } from './record.js';
 import type { Recorder } from './recorder.js';
+import type { Sender, SendOutcome } from './sender/send.js';
 
 export interface AttemptDependencies {
   database: Database;

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import pg from 'pg';
-import type { Database } from '../database/database.js';
-import { SERVICE_SETTINGS, withServerSettings } from '../database/server-settings.js';
-import type { Secret } from '../secret.js';
-import type { Log } from '../telemetry/log.js';
+import type { Database } from '../platform/database/database.js';
+import { SERVICE_SETTINGS, withServerSettings } from '../platform/database/server-settings.js';
+import type { Secret } from '../platform/secret.js';
+import type { Log } from '../platform/telemetry/log.js';
 import type { Handover } from './handover.js';
 
 const CHANNEL = 'queue';

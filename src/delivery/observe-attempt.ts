@@ -1,10 +1,10 @@
 import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
-import { timeOf } from '../ids.js';
-import type { Log } from '../telemetry/log.js';
-import type { Metrics } from '../telemetry/metrics.js';
-import { currentTraceId, inSpan } from '../telemetry/traces.js';
-import type { SendOutcome } from '../webhooks/sender/send.js';
+import { timeOf } from '../platform/ids.js';
+import type { Log } from '../platform/telemetry/log.js';
+import type { Metrics } from '../platform/telemetry/metrics.js';
+import { currentTraceId, inSpan } from '../platform/telemetry/traces.js';
 import type { LeasedAttempt } from './handover.js';
+import type { SendOutcome } from './sender/send.js';
 
 export interface AttemptObservers {
   metrics: Pick<Metrics, 'attemptMade'>;

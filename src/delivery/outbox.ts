@@ -1,6 +1,10 @@
-import type { Handle } from '../database/database.js';
-import { lowestIdAt } from '../ids.js';
-import { isFree, LEASE } from './lease.js';
+import type { Handle } from '../platform/database/database.js';
+import { reportTo } from '../platform/database/faults.js';
+import { lowestIdAt } from '../platform/ids.js';
+import { Periodic } from '../platform/periodic.js';
+import type { Log } from '../platform/telemetry/log.js';
+import type { Metrics } from '../platform/telemetry/metrics.js';
+import { isFree, LEASE } from './queue.js';
 import type { EventRow } from './workflow-start.js';
 
 /** States in which an event waits for its workflow. */
@@ -156,3 +160,38 @@ with recursive ${clientsIn(`'trailing'::outbox_state`)}, candidates as (
 )
 select count(*) filter (where outbox = 'done')::int as skipped, count(*) filter (where outbox <> 'done')::int as due
   from marked`;
+
+const INTERVAL = 5_000;
+/** Events of one statement: some tens of ms for Postgres. */
+const BATCH = 500;
+
+export interface SkipTrailingOptions {
+  db: Handle;
+  /** WORKFLOWS_TRAIL, ms. */
+  trail: number;
+  metrics: Pick<Metrics, 'workflowsSkipped'>;
+  log: Log;
+}
+
+/**
+ * Bounds the backlog of a lasting overload. A delivered event whose workflow has not started in time is marked done
+ * without one, also while Temporal is unavailable. An event with a pending or failed delivery waits for its workflow.
+ */
+export function skipTrailingLoop({ db, trail, metrics, log }: SkipTrailingOptions): Periodic {
+  const loop = new Periodic({
+    interval: INTERVAL,
+    run: async () => {
+      let skipped = 0;
+      let batch: number;
+      do {
+        const marked = await skipTrailing(db, { trail, limit: BATCH });
+        metrics.workflowsSkipped(marked.skipped);
+        skipped += marked.skipped;
+        batch = marked.skipped + marked.due;
+      } while (batch === BATCH && !loop.stopped);
+      if (skipped > 0) log.info({ events: skipped }, 'delivered events are older than WORKFLOWS_TRAIL; no workflow');
+    },
+    onFault: reportTo(log, 'skipping the workflows of delivered events failed; next try in 5 s'),
+  });
+  return loop;
+}

@@ -1,8 +1,26 @@
-import { arrayLiteral } from '../database/array-literal.js';
-import type { Handle } from '../database/database.js';
-import { ACTIVE, CANCELLED, CANCELLED_BECAUSE, endFirstAttempts } from '../webhooks/cancel-pending.js';
+import { ACTIVE, CANCELLED, CANCELLED_BECAUSE, endFirstAttempts } from '../endpoints/disable.js';
+import { arrayLiteral } from '../platform/database/array-literal.js';
+import type { Handle } from '../platform/database/database.js';
 import type { LeasedAttempt, Line } from './handover.js';
-import { isFree, LEASE } from './lease.js';
+
+/**
+ * The time for which one process holds a row that waits for work: a queued attempt, an event that waits for its workflow,
+ * a workflow that waits for its start. Times are on Postgres's clock.
+ */
+export const LEASE = {
+  seconds: 30,
+  /** No attempt starts with less time left than this, ms: it takes up to 15 s, and a second for the body. */
+  leastLeft: 20_000,
+} as const;
+
+/**
+ * SQL: whether a lease has ended or was never given. Each lasts for `LEASE.seconds`. One that ends after more than twice
+ * that time was given by another clock, before Postgres was restored or failed over to a machine whose clock is behind.
+ * No process holds it.
+ */
+export function isFree(column: string): string {
+  return `(${column} is null or ${column} <= now() or ${column} > now() + interval '${2 * LEASE.seconds} seconds')`;
+}
 
 /**
  * The queue: a row for each attempt that is due, whatever its reason. The row is inserted with its delivery, or when a

@@ -1,11 +1,11 @@
-import type { Trigger } from '../attempts.js';
-import type { WorkflowMode } from '../config.js';
-import { arrayLiteral } from '../database/array-literal.js';
-import { atomically, type Handle } from '../database/database.js';
-import type { DeliveryStatus } from '../database/generated/enums.js';
-import type { SendOutcome } from '../webhooks/sender/send.js';
+import type { WorkflowMode } from '../platform/config/config.js';
+import { arrayLiteral } from '../platform/database/array-literal.js';
+import { atomically, type Handle } from '../platform/database/database.js';
+import type { DeliveryStatus } from '../platform/database/generated/enums.js';
+import type { Trigger } from '../platform/vocabulary.js';
 import type { LeasedAttempt } from './handover.js';
 import { LADDER_TRIGGER, NEW_LEASE } from './queue.js';
+import type { SendOutcome } from './sender/send.js';
 
 /** An attempt that was made. */
 export interface MadeAttempt {

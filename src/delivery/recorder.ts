@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Handle } from '../database/database.js';
-import { isRefusedData, isUnreachable } from '../database/faults.js';
-import { failpoint } from '../failpoints.js';
-import type { Log } from '../telemetry/log.js';
+import type { Handle } from '../platform/database/database.js';
+import { isRefusedData, isUnreachable } from '../platform/database/faults.js';
+import { failpoint } from '../platform/failpoints.js';
+import type { Log } from '../platform/telemetry/log.js';
 import {
   type MadeAttempt,
   type RecordedAttempt,

@@ -1,16 +1,16 @@
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import type { RecoverEndpointInput } from '../../workflows/recover-endpoint.js';
-import type { By } from '../audit/record.js';
-import { recordAudit } from '../audit/record.js';
-import type { Handle } from '../database/database.js';
-import { lockInTransaction } from '../database/database.js';
-import { newId } from '../ids.js';
-import { RECOVERS_AN_HOUR } from '../limits.js';
-import { Refusal } from '../refusal.js';
-import { hostOf } from '../webhooks/endpoint-url.js';
-import { getEndpoint, refuseInactive, refuseWhileCancelling } from '../webhooks/endpoints.js';
-import { countWithinLimits, readWindow } from '../webhooks/statement.js';
-import { countRecoverable, type RecoverScope, type RecoverSize } from './recover.js';
+import { getEndpoint, refuseInactive, refuseWhileCancelling } from '../endpoints/endpoints.js';
+import { hostOf } from '../endpoints/url.js';
+import type { By } from '../platform/audit.js';
+import { recordAudit } from '../platform/audit.js';
+import type { Handle } from '../platform/database/database.js';
+import { lockInTransaction } from '../platform/database/database.js';
+import { newId } from '../platform/ids.js';
+import { RECOVERS_AN_HOUR } from '../platform/limits.js';
+import { Refusal } from '../platform/refusal.js';
+import { countRecoverable, type RecoverScope, type RecoverSize } from './recovery-batches.js';
+import { countWithinLimits, readWindow } from './window.js';
 import { enqueueWorkflow, KEPT } from './workflow-starts.js';
 
 /** Recoveries of one client that run at the same time (contract). */

@@ -1,14 +1,14 @@
-import type { By } from '../audit/record.js';
-import { recordAudit } from '../audit/record.js';
-import { atomically, type Handle } from '../database/database.js';
-import type { DeliveryStatus } from '../database/generated/enums.js';
-import { withoutDeadline } from '../deadline.js';
-import { failpoint } from '../failpoints.js';
-import { newId } from '../ids.js';
-import { RETRIES_AN_HOUR } from '../limits.js';
-import { Refusal } from '../refusal.js';
+import type { By } from '../platform/audit.js';
+import { recordAudit } from '../platform/audit.js';
+import { atomically, type Handle } from '../platform/database/database.js';
+import type { DeliveryStatus } from '../platform/database/generated/enums.js';
+import { withoutDeadline } from '../platform/deadline.js';
+import { failpoint } from '../platform/failpoints.js';
+import { newId } from '../platform/ids.js';
+import { RETRIES_AN_HOUR } from '../platform/limits.js';
+import { Refusal } from '../platform/refusal.js';
 import type { Handover } from './handover.js';
-import { isFree } from './lease.js';
+import { isFree } from './queue.js';
 
 export interface RetryRequest {
   by: By;

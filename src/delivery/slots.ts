@@ -1,4 +1,4 @@
-import { withinShare } from '../database/transaction-turns.js';
+import { withinShare } from '../platform/database/transaction-turns.js';
 import type { Line } from './handover.js';
 
 export interface Limits {

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { arrayLiteral } from '../database/array-literal.js';
-import { Batcher } from '../database/batcher.js';
-import type { Handle } from '../database/database.js';
-import { timeOf } from '../ids.js';
+import { arrayLiteral } from '../platform/database/array-literal.js';
+import { Batcher } from '../platform/database/batcher.js';
+import type { Handle } from '../platform/database/database.js';
+import { timeOf } from '../platform/ids.js';
 import type { LeasedAttempt } from './handover.js';
 import { areDue } from './queue.js';
 

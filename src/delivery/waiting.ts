@@ -1,6 +1,6 @@
-import type { Handle } from '../database/database.js';
-import { shareReading } from '../shared-reading.js';
-import { isFree } from './lease.js';
+import type { Handle } from '../platform/database/database.js';
+import { shareReading } from '../platform/shared-reading.js';
+import { isFree } from './queue.js';
 
 /** Which tables have rows that wait. */
 export interface Waiting {

@@ -1,7 +1,7 @@
-import type { Handle } from '../database/database.js';
-import { reportTo } from '../database/faults.js';
-import { Periodic } from '../periodic.js';
-import type { Log } from '../telemetry/log.js';
+import type { Handle } from '../platform/database/database.js';
+import { reportTo } from '../platform/database/faults.js';
+import { Periodic } from '../platform/periodic.js';
+import type { Log } from '../platform/telemetry/log.js';
 import { queueOverdue } from './queue.js';
 
 const INTERVAL = 15_000;

@@ -7,10 +7,10 @@ import {
   TASK_QUEUE,
 } from '../../workflows/deliver-event.input.js';
 import { ClientId, DeliveryState, EventType, TransferId, WebhookIds } from '../../workflows/search-attributes.js';
-import type { Handle } from '../database/database.js';
-import { inSpan } from '../telemetry/traces.js';
-import { hostOf } from '../webhooks/endpoint-url.js';
-import { eventTitle } from '../webhooks/event-catalogue.js';
+import { hostOf } from '../endpoints/url.js';
+import type { Handle } from '../platform/database/database.js';
+import { inSpan } from '../platform/telemetry/traces.js';
+import { eventTitle } from './event-catalogue.js';
 
 /** An event whose workflow is due, and what the workflow starts with. */
 export interface WorkflowStart {

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import pLimit from 'p-limit';
-import type { WorkflowMode } from '../config.js';
-import type { Handle } from '../database/database.js';
-import { reportTo } from '../database/faults.js';
-import { failpoint } from '../failpoints.js';
-import { Periodic } from '../periodic.js';
-import type { Log } from '../telemetry/log.js';
+import type { WorkflowMode } from '../platform/config/config.js';
+import type { Handle } from '../platform/database/database.js';
+import { reportTo } from '../platform/database/faults.js';
+import { failpoint } from '../platform/failpoints.js';
+import { Periodic } from '../platform/periodic.js';
+import type { Log } from '../platform/telemetry/log.js';
 import { isRefusedInput } from '../temporal/connection.js';
 import { DUE_STATES, type DueState, type LeasedEvent, leaseEvents, markDone, releaseEvents } from './outbox.js';
 import type { Waiting } from './waiting.js';

@@ -1,5 +1,5 @@
 import getRawBody from 'raw-body';
-import { Refusal } from '../refusal.js';
+import { Refusal } from '../platform/refusal.js';
 import type { AppContext } from './context.js';
 
 /** The largest body of a request, in bytes (contract, Errors). */

@@ -1,13 +1,13 @@
 import type { Context, Middleware } from 'koa';
 import type { Authority } from '../auth/authority.js';
 import type { Caller } from '../auth/caller.js';
-import type { Config } from '../config.js';
-import type { Database } from '../database/database.js';
-import type { MasterKeys } from '../database/encryption.js';
 import type { Handover } from '../delivery/handover.js';
+import type { Config } from '../platform/config/config.js';
+import type { Database } from '../platform/database/database.js';
+import type { MasterKeys } from '../platform/database/encryption.js';
+import type { Log } from '../platform/telemetry/log.js';
+import type { Metrics } from '../platform/telemetry/metrics.js';
 import type { Readiness } from '../process/readiness.js';
-import type { Log } from '../telemetry/log.js';
-import type { Metrics } from '../telemetry/metrics.js';
 
 /** The dependencies of the API; the entry file of a role creates them. */
 export interface AppDependencies {

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
-import { type Database, type Handle, tryLockInTransaction } from '../database/database.js';
-import type { MasterKeys } from '../database/encryption.js';
-import { isId } from '../ids.js';
-import { Refusal } from '../refusal.js';
+import { type Database, type Handle, tryLockInTransaction } from '../platform/database/database.js';
+import type { MasterKeys } from '../platform/database/encryption.js';
+import { isId } from '../platform/ids.js';
+import { Refusal } from '../platform/refusal.js';
 import { readBody } from './body.js';
 import type { AppContext } from './context.js';
 import { type HttpResponse, problemResponse, send, type WrittenResponse, writeResponse } from './response.js';

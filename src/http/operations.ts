@@ -1,11 +1,11 @@
 import Router from '@koa/router';
 import Koa from 'koa';
-import type { Config } from '../config.js';
+import type { Config } from '../platform/config/config.js';
+import { Refusal } from '../platform/refusal.js';
+import { measureCertificates, measureProcess } from '../platform/telemetry/gauges.js';
+import type { Log } from '../platform/telemetry/log.js';
+import type { Metrics } from '../platform/telemetry/metrics.js';
 import type { Readiness } from '../process/readiness.js';
-import { Refusal } from '../refusal.js';
-import { measureCertificates, measureProcess } from '../telemetry/gauges.js';
-import type { Log } from '../telemetry/log.js';
-import type { Metrics } from '../telemetry/metrics.js';
 import type { State } from './context.js';
 import { problems, requestId, secureHeaders, unrouted } from './middleware.js';
 import { problemResponse, send, writeResponse } from './response.js';

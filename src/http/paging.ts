@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { isId } from '../ids.js';
+import { isId } from '../platform/ids.js';
 import { type HttpResponse, MAX_RESPONSE_BYTES } from './response.js';
 import { components, validationError } from './schemas/fields.js';
 

@@ -1,7 +1,7 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { Limiter, retryAfterOf } from '../database/limits.js';
-import { hostNetwork } from '../networks.js';
-import { Refusal } from '../refusal.js';
+import { Limiter, retryAfterOf } from '../platform/database/limits.js';
+import { hostNetwork } from '../platform/networks.js';
+import { Refusal } from '../platform/refusal.js';
 import type { AppContext, AppMiddleware } from './context.js';
 
 /**

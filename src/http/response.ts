@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Context } from 'koa';
-import { isConflict, isUnreachable } from '../database/faults.js';
-import { DeadlinePassed } from '../deadline.js';
-import { PROBLEMS, Refusal, type RefusalCode, type ValidationError } from '../refusal.js';
+import { isConflict, isUnreachable } from '../platform/database/faults.js';
+import { DeadlinePassed } from '../platform/deadline.js';
+import { PROBLEMS, Refusal, type RefusalCode, type ValidationError } from '../platform/refusal.js';
 import type { AppMiddleware } from './context.js';
 
 /**

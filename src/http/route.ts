@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Caller, Scope } from '../auth/caller.js';
-import type { Handle } from '../database/database.js';
-import { Refusal, type RefusalCode } from '../refusal.js';
+import type { Handle } from '../platform/database/database.js';
+import { Refusal, type RefusalCode } from '../platform/refusal.js';
 import { parseBody } from './body.js';
 import type { HttpResponse } from './response.js';
 import { bodyErrors, queryErrors, refuseExcess, shortened } from './validation-errors.js';

@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Koa from 'koa';
-import type { Config } from '../config.js';
-import { ConfigError } from '../config-error.js';
-import { newId } from '../ids.js';
-import { guardSocket, limitSocketsPerAddress } from '../networks.js';
+import type { Config } from '../platform/config/config.js';
+import { ConfigError } from '../platform/config/config-error.js';
+import { newId } from '../platform/ids.js';
+import { guardSocket, limitSocketsPerAddress } from '../platform/networks.js';
 import { requestIdOf } from './middleware.js';
 import { instanceOf } from './response.js';
 

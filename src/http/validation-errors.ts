@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Refusal, type ValidationError } from '../refusal.js';
+import { Refusal, type ValidationError } from '../platform/refusal.js';
 import { type Excess, MAX_DEPTH, MAX_MEMBERS } from './body.js';
 
 /** The largest number of entries in `errors` of a problem (contract, Errors, limits, paging). */

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { readEnvironment } from '../config.js';
+import { readEnvironment } from '../platform/config/config.js';
 import { lockHolder } from './lock.js';
 
 /** Calls the API with the demo's token. @throws Error if the response is no success */

@@ -20,7 +20,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import type { Secret } from '../secret.js';
+import type { Secret } from '../platform/secret.js';
 import { type Child, commandOf, type StartPlan, startChild } from './child.js';
 import { POSTGRES_NAME, postgresUrl } from './stack-state.js';
 

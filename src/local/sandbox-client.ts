@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { personHere } from '../audit/record.js';
 import { checkCredentials, readClientRecord } from '../auth/client-record.js';
 import { createClient } from '../auth/clients.js';
-import type { Handle } from '../database/database.js';
-import { Secret } from '../secret.js';
+import { personHere } from '../platform/audit.js';
+import type { Handle } from '../platform/database/database.js';
+import { Secret } from '../platform/secret.js';
 import type { Stack } from './stack.js';
 import { readPrivateJson, writePrivateJson } from './stack-state.js';
 

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { withSecrets } from '../config/environment.js';
-import { readEnvironment, SECRETS } from '../config.js';
-import { keyId } from '../database/encryption.js';
-import { Secret } from '../secret.js';
+import { readEnvironment, SECRETS } from '../platform/config/config.js';
+import { withSecrets } from '../platform/config/environment.js';
+import { keyId } from '../platform/database/encryption.js';
+import { Secret } from '../platform/secret.js';
 import { endProcess, isRunning, type ProcessRecord } from './child.js';
 import { lockHolder } from './lock.js';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync } from 'node:fs';
-import { type Environment, readEnvironment } from '../config.js';
-import { ConfigError } from '../config-error.js';
-import { choosePort } from '../free-port.js';
+import { type Environment, readEnvironment } from '../platform/config/config.js';
+import { ConfigError } from '../platform/config/config-error.js';
+import { choosePort } from '../platform/free-port.js';
 import type { Child } from './child.js';
 import { releaseLock, takeLock } from './lock.js';
 import { startPostgres } from './postgres.js';

@@ -1,14 +1,14 @@
 import { setFlagsFromString } from 'node:v8';
-import { unknownSettings } from '../config/environment.js';
-import { type Config, loadConfig } from '../config.js';
-import { type Database, limitsWithin, openDatabase } from '../database/database.js';
-import { MasterKeys } from '../database/encryption.js';
-import { readRoleRights } from '../database/roles.js';
-import { freePort } from '../free-port.js';
-import { createLog, type Log } from '../telemetry/log.js';
-import { createMetrics, type Metrics } from '../telemetry/metrics.js';
-import type { StopTracing } from '../telemetry/open-telemetry.js';
-import { SUPPORTED_NODE } from '../version.js';
+import { type Config, loadConfig } from '../platform/config/config.js';
+import { unknownSettings } from '../platform/config/environment.js';
+import { type Database, limitsWithin, openDatabase } from '../platform/database/database.js';
+import { MasterKeys } from '../platform/database/encryption.js';
+import { readRoleRights } from '../platform/database/roles.js';
+import { freePort } from '../platform/free-port.js';
+import { createLog, type Log } from '../platform/telemetry/log.js';
+import { createMetrics, type Metrics } from '../platform/telemetry/metrics.js';
+import type { StopTracing } from '../platform/telemetry/open-telemetry.js';
+import { SUPPORTED_NODE } from '../platform/version.js';
 import { cautionsOf, isSupportedNode } from './cautions.js';
 import { endDespiteStalledLog, untilSignalledAgain } from './lifecycle.js';
 
@@ -49,7 +49,7 @@ export async function bootstrap(env: NodeJS.ProcessEnv, role: string): Promise<R
 /** Starts tracing to OTEL_EXPORTER_OTLP_ENDPOINT. Without an endpoint OpenTelemetry's SDK is not loaded. */
 async function startTracing({ tracing, environment }: Config, role: string, log: Log): Promise<StopTracing> {
   if (!tracing) return async () => {};
-  const { startOpenTelemetry } = await import('../telemetry/open-telemetry.js');
+  const { startOpenTelemetry } = await import('../platform/telemetry/open-telemetry.js');
   return startOpenTelemetry(environment, role, log);
 }
 

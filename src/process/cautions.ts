@@ -1,7 +1,7 @@
-import type { Config } from '../config.js';
-import { Networks } from '../networks.js';
-import type { Secret } from '../secret.js';
-import { SUPPORTED_NODE } from '../version.js';
+import type { Config } from '../platform/config/config.js';
+import { Networks } from '../platform/networks.js';
+import type { Secret } from '../platform/secret.js';
+import { SUPPORTED_NODE } from '../platform/version.js';
 
 /** A network of proxies is no larger than 10.0.0.0/8 or fd00::/8. */
 const SHORTEST_PREFIX = 8;

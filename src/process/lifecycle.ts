@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ConfigError } from '../config-error.js';
+import { ConfigError } from '../platform/config/config-error.js';
 
 /**
  * Reports to a starting script that the process serves.

@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
-import type { Config } from '../config.js';
-import type { Database } from '../database/database.js';
-import { pendingMigrations } from '../database/migrate.js';
-import { shareReading } from '../shared-reading.js';
+import type { Config } from '../platform/config/config.js';
+import type { Database } from '../platform/database/database.js';
+import { pendingMigrations } from '../platform/database/migrate.js';
+import { shareReading } from '../platform/shared-reading.js';
 import { lazyClient, temporalState } from '../temporal/connection.js';
 
 /** Whether this process can serve, and the state of each dependency in a word, such as `ok` or `unreachable`. */

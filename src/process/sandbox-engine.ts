@@ -4,15 +4,15 @@ import {
   type SandboxTransferDependencies,
 } from '../../activities/sandbox-transfer.js';
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
-import type { Config } from '../config.js';
+import { endUnstartedChecks } from '../checks/checks.js';
 import { COUNTED } from '../delivery/backlog.js';
 import { Slots } from '../delivery/slots.js';
 import type { Waiting } from '../delivery/waiting.js';
-import { endUnstartedChecks } from '../receiver-checks/finish-check.js';
-import type { Log } from '../telemetry/log.js';
-import type { Metrics } from '../telemetry/metrics.js';
+import type { Config } from '../platform/config/config.js';
+import type { Log } from '../platform/telemetry/log.js';
+import type { Metrics } from '../platform/telemetry/metrics.js';
 import { TemporalWorker } from '../temporal/worker.js';
-import { measureSandboxTransfers } from '../transfers/sandbox-gauges.js';
+import { measureSandboxTransfers } from '../transfers/sandbox.js';
 
 /**
  * The first step of a transfer counts from its creation, so a start within SANDBOX_STEP delays no step, and no notification

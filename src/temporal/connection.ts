@@ -1,9 +1,9 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { Client, Connection, isGrpcServiceError, ServiceError } from '@temporalio/client';
-import type { TemporalTls } from '../config/temporal.js';
-import { type Config, type Environment, temporalAt } from '../config.js';
-import { ConfigError } from '../config-error.js';
+import { type Config, type Environment, temporalAt } from '../platform/config/config.js';
+import { ConfigError } from '../platform/config/config-error.js';
+import type { TemporalTls } from '../platform/config/temporal.js';
 
 type TemporalConfig = Config['temporal'];
 

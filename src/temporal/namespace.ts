@@ -9,8 +9,8 @@ import {
 } from '@temporalio/client';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.js';
-import type { Config } from '../config.js';
-import { formatDuration } from '../duration.js';
+import type { Config } from '../platform/config/config.js';
+import { formatDuration } from '../platform/duration.js';
 import { connectOnce, isNotAllowed, isRefusedInput } from './connection.js';
 
 const ALREADY_EXISTS = 6;

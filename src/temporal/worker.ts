@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import type { Config } from '../config.js';
-import { freePort } from '../free-port.js';
-import type { Log } from '../telemetry/log.js';
+import type { Config } from '../platform/config/config.js';
+import { freePort } from '../platform/free-port.js';
+import type { Log } from '../platform/telemetry/log.js';
 import { connectionOptions, isNamespaceMissing, whyUnreachable } from './connection.js';
 
 const RECONNECT_FIRST = 500;

@@ -1,11 +1,11 @@
-import type { Action, By } from '../audit/record.js';
-import { arrayLiteral } from '../database/array-literal.js';
-import type { Handle } from '../database/database.js';
-import type { Transfer } from '../database/generated/client.js';
-import type { TransferStatus } from '../database/generated/enums.js';
 import { appendEvents, appendValues } from '../delivery/append.js';
 import type { FreshDelivery, Handover } from '../delivery/handover.js';
 import { KEPT } from '../delivery/workflow-starts.js';
+import type { Action, By } from '../platform/audit.js';
+import { arrayLiteral } from '../platform/database/array-literal.js';
+import type { Handle } from '../platform/database/database.js';
+import type { Transfer } from '../platform/database/generated/client.js';
+import type { TransferStatus } from '../platform/database/generated/enums.js';
 import type { ReasonCode } from './reason-codes.js';
 
 export interface StatusChangeRequest {

@@ -1,13 +1,13 @@
-import { Batcher } from '../database/batcher.js';
-import type { Database, Handle } from '../database/database.js';
-import type { Transfer } from '../database/generated/client.js';
-import type { TransferStatus } from '../database/generated/enums.js';
 import { handOverAfterCommit } from '../delivery/append.js';
+import { eventBody } from '../delivery/event-catalogue.js';
 import type { Handover } from '../delivery/handover.js';
-import { newId } from '../ids.js';
-import { Refusal } from '../refusal.js';
-import { currentTraceparent } from '../telemetry/traces.js';
-import { eventBody } from '../webhooks/event-catalogue.js';
+import { Batcher } from '../platform/database/batcher.js';
+import type { Database, Handle } from '../platform/database/database.js';
+import type { Transfer } from '../platform/database/generated/client.js';
+import type { TransferStatus } from '../platform/database/generated/enums.js';
+import { newId } from '../platform/ids.js';
+import { Refusal } from '../platform/refusal.js';
+import { currentTraceparent } from '../platform/telemetry/traces.js';
 import {
   type Change,
   type ChangedRow,

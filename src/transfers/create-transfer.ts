@@ -1,11 +1,10 @@
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
 import type { SandboxTransferInput } from '../../workflows/sandbox-transfer.js';
-import { atomically, type Handle } from '../database/database.js';
-import type { Transfer } from '../database/generated/client.js';
 import { enqueueWorkflow } from '../delivery/workflow-starts.js';
-import { newId, timeOf } from '../ids.js';
-import { admitSandboxTransfer, movesByItself, type SandboxRules } from './admit-sandbox-transfer.js';
-import { sandboxSteps } from './sandbox-accounts.js';
+import { atomically, type Handle } from '../platform/database/database.js';
+import type { Transfer } from '../platform/database/generated/client.js';
+import { newId, timeOf } from '../platform/ids.js';
+import { admitSandboxTransfer, movesByItself, type SandboxRules, sandboxSteps } from './sandbox.js';
 
 export interface NewTransfer {
   clientId: string;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { By } from '../audit/record.js';
-import { recordAudit } from '../audit/record.js';
 import { showClient } from '../auth/clients.js';
-import type { Database } from '../database/database.js';
-import { requireOwner } from '../database/roles.js';
-import { inBatches } from '../retention/expired.js';
-import { deleteEndpoint } from '../webhooks/endpoints.js';
+import { deleteEndpoint } from '../endpoints/endpoints.js';
+import type { By } from '../platform/audit.js';
+import { recordAudit } from '../platform/audit.js';
+import type { Database } from '../platform/database/database.js';
+import { requireOwner } from '../platform/database/roles.js';
+import { inBatches } from '../platform/retention.js';
 import { UNFINISHED_STATUSES } from './states.js';
 
 const BATCH = 500;

@@ -1,9 +1,9 @@
-import type { By } from '../audit/record.js';
-import { recordAudit } from '../audit/record.js';
-import type { Database, Handle } from '../database/database.js';
-import { requireOwner } from '../database/roles.js';
-import { formatDuration } from '../duration.js';
-import { firstKept, inBatches } from '../retention/expired.js';
+import type { By } from '../platform/audit.js';
+import { recordAudit } from '../platform/audit.js';
+import type { Database, Handle } from '../platform/database/database.js';
+import { requireOwner } from '../platform/database/roles.js';
+import { formatDuration } from '../platform/duration.js';
+import { firstKept, inBatches } from '../platform/retention.js';
 import { ENDED_STATUSES } from './states.js';
 
 const BATCH = 200;

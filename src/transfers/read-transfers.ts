@@ -1,8 +1,8 @@
-import type { Handle } from '../database/database.js';
-import type { StatusChange, Transfer } from '../database/generated/client.js';
-import type { TransferStatus } from '../database/generated/enums.js';
-import { exactly, type IdRange, idBounds, idsWithin } from '../ids.js';
-import { Refusal } from '../refusal.js';
+import type { Handle } from '../platform/database/database.js';
+import type { StatusChange, Transfer } from '../platform/database/generated/client.js';
+import type { TransferStatus } from '../platform/database/generated/enums.js';
+import { exactly, type IdRange, idBounds, idsWithin } from '../platform/ids.js';
+import { Refusal } from '../platform/refusal.js';
 
 export interface TransferFilters extends IdRange {
   status?: TransferStatus | undefined;

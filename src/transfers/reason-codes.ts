@@ -1,4 +1,4 @@
-import type { TransferStatus } from '../database/generated/enums.js';
+import type { TransferStatus } from '../platform/database/generated/enums.js';
 
 /** Reasons for which a transfer ended without the money reaching its destination (contract, Transfers). */
 export const REASON_CODES = [

@@ -1,4 +1,4 @@
-import type { TransferStatus } from '../database/generated/enums.js';
+import type { TransferStatus } from '../platform/database/generated/enums.js';
 
 /** The state machine (contract, Transfers): the statuses that may follow each status. */
 const NEXT = {

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { ApplicationFailure } from '@temporalio/activity';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
-import { newId } from '../../src/ids.js';
-import { Secret } from '../../src/secret.js';
-import { cancelPending } from '../../src/webhooks/cancel-pending.js';
+import { cancelPending } from '../../src/endpoints/disable.js';
+import { newId } from '../../src/platform/ids.js';
+import { Secret } from '../../src/platform/secret.js';
 import type { DeliveryProgress } from '../../workflows/deliver-event.input.js';
 import { lease, makeOne, record } from '../support/attempt.js';
 import { commitEvent } from '../support/committed-event.js';

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
 import type { Authority, VerifiedClient } from '../../src/auth/authority.js';
 import { allowNetworks, createClient, revokeClient, revokeSecret, rotateSecret } from '../../src/auth/clients.js';
-import { newId } from '../../src/ids.js';
-import { Secret } from '../../src/secret.js';
+import { newId } from '../../src/platform/ids.js';
+import { Secret } from '../../src/platform/secret.js';
 import {
   ADDRESS,
   AUDIENCE,

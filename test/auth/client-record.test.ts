@@ -1,15 +1,15 @@
 import * as crypto from 'node:crypto';
 import { describe, expect, it, jest } from '@jest/globals';
 import type { ClientRecord } from '../../src/auth/client-record.js';
-import { newId } from '../../src/ids.js';
-import { Secret } from '../../src/secret.js';
+import { newId } from '../../src/platform/ids.js';
+import { Secret } from '../../src/platform/secret.js';
 
 const createHash = jest.fn(crypto.createHash);
 const timingSafeEqual = jest.fn(crypto.timingSafeEqual);
 jest.unstable_mockModule('node:crypto', () => ({ ...crypto, createHash, timingSafeEqual }));
 const { makeClientSecret } = await import('../../src/auth/clients.js');
 const { checkCredentials } = await import('../../src/auth/client-record.js');
-const { Networks } = await import('../../src/networks.js');
+const { Networks } = await import('../../src/platform/networks.js');
 
 const now = Date.now();
 const [older, newer] = [makeClientSecret(), makeClientSecret()];

@@ -9,7 +9,7 @@ import {
   rotateSecret,
   showClient,
 } from '../../src/auth/clients.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { OPERATOR } from '../support/factories.js';
 

@@ -8,8 +8,8 @@ import {
   rotateSigningKey,
   type StoredKey,
 } from '../../src/auth/signing-keys.js';
-import { EnvelopeError, MasterKeys } from '../../src/database/encryption.js';
-import { Secret } from '../../src/secret.js';
+import { EnvelopeError, MasterKeys } from '../../src/platform/database/encryption.js';
+import { Secret } from '../../src/platform/secret.js';
 import { ADDRESS, LIFETIME, TestClock, testAuthority, verifiedClient } from '../support/authority.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { masterKeys, OPERATOR } from '../support/factories.js';

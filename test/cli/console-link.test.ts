@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
 import { runCli } from '../support/cli.js';
 import { consoleBrowser } from '../support/console.js';

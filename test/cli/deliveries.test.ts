@@ -1,6 +1,6 @@
 import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { readStarts, startDeliverEvent } from '../../src/delivery/workflow-start.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { runCli } from '../support/cli.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { CHECK_CASE_NAMES } from '../../src/check-cases.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
+import { CHECK_CASE_NAMES } from '../../src/platform/vocabulary.js';
 import { must } from '../support/caller.js';
 import { type CheckedReceiver, type Mistake, startCheckedReceiver } from '../support/checked-receiver.js';
 import { runCli } from '../support/cli.js';

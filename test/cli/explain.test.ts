@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { MasterKeys } from '../../src/database/encryption.js';
-import { Secret } from '../../src/secret.js';
+import { MasterKeys } from '../../src/platform/database/encryption.js';
+import { Secret } from '../../src/platform/secret.js';
 import { runCli } from '../support/cli.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

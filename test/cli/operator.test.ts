@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { checkCredentials, readClientRecord } from '../../src/auth/client-record.js';
-import { pendingMigrations } from '../../src/database/migrate.js';
-import { newId } from '../../src/ids.js';
-import { Secret } from '../../src/secret.js';
+import { pendingMigrations } from '../../src/platform/database/migrate.js';
+import { newId } from '../../src/platform/ids.js';
+import { Secret } from '../../src/platform/secret.js';
 import { makeBacklog } from '../support/backlog.js';
 import { runCli } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

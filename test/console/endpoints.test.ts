@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
 import { type ConsoleBrowser, signedInBrowser } from '../support/console.js';
 import { makeStory } from '../support/console-data.js';

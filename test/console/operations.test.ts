@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ConsoleSession } from '../../src/auth/console-sessions.js';
 import { type Operations, operationsOf } from '../../src/console/operations.js';
 import { apiRoutes } from '../../src/http/app.js';
-import { newId } from '../../src/ids.js';
-import { Refusal } from '../../src/refusal.js';
+import { newId } from '../../src/platform/ids.js';
+import { Refusal } from '../../src/platform/refusal.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { CLIENT_SCOPES } from '../../src/auth/caller.js';
 import { isForm } from '../../src/console/page.js';
 import { declared } from '../../src/console/pages/index.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
 import { consoleBrowser, signedInBrowser } from '../support/console.js';
 

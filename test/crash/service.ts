@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
-import { freePort } from '../../src/free-port.js';
+import { freePort } from '../../src/platform/free-port.js';
 import { type Caller, caller, must } from '../support/caller.js';
 import { runCli } from '../support/cli.js';
 import { makeLocalDir } from '../support/local-dir.js';

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { nodesOf, openExplained } from '../../bench/lists/plans.js';
-import type { Handle } from '../../src/database/database.js';
-import { deliverMissing, untilAppended } from '../../src/delivery/deliver-missing.js';
-import { timeOf } from '../../src/ids.js';
+import { deliverMissing, untilAppended } from '../../src/delivery/recovery-batches.js';
+import { readWindow } from '../../src/delivery/window.js';
+import { updateEndpoint } from '../../src/endpoints/endpoints.js';
+import type { Handle } from '../../src/platform/database/database.js';
+import { timeOf } from '../../src/platform/ids.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
-import { updateEndpoint } from '../../src/webhooks/endpoints.js';
-import { readWindow } from '../../src/webhooks/statement.js';
 import { makeOne } from '../support/attempt.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeDelivered, makeEvent, makeManyDelivered } from '../support/events.js';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Recorder } from '../../src/delivery/recorder.js';
-import { newId } from '../../src/ids.js';
-import { disableEndpoint } from '../../src/webhooks/disable-endpoint.js';
-import { enabledNow } from '../../src/webhooks/endpoints.js';
+import { disableEndpoint } from '../../src/endpoints/disable.js';
+import { enabledNow } from '../../src/endpoints/endpoints.js';
+import { newId } from '../../src/platform/ids.js';
 import { makeBacklog, queueBacklog } from '../support/backlog.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

@@ -3,11 +3,11 @@ import type pg from 'pg';
 import { type ExplainedDatabase, nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
 import { fillPast } from '../../bench/past.js';
 import { makeTenants } from '../../bench/tenants.js';
-import type { Handle } from '../../src/database/database.js';
-import { MasterKeys } from '../../src/database/encryption.js';
 import { readBacklog } from '../../src/delivery/backlog.js';
 import { leaseEvents, markDone, releaseEvents } from '../../src/delivery/outbox.js';
-import { Secret } from '../../src/secret.js';
+import type { Handle } from '../../src/platform/database/database.js';
+import { MasterKeys } from '../../src/platform/database/encryption.js';
+import { Secret } from '../../src/platform/secret.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
 const PAST = 5_000;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Database } from '../../src/database/database.js';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { makeAttempt } from '../../src/delivery/make-attempt.js';
 import { Recorder } from '../../src/delivery/recorder.js';
-import { newId } from '../../src/ids.js';
-import type { SendOutcome } from '../../src/webhooks/sender/send.js';
+import type { SendOutcome } from '../../src/delivery/sender/send.js';
+import type { Database } from '../../src/platform/database/database.js';
+import { newId } from '../../src/platform/ids.js';
 import { lease } from '../support/attempt.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

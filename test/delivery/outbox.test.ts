@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
 import { leaseEvents, skipTrailing } from '../../src/delivery/outbox.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient } from '../support/factories.js';
 import { attemptedEvent } from '../support/workflow-starter.js';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ExplainedDatabase, nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
-import type { Handle } from '../../src/database/database.js';
 import { leaseByName, leaseHeads, leaseOfEndpoints } from '../../src/delivery/queue.js';
 import { readWaiting } from '../../src/delivery/waiting.js';
-import { newId } from '../../src/ids.js';
+import type { Handle } from '../../src/platform/database/database.js';
+import { newId } from '../../src/platform/ids.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 

@@ -13,7 +13,7 @@ import {
   queueDue,
   queueOverdue,
 } from '../../src/delivery/queue.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { makeBacklog, queueBacklog } from '../support/backlog.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

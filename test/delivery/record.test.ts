@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import type { Database } from '../../src/database/database.js';
-import type { OutboxState } from '../../src/database/generated/enums.js';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { giveBack, leaseByName } from '../../src/delivery/queue.js';
 import { type MadeAttempt, type RecordOptions, recordAttempts } from '../../src/delivery/record.js';
-import { resetForRecovery } from '../../src/delivery/recover.js';
+import { resetForRecovery } from '../../src/delivery/recovery-batches.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
-import { newId } from '../../src/ids.js';
-import { disableEndpoint } from '../../src/webhooks/disable-endpoint.js';
+import { disableEndpoint } from '../../src/endpoints/disable.js';
+import type { Database } from '../../src/platform/database/database.js';
+import type { OutboxState } from '../../src/platform/database/generated/enums.js';
+import { newId } from '../../src/platform/ids.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { BY_OPERATOR as by, outcome, refusedBy } from '../support/factories.js';
@@ -122,7 +122,7 @@ describe('the record of an attempt', () => {
   });
 
   it.each(['500ms', '90s', '36h', '2d'])('reads a rung of %s as the configuration does', async (rung) => {
-    const { parseDuration } = await import('../../src/duration.js');
+    const { parseDuration } = await import('../../src/platform/duration.js');
     const event = await leased({ retryDelays: [parseDuration(rung)!] });
     const before = Date.now();
     await record([made(event, { outcome: down })]);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import type { Database } from '../../src/database/database.js';
 import type { MadeAttempt } from '../../src/delivery/record.js';
 import { Recorder } from '../../src/delivery/recorder.js';
-import { newId } from '../../src/ids.js';
+import type { Database } from '../../src/platform/database/database.js';
+import { newId } from '../../src/platform/ids.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { outcome, refusedBy } from '../support/factories.js';

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createRecoverActivities } from '../../activities/recover.js';
 import { leaseOfEndpoints } from '../../src/delivery/queue.js';
-import { countRecoverable, LATE_WAITING, resetForRecovery } from '../../src/delivery/recover.js';
+import { countRecoverable, LATE_WAITING, resetForRecovery } from '../../src/delivery/recovery-batches.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
-import { newId } from '../../src/ids.js';
-import { createMetrics } from '../../src/telemetry/metrics.js';
+import { disableEndpoint } from '../../src/endpoints/disable.js';
+import { enabledNow } from '../../src/endpoints/endpoints.js';
+import { newId } from '../../src/platform/ids.js';
+import { createMetrics } from '../../src/platform/telemetry/metrics.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
-import { disableEndpoint } from '../../src/webhooks/disable-endpoint.js';
-import { enabledNow } from '../../src/webhooks/endpoints.js';
 import { lease, makeOne, record } from '../support/attempt.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeDelivered } from '../support/events.js';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { dropUndue } from '../../src/delivery/queue.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
-import { newId } from '../../src/ids.js';
+import { disableEndpoint } from '../../src/endpoints/disable.js';
+import { enabledNow } from '../../src/endpoints/endpoints.js';
+import { newId } from '../../src/platform/ids.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
-import { disableEndpoint } from '../../src/webhooks/disable-endpoint.js';
-import { enabledNow } from '../../src/webhooks/endpoints.js';
 import { lease, makeOne, record } from '../support/attempt.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer, outcome, refusedBy } from '../support/factories.js';

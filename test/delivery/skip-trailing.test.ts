@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
+import { skipTrailingLoop } from '../../src/delivery/outbox.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
-import { skipTrailingLoop } from '../../src/delivery/skip-trailing.js';
-import { createMetrics } from '../../src/telemetry/metrics.js';
+import { createMetrics } from '../../src/platform/telemetry/metrics.js';
 import { makeOne } from '../support/attempt.js';
 import { BY_OPERATOR as by } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
-import type { Handle } from '../../src/database/database.js';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { queueOverdue } from '../../src/delivery/queue.js';
 import { type WatchdogOptions, watchdog } from '../../src/delivery/watchdog.js';
-import type { Periodic } from '../../src/periodic.js';
+import type { Handle } from '../../src/platform/database/database.js';
+import type { Periodic } from '../../src/platform/periodic.js';
 import { makeBacklog } from '../support/backlog.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

@@ -1,13 +1,14 @@
 import { shareWaiting } from '../../src/delivery/waiting.js';
-import { WorkflowOutbox, type WorkflowOutboxOptions } from '../../src/delivery/workflow-outbox.js';
 import {
   countWaiting,
   enqueueWorkflow,
   keepStarted,
   leaseStarts,
+  WorkflowOutbox,
+  type WorkflowOutboxOptions,
   type WorkflowStart,
 } from '../../src/delivery/workflow-starts.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { ClientId, WebhookIds } from '../../workflows/search-attributes.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

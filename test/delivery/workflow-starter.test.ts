@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { ServiceError } from '@temporalio/client';
-import type { Handle } from '../../src/database/database.js';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { leaseEvents, markDone, releaseEvents } from '../../src/delivery/outbox.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
+import type { Handle } from '../../src/platform/database/database.js';
 import { DeliveryState, WebhookIds } from '../../workflows/search-attributes.js';
 import { makeOne } from '../support/attempt.js';
 import { commitEvent } from '../support/committed-event.js';

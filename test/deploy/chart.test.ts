@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
-import { settings as known, SECRETS } from '../../src/config.js';
+import { settings as known, SECRETS } from '../../src/platform/config/config.js';
 import { type Document, KUBERNETES, readEnvFile, readYaml } from '../support/manifests.js';
 
 const CHART = 'deploy/chart';

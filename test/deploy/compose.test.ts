@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { settings } from '../../src/config.js';
-import { Networks } from '../../src/networks.js';
+import { settings } from '../../src/platform/config/config.js';
+import { Networks } from '../../src/platform/networks.js';
 import { isSupportedNode } from '../../src/process/cautions.js';
 import { type Document, isHealthPath, readCommands, readEnvFile, readYaml } from '../support/manifests.js';
 

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { migrate } from '../../src/database/migrate.js';
-import { SERVICE_SETTINGS } from '../../src/database/server-settings.js';
-import { Secret } from '../../src/secret.js';
+import { migrate } from '../../src/platform/database/migrate.js';
+import { SERVICE_SETTINGS } from '../../src/platform/database/server-settings.js';
+import { Secret } from '../../src/platform/secret.js';
 import { readYaml } from '../support/manifests.js';
 import { asRole } from '../support/runtime-role.js';
 

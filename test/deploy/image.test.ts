@@ -55,7 +55,7 @@ test('the image has what the service runs, and neither its benchmarks nor its te
 });
 
 test('the image keeps the query compiler of Prisma that the generated client loads', () => {
-  const client = readFileSync('src/database/generated/internal/class.ts', 'utf8');
+  const client = readFileSync('src/platform/database/generated/internal/class.ts', 'utf8');
   const [compiler] = /query_compiler_\w+_bg\.postgresql\./.exec(client) ?? [];
   expect(compiler).toBeDefined();
   expect(readFileSync('scripts/slim-modules.mjs', 'utf8')).toContain(`name.startsWith('${compiler}')`);

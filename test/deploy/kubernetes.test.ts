@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import { loadConfig, SECRETS, settings } from '../../src/config.js';
-import { Networks } from '../../src/networks.js';
-import { createAddressGuard } from '../../src/webhooks/sender/address-guard.js';
+import { createAddressGuard } from '../../src/delivery/sender/address-guard.js';
+import { loadConfig, SECRETS, settings } from '../../src/platform/config/config.js';
+import { Networks } from '../../src/platform/networks.js';
 import {
   type Document,
   isHealthPath,

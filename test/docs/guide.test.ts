@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../src/free-port.js';
+import { freePort } from '../../src/platform/free-port.js';
 import { must } from '../support/caller.js';
 import { makeLocalDir } from '../support/local-dir.js';
 import { type ServiceProcess, startService } from '../support/service-process.js';

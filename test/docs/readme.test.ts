@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { freePort } from '../../src/free-port.js';
+import { freePort } from '../../src/platform/free-port.js';
 import { makeLocalDir } from '../support/local-dir.js';
 import { waitFor } from '../support/wait-for.js';
 

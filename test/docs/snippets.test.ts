@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { transformFileSync } from '@swc/core';
 import { verify } from '../../clients/typescript/src/verify.js';
-import { Secret } from '../../src/secret.js';
-import { signatureHeader } from '../../src/webhooks/sender/headers.js';
+import { signatureHeader } from '../../src/delivery/sender/headers.js';
+import { Secret } from '../../src/platform/secret.js';
 
 // Each snippet of the integrators' guide is extracted into a file and run if its runtime is installed.
 const root = join(import.meta.dirname, '../..');

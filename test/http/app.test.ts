@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { openDatabase } from '../../src/database/database.js';
-import { newId } from '../../src/ids.js';
-import { Secret } from '../../src/secret.js';
-import { createLog } from '../../src/telemetry/log.js';
+import { openDatabase } from '../../src/platform/database/database.js';
+import { newId } from '../../src/platform/ids.js';
+import { Secret } from '../../src/platform/secret.js';
+import { createLog } from '../../src/platform/telemetry/log.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';
 import { withinASecond } from '../support/within-a-second.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { allowNetworks } from '../../src/auth/clients.js';
-import type { Reply } from '../support/api.js';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
+import type { Reply } from '../support/documented.js';
 import { OPERATOR } from '../support/factories.js';
 
 let auth: AuthApi;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { limitsWithin, openDatabase } from '../../src/database/database.js';
+import { limitsWithin, openDatabase } from '../../src/platform/database/database.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { type HaltingProxy, startHaltingProxy } from '../support/halting-proxy.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { startApi, type TestApi } from '../support/api.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { readIdempotencyKey } from '../../src/http/dispatch.js';
-import { Refusal } from '../../src/refusal.js';
+import { Refusal } from '../../src/platform/refusal.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';
 

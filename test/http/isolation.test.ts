@@ -3,7 +3,7 @@ import { SCOPES } from '../../src/auth/caller.js';
 import { apiRoutes } from '../../src/http/app.js';
 import { componentSchemas, exampleOf, schemaFor } from '../../src/http/openapi/schemas.js';
 import { type Route, scopesOf } from '../../src/http/route.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 import { deliverTo } from '../support/history.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseBody } from '../../src/http/body.js';
-import { Refusal } from '../../src/refusal.js';
+import { Refusal } from '../../src/platform/refusal.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { migrate } from '../../src/database/migrate.js';
 import { listenForOperators, type Operations } from '../../src/http/operations.js';
+import { migrate } from '../../src/platform/database/migrate.js';
+import { createMetrics } from '../../src/platform/telemetry/metrics.js';
 import type { Readiness } from '../../src/process/readiness.js';
 import { readinessOf } from '../../src/process/readiness.js';
-import { createMetrics } from '../../src/telemetry/metrics.js';
 import { startApi, type TestApi } from '../support/api.js';
 
 let api: TestApi;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Handle } from '../../src/database/database.js';
 import { refusalOf, toProblem } from '../../src/http/response.js';
-import { Refusal } from '../../src/refusal.js';
+import type { Handle } from '../../src/platform/database/database.js';
+import { Refusal } from '../../src/platform/refusal.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient } from '../support/factories.js';
 

@@ -6,7 +6,7 @@ import Koa from 'koa';
 import type { State } from '../../src/http/context.js';
 import { requestId } from '../../src/http/middleware.js';
 import { CONNECTION_LIMITS, type Listening, listen } from '../../src/http/server.js';
-import { PROBLEMS } from '../../src/refusal.js';
+import { PROBLEMS } from '../../src/platform/refusal.js';
 
 const config = { host: '127.0.0.1', port: 0, allowedNetworks: [], trustedProxies: [] };
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { apiRoutes } from '../../src/http/app.js';
 import { componentSchemas, exampleOf, inlineSchema, schemaFor } from '../../src/http/openapi/schemas.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 
 let api: TestApi;

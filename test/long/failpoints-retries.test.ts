@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Failpoint } from '../../src/failpoints.js';
+import type { Failpoint } from '../../src/platform/failpoints.js';
 import { must } from '../support/caller.js';
 import { type MortalService, startMortalService } from '../support/mortal-service.js';
 import { waitFor } from '../support/wait-for.js';

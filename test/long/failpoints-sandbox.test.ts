@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { CHECK_CASE_NAMES } from '../../src/check-cases.js';
-import type { Failpoint } from '../../src/failpoints.js';
+import type { Failpoint } from '../../src/platform/failpoints.js';
+import { CHECK_CASE_NAMES } from '../../src/platform/vocabulary.js';
 import { must } from '../support/caller.js';
 import { startCheckedReceiver } from '../support/checked-receiver.js';
 import { type MortalService, startMortalService } from '../support/mortal-service.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import type { Failpoint } from '../../src/failpoints.js';
+import type { Failpoint } from '../../src/platform/failpoints.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { must } from '../support/caller.js';
 import { type MortalService, startMortalService } from '../support/mortal-service.js';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { freePort } from '../../src/free-port.js';
+import { freePort } from '../../src/platform/free-port.js';
 import { judgeChanges } from '../crash/judge-changes.js';
 import { judgeRecord } from '../crash/judge-record.js';
 import { judgeWorkflows, runningWorkflows } from '../crash/judge-workflows.js';

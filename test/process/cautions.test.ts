@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it, test } from '@jest/globals';
-import { loadConfig } from '../../src/config.js';
+import { loadConfig } from '../../src/platform/config/config.js';
 import { cautionsOf, isSupportedNode } from '../../src/process/cautions.js';
 
 const SAFE = {

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it, test } from '@jest/globals';
-import { openDatabase } from '../../src/database/database.js';
+import { openDatabase } from '../../src/platform/database/database.js';
+import { Secret } from '../../src/platform/secret.js';
 import { oneLine } from '../../src/process/lifecycle.js';
-import { Secret } from '../../src/secret.js';
 
 /** Prints a line when it is ready, at the first signal, and when a further signal would end it. */
 const PROGRAM = `

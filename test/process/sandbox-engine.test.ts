@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

@@ -1,26 +1,18 @@
 import type { Authority } from '../../src/auth/authority.js';
 import { CLIENT_SCOPES } from '../../src/auth/caller.js';
-import { loadConfig } from '../../src/config.js';
 import { consoleExtension } from '../../src/console/router.js';
-import { MasterKeys } from '../../src/database/encryption.js';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { type AppDependencies, createApp } from '../../src/http/app.js';
 import { listen } from '../../src/http/server.js';
-import { newId } from '../../src/ids.js';
-import { Refusal } from '../../src/refusal.js';
-import { createLog } from '../../src/telemetry/log.js';
-import { createMetrics } from '../../src/telemetry/metrics.js';
+import { loadConfig } from '../../src/platform/config/config.js';
+import { MasterKeys } from '../../src/platform/database/encryption.js';
+import { newId } from '../../src/platform/ids.js';
+import { Refusal } from '../../src/platform/refusal.js';
+import { createLog } from '../../src/platform/telemetry/log.js';
+import { createMetrics } from '../../src/platform/telemetry/metrics.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
-import { documented } from './documented.js';
+import { documented, type Reply } from './documented.js';
 import { recordingHandover } from './recording-handover.js';
-
-export interface Reply {
-  status: number;
-  headers: Headers;
-  text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads bodies of any shape
-  body: any;
-}
 
 export interface Sent {
   /** Sent as JSON. */

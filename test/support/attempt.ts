@@ -1,8 +1,8 @@
-import type { Handle } from '../../src/database/database.js';
 import { type LeasedRow, leaseByName } from '../../src/delivery/queue.js';
 import { type RecordedAttempt, recordAttempts } from '../../src/delivery/record.js';
-import { newId } from '../../src/ids.js';
-import type { SendOutcome } from '../../src/webhooks/sender/send.js';
+import type { SendOutcome } from '../../src/delivery/sender/send.js';
+import type { Handle } from '../../src/platform/database/database.js';
+import { newId } from '../../src/platform/ids.js';
 import { outcome } from './factories.js';
 
 /** Leases a queued attempt by name, as a dispatcher does. @throws if it is not free in the queue */

@@ -1,10 +1,11 @@
 import type { Authority } from '../../src/auth/authority.js';
 import { createClient, type NewClient } from '../../src/auth/clients.js';
-import { freePort } from '../../src/free-port.js';
 import type { AppDependencies } from '../../src/http/context.js';
-import { type Reply, startApi, type TestApi } from './api.js';
+import { freePort } from '../../src/platform/free-port.js';
+import { startApi, type TestApi } from './api.js';
 import { testAuthority } from './authority.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
+import type { Reply } from './documented.js';
 import { OPERATOR } from './factories.js';
 
 export type Credentials = { client_id: string; client_secret: string };

@@ -6,7 +6,7 @@ import {
 } from '../../src/auth/authority.js';
 import type { Clock } from '../../src/auth/client-record.js';
 import { createClient, type NewClient } from '../../src/auth/clients.js';
-import type { Database } from '../../src/database/database.js';
+import type { Database } from '../../src/platform/database/database.js';
 import { masterKeys, OPERATOR } from './factories.js';
 import { silentLog } from './silent-log.js';
 

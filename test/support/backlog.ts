@@ -1,4 +1,4 @@
-import type { Handle } from '../../src/database/database.js';
+import type { Handle } from '../../src/platform/database/database.js';
 
 /**
  * Gives an endpoint `count` deliveries with one failed attempt each, that sleep for an hour. Their events are in no

@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url';
 import { expect } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
-import { freePort } from '../../src/free-port.js';
+import { freePort } from '../../src/platform/free-port.js';
 import { type ApiResponse, caller, must } from './caller.js';
 import { runCli } from './cli.js';
 import { readDelivered } from './delivered.js';

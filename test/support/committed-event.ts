@@ -1,5 +1,5 @@
-import type { Database } from '../../src/database/database.js';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
+import type { Database } from '../../src/platform/database/database.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { makeClient, makeEndpoint, makeTransfer } from './factories.js';
 import { LADDER } from './run-workflow.js';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ConfigError } from '../../src/config-error.js';
+import { ConfigError } from '../../src/platform/config/config-error.js';
 
 export const MASTER_KEY = randomBytes(32).toString('base64');
 export const PASSWORD = 'hunter2-of-postgres';

@@ -1,5 +1,5 @@
-import { newId } from '../../src/ids.js';
-import { eventBody } from '../../src/webhooks/event-catalogue.js';
+import { eventBody } from '../../src/delivery/event-catalogue.js';
+import { newId } from '../../src/platform/ids.js';
 import type { TestDatabase } from './database.js';
 import { makeEndpoint } from './factories.js';
 

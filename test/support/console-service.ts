@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { createClient, type NewClient } from '../../src/auth/clients.js';
-import { freePort } from '../../src/free-port.js';
+import { freePort } from '../../src/platform/free-port.js';
 import type { Credentials } from './auth-api.js';
 import { openVisitor, startBrowser, type Visitor } from './browser.js';
 import { type Caller, caller } from './caller.js';

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { type Database, type DatabaseLimits, openDatabase } from '../../src/database/database.js';
-import { Secret } from '../../src/secret.js';
+import { type Database, type DatabaseLimits, openDatabase } from '../../src/platform/database/database.js';
+import { Secret } from '../../src/platform/secret.js';
 import { waitFor } from './wait-for.js';
 
 const BLOCKED = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;

@@ -1,6 +1,6 @@
-import type { Database } from '../../src/database/database.js';
-import type { RecoverRange } from '../../src/delivery/recover.js';
 import { recoverEndpoint } from '../../src/delivery/recovers.js';
+import type { RecoverRange } from '../../src/delivery/recovery-batches.js';
+import type { Database } from '../../src/platform/database/database.js';
 import { BY_OPERATOR as by } from './factories.js';
 
 /** Starts a recovery, like a request of the endpoint's client. */

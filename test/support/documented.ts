@@ -2,8 +2,15 @@ import { expect } from '@jest/globals';
 import { apiRoutes } from '../../src/http/app.js';
 import type { AppDependencies } from '../../src/http/context.js';
 import { type OpenApiDocument, openApiDocument } from '../../src/http/openapi/document.js';
-import type { Reply } from './api.js';
 import { openApiValidator, schemaOf } from './openapi.js';
+
+export interface Reply {
+  status: number;
+  headers: Headers;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads bodies of any shape
+  body: any;
+}
 
 type Described = OpenApiDocument['paths'][string][string];
 

@@ -1,7 +1,7 @@
-import type { Handle } from '../../src/database/database.js';
-import type { DeliveryStatus } from '../../src/database/generated/enums.js';
-import { newId } from '../../src/ids.js';
-import { eventBody } from '../../src/webhooks/event-catalogue.js';
+import { eventBody } from '../../src/delivery/event-catalogue.js';
+import type { Handle } from '../../src/platform/database/database.js';
+import type { DeliveryStatus } from '../../src/platform/database/generated/enums.js';
+import { newId } from '../../src/platform/ids.js';
 
 /** Makes an event of a given time without any delivery, as if no endpoint had been enabled then. @param at ms */
 export async function makeEvent(db: Handle, clientId: string, at: number): Promise<string> {

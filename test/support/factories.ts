@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { Handle } from '../../src/database/database.js';
-import { MasterKeys } from '../../src/database/encryption.js';
-import type { Endpoint, Transfer } from '../../src/database/generated/client.js';
-import type { TransferStatus } from '../../src/database/generated/enums.js';
-import { newId } from '../../src/ids.js';
-import { Secret } from '../../src/secret.js';
-import type { Sender, SendOutcome } from '../../src/webhooks/sender/send.js';
+import type { Sender, SendOutcome } from '../../src/delivery/sender/send.js';
+import type { Handle } from '../../src/platform/database/database.js';
+import { MasterKeys } from '../../src/platform/database/encryption.js';
+import type { Endpoint, Transfer } from '../../src/platform/database/generated/client.js';
+import type { TransferStatus } from '../../src/platform/database/generated/enums.js';
+import { newId } from '../../src/platform/ids.js';
+import { Secret } from '../../src/platform/secret.js';
 
 export const masterKeys = new MasterKeys(new Secret<Uint8Array>(randomBytes(32)));
 /** The actor of an operator's actions in tests. */

@@ -44,8 +44,8 @@ function build() {
 async function startTestPostgres(common) {
   const { startPostgres } = await import('../../dist/src/local/postgres.js');
   const { postgresUrl } = await import('../../dist/src/local/stack-state.js');
-  const { freePort } = await import('../../dist/src/free-port.js');
-  const { Secret } = await import('../../dist/src/secret.js');
+  const { freePort } = await import('../../dist/src/platform/free-port.js');
+  const { Secret } = await import('../../dist/src/platform/secret.js');
   const port = await freePort();
   const password = new Secret('test');
   const settings = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=500'];
@@ -57,7 +57,7 @@ async function startTestPostgres(common) {
 async function startTestTemporal(common, cacheDir) {
   const { startTemporal } = await import('../../dist/src/local/temporal.js');
   const { findTemporal } = await import('../../dist/src/local/temporal.js');
-  const { freePort } = await import('../../dist/src/free-port.js');
+  const { freePort } = await import('../../dist/src/platform/free-port.js');
   const command = await findTemporal({ ...common, cacheDir, path: process.env.PATH });
   const port = await freePort();
   const child = await startTemporal({ ...common, command, port, uiPort: await freePort(), namespace: 'default' });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { Secret } from '../../src/secret.js';
+import { Secret } from '../../src/platform/secret.js';
 
 export interface HaltingProxy {
   /** The URL of Postgres through the proxy. */

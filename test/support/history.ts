@@ -1,4 +1,4 @@
-import type { TransferStatus } from '../../src/database/generated/enums.js';
+import type { TransferStatus } from '../../src/platform/database/generated/enums.js';
 import type { TestApi, TestClient } from './api.js';
 import { endpointRequest, transferRequest } from './transfers.js';
 

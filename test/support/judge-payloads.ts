@@ -1,5 +1,4 @@
-import { ATTEMPT_ERRORS } from '../../src/attempts.js';
-import { CHECK_CASE_NAMES, CHECK_RESULTS } from '../../src/check-cases.js';
+import { ATTEMPT_ERRORS, CHECK_CASE_NAMES, CHECK_RESULTS } from '../../src/platform/vocabulary.js';
 
 const oneOf = (...words: readonly string[]) => new RegExp(`^(${words.join('|')})$`);
 const STATUSES = ['CREATED', 'PROCESSING', 'SENT', 'COMPLETED', 'CANCELLED', 'FAILED', 'RETURNED'];

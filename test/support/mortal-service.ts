@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from '@jest/globals';
 import pg from 'pg';
-import type { Failpoint } from '../../src/failpoints.js';
-import { freePort } from '../../src/free-port.js';
+import type { Failpoint } from '../../src/platform/failpoints.js';
+import { freePort } from '../../src/platform/free-port.js';
 import { judgeRecord } from '../crash/judge-record.js';
 import { judgeWorkflows, runningWorkflows } from '../crash/judge-workflows.js';
 import { startReceiver } from '../crash/receiver.js';

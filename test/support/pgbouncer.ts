@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { settings } from '../../src/config.js';
-import { freePort } from '../../src/free-port.js';
-import { Secret } from '../../src/secret.js';
+import { settings } from '../../src/platform/config/config.js';
+import { freePort } from '../../src/platform/free-port.js';
+import { Secret } from '../../src/platform/secret.js';
 import { asRole } from './runtime-role.js';
 import { waitFor } from './wait-for.js';
 

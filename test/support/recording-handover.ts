@@ -1,5 +1,5 @@
 import type { Handover, QueuedEvent } from '../../src/delivery/handover.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 
 /** A handover without a dispatcher. `events` and `retried` have what was handed over. */
 export type RecordingHandover = Handover & { events: QueuedEvent[]; retried: string[]; token: string };

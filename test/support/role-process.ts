@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { Failpoint } from '../../src/failpoints.js';
+import type { Failpoint } from '../../src/platform/failpoints.js';
 
 const DIE_AT_FAILPOINT = fileURLToPath(new URL('./die-at-failpoint.js', import.meta.url));
 
@@ -51,7 +51,7 @@ export interface MortalRole extends RoleProcess {
   dieAt(name: Failpoint, passes?: number): Promise<void>;
 }
 
-/** Starts a role that can die at a failpoint (src/failpoints.ts). */
+/** Starts a role that can die at a failpoint (src/platform/failpoints.ts). */
 export function startMortalRole(role: string, env: Record<string, string>): MortalRole {
   const started = startRole(role, env, ['--import', DIE_AT_FAILPOINT]);
   return {

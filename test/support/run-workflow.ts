@@ -4,7 +4,7 @@ import type { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { ATTEMPT_FAILED, type DeliverRequest } from '../../workflows/deliver-event.activities.js';
 import type { DeliverEventInput, DeliveryProgress } from '../../workflows/deliver-event.input.js';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { RUNTIME_ROLES, type RuntimeRole } from '../../src/database/roles.js';
-import { Secret } from '../../src/secret.js';
+import { RUNTIME_ROLES, type RuntimeRole } from '../../src/platform/database/roles.js';
+import { Secret } from '../../src/platform/secret.js';
 
 /** An empty database as a deployment makes it: a role owns it, and other roles run the service. */
 export interface OwnedDatabase {

@@ -1,5 +1,4 @@
-import { Secret } from '../../src/secret.js';
-import { createAddressGuard } from '../../src/webhooks/sender/address-guard.js';
+import { createAddressGuard } from '../../src/delivery/sender/address-guard.js';
 import {
   createSender,
   type Outgoing,
@@ -7,7 +6,8 @@ import {
   type SenderOptions,
   type SendLimits,
   type SendOutcome,
-} from '../../src/webhooks/sender/send.js';
+} from '../../src/delivery/sender/send.js';
+import { Secret } from '../../src/platform/secret.js';
 import { type Answering, type RawReceiver, startRawReceiver } from './raw-receiver.js';
 
 export const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';

@@ -1,3 +1,3 @@
-import { createLog } from '../../src/telemetry/log.js';
+import { createLog } from '../../src/platform/telemetry/log.js';
 
 export const silentLog = createLog('silent', 'test');

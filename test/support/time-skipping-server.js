@@ -96,7 +96,7 @@ async function prepareJava(program) {
 
 /** Starts the server, waits until it accepts connections, and ends it. */
 async function runOnce(program) {
-  const { freePort } = await import('../../dist/src/free-port.js');
+  const { freePort } = await import('../../dist/src/platform/free-port.js');
   const port = await freePort();
   const child = spawn(program, [String(port)], { stdio: 'ignore' });
   const ended = once(child, 'exit').catch(() => undefined);

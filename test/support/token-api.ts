@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import type { Reply } from './api.js';
 import { type AuthApi, type AuthApiOptions, type Credentials, startAuthApi } from './auth-api.js';
+import type { Reply } from './documented.js';
 
 /** The content type of a form, for `raw`. */
 export const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };

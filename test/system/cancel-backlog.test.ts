@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { freePort } from '../../src/free-port.js';
+import { freePort } from '../../src/platform/free-port.js';
 import { countDeliveries, makeBacklog } from '../support/backlog.js';
 import { type Caller, caller, must } from '../support/caller.js';
 import { runCli } from '../support/cli.js';

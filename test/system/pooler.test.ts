@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openDatabase } from '../../src/database/database.js';
-import { migrate } from '../../src/database/migrate.js';
-import { SERVICE_SETTINGS } from '../../src/database/server-settings.js';
-import { freePort } from '../../src/free-port.js';
-import { Secret } from '../../src/secret.js';
+import { openDatabase } from '../../src/platform/database/database.js';
+import { migrate } from '../../src/platform/database/migrate.js';
+import { SERVICE_SETTINGS } from '../../src/platform/database/server-settings.js';
+import { freePort } from '../../src/platform/free-port.js';
+import { Secret } from '../../src/platform/secret.js';
 import { type Receiver, startReceiver } from '../crash/receiver.js';
 import { type Caller, caller, must } from '../support/caller.js';
 import { runCli } from '../support/cli.js';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openDatabase } from '../../src/database/database.js';
-import { freePort } from '../../src/free-port.js';
-import { newId } from '../../src/ids.js';
-import { removeExpiredEvents, removeExpiredRows, TABLES_WITH_EXPIRY } from '../../src/retention/expired.js';
+import { openDatabase } from '../../src/platform/database/database.js';
+import { freePort } from '../../src/platform/free-port.js';
+import { newId } from '../../src/platform/ids.js';
+import { removeExpiredEvents, removeExpiredRows, TABLES_WITH_EXPIRY } from '../../src/platform/retention.js';
 import { type Receiver, startReceiver } from '../crash/receiver.js';
 import { type Caller, caller, must } from '../support/caller.js';
 import { runCli } from '../support/cli.js';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { freePort } from '../../src/free-port.js';
+import { freePort } from '../../src/platform/free-port.js';
 import { type Caller, caller, must } from '../support/caller.js';
 import { runCli, startCli } from '../support/cli.js';
 import { type CollectedSpan, type Collector, startCollector } from '../support/collector.js';

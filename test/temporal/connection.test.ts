@@ -4,7 +4,7 @@ import { connect, type Server, type Socket } from 'node:net';
 import { createServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NativeConnection } from '@temporalio/worker';
-import { type Environment, readEnvironment, temporalAt } from '../../src/config.js';
+import { type Environment, readEnvironment, temporalAt } from '../../src/platform/config/config.js';
 import { connectionOptions, whyUnreachable } from '../../src/temporal/connection.js';
 import { makeAuthorities } from '../support/certificates.js';
 import { runCli } from '../support/cli.js';

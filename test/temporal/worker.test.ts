@@ -11,7 +11,7 @@ test("writes the lines of the SDK's native part to our log, and not to standard 
   const script = `
     const { readFileSync } = await import('node:fs');
     const { Worker } = await import('@temporalio/worker');
-    const { createLog } = await import('./dist/src/telemetry/log.js');
+    const { createLog } = await import('./dist/src/platform/telemetry/log.js');
     const { installRuntime } = await import('./dist/src/temporal/worker.js');
     const log = createLog('warn', 'worker');
     const { warn } = log;

@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import type { TransferStatus } from '../../src/database/generated/enums.js';
+import type { TransferStatus } from '../../src/platform/database/generated/enums.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { canChange, TRANSFER_STATUSES } from '../../src/transfers/states.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { rowsOf as handled, nodesOf, openExplained } from '../../bench/lists/plans.js';
 import { revokeClient } from '../../src/auth/clients.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { eraseClient } from '../../src/transfers/erase-client.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { BY_OPERATOR, makeClient, makeEndpoint, makeTransfer, OPERATOR } from '../support/factories.js';

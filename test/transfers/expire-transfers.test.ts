@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openDatabase } from '../../src/database/database.js';
-import type { TransferStatus } from '../../src/database/generated/enums.js';
-import { migrate } from '../../src/database/migrate.js';
-import { newId } from '../../src/ids.js';
+import { openDatabase } from '../../src/platform/database/database.js';
+import type { TransferStatus } from '../../src/platform/database/generated/enums.js';
+import { migrate } from '../../src/platform/database/migrate.js';
+import { newId } from '../../src/platform/ids.js';
 import { expireTransfers } from '../../src/transfers/expire-transfers.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { BY_OPERATOR, makeClient } from '../support/factories.js';

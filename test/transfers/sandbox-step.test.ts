@@ -1,6 +1,6 @@
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { createTransfer } from '../../src/transfers/create-transfer.js';
-import { makeSandboxStep } from '../../src/transfers/sandbox-step.js';
+import { makeSandboxStep } from '../../src/transfers/sandbox.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint } from '../support/factories.js';
 import { type RecordingHandover, recordingHandover } from '../support/recording-handover.js';

@@ -1,4 +1,4 @@
-import type { TransferStatus } from '../../src/database/generated/enums.js';
+import type { TransferStatus } from '../../src/platform/database/generated/enums.js';
 import { canChange, nextStatuses, previousStatuses, TRANSFER_STATUSES } from '../../src/transfers/states.js';
 
 const ALLOWED = new Set([

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
-import { disableEndpoint } from '../../src/webhooks/disable-endpoint.js';
-import { updateEndpoint } from '../../src/webhooks/endpoints.js';
+import { disableEndpoint } from '../../src/endpoints/disable.js';
+import { updateEndpoint } from '../../src/endpoints/endpoints.js';
 import { BY_OPERATOR as by, outcome, refusedBy } from '../support/factories.js';
 import { startLadder, type TestLadder } from '../support/ladder.js';
 import { LADDER } from '../support/run-workflow.js';

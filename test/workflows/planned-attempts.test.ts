@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
-import { getDeliveryWithAttempts } from '../../src/webhooks/read-deliveries.js';
+import { getDeliveryWithAttempts } from '../../src/reports/read-deliveries.js';
 import { startLadder, type TestLadder } from '../support/ladder.js';
 import { pick, seededRandom } from '../support/random.js';
 import { LADDER } from '../support/run-workflow.js';

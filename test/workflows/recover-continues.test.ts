@@ -1,6 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import { NativeConnection } from '@temporalio/worker';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { ClientId, WebhookIds } from '../../workflows/search-attributes.js';
 import { workflowWorker } from '../support/run-workflow.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';

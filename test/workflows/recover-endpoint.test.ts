@@ -1,5 +1,5 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { workflowWorker } from '../support/run-workflow.js';
 import { startTimeSkipping } from '../support/time-skipping.js';
 

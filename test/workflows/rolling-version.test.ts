@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import '../support/quiet-temporal.js';
 import { ApplicationFailure } from '@temporalio/common';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/platform/ids.js';
 import { ATTEMPT_FAILED, type DeliverRequest } from '../../workflows/deliver-event.activities.js';
 import { type DeliverEventInput, type DeliveryProgress, TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';

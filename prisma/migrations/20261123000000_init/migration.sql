@@ -1,5 +1,5 @@
 -- The whole schema. prisma/schema.prisma says what tables and columns mean; comments here are about what Prisma's
--- schema cannot express. test/database/schema.test.ts compares the two.
+-- schema cannot express. test/platform/database/schema.test.ts compares the two.
 
 -- Clients and their sign-ins
 

@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises';
-import { exportEntries, listEntries } from '../../audit/entries.js';
-import type { AuditEntry } from '../../database/generated/client.js';
+import { exportEntries, listEntries } from '../../platform/audit.js';
+import type { AuditEntry } from '../../platform/database/generated/client.js';
 import { untilSignalled } from '../../process/lifecycle.js';
 import type { CommandResult } from '../command.js';
 import type { Table } from '../view.js';

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { harmless } from '../../../clients/typescript/src/cli/harmless.js';
-import { personHere } from '../../audit/record.js';
 import type { Client, ClientSecretInfo } from '../../auth/clients.js';
 import * as auth from '../../auth/clients.js';
 import { makeOperatorLink } from '../../auth/console-sessions.js';
+import { personHere } from '../../platform/audit.js';
 import { eraseClient } from '../../transfers/erase-client.js';
 import type { CommandResult } from '../command.js';
 import type { Fields, Table } from '../view.js';

@@ -1,18 +1,18 @@
-import { personHere } from '../../audit/record.js';
 import { showClient } from '../../auth/clients.js';
-import type { Handle } from '../../database/database.js';
-import type { DeliveryStatus } from '../../database/generated/enums.js';
+import { EXPLANATIONS, explainAttempt } from '../../checks/explain-signature.js';
+import { eventTitle } from '../../delivery/event-catalogue.js';
 import { notifyHandover } from '../../delivery/notifications.js';
 import { presentDelivery, presentDeliveryWithAttempts } from '../../http/schemas/delivery.js';
-import { eventTitle } from '../../webhooks/event-catalogue.js';
-import { EXPLANATIONS, explainAttempt } from '../../webhooks/explain-signature.js';
-import { eventIdsOfTransfer, listDeliveriesForOperator } from '../../webhooks/list-deliveries.js';
+import { personHere } from '../../platform/audit.js';
+import type { Handle } from '../../platform/database/database.js';
+import type { DeliveryStatus } from '../../platform/database/generated/enums.js';
+import { eventIdsOfTransfer, listDeliveriesForOperator } from '../../reports/list-deliveries.js';
 import {
   type DeliveryRecord,
   type DeliveryWithAttempts,
   getDeliveryWithAttempts,
   type LastAttempt,
-} from '../../webhooks/read-deliveries.js';
+} from '../../reports/read-deliveries.js';
 import type { CommandResult } from '../command.js';
 import type { Table, View } from '../view.js';
 import { masterKeysOf, withDatabase } from '../with-database.js';

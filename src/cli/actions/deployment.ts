@@ -1,13 +1,13 @@
-import { unknownSettings } from '../../config/environment.js';
-import { type Config, loadConfig, temporalAt } from '../../config.js';
-import { ConfigError } from '../../config-error.js';
-import { openDatabase } from '../../database/database.js';
-import { migrate, pendingMigrations } from '../../database/migrate.js';
-import { namedRoles, type RoleRights, readRoleRights } from '../../database/roles.js';
+import { type Config, loadConfig, temporalAt } from '../../platform/config/config.js';
+import { ConfigError } from '../../platform/config/config-error.js';
+import { unknownSettings } from '../../platform/config/environment.js';
+import { openDatabase } from '../../platform/database/database.js';
+import { migrate, pendingMigrations } from '../../platform/database/migrate.js';
+import { namedRoles, type RoleRights, readRoleRights } from '../../platform/database/roles.js';
+import { SUPPORTED_NODE } from '../../platform/version.js';
 import { cautionsOf, isSupportedNode } from '../../process/cautions.js';
 import { oneLine } from '../../process/lifecycle.js';
 import type { Finding } from '../../temporal/namespace.js';
-import { SUPPORTED_NODE } from '../../version.js';
 import type { CommandResult } from '../command.js';
 import { directUrlOf, environmentInReach, findEnvironment, reachingPostgres } from '../with-database.js';
 

@@ -1,6 +1,6 @@
-import { personHere } from '../../audit/record.js';
 import { rotateMasterKey } from '../../auth/master-key.js';
 import { revokeSigningKey, rotateSigningKey } from '../../auth/signing-keys.js';
+import { personHere } from '../../platform/audit.js';
 import type { CommandResult } from '../command.js';
 import { masterKeysOf, withDatabase } from '../with-database.js';
 

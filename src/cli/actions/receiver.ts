@@ -3,9 +3,9 @@ import { buffer } from 'node:stream/consumers';
 import { harmless, harmlessJson } from '../../../clients/typescript/src/cli/harmless.js';
 import { readSecretFile } from '../../../clients/typescript/src/cli/secret-file.js';
 import { SignatureError, type SignatureErrorCode, verify } from '../../../clients/typescript/src/verify.js';
+import { EXPLANATIONS, type Explanation, explainMismatch } from '../../checks/explain-signature.js';
 import type { Arrival } from '../../local/receiver.js';
 import { untilSignalled } from '../../process/lifecycle.js';
-import { EXPLANATIONS, type Explanation, explainMismatch } from '../../webhooks/explain-signature.js';
 import type { Command, CommandResult } from '../command.js';
 
 interface VerifyOptions {

@@ -1,8 +1,8 @@
-import { personHere } from '../../audit/record.js';
-import { ConfigError } from '../../config-error.js';
-import type { TransferStatus } from '../../database/generated/enums.js';
 import { notifyHandover } from '../../delivery/notifications.js';
 import { presentTransfer } from '../../http/schemas/transfer.js';
+import { personHere } from '../../platform/audit.js';
+import { ConfigError } from '../../platform/config/config-error.js';
+import type { TransferStatus } from '../../platform/database/generated/enums.js';
 import { changeStatus } from '../../transfers/change-status.js';
 import { expireTransfers } from '../../transfers/expire-transfers.js';
 import { type ReasonCode, STATUSES_WITH_REASON_CODE, takesReasonCode } from '../../transfers/reason-codes.js';

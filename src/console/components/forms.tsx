@@ -1,6 +1,6 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import { PROBLEMS, type ValidationError } from '../../refusal.js';
+import { PROBLEMS, type ValidationError } from '../../platform/refusal.js';
 import type { RefusedForm } from '../page.js';
 import { visibleText } from './values.js';
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { CursorKind } from '../../http/paging.js';
-import { Refusal } from '../../refusal.js';
+import { Refusal } from '../../platform/refusal.js';
 import { type Choice, Field } from './forms.js';
 import { addressOf, Live } from './parts.js';
 

@@ -1,7 +1,6 @@
-import type { DeliveryStatus, TransferStatus } from '../../database/generated/enums.js';
-import { relativeTime } from '../../duration.js';
-import { UNSEEN_RUN, UNSEEN_RUN_IN_LINES } from '../../unseen-characters.js';
-import type { LastAttempt } from '../../webhooks/read-deliveries.js';
+import type { DeliveryStatus, TransferStatus } from '../../platform/database/generated/enums.js';
+import { relativeTime } from '../../platform/duration.js';
+import type { LastAttempt } from '../../reports/read-deliveries.js';
 
 // How the console writes a text of others, a time, a quantity, an amount, an id and a status.
 
@@ -163,3 +162,12 @@ export function Status({ status }: { status: DeliveryStatus | TransferStatus }) 
 export function Answer({ error, responseStatus }: Pick<LastAttempt, 'error' | 'responseStatus'>) {
   return <span class={`badge ${error === null ? 'good' : 'bad'}`}>{responseStatus ?? error}</span>;
 }
+
+/**
+ * Runs of characters that a reader cannot see: controls, format characters (direction, zero width, tags), line and
+ * paragraph separators, lone surrogates. U+200C and U+200D stay: scripts and emoji are written with them.
+ */
+export const UNSEEN_RUN = /(?:(?!\u200c|\u200d)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}])+/gu;
+
+/** The same, but tabs and line feeds stay: for text that is shown in lines. */
+export const UNSEEN_RUN_IN_LINES = /(?:(?!\u200c|\u200d|[\t\n])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}])+/gu;

@@ -1,6 +1,6 @@
-import type { AttemptError } from '../../attempts.js';
-import { readSentAttempt, type SentAttempt } from '../../webhooks/explain-signature.js';
-import { DELIVERY_HEADERS, type KeptHeaders, SIGNATURE_HEADER } from '../../webhooks/sender/headers.js';
+import { readSentAttempt, type SentAttempt } from '../../checks/explain-signature.js';
+import { DELIVERY_HEADERS, type KeptHeaders, SIGNATURE_HEADER } from '../../delivery/sender/headers.js';
+import type { AttemptError } from '../../platform/vocabulary.js';
 import { Field } from '../components/forms.js';
 import { Crumbs, Facts } from '../components/parts.js';
 import { CopyButton, Time, Untrusted, UntrustedLines } from '../components/values.js';

@@ -1,10 +1,10 @@
-import { DeliveryStatus } from '../../database/generated/enums.js';
+import { eventTitle } from '../../delivery/event-catalogue.js';
 import { idCursor } from '../../http/paging.js';
-import { isId } from '../../ids.js';
-import { eventTitle } from '../../webhooks/event-catalogue.js';
-import { listDeliveries } from '../../webhooks/list-deliveries.js';
-import type { DeliveryRecord } from '../../webhooks/read-deliveries.js';
-import { findEventOf } from '../../webhooks/read-events.js';
+import { DeliveryStatus } from '../../platform/database/generated/enums.js';
+import { isId } from '../../platform/ids.js';
+import { listDeliveries } from '../../reports/list-deliveries.js';
+import type { DeliveryRecord } from '../../reports/read-deliveries.js';
+import { findEventOf } from '../../reports/read-events.js';
 import { Field, Select } from '../components/forms.js';
 import { ANY, invalidFilter, List, pageOf, readChoice, readCursor, Table, timeRange } from '../components/lists.js';
 import { Answer, RelativeTime, Status, Time, Untrusted } from '../components/values.js';

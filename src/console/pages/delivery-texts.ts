@@ -1,7 +1,7 @@
-import type { AttemptError } from '../../attempts.js';
-import { relativeTime } from '../../duration.js';
-import type { LastAttempt } from '../../webhooks/read-deliveries.js';
-import type { StoryDelivery } from '../../webhooks/read-events.js';
+import { relativeTime } from '../../platform/duration.js';
+import type { AttemptError } from '../../platform/vocabulary.js';
+import type { LastAttempt } from '../../reports/read-deliveries.js';
+import type { StoryDelivery } from '../../reports/read-events.js';
 import { utcText } from '../components/values.js';
 
 /** The outcome of an attempt as the end of a sentence about the receiver; `status` and `redirect` name their status. */

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
+import { eventTitle } from '../../delivery/event-catalogue.js';
 import type { attemptView } from '../../http/schemas/delivery.js';
-import { eventTitle } from '../../webhooks/event-catalogue.js';
-import { type LastAttempt, plannedAttempts } from '../../webhooks/read-deliveries.js';
-import { type EventStory, readDeliveryStory, type StoryDelivery } from '../../webhooks/read-events.js';
+import { type LastAttempt, plannedAttempts } from '../../reports/read-deliveries.js';
+import { type EventStory, readDeliveryStory, type StoryDelivery } from '../../reports/read-events.js';
 import { PostButton } from '../components/forms.js';
 import { type Listed, Pager, Table } from '../components/lists.js';
 import { Crumbs, Facts, Live } from '../components/parts.js';

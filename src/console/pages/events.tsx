@@ -1,8 +1,8 @@
 import type { z } from 'zod';
+import { EVENT_TYPES, eventTitle } from '../../delivery/event-catalogue.js';
 import { idCursor } from '../../http/paging.js';
 import type { eventView } from '../../http/schemas/delivery.js';
-import { EVENT_TYPES, eventTitle } from '../../webhooks/event-catalogue.js';
-import { readEventStory } from '../../webhooks/read-events.js';
+import { readEventStory } from '../../reports/read-events.js';
 import { Select } from '../components/forms.js';
 import {
   ANY,

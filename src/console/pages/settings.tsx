@@ -1,9 +1,9 @@
 import { endSession, type ListedSession, listSessions } from '../../auth/console-sessions.js';
-import type { Config } from '../../config.js';
-import { formatDuration } from '../../duration.js';
 import { MAX_BODY_BYTES } from '../../http/body.js';
 import { presentMeta } from '../../http/routes/documents.js';
-import { RECOVERS_AN_HOUR, RETRIES_AN_HOUR } from '../../limits.js';
+import type { Config } from '../../platform/config/config.js';
+import { formatDuration } from '../../platform/duration.js';
+import { RECOVERS_AN_HOUR, RETRIES_AN_HOUR } from '../../platform/limits.js';
 import { PostButton } from '../components/forms.js';
 import { Table } from '../components/lists.js';
 import { Card, Facts } from '../components/parts.js';

@@ -1,5 +1,5 @@
-import { PROBLEMS } from '../../refusal.js';
-import { Secret } from '../../secret.js';
+import { PROBLEMS } from '../../platform/refusal.js';
+import { Secret } from '../../platform/secret.js';
 import { MAX_DEPTH, parseBody, readBytes } from '../body.js';
 import type { AppContext } from '../context.js';
 import { refusalOf } from '../response.js';

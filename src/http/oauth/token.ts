@@ -1,10 +1,10 @@
 import type Router from '@koa/router';
 import { type Authority, OutsideOfNetworks, type VerifiedClient } from '../../auth/authority.js';
-import type { Handle } from '../../database/database.js';
-import { Limiter, SharedLimit } from '../../database/limits.js';
-import { isId } from '../../ids.js';
-import { hostNetwork } from '../../networks.js';
-import type { Log } from '../../telemetry/log.js';
+import type { Handle } from '../../platform/database/database.js';
+import { Limiter, SharedLimit } from '../../platform/database/limits.js';
+import { isId } from '../../platform/ids.js';
+import { hostNetwork } from '../../platform/networks.js';
+import type { Log } from '../../platform/telemetry/log.js';
 import type { AppContext, AppMiddleware, State } from '../context.js';
 import {
   type ClientCredentials,

@@ -1,6 +1,6 @@
 import { SCOPES, type Scope } from '../../auth/caller.js';
-import { EXAMPLE_ID } from '../../ids.js';
-import { PROBLEMS, Refusal, type RefusalCode } from '../../refusal.js';
+import { EXAMPLE_ID } from '../../platform/ids.js';
+import { PROBLEMS, Refusal, type RefusalCode } from '../../platform/refusal.js';
 import { mediaTypesOf } from '../body.js';
 import { toProblem } from '../response.js';
 import { isKeyed, type Route, scopesOf } from '../route.js';

@@ -1,6 +1,6 @@
-import { EXAMPLE_ID } from '../../ids.js';
-import { formatLadder } from '../../ladder.js';
-import { EVENT_CATALOGUE, EVENT_TYPES, type EventType } from '../../webhooks/event-catalogue.js';
+import { formatLadder } from '../../../workflows/ladder.js';
+import { EVENT_CATALOGUE, EVENT_TYPES, type EventType } from '../../delivery/event-catalogue.js';
+import { EXAMPLE_ID } from '../../platform/ids.js';
 import { DOCUMENTS_PER_SECOND } from '../rate-limits.js';
 
 type Json = Record<string, unknown>;

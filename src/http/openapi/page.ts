@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { PROBLEMS } from '../../refusal.js';
+import { PROBLEMS } from '../../platform/refusal.js';
 import type { OpenApiDocument } from './document.js';
 import { type JsonSchema, resolve } from './schemas.js';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PROBLEMS } from '../../refusal.js';
+import { PROBLEMS } from '../../platform/refusal.js';
 import { components, uuid } from '../schemas/fields.js';
 import { MAX_ERRORS } from '../validation-errors.js';
 

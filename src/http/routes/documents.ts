@@ -1,9 +1,9 @@
 import type Router from '@koa/router';
 import { z } from 'zod';
-import type { Config } from '../../config.js';
-import { formatLadder } from '../../ladder.js';
-import { VERSION } from '../../version.js';
-import { EVENT_VERSION } from '../../webhooks/event-catalogue.js';
+import { formatLadder } from '../../../workflows/ladder.js';
+import { EVENT_VERSION } from '../../delivery/event-catalogue.js';
+import type { Config } from '../../platform/config/config.js';
+import { VERSION } from '../../platform/version.js';
 import type { AppMiddleware, State } from '../context.js';
 import { openApiDocument } from '../openapi/document.js';
 import { explorerFiles, explorerPage, explorerPolicy, explorerScript } from '../openapi/explorer.js';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { byOf } from '../../auth/caller.js';
-import { STATEMENTS_A_MINUTE } from '../../limits.js';
-import { Secret } from '../../secret.js';
+import { createAddressGuard } from '../../delivery/sender/address-guard.js';
 import {
   deleteEndpoint,
   type EndpointRules,
@@ -9,10 +8,10 @@ import {
   listEndpoints,
   registerEndpoint,
   updateEndpoint,
-} from '../../webhooks/endpoints.js';
-import { createAddressGuard } from '../../webhooks/sender/address-guard.js';
-import { readStatement } from '../../webhooks/statement.js';
-import { MAX_WINDOW_DAYS } from '../../webhooks/window.js';
+} from '../../endpoints/endpoints.js';
+import { MAX_WINDOW_DAYS, STATEMENTS_A_MINUTE } from '../../platform/limits.js';
+import { Secret } from '../../platform/secret.js';
+import { readStatement } from '../../reports/statement.js';
 import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { type Incoming, route } from '../route.js';

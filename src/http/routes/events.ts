@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { isId } from '../../ids.js';
-import { EVENT_TYPES } from '../../webhooks/event-catalogue.js';
-import { listDeliveries } from '../../webhooks/list-deliveries.js';
-import { getEvent, LOOKED_AT, listEvents, listMissing } from '../../webhooks/read-events.js';
-import { isTooLong, MAX_WINDOW_DAYS } from '../../webhooks/window.js';
+import { EVENT_TYPES } from '../../delivery/event-catalogue.js';
+import { LOOKED_AT } from '../../delivery/window.js';
+import { isId } from '../../platform/ids.js';
+import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
+import { listDeliveries } from '../../reports/list-deliveries.js';
+import { getEvent, listEvents, listMissing } from '../../reports/read-events.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { route } from '../route.js';
 import { eventView, presentDelivery, presentEvent } from '../schemas/delivery.js';

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { byOf } from '../../auth/caller.js';
-import { BETWEEN_CHECKS, CHECKS_A_MINUTE, CHECKS_AT_ONCE } from '../../limits.js';
-import { getCheck } from '../../receiver-checks/read-check.js';
-import { startCheck } from '../../receiver-checks/start-check.js';
-import { Refusal } from '../../refusal.js';
+import { getCheck, startCheck } from '../../checks/checks.js';
+import { BETWEEN_CHECKS, CHECKS_A_MINUTE, CHECKS_AT_ONCE } from '../../platform/limits.js';
+import { Refusal } from '../../platform/refusal.js';
 import type { AppDependencies } from '../context.js';
 import { route } from '../route.js';
 import { components, uuid } from '../schemas/fields.js';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { By } from '../../audit/record.js';
 import { byOf } from '../../auth/caller.js';
-import { SANDBOX_TRANSFERS_A_SECOND, SANDBOX_TRANSFERS_UNFINISHED } from '../../limits.js';
+import type { By } from '../../platform/audit.js';
+import { SANDBOX_TRANSFERS_A_SECOND, SANDBOX_TRANSFERS_UNFINISHED } from '../../platform/limits.js';
 import { changeStatus } from '../../transfers/change-status.js';
 import { createTransfer } from '../../transfers/create-transfer.js';
 import { getTransfer, listTransfers } from '../../transfers/read-transfers.js';
-import { ACCOUNT_CODES, SANDBOX_ACCOUNTS } from '../../transfers/sandbox-accounts.js';
+import { ACCOUNT_CODES, SANDBOX_ACCOUNTS } from '../../transfers/sandbox.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';

@@ -1,11 +1,17 @@
 import { z } from 'zod';
-import { ATTEMPT_ERRORS, type AttemptError, SHOWN_ATTEMPTS, TRIGGERS, type Trigger } from '../../attempts.js';
-import type { Attempt } from '../../database/generated/client.js';
-import { DeliveryStatus, type TransferStatus } from '../../database/generated/enums.js';
-import { EVENT_CATALOGUE, EVENT_TYPES, EVENT_VERSION } from '../../webhooks/event-catalogue.js';
-import type { DeliveryRecord, DeliveryRow, DeliveryWithAttempts, LastAttempt } from '../../webhooks/read-deliveries.js';
-import type { EventRecord } from '../../webhooks/read-events.js';
-import { KEPT_HEADERS, type KeptHeaders } from '../../webhooks/sender/headers.js';
+import { EVENT_CATALOGUE, EVENT_TYPES, EVENT_VERSION } from '../../delivery/event-catalogue.js';
+import { KEPT_HEADERS, type KeptHeaders } from '../../delivery/sender/headers.js';
+import type { Attempt } from '../../platform/database/generated/client.js';
+import { DeliveryStatus, type TransferStatus } from '../../platform/database/generated/enums.js';
+import {
+  ATTEMPT_ERRORS,
+  type AttemptError,
+  SHOWN_ATTEMPTS,
+  TRIGGERS,
+  type Trigger,
+} from '../../platform/vocabulary.js';
+import type { DeliveryRecord, DeliveryRow, DeliveryWithAttempts, LastAttempt } from '../../reports/read-deliveries.js';
+import type { EventRecord } from '../../reports/read-events.js';
 import { components, time, uuid } from './fields.js';
 import { transferStatus } from './transfer.js';
 

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { MAX_CONCURRENCY } from '../../attempts.js';
-import { DISABLED_REASONS } from '../../disabled-reasons.js';
-import type { PublicEndpoint } from '../../webhooks/endpoints.js';
+import type { PublicEndpoint } from '../../endpoints/endpoints.js';
+import { DISABLED_REASONS, MAX_CONCURRENCY } from '../../platform/vocabulary.js';
 import { components, text, time, uuid, validationError } from './fields.js';
 
 const url = z.string().meta({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EXAMPLE_ID } from '../../ids.js';
+import { EXAMPLE_ID } from '../../platform/ids.js';
 
 /** The named schemas of the OpenAPI document; each schema registers itself where it is declared. */
 export const components = z.registry<{ id: string }>();

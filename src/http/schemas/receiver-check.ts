@@ -1,8 +1,15 @@
 import { z } from 'zod';
-import { ATTEMPT_ERRORS, type AttemptError } from '../../attempts.js';
-import { CHECK_CASE_NAMES, CHECK_CASES, CHECK_STATUSES, type CheckCase, type CheckStatus } from '../../check-cases.js';
-import type { CheckRecord } from '../../receiver-checks/read-check.js';
-import { deliveryHeaders } from '../../webhooks/sender/headers.js';
+import type { CheckRecord } from '../../checks/checks.js';
+import { deliveryHeaders } from '../../delivery/sender/headers.js';
+import {
+  ATTEMPT_ERRORS,
+  type AttemptError,
+  CHECK_CASE_NAMES,
+  CHECK_CASES,
+  CHECK_STATUSES,
+  type CheckCase,
+  type CheckStatus,
+} from '../../platform/vocabulary.js';
 import { components, time, uuid } from './fields.js';
 
 const EXAMPLE_REQUEST = {

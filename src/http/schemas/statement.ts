@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { DISABLED_REASONS } from '../../disabled-reasons.js';
-import { SHOWN_PERIODS, type Statement } from '../../webhooks/statement.js';
-import { isTooLong, MAX_WINDOW_DAYS } from '../../webhooks/window.js';
+import { SHOWN_PERIODS } from '../../delivery/window.js';
+import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
+import { DISABLED_REASONS } from '../../platform/vocabulary.js';
+import type { Statement } from '../../reports/statement.js';
 import { components, time, validationError, when } from './fields.js';
 
 export const TOO_LONG_WINDOW = validationError('window_too_long', `the window may be at most ${MAX_WINDOW_DAYS} days`);

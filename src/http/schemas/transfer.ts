@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { StatusChange, Transfer } from '../../database/generated/client.js';
+import type { StatusChange, Transfer } from '../../platform/database/generated/client.js';
 import { CURRENCIES } from '../../transfers/currencies.js';
 import {
   REASON_CODES,

@@ -8,7 +8,7 @@ import { bodyOf, forward } from '../../../clients/typescript/src/cli/forward.js'
 import { pacedFetch } from '../../../clients/typescript/src/cli/paced-fetch.js';
 import type { Event } from '../../../clients/typescript/src/types.js';
 import { signatureHeader } from '../../../clients/typescript/src/verify.js';
-import { eventBody } from '../../../src/webhooks/event-catalogue.js';
+import { eventBody } from '../../../src/delivery/event-catalogue.js';
 import { STUB_SECRET, type StubService, startStubService } from '../../support/stub-service.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'client-cli-'));

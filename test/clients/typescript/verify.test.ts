@@ -6,8 +6,8 @@ import {
   type Verifiable,
   verify,
 } from '../../../clients/typescript/src/verify.js';
-import { Secret } from '../../../src/secret.js';
-import { signatureHeader } from '../../../src/webhooks/sender/headers.js';
+import { signatureHeader } from '../../../src/delivery/sender/headers.js';
+import { Secret } from '../../../src/platform/secret.js';
 
 const secret = 'whsec_0123456789abcdef';
 const body = '{"id":"1","data":{"name":"Zoë"}}';

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { newId } from '../../../src/ids.js';
+import { newId } from '../../../src/platform/ids.js';
 import { accessibilityViolations, describeInBrowser, overflows, signIn } from '../../support/browser.js';
 import type { Caller } from '../../support/caller.js';
 import { type ConsoleService, startConsoleService } from '../../support/console-service.js';

@@ -1,6 +1,6 @@
 import { render } from 'preact-render-to-string';
 import { ErrorSummary, timeOfField, timeValue } from '../../../src/console/components/forms.js';
-import { Refusal } from '../../../src/refusal.js';
+import { Refusal } from '../../../src/platform/refusal.js';
 
 it('names a refused field as its label does, where the API has another name', () => {
   const errors = [

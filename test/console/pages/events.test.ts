@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { newId } from '../../../src/ids.js';
-import { Secret } from '../../../src/secret.js';
-import { sign } from '../../../src/webhooks/sender/headers.js';
+import { sign } from '../../../src/delivery/sender/headers.js';
+import { newId } from '../../../src/platform/ids.js';
+import { Secret } from '../../../src/platform/secret.js';
 import { type AuthApi, startAuthApi } from '../../support/auth-api.js';
 import { signedInBrowser } from '../../support/console.js';
 import { makeStory } from '../../support/console-data.js';

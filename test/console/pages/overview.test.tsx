@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { render } from 'preact-render-to-string';
 import type { Visit } from '../../../src/console/page.js';
 import { FirstSteps, Overview } from '../../../src/console/pages/overview.js';
-import type { EndpointHealth } from '../../../src/webhooks/endpoint-health.js';
+import type { EndpointHealth } from '../../../src/endpoints/health.js';
 import { broken, endpoint, health, NOW, untried } from './endpoints/make.js';
 
 beforeAll(() => void jest.useFakeTimers({ now: NOW }));

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { deliverMissing } from '../../../src/delivery/deliver-missing.js';
 import type { QueuedEvent } from '../../../src/delivery/handover.js';
 import { leaseEvents, markDone } from '../../../src/delivery/outbox.js';
 import {
@@ -15,14 +14,14 @@ import {
   queueOverdue,
 } from '../../../src/delivery/queue.js';
 import { recordAttempts } from '../../../src/delivery/record.js';
-import { resetForRecovery } from '../../../src/delivery/recover.js';
+import { deliverMissing, resetForRecovery } from '../../../src/delivery/recovery-batches.js';
 import { retryDelivery } from '../../../src/delivery/retry.js';
-import { RETRIES_AN_HOUR } from '../../../src/limits.js';
+import type { SendOutcome } from '../../../src/delivery/sender/send.js';
+import { disableEndpoint } from '../../../src/endpoints/disable.js';
+import { deleteEndpoint } from '../../../src/endpoints/endpoints.js';
+import { setEndpointEnabledByOperator } from '../../../src/endpoints/operate.js';
+import { RETRIES_AN_HOUR } from '../../../src/platform/limits.js';
 import { changeStatus } from '../../../src/transfers/change-status.js';
-import { disableEndpoint } from '../../../src/webhooks/disable-endpoint.js';
-import { deleteEndpoint } from '../../../src/webhooks/endpoints.js';
-import { setEndpointEnabledByOperator } from '../../../src/webhooks/operate-endpoint.js';
-import type { SendOutcome } from '../../../src/webhooks/sender/send.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 import {
   BY_OPERATOR,

@@ -1,5 +1,5 @@
-import type { Trigger } from '../../../src/attempts.js';
 import type { Line } from '../../../src/delivery/handover.js';
+import type { Trigger } from '../../../src/platform/vocabulary.js';
 
 // The table of transitions of docs/design.md, written a second time, without SQL. The test compares it with the rows.
 

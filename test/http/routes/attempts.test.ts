@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { idCursor } from '../../../src/http/paging.js';
 import { MAX_RESPONSE_BYTES } from '../../../src/http/response.js';
-import { newId } from '../../../src/ids.js';
+import { newId } from '../../../src/platform/ids.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { deliverTo, type History } from '../../support/history.js';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { newId } from '../../../src/ids.js';
-import { setEndpointEnabledByOperator } from '../../../src/webhooks/operate-endpoint.js';
+import { setEndpointEnabledByOperator } from '../../../src/endpoints/operate.js';
+import { newId } from '../../../src/platform/ids.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { makeOne } from '../../support/attempt.js';
 import { OPERATOR, refusedBy } from '../../support/factories.js';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { DOCUMENTS_PER_SECOND } from '../../../src/http/rate-limits.js';
-import { type Reply, startApi, type TestApi } from '../../support/api.js';
+import { startApi, type TestApi } from '../../support/api.js';
+import type { Reply } from '../../support/documented.js';
 
 let api: TestApi;
 beforeAll(async () => {

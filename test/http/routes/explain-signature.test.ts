@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { newId } from '../../../src/ids.js';
+import { newId } from '../../../src/platform/ids.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { deliverTo, type History } from '../../support/history.js';
 import { endpointRequest, SECRET } from '../../support/transfers.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { atomically, tryLockInTransaction } from '../../../src/database/database.js';
-import { newId } from '../../../src/ids.js';
+import { atomically, tryLockInTransaction } from '../../../src/platform/database/database.js';
+import { newId } from '../../../src/platform/ids.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { makeDelivered, makeEvent, makeManyDelivered } from '../../support/events.js';
 import { endpointRequest } from '../../support/transfers.js';

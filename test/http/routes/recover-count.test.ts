@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { newId } from '../../../src/ids.js';
-import { type Reply, startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { newId } from '../../../src/platform/ids.js';
+import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import type { Reply } from '../../support/documented.js';
 import { makeDelivered } from '../../support/events.js';
 import { endpointRequest, transferRequest } from '../../support/transfers.js';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createRecoverActivities } from '../../../activities/recover.js';
 import { shareWaiting } from '../../../src/delivery/waiting.js';
-import { WorkflowOutbox } from '../../../src/delivery/workflow-outbox.js';
-import { newId } from '../../../src/ids.js';
-import { createMetrics } from '../../../src/telemetry/metrics.js';
+import { WorkflowOutbox } from '../../../src/delivery/workflow-starts.js';
+import { newId } from '../../../src/platform/ids.js';
+import { createMetrics } from '../../../src/platform/telemetry/metrics.js';
 import type { RecoverEndpointInput } from '../../../workflows/recover-endpoint.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { makeEvent } from '../../support/events.js';

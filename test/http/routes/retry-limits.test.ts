@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { newId } from '../../../src/ids.js';
+import { newId } from '../../../src/platform/ids.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { deliverTo } from '../../support/history.js';
 

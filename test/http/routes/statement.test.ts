@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { newId } from '../../../src/ids.js';
-import { setEndpointEnabledByOperator } from '../../../src/webhooks/operate-endpoint.js';
+import { setEndpointEnabledByOperator } from '../../../src/endpoints/operate.js';
+import { newId } from '../../../src/platform/ids.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { makeDelivered, makeEvent } from '../../support/events.js';
 import { OPERATOR } from '../../support/factories.js';

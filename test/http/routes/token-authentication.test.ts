@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { revokeClient, revokeSecret, rotateSecret, showClient } from '../../../src/auth/clients.js';
-import { newId } from '../../../src/ids.js';
-import { createLog } from '../../../src/telemetry/log.js';
-import type { Reply } from '../../support/api.js';
+import { newId } from '../../../src/platform/ids.js';
+import { createLog } from '../../../src/platform/telemetry/log.js';
 import { basic, type Credentials } from '../../support/auth-api.js';
 import { watched } from '../../support/authority.js';
+import type { Reply } from '../../support/documented.js';
 import { OPERATOR } from '../../support/factories.js';
 import { from, startTokenApi, type TokenApi, tokenError } from '../../support/token-api.js';
 

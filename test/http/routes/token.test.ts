@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decodeJwt } from 'jose';
 import { rotateSecret } from '../../../src/auth/clients.js';
-import { newId } from '../../../src/ids.js';
-import type { Reply } from '../../support/api.js';
+import { newId } from '../../../src/platform/ids.js';
 import { basic, type Credentials } from '../../support/auth-api.js';
+import type { Reply } from '../../support/documented.js';
 import { OPERATOR } from '../../support/factories.js';
 import { FORM, from, startTokenApi, type TokenApi, tokenError } from '../../support/token-api.js';
 

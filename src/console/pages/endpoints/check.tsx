@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { CHECK_CASE_NAMES, CHECK_CASES, type CheckCase } from '../../../check-cases.js';
 import type { receiverCheckView } from '../../../http/schemas/receiver-check.js';
-import { Refusal } from '../../../refusal.js';
+import { Refusal } from '../../../platform/refusal.js';
+import { CHECK_CASE_NAMES, CHECK_CASES, type CheckCase } from '../../../platform/vocabulary.js';
 import { PostButton } from '../../components/forms.js';
 import { Live } from '../../components/parts.js';
 import { UntrustedLines } from '../../components/values.js';

@@ -1,5 +1,5 @@
-import { MAX_CONCURRENCY } from '../../../attempts.js';
-import type { Config } from '../../../config.js';
+import type { Config } from '../../../platform/config/config.js';
+import { MAX_CONCURRENCY } from '../../../platform/vocabulary.js';
 import { Field, Submit } from '../../components/forms.js';
 import { Untrusted } from '../../components/values.js';
 import { form, page, seeOther } from '../../page.js';

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { ComponentChildren } from 'preact';
 import type { z } from 'zod';
-import type { Handle } from '../../../database/database.js';
+import { refuseIfChanged } from '../../../endpoints/endpoints.js';
+import { type EndpointHealth, readEndpointHealth } from '../../../endpoints/health.js';
 import type { endpointView } from '../../../http/schemas/endpoint.js';
-import { type EndpointHealth, readEndpointHealth } from '../../../webhooks/endpoint-health.js';
-import { refuseIfChanged } from '../../../webhooks/endpoints.js';
+import type { Handle } from '../../../platform/database/database.js';
 import type { Listed } from '../../components/lists.js';
 import { Crumbs } from '../../components/parts.js';
 import { Untrusted } from '../../components/values.js';

@@ -1,4 +1,4 @@
-import type { EndpointHealth } from '../../../webhooks/endpoint-health.js';
+import type { EndpointHealth } from '../../../endpoints/health.js';
 import { Table } from '../../components/lists.js';
 import { Facts } from '../../components/parts.js';
 import { countText, durationText, RelativeTime } from '../../components/values.js';

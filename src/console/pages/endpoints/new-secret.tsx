@@ -1,4 +1,4 @@
-import { Refusal } from '../../../refusal.js';
+import { Refusal } from '../../../platform/refusal.js';
 import { PostButton } from '../../components/forms.js';
 import { Card, Live } from '../../components/parts.js';
 import { RelativeTime } from '../../components/values.js';

@@ -1,4 +1,4 @@
-import { listDeliveries } from '../../../webhooks/list-deliveries.js';
+import { listDeliveries } from '../../../reports/list-deliveries.js';
 import { PostButton } from '../../components/forms.js';
 import { Table } from '../../components/lists.js';
 import { Card, Facts, Live, PageHead } from '../../components/parts.js';

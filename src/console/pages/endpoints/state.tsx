@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { EndpointHealth } from '../../../webhooks/endpoint-health.js';
+import type { EndpointHealth } from '../../../endpoints/health.js';
 import { PostButton } from '../../components/forms.js';
 import { countOf, RelativeTime } from '../../components/values.js';
 import { receiverSentence } from '../delivery-texts.js';

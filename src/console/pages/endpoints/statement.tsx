@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import type { EndpointHealth } from '../../../endpoints/health.js';
 import type { recovered, statementView } from '../../../http/schemas/statement.js';
-import type { EndpointHealth } from '../../../webhooks/endpoint-health.js';
 import { Field, timeOfField, timeValue } from '../../components/forms.js';
 import { Facts } from '../../components/parts.js';
 import { countOf, countText, Time } from '../../components/values.js';

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../../../src/console/pages/endpoints/endpoint.js';
-import type { EndpointHealth } from '../../../../src/webhooks/endpoint-health.js';
+import type { EndpointHealth } from '../../../../src/endpoints/health.js';
 
 export const NOW = new Date('2026-11-22T06:30:00Z');
 

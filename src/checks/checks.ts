@@ -1,0 +1,186 @@
+import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
+import { enqueueWorkflow } from '../delivery/workflow-starts.js';
+import { getEndpoint, refuseInactive } from '../endpoints/endpoints.js';
+import { hostOf } from '../endpoints/url.js';
+import { type By, recordAudit } from '../platform/audit.js';
+import { type Handle, lockInTransaction } from '../platform/database/database.js';
+import type { Prisma } from '../platform/database/generated/client.js';
+import { newId } from '../platform/ids.js';
+import { BETWEEN_CHECKS, CHECKS_A_MINUTE, CHECKS_AT_ONCE } from '../platform/limits.js';
+import { Refusal } from '../platform/refusal.js';
+import { CHECK_CASE_NAMES, type CheckResult } from '../platform/vocabulary.js';
+import { NOT_SENT } from './hints.js';
+
+/** Longer than a case takes with its tries, s: a check without a case for so long is started again if it was lost. */
+const RENEWED_WITHIN = 120;
+
+export interface CheckRequest {
+  by: By;
+  clientId: string;
+  endpointId: string;
+}
+
+/** The workflow of a check. */
+export const checkWorkflowId = (checkId: string) => `check-${checkId}`;
+
+/**
+ * Starts a check of an endpoint's receiver, whose workflow a worker starts. Requests of one client run one at a time.
+ * @returns the id of the check
+ * @throws Refusal not_found | endpoint_not_active | check_in_progress | check_limit_reached
+ */
+export async function startCheck(tx: Handle, { by, clientId, endpointId }: CheckRequest): Promise<string> {
+  await lockInTransaction(tx, `checks of ${clientId}`);
+  const endpoint = await getEndpoint(tx, clientId, endpointId);
+  refuseInactive(endpoint);
+  await endUnstartedChecks(tx, clientId);
+  await refuseBesideOthers(tx, clientId, endpointId);
+  await refuseTooMany(tx, clientId, endpointId);
+  const checkId = newId();
+  const host = hostOf(endpoint.url);
+  await tx.query(BEGIN, [checkId, clientId, endpointId]);
+  await enqueueWorkflow(tx, {
+    workflowId: checkWorkflowId(checkId),
+    type: 'checkReceiver',
+    taskQueue: SANDBOX_TASK_QUEUE,
+    clientId,
+    endpointId,
+    input: { checkId, clientId, webhookId: endpointId, host, cases: CHECK_CASE_NAMES },
+    summary: `check of the receiver → ${host}`,
+    renewedWithin: RENEWED_WITHIN,
+  });
+  const details = { client_id: clientId, check: checkId };
+  await recordAudit(tx, { ...by, action: 'endpoints.check', target: endpointId, details });
+  return checkId;
+}
+
+async function refuseBesideOthers(tx: Handle, clientId: string, endpointId: string): Promise<void> {
+  const running = await tx.query<{ endpointId: string }>(RUNNING, [clientId]);
+  const ofEndpoint = running.some((check) => check.endpointId === endpointId);
+  if (!ofEndpoint && running.length < CHECKS_AT_ONCE) return;
+  throw new Refusal(
+    'check_in_progress',
+    ofEndpoint
+      ? 'A check of this endpoint is running; wait until it ends.'
+      : `${CHECKS_AT_ONCE} checks of this client are running; wait until one ends.`,
+  );
+}
+
+async function refuseTooMany(tx: Handle, clientId: string, endpointId: string): Promise<void> {
+  const [last] = await tx.query<{ wait: number }>(LAST, [endpointId]);
+  if (last && last.wait > 0) {
+    throw tooMany(`An endpoint can be checked once in ${BETWEEN_CHECKS} s`, last.wait);
+  }
+  const [minute] = await tx.query<{ count: number; wait: number }>(LAST_MINUTE, [clientId]);
+  if (minute && minute.count >= CHECKS_A_MINUTE) {
+    throw tooMany(`A client can check at most ${CHECKS_A_MINUTE} times in a minute`, minute.wait);
+  }
+}
+
+function tooMany(rule: string, wait: number): Refusal {
+  const retryAfter = Math.max(1, wait);
+  const detail = `${rule}; the next check is possible in ${retryAfter} s.`;
+  return new Refusal('check_limit_reached', detail, [], { retryAfter });
+}
+
+const RUNNING = `
+select endpoint_id as "endpointId" from receiver_checks where client_id = $1::uuid and finished_at is null`;
+
+const LAST = `
+select ceil(extract(epoch from started_at + interval '${BETWEEN_CHECKS} seconds' - now()))::int as wait
+  from receiver_checks where endpoint_id = $1::uuid order by started_at desc limit 1`;
+
+const LAST_MINUTE = `
+select count(*)::int as count, coalesce(ceil(extract(epoch from min(started_at) + interval '1 minute' - now())), 0)::int as wait
+  from receiver_checks where client_id = $1::uuid and started_at > now() - interval '1 minute'`;
+
+const BEGIN = 'insert into receiver_checks (id, client_id, endpoint_id) values ($1::uuid, $2::uuid, $3::uuid)';
+
+/** A check whose workflow has not started for so long has failed, s (contract). */
+export const START_WITHIN = 60;
+
+/**
+ * Ends a check and the need for its workflow. It has passed if all cases have. Cases that were not sent are recorded as
+ * failed.
+ * @returns undefined if the check has already ended or is removed
+ */
+export async function finishCheck(
+  db: Handle,
+  checkId: string,
+  notSent: keyof typeof NOT_SENT,
+): Promise<CheckResult | undefined> {
+  const [row] = await db.query<{ status: CheckResult }>(FINISH, [CHECK_CASE_NAMES, NOT_SENT[notSent], checkId]);
+  return row?.status;
+}
+
+/**
+ * Ends the checks whose workflow has not started within a minute, because Temporal or every worker is unavailable.
+ * Workers, a read of such a check and the next check of the client do it, so it blocks nothing where no worker runs.
+ * @param clientId null: of all clients
+ * @returns the number of checks that have ended
+ */
+export async function endUnstartedChecks(db: Handle, clientId: string | null): Promise<number> {
+  return (await db.query(FINISH_UNSTARTED, [CHECK_CASE_NAMES, NOT_SENT.not_started, clientId])).length;
+}
+
+/**
+ * @param workflows deletes rows of `workflow_starts`
+ * @param checks the ids of their checks
+ */
+const finishing = (workflows: string, checks: string) => `
+with workflows as (
+  ${workflows}
+), running as (
+  select id from receiver_checks where id in (${checks}) and finished_at is null for update
+), missing as (
+  insert into receiver_check_cases (check_id, position, name, passed, hint)
+  select running.id, named.position, named.name, false, $2
+    from running, unnest($1::text[]) with ordinality as named (name, position)
+  on conflict do nothing
+  returning check_id
+)
+update receiver_checks c set finished_at = now(), status = case
+         when exists (select from missing m where m.check_id = c.id)
+           or exists (select from receiver_check_cases k where k.check_id = c.id and not k.passed)
+         then 'failed' else 'passed' end
+  from running where c.id = running.id
+returning c.status`;
+
+const FINISH = finishing(`delete from workflow_starts where workflow_id = 'check-' || $3::uuid`, '$3::uuid');
+
+const FINISH_UNSTARTED = finishing(
+  `delete from workflow_starts
+    where type = 'checkReceiver' and started_at is null and created_at <= now() - interval '${START_WITHIN} seconds'
+      and ($3::uuid is null or client_id = $3::uuid)
+   returning (input->>'checkId')::uuid as id`,
+  'select id from workflows',
+);
+
+/** A check is shown and kept for this long, ms (contract). */
+const KEPT = 24 * 3_600_000;
+
+const WITH_CASES = { cases: { orderBy: { position: 'asc' } } } as const;
+
+/** A check with the cases sent so far, in their order. */
+export type CheckRecord = Prisma.ReceiverCheckGetPayload<{ include: typeof WITH_CASES }>;
+
+interface CheckId {
+  clientId: string;
+  endpointId: string;
+  id: string;
+}
+
+/** @throws Refusal not_found */
+export async function getCheck(db: Handle, of: CheckId): Promise<CheckRecord> {
+  const check = await read(db, of);
+  if (check.finishedAt !== null || Date.now() - check.startedAt.getTime() < START_WITHIN * 1_000) return check;
+  return (await endUnstartedChecks(db, of.clientId)) === 0 ? check : read(db, of);
+}
+
+async function read(db: Handle, { clientId, endpointId, id }: CheckId): Promise<CheckRecord> {
+  const check = await db.prisma.receiverCheck.findFirst({
+    where: { id, clientId, endpointId, startedAt: { gt: new Date(Date.now() - KEPT) } },
+    include: WITH_CASES,
+  });
+  if (!check) throw new Refusal('not_found', 'There is no such check; a check is kept for a day.');
+  return check;
+}

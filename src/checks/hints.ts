@@ -1,0 +1,94 @@
+import type { SendOutcome } from '../delivery/sender/send.js';
+import type { AttemptError } from '../platform/vocabulary.js';
+import { CHECK_CASES, type CheckCase } from '../platform/vocabulary.js';
+
+/** The receiver's response to one case. */
+export type CaseOutcome = Pick<SendOutcome, 'responseStatus' | 'error'>;
+
+/** The hint of a case that was not sent, because the check ended early. */
+export const NOT_SENT = {
+  endpoint_not_active: 'Not sent: the endpoint was disabled or deleted during the check. Enable it and check again.',
+  not_started:
+    'Not sent: the check was not started within a minute. Temporal or the workers are unavailable. Check again.',
+  stopped: 'Not sent: the check was stopped before this case. Check again.',
+} as const;
+
+/** Whether the receiver did what the case expects. "Refused" needs a response: no response proves nothing. */
+export function hasPassed(name: CheckCase, { responseStatus, error }: CaseOutcome): boolean {
+  return CHECK_CASES[name] === '2xx' ? error === null : responseStatus !== null && error !== null;
+}
+
+/**
+ * What is wrong with the receiver and what to change, for a case that failed.
+ * @param validPassed whether the case `valid` passed; null: this is the case `valid`
+ */
+export function hintFor(name: CheckCase, outcome: CaseOutcome, validPassed: boolean | null): string {
+  const { responseStatus, error } = outcome;
+  if (responseStatus === null) return noResponse(name, error);
+  if (CHECK_CASES[name] === 'refused') return `The receiver responded with ${responseStatus}. ${ACCEPTED[name] ?? ''}`;
+  const begin = `The receiver responded with ${responseStatus}.`;
+  if (error === 'redirect') {
+    return `${begin} Deliveries follow no redirect: register the final URL, or respond to POST there without a redirect.`;
+  }
+  const known = OF_STATUS[responseStatus];
+  if (known) return `${begin} ${known}`;
+  if (responseStatus >= 500) return `${begin} The receiver failed on this request: look into its log.`;
+  if (validPassed === false) return `${begin} The case valid was refused too: correct that first, then check again.`;
+  return `${begin} ${REFUSED[name] ?? ''}`;
+}
+
+const RAW_BYTES =
+  'Compute HMAC-SHA256 over t, a dot and the body exactly as received, before any JSON parser: re-serialised JSON has other bytes.';
+
+/** The mistake behind a refused case for which a 2xx is expected. */
+const REFUSED: Partial<Record<CheckCase, string>> = {
+  valid: `It refuses an event that is signed rightly. Verify with the secret of this endpoint. ${RAW_BYTES} Write the digest in lower-case hexadecimal.`,
+  duplicate:
+    'It refuses an event that it already has. A delivery may be repeated: respond with 2xx to a known event id, and process the event only once.',
+  out_of_order:
+    'It refuses an event that is older than another one of the same transfer. Order is not guaranteed: respond with 2xx, and ignore the event if its created_at is older than what you have.',
+  unknown_type:
+    'It refuses an event type that it does not know. New types may be added: respond with 2xx, and ignore the event.',
+  unknown_field: `It refuses an event with a field that it does not know. New fields may be added: ignore unknown fields. If the signature was refused, the receiver signs re-serialised JSON. ${RAW_BYTES}`,
+};
+
+/** The mistake behind an accepted case that must be refused. */
+const ACCEPTED: Partial<Record<CheckCase, string>> = {
+  stale_timestamp:
+    'It accepts an old timestamp, so that a recorded request can be replayed. Refuse, with 400 for example, when t is more than 5 minutes older than your clock.',
+  wrong_secret:
+    'It accepts any signature: this request was signed with random bytes. Compute the HMAC with the secret of this endpoint, compare it with v0 in constant time, and respond with 401 if they differ. Verify before you respond.',
+  changed_body: `It accepts a body that was changed after signing. The signature must cover the body. ${RAW_BYTES}`,
+  missing_signature:
+    'It accepts a request without Service-Signature. Respond with 401 when the header is missing or has no t or no v0.',
+};
+
+/** Statuses whose meaning does not depend on the case. */
+const OF_STATUS: Readonly<Record<number, string>> = {
+  404: 'The path of the URL does not exist at the receiver: correct the URL, or add the route.',
+  405: 'The path does not allow POST: add a route for POST.',
+  410: '410 means that the endpoint is gone: a delivery with this response disables the endpoint. Respond with 2xx.',
+  413: 'The receiver allows only smaller bodies: raise its limit.',
+  415: 'The receiver does not accept Content-Type: application/json; accept it.',
+  429: 'The receiver limits the rate of requests: raise the limit for the addresses that deliveries come from (GET /meta).',
+};
+
+/** The remedy where no response came. */
+const OF_ERROR: Readonly<Record<AttemptError, string>> = {
+  dns: 'The host name of the URL does not resolve. Correct the URL, or publish the name.',
+  refused:
+    'Nothing accepts connections at the host and port of the URL. Start the receiver, and open its firewall for the addresses that deliveries come from (GET /meta).',
+  tls: 'The TLS handshake failed. Install a certificate for this host name, issued by a public authority, with its intermediate certificates.',
+  timeout: 'No response came in time (5 s to connect, 15 s in all). Respond first, then process the event.',
+  reset: 'The connection was closed before a response. Read the whole request, then respond.',
+  protocol: 'The response is not HTTP/1.1, or its head is larger than 16 KiB. Look for another service on this port.',
+  blocked_address: 'The host of the URL is at a private or special address. Deliveries go to public addresses only.',
+  redirect: 'Deliveries follow no redirect.',
+  status: 'The receiver refused the request.',
+};
+
+function noResponse(name: CheckCase, error: AttemptError | null): string {
+  const reason = OF_ERROR[error ?? 'reset'];
+  if (CHECK_CASES[name] === '2xx') return reason;
+  return `${reason} A refusal is a response such as 401: a request without a response is sent again.`;
+}

@@ -1,0 +1,88 @@
+import { deliveryHeaders } from '../delivery/sender/headers.js';
+import type { Sender } from '../delivery/sender/send.js';
+import type { Database, Handle } from '../platform/database/database.js';
+import type { MasterKeys } from '../platform/database/encryption.js';
+import { failpoint } from '../platform/failpoints.js';
+import { CHECK_CASE_NAMES, type CheckCase } from '../platform/vocabulary.js';
+import { type CaseRequest, caseRequest } from './case-request.js';
+import { type CaseOutcome, hasPassed, hintFor } from './hints.js';
+
+export interface CaseDependencies {
+  database: Database;
+  masterKeys: MasterKeys;
+  sender: Sender;
+}
+
+export interface CaseToRun {
+  checkId: string;
+  name: CheckCase;
+}
+
+/** `endpoint_not_active`, `ended` (the check has ended or is removed): the request was not sent. */
+export type CaseResult = 'passed' | 'failed' | 'endpoint_not_active' | 'ended';
+
+/**
+ * Sends one case and records it, once. A case that was sent before a crash, but not recorded, is sent again. The
+ * receiver's response changes nothing of its endpoint.
+ * @throws only for faults of this service
+ */
+export async function runCase(
+  { database, masterKeys, sender }: CaseDependencies,
+  { checkId, name }: CaseToRun,
+): Promise<CaseResult> {
+  const [check] = await database.query<RunningCheck>(READ, [checkId, name]);
+  if (!check) return 'ended';
+  if (check.passed !== null) return check.passed ? 'passed' : 'failed';
+  const { secretEnvelope, endpointId, clientId, url, validBody, validPassed } = check;
+  if (secretEnvelope === null) return 'endpoint_not_active';
+  const secret = masterKeys.open(secretEnvelope, endpointId);
+  const request = caseRequest(name, { secret, validBody });
+  const outcome = await sender.send({ url, clientId, ...request });
+  failpoint('after-case-sent');
+  const passed = hasPassed(name, outcome);
+  await record(database, checkId, name, request, outcome, passed ? null : hintFor(name, outcome, validPassed));
+  return passed ? 'passed' : 'failed';
+}
+
+interface RunningCheck {
+  clientId: string;
+  endpointId: string;
+  url: string;
+  /** Null: the endpoint is disabled or deleted. */
+  secretEnvelope: string | null;
+  /** The recorded result of this case. */
+  passed: boolean | null;
+  validBody: string | null;
+  validPassed: boolean | null;
+}
+
+const READ = `
+select c.client_id as "clientId", c.endpoint_id as "endpointId", e.url,
+       case when e.enabled and e.deleted_at is null then e.secret_envelope end as "secretEnvelope",
+       own.passed, valid.request_body as "validBody", valid.passed as "validPassed"
+  from receiver_checks c
+  join webhook_endpoints e on e.id = c.endpoint_id
+  left join receiver_check_cases own on own.check_id = c.id and own.name = $2
+  left join receiver_check_cases valid on valid.check_id = c.id and valid.name = 'valid'
+ where c.id = $1::uuid and c.finished_at is null`;
+
+async function record(
+  db: Handle,
+  checkId: string,
+  name: CheckCase,
+  { body, signature }: CaseRequest,
+  { responseStatus, error }: CaseOutcome,
+  hint: string | null,
+): Promise<void> {
+  const headers = JSON.stringify(deliveryHeaders(signature));
+  const position = CHECK_CASE_NAMES.indexOf(name) + 1;
+  await db.query(RECORD, [checkId, position, name, responseStatus, error, hint, headers, body]);
+}
+
+/** A check that was ended meanwhile keeps its report. */
+const RECORD = `
+insert into receiver_check_cases
+       (check_id, position, name, response_status, error, passed, hint, request_headers, request_body)
+select id, $2::int, $3, $4::int, $5, $6::text is null, $6, $7::jsonb, $8
+  from receiver_checks where id = $1::uuid and finished_at is null
+on conflict do nothing`;

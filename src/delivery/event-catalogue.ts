@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { TransferStatus } from '../platform/database/generated/enums.js';
+import { EXAMPLE_ID } from '../platform/ids.js';
+
+/** Version of the event format (spec §9). */
+export const EVENT_VERSION = '2026-11-21';
+
+/** The definition of one event type. */
+interface EventDefinition<Data extends z.ZodType> {
+  /** The schema of the body's member `data` (spec §2, Webhook event). Its members are sent in this order. */
+  data: Data;
+  /** The end of the sentence "Sent to your endpoint when …". */
+  when: string;
+  /** The text after the type in the title of the event's workflow, for operators. */
+  title(data: z.output<Data>): string;
+}
+
+/** Lets `title` take the data of a stored body: this service made that body by the same schema. */
+function define<Data extends z.ZodType>({ title, ...definition }: EventDefinition<Data>) {
+  return { ...definition, title: (data: unknown) => title(data as z.output<Data>) };
+}
+
+/**
+ * All event types (spec §6). `GET /events`, the OpenAPI document and the titles of workflows are made from this list. A
+ * producer appends events through `delivery/append.ts`.
+ */
+export const EVENT_CATALOGUE = {
+  'transfer.status_changed': define({
+    data: z.object({
+      id: z.string().meta({ format: 'uuid', description: "The transfer's.", examples: [EXAMPLE_ID] }),
+      status: z.enum(TransferStatus).meta({ description: 'The new status.', examples: ['SENT'] }),
+    }),
+    when: 'the status of a transfer changes',
+    title: ({ status }) => status,
+  }),
+};
+
+export type EventType = keyof typeof EVENT_CATALOGUE;
+export type EventData<Type extends EventType> = z.output<(typeof EVENT_CATALOGUE)[Type]['data']>;
+
+export const EVENT_TYPES = Object.keys(EVENT_CATALOGUE) as [EventType, ...EventType[]];
+
+/**
+ * The JSON text of an event, with the members in the order of spec §2. It is made once: every attempt signs and sends
+ * exactly these bytes.
+ * @param event.createdAt ms since 1970; written in UTC with three fraction digits and no zone designator, as the spec
+ * shows
+ */
+export function eventBody<Type extends EventType>(event: {
+  id: string;
+  type: Type;
+  data: EventData<Type>;
+  createdAt: number;
+}): string {
+  return JSON.stringify({
+    id: event.id,
+    version: EVENT_VERSION,
+    type: event.type,
+    data: event.data,
+    created_at: new Date(event.createdAt).toISOString().slice(0, -1),
+  });
+}
+
+/**
+ * The title of an event's workflow, such as `transfer.status_changed SENT`. A type that only a later release knows is
+ * the title itself.
+ */
+export function eventTitle(type: string, body: string): string {
+  if (!isEventType(type)) return type;
+  const { data } = JSON.parse(body) as { data: unknown };
+  return `${type} ${EVENT_CATALOGUE[type].title(data)}`;
+}
+
+function isEventType(type: string): type is EventType {
+  return Object.hasOwn(EVENT_CATALOGUE, type);
+}

@@ -1,0 +1,82 @@
+import { createHmac } from 'node:crypto';
+import type { Secret } from '../../platform/secret.js';
+
+/** The headers that every delivery has, beside its signature (spec §4). */
+export const DELIVERY_HEADERS = [
+  ['Content-Type', 'application/json'],
+  ['User-Agent', 'Service-Webhooks/1.0'],
+] as const;
+
+/** The header of the signature (spec §4). */
+export const SIGNATURE_HEADER = 'Service-Signature';
+
+const FIXED_HEADERS = Object.fromEntries(DELIVERY_HEADERS);
+
+/** All headers of a delivery. @param signature null: the header is missing */
+export function deliveryHeaders(signature: string | null): Record<string, string> {
+  return { ...FIXED_HEADERS, ...(signature !== null && { [SIGNATURE_HEADER]: signature }) };
+}
+
+export interface Signable {
+  /** The endpoint's secret; the key is its bytes. */
+  secret: Secret | Secret<Uint8Array>;
+  /** The time of signing as sent: ISO 8601, UTC, with milliseconds, such as `2026-11-21T10:00:00.123Z`. */
+  t: string;
+  /** The body exactly as sent. */
+  body: string | Uint8Array;
+}
+
+/** The signature of a delivery (spec §5): lowercase hexadecimal HMAC-SHA256 over `t`, a dot and the body. */
+export function sign({ secret, t, body }: Signable): string {
+  return createHmac('sha256', secret.reveal()).update(`${t}.`).update(body).digest('hex');
+}
+
+/** The value of the `Service-Signature` header (spec §4): `t=<t>,v0=<signature>`. */
+export function signatureHeader(signable: Signable): string {
+  return `t=${signable.t},v0=${sign(signable)}`;
+}
+
+/** The headers of a receiver's response that the record keeps (contract, Events and deliveries). */
+export const KEPT_HEADERS = [
+  'content-type',
+  'retry-after',
+  'date',
+  'server',
+  'location',
+  'via',
+  'x-request-id',
+  'traceparent',
+] as const;
+
+export type KeptHeaders = Partial<Record<(typeof KEPT_HEADERS)[number], string>>;
+
+const MAX_LENGTH = 256;
+
+/**
+ * Picks the kept headers. Control characters are removed, and a value is cut to 256 characters. User name, password,
+ * query and fragment of `location` are removed, since they may contain a credential of the receiver.
+ * @param headers by lower-case name, as undici passes them
+ */
+export function keepHeaders(headers: Readonly<Record<string, string | readonly string[] | undefined>>): KeptHeaders {
+  const kept: KeptHeaders = {};
+  for (const name of KEPT_HEADERS) {
+    const value = headers[name];
+    if (value === undefined) continue;
+    const text = withoutControls(typeof value === 'string' ? value : value.join(', '));
+    const shown = name === 'location' ? withoutCredentials(text) : text;
+    // The value is cut by code points. Postgres refuses half of a surrogate pair, which is not valid Unicode.
+    kept[name] = [...shown].slice(0, MAX_LENGTH).join('');
+  }
+  return kept;
+}
+
+/** Removes C0, DEL and C1, because they control terminals and Postgres does not accept U+0000. */
+function withoutControls(text: string): string {
+  return text.replace(/\p{Cc}/gu, '');
+}
+
+function withoutCredentials(location: string): string {
+  const address = location.replace(/[?#].*$/s, '');
+  // By the WHATWG URL standard, a backslash is a slash, and the last @ of the authority ends the user information.
+  return address.replace(/^([a-z][a-z0-9+.-]*:)?([\\/]{2,})[^\\/]*@/i, '$1$2');
+}

@@ -1,0 +1,260 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { LRUCache } from 'lru-cache';
+import { Agent, type Dispatcher } from 'undici';
+import type { Secret } from '../../platform/secret.js';
+import type { AttemptError } from '../../platform/vocabulary.js';
+import type { AddressGuard } from './address-guard.js';
+import { isOwnFault, reasonOfExchange } from './attempt-error.js';
+import { createConnector } from './connector.js';
+import { deliveryHeaders, type KeptHeaders, keepHeaders, signatureHeader } from './headers.js';
+import { createResolver, type ResolverOptions } from './resolver.js';
+import { MAX_HEAD_BYTES } from './response-meter.js';
+
+/** One attempt to be made. */
+export type Outgoing = Signing & {
+  url: string;
+  /** The event's JSON text. It is sent and signed unchanged. */
+  body: string;
+  /** The client that owns the receiver. Connections and name look-ups are limited for each client, and never shared. */
+  clientId: string;
+  /** Aborts the attempt: `send` rejects with the signal's reason. */
+  signal?: AbortSignal;
+};
+
+/** The secret signs the body at the time of sending. A signature is sent as it is; null: the header is missing. */
+export type Signing = { secret: Secret } | { signature: string | null };
+
+/** The outcome of an attempt. The attempt succeeded (2xx) if and only if `error` is null. */
+export interface SendOutcome {
+  /** The timestamp that was signed, as sent. */
+  t: string;
+  startedAt: Date;
+  /** From the start to the response's head, or to the failure; whole ms. */
+  durationMs: number;
+  responseStatus: number | null;
+  /** Null if no head arrived. */
+  responseHeaders: KeptHeaders | null;
+  /** The first 4 KiB as UTF-8 with replacement characters, without U+0000; null if no byte arrived. */
+  responseBody: string | null;
+  error: AttemptError | null;
+}
+
+export interface Sender {
+  /**
+   * Makes one POST. Rejects only for a fault of this service, or when the signal aborts; never for a receiver's fault.
+   */
+  send(outgoing: Outgoing): Promise<SendOutcome>;
+  /** Refuses new POSTs (`send` rejects), and resolves when the running ones have ended, at most 16 s later. */
+  close(): Promise<void>;
+}
+
+export interface SendLimits {
+  /** Look-up, TCP and TLS together, ms. */
+  connectMs: number;
+  /** From the start to the response's head, ms. */
+  responseMs: number;
+  /** From the head to the end of the body, ms. */
+  bodyMs: number;
+}
+
+export interface SenderOptions {
+  guard: AddressGuard;
+  resolver?: ResolverOptions;
+  /** Issuers trusted instead of Node's default ones (to which `NODE_EXTRA_CA_CERTS` adds), PEM. */
+  caCertificates?: string;
+  /** The limits of the contract by default: 5 s, 15 s and 1 s. */
+  limits?: Partial<SendLimits>;
+}
+
+/** A backstop above the callers' own limits. A request that waits here for a connection uses up its 15 s. */
+const CONNECTIONS_PER_RECEIVER = 100;
+/**
+ * Shorter than the 5 s after which common servers close idle connections, so that a POST seldom meets a closing
+ * connection.
+ */
+const IDLE_MS = 4_000;
+/**
+ * Limits the age of a connection, so that a receiver's new DNS address is used even if the connection is always busy.
+ */
+const CONNECTION_LIFE_MS = 60_000;
+const CLIENTS_REMEMBERED = 1_000;
+
+/**
+ * Creates the sender of signed deliveries (contract, Delivery on the wire): HTTP/1.1, kept connections, the address
+ * guard.
+ */
+export function createSender({ guard, resolver: resolverOptions, caCertificates, limits }: SenderOptions): Sender {
+  const { connectMs, responseMs, bodyMs } = { connectMs: 5_000, responseMs: 15_000, bodyMs: 1_000, ...limits };
+  const resolver = createResolver(resolverOptions);
+  const draining = new Set<Promise<unknown>>();
+  const agents = new LRUCache<string, Agent>({ max: CLIENTS_REMEMBERED, dispose: retire });
+  let closed = false;
+
+  function agentOf(clientId: string): Agent {
+    const known = agents.get(clientId);
+    if (known) return known;
+    const agent = new Agent({
+      connect: createConnector({ guard, resolve: resolver.forClient(), limitMs: connectMs, caCertificates }),
+      connections: CONNECTIONS_PER_RECEIVER,
+      pipelining: 1,
+      allowH2: false,
+      keepAliveTimeout: IDLE_MS,
+      keepAliveMaxTimeout: IDLE_MS,
+      clientTtl: CONNECTION_LIFE_MS,
+      maxHeaderSize: MAX_HEAD_BYTES,
+    });
+    agents.set(clientId, agent);
+    return agent;
+  }
+
+  /** Closes an agent without aborting its running requests. */
+  function retire(agent: Agent): void {
+    const drained: Promise<unknown> = agent.close().finally(() => draining.delete(drained));
+    draining.add(drained);
+  }
+
+  return {
+    async send(outgoing) {
+      const { url, body, clientId, signal } = outgoing;
+      if (closed) throw new Error('the sender is closed');
+      const { origin, pathname, search } = new URL(url);
+      const bytes = Buffer.from(body);
+      const startedAt = new Date();
+      const t = startedAt.toISOString();
+      const signature = 'secret' in outgoing ? signatureHeader({ ...outgoing, t, body: bytes }) : outgoing.signature;
+      const response = await exchange(
+        agentOf(clientId),
+        { origin, path: pathname + search, method: 'POST', headers: deliveryHeaders(signature), body: bytes },
+        { responseMs, bodyMs },
+        signal,
+      );
+      return { t, startedAt, ...response };
+    },
+    async close() {
+      closed = true;
+      agents.clear();
+      await Promise.all(draining);
+      resolver.close();
+    },
+  };
+}
+
+/** A receiver's response, or the error that replaced it. */
+type Response = Omit<SendOutcome, 't' | 'startedAt'>;
+
+const KEPT_BYTES = 4 * 1024;
+
+/**
+ * Makes one request and reads its response. A 2xx is a success even if its body fails: the body is read only for the
+ * record, up to a time limit. undici's own time limits restart with each chunk, so that a receiver that sends slowly
+ * never reaches them. The two limits here do not restart. The connection limits the size of the response
+ * (response-meter.ts).
+ * @throws a fault of this service, or the reason of the signal that aborted
+ */
+function exchange(
+  dispatcher: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  limits: Omit<SendLimits, 'connectMs'>,
+  signal: AbortSignal | undefined,
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const handler = new Exchange(limits, signal, resolve, reject);
+    if (!signal?.aborted) dispatcher.dispatch({ ...request, headersTimeout: 0, bodyTimeout: 0 }, handler);
+  });
+}
+
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #startedAt = performance.now();
+  #timer: NodeJS.Timeout;
+  #controller: Dispatcher.DispatchController | undefined;
+  #settled = false;
+  #head: { status: number; headers: KeptHeaders; durationMs: number } | undefined;
+  #kept: Buffer[] = [];
+  #keptBytes = 0;
+
+  constructor(
+    readonly limits: Omit<SendLimits, 'connectMs'>,
+    readonly signal: AbortSignal | undefined,
+    readonly resolve: (response: Response) => void,
+    readonly reject: (reason: unknown) => void,
+  ) {
+    this.#timer = setTimeout(() => this.#cut('timeout'), limits.responseMs);
+    if (signal?.aborted) this.#giveUp();
+    else signal?.addEventListener('abort', this.#giveUp, { once: true });
+  }
+
+  /** undici is about to write the request, which may have been aborted while it waited for a connection. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#settled) controller.abort(new Error('given up'));
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200 || this.#settled) return;
+    this.#head = { status, headers: keepHeaders(headers), durationMs: performance.now() - this.#startedAt };
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#cut(), this.limits.bodyMs);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#keptBytes === KEPT_BYTES) return;
+    const kept = Buffer.from(chunk.subarray(0, KEPT_BYTES - this.#keptBytes));
+    this.#kept.push(kept);
+    this.#keptBytes += kept.length;
+  }
+
+  onResponseEnd(): void {
+    this.#settle();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#head === undefined && isOwnFault(error)) this.#fail(error);
+    else this.#settle(reasonOfExchange(error));
+  }
+
+  /** Ends the exchange and its connection with it. */
+  #cut(error?: AttemptError): void {
+    this.#settle(error);
+    this.#controller?.abort(new Error('cut'));
+  }
+
+  readonly #giveUp = (): void => {
+    this.#fail(this.signal?.reason);
+    this.#controller?.abort(new Error('given up'));
+  };
+
+  /** Once the head has arrived, its status decides. `error` is the reason for a missing head. */
+  #settle(error: AttemptError = 'reset'): void {
+    if (!this.#end()) return;
+    const head = this.#head;
+    this.resolve({
+      durationMs: Math.round(head?.durationMs ?? performance.now() - this.#startedAt),
+      responseStatus: head?.status ?? null,
+      responseHeaders: head?.headers ?? null,
+      responseBody: head && this.#keptBytes > 0 ? textOf(this.#kept) : null,
+      error: head ? errorOfStatus(head.status) : error,
+    });
+  }
+
+  #fail(reason: unknown): void {
+    if (this.#end()) this.reject(reason);
+  }
+
+  #end(): boolean {
+    if (this.#settled) return false;
+    this.#settled = true;
+    clearTimeout(this.#timer);
+    this.signal?.removeEventListener('abort', this.#giveUp);
+    return true;
+  }
+}
+
+function errorOfStatus(status: number): AttemptError | null {
+  if (status < 300) return null;
+  return status < 400 ? 'redirect' : 'status';
+}
+
+/** Decodes UTF-8 and removes U+0000, which Postgres does not accept in text. */
+function textOf(chunks: Buffer[]): string {
+  return Buffer.concat(chunks).toString('utf8').replaceAll('\0', '');
+}

@@ -1,0 +1,196 @@
+import pLimit from 'p-limit';
+import { atomically, type Handle, tryLockInTransaction } from '../platform/database/database.js';
+import { DeliveryStatus } from '../platform/database/generated/enums.js';
+import { SharedLimit } from '../platform/database/limits.js';
+import { within } from '../platform/deadline.js';
+import { lowestIdAt } from '../platform/ids.js';
+import { STATEMENTS_A_MINUTE } from '../platform/limits.js';
+import { Refusal } from '../platform/refusal.js';
+import type { DisabledReason } from '../platform/vocabulary.js';
+
+/** Time limit of one answer, the wait for its turn included, ms (contract). */
+const TIME_LIMIT = 5_000;
+/** Answers that a process works on at the same time, so that they leave the pool's connections to other requests. */
+const AT_ONCE = 2;
+
+const limit = new SharedLimit({
+  name: 'statements',
+  points: STATEMENTS_A_MINUTE,
+  duration: 60,
+  detail: `A client may ask for at most ${STATEMENTS_A_MINUTE} statements, lists of missing events and recovers a minute.`,
+  code: 'statement_limit_reached',
+});
+const turns = pLimit(AT_ONCE);
+/** Clients for which this process reads. A further request costs nothing, waits for no turn and does not count. */
+const reading = new Set<string>();
+
+/**
+ * Reads with the limits of statements: one at a time for a client and 20 a minute, both over all processes, and 5 s.
+ * Postgres ends a statement that takes longer.
+ * @param clientId null: the operator, who has the time limit only
+ * @param read makes one statement
+ * @throws Refusal statement_limit_reached | unavailable
+ */
+export function readWithinLimits<T>(db: Handle, clientId: string | null, read: (tx: Handle) => Promise<T>): Promise<T> {
+  const deadline = performance.now() + TIME_LIMIT;
+  const work = counted(db, clientId, () =>
+    turns(() => {
+      if (performance.now() >= deadline) throw tooLate();
+      return atomically(db, async (tx) => {
+        const left = Math.ceil(deadline - performance.now());
+        if (left <= 0) throw tooLate();
+        await tx.query(SETTINGS, [String(left)]);
+        if (clientId !== null && !(await tryLockInTransaction(tx, `statement of ${clientId}`))) {
+          await limit.giveBack(db, clientId);
+          throw busy();
+        }
+        return read(tx);
+      });
+    }),
+  );
+  return within(TIME_LIMIT, work, tooLate);
+}
+
+/**
+ * Runs the transactions that count within it: as many at a time as statements, with which they share their turns, so that
+ * they leave the pool's connections to other requests. They wait without a connection.
+ */
+export const inCountingTurn = <T>(run: () => Promise<T>): Promise<T> => turns(run);
+
+/**
+ * Counts in the caller's transaction, which must be in a counting turn, with the limits of statements. A count that is
+ * rolled back does not count towards the limit.
+ * @param clientId null: the operator, who has the time limit only
+ * @throws Refusal statement_limit_reached | unavailable
+ */
+export function countWithinLimits<T>(tx: Handle, clientId: string | null, count: () => Promise<T>): Promise<T> {
+  const work = async () => {
+    if (clientId !== null) {
+      if (!(await tryLockInTransaction(tx, `statement of ${clientId}`))) throw busy();
+      await limit.check(tx, clientId);
+    }
+    await tx.query(SETTINGS, [String(TIME_LIMIT)]);
+    const result = await count();
+    // Only now: until the transaction ends, other statements of the client would wait for the row, and not be rejected.
+    if (clientId !== null) await limit.consume(tx, clientId);
+    return result;
+  };
+  return within(TIME_LIMIT, work(), tooLate);
+}
+
+async function counted<T>(db: Handle, clientId: string | null, work: () => Promise<T>): Promise<T> {
+  if (clientId === null) return work();
+  if (reading.has(clientId)) throw busy();
+  reading.add(clientId);
+  try {
+    await limit.consume(db, clientId);
+    return await work();
+  } finally {
+    reading.delete(clientId);
+  }
+}
+
+function busy(): Refusal {
+  const detail = 'Another statement, list of missing events or recover of this client is being counted.';
+  return new Refusal('statement_limit_reached', detail, [], { retryAfter: 1 });
+}
+
+function tooLate(): Refusal {
+  return new Refusal('unavailable', `This took longer than ${TIME_LIMIT / 1_000} s. Ask for a shorter window.`);
+}
+
+/**
+ * The time limit, and the plan: only the index of the owner and the range. Without statistics of the last rows, the
+ * planner may choose to scan the table. One process of Postgres works on it, so that other statements keep theirs.
+ */
+const SETTINGS = `
+select set_config('statement_timeout', $1::text, true), set_config('enable_seqscan', 'off', true),
+       set_config('enable_bitmapscan', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
+       set_config('jit', 'off', true)`;
+
+/** Periods that a statement shows (contract). */
+export const SHOWN_PERIODS = 100;
+
+/** A period in which an endpoint was disabled. `to` null: it lasts. */
+export interface DisabledPeriod {
+  from: Date;
+  to: Date | null;
+  reason: DisabledReason;
+}
+
+/** What became of a client's events at one endpoint. The numbers of the statuses and `missing` add up to `events`. */
+export interface EventCounts extends Record<DeliveryStatus, number> {
+  events: number;
+  /** Events without a delivery for the endpoint. */
+  missing: number;
+}
+
+/** The events of a window, one endpoint's deliveries of them, and the periods that touch it, in one snapshot. */
+export async function readWindow(
+  db: Handle,
+  window: { clientId: string; endpointId: string; since: number; until: number },
+): Promise<EventCounts & { periods: DisabledPeriod[] }> {
+  const { clientId, endpointId, since, until } = window;
+  const times = [new Date(since).toISOString(), new Date(until).toISOString()];
+  const ids = [lowestIdAt(since), lowestIdAt(until)];
+  const [row] = await db.query<Omit<EventCounts, 'missing'> & { periods: PeriodRow[] }>(WINDOW, [
+    clientId,
+    endpointId,
+    ...ids,
+    ...times,
+    SHOWN_PERIODS,
+  ]);
+  if (!row) throw new Error('the statement has no row');
+  const { events, succeeded, pending, failed, cancelled, periods } = row;
+  // An event has at most one delivery for an endpoint, with the event's time in its id.
+  const missing = events - succeeded - pending - failed - cancelled;
+  return { events, succeeded, pending, failed, cancelled, missing, periods: periods.map(toPeriod) };
+}
+
+/** A period as JSON has it. */
+type PeriodRow = { from: string; to: string | null; reason: DisabledReason };
+
+function toPeriod({ from, to, reason }: PeriodRow): DisabledPeriod {
+  return { from: new Date(from), to: to === null ? null : new Date(to), reason };
+}
+
+const IN_WINDOW = 'id >= $3::uuid and id < $4::uuid';
+const STATUSES = Object.values(DeliveryStatus);
+
+/**
+ * Every number comes from an index alone: (client, id) of events and (endpoint, status, id) of deliveries, as an id
+ * begins with the time of its event. Their order makes Postgres choose them (see `exactly`). The periods of an endpoint do not overlap, so those that touch the window are among the latest that start
+ * before its end.
+ */
+const WINDOW = `
+with latest as (
+  select id, started_at, ended_at, reason from endpoint_disabled_periods
+   where endpoint_id = $2::uuid and started_at < $6::timestamptz
+   order by started_at desc, id desc limit $7::int
+), counts as (
+  select ${STATUSES.map((status) => `count(*) filter (where s.status = '${status}')::int as ${status}`).join(', ')}
+    from unnest('{${STATUSES.join()}}'::delivery_status[]) as s(status)
+   cross join lateral (
+     select from deliveries where endpoint_id = $2::uuid and status >= s.status and status <= s.status and ${IN_WINDOW}
+      order by status, id desc) d
+)
+select (select count(*)::int
+          from (select from events where client_id >= $1::uuid and client_id <= $1::uuid and ${IN_WINDOW}
+                 order by client_id, id desc) e) as events, counts.*,
+       (select coalesce(json_agg(json_build_object('from', started_at, 'to', ended_at, 'reason', reason)
+                                 order by started_at, id), '[]')
+          from latest where ended_at is null or ended_at > $5::timestamptz) as periods
+  from counts`;
+
+/** Events that one statement compares with the deliveries of an endpoint, at most (contract, `missing_from`). */
+export const LOOKED_AT = 10_000;
+
+/**
+ * Joins an event `l` with its delivery `d` for the endpoint $1. `offset 0` makes Postgres read the few deliveries of the
+ * event. Otherwise, without fresh statistics, it reads all deliveries of the endpoint for each event.
+ */
+export const LEFT_JOIN_DELIVERY = `
+    left join lateral (
+      select of_event.* from (
+        select id, endpoint_id, status from deliveries where event_id = l.id offset 0) of_event
+       where endpoint_id = $1::uuid limit 1) d on true`;

@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Database, type Handle, tryLockInTransaction } from '../platform/database/database.js';
+import { reportTo } from '../platform/database/faults.js';
+import { failpoint } from '../platform/failpoints.js';
+import { Periodic } from '../platform/periodic.js';
+import type { Log } from '../platform/telemetry/log.js';
+import type { DisabledReason } from '../platform/vocabulary.js';
+
+/**
+ * Disables an endpoint and cancels its pending deliveries (`cancelPending`). Call it in a transaction.
+ * @returns false if the endpoint was already disabled or deleted; then nothing changes, and the first reason stays
+ */
+export async function disableEndpoint(db: Handle, endpointId: string, reason: DisabledReason): Promise<boolean> {
+  const { count } = await db.prisma.endpoint.updateMany({
+    where: { id: endpointId, enabled: true, deletedAt: null },
+    data: { enabled: false, disabledReason: reason },
+  });
+  if (count === 0) return false;
+  await cancelPending(db, endpointId);
+  return true;
+}
+
+/** Deliveries that one transaction cancels at most (contract, Webhook endpoints). */
+export const CANCELLED_AT_ONCE = 1_000;
+
+/**
+ * Cancels the next pending deliveries of an inactive endpoint, up to `CANCELLED_AT_ONCE`. If there are more, the
+ * endpoint's row says where to continue (`cancelling_after`), and `cancelBacklogs` does.
+ * @param tx a transaction that has changed or locked the endpoint's row
+ * @returns whether there are more
+ */
+export async function cancelPending(tx: Handle, endpointId: string): Promise<boolean> {
+  const [row] = await tx.query<{ more: boolean }>(CANCEL_PENDING, [endpointId]);
+  return row?.more ?? false;
+}
+
+/** SQL: why the deliveries of the inactive endpoint `e` are cancelled. */
+export const CANCELLED_BECAUSE = `case when e.deleted_at is not null then 'endpoint_deleted'
+                     when e.disabled_reason = 'gone' then 'endpoint_gone' else 'endpoint_disabled' end`;
+/** SQL: whether the endpoint `e` gets deliveries. */
+export const ACTIVE = 'e.enabled and e.deleted_at is null';
+/** SQL: the columns of a delivery that is cancelled, without the reason. */
+export const CANCELLED = `status = 'cancelled', next_attempt_at = null, asleep = false, finished_at = now()`;
+
+/**
+ * SQL: CTEs by which events whose deliveries were cancelled before an attempt are due for their workflows. Events are
+ * locked by id, after deliveries and queue.
+ */
+export const endFirstAttempts = (eventIds: string) => `unattempted as materialized (
+  select v.id from events v where v.id = any(array(${eventIds})) and v.outbox = 'attempt' order by v.id for no key update
+), ended as (
+  update events v set outbox = 'trailing', lease_until = now() from unattempted u where v.id = u.id
+)`;
+
+/**
+ * The endpoint's row is locked already. The deliveries are locked in the order of their ids, as the recorder locks them.
+ * So a cancellation never deadlocks.
+ *
+ * A batch starts after the last id of the batch before. From the start of the index, each batch would walk over the
+ * entries of all deliveries that are cancelled already. An attempt that is leased stays in the queue: its process looks at
+ * the endpoint before it starts, and a recovery must find an attempt that is in flight.
+ *
+ * Two bounds and not `status =`: only the index on endpoint, status and id has this order. With an equality Postgres may
+ * read the deliveries of all endpoints, by primary key or by their next attempts.
+ */
+const CANCEL_PENDING = `
+with endpoint as materialized (
+  select coalesce(e.cancelling_after, '00000000-0000-0000-0000-000000000000') as after, ${CANCELLED_BECAUSE} as reason
+    from webhook_endpoints e where e.id = $1::uuid and not (${ACTIVE})
+), pending as materialized (
+  select d.id from deliveries d
+   where d.endpoint_id = $1::uuid and d.status >= 'pending' and d.status <= 'pending'
+     and d.id > (select after from endpoint)
+   order by d.status desc, d.id limit ${CANCELLED_AT_ONCE + 1} for no key update
+), batch as materialized (
+  select id from pending order by id limit ${CANCELLED_AT_ONCE}
+), cancelled as (
+  update deliveries set ${CANCELLED}, reason = (select reason from endpoint)
+   where id = any(array(select id from batch))
+  returning event_id
+), left_queue as (
+  delete from queue where delivery_id = any(array(select id from batch)) and lease_until is null
+), ${endFirstAttempts('select event_id from cancelled')}
+update webhook_endpoints
+   set cancelling_after = case when (select count(*) from pending) > ${CANCELLED_AT_ONCE}
+                               then (select id from batch order by id desc limit 1) end
+ where id = $1::uuid
+returning cancelling_after is not null as more`;
+
+const INTERVAL = 1_000;
+/** A batch and the rest after it take at least this long, ms: at most 10,000 deliveries a second for each worker. */
+const LEAST = 100;
+
+export interface CancelBacklogsOptions {
+  db: Database;
+  log: Log;
+}
+
+/**
+ * Cancels the pending deliveries that the disabling or deletion of an endpoint left over, in batches, one endpoint after
+ * the other. Any worker continues after a crash, because an endpoint's row says where. One worker at a time makes a
+ * batch, and rests at least as long as the batch took, so that a large backlog leaves Postgres to others.
+ */
+export function cancelBacklogs({ db, log }: CancelBacklogsOptions): Periodic {
+  /** The endpoint of the last batch. */
+  let last: string | null = null;
+  /** @returns whether this worker continues: false if nothing is left, or another worker makes a batch */
+  const cancelBatch = async (): Promise<boolean> => {
+    const since = performance.now();
+    const batch = await db.transaction(async (tx) => {
+      if (!(await tryLockInTransaction(tx, 'cancel backlogs'))) return undefined;
+      const [endpoint] = await tx.query<{ id: string }>(NEXT, [last]);
+      return endpoint && { id: endpoint.id, more: await cancelPending(tx, endpoint.id) };
+    });
+    if (!batch) return false;
+    failpoint('after-cancelled');
+    last = batch.id;
+    if (!batch.more) log.info({ webhook_id: batch.id }, 'all pending deliveries of an inactive endpoint are cancelled');
+    const took = performance.now() - since;
+    await sleep(Math.max(took, LEAST - took));
+    return true;
+  };
+  const loop = new Periodic({
+    interval: INTERVAL,
+    run: async () => {
+      while (!loop.stopped && (await cancelBatch()));
+    },
+    onFault: reportTo(log, 'cancelling deliveries of inactive endpoints failed; next try in a second'),
+  });
+  return loop;
+}
+
+/** The endpoint after the one of the last batch, in turn. One that is being changed comes later. */
+const NEXT = `
+select id from webhook_endpoints where cancelling_after is not null
+ order by $1::uuid is null or id > $1::uuid desc, id limit 1 for no key update skip locked`;

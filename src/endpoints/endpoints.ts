@@ -1,0 +1,238 @@
+import type { By } from '../platform/audit.js';
+import { type Action, recordAudit } from '../platform/audit.js';
+import { atomically, type Handle, lockInTransaction } from '../platform/database/database.js';
+import type { MasterKeys } from '../platform/database/encryption.js';
+import type { Endpoint, Prisma } from '../platform/database/generated/client.js';
+import { newId, timeOf } from '../platform/ids.js';
+import { Refusal } from '../platform/refusal.js';
+import type { Secret } from '../platform/secret.js';
+import { cancelPending, disableEndpoint } from './disable.js';
+import { type EndpointUrlRules, findUrlError, hostOf } from './url.js';
+
+/** An environment's rules for endpoints. */
+export interface EndpointRules extends EndpointUrlRules {
+  /** Endpoints a client may have. */
+  maxEndpoints: number;
+}
+
+/** An endpoint without its secret. No function here returns the secret. */
+export type PublicEndpoint = Omit<Endpoint, 'secretEnvelope'>;
+
+export const WITHOUT_SECRET = { secretEnvelope: true } as const;
+
+export interface NewEndpoint {
+  by: By;
+  clientId: string;
+  url: string;
+  /** The HMAC key is the bytes of the secret. */
+  secret: Secret;
+  description: string | null;
+  /** Attempts at once, over all workers; null: the limit of the deployment. */
+  maxConcurrency: number | null;
+  enabled: boolean;
+}
+
+/**
+ * Registers an endpoint; the same URL may be registered again (spec §5, Secret rotation).
+ * @throws Refusal invalid_request | blocked_address | endpoint_limit_reached
+ */
+export async function registerEndpoint(
+  db: Handle,
+  rules: EndpointRules,
+  masterKeys: MasterKeys,
+  { by, clientId, url, secret, description, maxConcurrency, enabled }: NewEndpoint,
+): Promise<PublicEndpoint> {
+  refuseBadUrl(url, rules);
+  const id = newId();
+  const now = new Date(timeOf(id));
+  return atomically(db, async (tx) => {
+    // A client's registrations run one at a time, so that two concurrent ones cannot exceed the limit.
+    await lockInTransaction(tx, `endpoints of ${clientId}`);
+    const count = await tx.prisma.endpoint.count({ where: { clientId, deletedAt: null } });
+    if (count >= rules.maxEndpoints) {
+      throw new Refusal('endpoint_limit_reached', `A client may have ${rules.maxEndpoints} webhook endpoints.`);
+    }
+    const endpoint = await tx.prisma.endpoint.create({
+      data: {
+        id,
+        clientId,
+        url,
+        secretEnvelope: masterKeys.seal(secret, id),
+        description,
+        maxConcurrency,
+        enabled,
+        disabledReason: enabled ? null : 'owner',
+        enabledAt: now,
+        createdAt: now,
+        updatedAt: now,
+        periodsKnownSince: now,
+      },
+      omit: WITHOUT_SECRET,
+    });
+    const details = { client_id: clientId, host: hostOf(url), enabled };
+    await recordAudit(tx, { ...by, action: 'endpoints.create', target: id, details });
+    return endpoint;
+  });
+}
+
+/** Lists a client's endpoints with an id below `before`, newest first. */
+export function listEndpoints(
+  db: Handle,
+  clientId: string,
+  page: { before: string | undefined; take: number },
+): Promise<PublicEndpoint[]> {
+  return db.prisma.endpoint.findMany({
+    where: { clientId, deletedAt: null, ...(page.before && { id: { lt: page.before } }) },
+    orderBy: { id: 'desc' },
+    take: page.take,
+    omit: WITHOUT_SECRET,
+  });
+}
+
+/** @throws Refusal not_found */
+export function getEndpoint(db: Handle, clientId: string, id: string): Promise<PublicEndpoint> {
+  return findEndpoint(db, { id, clientId });
+}
+
+/** Reads any client's endpoint, for the operator. @throws Refusal not_found */
+export function getEndpointForOperator(db: Handle, id: string): Promise<PublicEndpoint> {
+  return findEndpoint(db, { id });
+}
+
+async function findEndpoint(db: Handle, where: { id: string; clientId?: string }): Promise<PublicEndpoint> {
+  const endpoint = await db.prisma.endpoint.findFirst({ where: { ...where, deletedAt: null }, omit: WITHOUT_SECRET });
+  if (!endpoint) throw notFound();
+  return endpoint;
+}
+
+/** What is undefined does not change. */
+export interface EndpointUpdate {
+  by: By;
+  clientId: string;
+  id: string;
+  url?: string | undefined;
+  description?: string | null | undefined;
+  /** Null: the limit of the deployment. */
+  maxConcurrency?: number | null | undefined;
+  enabled?: boolean | undefined;
+}
+
+/**
+ * Changes an endpoint. Disabling cancels pending deliveries; enabling restarts the count towards `failing`.
+ * @throws Refusal invalid_request | blocked_address | not_found | disabled_by_operator | cancellation_in_progress
+ */
+export function updateEndpoint(db: Handle, rules: EndpointRules, update: EndpointUpdate): Promise<PublicEndpoint> {
+  const { by, clientId, id, url, description, maxConcurrency, enabled } = update;
+  if (url !== undefined) refuseBadUrl(url, rules);
+  return atomically(db, async (tx) => {
+    const endpoint = await lockEndpoint(tx, id, clientId);
+    const enables = enabled === true && !endpoint.enabled;
+    if (enables && endpoint.disabledReason === 'operator') {
+      throw new Refusal(
+        'disabled_by_operator',
+        'The operator disabled this endpoint, and only the operator can enable it.',
+      );
+    }
+    if (enables) refuseWhileCancelling(endpoint);
+    const before = await getEndpoint(tx, clientId, id);
+    const disables = enabled === false && (await disableEndpoint(tx, id, 'owner'));
+    const after = await tx.prisma.endpoint.update({
+      where: { id },
+      data: {
+        ...(url !== undefined && { url }),
+        ...(description !== undefined && { description }),
+        ...(maxConcurrency !== undefined && { maxConcurrency }),
+        ...(enables && enabledNow()),
+      },
+      omit: WITHOUT_SECRET,
+    });
+    const record = (action: Action, details: Prisma.InputJsonObject) =>
+      recordAudit(tx, { ...by, action, target: id, details: { client_id: clientId, ...details } });
+    const changed = UPDATABLE.filter(([column]) => before[column] !== after[column]).map(([, field]) => field);
+    if (changed.length > 0) await record('endpoints.update', { changed, host: hostOf(after.url) });
+    if (enables) await record('endpoints.enable', { was: before.disabledReason });
+    if (disables) await record('endpoints.disable', { was: 'enabled' });
+    return after;
+  });
+}
+
+/** The columns that an update replaces, with the API's names. The entry has no value but the host: a url may hold a token. */
+const UPDATABLE = [
+  ['url', 'url'],
+  ['description', 'description'],
+  ['maxConcurrency', 'max_concurrency'],
+] as const;
+
+/**
+ * Refuses a change by a form that shows an older state of the endpoint, so that no editor undoes another one's change.
+ * The endpoint stays locked until the transaction ends.
+ * @param shown `updated_at` of the state that the form shows
+ * @throws Refusal not_found | endpoint_changed
+ */
+export async function refuseIfChanged(tx: Handle, clientId: string, id: string, shown: string): Promise<void> {
+  await lockEndpoint(tx, id, clientId);
+  const { updatedAt } = await getEndpoint(tx, clientId, id);
+  if (updatedAt.toISOString() === shown) return;
+  throw new Refusal(
+    'endpoint_changed',
+    'The endpoint was changed after this form was opened. Nothing is saved; check the fields and save again.',
+  );
+}
+
+/** Deletes an endpoint, erases its secret and cancels its pending deliveries. @throws Refusal not_found */
+export function deleteEndpoint(db: Handle, by: By, clientId: string, id: string): Promise<void> {
+  return atomically(db, async (tx) => {
+    await lockEndpoint(tx, id, clientId);
+    await tx.prisma.endpoint.update({ where: { id }, data: { deletedAt: new Date(), secretEnvelope: null } });
+    await cancelPending(tx, id);
+    await recordAudit(tx, { ...by, action: 'endpoints.delete', target: id, details: { client_id: clientId } });
+  });
+}
+
+/** The columns that enabling an endpoint sets. */
+export const enabledNow = () => ({ enabled: true, disabledReason: null, enabledAt: new Date() });
+
+type Locked = Pick<Endpoint, 'enabled' | 'disabledReason' | 'cancellingAfter'>;
+
+/**
+ * Locks an endpoint's row: changes of the endpoint wait for it, inserts of its deliveries do not.
+ * @throws Refusal not_found
+ */
+export async function lockEndpoint(tx: Handle, id: string, clientId?: string): Promise<Locked> {
+  const [endpoint] = await tx.query<Locked>(
+    `select enabled, disabled_reason as "disabledReason", cancelling_after as "cancellingAfter" from webhook_endpoints
+      where id = $1::uuid and ($2::uuid is null or client_id = $2::uuid) and deleted_at is null for no key update`,
+    [id, clientId ?? null],
+  );
+  if (!endpoint) throw notFound();
+  return endpoint;
+}
+
+/** @throws Refusal endpoint_not_active */
+export function refuseInactive({ enabled }: Pick<Endpoint, 'enabled'>): void {
+  if (!enabled) throw new Refusal('endpoint_not_active', 'The webhook endpoint is disabled; enable it first.');
+}
+
+/**
+ * Until the last delivery of its backlog is cancelled, an endpoint stays disabled. Otherwise the rest would be sent, or
+ * deliveries that come later would be cancelled.
+ * @throws Refusal cancellation_in_progress
+ */
+export function refuseWhileCancelling({ cancellingAfter }: Pick<Endpoint, 'cancellingAfter'>): void {
+  if (cancellingAfter === null) return;
+  throw new Refusal(
+    'cancellation_in_progress',
+    'The pending deliveries of this endpoint are still being cancelled; try again in a few seconds.',
+  );
+}
+
+function notFound(): Refusal {
+  return new Refusal('not_found', 'There is no such webhook endpoint.');
+}
+
+function refuseBadUrl(url: string, rules: EndpointUrlRules): void {
+  const validationError = findUrlError(url, rules);
+  if (!validationError) return;
+  const code = validationError.code === 'blocked_address' ? 'blocked_address' : 'invalid_request';
+  throw new Refusal(code, `The url ${validationError.detail}.`, [validationError]);
+}

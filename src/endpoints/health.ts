@@ -1,0 +1,202 @@
+import type { Handle } from '../platform/database/database.js';
+import { timeLimited } from '../platform/database/database.js';
+import type { AttemptError } from '../platform/vocabulary.js';
+import { HOUR, quantileOf, sumOf } from './hours.js';
+
+/**
+ * SQL: the newest deliveries of an endpoint, of one status or of all. Only the index on (endpoint, status, id) or on
+ * (endpoint, id) has their order: its column before the id is compared as a range (see `exactly`).
+ * @param of.endpoint of.status of.limit SQL expressions
+ * @param of.within a condition on the id
+ */
+export function newestDeliveries(
+  columns: string,
+  of: { endpoint: string; status?: string | undefined; within?: string; limit: string | number },
+): string {
+  const { endpoint, status, within = 'true', limit } = of;
+  const [owned, order] =
+    status === undefined
+      ? [`endpoint_id >= ${endpoint} and endpoint_id <= ${endpoint}`, 'endpoint_id']
+      : [`endpoint_id = ${endpoint} and status >= ${status} and status <= ${status}`, 'status'];
+  return `select ${columns} from deliveries where ${owned} and ${within} order by ${order}, id desc limit ${limit}`;
+}
+
+/** Hours that health shows: the current one, which has only begun, and 23 before it. */
+export const SHOWN_HOURS = 24;
+/** Pending deliveries of one endpoint that are counted. */
+export const COUNTED_PENDING = 1_000;
+/** Pending deliveries of one endpoint, the newest, among which the next attempt is looked for. */
+const LOOKED_AT_PENDING = 100;
+/** Events that a disabled endpoint has missed and that are counted. */
+export const COUNTED_MISSED = 1_000;
+/** Endpoints of a client that are read. */
+const MOST_ENDPOINTS = 100;
+/** ms */
+const TIME_LIMIT = 3_000;
+
+/** An endpoint's attempts and pending deliveries, for its owner to see whether the receiver works. */
+export interface EndpointHealth {
+  /** The attempts that started in each of the `SHOWN_HOURS`, oldest first. */
+  hours: readonly { start: Date; succeeded: number; failed: number }[];
+  succeeded: number;
+  failed: number;
+  /** The receiver's time to answer, ms; null: it has not answered in these hours. */
+  answerTime: { p50: number; p95: number } | null;
+  /** Null if no success is known. */
+  lastSuccessAt: Date | null;
+  /** The latest failure of these hours. */
+  lastFailure: { at: Date; error: AttemptError; responseStatus: number | null } | null;
+  pending: {
+    /** At most `COUNTED_PENDING`. */
+    count: number;
+    /** There are more than `count`. */
+    more: boolean;
+    /** The planned time of the next attempt; of more than a hundred deliveries, a time by which it is made. */
+    nextAttemptAt: Date | null;
+  };
+  /** Events made since the endpoint was disabled, which have no delivery for it. Null: it is enabled. */
+  missed: { /** At most `COUNTED_MISSED`. */ count: number /** There are more than `count`. */; more: boolean } | null;
+}
+
+interface Row {
+  endpointId: string;
+  hours: readonly HourRow[] | null;
+  pending: number;
+  nextAttemptAt: string | null;
+  lastSuccessAt: string | null;
+  missed: number | null;
+}
+
+interface HourRow {
+  hour: string;
+  succeeded: number;
+  failed: number;
+  answer_times: number[];
+  last_success_at: string | null;
+  last_failure_at: string | null;
+  last_error: AttemptError | null;
+  last_response_status: number | null;
+}
+
+/**
+ * Reads the health of a client's endpoints, the newest hundred. What it reads of each endpoint is bounded, whatever the
+ * number of its deliveries: attempts come from the hourly counts (endpoint-hours.ts), pending deliveries from their
+ * index. Postgres ends a read that takes longer than 3 s.
+ * @returns by endpoint id
+ */
+export function readEndpointHealth(
+  db: Handle,
+  clientId: string,
+  now = Date.now(),
+): Promise<ReadonlyMap<string, EndpointHealth>> {
+  const first = now - (now % HOUR) - (SHOWN_HOURS - 1) * HOUR;
+  return timeLimited(db, TIME_LIMIT, async (tx) => {
+    const rows = await tx.query<Row>(HEALTH, [clientId, new Date(first).toISOString()]);
+    return new Map(rows.map((row) => [row.endpointId, toHealth(row, first)]));
+  });
+}
+
+const PENDING = { endpoint: 'e.id', status: `'pending'` };
+
+const HEALTH = `
+select e.id::text as "endpointId", counted.hours, pending.count as pending,
+       to_json(next.at)#>>'{}' as "nextAttemptAt", to_json(success.at)#>>'{}' as "lastSuccessAt", missed.count as missed
+  from (select id from webhook_endpoints where client_id = $1::uuid and deleted_at is null
+         order by id desc limit ${MOST_ENDPOINTS}) e
+ cross join lateral (
+   select json_agg(h) as hours from endpoint_hours h where h.endpoint_id = e.id and h.hour >= $2::timestamptz) counted
+ cross join lateral (
+   select count(*)::int as count from (
+     ${newestDeliveries('', { ...PENDING, limit: COUNTED_PENDING + 1 })}) p) pending
+ cross join lateral (
+   select min(next_attempt_at) as at from (
+     ${newestDeliveries('next_attempt_at', { ...PENDING, limit: LOOKED_AT_PENDING })}) p) next
+  left join lateral (
+   ${newestDeliveries('finished_at as at', { endpoint: 'e.id', status: `'succeeded'`, limit: 1 })}) success on true
+  left join lateral (
+   -- An id begins with the ms of its time, so that the events since a time are a range of the index.
+   select (lpad(to_hex(floor(extract(epoch from started_at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid as first
+     from (select started_at, ended_at from endpoint_disabled_periods
+            where endpoint_id = e.id order by started_at desc, id desc limit 1) latest
+    where ended_at is null) disabled on true
+  left join lateral (
+   select count(*)::int as count from (
+     select from events where client_id >= $1::uuid and client_id <= $1::uuid and id >= disabled.first
+      order by client_id, id desc limit ${COUNTED_MISSED + 1}) m
+  ) missed on disabled.first is not null`;
+
+function toHealth(row: Row, first: number): EndpointHealth {
+  const counted = row.hours ?? [];
+  const byHour = new Map(counted.map((hour) => [Date.parse(hour.hour), hour]));
+  const hours = Array.from({ length: SHOWN_HOURS }, (_, i) => {
+    const { succeeded, failed } = byHour.get(first + i * HOUR) ?? { succeeded: 0, failed: 0 };
+    return { start: new Date(first + i * HOUR), succeeded, failed };
+  });
+  const times = sumOf(counted.map((hour) => hour.answer_times));
+  const [p50, p95] = [quantileOf(times, 0.5), quantileOf(times, 0.95)];
+  return {
+    hours,
+    succeeded: hours.reduce((sum, hour) => sum + hour.succeeded, 0),
+    failed: hours.reduce((sum, hour) => sum + hour.failed, 0),
+    answerTime: p50 === null || p95 === null ? null : { p50, p95 },
+    lastSuccessAt: latest([row.lastSuccessAt, ...counted.map((hour) => hour.last_success_at)]),
+    lastFailure: lastFailureOf(counted),
+    pending: {
+      count: Math.min(row.pending, COUNTED_PENDING),
+      more: row.pending > COUNTED_PENDING,
+      nextAttemptAt: latest([row.nextAttemptAt]),
+    },
+    missed:
+      row.missed === null ? null : { count: Math.min(row.missed, COUNTED_MISSED), more: row.missed > COUNTED_MISSED },
+  };
+}
+
+function latest(times: readonly (string | null)[]): Date | null {
+  const known = times.filter((time) => time !== null).map((time) => Date.parse(time));
+  return known.length === 0 ? null : new Date(Math.max(...known));
+}
+
+function lastFailureOf(hours: readonly HourRow[]): EndpointHealth['lastFailure'] {
+  const at = latest(hours.map((hour) => hour.last_failure_at));
+  const hour = hours.find(({ last_failure_at }) => at !== null && Date.parse(last_failure_at ?? '') === at.getTime());
+  if (!at || !hour?.last_error) return null;
+  return { at, error: hour.last_error, responseStatus: hour.last_response_status };
+}
+
+/**
+ * Whether an endpoint whose delivery has just been exhausted is failing: since it was enabled, it has had no success
+ * for `disableAfter` ms and failures during all that time, over at least two exhausted deliveries (contract, Delivery
+ * on the wire).
+ * @param disableAfter ms; 0: never
+ */
+export async function isFailing(db: Handle, endpointId: string, disableAfter: number): Promise<boolean> {
+  if (disableAfter === 0) return false;
+  const [row] = await db.query<{ failing: boolean }>(IS_FAILING, [endpointId, disableAfter]);
+  return row?.failing ?? false;
+}
+
+/** Number of the newest successes that are read first. The latest success is nearly always among them. */
+const NEWEST_SUCCESSES = 100;
+
+/**
+ * The newest successes exclude an endpoint that still succeeds, so that all its deliveries are read only if it may be
+ * failing.
+ */
+const IS_FAILING = `
+with suspect as materialized (
+  select e.id, e.enabled_at from webhook_endpoints e
+   where e.id = $1::uuid and e.enabled_at <= now() - $2::bigint * interval '1 millisecond'
+     and not exists (
+       select from (${newestDeliveries('finished_at', { endpoint: 'e.id', status: `'succeeded'`, limit: NEWEST_SUCCESSES })}) newest
+        where newest.finished_at > now() - $2::bigint * interval '1 millisecond')
+), since as (
+  select greatest(e.enabled_at, (
+           select max(d.finished_at) from deliveries d where d.endpoint_id = e.id and d.status = 'succeeded')) as at
+    from suspect e
+), exhausted as (
+  select count(*) as deliveries, min(d.created_at) as first
+    from deliveries d, since
+   where d.endpoint_id = $1::uuid and d.status = 'failed' and d.finished_at > since.at
+)
+select deliveries >= 2 and greatest(first, since.at) <= now() - $2::bigint * interval '1 millisecond' as failing
+  from exhausted, since`;

@@ -1,0 +1,177 @@
+import type { Handle } from '../platform/database/database.js';
+import { isUnreachable } from '../platform/database/faults.js';
+import { Periodic } from '../platform/periodic.js';
+import type { Log } from '../platform/telemetry/log.js';
+import type { AttemptError } from '../platform/vocabulary.js';
+
+/** A step from one bucket to the next: an estimate is at most an eighth off. */
+const FACTOR = 1.25;
+
+/** Attempts counted by the time to the response's head: the number of attempts in each bucket. */
+export type AnswerTimes = readonly number[];
+
+/** The bucket of a time in ms. An attempt takes at most 16 s, so that there are at most 45 buckets. */
+export function bucketOf(ms: number): number {
+  return Math.max(0, Math.round(Math.log(Math.max(1, ms)) / Math.log(FACTOR)));
+}
+
+/**
+ * The time that the share `quantile` of the attempts did not exceed.
+ * @returns whole ms, with two significant digits; null if no attempt was counted
+ */
+export function quantileOf(times: AnswerTimes, quantile: number): number | null {
+  const total = times.reduce((sum, count) => sum + count, 0);
+  let left = Math.ceil(total * quantile);
+  for (const [bucket, count] of times.entries()) {
+    left -= count;
+    if (count > 0 && left <= 0) return Math.round(Number((FACTOR ** bucket).toPrecision(2)));
+  }
+  return null;
+}
+
+/** Adds the counts of several hours. */
+export function sumOf(all: readonly AnswerTimes[]): AnswerTimes {
+  const longest = Math.max(0, ...all.map((times) => times.length));
+  return Array.from({ length: longest }, (_, bucket) => all.reduce((sum, times) => sum + (times[bucket] ?? 0), 0));
+}
+
+export const HOUR = 3_600_000;
+
+/** ms between two writes: an attempt is on the console's overview this much later. */
+const INTERVAL = 2_000;
+/** Rows of one statement. */
+const BATCH = 500;
+/** Rows that wait while Postgres is unavailable. Attempts of further endpoints are not counted. */
+const MOST_WAITING = 20_000;
+
+/** What is counted of an attempt. */
+export interface CountedAttempt {
+  startedAt: Date;
+  durationMs: number;
+  responseStatus: number | null;
+  error: AttemptError | null;
+}
+
+/** The attempts of one endpoint that started in one hour; times in ms since 1970, as JSON for the statement. */
+interface HourCount {
+  endpoint_id: string;
+  hour: number;
+  succeeded: number;
+  failed: number;
+  answer_times: AnswerTimes;
+  last_success_at: number | null;
+  last_failure_at: number | null;
+  last_error: AttemptError | null;
+  last_response_status: number | null;
+}
+
+/**
+ * Counts each endpoint's attempts by the hour for the console. The counts gather in memory and are written every 2 s,
+ * apart from the record of the attempts, so that they cost the delivery path nothing. A process that is killed loses
+ * the counts of its last 2 s; deliveries and attempts themselves are never lost.
+ */
+export class EndpointHours {
+  #waiting = new Map<string, HourCount>();
+  readonly #writes: Periodic;
+
+  constructor(
+    private readonly db: Handle,
+    log: Log,
+  ) {
+    this.#writes = new Periodic({
+      interval: INTERVAL,
+      run: () => this.write(),
+      onFault(error) {
+        if (!isUnreachable(error)) log.error({ err: error }, 'attempts could not be counted for the console');
+      },
+    });
+  }
+
+  start(): void {
+    this.#writes.start();
+  }
+
+  /** Counts a recorded attempt. */
+  count(endpointId: string, { startedAt, durationMs, responseStatus, error }: CountedAttempt): void {
+    const started = startedAt.getTime();
+    const ended = started + Math.round(durationMs);
+    this.#add({
+      endpoint_id: endpointId,
+      hour: started - (started % HOUR),
+      succeeded: error === null ? 1 : 0,
+      failed: error === null ? 0 : 1,
+      answer_times: responseStatus === null ? [] : [...Array<number>(bucketOf(durationMs)).fill(0), 1],
+      last_success_at: error === null ? ended : null,
+      last_failure_at: error === null ? null : ended,
+      last_error: error,
+      last_response_status: error === null ? null : responseStatus,
+    });
+  }
+
+  /** Writes what was counted. After an error the counts wait for the next write. */
+  async write(): Promise<void> {
+    const counts = [...this.#waiting.values()];
+    this.#waiting = new Map();
+    for (let from = 0; from < counts.length; from += BATCH) {
+      try {
+        await this.db.query(ADD, [JSON.stringify(counts.slice(from, from + BATCH))]);
+      } catch (error) {
+        for (const count of counts.slice(from)) this.#add(count);
+        throw error;
+      }
+    }
+  }
+
+  /** Writes the last counts, unless Postgres is unavailable. */
+  async stop(): Promise<void> {
+    await this.#writes.stop();
+    await this.write().catch(() => undefined);
+  }
+
+  #add(count: HourCount): void {
+    const key = `${count.endpoint_id} ${count.hour}`;
+    const earlier = this.#waiting.get(key);
+    if (earlier) this.#waiting.set(key, sumOfTwo(earlier, count));
+    else if (this.#waiting.size < MOST_WAITING) this.#waiting.set(key, count);
+  }
+}
+
+function sumOfTwo(a: HourCount, b: HourCount): HourCount {
+  const { last_failure_at, last_error, last_response_status } =
+    (b.last_failure_at ?? 0) >= (a.last_failure_at ?? 0) ? b : a;
+  return {
+    ...a,
+    succeeded: a.succeeded + b.succeeded,
+    failed: a.failed + b.failed,
+    answer_times: sumOf([a.answer_times, b.answer_times]),
+    last_success_at: Math.max(a.last_success_at ?? 0, b.last_success_at ?? 0) || null,
+    last_failure_at,
+    last_error,
+    last_response_status,
+  };
+}
+
+const time = (column: string) => `to_timestamp(i.${column} / 1000.0)`;
+/** The failure's columns come from the later of the two failures. */
+const ofLaterFailure = (column: string) =>
+  `${column} = case when excluded.last_failure_at >= h.last_failure_at or h.last_failure_at is null
+                    then excluded.${column} else h.${column} end`;
+
+/** Rows are locked in the order of their keys, so that the writes of two processes never deadlock. */
+const ADD = `
+insert into endpoint_hours as h (endpoint_id, hour, succeeded, failed, answer_times, last_success_at, last_failure_at,
+                                 last_error, last_response_status)
+select i.endpoint_id, ${time('hour')}, i.succeeded, i.failed, i.answer_times, ${time('last_success_at')},
+       ${time('last_failure_at')}, i.last_error, i.last_response_status
+  from json_to_recordset($1::json) as i(endpoint_id uuid, hour bigint, succeeded int, failed int, answer_times int[],
+       last_success_at bigint, last_failure_at bigint, last_error text, last_response_status int)
+ order by i.endpoint_id, i.hour
+on conflict (endpoint_id, hour) do update set
+  succeeded = h.succeeded + excluded.succeeded,
+  failed = h.failed + excluded.failed,
+  answer_times = (select coalesce(array_agg(coalesce(a, 0) + coalesce(b, 0) order by bucket), '{}')
+                    from unnest(h.answer_times, excluded.answer_times) with ordinality as t(a, b, bucket)),
+  last_success_at = greatest(h.last_success_at, excluded.last_success_at),
+  last_failure_at = greatest(h.last_failure_at, excluded.last_failure_at),
+  ${ofLaterFailure('last_error')},
+  ${ofLaterFailure('last_response_status')}`;

@@ -1,0 +1,55 @@
+import type { ValidationError } from '../platform/refusal.js';
+
+export interface EndpointUrlRules {
+  /** True in production: only `https:` is allowed (spec §8). */
+  httpsOnly: boolean;
+  /** Whether the hostname is a literal address that is blocked. A DNS name is checked only when a delivery connects. */
+  blocksLiteral(hostname: string): boolean;
+}
+
+const MAX_LENGTH = 2048;
+
+/** RFC 1123 §2.1 labels, and underscores, which some internal names have. */
+const NAME =
+  /^(?=.{1,253}\.?$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?$/i;
+
+/**
+ * Validates the URL of a webhook endpoint (contract, Webhook endpoints). The URL is stored as given, so a URL that the
+ * parser would silently repair (blanks, backslashes, missing slashes) is refused.
+ * @returns undefined if the URL is valid
+ */
+export function findUrlError(text: string, rules: EndpointUrlRules): ValidationError | undefined {
+  const validationError = (code: string, detail: string) => ({ pointer: '/url', code, detail });
+  // A code point has at most two UTF-16 units, so that a far too long text is refused without counting its code points.
+  if (text.length > 2 * MAX_LENGTH || [...text].length > MAX_LENGTH)
+    return validationError('too_long', `may have at most ${MAX_LENGTH} characters`);
+  if (/[\s\\\p{Cc}\p{Cs}]/u.test(text)) {
+    return validationError('invalid_url', 'must not contain blanks, backslashes or control characters');
+  }
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase();
+  if (scheme !== undefined && scheme !== 'https' && (rules.httpsOnly || scheme !== 'http')) {
+    return validationError(
+      'invalid_scheme',
+      rules.httpsOnly ? 'must be an https: URL' : 'must be an https: or http: URL',
+    );
+  }
+  if (!/^https?:\/\/[^/?#]/i.test(text) || !URL.canParse(text)) {
+    return validationError('invalid_url', 'must be an absolute URL, such as https://example.com/hooks');
+  }
+  if (text.includes('#')) return validationError('fragment', 'must not have a fragment');
+  const url = new URL(text);
+  if (/^[^/]*\/\/[^/?#]*@/.test(text))
+    return validationError('credentials', 'must not contain a user name or password');
+  if (url.port === '0') return validationError('invalid_url', 'has port 0, on which no server can listen');
+  if (!url.hostname.startsWith('[') && !NAME.test(url.hostname)) {
+    return validationError('invalid_url', 'has a host that is neither a name nor an address');
+  }
+  if (rules.blocksLiteral(url.hostname))
+    return validationError('blocked_address', 'is an address that deliveries are not sent to');
+  return undefined;
+}
+
+/** Host and port of a receiver's URL. Logs and workflow histories show no other part of the URL. */
+export function hostOf(url: string): string {
+  return new URL(url).host;
+}

@@ -1,0 +1,136 @@
+import { hostname, userInfo } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Handle } from './database/database.js';
+import type { AuditEntry, Prisma } from './database/generated/client.js';
+import { type IdRange, idsWithin, lowestIdAt, newId, timeOf } from './ids.js';
+import { firstKept } from './retention.js';
+
+/** Who acts: a person at a command line, a client through the API, or a client's session of the console. */
+export type Actor = `cli:${string}` | `client:${string}` | `console:${string}`;
+
+/** Who acts, as an audit entry says it. */
+export interface By {
+  actor: Actor;
+  /** The facts of the console's session through which the client acts. They never contain a cookie or a code. */
+  session?: Readonly<Record<string, string>>;
+}
+
+/** The person at this command line; under `sudo`, the user who ran `sudo`. */
+export function personHere(env: NodeJS.ProcessEnv = process.env): Actor {
+  return `cli:${env.SUDO_USER || userName()}@${hostname()}`;
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A user in a container may have a number but no name.
+    return String(process.getuid?.() ?? 'unknown');
+  }
+}
+
+/** The actions that the audit records, each as resource and verb. */
+export type Action =
+  | 'clients.create'
+  | 'clients.rotate-secret'
+  | 'clients.revoke'
+  | 'clients.revoke-secret'
+  | 'clients.allow'
+  | 'clients.erase'
+  | 'endpoints.create'
+  | 'endpoints.update'
+  | 'endpoints.delete'
+  | 'endpoints.disable'
+  | 'endpoints.set-concurrency'
+  | 'endpoints.enable'
+  | 'endpoints.check'
+  | 'endpoints.recover'
+  // The statement of src/transfers/change-status.ts writes this entry itself.
+  | 'transfers.set-status'
+  | 'transfers.expire'
+  | 'deliveries.retry'
+  | 'keys.rotate'
+  | 'keys.revoke'
+  | 'keys.rotate-master'
+  // Links, sign-ins and sign-outs of the console, and the changes there that the API does not record: `console.` and
+  // the API's operation.
+  | `console.${string}`;
+
+export interface AuditRecord extends By {
+  action: Action;
+  /** The id of the changed resource; null: all resources. */
+  target: string | null;
+  /** The facts that explain the action. They never contain a secret or its hash. */
+  details?: Prisma.InputJsonObject;
+}
+
+/** Writes one entry. `tx` is the transaction of the action, so that both commit or neither does. */
+export async function recordAudit(tx: Handle, record: AuditRecord): Promise<void> {
+  const { actor, session, action, target, details } = record;
+  const id = newId();
+  const data = { id, at: new Date(timeOf(id)), actor, action, target, details: { ...details, ...session } };
+  await tx.prisma.auditEntry.create({ data });
+}
+
+export interface EntryFilters extends IdRange {
+  target?: string | undefined;
+  actor?: string | undefined;
+  /** A prefix of the action, such as `clients` or `clients.revoke`. */
+  action?: string | undefined;
+  take: number;
+}
+
+/** Newest first. */
+export function listEntries(
+  db: Handle,
+  { target, actor, action, take, ...range }: EntryFilters,
+): Promise<AuditEntry[]> {
+  return db.prisma.auditEntry.findMany({
+    where: {
+      id: idsWithin(range),
+      ...(target !== undefined && { target }),
+      ...(actor !== undefined && { actor }),
+      ...(action !== undefined && { action: { startsWith: action } }),
+    },
+    orderBy: { id: 'desc' },
+    take,
+  });
+}
+
+/** Age from which no entry is added before another, ms. A transaction that writes an entry takes less. */
+export const SETTLED_AFTER = 60_000;
+const PAGE = 500;
+/** Time between two looks for new entries, ms. */
+const LOOK = 2_000;
+
+export interface Export {
+  /** ms since 1970 */
+  since: number | undefined;
+  /** The last entry that an earlier export gave. */
+  after: string | undefined;
+  /** Set: the export goes on with new entries until it is aborted. */
+  follow?: AbortSignal | undefined;
+  settledAfter?: number;
+}
+
+/**
+ * The entries, oldest first, in pages. An entry that is younger than SETTLED_AFTER waits: another one with a smaller id
+ * may still commit, and an export that resumes after the last id would never give it.
+ */
+export async function* exportEntries(
+  db: Handle,
+  { since = 0, after, follow, settledAfter = SETTLED_AFTER }: Export,
+): AsyncGenerator<AuditEntry[]> {
+  let last = after;
+  do {
+    const lt = await firstKept(db, settledAfter);
+    for (let full = true; full && !follow?.aborted; ) {
+      const id = { lt, gte: lowestIdAt(since), ...(last !== undefined && { gt: last }) };
+      const page = await db.prisma.auditEntry.findMany({ where: { id }, orderBy: { id: 'asc' }, take: PAGE });
+      if (page.length > 0) yield page;
+      last = page.at(-1)?.id ?? last;
+      full = page.length === PAGE;
+    }
+    if (follow) await sleep(LOOK, undefined, { signal: follow }).catch(() => undefined);
+  } while (follow && !follow.aborted);
+}

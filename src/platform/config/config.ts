@@ -1,0 +1,123 @@
+import { ConfigError } from './config-error.js';
+import { readEnvironment, sourceVariables } from './environment.js';
+import type { Environment } from './settings.js';
+import { temporalFrom } from './temporal.js';
+
+export { readEnvironment } from './environment.js';
+export { type Environment, SECRETS, settings, WORKFLOW_MODES, type WorkflowMode } from './settings.js';
+export { temporalAt } from './temporal.js';
+
+/** Whether the operator names a database, so that the embedded stack is not started. */
+export function isConfigured(env: NodeJS.ProcessEnv): boolean {
+  return ['DATABASE_URL', ...sourceVariables('DATABASE_URL'), 'TEMPORAL_ADDRESS'].some((name) => env[name]);
+}
+
+/** The complete configuration of a process: a value is optional only if the contract says so. */
+export type Config = ReturnType<typeof loadConfig>;
+
+/**
+ * The configuration of a process. The operator or the embedded stack names its dependencies.
+ * @throws ConfigError with a line for each validation error and for each setting that is insecure in production
+ */
+export function loadConfig(env: NodeJS.ProcessEnv) {
+  const read = readEnvironment(env);
+  const lines: string[] = [];
+  const required = <T>(name: string, value: T | undefined, hint: string): T => {
+    if (value === undefined) lines.push(`${name}: is not set; ${hint}`);
+    return value as T;
+  };
+  const environment = required('ENVIRONMENT', read.ENVIRONMENT, 'give sandbox or production');
+  const databaseUrl = required('DATABASE_URL', read.DATABASE_URL, 'give postgresql://user:password@host:5432/database');
+  const temporalAddress = required(
+    'TEMPORAL_ADDRESS',
+    read.TEMPORAL_ADDRESS,
+    'give host:port, such as temporal.internal:7233',
+  );
+  const baseUrl = required('BASE_URL', baseUrlOf(read), 'give the https address of the API');
+  const config = {
+    environment,
+    databaseUrl,
+    /** Past a transaction pooler: for what needs a session of its own. `databaseUrl` where there is no pooler. */
+    databaseDirectUrl: read.DATABASE_DIRECT_URL ?? databaseUrl,
+    /** Whether `databaseUrl` names a transaction pooler. */
+    databasePooled: read.DATABASE_DIRECT_URL !== undefined,
+    databasePoolSize: read.DATABASE_POOL_SIZE,
+    temporal: temporalFrom(temporalAddress, read, lines),
+    host: read.HOST,
+    port: read.PORT,
+    baseUrl,
+    authUrl: read.AUTH_URL ?? baseUrl,
+    masterKey: required('MASTER_KEY', read.MASTER_KEY, 'give 32 bytes in base64 (openssl rand -base64 32)'),
+    masterKeyPrevious: read.MASTER_KEY_PREVIOUS,
+    /** ms */
+    accessTokenLifetime: read.ACCESS_TOKEN_LIFETIME,
+    /** Delays of the retries, ms. */
+    retryDelays: read.DELIVERY_RETRY_DELAYS,
+    /** ms */
+    sandboxStep: read.SANDBOX_STEP,
+    /** ms; 0 = never */
+    disableAfter: read.DISABLE_AFTER,
+    workflows: read.WORKFLOWS,
+    /** ms */
+    workflowsTrail: read.WORKFLOWS_TRAIL,
+    receivers: { allowPrivate: read.ALLOW_PRIVATE_RECEIVERS, blocked: read.BLOCKED_RECEIVERS },
+    /** CIDRs from which deliveries leave. */
+    egressAddresses: read.EGRESS_ADDRESSES,
+    allowedNetworks: read.ALLOWED_NETWORKS,
+    trustedProxies: read.TRUSTED_PROXIES,
+    /** Requests per second. */
+    rateLimit: read.RATE_LIMIT,
+    /** Attempts at once at one endpoint that has no limit of its own, over all workers. */
+    endpointConcurrency: read.ENDPOINT_CONCURRENCY,
+    maxEndpoints: read.MAX_ENDPOINTS,
+    /** ms */
+    retention: read.RETENTION,
+    /** ms */
+    requestDeadline: read.REQUEST_DEADLINE,
+    /** ms */
+    shutdownDelay: read.SHUTDOWN_DELAY,
+    metrics:
+      read.METRICS_PORT === undefined
+        ? undefined
+        : { port: read.METRICS_PORT, allowedNetworks: read.METRICS_ALLOWED_NETWORKS },
+    /** Whether a collector for traces is configured. OpenTelemetry reads its other variables itself. */
+    tracing: (read.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? read.OTEL_EXPORTER_OTLP_ENDPOINT) !== undefined,
+    logLevel: read.LOG_LEVEL,
+  };
+  if (environment === 'production') lines.push(...insecureIn(config));
+  if (lines.length > 0) throw new ConfigError(lines);
+  return config;
+}
+
+/** The public URL of the API; undefined in production where BASE_URL is not set. */
+export function baseUrlOf({ ENVIRONMENT, BASE_URL, PORT }: Environment): string | undefined {
+  return BASE_URL ?? (ENVIRONMENT === 'production' ? undefined : `http://localhost:${PORT}`);
+}
+
+/** The settings that production must not start with (contract, Environments). A missing one is reported already. */
+function insecureIn(config: Pick<Config, 'baseUrl' | 'authUrl' | 'masterKey' | 'receivers'>): string[] {
+  const lines: string[] = [];
+  if (config.baseUrl?.startsWith('http:')) lines.push('BASE_URL: is http: in production; give an https: address');
+  if (config.authUrl?.startsWith('http:')) lines.push('AUTH_URL: is http: in production; give an https: address');
+  if (config.masterKey && isWellKnown(config.masterKey.reveal())) {
+    lines.push('MASTER_KEY: is easy to guess; make a random key (openssl rand -base64 32)');
+  }
+  if (config.receivers.allowPrivate) {
+    lines.push('ALLOW_PRIVATE_RECEIVERS: is true in production; it is for the sandbox only');
+  }
+  return lines;
+}
+
+/** 32 random bytes have 30 distinct values on average, and fewer than 16 in one of 10^16 keys. */
+const LEAST_DISTINCT_BYTES = 16;
+
+/**
+ * Whether a key is easy to guess: few distinct bytes, a count, or text. 32 random bytes are text in one of 10^13 keys.
+ * MASTER_KEY_PREVIOUS is not checked: it only opens existing envelopes, and a weak key must remain replaceable.
+ */
+function isWellKnown(key: Uint8Array): boolean {
+  if (new Set(key).size < LEAST_DISTINCT_BYTES) return true;
+  const step = ((key[1] ?? 0) - (key[0] ?? 0)) & 0xff;
+  const regular = key.every((byte, i) => i === 0 || ((byte - (key[i - 1] ?? 0)) & 0xff) === step);
+  return regular || key.every((byte) => byte >= 0x20 && byte <= 0x7e);
+}

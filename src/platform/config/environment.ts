@@ -1,0 +1,141 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import { ConfigError } from './config-error.js';
+import type { Setting } from './forms.js';
+import { type Environment, SECRETS, settings } from './settings.js';
+
+/** Parses each variable on its own. An empty variable counts as unset. @throws ConfigError */
+export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
+  const { env: given, lines } = withSecrets(env, SECRETS);
+  const values: Record<string, unknown> = {};
+  for (const [name, { form, byDefault }] of Object.entries<Setting>(settings)) {
+    const text = given[name] || byDefault;
+    if (text === undefined) {
+      values[name] = undefined;
+      continue;
+    }
+    const result = form.safeParse(text);
+    if (result.success) values[name] = result.data;
+    else {
+      const variable = [name, ...sourceVariables(name)].find((one) => env[one]) ?? name;
+      lines.push(`${variable}: ${result.error.issues[0]?.message ?? 'is invalid'}`);
+    }
+  }
+  if (lines.length > 0) throw new ConfigError(lines);
+  return values as Environment;
+}
+
+/** No secret of the service comes near this size, in bytes. A path to something larger is a mistake. */
+const MAX_SIZE = 65_536;
+/** A vault answers within seconds. A start that waits longer looks like a start that hangs. In ms. */
+const COMMAND_LIMIT = 30_000;
+
+/** Where else the value of a variable may come from, by the suffix of the variable that names the source. */
+const SOURCES = { _FILE: readSecret, _COMMAND: runCommand } as const;
+
+/** The variables that name a source of the value of `name`. */
+export const sourceVariables = (name: string): string[] => Object.keys(SOURCES).map((suffix) => name + suffix);
+
+/**
+ * Reads the value of each variable of `names` from the file that `NAME_FILE` names, as container platforms mount secrets,
+ * or from the output of `NAME_COMMAND`, as a vault, a KMS or an HSM gives it to its own program. Line breaks at the end
+ * are removed. An empty variable counts as unset. The result has neither `NAME_FILE` nor `NAME_COMMAND`. No line contains
+ * a path, a command or its output: an operator who confuses the variables has put the secret itself there.
+ * @returns the environment with these values, and a line for each source that cannot be used
+ */
+export function withSecrets(env: NodeJS.ProcessEnv, names: readonly string[]) {
+  const result = { env: { ...env }, lines: [] as string[] };
+  for (const name of names) {
+    const given = [name, ...sourceVariables(name)].filter((variable) => env[variable]);
+    for (const [suffix, read] of Object.entries(SOURCES)) {
+      const variable = name + suffix;
+      const source = env[variable];
+      delete result.env[variable];
+      if (!source) continue;
+      const [first = variable] = given;
+      if (first !== variable) {
+        result.lines.push(`${variable}: ${first} is given too; give one of them`);
+        continue;
+      }
+      const outcome = read(source);
+      if ('fault' in outcome) result.lines.push(`${variable}: ${outcome.fault}`);
+      else result.env[name] = outcome.value;
+    }
+  }
+  return result;
+}
+
+type Outcome = { value: string } | { fault: string };
+
+function readSecret(path: string): Outcome {
+  try {
+    const file = statSync(path);
+    if (!file.isFile()) return { fault: 'names no regular file; give the path of a file with the value' };
+    if (file.size > MAX_SIZE) return { fault: `names a file of more than ${MAX_SIZE} bytes` };
+    const value = withoutBreaks(readFileSync(path, 'utf8'));
+    return value === '' ? { fault: 'names an empty file; write the value into it' } : { value };
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    return { fault: `names a file that cannot be read (${code}); give the path of a readable file` };
+  }
+}
+
+/** Its standard error is not shown, since a program may print there what it was given. */
+function runCommand(command: string): Outcome {
+  const { status, signal, error, stdout } = spawnSync(command, {
+    shell: true,
+    encoding: 'utf8',
+    timeout: COMMAND_LIMIT,
+    maxBuffer: MAX_SIZE,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  if (code === 'ETIMEDOUT') return { fault: `did not end within ${COMMAND_LIMIT / 1_000} s` };
+  if (code === 'ENOBUFS') return { fault: `printed more than ${MAX_SIZE} bytes` };
+  if (status !== 0)
+    return { fault: `ended with ${signal ?? code ?? `exit code ${status}`}; run it in a shell to see why` };
+  const value = withoutBreaks(stdout);
+  return value === '' ? { fault: 'printed nothing; it must print the value on standard output' } : { value };
+}
+
+const withoutBreaks = (text: string) => text.replace(/[\r\n]+$/, '');
+
+/** Variables that begin so are meant for the service. Others of the same names belong to tools: `OTEL_`, `POSTGRES_`. */
+const PREFIXES = [
+  ...['ALLOWED_', 'BLOCKED_', 'DATABASE_', 'DELIVERY_', 'EGRESS_', 'ENDPOINT_', 'MASTER_KEY', 'METRICS_', 'REQUEST_'],
+  ...['SANDBOX_', 'TEMPORAL_', 'TRANSFER_', 'TRUSTED_', 'WORKFLOWS_'],
+];
+const KNOWN = new Set([...Object.keys(settings), ...SECRETS.flatMap(sourceVariables)]);
+/** `HOST` and `PORT` are too short: `HOME` would be one letter from a setting. */
+const SHORTEST = 6;
+
+/**
+ * A line for each variable that is probably meant for the service and has no effect: it has one of the service's
+ * prefixes, or its name is a letter or two from that of a setting. No line has the value.
+ */
+export function unknownSettings(env: NodeJS.ProcessEnv): string[] {
+  return Object.keys(env)
+    .filter((name) => env[name] && !KNOWN.has(name))
+    .flatMap((name) => {
+      const meant = [...KNOWN].find((known) => known.length >= SHORTEST && isWithin(2, name, known));
+      if (meant) return [`${name}: is not a setting and has no effect; did you mean ${meant}?`];
+      const isOurs = PREFIXES.some((prefix) => name.startsWith(prefix));
+      return isOurs ? [`${name}: is not a setting and has no effect; remove it`] : [];
+    });
+}
+
+/** Whether at most `edits` letters must be added, removed or replaced to turn `a` into `b`. */
+function isWithin(edits: number, a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > edits) return false;
+  if (a === '' || b === '') return true;
+  const [shorterA, shorterB] = [a.slice(1), b.slice(1)];
+  if (a[0] === b[0]) return isWithin(edits, shorterA, shorterB);
+  return (
+    edits > 0 &&
+    [
+      [shorterA, b],
+      [a, shorterB],
+      [shorterA, shorterB],
+    ].some(([left = '', right = '']) => isWithin(edits - 1, left, right))
+  );
+}

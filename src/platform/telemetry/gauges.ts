@@ -1,0 +1,109 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import type { Config } from '../config/config.js';
+import type { Secret } from '../secret.js';
+import { shareReading } from '../shared-reading.js';
+
+/**
+ * Reads the values that a scrape needs from another system. Scrapes of several Prometheus servers, and the gauges of
+ * one scrape, share one reading for 5 s. A reading may take 3 s, less than a scrape (10 s), so that a system that does
+ * not respond does not cost the other metrics.
+ */
+export function readAtScrape<T>(read: () => Promise<T>): () => Promise<T | undefined> {
+  return shareReading(read, { keep: 5_000, limit: 3_000 });
+}
+
+/** Registers gauges whose value is read at each scrape. */
+export function readingGauges(registry: Registry) {
+  return (name: string, help: string, read: () => number | Promise<number>): void => {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        this.set(await read());
+      },
+    });
+  };
+}
+
+/** Gauges to which prom-client gives a counter's name. promtool rejects them. */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+/** Registers Node's own metrics, and gauges of the process's dependencies, as `/readyz` reports them. */
+export function measureProcess(
+  registry: Registry,
+  readiness: () => Promise<{ checks: { postgres: string; migrations: string; temporal: string } }>,
+): void {
+  collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  const read = readAtScrape(readiness);
+  new Gauge({
+    name: 'dependency_up',
+    help: 'Whether this process reaches `postgres` and `temporal`, and finds the `migrations` applied.',
+    labelNames: ['dependency'],
+    registers: [registry],
+    async collect() {
+      const checks = (await read())?.checks;
+      this.set({ dependency: 'postgres' }, checks?.postgres === 'ok' ? 1 : 0);
+      this.set({ dependency: 'migrations' }, checks?.migrations === 'applied' ? 1 : 0);
+      this.set({ dependency: 'temporal' }, checks?.temporal === 'ok' ? 1 : 0);
+    },
+  });
+}
+
+type Connections = Pick<Config, 'databaseUrl' | 'databaseDirectUrl' | 'temporal'>;
+
+/**
+ * Registers a gauge of the end of each certificate that the settings name. Files are read at each scrape, as a new
+ * connection to Postgres reads them, except those of Temporal, which count as they were at the start.
+ * @param receiversCa the file in NODE_EXTRA_CA_CERTS, by which a worker trusts receivers
+ */
+export function measureCertificates(registry: Registry, connections: Connections, receiversCa?: string): void {
+  new Gauge({
+    name: 'tls_certificate_expiry_timestamp_seconds',
+    help: 'End of the certificates that the settings name; of several in one file, the first to expire.',
+    labelNames: ['certificate'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [certificate, read] of Object.entries(sources(connections, receiversCa))) {
+        const expiry = firstExpiry(read);
+        if (expiry !== undefined) this.set({ certificate }, expiry);
+      }
+    },
+  });
+}
+
+type Read = () => string | undefined;
+
+function sources({ databaseUrl, databaseDirectUrl, temporal }: Connections, receiversCa?: string) {
+  const tls = temporal.tls || undefined;
+  return {
+    postgres_ca: fileIn(databaseUrl, 'sslrootcert'),
+    postgres_client: fileIn(databaseUrl, 'sslcert'),
+    postgres_direct_ca: fileIn(databaseDirectUrl, 'sslrootcert'),
+    postgres_direct_client: fileIn(databaseDirectUrl, 'sslcert'),
+    temporal_ca: () => tls?.serverCa?.reveal(),
+    temporal_client: () => tls?.client?.certificate.reveal(),
+    receivers_ca: () => (receiversCa ? readFileSync(receiversCa, 'utf8') : undefined),
+  } satisfies Record<string, Read>;
+}
+
+function fileIn(url: Secret, parameter: string): Read {
+  const path = new URL(url.reveal()).searchParams.get(parameter);
+  return () => (path ? readFileSync(path, 'utf8') : undefined);
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** In seconds since 1970. Undefined without a readable certificate: the connection itself then says what is wrong. */
+function firstExpiry(read: Read): number | undefined {
+  try {
+    const ends = (read()?.match(CERTIFICATE) ?? []).map((pem) => Date.parse(new X509Certificate(pem).validTo));
+    return ends.length > 0 ? Math.min(...ends) / 1_000 : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,185 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  ATTEMPT_ERRORS,
+  type AttemptError,
+  CHECK_RESULTS,
+  type CheckResult,
+  DISABLED_BY_SERVICE,
+  type DisabledByService,
+  TRIGGERS,
+  type Trigger,
+} from '../vocabulary.js';
+
+/** The metrics of the service. */
+export type Metrics = ReturnType<typeof createMetrics>;
+
+const SANDBOX_STEP_ENDS = ['made', 'overtaken'] as const;
+export type SandboxStepEnd = (typeof SANDBOX_STEP_ENDS)[number];
+
+export interface CountedAttempt {
+  trigger: Trigger;
+  error: AttemptError | null;
+  durationMs: number;
+  /** ms from the event's `created_at` to the start of its first attempt; undefined for any other. */
+  delayMs: number | undefined;
+}
+
+export interface CountedRequest {
+  method: string;
+  /** The route's pattern, never the path as sent; undefined: the path has no route. */
+  route: string | undefined;
+  status: number;
+  durationMs: number;
+}
+
+/** Connections of a pool, and the statements and transactions that wait for one. */
+export interface PoolUse {
+  busy: number;
+  idle: number;
+  waiting: number;
+}
+
+const OUTCOMES = ['success', ...ATTEMPT_ERRORS] as const;
+const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH']);
+
+/** No label holds an id, a host or any other value that a client can choose. */
+export function createMetrics() {
+  const registry = new Registry();
+  const registers = [registry];
+  const attempts = new Counter({
+    name: 'webhook_attempts_total',
+    help: 'Attempts made, by outcome (`success`, or why the attempt failed) and trigger.',
+    labelNames: ['outcome', 'trigger'],
+    registers,
+  });
+  const attemptDuration = new Histogram({
+    name: 'webhook_attempt_duration_seconds',
+    help: 'Duration of attempts, from name resolution to the end of the response.',
+    labelNames: ['outcome'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20],
+    registers,
+  });
+  const firstAttemptDelay = new Histogram({
+    name: 'webhook_first_attempt_delay_seconds',
+    help: "Time from a change of status (the event's `created_at`) to the start of the first attempt.",
+    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
+    registers,
+  });
+  const disabled = new Counter({
+    name: 'webhook_endpoints_disabled_total',
+    help: 'Endpoints that the service disabled: `gone` (the receiver responded 410) or `failing` (`DISABLE_AFTER`).',
+    labelNames: ['reason'],
+    registers,
+  });
+  const sandboxSteps = new Counter({
+    name: 'sandbox_steps_total',
+    help: 'Automatic steps of sandbox transfers: `made`, or `overtaken` by another change, which ends the steps.',
+    labelNames: ['result'],
+    registers,
+  });
+  const checks = new Counter({
+    name: 'receiver_checks_total',
+    help: 'Checks of receivers that have ended, by result (sandbox only).',
+    labelNames: ['result'],
+    registers,
+  });
+  const missing = new Counter({
+    name: 'webhook_missing_deliveries_total',
+    help: 'Deliveries that recoveries with `include_missing` made for events that had none.',
+    registers,
+  });
+  const skipped = new Counter({
+    name: 'webhook_workflows_skipped_total',
+    help: 'Delivered events that waited for their workflow longer than `WORKFLOWS_TRAIL`, and got none.',
+    registers,
+  });
+  const requests = new Counter({
+    name: 'http_requests_total',
+    help: "Requests to the API, by method, route's pattern (`none`: no route) and status. Token requests and rate limited requests (429) are included.",
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  });
+  const requestDuration = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Duration of requests to the API, by method and route.',
+    labelNames: ['method', 'route'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20, 30, 60],
+    registers,
+  });
+  const inFlight = new Gauge({
+    name: 'http_requests_in_flight',
+    help: 'Requests that the API is working on.',
+    registers,
+  });
+  const pools = new Map<string, () => PoolUse>();
+  new Gauge({
+    name: 'database_connections',
+    help: 'Connections to Postgres in the pools of this process, `busy` or `idle`.',
+    labelNames: ['pool', 'state'],
+    registers,
+    collect() {
+      for (const [pool, read] of pools) {
+        const { busy, idle } = read();
+        this.set({ pool, state: 'busy' }, busy);
+        this.set({ pool, state: 'idle' }, idle);
+      }
+    },
+  });
+  new Gauge({
+    name: 'database_connection_waiters',
+    help: 'Statements and transactions that wait for a connection of a pool.',
+    labelNames: ['pool'],
+    registers,
+    collect() {
+      for (const [pool, read] of pools) this.set({ pool }, read().waiting);
+    },
+  });
+  const droppedLines = new Counter({
+    name: 'log_lines_dropped_total',
+    help: 'Lines of the log that were dropped, because the log was not read or could not be written.',
+    registers,
+  });
+  // Prometheus sees no increase in a series that begins at 1, so the series of attempts begin at 0.
+  for (const outcome of OUTCOMES) for (const trigger of TRIGGERS) attempts.inc({ outcome, trigger }, 0);
+  for (const reason of DISABLED_BY_SERVICE) disabled.inc({ reason }, 0);
+  for (const result of SANDBOX_STEP_ENDS) sandboxSteps.inc({ result }, 0);
+  for (const result of CHECK_RESULTS) checks.inc({ result }, 0);
+  const others: (() => Promise<string>)[] = [];
+  return {
+    registry,
+    attemptMade({ trigger, error, durationMs, delayMs }: CountedAttempt): void {
+      const outcome = error ?? 'success';
+      attempts.inc({ outcome, trigger });
+      attemptDuration.observe({ outcome }, durationMs / 1_000);
+      // The two times are from the clocks of two machines, so the difference may be negative.
+      if (delayMs !== undefined) firstAttemptDelay.observe(Math.max(0, delayMs) / 1_000);
+    },
+    /** A step of a sandbox transfer was made, or another change came first. */
+    sandboxStepEnded: (result: SandboxStepEnd): void => sandboxSteps.inc({ result }),
+    /** The service itself has disabled an endpoint. */
+    endpointDisabled: (reason: DisabledByService): void => disabled.inc({ reason }),
+    /** A check of a receiver has ended. */
+    receiverChecked: (result: CheckResult): void => checks.inc({ result }),
+    /** A recover has made `count` deliveries for events that had none. */
+    missingDelivered: (count: number): void => missing.inc(count),
+    /** `count` delivered events were marked done without a workflow. */
+    workflowsSkipped: (count: number): void => skipped.inc(count),
+    requestStarted: (): void => inFlight.inc(),
+    requestCompleted({ method, route = 'none', status, durationMs }: CountedRequest): void {
+      inFlight.dec();
+      const known = METHODS.has(method) ? method : 'other';
+      requests.inc({ method: known, route, status });
+      requestDuration.observe({ method: known, route }, durationMs / 1_000);
+    },
+    /** Reports a pool of connections to Postgres at every scrape. */
+    poolOpened: (name: string, read: () => PoolUse): void => void pools.set(name, read),
+    logLineDropped: (): void => droppedLines.inc(),
+    /** Adds the text of another registry to every scrape. */
+    append: (read: () => Promise<string>): void => void others.push(read),
+    /** All metrics in Prometheus's text format. */
+    async text(): Promise<string> {
+      const texts = await Promise.all([registry.metrics(), ...others.map((read) => read())]);
+      return texts.join('');
+    },
+  };
+}

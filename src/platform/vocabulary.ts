@@ -1,0 +1,79 @@
+/**
+ * Why an attempt failed (contract, Events and deliveries):
+ * - `dns`: the name was not resolved, in time or at all
+ * - `refused`: no connection: refused, or no route to the address
+ * - `tls`: no trusted TLS connection: unknown issuer, other host, expired, or no TLS at all
+ * - `timeout`: not connected within 5 s, or no response within 15 s
+ * - `reset`: the connection broke before the head of the response was complete
+ * - `protocol`: the response is not HTTP, its head is larger than 16 KiB, or more than 8 informational (1xx) responses
+ *   preceded it
+ * - `blocked_address`: the guard forbids an address of the receiver
+ * - `redirect`: a 3xx, which is never followed
+ * - `status`: any other response that is not 2xx
+ */
+export const ATTEMPT_ERRORS = [
+  'dns',
+  'refused',
+  'tls',
+  'timeout',
+  'reset',
+  'protocol',
+  'blocked_address',
+  'redirect',
+  'status',
+] as const;
+
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
+
+/** The trigger of an attempt: the ladder, a manual retry, or the ladder of a recovery. */
+export const TRIGGERS = ['schedule', 'manual', 'recover'] as const;
+
+export type Trigger = (typeof TRIGGERS)[number];
+
+/**
+ * Number of attempts that a single delivery is shown with. Each may have 4 KiB of a receiver's response, 24 KiB as
+ * JSON.
+ */
+export const SHOWN_ATTEMPTS = 20;
+
+/** The largest limit of attempts at once at one endpoint. */
+export const MAX_CONCURRENCY = 100;
+
+/** Why an endpoint is disabled (contract, Webhook endpoints). */
+export const DISABLED_REASONS = ['owner', 'operator', 'gone', 'failing'] as const;
+export type DisabledReason = (typeof DISABLED_REASONS)[number];
+
+/**
+ * The reasons for which the service itself disables: the receiver responded 410, or had no success for `DISABLE_AFTER`.
+ */
+export const DISABLED_BY_SERVICE = ['gone', 'failing'] as const satisfies readonly DisabledReason[];
+export type DisabledByService = (typeof DISABLED_BY_SERVICE)[number];
+
+/**
+ * The requests of a check of a receiver, in their order, and the expected response of each (contract, Is my receiver
+ * right?): a 2xx, or any other response.
+ */
+export const CHECK_CASES = {
+  valid: '2xx',
+  duplicate: '2xx',
+  out_of_order: '2xx',
+  unknown_type: '2xx',
+  unknown_field: '2xx',
+  stale_timestamp: 'refused',
+  wrong_secret: 'refused',
+  changed_body: 'refused',
+  missing_signature: 'refused',
+} as const;
+
+export type CheckCase = keyof typeof CHECK_CASES;
+export type Expected = (typeof CHECK_CASES)[CheckCase];
+
+export const CHECK_CASE_NAMES = Object.keys(CHECK_CASES) as [CheckCase, ...CheckCase[]];
+
+/** The results of a check. */
+export const CHECK_RESULTS = ['passed', 'failed'] as const;
+export type CheckResult = (typeof CHECK_RESULTS)[number];
+
+/** The states of a check. */
+export const CHECK_STATUSES = ['running', ...CHECK_RESULTS] as const;
+export type CheckStatus = (typeof CHECK_STATUSES)[number];

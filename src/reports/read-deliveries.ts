@@ -1,0 +1,156 @@
+import { delayAfter, ladderFromText } from '../../workflows/ladder.js';
+import type { Handle } from '../platform/database/database.js';
+import type { Attempt, Delivery } from '../platform/database/generated/client.js';
+import { Refusal } from '../platform/refusal.js';
+import { type AttemptError, SHOWN_ATTEMPTS, type Trigger } from '../platform/vocabulary.js';
+
+/** A delivery's row, what its endpoint is called and what its event says. */
+export type DeliveryRow = Delivery & {
+  endpoint: { url: string; description: string | null };
+  event: { type: string; transferId: string; body: string };
+};
+
+/** A delivery as lists and responses to retries show it. */
+export type DeliveryRecord = DeliveryRow & { lastAttempt: LastAttempt | null };
+
+/** A delivery as its own page shows it. */
+export type DeliveryWithAttempts = DeliveryRow & {
+  /** The latest `SHOWN_ATTEMPTS`, oldest first. */
+  attempts: Attempt[];
+  /** The attempts that are left. */
+  planned: PlannedAttempt[];
+};
+
+export const WITH_CONTEXT = {
+  endpoint: { select: { url: true, description: true } },
+  event: { select: { type: true, transferId: true, body: true } },
+} as const;
+
+/** Adds its last attempt to each delivery. */
+export async function withLastAttempts<Row extends DeliveryRow>(
+  db: Handle,
+  rows: readonly Row[],
+): Promise<(Row & Pick<DeliveryRecord, 'lastAttempt'>)[]> {
+  const attempts = await readAttemptSummaries(db, rows, 1);
+  return rows.map((row) => ({ ...row, lastAttempt: attempts.get(row.id)?.[0] ?? null }));
+}
+
+/** @throws Refusal not_found */
+export async function getDelivery(db: Handle, clientId: string, id: string): Promise<DeliveryRecord> {
+  const [record] = await withLastAttempts(db, [await getRow(db, clientId, id)]);
+  return record as DeliveryRecord;
+}
+
+/**
+ * @param clientId the client that must own the delivery; null: any client (the operator)
+ * @throws Refusal not_found
+ */
+export async function getDeliveryWithAttempts(
+  db: Handle,
+  clientId: string | null,
+  id: string,
+): Promise<DeliveryWithAttempts> {
+  const row = await getRow(db, clientId, id);
+  // An attempt recorded after the row was read would contradict the row.
+  const newestFirst = await listAttempts(db, id, { before: row.attemptCount + 1, take: SHOWN_ATTEMPTS });
+  return { ...row, attempts: newestFirst.reverse(), planned: plannedAttempts(row) };
+}
+
+async function getRow(db: Handle, clientId: string | null, id: string): Promise<DeliveryRow> {
+  const where = { id, ...(clientId !== null && { clientId }) };
+  const row = await db.prisma.delivery.findFirst({ where, include: WITH_CONTEXT });
+  if (!row) throw new Refusal('not_found', 'There is no such delivery.');
+  return row;
+}
+
+/** An attempt as lists show it: without URL, response headers and response body, so that a page stays small. */
+export interface LastAttempt {
+  number: number;
+  trigger: Trigger;
+  startedAt: Date;
+  durationMs: number;
+  responseStatus: number | null;
+  error: AttemptError | null;
+}
+
+interface AttemptRow {
+  deliveryId: string;
+  /** `startedAt` is ISO 8601 with an offset, as Postgres writes a timestamp into JSON. */
+  attempt: Omit<LastAttempt, 'startedAt'> & { startedAt: string };
+}
+
+/**
+ * Reads the latest `most` attempts of each delivery, oldest first: one statement, one index range for each delivery. It
+ * ignores attempts after the `attemptCount` already read, so that the two agree while another attempt is recorded.
+ * @returns by the delivery's id; a delivery without attempts has no entry
+ */
+export async function readAttemptSummaries(
+  db: Handle,
+  deliveries: readonly { id: string; attemptCount: number }[],
+  most: number,
+): Promise<ReadonlyMap<string, LastAttempt[]>> {
+  const attempted = deliveries.filter(({ attemptCount }) => attemptCount > 0);
+  if (attempted.length === 0) return new Map();
+  const [ids, counts] = [attempted.map(({ id }) => id), attempted.map(({ attemptCount }) => attemptCount)];
+  const rows = await db.query<AttemptRow>(SUMMARIES, [ids, counts, most]);
+  const summaries = new Map<string, LastAttempt[]>();
+  for (const { deliveryId, attempt } of rows) {
+    const made = summaries.get(deliveryId) ?? [];
+    made.unshift({ ...attempt, startedAt: new Date(attempt.startedAt) });
+    summaries.set(deliveryId, made);
+  }
+  return summaries;
+}
+
+/** Without the receiver's headers and body. */
+const SUMMARIES = `
+select d.id::text as "deliveryId", a.attempt
+  from unnest($1::uuid[], $2::int[]) as d(id, attempt_count)
+ cross join lateral (
+   select json_build_object('number', number, 'trigger', trigger, 'startedAt', started_at, 'durationMs', duration_ms,
+                            'responseStatus', response_status, 'error', error) as attempt
+     from attempts where delivery_id = d.id and number <= d.attempt_count
+    order by number desc limit $3::int) a
+ order by d.id, (a.attempt ->> 'number')::int desc`;
+
+export interface AttemptRange {
+  /** Only attempts with a lower number: the last number of the previous page. */
+  before?: number | undefined;
+  take: number;
+}
+
+/** Lists a delivery's attempts, newest first. The caller has checked that the delivery belongs to the client. */
+export function listAttempts(db: Handle, deliveryId: string, { before, take }: AttemptRange): Promise<Attempt[]> {
+  return db.prisma.attempt.findMany({
+    where: { deliveryId, ...(before !== undefined && { number: { lt: before } }) },
+    orderBy: { number: 'desc' },
+    take,
+  });
+}
+
+/** An attempt that is left of a delivery's ladder. */
+export interface PlannedAttempt {
+  number: number;
+  at: Date;
+}
+
+/**
+ * The attempts that are left if each fails at once, by the ladder that the delivery started with. The first is at
+ * `nextAttemptAt`. A manual retry is none of them: it takes the next number and leaves their times. None is left once the
+ * delivery has ended.
+ */
+export function plannedAttempts(
+  delivery: Pick<Delivery, 'status' | 'attemptCount' | 'rung' | 'ladder' | 'nextAttemptAt'>,
+): PlannedAttempt[] {
+  const { status, attemptCount, nextAttemptAt } = delivery;
+  if (status !== 'pending' || nextAttemptAt === null) return [];
+  const ladder = ladderFromText(delivery.ladder);
+  const planned: PlannedAttempt[] = [];
+  let at = nextAttemptAt.getTime();
+  for (let left = 1; ; left++) {
+    planned.push({ number: attemptCount + left, at: new Date(at) });
+    const delay = delayAfter(ladder, delivery.rung + left);
+    if (delay === null) return planned;
+    at += delay;
+  }
+}

@@ -1,0 +1,204 @@
+import { LEFT_JOIN_DELIVERY, LOOKED_AT, readWithinLimits } from '../delivery/window.js';
+import { getEndpoint } from '../endpoints/endpoints.js';
+import type { Handle } from '../platform/database/database.js';
+import type { Delivery, Endpoint, Event } from '../platform/database/generated/client.js';
+import type { DeliveryStatus } from '../platform/database/generated/enums.js';
+import { exactly, type IdRange, idBounds, idsWithin } from '../platform/ids.js';
+import { Refusal } from '../platform/refusal.js';
+import { SHOWN_ATTEMPTS } from '../platform/vocabulary.js';
+import { type LastAttempt, readAttemptSummaries } from './read-deliveries.js';
+
+/** Number of an event's deliveries in each status. */
+export type DeliveryCounts = Record<DeliveryStatus, number>;
+
+export type EventRecord = Pick<Event, 'id' | 'body'> & { deliveries: DeliveryCounts };
+
+export interface EventFilters extends IdRange {
+  type?: string | undefined;
+  transferId?: string | undefined;
+  take: number;
+}
+
+/** Lists a client's events, newest first. */
+export async function listEvents(
+  db: Handle,
+  clientId: string,
+  { type, transferId, take, ...range }: EventFilters,
+): Promise<EventRecord[]> {
+  const events = await db.prisma.event.findMany({
+    where: {
+      clientId: exactly(clientId),
+      id: idsWithin(range),
+      ...(type !== undefined && { type }),
+      ...(transferId !== undefined && { transferId }),
+    },
+    orderBy: [{ clientId: 'asc' }, { id: 'desc' }],
+    take,
+    select: { id: true, body: true },
+  });
+  return withCounts(db, events);
+}
+
+/** Reads a client's events of these ids, in their order. */
+export async function readEventRecords(db: Handle, clientId: string, ids: readonly string[]): Promise<EventRecord[]> {
+  const where = { id: { in: [...ids] }, clientId };
+  return withCounts(
+    db,
+    await db.prisma.event.findMany({ where, orderBy: { id: 'desc' }, select: { id: true, body: true } }),
+  );
+}
+
+/** @throws Refusal not_found */
+export async function getEvent(db: Handle, clientId: string, id: string): Promise<EventRecord> {
+  const events = await db.prisma.event.findMany({ where: { id, clientId }, select: { id: true, body: true } });
+  const [event] = await withCounts(db, events);
+  if (!event) throw new Refusal('not_found', 'There is no such event.');
+  return event;
+}
+
+async function withCounts(db: Handle, events: readonly Pick<Event, 'id' | 'body'>[]): Promise<EventRecord[]> {
+  const records = new Map(
+    events.map((event) => [event.id, { ...event, deliveries: { pending: 0, succeeded: 0, failed: 0, cancelled: 0 } }]),
+  );
+  if (records.size === 0) return [];
+  const groups = await db.prisma.delivery.groupBy({
+    by: ['eventId', 'status'],
+    where: { eventId: { in: [...records.keys()] } },
+    _count: true,
+  });
+  for (const { eventId, status, _count } of groups) {
+    const record = records.get(eventId);
+    if (record) record.deliveries[status] = _count;
+  }
+  return [...records.values()];
+}
+
+/** What a reader of a delivery needs to know about its endpoint, also after its deletion. */
+export type StoryEndpoint = Pick<Endpoint, 'id' | 'url' | 'description' | 'enabled' | 'disabledReason' | 'deletedAt'>;
+
+/** A delivery with what was attempted and where to. */
+export type StoryDelivery = Delivery & {
+  endpoint: StoryEndpoint;
+  /** The latest `SHOWN_ATTEMPTS`, oldest first. */
+  attempts: readonly LastAttempt[];
+};
+
+/** An event with the story of each delivery: what happened to it, and what is still to come. */
+export interface EventStory {
+  event: Pick<Event, 'id' | 'type' | 'transferId' | 'body' | 'createdAt'>;
+  /** In the order in which they were made. */
+  deliveries: readonly StoryDelivery[];
+}
+
+const EVENT = { id: true, type: true, transferId: true, body: true, createdAt: true } as const;
+const WITH_ENDPOINT = {
+  endpoint: {
+    select: { id: true, url: true, description: true, enabled: true, disabledReason: true, deletedAt: true },
+  },
+} as const;
+
+/**
+ * Reads an event and a page of its deliveries, with summaries of their attempts: four statements for any number of them.
+ * @param range.after only deliveries made after this one, the last of the page before
+ * @throws Refusal not_found
+ */
+export async function readEventStory(
+  db: Handle,
+  clientId: string,
+  eventId: string,
+  { after, take }: { after?: string | undefined; take: number },
+): Promise<EventStory> {
+  const event = await db.prisma.event.findFirst({ where: { id: eventId, clientId }, select: EVENT });
+  if (!event) throw new Refusal('not_found', 'There is no such event.');
+  const deliveries = await db.prisma.delivery.findMany({
+    where: { eventId, clientId, ...(after !== undefined && { id: { gt: after } }) },
+    orderBy: { id: 'asc' },
+    take,
+    include: WITH_ENDPOINT,
+  });
+  return { event, deliveries: await withAttempts(db, deliveries) };
+}
+
+/** Reads one delivery with its event. @throws Refusal not_found */
+export async function readDeliveryStory(
+  db: Handle,
+  clientId: string,
+  id: string,
+): Promise<{ event: EventStory['event']; delivery: StoryDelivery }> {
+  const row = await db.prisma.delivery.findFirst({
+    where: { id, clientId },
+    include: { ...WITH_ENDPOINT, event: { select: EVENT } },
+  });
+  if (!row) throw new Refusal('not_found', 'There is no such delivery.');
+  const { event, ...delivery } = row;
+  const [story] = await withAttempts(db, [delivery]);
+  return { event, delivery: story ?? { ...delivery, attempts: [] } };
+}
+
+async function withAttempts(db: Handle, rows: readonly Omit<StoryDelivery, 'attempts'>[]): Promise<StoryDelivery[]> {
+  const attempts = await readAttemptSummaries(db, rows, SHOWN_ATTEMPTS);
+  return rows.map((row) => ({ ...row, attempts: attempts.get(row.id) ?? [] }));
+}
+
+/** Finds the event that an id of an event or of a delivery leads to. */
+export async function findEventOf(
+  db: Handle,
+  clientId: string,
+  id: string,
+): Promise<{ eventId: string; deliveryId: string | null } | undefined> {
+  const event = await db.prisma.event.findFirst({ where: { id, clientId }, select: { id: true } });
+  if (event) return { eventId: event.id, deliveryId: null };
+  const delivery = await db.prisma.delivery.findFirst({ where: { id, clientId }, select: { eventId: true } });
+  return delivery ? { eventId: delivery.eventId, deliveryId: id } : undefined;
+}
+
+export interface MissingFilters {
+  endpointId: string;
+  /** ms since 1970, exclusive, as in every list. */
+  createdAfter: number;
+  createdBefore: number;
+  type?: string | undefined;
+  transferId?: string | undefined;
+  /** Only ids below this one, the last that the page before looked at. */
+  before: string | undefined;
+  /** Most events of the page. */
+  limit: number;
+}
+
+/** `next`: the event after which the next page starts; null: nothing is left to look at. */
+export interface MissingPage {
+  events: EventRecord[];
+  next: string | null;
+}
+
+/**
+ * Lists a client's events that have no delivery for an endpoint, newest first. A page looks at `LOOKED_AT` events at
+ * most, so that it may be short or empty although more follow.
+ * @throws Refusal not_found | statement_limit_reached | unavailable
+ */
+export async function listMissing(db: Handle, clientId: string, filters: MissingFilters): Promise<MissingPage> {
+  const { endpointId, createdAfter, createdBefore, type = null, transferId = null, before, limit } = filters;
+  await getEndpoint(db, clientId, endpointId);
+  const { gte, lt } = idBounds({ createdAfter, createdBefore, before });
+  const values = [endpointId, clientId, gte, lt, LOOKED_AT, limit, type, transferId];
+  return readWithinLimits(db, clientId, async (tx) => {
+    const [row] = await tx.query<{ ids: string[]; next: string | null }>(LIST_MISSING, values);
+    return { events: await readEventRecords(tx, clientId, row?.ids ?? []), next: row?.next ?? null };
+  });
+}
+
+const RANGE = `
+  v.client_id >= $2::uuid and v.client_id <= $2::uuid and v.id >= $3::uuid and v.id < $4::uuid
+   order by v.client_id, v.id desc`;
+
+/** Events are read in the order of their index, one after another, until the page is full. */
+const LIST_MISSING = `
+with missing as materialized (
+  select l.id
+    from (select v.client_id, v.id, v.type, v.transfer_id from events v where ${RANGE} limit $5::int) l${LEFT_JOIN_DELIVERY}
+   where d.id is null and ($7::text is null or l.type = $7) and ($8::uuid is null or l.transfer_id = $8)
+   order by l.client_id, l.id desc limit $6::int
+)
+select (select coalesce(json_agg(id order by id desc), '[]') from missing) as ids,
+       case when (select count(*) from missing) = $6::int then (select min(id::text) from missing)
+            else (select v.id::text from events v where ${RANGE} offset $5::int - 1 limit 1) end as next`;

@@ -1,0 +1,78 @@
+import { type DisabledPeriod, type EventCounts, readWindow, readWithinLimits } from '../delivery/window.js';
+import { getEndpoint, getEndpointForOperator } from '../endpoints/endpoints.js';
+import type { Handle } from '../platform/database/database.js';
+import { isTooLong, MAX_WINDOW_DAYS } from '../platform/limits.js';
+import { Refusal } from '../platform/refusal.js';
+
+const DAY = 86_400_000;
+/** Age from which no event is added to a time, ms. A request that makes an event takes less (contract: `final`). */
+const FINAL_AFTER = 60_000;
+
+/** The statement of an endpoint for the events made in [since, until), ms since 1970. */
+export interface Statement extends EventCounts {
+  since: number;
+  until: number;
+  /** Every event has succeeded. */
+  complete: boolean;
+  /** No event is added to the window any more. */
+  final: boolean;
+  /** The latest that touch the window, oldest first. */
+  disabledPeriods: DisabledPeriod[];
+  periodsKnownSince: Date;
+}
+
+export interface StatementRequest {
+  /** The client that asks; null: the operator, for any client's endpoint and without the limits of a client. */
+  clientId: string | null;
+  endpointId: string;
+  /** Undefined: 24 h ago, or the registration if that is later: what was made before is not missing. */
+  since: number | undefined;
+  /** Undefined: now. */
+  until: number | undefined;
+  /** ms; a window that starts earlier is refused. */
+  retention: number;
+}
+
+/**
+ * Makes the statement of an endpoint from one snapshot.
+ * @throws Refusal not_found | invalid_request (the window is empty or too long) | outside_retention | statement_limit_reached | unavailable
+ */
+export async function readStatement(db: Handle, request: StatementRequest): Promise<Statement> {
+  const { clientId, endpointId, retention } = request;
+  const now = Date.now();
+  const until = request.until ?? now;
+  const endpoint =
+    clientId === null ? await getEndpointForOperator(db, endpointId) : await getEndpoint(db, clientId, endpointId);
+  const since = request.since ?? Math.max(now - DAY, endpoint.createdAt.getTime());
+  if (request.since === undefined) refuseBadEnd(since, until);
+  if (since < now - retention) throw outsideRetention(now - retention);
+  const window = { clientId: endpoint.clientId, endpointId, since, until };
+  const { periods, ...counts } = await readWithinLimits(db, clientId, (tx) => readWindow(tx, window));
+  return {
+    since,
+    until,
+    ...counts,
+    complete: counts.succeeded === counts.events,
+    final: until < now - FINAL_AFTER,
+    disabledPeriods: periods,
+    periodsKnownSince: endpoint.periodsKnownSince,
+  };
+}
+
+/** The caller has checked a window whose start was given. */
+function refuseBadEnd(since: number, until: number): void {
+  if (since < until && !isTooLong({ since, until })) return;
+  const start = `since, which is ${new Date(since).toISOString()} by default`;
+  const [code, detail] =
+    since < until
+      ? ['window_too_long', `must be at most ${MAX_WINDOW_DAYS} days later than ${start}`]
+      : ['invalid_range', `must be later than ${start}`];
+  throw new Refusal('invalid_request', `until ${detail}.`, [{ parameter: 'until', code, detail }]);
+}
+
+function outsideRetention(kept: number): Refusal {
+  const detail = `must not be before ${new Date(kept).toISOString()}, when the oldest events that are kept were made`;
+  return new Refusal('outside_retention', `since ${detail}.`, [
+    { parameter: 'since', code: 'outside_retention', detail },
+  ]);
+}

@@ -1,0 +1,212 @@
+import type { Registry } from 'prom-client';
+import type { Handover } from '../delivery/handover.js';
+import { countWaiting } from '../delivery/workflow-starts.js';
+import type { Config } from '../platform/config/config.js';
+import { type Handle, lockInTransaction } from '../platform/database/database.js';
+import type { TransferStatus } from '../platform/database/generated/enums.js';
+import { SANDBOX_TRANSFERS_A_SECOND, SANDBOX_TRANSFERS_UNFINISHED } from '../platform/limits.js';
+import { Refusal, type RefusalCode } from '../platform/refusal.js';
+import { readAtScrape, readingGauges } from '../platform/telemetry/gauges.js';
+import { changeStatus } from './change-status.js';
+import { REASON_CODES, type ReasonCode } from './reason-codes.js';
+
+/** Accounts that begin with this make a transfer of the sandbox move by itself. Production refuses them. */
+const PREFIX = 'SANDBOX-';
+
+/** One automatic change of a transfer. */
+export interface SandboxStep {
+  status: TransferStatus;
+  reasonCode: ReasonCode | null;
+}
+
+const PATHS = {
+  COMPLETE: ['PROCESSING', 'SENT', 'COMPLETED'],
+  FAIL: ['PROCESSING', 'FAILED'],
+  RETURN: ['PROCESSING', 'SENT', 'COMPLETED', 'RETURNED'],
+  CANCEL: ['CANCELLED'],
+} as const satisfies Record<string, readonly TransferStatus[]>;
+
+/** The accounts and the statuses that follow, for the docs. */
+export const SANDBOX_ACCOUNTS: readonly (readonly [account: string, statuses: readonly TransferStatus[]])[] = [
+  [`${PREFIX}COMPLETE`, PATHS.COMPLETE],
+  [`${PREFIX}FAIL-<CODE>`, PATHS.FAIL],
+  [`${PREFIX}RETURN-<CODE>`, PATHS.RETURN],
+  [`${PREFIX}CANCEL`, PATHS.CANCEL],
+];
+
+/** The codes as an account contains them: `INSUFFICIENT_FUNDS`. */
+export const ACCOUNT_CODES: readonly string[] = REASON_CODES.map((code) => code.toUpperCase());
+
+/** Whether an account is of the sandbox, known or not. Upper and lower case differ. */
+export function isSandboxAccount(account: string): boolean {
+  return account.startsWith(PREFIX);
+}
+
+/** The steps that an account of the sandbox makes its transfer take; undefined: there is no such account. */
+export function sandboxSteps(account: string): SandboxStep[] | undefined {
+  if (!isSandboxAccount(account)) return undefined;
+  const name = account.slice(PREFIX.length);
+  if (name === 'COMPLETE') return steps(PATHS.COMPLETE, null);
+  if (name === 'CANCEL') return steps(PATHS.CANCEL, 'customer_request');
+  const [, path, code] = /^(FAIL|RETURN)-([A-Z_]+)$/.exec(name) ?? [];
+  const reasonCode = REASON_CODES.find((known) => known.toUpperCase() === code);
+  if (reasonCode === undefined) return undefined;
+  return steps(path === 'FAIL' ? PATHS.FAIL : PATHS.RETURN, reasonCode);
+}
+
+/** The last status has the reason code. */
+function steps(path: readonly TransferStatus[], reasonCode: ReasonCode | null): SandboxStep[] {
+  return path.map((status, i) => ({ status, reasonCode: i === path.length - 1 ? reasonCode : null }));
+}
+
+/** The settings that decide about accounts of the sandbox. */
+export type SandboxRules = Pick<Config, 'environment' | 'sandboxStep'>;
+
+/**
+ * Whether a transfer to this account moves by itself.
+ * @throws Refusal sandbox_account (production) | unknown_sandbox_account
+ */
+export function movesByItself(account: string, { environment }: SandboxRules): boolean {
+  if (!isSandboxAccount(account)) return false;
+  if (environment === 'production') {
+    throw refusedAccount('sandbox_account', 'is an account of the sandbox, which production does not have');
+  }
+  if (!sandboxSteps(account)) {
+    const accounts = SANDBOX_ACCOUNTS.map(([name]) => name).join(', ');
+    const codes = ACCOUNT_CODES.join(', ');
+    throw refusedAccount('unknown_sandbox_account', `must be one of ${accounts}; <CODE> is one of ${codes}`);
+  }
+  return true;
+}
+
+function refusedAccount(code: Extract<RefusalCode, `${string}sandbox_account`>, detail: string): Refusal {
+  return new Refusal(code, `The account ${detail}.`, [{ pointer: '/destination/account', code, detail }]);
+}
+
+/**
+ * Checks the limits of a client, whose requests wait for each other until `tx` ends.
+ * @throws Refusal sandbox_limit_reached
+ */
+export async function admitSandboxTransfer(tx: Handle, clientId: string, rules: SandboxRules): Promise<void> {
+  await lockInTransaction(tx, `sandbox transfers of ${clientId}`);
+  const limits = [SANDBOX_TRANSFERS_A_SECOND, SANDBOX_TRANSFERS_UNFINISHED];
+  const [row] = await tx.query<{ latest: number; unfinished: number }>(COUNT, [clientId, ...limits]);
+  if (row && row.unfinished >= SANDBOX_TRANSFERS_UNFINISHED) {
+    const detail = `${SANDBOX_TRANSFERS_UNFINISHED} transfers that move by themselves are unfinished; wait until some end.`;
+    throw new Refusal('sandbox_limit_reached', detail, [], {
+      retryAfter: Math.max(1, Math.ceil(rules.sandboxStep / 1_000)),
+    });
+  }
+  if (row && row.latest >= SANDBOX_TRANSFERS_A_SECOND) {
+    const detail = `At most ${SANDBOX_TRANSFERS_A_SECOND} transfers that move by themselves may be created in a second.`;
+    throw new Refusal('sandbox_limit_reached', detail, [], { retryAfter: 1 });
+  }
+}
+
+/** `clock_timestamp()`: the transaction may have waited for another one, whose row is newer than `now()`. */
+const COUNT = `
+select (select count(*)::int from (
+          select from sandbox_transfers
+           where client_id = $1::uuid and created_at > clock_timestamp() - interval '1 second' limit $2::int) l) as latest,
+       (select count(*)::int from (
+          select from sandbox_transfers where client_id = $1::uuid and ended_at is null limit $3::int) u) as unfinished`;
+
+/** `made`: the step is made, now or by an earlier call. Otherwise another change came first and the steps end. */
+export interface SandboxStepResult {
+  made: boolean;
+  /** The transfer's status; null: the transfer is gone (Postgres was restored to a point before it). */
+  status: TransferStatus | null;
+}
+
+interface SandboxRow {
+  account: string;
+  status: TransferStatus;
+  stepsMade: number;
+  ended: boolean;
+}
+
+/**
+ * Makes step `number` of a transfer that moves by itself, 1 for the first. The transfer changes only from the status
+ * that the step before it set, and the statement of the change records the step. A call that runs again after a crash
+ * finds the record and changes nothing. Any other change of the transfer ends its automatic steps.
+ */
+export async function makeSandboxStep(
+  db: Handle,
+  handover: Handover,
+  transferId: string,
+  number: number,
+): Promise<SandboxStepResult> {
+  const before = await read(db, transferId);
+  const steps = (before && sandboxSteps(before.account)) ?? [];
+  const step = steps[number - 1];
+  if (before && step && before.stepsMade < number && !before.ended) {
+    try {
+      await changeStatus(db, handover, {
+        transferId,
+        to: step.status,
+        from: [steps[number - 2]?.status ?? 'CREATED'],
+        reason: null,
+        reasonCode: step.reasonCode,
+        sandboxStep: { number, isLast: number === steps.length },
+      });
+      return { made: true, status: step.status };
+    } catch (error) {
+      // Another change came first, a manual one or another run of this step. The row says which.
+      if (!(error instanceof Refusal)) throw error;
+    }
+  }
+  const after = await read(db, transferId);
+  if (after && after.stepsMade >= number) return { made: true, status: after.status };
+  await db.query(END, [transferId]);
+  return { made: false, status: after?.status ?? null };
+}
+
+async function read(db: Handle, transferId: string): Promise<SandboxRow | undefined> {
+  const [row] = await db.query<SandboxRow>(READ, [transferId]);
+  return row;
+}
+
+const READ = `
+select t.destination_account as account, t.status::text, x.steps_made as "stepsMade", x.ended_at is not null as ended
+  from sandbox_transfers x join transfers t on t.id = x.transfer_id where x.transfer_id = $1::uuid`;
+
+const END = `
+with ended as (
+  update sandbox_transfers set ended_at = now() where transfer_id = $1::uuid and ended_at is null
+)
+delete from workflow_starts where workflow_id = 'sandbox-' || $1::uuid`;
+
+/**
+ * Registers the gauges of transfers that move by themselves. They describe the whole environment. They are NaN while
+ * Postgres cannot be read.
+ * @param counted transfers that are counted, at most
+ */
+export function measureSandboxTransfers(registry: Registry, db: Handle, counted: number): void {
+  const read = readAtScrape(async () => ({
+    waiting: await countWaiting(db, 'sandboxTransfer', counted),
+    unfinished: await countUnfinished(db, counted),
+  }));
+  const gauge = readingGauges(registry);
+  const from = (pick: (counts: { waiting: number; unfinished: number }) => number) => async () => {
+    const counts = await read();
+    return counts ? pick(counts) : Number.NaN;
+  };
+  gauge(
+    'sandbox_transfers_waiting',
+    `Sandbox transfers whose workflow is not started yet; counted up to ${counted}.`,
+    from(({ waiting }) => waiting),
+  );
+  gauge(
+    'sandbox_transfers_unfinished',
+    `Sandbox transfers with automatic steps left; counted up to ${counted}.`,
+    from(({ unfinished }) => unfinished),
+  );
+}
+
+async function countUnfinished(db: Handle, limit: number): Promise<number> {
+  const [row] = await db.query<{ count: number }>(UNFINISHED, [limit]);
+  return row?.count ?? 0;
+}
+
+const UNFINISHED = `
+select count(*)::int as count from (select from sandbox_transfers where ended_at is null limit $1::int) u`;

@@ -1,0 +1,73 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { caseRequest } from '../../src/checks/case-request.js';
+import { Secret } from '../../src/platform/secret.js';
+import { CHECK_CASE_NAMES, type CheckCase } from '../../src/platform/vocabulary.js';
+
+const SECRET = 'whsec_0123456789abcdef';
+const NOW = Date.parse('2026-11-22T10:00:00.123Z');
+const source = { secret: new Secret(SECRET), validBody: null as string | null };
+const valid = caseRequest('valid', source, NOW);
+
+function made(name: CheckCase) {
+  const { body, signature } = caseRequest(name, { ...source, validBody: valid.body }, NOW);
+  const [, t = '', v0 = ''] = /^t=(.+),v0=([0-9a-f]{64})$/.exec(signature ?? '') ?? [];
+  const isSigned = v0 === createHmac('sha256', SECRET).update(`${t}.${body}`).digest('hex');
+  return { event: JSON.parse(body), body, signature, t, isSigned };
+}
+
+describe('the request of a case', () => {
+  it('is signed rightly and freshly, unless the case says otherwise', () => {
+    const found = CHECK_CASE_NAMES.map((name) => [name, made(name).isSigned, made(name).t]);
+    const fresh = '2026-11-22T10:00:00.123Z';
+    expect(found).toEqual([
+      ['valid', true, fresh],
+      ['duplicate', true, fresh],
+      ['out_of_order', true, fresh],
+      ['unknown_type', true, fresh],
+      ['unknown_field', true, fresh],
+      ['stale_timestamp', true, '2026-11-22T09:54:00.123Z'],
+      ['wrong_secret', false, fresh],
+      ['changed_body', false, fresh],
+      ['missing_signature', false, ''],
+    ]);
+    expect(made('missing_signature').signature).toBeNull();
+  });
+
+  it('is an event of the known type, but for unknown_type', () => {
+    const types = CHECK_CASE_NAMES.map((name) => made(name).event.type);
+    expect(types.filter((type) => type !== 'transfer.status_changed')).toEqual([made('unknown_type').event.type]);
+    for (const name of CHECK_CASE_NAMES) {
+      const { id, version, type, data, created_at } = made(name).event;
+      expect(Object.keys(made(name).event).slice(0, 5)).toEqual(['id', 'version', 'type', 'data', 'created_at']);
+      expect([typeof id, version, typeof type, typeof data.id]).toEqual(['string', '2026-11-21', 'string', 'string']);
+      expect(created_at).toMatch(/^2026-11-22T\d\d:\d\d:\d\d\.\d{3}$/);
+    }
+  });
+
+  it('repeats the event of `valid` as duplicate, and only there', () => {
+    expect(made('duplicate').body).toBe(valid.body);
+    const ids = CHECK_CASE_NAMES.map((name) => made(name).event.id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('tells an earlier status of the same transfer as out_of_order', () => {
+    const [latest, older] = [JSON.parse(valid.body), made('out_of_order').event];
+    expect(older.data).toEqual({ id: latest.data.id, status: 'PROCESSING' });
+    expect(older.created_at < latest.created_at && older.id < latest.id).toBe(true);
+  });
+
+  it('adds a field that no JSON writer repeats byte for byte', () => {
+    const { body, event } = made('unknown_field');
+    expect(event.unknown_field).toEqual({ number: 1, text: 'café / <' });
+    expect(JSON.stringify(JSON.parse(body))).not.toBe(body);
+  });
+
+  it('changes one byte of a signed body', () => {
+    const { body, signature, t } = made('changed_body');
+    const { id } = JSON.parse(body).data;
+    const digits = [...'0123456789abcdef'].map((digit) => body.replace(id, id.slice(0, -1) + digit));
+    const signatures = digits.map((text) => createHmac('sha256', SECRET).update(`${t}.${text}`).digest('hex'));
+    expect(signatures.filter((v0) => signature?.endsWith(v0))).toHaveLength(1);
+  });
+});

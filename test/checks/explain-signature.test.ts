@@ -1,0 +1,197 @@
+import { spawnSync } from 'node:child_process';
+import { createHash, createHmac } from 'node:crypto';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  EXPLANATION_NAMES,
+  type Explanation,
+  explainMismatch,
+  explainSignature,
+} from '../../src/checks/explain-signature.js';
+import { eventBody } from '../../src/delivery/event-catalogue.js';
+
+const t = '2026-11-21T10:00:00.123Z';
+const body = eventBody({
+  id: '019abe01-7a10-7c44-9d02-3f1f6f0c8a11',
+  type: 'transfer.status_changed',
+  data: { id: '019abe01-7a10-7c44-9d02-3f1f6f0c8a12', status: 'SENT' },
+  createdAt: Date.parse(t),
+});
+const secret = 'the secret of the endpoint ';
+/** Both base64 and hexadecimal. */
+const encoded = '0123456789abcdef0123456789abcdef';
+const attempt = { t, body, secret, otherSecrets: ['the-secret-of-another-endpoint'] };
+const hmac = (key: string | Buffer, text: string, algorithm = 'sha256') =>
+  createHmac(algorithm, key).update(text).digest('hex');
+const right = hmac(secret, `${t}.${body}`);
+const parsed = JSON.parse(body);
+
+/** Each mistake, made as an integrator makes it in Node. */
+const MADE: [Explanation, string, string, string?][] = [
+  ['match', 'none', right],
+  ['match', 'copied with its name in the header', `v0=${right}`],
+  ['upper_case_digest', 'toUpperCase', right.toUpperCase()],
+  ['base64_digest', 'base64', Buffer.from(right, 'hex').toString('base64')],
+  ['base64_digest', 'base64url', Buffer.from(right, 'hex').toString('base64url')],
+  ['reserialized_body', 'two spaces', hmac(secret, `${t}.${JSON.stringify(parsed, null, 2)}`)],
+  ['reserialized_body', 'four spaces', hmac(secret, `${t}.${JSON.stringify(parsed, null, 4)}`)],
+  [
+    'reserialized_body',
+    'sorted keys',
+    hmac(
+      secret,
+      `${t}.${JSON.stringify({ created_at: parsed.created_at, data: parsed.data, id: parsed.id, type: parsed.type, version: parsed.version })}`,
+    ),
+  ],
+  ['body_with_newline', 'a line end', hmac(secret, `${t}.${body}\n`)],
+  ['body_without_timestamp', 'the body alone', hmac(secret, body)],
+  ['missing_dot', 'no dot', hmac(secret, t + body)],
+  ['timestamp_changed', 'no milliseconds', hmac(secret, `2026-11-21T10:00:00Z.${body}`)],
+  ['timestamp_changed', 'Unix seconds', hmac(secret, `${Math.floor(Date.parse(t) / 1000)}.${body}`)],
+  ['timestamp_changed', 'Unix milliseconds', hmac(secret, `${Date.parse(t)}.${body}`)],
+  ['secret_with_newline', 'a line end', hmac(`${secret}\n`, `${t}.${body}`)],
+  ['secret_trimmed', 'trim', hmac(secret.trim(), `${t}.${body}`)],
+  ['secret_base64_decoded', 'base64', hmac(Buffer.from(encoded, 'base64'), `${t}.${body}`), encoded],
+  ['secret_hex_decoded', 'hex', hmac(Buffer.from(encoded, 'hex'), `${t}.${body}`), encoded],
+  ['secret_hex_decoded', 'upper case', hmac(Buffer.from(encoded, 'hex'), `${t}.${body}`), encoded.toUpperCase()],
+  ['empty_secret', 'an unset variable', hmac('', `${t}.${body}`)],
+  ['other_endpoint', 'another secret', hmac('the-secret-of-another-endpoint', `${t}.${body}`)],
+  ['wrong_algorithm', 'SHA-1', hmac(secret, `${t}.${body}`, 'sha1')],
+  ['wrong_algorithm', 'SHA-512', hmac(secret, `${t}.${body}`, 'sha512')],
+  ['wrong_algorithm', 'no key', createHash('sha256').update(`${t}.${body}`).digest('hex')],
+  ['unknown', 'a secret of nobody', hmac('nobody', `${t}.${body}`)],
+  ['unknown', 'no digest', 'hello'],
+  ['unknown', 'nothing', ''],
+];
+
+describe('explainSignature', () => {
+  it.each(MADE)('names %s (%s)', (explanation, _, v0, ofEndpoint = secret) => {
+    expect(explainSignature({ ...attempt, secret: ofEndpoint }, v0)).toBe(explanation);
+  });
+
+  it.each(['+/8=', '+/8', '-_8=', '-_8', '+/+/'])('decodes the whole base64 secret %s', (part) => {
+    const whole = `0123456789abcdefghij${part}`;
+    const v0 = hmac(Buffer.from(whole, 'base64'), `${t}.${body}`);
+    expect(explainSignature({ ...attempt, secret: whole }, v0)).toBe('secret_base64_decoded');
+  });
+
+  // Decoders stop at the first character that they do not know, or skip it.
+  it.each([
+    'g1234567890abcdef',
+    'ab g567890abcdef',
+    '0123456789abcdef0',
+    '=123456789abcdef',
+    'abcd efgh ijkl mnop',
+    '####################',
+  ])('a guess of a part of the secret %j was confirmed as if it had been decoded', (whole) => {
+    for (const encoding of ['hex', 'base64'] as const) {
+      const v0 = hmac(Buffer.from(whole, encoding), `${t}.${body}`);
+      const named = explainSignature({ ...attempt, secret: whole }, v0);
+      expect(named).toBe(Buffer.from(whole, encoding).length === 0 ? 'empty_secret' : 'unknown');
+    }
+  });
+
+  it('is shown each of its explanations by the cases above', () => {
+    expect(new Set(MADE.map(([explanation]) => explanation))).toEqual(new Set(EXPLANATION_NAMES));
+  });
+
+  it('ignores blanks around the digest, and its case where another mistake was made', () => {
+    expect(explainSignature(attempt, ` ${right}\n`)).toBe('match');
+    expect(explainSignature(attempt, hmac(secret, body).toUpperCase())).toBe('body_without_timestamp');
+  });
+
+  /** Runs as integrators write it in Python; undefined where Python is missing. */
+  function python(expression: string): string | undefined {
+    const code = `import hmac, hashlib, json, base64, sys
+from datetime import datetime
+t, body, secret = sys.argv[1:4]
+sign = lambda key, text: hmac.new(key.encode(), text.encode(), hashlib.sha256)
+print(${expression})`;
+    const { status, stdout, error } = spawnSync('python3', ['-c', code, t, body, secret], { encoding: 'utf8' });
+    if (error) return undefined;
+    expect(status).toBe(0);
+    return stdout.replace(/\n$/, '');
+  }
+
+  it.each<[Explanation, string]>([
+    ['match', 'sign(secret, t + "." + body).hexdigest()'],
+    ['reserialized_body', 'sign(secret, t + "." + json.dumps(json.loads(body))).hexdigest()'],
+    ['reserialized_body', 'sign(secret, t + "." + json.dumps(json.loads(body), sort_keys=True)).hexdigest()'],
+    ['reserialized_body', 'sign(secret, t + "." + json.dumps(json.loads(body), indent=4)).hexdigest()'],
+    ['reserialized_body', 'sign(secret, t + "." + json.dumps(json.loads(body)) + "\\n").hexdigest()'],
+    [
+      'timestamp_changed',
+      'sign(secret, datetime.fromisoformat(t.replace("Z", "+00:00")).isoformat() + "." + body).hexdigest()',
+    ],
+    ['base64_digest', 'base64.b64encode(sign(secret, t + "." + body).digest()).decode()'],
+    ['secret_trimmed', 'sign(secret.strip(), t + "." + body).hexdigest()'],
+  ])('names %s of a receiver in Python: %s', (explanation, expression) => {
+    const v0 = python(expression);
+    if (v0 === undefined) return;
+    expect(explainSignature(attempt, v0)).toBe(explanation);
+  });
+
+  // The first run on a machine compiles Go's standard library.
+  (spawnSync('go', ['version']).status === 0 ? it : it.skip)('names each mistake of a receiver in Go', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mistakes-'));
+    try {
+      copyFileSync(join(import.meta.dirname, 'explain-signature.go.txt'), join(folder, 'main.go'));
+      // A `t` that ends with a zero is shortened by Go's RFC3339Nano; the secret is both base64 and hexadecimal.
+      const zero = '2026-11-21T10:00:00.120Z';
+      const args = ['run', 'main.go', zero, body, encoded];
+      const { status, stdout, stderr } = spawnSync('go', args, { cwd: folder, encoding: 'utf8' });
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      const made = stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split('\t') as [string, string, string, string]);
+      const named = made.map(([, mistake, ofEndpoint, v0]) => [
+        explainSignature({ ...attempt, t: zero, secret: ofEndpoint }, v0),
+        mistake,
+      ]);
+      expect(named).toEqual(made.map(([explanation, mistake]) => [explanation, mistake]));
+      expect(new Set(made.map(([explanation]) => explanation))).toEqual(new Set(EXPLANATION_NAMES));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+describe('a delivery at hand', () => {
+  const t = '2026-11-21T10:00:00.123Z';
+  const body = '{"id":"1","data":{"id":"2","status":"SENT"}}';
+  const secret = 'the-secret-of-the-endpoint';
+  const delivery = { t, body, secret };
+  const sign = (key: string, text: string) => createHmac('sha256', key).update(text).digest('hex');
+  const sent = sign(secret, `${t}.${body}`);
+
+  describe('explainMismatch, with the digest that the receiver computed', () => {
+    it('names the mistake of the digest', () => {
+      expect(explainMismatch(delivery, sent, sign(secret, body))).toBe('body_without_timestamp');
+      expect(explainMismatch(delivery, sent, sent)).toBe('match');
+      expect(explainMismatch(delivery, sent, 'x')).toBe('unknown');
+    });
+
+    it('does not say that the digest is right where the secret at hand is not the one of the header', () => {
+      const other = 'another-secret-entirely';
+      expect(explainMismatch({ ...delivery, secret: other }, sent, sign(other, `${t}.${body}`))).toBe('unknown');
+    });
+  });
+
+  describe('explainMismatch, with the delivery as the receiver has it', () => {
+    it.each([
+      ['body_with_newline', { body: `${body}\n` }],
+      ['secret_with_newline', { secret: `${secret}\r\n` }],
+      ['reserialized_body', { body: JSON.stringify(JSON.parse(body), null, 2) }],
+      ['unknown', { body: `not JSON ${body}` }],
+      ['unknown', { secret: 'another-secret-entirely' }],
+    ] as const)('names %s', (explanation, changed) => {
+      expect(explainMismatch({ ...delivery, ...changed }, sent)).toBe(explanation);
+    });
+
+    it('names the mistake of a sender that is not the service, such as a test of the integrator', () => {
+      expect(explainMismatch(delivery, sign(secret, t + body))).toBe('missing_dot');
+    });
+  });
+});

@@ -1,0 +1,61 @@
+import { errors } from 'undici';
+import {
+  ConnectFailure,
+  isOwnFault,
+  ProtocolFailure,
+  reasonOfExchange,
+  reasonOfTcp,
+  reasonOfTls,
+} from '../../../src/delivery/sender/attempt-error.js';
+
+const withCode = (code: string) => Object.assign(new Error(code), { code });
+
+test.each([
+  ['ECONNREFUSED', 'refused'],
+  ['EHOSTUNREACH', 'refused'],
+  ['ENETUNREACH', 'refused'],
+  ['EADDRNOTAVAIL', 'refused'],
+  ['ETIMEDOUT', 'timeout'],
+  ['ECONNRESET', 'reset'],
+])('connecting, %s is %s', (code, reason) => {
+  expect(reasonOfTcp(withCode(code))).toBe(reason);
+});
+
+test.each([
+  ['CERT_HAS_EXPIRED', 'tls'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'tls'],
+  ['EPROTO', 'tls'],
+  ['ECONNRESET', 'reset'],
+  ['ETIMEDOUT', 'timeout'],
+])('in the TLS handshake, %s is %s', (code, reason) => {
+  expect(reasonOfTls(withCode(code))).toBe(reason);
+});
+
+test.each([
+  ['UND_ERR_SOCKET', 'reset'],
+  ['EPIPE', 'reset'],
+  ['ETIMEDOUT', 'timeout'],
+  // TLS 1.3: a server that demands a certificate sends the alert after the handshake.
+  ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'tls'],
+])('after the handshake, %s is %s', (code, reason) => {
+  expect(reasonOfExchange(withCode(code))).toBe(reason);
+});
+
+test.each([
+  new ProtocolFailure(),
+  new errors.HTTPParserError('Expected HTTP/'),
+  new errors.HeadersOverflowError(),
+  new errors.ResponseContentLengthMismatchError(),
+])('after the handshake, %s is protocol', (error) => {
+  expect(reasonOfExchange(error)).toBe('protocol');
+});
+
+test('a failure to connect keeps its reason', () => {
+  expect(reasonOfExchange(new ConnectFailure('blocked_address'))).toBe('blocked_address');
+});
+
+test("a lack of this machine's resources is an own fault, not the receiver's", () => {
+  expect(['EMFILE', 'ENFILE', 'UND_ERR_CLOSED'].every((code) => isOwnFault(withCode(code)))).toBe(true);
+  expect(['ECONNREFUSED', 'ECONNRESET', 'UND_ERR_SOCKET'].some((code) => isOwnFault(withCode(code)))).toBe(false);
+});

@@ -1,0 +1,129 @@
+import { type AddressGuard, createAddressGuard } from '../../../src/delivery/sender/address-guard.js';
+import type { LookUp } from '../../../src/delivery/sender/resolver.js';
+import { createSender, type SendLimits, type SendOutcome } from '../../../src/delivery/sender/send.js';
+import { Secret } from '../../../src/platform/secret.js';
+import { type RawReceiver, startRawReceiver } from '../../support/raw-receiver.js';
+
+const CLOSING = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
+/** Stands for a private address. Tests run on loopback, so that only the blocked list can distinguish it. */
+const PRIVATE = '127.0.0.2';
+const guard = createAddressGuard({ allowPrivate: true, blocked: [`${PRIVATE}/32`] });
+
+const cleanUps: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+});
+
+async function receiver(): Promise<RawReceiver> {
+  const started = await startRawReceiver(CLOSING, { host: '0.0.0.0' });
+  cleanUps.push(started.close);
+  return started;
+}
+
+function sending(options: {
+  guard?: AddressGuard;
+  lookUp?: LookUp;
+  limits?: Partial<SendLimits>;
+}): (url: string) => Promise<SendOutcome> {
+  const { lookUp, limits = {} } = options;
+  const sender = createSender({ guard: options.guard ?? guard, limits, ...(lookUp && { resolver: { lookUp } }) });
+  cleanUps.push(sender.close);
+  return (url) => sender.send({ url, body: '{}', secret: new Secret('s'.repeat(16)), clientId: 'client' });
+}
+
+/** A look-up that returns the lists in turn and then repeats the last one. The results have a time to live of 0. */
+function returning(...lists: string[][]): LookUp {
+  let lookUps = 0;
+  return async () => (lists[Math.min(lookUps++, lists.length - 1)] ?? []).map((address) => ({ address, ttl: 0 }));
+}
+
+const none = { error: 'blocked_address', responseStatus: null, responseBody: null };
+
+test('a name that changes to a private address between two deliveries (DNS rebinding) is blocked', async () => {
+  const { port, connections } = await receiver();
+  const send = sending({ lookUp: returning(['127.0.0.1'], [PRIVATE]) });
+  expect(await send(`http://rebind.test:${port}/`)).toMatchObject({ error: null });
+  expect(await send(`http://rebind.test:${port}/`)).toMatchObject(none);
+  expect(connections()).toBe(1);
+});
+
+test('a connection makes no second look-up, which could give another address', async () => {
+  const { port, connections } = await receiver();
+  let lookUps = 0;
+  const send = sending({
+    lookUp: async () => [{ address: lookUps++ === 0 ? '127.0.0.1' : PRIVATE, ttl: 0 }],
+  });
+  expect(await send(`http://rebind.test:${port}/`)).toMatchObject({ error: null });
+  expect([lookUps, connections()]).toEqual([1, 1]);
+});
+
+test.each([
+  [['127.0.0.1', PRIVATE]],
+  [[PRIVATE, '127.0.0.1']],
+  [['127.0.0.1', '127.0.0.1', '127.0.0.1', '127.0.0.1', '127.0.0.1', PRIVATE]],
+  [[`::ffff:${PRIVATE}`]],
+  [['::ffff:7f00:2']],
+  [['64:ff9b::7f00:2']],
+  [['not an address']],
+])('a name with the addresses %j is refused whole', async (addresses) => {
+  const { port, connections } = await receiver();
+  expect(await sending({ lookUp: returning(addresses) })(`http://several.test:${port}/`)).toMatchObject(none);
+  expect(connections()).toBe(0);
+});
+
+test.each([PRIVATE, '127.2', '0x7f000002', '2130706434', '0177.0.0.2', '[::ffff:127.0.0.2]', '[::FFFF:7F00:2]'])(
+  'the literal address %s is blocked',
+  async (host) => {
+    const { port, connections } = await receiver();
+    expect(await sending({})(`http://${host}:${port}/`)).toMatchObject(none);
+    expect(connections()).toBe(0);
+  },
+);
+
+test.each([
+  'localhost',
+  'x.localhost',
+  'localhost.',
+  '127.0.0.1',
+  '[::1]',
+  '0.0.0.0',
+  '169.254.169.254',
+  '[fd00:ec2::254]',
+])('%s is blocked when private receivers are not allowed', async (host) => {
+  const { port, connections } = await receiver();
+  const send = sending({ guard: createAddressGuard({ allowPrivate: false, blocked: [] }) });
+  expect(await send(`http://${host}:${port}/`)).toMatchObject(none);
+  expect(connections()).toBe(0);
+});
+
+test('the connected address is checked again before a byte is sent', async () => {
+  const { port, requests } = await receiver();
+  const checked: string[] = [];
+  const blocksSecond: AddressGuard = {
+    blocks: (address) => checked.push(address) === 2,
+    blocksLiteral: () => false,
+  };
+  expect(await sending({ guard: blocksSecond })(`http://127.0.0.1:${port}/`)).toMatchObject(none);
+  expect(checked).toEqual(['127.0.0.1', '127.0.0.1']);
+  expect(requests).toEqual([]);
+});
+
+test('the second address is tried when the first refuses the connection', async () => {
+  const one = await startRawReceiver(CLOSING, { host: '127.0.0.1' });
+  cleanUps.push(one.close);
+  const send = sending({ lookUp: returning(['127.0.0.3', '127.0.0.1']) });
+  expect(await send(`http://several.test:${one.port}/`)).toMatchObject({ error: null });
+});
+
+test('when no address accepts a connection, the error is that of the first', async () => {
+  const { port, close } = await startRawReceiver(CLOSING);
+  await close();
+  expect(await sending({ lookUp: returning(['127.0.0.1', '::1']) })(`http://several.test:${port}/`)).toMatchObject({
+    error: 'refused',
+  });
+});
+
+test('a look-up that exceeds the limit for connecting fails with dns', async () => {
+  const send = sending({ lookUp: () => new Promise(() => {}), limits: { connectMs: 100 } });
+  expect(await send('http://slow.test/')).toMatchObject({ error: 'dns', responseStatus: null });
+});

@@ -1,0 +1,312 @@
+import diagnostics from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { createAddressGuard } from '../../../src/delivery/sender/address-guard.js';
+import { ProtocolFailure } from '../../../src/delivery/sender/attempt-error.js';
+import {
+  limitResponses,
+  MAX_BODY_BYTES,
+  MAX_HEAD_BYTES,
+  MAX_INFORMATIONAL,
+  type Passed,
+  ResponseMeter,
+} from '../../../src/delivery/sender/response-meter.js';
+import { createSender, type Sender, type SendOutcome } from '../../../src/delivery/sender/send.js';
+import { Secret } from '../../../src/platform/secret.js';
+import { type Answering, type RawReceiver, startRawReceiver } from '../../support/raw-receiver.js';
+
+const HEAD = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+const HINT = 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n';
+
+/** The text that passes of these chunks, up to the chunk that exceeds a limit. */
+function passed(
+  chunks: readonly (string | Buffer)[],
+  meter = new ResponseMeter(),
+): { text: string; exceeded: boolean } {
+  let text = '';
+  for (const chunk of chunks) {
+    const { bytes, exceeded }: Passed = meter.pass(Buffer.from(chunk as string, 'latin1'));
+    text += bytes.toString('latin1');
+    if (exceeded) return { text, exceeded };
+  }
+  return { text, exceeded: false };
+}
+
+const headOf = (size: number) => `HTTP/1.1 200 ${'x'.repeat(size - 'HTTP/1.1 200 \r\n\r\n'.length)}\r\n\r\n`;
+const hints = (count: number) => HINT.repeat(count);
+
+test.each<[string, string, string, boolean]>([
+  ['a response passes unchanged', `${HEAD}5\r\nhello\r\n0\r\n\r\n`, `${HEAD}5\r\nhello\r\n0\r\n\r\n`, false],
+  ['informational responses are removed', `${hints(8)}${HEAD}0\r\n\r\n`, `${HEAD}0\r\n\r\n`, false],
+  ['a 100 is removed', `HTTP/1.1 100 Continue\r\n\r\n${HEAD}`, HEAD, false],
+  ['the ninth informational response exceeds the limit', `${hints(9)}${HEAD}`, '', true],
+  ['a 101 is refused', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n', '', true],
+  ['bytes that are not HTTP pass at once', 'SSH', 'SSH', false],
+  ['bytes that may begin an informational response are held', 'HTTP/1.1 1', '', false],
+  ['empty lines before a head are removed', `\r\n\r\n${HEAD}`, HEAD, false],
+  ['empty lines without end exceed the limit', '\r\n'.repeat(MAX_HEAD_BYTES / 2 + 1), '', true],
+  ['a head of 16 KiB passes', headOf(MAX_HEAD_BYTES), headOf(MAX_HEAD_BYTES), false],
+  ['a head of one byte more exceeds the limit', headOf(MAX_HEAD_BYTES + 1), '', true],
+  ['an informational head may have 16 KiB too', headOf(MAX_HEAD_BYTES).replace('200', '102') + HEAD, HEAD, false],
+  [
+    'an informational head of one byte more exceeds the limit',
+    headOf(MAX_HEAD_BYTES + 1).replace('200', '102') + HEAD,
+    '',
+    true,
+  ],
+])('%s', (_, bytes, text, exceeded) => {
+  expect(passed([bytes])).toEqual({ text, exceeded });
+});
+
+test('64 KiB of any bytes pass after the head, and not a byte more', () => {
+  const body = 'x'.repeat(MAX_BODY_BYTES);
+  expect(passed([HEAD, body])).toEqual({ text: HEAD + body, exceeded: false });
+  expect(passed([`${HEAD}${body}y`])).toEqual({ text: HEAD + body, exceeded: true });
+  expect(passed([`${HEAD}x`, body])).toEqual({ text: HEAD + body, exceeded: true });
+});
+
+test('the limits apply to each response', () => {
+  const meter = new ResponseMeter();
+  const response = `${hints(MAX_INFORMATIONAL)}${HEAD}${'x'.repeat(MAX_BODY_BYTES)}`;
+  expect(passed([response], meter).exceeded).toBe(false);
+  meter.beginResponse();
+  expect(passed([response], meter).exceeded).toBe(false);
+  expect(passed(['x'], meter).exceeded).toBe(true);
+});
+
+test('the result does not depend on how the bytes are cut into chunks', () => {
+  const responses = [
+    `${hints(3)}\r\n${HEAD}5\r\nhello\r\n0\r\n\r\n`,
+    `HTTP/1.0 100 x\r\n\r\n${headOf(MAX_HEAD_BYTES)}abc`,
+    `${hints(9)}${HEAD}`,
+    headOf(MAX_HEAD_BYTES + 1),
+  ];
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...responses),
+      fc.array(fc.integer({ min: 1, max: 5_000 }), { maxLength: 40 }),
+      (response, sizes) => {
+        const chunks: string[] = [];
+        let at = 0;
+        for (const size of sizes) {
+          chunks.push(response.slice(at, at + size));
+          at += size;
+        }
+        const whole = passed([response]);
+        const cut = passed([...chunks.filter(Boolean), ...(at < response.length ? [response.slice(at)] : [])]);
+        expect(cut.exceeded).toBe(whole.exceeded);
+        // The first chunks of a head that is too large pass before its size is known.
+        if (!whole.exceeded) expect(cut.text).toBe(whole.text);
+      },
+    ),
+  );
+  for (const response of responses) expect(passed([...response]).exceeded).toBe(passed([response]).exceeded);
+  expect(passed([...(responses[0] ?? '')]).text).toBe(passed([responses[0] ?? '']).text);
+});
+
+describe('a connection', () => {
+  // These receivers violate the protocol on purpose. The time limits are a minute, so that they end no attempt here.
+
+  const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
+  const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const HINT = 'HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n';
+  /** Bytes that Node reads ahead of a limit: a full buffer of the stream, and one more read. */
+  const READ_AHEAD = 128 * 1024;
+  const certificate = (name: string) => readFileSync(join(import.meta.dirname, 'certificates', name), 'utf8');
+  const tls = { key: certificate('receiver.key'), cert: certificate('receiver.pem') };
+
+  const cleanUps: (() => Promise<void>)[] = [];
+  /** The sender's own ends of the connections. */
+  const sockets: Socket[] = [];
+  const keep = (message: unknown) => sockets.push((message as { socket: Socket }).socket);
+  beforeEach(() => diagnostics.subscribe('net.client.socket', keep));
+  afterEach(async () => {
+    diagnostics.unsubscribe('net.client.socket', keep);
+    for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+    sockets.length = 0;
+  });
+
+  async function receiver(answering: Answering | string, secure = false): Promise<RawReceiver> {
+    const started = await startRawReceiver(answering, secure ? { tls } : {});
+    cleanUps.push(started.close);
+    return started;
+  }
+
+  function newSender(): Sender {
+    const sender = createSender({
+      guard: createAddressGuard({ allowPrivate: true, blocked: [] }),
+      caCertificates: certificate('ca.pem'),
+      limits: { responseMs: 60_000, bodyMs: 60_000 },
+    });
+    cleanUps.push(sender.close);
+    return sender;
+  }
+
+  function send(sender: Sender, url: string, clientId = 'client'): Promise<SendOutcome> {
+    return sender.send({ url, body: '{}', secret: new Secret('s'.repeat(16)), clientId });
+  }
+
+  /** Writes `begin`, and then repeats `more` until the connection is closed. */
+  const flood =
+    (begin: string, more: string): Answering =>
+    (socket) => {
+      const block = more.repeat(Math.ceil(65_536 / more.length));
+      const write = () => socket.destroyed || socket.write(block, () => setImmediate(write));
+      socket.write(begin, write);
+    };
+
+  /** Waits for one turn of the event loop, after which undici uses a connection again. */
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  async function isClosed(socket: Socket | undefined): Promise<void> {
+    if (socket && !socket.closed) await once(socket, 'close');
+  }
+
+  const none = { error: 'protocol', responseStatus: null, responseBody: null };
+  const success = { error: null, responseStatus: 200 };
+
+  const FLOODS: [string, Answering, object][] = [
+    ['1xx responses', flood('', HINT), none],
+    ['100 responses', flood('', 'HTTP/1.1 100 Continue\r\n\r\n'), none],
+    ['1xx responses with large heads', flood('', `HTTP/1.1 103 x\r\nLink: ${'x'.repeat(15_000)}\r\n\r\n`), none],
+    ['1xx responses of a version that does not exist', flood('', 'HTTP/2.0 103 x\r\n\r\n'), none],
+    ['header fields', flood('HTTP/1.1 200 OK\r\n', 'X-More: and so on\r\n'), none],
+    ['one header field', flood('HTTP/1.1 200 OK\r\nX: ', 'x'), none],
+    ['header fields of a 1xx response', flood('HTTP/1.1 102 Processing\r\n', 'X-More: and so on\r\n'), none],
+    ['a status line', flood('HTTP/1.1 200 ', 'OK '), none],
+    ['empty lines before the status line', flood('', '\r\n'), none],
+    ['chunk extensions', flood(`${CHUNKED}5`, ';name=value'), success],
+    ['chunks with chunk extensions', flood(CHUNKED, `1;${'x'.repeat(100)}\r\na\r\n`), success],
+    ['chunks of one byte', flood(CHUNKED, '1\r\na\r\n'), success],
+    ['leading zeros of a chunk size', flood(CHUNKED, '0'), success],
+    ['trailers', flood(`${CHUNKED}0\r\n`, 'X-More: and so on\r\n'), success],
+    ['content', flood('HTTP/1.1 200 OK\r\nContent-Length: 100000000000\r\n\r\n', 'x'), success],
+    ['content after a failure', flood('HTTP/1.1 500 Oh\r\n\r\n', 'x'), { error: 'status', responseStatus: 500 }],
+  ];
+  const WAYS = FLOODS.flatMap(([name, answering, outcome]) => [
+    ['over TCP', name, answering, outcome, false] as const,
+    ['over TLS', name, answering, outcome, true] as const,
+  ]);
+
+  test.each(WAYS)('%s, a receiver that floods %s is cut off', async (_, name, answering, outcome, secure) => {
+    const { url } = await receiver(answering, secure);
+    expect(await send(newSender(), url)).toMatchObject(outcome);
+    const [socket] = sockets;
+    await isClosed(socket);
+    const informational = name.startsWith('1xx') ? MAX_INFORMATIONAL * MAX_HEAD_BYTES : 0;
+    const mayRead = informational + MAX_HEAD_BYTES + MAX_BODY_BYTES + READ_AHEAD;
+    // TLS adds a certificate, and 22 bytes to each record.
+    expect(socket?.bytesRead).toBeLessThan(mayRead * 1.1);
+  });
+
+  test("another client's deliveries arrive while one client's receivers flood", async () => {
+    const noisy = await Promise.all(FLOODS.map(([, answering]) => receiver(answering)));
+    const quiet = await receiver(OK);
+    const sender = newSender();
+    const floods = noisy.flatMap(({ url }) => [1, 2, 3].map(() => send(sender, url, 'noisy')));
+    for (let i = 0; i < 20; i++) expect(await send(sender, quiet.url, 'quiet')).toMatchObject(success);
+    const ended = await Promise.all(floods);
+    expect(new Set(ended.map(({ error }) => error))).toEqual(new Set(['protocol', null, 'status']));
+  });
+
+  describe('protocol', () => {
+    test.each<[string, Answering | string]>([
+      ['no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
+      ['no HTTP, and the connection closed', (socket) => socket.end('no\r\n')],
+      ['HTTP/2', '\0\0\x12\x04\0\0\0\0\0\0\x03\0\0\0'],
+      ["HTTP/2's preface", 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+      ['a request', 'POST / HTTP/1.1\r\nHost: x\r\n\r\n'],
+      ['HTTP with no status', 'HTTP/1.1 OK\r\n\r\n'],
+      ['HTTP with a broken field', 'HTTP/1.1 200 OK\r\nbroken\x01\r\n\r\n'],
+      ['HTTP with a broken field after its length', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nbroken\x01\r\n\r\nhi'],
+      ['a head of more than 16 KiB', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(MAX_HEAD_BYTES)}\r\n\r\n`],
+      ['nine informational responses', `${HINT.repeat(9)}${OK}`],
+      ['a change of the protocol', 'HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n'],
+      ['a change of the protocol to nothing', `HTTP/1.1 101 Switching\r\n\r\n${OK}`],
+    ])('a response that is %s', async (_, answering) => {
+      const { url } = await receiver(answering);
+      expect(await send(newSender(), url)).toMatchObject(none);
+      await isClosed(sockets[0]);
+    });
+  });
+
+  describe('still a valid response', () => {
+    test.each<[string, string]>([
+      ['eight informational responses before it', `${HINT.repeat(8)}${OK}`],
+      ['a 100 before it', `HTTP/1.1 100 Continue\r\n\r\n${OK}`],
+      ['large informational responses before it', `HTTP/1.1 103 x\r\nX: ${'x'.repeat(16_000)}\r\n\r\n`.repeat(8) + OK],
+      ['a head of nearly 16 KiB', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(16_000)}\r\nContent-Length: 0\r\n\r\n`],
+    ])('%s', async (_, response) => {
+      const { url, connections, requests } = await receiver(response);
+      const sender = newSender();
+      for (let i = 0; i < 3; i++) {
+        expect(await send(sender, url)).toMatchObject(success);
+        await turn();
+      }
+      expect([requests.length, connections()]).toEqual([3, 1]);
+    });
+
+    test.each<[string, Answering]>([
+      [
+        'byte by byte',
+        (socket) => dripTo(socket, `HTTP/1.1 100 Continue\r\n\r\n${HINT}${CHUNKED}2\r\nhi\r\n0\r\n\r\n`),
+      ],
+      ['at once', (socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${HINT}${CHUNKED}2\r\nhi\r\n0\r\n\r\n`)],
+    ])('with informational responses, %s', async (_, answering) => {
+      const { url } = await receiver(answering);
+      expect(await send(newSender(), url)).toMatchObject({ ...success, responseBody: 'hi' });
+    });
+
+    test('compressed: nothing is decoded', async () => {
+      const bomb = gzipSync(Buffer.alloc(10_000_000));
+      const { url } = await receiver((socket) => {
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`);
+        socket.write(bomb);
+      });
+      const { responseBody } = await send(newSender(), url);
+      expect(responseBody).toBe(bomb.subarray(0, 4_096).toString('utf8').replaceAll('\0', ''));
+    });
+  });
+
+  async function dripTo(socket: Socket, bytes: string): Promise<void> {
+    for (const byte of bytes) {
+      socket.write(byte);
+      await turn();
+    }
+  }
+
+  describe('a connection is not used again', () => {
+    test.each<[string, string]>([
+      ['a second response arrived', OK.repeat(2)],
+      ['many responses arrived', OK.repeat(2_000)],
+      ['bytes arrived after the end', `${OK}and more`],
+      ['an informational response arrived after the end', `${OK}${HINT}`],
+      ['the content was more than 64 KiB', `HTTP/1.1 200 OK\r\nContent-Length: 65537\r\n\r\n${'x'.repeat(65_537)}`],
+      ['the chunk framing made it more than 64 KiB', `${CHUNKED}1;${'x'.repeat(65_536)}\r\na\r\n0\r\n\r\n`],
+    ])('when %s', async (_, response) => {
+      const { url, requests, connections } = await receiver(response);
+      const sender = newSender();
+      for (let i = 0; i < 3; i++) {
+        expect(await send(sender, url)).toMatchObject(success);
+        await isClosed(sockets[i]);
+      }
+      expect([requests.length, connections()]).toEqual([3, 3]);
+    });
+  });
+
+  test('a TLS connection with a flood of session tickets is cut off', async () => {
+    // A plain socket stands for a TLS socket, because Node's own server sends only two tickets.
+    const socket = new Socket();
+    const failed = once(socket, 'error');
+    limitResponses(socket);
+    for (let i = 0; i < 16; i++) socket.emit('session', Buffer.alloc(0));
+    expect(socket.destroyed).toBe(false);
+    socket.emit('session', Buffer.alloc(0));
+    expect(socket.destroyed).toBe(true);
+    expect(await failed).toEqual([new ProtocolFailure()]);
+  });
+});

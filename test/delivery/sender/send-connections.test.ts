@@ -1,0 +1,154 @@
+import type { Socket } from 'node:net';
+import { freePort } from '../../../src/platform/free-port.js';
+import { type Answering, startRawReceiver } from '../../support/raw-receiver.js';
+import { answered, closeAll, OK, outgoing, receiver, sender, turn } from '../../support/sender.js';
+
+afterEach(closeAll);
+
+describe('a request without a response', () => {
+  const none = { responseStatus: null, responseBody: null };
+
+  test('is refused when nothing listens', async () => {
+    const { url, close } = await startRawReceiver(OK);
+    await close();
+    expect(await sender().send(outgoing(url))).toMatchObject({ error: 'refused', ...none });
+  });
+
+  test.each<[string, Answering | string]>([
+    ['the connection is closed', (socket) => socket.end()],
+    ['the connection is reset', (socket) => socket.resetAndDestroy()],
+    ['the head breaks off', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-')],
+  ])('is a reset when %s', async (_, answering) => {
+    expect(await answered(answering)).toMatchObject({ error: 'reset', ...none });
+  });
+
+  test.each<[string, Answering]>([
+    ['nothing arrives', () => {}],
+    ['the head drips', drip],
+    ['only a 1xx arrives', (socket) => socket.write('HTTP/1.1 102 Processing\r\n\r\n')],
+  ])('times out when %s, and its connection is closed', async (_, answering) => {
+    const closed: Promise<unknown>[] = [];
+    const { url } = await receiver((socket, number) => {
+      closed.push(new Promise((resolve) => socket.once('close', resolve)));
+      answering(socket, number);
+    });
+    const outcome = await sender({ responseMs: 200 }).send(outgoing(url));
+    expect(outcome).toMatchObject({ error: 'timeout', ...none });
+    expect(outcome.durationMs).toBeGreaterThanOrEqual(199);
+    await Promise.all(closed);
+  });
+
+  test('fails with dns when the name does not exist (RFC 6761 reserves .invalid)', async () => {
+    const lookUp = async () => {
+      throw Object.assign(new Error('queryA ENOTFOUND receiver.invalid'), { code: 'ENOTFOUND' });
+    };
+    expect(await sender({}, { lookUp }).send(outgoing('http://receiver.invalid/'))).toMatchObject({
+      error: 'dns',
+      ...none,
+    });
+  });
+});
+
+function drip(socket: Socket): void {
+  const bytes = 'HTTP/1.1 200 OK\r\nX-Slow: yes and so on\r\n'.repeat(100);
+  let at = 0;
+  const timer = setInterval(() => socket.write(bytes.charAt(at++)), 10);
+  socket.once('close', () => clearInterval(timer));
+}
+
+describe('connections', () => {
+  test('are reused', async () => {
+    const { url, connections, requests } = await receiver(OK);
+    const { send } = sender();
+    for (let i = 0; i < 20; i++) {
+      expect((await send(outgoing(url))).error).toBeNull();
+      await turn();
+    }
+    expect(requests).toHaveLength(20);
+    expect(connections()).toBe(1);
+  });
+
+  test('are not shared between clients', async () => {
+    const { url, connections } = await receiver(OK);
+    const { send } = sender();
+    await send(outgoing(url, { clientId: 'one' }));
+    await send(outgoing(url, { clientId: 'two' }));
+    expect(connections()).toBe(2);
+  });
+
+  test('are opened again when the receiver closed them between two deliveries', async () => {
+    const { url, connections } = await receiver((socket) => socket.end(OK));
+    const { send } = sender();
+    for (let i = 0; i < 5; i++) expect((await send(outgoing(url))).error).toBeNull();
+    expect(connections()).toBe(5);
+  });
+
+  test('that break as the next request arrives make one POST, which is a reset', async () => {
+    const { url, requests, connections } = await receiver((socket, number) =>
+      number === 1 ? socket.write(OK) : socket.resetAndDestroy(),
+    );
+    const { send } = sender();
+    expect((await send(outgoing(url))).error).toBeNull();
+    await turn();
+    expect((await send(outgoing(url))).error).toBe('reset');
+    expect([requests.length, connections()]).toEqual([2, 1]);
+  });
+
+  test('with a slow response do not delay the next request', async () => {
+    const slow: Socket[] = [];
+    const { url } = await receiver((socket, number) => (number === 1 ? slow.push(socket) : socket.write(OK)));
+    const { send } = sender();
+    const first = send(outgoing(url));
+    while (slow.length === 0) await turn();
+    expect((await send(outgoing(url))).error).toBeNull();
+    slow[0]!.write(OK);
+    expect((await first).error).toBeNull();
+  });
+
+  test('reach IPv6 literals and localhost', async () => {
+    const six = await receiver(OK, { host: '::1', port: await freePort() });
+    const { send } = sender();
+    expect((await send(outgoing(six.url))).error).toBeNull();
+    // Nothing listens on this port of 127.0.0.1, which is tried first.
+    expect((await send(outgoing(`http://localhost:${six.port}`))).error).toBeNull();
+    expect((await send(outgoing(`http://a.LOCALHOST.:${six.port}`))).error).toBeNull();
+    expect(six.requests[1]).toContain(`host: localhost:${six.port}\r\n`);
+  });
+});
+
+describe('ending an attempt', () => {
+  test('a signal that aborts rejects with its reason and closes the connection', async () => {
+    const stop = new AbortController();
+    const closed: Promise<unknown>[] = [];
+    const { url } = await receiver((socket) => {
+      closed.push(new Promise((resolve) => socket.once('close', resolve)));
+      stop.abort(new Error('shutting down'));
+    });
+    await expect(sender().send(outgoing(url, { signal: stop.signal }))).rejects.toThrow('shutting down');
+    expect(closed).toHaveLength(1);
+    await Promise.all(closed);
+  });
+
+  test('a signal that has aborted already prevents the request', async () => {
+    const { url, connections } = await receiver(OK);
+    await expect(sender().send(outgoing(url, { signal: AbortSignal.abort(new Error('late')) }))).rejects.toThrow(
+      'late',
+    );
+    expect(connections()).toBe(0);
+  });
+
+  test('close waits for the attempts in flight and refuses new attempts', async () => {
+    let asked: Socket | undefined;
+    const { url } = await receiver((socket) => {
+      asked = socket;
+    });
+    const closing = sender();
+    const under = closing.send(outgoing(url));
+    while (!asked) await turn();
+    const closed = closing.close();
+    await expect(closing.send(outgoing(url))).rejects.toThrow('closed');
+    asked.write(OK);
+    expect((await under).error).toBeNull();
+    await closed;
+  });
+});

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
+import { dropUndue, leaseByName, leaseHeads } from '../../src/delivery/queue.js';
+import { recordAttempts } from '../../src/delivery/record.js';
+import { CANCELLED_AT_ONCE, cancelPending, disableEndpoint } from '../../src/endpoints/disable.js';
+import { deleteEndpoint, type EndpointRules, updateEndpoint } from '../../src/endpoints/endpoints.js';
+import { setEndpointEnabledByOperator } from '../../src/endpoints/operate.js';
+import type { Endpoint } from '../../src/platform/database/generated/client.js';
+import { newId } from '../../src/platform/ids.js';
+import { record } from '../support/attempt.js';
+import { countDeliveries, makeBacklog, queueBacklog } from '../support/backlog.js';
+import { commitEvent } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { BY_OPERATOR, makeClient, makeEndpoint, OPERATOR, outcome, refusedBy } from '../support/factories.js';
+
+let db: TestDatabase;
+const rules: EndpointRules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 20 };
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+async function endpointWith(pending: number): Promise<Endpoint> {
+  const endpoint = await makeEndpoint(db, await makeClient(db));
+  await makeBacklog(db, endpoint.id, pending);
+  return endpoint;
+}
+const disable = ({ id }: Endpoint, reason: 'owner' | 'gone' = 'owner') =>
+  db.transaction((tx) => disableEndpoint(tx, id, reason));
+const setEnabled = ({ id, clientId, url }: Endpoint, enabled: boolean) =>
+  updateEndpoint(db, rules, { by: BY_OPERATOR, id, clientId, url, description: null, enabled });
+const read = ({ id }: Endpoint) => db.prisma.endpoint.findUniqueOrThrow({ where: { id } });
+const queueOf = ({ id }: Endpoint) => db.prisma.queuedAttempt.findMany({ where: { endpointId: id } });
+const OPTIONS = { token: newId(), workflows: 'every-event' } as const;
+const SECOND = { number: 2, trigger: 'schedule', single: false, isOnly: true } as const;
+/** Makes the batches that a worker makes. */
+async function cancelRest({ id }: Endpoint): Promise<void> {
+  while (await db.transaction((tx) => cancelPending(tx, id)));
+}
+
+describe('an endpoint with a backlog that is disabled', () => {
+  it('has its oldest 1,000 pending deliveries cancelled at once, and the others in batches', async () => {
+    const endpoint = await endpointWith(2_500);
+    await disable(endpoint);
+    expect(await countDeliveries(db, endpoint.id)).toEqual({ endpoint_disabled: 1_000, pending: 1_500 });
+    const [oldest] = await db.prisma.delivery.findMany({
+      where: { endpointId: endpoint.id, status: 'pending' },
+      orderBy: { id: 'asc' },
+      take: 1,
+    });
+    const { cancellingAfter } = await read(endpoint);
+    expect(cancellingAfter! < oldest!.id).toBe(true);
+    await cancelRest(endpoint);
+    expect(await countDeliveries(db, endpoint.id)).toEqual({ endpoint_disabled: 2_500 });
+    expect(await read(endpoint)).toMatchObject({ enabled: false, cancellingAfter: null });
+  });
+
+  it('may be enabled at once where it had no more than 1,000 pending deliveries', async () => {
+    const endpoint = await endpointWith(CANCELLED_AT_ONCE);
+    await disable(endpoint);
+    expect(await setEnabled(endpoint, true)).toMatchObject({ enabled: true });
+    expect(await countDeliveries(db, endpoint.id)).toEqual({ endpoint_disabled: 1_000 });
+  });
+
+  it('is enabled by neither owner nor operator before the last delivery is cancelled', async () => {
+    const endpoint = await endpointWith(1_001);
+    await disable(endpoint);
+    const conflict = { code: 'cancellation_in_progress' };
+    await expect(setEnabled(endpoint, true)).rejects.toMatchObject(conflict);
+    await expect(setEndpointEnabledByOperator(db, OPERATOR, endpoint.id, true)).rejects.toMatchObject(conflict);
+    await cancelRest(endpoint);
+    expect(await setEnabled(endpoint, true)).toMatchObject({ enabled: true });
+    expect(await countDeliveries(db, endpoint.id)).toEqual({ endpoint_disabled: 1_001 });
+  });
+
+  it('keeps the first reason while others disable it, until it is deleted', async () => {
+    const endpoint = await endpointWith(3_500);
+    await disable(endpoint, 'gone');
+    await setEnabled(endpoint, false);
+    expect(await countDeliveries(db, endpoint.id)).toEqual({ endpoint_gone: 1_000, pending: 2_500 });
+    await deleteEndpoint(db, BY_OPERATOR, endpoint.clientId, endpoint.id);
+    const between = { endpoint_deleted: 1_000, endpoint_gone: 1_000, pending: 1_500 };
+    expect(await countDeliveries(db, endpoint.id)).toEqual(between);
+    await cancelRest(endpoint);
+    expect(await countDeliveries(db, endpoint.id)).toEqual({ endpoint_deleted: 2_500, endpoint_gone: 1_000 });
+  });
+
+  it('gets no attempt of a delivery that is still pending', async () => {
+    const endpoint = await endpointWith(1_002);
+    await queueBacklog(db, endpoint.id);
+    await disable(endpoint);
+    expect(await queueOf(endpoint)).toHaveLength(2);
+    const token = newId();
+    const request = { token, attempts: 10, allowances: [], limit: 10 };
+    const { leased } = await leaseHeads(db, request, null);
+    expect(leased.map(({ isDue }) => isDue)).toEqual([false, false]);
+    const ids = leased.map(({ deliveryId }) => deliveryId);
+    await dropUndue(db, token, ids);
+    expect(await countDeliveries(db, endpoint.id)).toEqual({ endpoint_disabled: 1_002 });
+    expect(await queueOf(endpoint)).toEqual([]);
+  });
+
+  it('has its queued attempts removed with their deliveries, but for those that a process has leased', async () => {
+    const endpoint = await endpointWith(3);
+    await queueBacklog(db, endpoint.id);
+    const { deliveryId } = (await queueOf(endpoint))[0]!;
+    const token = newId();
+    const [leased] = await leaseByName(db, token, [deliveryId]);
+    await disable(endpoint);
+    expect(await countDeliveries(db, endpoint.id)).toEqual({ endpoint_disabled: 3 });
+    expect(await queueOf(endpoint)).toMatchObject([{ deliveryId, leaseToken: token }]);
+    // Its attempt was in flight: the record takes it out of the queue, and the delivery stays cancelled.
+    await record(db, { ...leased!, token }, outcome());
+    expect(await queueOf(endpoint)).toEqual([]);
+    expect(await db.prisma.delivery.findUniqueOrThrow({ where: { id: deliveryId } })).toMatchObject({
+      ...{ status: 'cancelled', reason: 'endpoint_disabled', attemptCount: 2, asleep: false, nextAttemptAt: null },
+    });
+  });
+
+  it('lets the events of cancelled first attempts have their workflows', async () => {
+    const { clientId, eventId } = await commitEvent(db);
+    await disable(await db.prisma.endpoint.findFirstOrThrow({ where: { clientId } }));
+    const event = await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } });
+    expect(event).toMatchObject({ outbox: 'trailing' });
+  });
+
+  it('has a delivery failed that gets its 410 while the others are cancelled', async () => {
+    const endpoint = await endpointWith(1_002);
+    const [first, ...others] = await db.prisma.delivery.findMany({
+      where: { endpointId: endpoint.id },
+      orderBy: { id: 'asc' },
+    });
+    await disable(endpoint, 'gone');
+    // One was cancelled with the endpoint, the other is still pending.
+    for (const { id, eventId } of [first!, others.at(-1)!]) {
+      const attempt = { ...SECOND, url: endpoint.url, deliveryId: id, eventId };
+      await recordAttempts(db, OPTIONS, [{ attempt, outcome: refusedBy(410) }]);
+    }
+    await cancelRest(endpoint);
+    const rows = await db.prisma.delivery.groupBy({
+      by: ['status', 'reason'],
+      where: { endpointId: endpoint.id },
+      _count: true,
+      orderBy: { status: 'asc' },
+    });
+    expect(rows).toEqual([
+      { status: 'failed', reason: 'endpoint_gone', _count: 2 },
+      { status: 'cancelled', reason: 'endpoint_gone', _count: 1_000 },
+    ]);
+  });
+});
+
+test('a cancellation that meets records of the same deliveries deadlocks with none', async () => {
+  const endpoint = await endpointWith(3_000);
+  const deliveries = await db.prisma.delivery.findMany({ where: { endpointId: endpoint.id }, orderBy: { id: 'asc' } });
+  const some = deliveries.filter((_, i) => i % 10 === 0);
+  const records = Array.from({ length: 10 }, (_, i) =>
+    recordAttempts(
+      db,
+      OPTIONS,
+      some.slice(i * 30, i * 30 + 30).map(({ id, eventId }) => {
+        const attempt = { ...SECOND, url: endpoint.url, deliveryId: id, eventId };
+        return { attempt, outcome: refusedBy(503) };
+      }),
+    ),
+  );
+  await Promise.all([...records, disable(endpoint).then(() => cancelRest(endpoint))]);
+  const { pending, ...ended } = await countDeliveries(db, endpoint.id);
+  expect(pending).toBeUndefined();
+  expect(Object.values(ended).reduce((sum, count) => sum + count)).toBe(3_000);
+});
+
+test("a batch reads the deliveries that it cancels from the endpoint's index, whatever the statistics", async () => {
+  const clientId = await makeClient(db);
+  const [big, small] = [await makeEndpoint(db, clientId), await makeEndpoint(db, clientId)];
+  await makeBacklog(db, big.id, 30_000);
+  await db.query(`update deliveries set status = 'succeeded' where endpoint_id = $1::uuid`, [big.id]);
+  await makeBacklog(db, small.id, 1_500);
+  await makeBacklog(db, big.id, 1_500);
+  await db.pool.query('vacuum analyze');
+  const explained = openExplained(db.url.reveal());
+  try {
+    for (const endpoint of [big, small]) {
+      for (const batch of ['first', 'second']) {
+        explained.plans();
+        await explained.transaction((tx) =>
+          batch === 'first' ? disableEndpoint(tx, endpoint.id, 'owner') : cancelPending(tx, endpoint.id),
+        );
+        const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
+        const reads = nodes.filter((node) => node['Relation Name'] === 'deliveries');
+        expect(reads.map((node) => node['Index Name'])).toContain('deliveries_endpoint_id_status_id_idx');
+        for (const node of reads) expect(rowsOf(node)).toBeLessThanOrEqual(CANCELLED_AT_ONCE + 1);
+      }
+      expect((await countDeliveries(db, endpoint.id)).pending).toBeUndefined();
+    }
+  } finally {
+    await explained.close();
+  }
+});

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { measureClients, readClientResults } from '../../src/endpoints/client-results.js';
+import { COUNTED_MISSED, COUNTED_PENDING, readEndpointHealth, SHOWN_HOURS } from '../../src/endpoints/health.js';
+import { EndpointHours, HOUR } from '../../src/endpoints/hours.js';
+import { newId } from '../../src/platform/ids.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeClient, makeEndpoint, outcome, refusedBy } from '../support/factories.js';
+import { silentLog } from '../support/silent-log.js';
+
+let db: TestDatabase;
+let clientId: string;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  clientId = await makeClient(db);
+});
+afterAll(() => db.drop());
+
+async function pendingDeliveries(
+  endpointId: string,
+  count: number,
+  nextAttemptAt: Date,
+  owner = clientId,
+): Promise<void> {
+  const eventIds = Array.from({ length: count }, () => newId());
+  const createdAt = new Date();
+  const event = {
+    clientId: owner,
+    transferId: newId(),
+    type: 'transfer.status_changed',
+    body: '{}',
+    createdAt,
+  } as const;
+  await db.prisma.event.createMany({ data: eventIds.map((id) => ({ ...event, id, outbox: 'done' })) });
+  await db.prisma.delivery.createMany({
+    data: eventIds.map((eventId) => ({
+      id: newId(),
+      eventId,
+      endpointId,
+      clientId: owner,
+      nextAttemptAt,
+      ladder: '0s',
+    })),
+  });
+}
+
+const healthOf = async (endpointId: string, now?: number) =>
+  (await readEndpointHealth(db, clientId, now)).get(endpointId);
+
+describe('readEndpointHealth', () => {
+  it('is empty for an endpoint that nothing was sent to', async () => {
+    const { id } = await makeEndpoint(db, clientId);
+    const health = await healthOf(id);
+    expect(health).toMatchObject({ succeeded: 0, failed: 0, answerTime: null, lastSuccessAt: null, lastFailure: null });
+    expect(health?.pending).toEqual({ count: 0, more: false, nextAttemptAt: null });
+    expect(health?.hours).toHaveLength(SHOWN_HOURS);
+  });
+
+  it('shows the attempts of each of the last 24 hours, and none of the hour before', async () => {
+    const { id } = await makeEndpoint(db, clientId);
+    const now = Date.UTC(2026, 10, 22, 10, 30);
+    const hours = new EndpointHours(db, silentLog);
+    const ago = (count: number) => new Date(now - count * HOUR);
+    for (const startedAt of [ago(0), ago(0), ago(23), ago(24)]) hours.count(id, outcome({ startedAt, durationMs: 20 }));
+    hours.count(id, { ...refusedBy(503), startedAt: ago(2), durationMs: 5_000 });
+    await hours.write();
+    const health = await healthOf(id, now);
+    expect(health).toMatchObject({ succeeded: 3, failed: 1 });
+    expect(health?.hours.at(-1)).toEqual({ start: new Date(Date.UTC(2026, 10, 22, 10)), succeeded: 2, failed: 0 });
+    expect(health?.hours.at(-3)).toMatchObject({ succeeded: 0, failed: 1 });
+    expect(health?.hours[0]).toMatchObject({ succeeded: 1, failed: 0 });
+    expect(health?.answerTime).toEqual({ p50: 18, p95: expect.closeTo(5_000, -3) });
+    expect(health?.lastSuccessAt).toEqual(new Date(now + 20));
+    expect(health?.lastFailure).toMatchObject({ error: 'status', responseStatus: 503 });
+  });
+
+  it('says how many deliveries wait and when the next attempt is planned', async () => {
+    const { id } = await makeEndpoint(db, clientId);
+    const [soon, later] = [new Date('2026-11-22T10:05:00Z'), new Date('2026-11-22T16:00:00Z')];
+    await pendingDeliveries(id, 2, soon);
+    await pendingDeliveries(id, 1, later);
+    expect((await healthOf(id))?.pending).toEqual({ count: 3, more: false, nextAttemptAt: soon });
+  });
+
+  it('stops counting pending deliveries at its bound and says so', async () => {
+    const { id } = await makeEndpoint(db, clientId);
+    await pendingDeliveries(id, COUNTED_PENDING + 5, new Date());
+    expect((await healthOf(id))?.pending).toMatchObject({ count: COUNTED_PENDING, more: true });
+  });
+
+  it('counts the events that a disabled endpoint has missed since, and stops at its bound', async () => {
+    const owner = await makeClient(db);
+    const { id } = await makeEndpoint(db, owner);
+    const read = async () => (await readEndpointHealth(db, owner)).get(id)?.missed;
+    await pendingDeliveries(id, 3, new Date(), owner);
+    expect(await read()).toBeNull();
+    await db.prisma.endpoint.update({ where: { id }, data: { enabled: false, disabledReason: 'owner' } });
+    // An event's id has the ms of its time; these events are made in a later one.
+    await db.query('select pg_sleep(0.002)::text', []);
+    await pendingDeliveries(id, 2, new Date(), owner);
+    await pendingDeliveries(id, 4, new Date());
+    expect(await read()).toEqual({ count: 2, more: false });
+    await pendingDeliveries(id, COUNTED_MISSED, new Date(), owner);
+    expect(await read()).toEqual({ count: COUNTED_MISSED, more: true });
+  });
+
+  it('takes the last success of a delivery that ended before attempts were counted', async () => {
+    const { id } = await makeEndpoint(db, clientId);
+    await pendingDeliveries(id, 1, new Date());
+    const finishedAt = new Date('2026-11-20T10:00:00Z');
+    await db.prisma.delivery.updateMany({
+      where: { endpointId: id },
+      data: { status: 'succeeded', finishedAt, nextAttemptAt: null },
+    });
+    expect(await healthOf(id)).toMatchObject({ succeeded: 0, lastSuccessAt: finishedAt });
+  });
+
+  it('has nothing of an endpoint of another client, and of a deleted one', async () => {
+    const { id } = await makeEndpoint(db, await makeClient(db));
+    const deleted = await makeEndpoint(db, clientId);
+    await db.prisma.endpoint.update({ where: { id: deleted.id }, data: { deletedAt: new Date() } });
+    const ids = [...(await readEndpointHealth(db, clientId)).keys()];
+    expect(ids).not.toContain(id);
+    expect(ids).not.toContain(deleted.id);
+  });
+});
+
+describe('the gauge of clients', () => {
+  let db: TestDatabase;
+  beforeAll(async () => {
+    db = await createTestDatabase();
+  });
+  afterAll(() => db.drop());
+
+  const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+
+  test('counts clients by whether any of their attempts succeeded in the last 15 minutes', async () => {
+    const hours = new EndpointHours(db, silentLog);
+    const clientWith = async (...attempts: ReturnType<typeof outcome>[]) => {
+      const clientId = await makeClient(db);
+      // Each attempt is at an endpoint of its own.
+      for (const attempt of attempts) hours.count((await makeEndpoint(db, clientId)).id, attempt);
+    };
+    await clientWith(outcome());
+    await clientWith(refusedBy(500), outcome());
+    await clientWith(refusedBy(500), refusedBy(401));
+    await clientWith(outcome({ error: 'dns', responseStatus: null }), outcome({ startedAt: minutesAgo(20) }));
+    await clientWith(outcome({ startedAt: minutesAgo(40) }));
+    await clientWith({ ...refusedBy(500), startedAt: minutesAgo(90) });
+    await hours.write();
+    expect(await readClientResults(db)).toEqual({ reached: 2, failing: 2 });
+  });
+
+  test('reports clients as unknown (NaN) while Postgres is unavailable', async () => {
+    const registry = new Registry();
+    measureClients(registry, () => Promise.reject(new Error('connect ECONNREFUSED')));
+    const text = await registry.metrics();
+    expect(text).toContain('webhook_clients{result="reached"} Nan\n');
+    expect(text).toContain('webhook_clients{result="failing"} Nan\n');
+  });
+});

@@ -1,0 +1,127 @@
+import { inspect } from 'node:util';
+import {
+  allowNetworks,
+  createClient,
+  listClients,
+  revokeClient,
+  revokeSecret,
+  rotateSecret,
+} from '../../../src/auth/clients.js';
+import { rotateMasterKey } from '../../../src/auth/master-key.js';
+import { revokeSigningKey, rotateSigningKey } from '../../../src/auth/signing-keys.js';
+import { setEndpointEnabledByOperator } from '../../../src/endpoints/operate.js';
+import { newId } from '../../../src/platform/ids.js';
+import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { makeClient, makeEndpoint, masterKeys, OPERATOR } from '../../support/factories.js';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+/** The entries of a target, oldest first. */
+async function entriesOf(target: string | null) {
+  const entries = await db.prisma.auditEntry.findMany({ where: { target }, orderBy: { id: 'asc' } });
+  return entries.map(({ actor, action, details }) => ({ actor, action, details }));
+}
+const by = (action: string, details: unknown = {}) => ({ actor: OPERATOR, action, details });
+
+describe('every action of an operator writes one entry', () => {
+  it('for a client, from creation to revocation', async () => {
+    const { client, secretId: first } = await createClient(db, OPERATOR, { name: 'Acme', networks: ['10.0.0.0/8'] });
+    const { secretId: second } = await rotateSecret(db, OPERATOR, client.id);
+    const { secretId: third } = await rotateSecret(db, OPERATOR, client.id, {
+      expireOldIn: 86_400_000,
+      revoke: first,
+    });
+    await revokeSecret(db, OPERATOR, client.id, third);
+    await allowNetworks(db, OPERATOR, client.id, []);
+    await revokeClient(db, OPERATOR, client.id);
+    expect(await entriesOf(client.id)).toEqual([
+      by('clients.create', { name: 'Acme', scopes: client.scopes, networks: ['10.0.0.0/8'], secret_id: first }),
+      by('clients.rotate-secret', { secret_id: second }),
+      by('clients.rotate-secret', { secret_id: third, expire_old: '1d', revoked: [first] }),
+      by('clients.revoke-secret', { secret_id: third }),
+      by('clients.allow', { from: ['10.0.0.0/8'], to: [] }),
+      by('clients.revoke'),
+    ]);
+  });
+
+  it('for an endpoint, with its previous state', async () => {
+    const clientId = await makeClient(db);
+    const { id } = await makeEndpoint(db, clientId);
+    for (const enabled of [false, true]) await setEndpointEnabledByOperator(db, OPERATOR, id, enabled);
+    expect(await entriesOf(id)).toEqual([
+      by('endpoints.disable', { client_id: clientId, was: 'enabled' }),
+      by('endpoints.enable', { client_id: clientId, was: 'operator' }),
+    ]);
+  });
+
+  it('for signing keys and the master key', async () => {
+    const { kid: first } = await rotateSigningKey(db, OPERATOR, masterKeys);
+    const { kid: second } = await rotateSigningKey(db, OPERATOR, masterKeys);
+    await rotateMasterKey(db, OPERATOR, masterKeys);
+    const { newKid } = await revokeSigningKey(db, OPERATOR, masterKeys, second);
+    expect(await entriesOf(second)).toEqual([
+      by('keys.rotate', { retired: [first] }),
+      by('keys.revoke', { new_kid: newKid }),
+    ]);
+    expect(await entriesOf(null)).toEqual([by('keys.rotate-master', { to: masterKeys.currentId })]);
+  });
+});
+
+describe('no entry is written', () => {
+  it('for an action that changes nothing', async () => {
+    const { client, secretId } = await createClient(db, OPERATOR, { name: 'Acme' });
+    const { id } = await makeEndpoint(db, client.id, {});
+    for (const _ of ['once', 'again']) {
+      await revokeSecret(db, OPERATOR, client.id, secretId);
+      await allowNetworks(db, OPERATOR, client.id, ['10.0.0.0/8']);
+      await revokeClient(db, OPERATOR, client.id);
+      await setEndpointEnabledByOperator(db, OPERATOR, id, false);
+    }
+    expect(await entriesOf(client.id)).toHaveLength(4);
+    expect(await entriesOf(id)).toHaveLength(1);
+  });
+
+  it('for a refused action', async () => {
+    const before = await db.prisma.auditEntry.count();
+    const { length: clients } = await listClients(db);
+    const id = newId();
+    for (const action of [
+      () => createClient(db, OPERATOR, { name: '' }),
+      () => rotateSecret(db, OPERATOR, id),
+      () => revokeClient(db, OPERATOR, id),
+      () => revokeSecret(db, OPERATOR, id, id),
+      () => allowNetworks(db, OPERATOR, id, []),
+      () => setEndpointEnabledByOperator(db, OPERATOR, id, false),
+    ]) {
+      await expect(action()).rejects.toMatchObject({ name: 'Refusal' });
+    }
+    expect([await db.prisma.auditEntry.count(), (await listClients(db)).length]).toEqual([before, clients]);
+  });
+});
+
+it('commits the action and its entry together or not at all', async () => {
+  const { client } = await createClient(db, OPERATOR, { name: 'Acme' });
+  await db.query(`alter table audit_entries add constraint full_disk check (action <> 'clients.revoke') not valid`, []);
+  await expect(revokeClient(db, OPERATOR, client.id)).rejects.toThrow('full_disk');
+  await db.query('alter table audit_entries drop constraint full_disk', []);
+  expect(await listClients(db)).toContainEqual({ ...client, revokedAt: null });
+});
+
+it('writes no secret and no hash of a secret into an entry', async () => {
+  const { client, clientSecret } = await createClient(db, OPERATOR, { name: 'Acme' });
+  const { clientSecret: second } = await rotateSecret(db, OPERATOR, client.id);
+  const { secrets } = await db.prisma.client.findUniqueOrThrow({
+    where: { id: client.id },
+    include: { secrets: true },
+  });
+  const written = inspect(await db.prisma.auditEntry.findMany(), { depth: 9 });
+  expect(written).toContain(client.id);
+  const hashes = secrets.flatMap(({ hash }) =>
+    ['hex', 'base64', 'base64url'].map((form) => Buffer.from(hash).toString(form as BufferEncoding)),
+  );
+  for (const hidden of [clientSecret.reveal(), second.reveal(), ...hashes]) expect(written).not.toContain(hidden);
+});

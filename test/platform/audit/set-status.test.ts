@@ -1,0 +1,76 @@
+import { changeStatus } from '../../../src/transfers/change-status.js';
+import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { makeTransfer, OPERATOR } from '../../support/factories.js';
+
+let api: TestApi;
+let operator: TestClient;
+let client: TestClient;
+beforeAll(async () => {
+  api = await startApi();
+  operator = await api.client(['operator']);
+  client = await api.client();
+});
+afterAll(() => api.close());
+
+const entriesOf = (target: string) => api.database.prisma.auditEntry.findMany({ where: { target } });
+
+it('records a change by the operator’s system with the id of its event', async () => {
+  const { id } = await makeTransfer(api.database, client.id);
+  await operator.call('POST', `/operator/transfers/${id}/status`, {
+    json: { status: 'PROCESSING', reason: 'paid in' },
+  });
+  const event = await api.database.prisma.event.findFirstOrThrow({ where: { transferId: id } });
+  expect(await entriesOf(id)).toEqual([
+    {
+      id: event.id,
+      at: event.createdAt,
+      actor: `client:${operator.id}`,
+      action: 'transfers.set-status',
+      target: id,
+      details: { client_id: client.id, from: 'CREATED', to: 'PROCESSING', reason: 'paid in' },
+    },
+  ]);
+});
+
+it('records a change once per Idempotency-Key, and does not record a refused change', async () => {
+  const { id } = await makeTransfer(api.database, client.id);
+  const path = `/operator/transfers/${id}/status`;
+  const call = (status: string, key: string) =>
+    operator.call('POST', path, { json: { status }, headers: { 'Idempotency-Key': key } });
+  const statuses = [];
+  for (const [status, key] of [
+    ['PROCESSING', 'audited'],
+    ['PROCESSING', 'audited'],
+    ['COMPLETED', 'refused'],
+    ['COMPLETED', 'refused'],
+  ] as const) {
+    statuses.push((await call(status, key)).status);
+  }
+  expect(statuses).toEqual([200, 200, 409, 409]);
+  expect((await operator.call('POST', path, { json: { status: 'CREATED' } })).status).toBe(409);
+  expect(await entriesOf(id)).toMatchObject([{ details: { to: 'PROCESSING' } }]);
+  const nowhere = await operator.call('POST', `/operator/transfers/${client.id}/status`, { json: { status: 'SENT' } });
+  expect([nowhere.status, await entriesOf(client.id)]).toEqual([404, []]);
+});
+
+it('does not record a change by the client of the transfer in the sandbox', async () => {
+  const { id } = await makeTransfer(api.database, client.id);
+  const reply = await client.call('POST', `/sandbox/transfers/${id}/status`, { json: { status: 'PROCESSING' } });
+  expect([reply.status, await entriesOf(id)]).toEqual([200, []]);
+});
+
+it('writes one entry for each change in a batch', async () => {
+  const made = await Promise.all(['CREATED', 'CREATED', 'SENT'].map(() => makeTransfer(api.database, client.id)));
+  const [ours, theirs, refused] = made.map(({ id }) => id) as [string, string, string];
+  const { handover } = api.dependencies;
+  const change = { to: 'PROCESSING', reason: null } as const;
+  await Promise.allSettled([
+    changeStatus(api.database, handover, { ...change, transferId: ours, by: { actor: OPERATOR } }),
+    changeStatus(api.database, handover, { ...change, transferId: theirs, clientId: client.id }),
+    changeStatus(api.database, handover, { ...change, transferId: refused, by: { actor: OPERATOR }, to: 'RETURNED' }),
+  ]);
+  const entries = await Promise.all([ours, theirs, refused].map(entriesOf));
+  expect(entries.map((found) => found.map(({ actor }) => actor))).toEqual([[OPERATOR], [], []]);
+  // The request has no reason, so the entry has none.
+  expect(entries[0]?.[0]?.details).toEqual({ client_id: client.id, from: 'CREATED', to: 'PROCESSING' });
+});

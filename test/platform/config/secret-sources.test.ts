@@ -1,0 +1,164 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { isConfigured, loadConfig, readEnvironment, SECRETS, settings } from '../../../src/platform/config/config.js';
+import { ConfigError } from '../../../src/platform/config/config-error.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'secret-sources-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const MASTER_KEY = Buffer.from('Kx7#pQ2!vB9@zL4$wM8%nR5^tY1&uI6*').toString('base64');
+const URL_WITH_PASSWORD = 'postgresql://app:hunter2@db.internal/app';
+
+function file(name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+function linesOf(env: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    readEnvironment(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.lines;
+    throw error;
+  }
+  return [];
+}
+
+describe('a secret in a file', () => {
+  it('can be every setting that is never printed, and no other', () => {
+    expect(SECRETS).toEqual(
+      expect.arrayContaining([
+        'DATABASE_URL',
+        'DATABASE_DIRECT_URL',
+        'TEMPORAL_API_KEY',
+        'MASTER_KEY',
+        'MASTER_KEY_PREVIOUS',
+      ]),
+    );
+    expect(SECRETS).not.toContain('PORT');
+    for (const name of SECRETS) expect(Object.keys(settings)).toContain(name);
+  });
+
+  it.each([
+    ['', 'as it is'],
+    ['\n', 'without the line break at its end'],
+    ['\r\n', 'without the line break of Windows at its end'],
+  ])('is read from the file that NAME_FILE names (%j: %s)', (end) => {
+    const env = {
+      ENVIRONMENT: 'sandbox',
+      DATABASE_URL_FILE: file('url', URL_WITH_PASSWORD + end),
+      TEMPORAL_ADDRESS: 'temporal.internal:7233',
+      MASTER_KEY_FILE: file('key', MASTER_KEY + end),
+    };
+    expect(isConfigured({ DATABASE_URL_FILE: env.DATABASE_URL_FILE })).toBe(true);
+    const config = loadConfig(env);
+    expect(config.databaseUrl.reveal()).toBe(URL_WITH_PASSWORD);
+    expect(Buffer.from(config.masterKey.reveal()).toString('base64')).toBe(MASTER_KEY);
+  });
+
+  it('counts as unset where NAME_FILE is empty', () => {
+    expect(readEnvironment({ MASTER_KEY, MASTER_KEY_FILE: '' }).MASTER_KEY).toBeDefined();
+  });
+
+  it.each<[string, NodeJS.ProcessEnv, string]>([
+    [
+      'both variables are given',
+      { MASTER_KEY, MASTER_KEY_FILE: '/tmp/key' },
+      'MASTER_KEY_FILE: MASTER_KEY is given too',
+    ],
+    [
+      'there is no such file',
+      { MASTER_KEY_FILE: join(folder, 'missing') },
+      'MASTER_KEY_FILE: names a file that cannot be read (ENOENT)',
+    ],
+    ['the file is a folder', { DATABASE_URL_FILE: folder }, 'DATABASE_URL_FILE: names no regular file'],
+    ['the file is empty', { TEMPORAL_API_KEY_FILE: file('empty', '\n') }, 'TEMPORAL_API_KEY_FILE: names an empty file'],
+    [
+      'the file is too large for a secret',
+      { MASTER_KEY_FILE: file('large', 'x'.repeat(70_000)) },
+      'MASTER_KEY_FILE: names a file of more than 65536 bytes',
+    ],
+    [
+      'the content is invalid',
+      { MASTER_KEY_FILE: file('invalid', 'hunter2') },
+      'MASTER_KEY_FILE: give 32 bytes in base64',
+    ],
+  ])('is refused with the name of the variable if %s', (_, env, line) => {
+    expect(linesOf(env)).toEqual([expect.stringContaining(line)]);
+  });
+
+  it.each([
+    ['the content of the file', { MASTER_KEY_FILE: file('leak', 'hunter2') }],
+    ['a secret that was given as a path by mistake', { DATABASE_URL_FILE: URL_WITH_PASSWORD }],
+  ])('keeps %s out of the error', (_, env) => {
+    expect(linesOf(env)).toHaveLength(1);
+    expect(linesOf(env).join()).not.toContain('hunter2');
+  });
+});
+
+describe('a secret from a command', () => {
+  it('is what the command prints, without the line break at its end', () => {
+    const env = {
+      ENVIRONMENT: 'sandbox',
+      DATABASE_URL_COMMAND: `echo ${URL_WITH_PASSWORD}`,
+      TEMPORAL_ADDRESS: 'temporal.internal:7233',
+      MASTER_KEY_COMMAND: `printf %s ${MASTER_KEY} | cat`,
+    };
+    expect(isConfigured({ DATABASE_URL_COMMAND: env.DATABASE_URL_COMMAND })).toBe(true);
+    const config = loadConfig(env);
+    expect(config.databaseUrl.reveal()).toBe(URL_WITH_PASSWORD);
+    expect(Buffer.from(config.masterKey.reveal()).toString('base64')).toBe(MASTER_KEY);
+  });
+
+  it('runs with the environment of the process, and not where the variable is empty', () => {
+    const path = join(folder, 'ran');
+    readEnvironment({
+      MASTER_KEY,
+      MASTER_KEY_COMMAND: '',
+      MASTER_KEY_PREVIOUS_COMMAND: `touch ${path}; echo ${MASTER_KEY}`,
+    });
+    expect(existsSync(path)).toBe(true);
+  });
+
+  it.each<[string, NodeJS.ProcessEnv, string]>([
+    [
+      'the variable is given too',
+      { MASTER_KEY, MASTER_KEY_COMMAND: 'echo' },
+      'MASTER_KEY_COMMAND: MASTER_KEY is given too',
+    ],
+    [
+      'a file is given too',
+      { MASTER_KEY_FILE: file('both', MASTER_KEY), MASTER_KEY_COMMAND: 'echo' },
+      'MASTER_KEY_COMMAND: MASTER_KEY_FILE is given too',
+    ],
+    [
+      'it fails',
+      { MASTER_KEY_COMMAND: 'echo hunter2; echo hunter2 >&2; exit 3' },
+      'MASTER_KEY_COMMAND: ended with exit code 3',
+    ],
+    [
+      'there is no such program',
+      { MASTER_KEY_COMMAND: 'no-such-vault hunter2' },
+      'MASTER_KEY_COMMAND: ended with exit code 127',
+    ],
+    ['it is killed', { MASTER_KEY_COMMAND: 'kill -9 $$' }, 'MASTER_KEY_COMMAND: ended with SIGKILL'],
+    ['it prints nothing', { MASTER_KEY_COMMAND: 'true' }, 'MASTER_KEY_COMMAND: printed nothing'],
+    [
+      'it prints too much',
+      { MASTER_KEY_COMMAND: 'head -c 70000 /dev/zero' },
+      'MASTER_KEY_COMMAND: printed more than 65536 bytes',
+    ],
+    [
+      'what it prints is invalid',
+      { MASTER_KEY_COMMAND: 'echo hunter2' },
+      'MASTER_KEY_COMMAND: give 32 bytes in base64',
+    ],
+  ])('is rejected with the name of the variable if %s', (_, env, line) => {
+    const lines = linesOf(env);
+    expect(lines).toEqual([expect.stringContaining(line)]);
+    expect(lines.join()).not.toContain('hunter2');
+  });
+});

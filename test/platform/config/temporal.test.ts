@@ -1,0 +1,88 @@
+import { inspect } from 'node:util';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { readEnvironment, temporalAt } from '../../../src/platform/config/config.js';
+import { ConfigError } from '../../../src/platform/config/config-error.js';
+import { makeAuthorities } from '../../support/certificates.js';
+
+const authorities = makeAuthorities();
+const ca = authorities.make('ca');
+const client = ca.sign('client');
+const other = ca.sign('other');
+afterAll(() => authorities.remove());
+
+const [CERT, KEY, CA] = [client.certificate, client.key, ca.certificate];
+const read = (env: Record<string, string>) => temporalAt('temporal.internal:7233', readEnvironment(env));
+function linesOf(env: Record<string, string>): readonly string[] {
+  try {
+    read(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.lines;
+    throw error;
+  }
+  return [];
+}
+
+describe("Temporal's TLS settings", () => {
+  it.each<[string, Record<string, string>]>([
+    ['TEMPORAL_TLS', { TEMPORAL_TLS: 'true' }],
+    ['an API key', { TEMPORAL_API_KEY: 'key' }],
+    ['a server name', { TEMPORAL_TLS_SERVER_NAME: 'temporal.internal' }],
+    ['a CA', { TEMPORAL_TLS_SERVER_CA_CERT_PATH: CA }],
+    ['a client certificate', { TEMPORAL_TLS_CLIENT_CERT_PATH: CERT, TEMPORAL_TLS_CLIENT_KEY_PATH: KEY }],
+  ])('use TLS with %s', (_what, env) => {
+    expect(read({}).tls).toBe(false);
+    expect(read(env).tls).toBeTruthy();
+  });
+
+  it('read the same from files and from variables', () => {
+    const fromData = read({
+      TEMPORAL_TLS_SERVER_CA_CERT_DATA: authorities.read(CA),
+      TEMPORAL_TLS_CLIENT_CERT_DATA: authorities.read(CERT),
+      TEMPORAL_TLS_CLIENT_KEY_DATA: authorities.read(KEY),
+    });
+    const fromFiles = read({
+      TEMPORAL_TLS_SERVER_CA_CERT_PATH: CA,
+      TEMPORAL_TLS_CLIENT_CERT_PATH: CERT,
+      TEMPORAL_TLS_CLIENT_KEY_PATH: KEY,
+    });
+    const revealed = ({ tls }: ReturnType<typeof read>) =>
+      tls && [tls.serverCa?.reveal(), tls.client?.certificate.reveal(), tls.client?.key.reveal()];
+    expect(revealed(fromFiles)).toEqual([authorities.read(CA), authorities.read(CERT), authorities.read(KEY)]);
+    expect(revealed(fromData)).toEqual(revealed(fromFiles));
+  });
+
+  it.each<[string, Record<string, string>, string]>([
+    ['no file', { TEMPORAL_TLS_SERVER_CA_CERT_PATH: '/none.pem' }, 'TEMPORAL_TLS_SERVER_CA_CERT_PATH: ENOENT'],
+    ['a key as CA', { TEMPORAL_TLS_SERVER_CA_CERT_PATH: KEY }, 'TEMPORAL_TLS_SERVER_CA_CERT_PATH: has something else'],
+    ['text', { TEMPORAL_TLS_CLIENT_KEY_DATA: 'hunter2' }, 'TEMPORAL_TLS_CLIENT_KEY_DATA: has something else'],
+    ['no key', { TEMPORAL_TLS_CLIENT_CERT_PATH: CERT }, 'TEMPORAL_TLS_CLIENT_KEY_PATH: is not set'],
+    ['no certificate', { TEMPORAL_TLS_CLIENT_KEY_PATH: KEY }, 'TEMPORAL_TLS_CLIENT_CERT_PATH: is not set'],
+    [
+      "another certificate's key",
+      { TEMPORAL_TLS_CLIENT_CERT_PATH: CERT, TEMPORAL_TLS_CLIENT_KEY_PATH: other.key },
+      'TEMPORAL_TLS_CLIENT_KEY_PATH: is not the key of TEMPORAL_TLS_CLIENT_CERT_PATH',
+    ],
+    [
+      'a file and its content',
+      { TEMPORAL_TLS_SERVER_CA_CERT_PATH: CA, TEMPORAL_TLS_SERVER_CA_CERT_DATA: 'hunter2' },
+      'TEMPORAL_TLS_SERVER_CA_CERT_PATH: is set, and TEMPORAL_TLS_SERVER_CA_CERT_DATA too',
+    ],
+  ])('refuse %s in one line, without the content', (_what, env, start) => {
+    const lines = linesOf(env);
+    expect(lines).toEqual([expect.stringMatching(new RegExp(`^${start}`))]);
+    expect(lines.join()).not.toMatch(/hunter2|BEGIN/);
+  });
+
+  it('print no certificate, key or API key', () => {
+    const config = read({
+      TEMPORAL_API_KEY: 'hunter2',
+      TEMPORAL_TLS_CLIENT_CERT_PATH: CERT,
+      TEMPORAL_TLS_CLIENT_KEY_DATA: authorities.read(KEY),
+      TEMPORAL_TLS_SERVER_CA_CERT_PATH: CA,
+    });
+    for (const text of [inspect(config, { depth: 9 }), JSON.stringify(config)]) {
+      expect(text).not.toMatch(/hunter2|BEGIN|MII/);
+      expect(text).toContain('[redacted]');
+    }
+  });
+});

@@ -1,0 +1,149 @@
+import { Batcher } from '../../../src/platform/database/batcher.js';
+import { waitFor } from '../../support/wait-for.js';
+
+const refusedData = Object.assign(new Error('invalid byte sequence'), { code: '22021' });
+const lostConnection = Object.assign(new Error('connection terminated'), { code: '08006' });
+
+interface Opening {
+  concurrency?: number;
+  gather?: number;
+  wait?: number;
+}
+
+function open(run: (items: readonly number[]) => Promise<readonly number[]>, opening: Opening = {}) {
+  const batches: number[][] = [];
+  const batcher = new Batcher<number, number>({
+    size: 10,
+    ...{ concurrency: 1, gather: 0, wait: 5_000, ...opening },
+    run: (items) => {
+      batches.push([...items]);
+      return run(items);
+    },
+  });
+  return { batcher, batches };
+}
+
+/** A batcher whose batches wait for `release`. */
+function openHeld(opening?: Opening) {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  return { ...open((items) => held.then(() => double(items)), opening), release };
+}
+const double = async (items: readonly number[]) => items.map((item) => item * 2);
+const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
+
+describe('Batcher', () => {
+  it('runs items that arrive together in batches of at most `size`, and returns each its own result', async () => {
+    const { batcher, batches } = open(double);
+    const results = await Promise.all(numbers(25).map((item) => batcher.run(item)));
+    expect(results).toEqual(numbers(25).map((item) => item * 2));
+    expect(batches.map((batch) => batch.length)).toEqual([10, 10, 5]);
+  });
+
+  it('collects the items that arrive while a batch runs', async () => {
+    const { batcher, batches, release } = openHeld();
+    const first = batcher.run(1);
+    await new Promise(setImmediate);
+    const others = [2, 3].map((item) => batcher.run(item));
+    await new Promise(setImmediate);
+    release();
+    expect(await Promise.all([first, ...others])).toEqual([2, 4, 6]);
+    expect(batches).toEqual([[1], [2, 3]]);
+  });
+
+  it('runs no second batch while the first is young', async () => {
+    const { batcher, batches, release } = openHeld({ concurrency: 2, gather: 3_600_000 });
+    const results = [batcher.run(1)];
+    await new Promise(setImmediate);
+    results.push(batcher.run(2), batcher.run(3));
+    await new Promise(setImmediate);
+    expect(batches).toEqual([[1]]);
+    release();
+    expect(await Promise.all(results)).toEqual([2, 4, 6]);
+    expect(batches).toEqual([[1], [2, 3]]);
+  });
+
+  it('runs a full batch beside a young one', async () => {
+    const { batcher, batches, release } = openHeld({ concurrency: 2, gather: 3_600_000 });
+    const results = [batcher.run(0)];
+    await new Promise(setImmediate);
+    results.push(...numbers(10).map((item) => batcher.run(item)));
+    await new Promise(setImmediate);
+    expect(batches.map((batch) => batch.length)).toEqual([1, 10]);
+    release();
+    await Promise.all(results);
+  });
+
+  it('runs further batches beside one that Postgres holds up', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const holdUp = (items: readonly number[]) => (items.includes(1) ? held.then(() => double(items)) : double(items));
+    const { batcher, batches } = open(holdUp, { concurrency: 2, gather: 5 });
+    const first = batcher.run(1);
+    await new Promise(setImmediate);
+    expect(await Promise.all([2, 3].map((item) => batcher.run(item)))).toEqual([4, 6]);
+    expect(await batcher.run(4)).toBe(8);
+    expect(batches).toEqual([[1], [2, 3], [4]]);
+    release();
+    expect(await first).toBe(2);
+  });
+
+  it('does not let a batch that has just ended delay the next beside one that is held up', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const others: (() => void)[] = [];
+    const { batcher, batches } = open(
+      async (items) => {
+        await (items.includes(1) ? held : new Promise<void>((resolve) => others.push(resolve)));
+        return double(items);
+      },
+      { concurrency: 2, gather: 200 },
+    );
+    const first = batcher.run(1);
+    const second = batcher.run(2);
+    await new Promise(setImmediate);
+    const third = batcher.run(3);
+    await waitFor('the second batch', () => others.length === 1);
+    const fourth = batcher.run(4);
+    await new Promise(setImmediate);
+    others[0]?.();
+    await third;
+    // The held-up batch is older than 200 ms, so that the next one begins in this turn of the event loop.
+    await new Promise(setImmediate);
+    expect(batches).toEqual([[1, 2], [3], [4]]);
+    others[1]?.();
+    release();
+    expect(await Promise.all([first, second, fourth])).toEqual([2, 4, 8]);
+  });
+
+  it('runs each item alone if Postgres refuses the data of a batch, so that one item does not fail the others', async () => {
+    const { batcher } = open((items) => (items.includes(3) ? Promise.reject(refusedData) : double(items)));
+    const results = await Promise.allSettled([1, 2, 3].map((item) => batcher.run(item)));
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+  });
+
+  it('does not run a batch again that may be committed, and rejects its items', async () => {
+    const { batcher, batches } = open(() => Promise.reject(lostConnection));
+    const results = await Promise.allSettled([1, 2].map((item) => batcher.run(item)));
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(batches).toHaveLength(1);
+  });
+
+  it('never runs an item that has waited too long for the batches before it', async () => {
+    const { batcher, batches, release } = openHeld({ wait: 30 });
+    const first = batcher.run(1);
+    await new Promise(setImmediate);
+    const late = batcher.run(2);
+    const since = performance.now();
+    await waitFor('the item to be late', () => performance.now() - since > 40);
+    release();
+    await expect(late).rejects.toThrow('no statement began within 30 ms');
+    expect([await first, await batcher.run(3)]).toEqual([2, 6]);
+    expect(batches).toEqual([[1], [3]]);
+  });
+
+  it('runs later batches after a fault', async () => {
+    let broken = true;
+    const { batcher } = open((items) => (broken ? Promise.reject(lostConnection) : double(items)));
+    await expect(batcher.run(1)).rejects.toBe(lostConnection);
+    broken = false;
+    expect(await batcher.run(1)).toBe(2);
+  });
+});

@@ -1,0 +1,203 @@
+import { createServer, type Server } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Database, openDatabase } from '../../../src/platform/database/database.js';
+import { isUnreachable } from '../../../src/platform/database/faults.js';
+import { newId } from '../../../src/platform/ids.js';
+import { Secret } from '../../../src/platform/secret.js';
+import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { startHaltingProxy } from '../../support/halting-proxy.js';
+import { waitFor } from '../../support/wait-for.js';
+
+let database: TestDatabase;
+let dying: { server: Server; database: Database };
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  dying = await openDyingDatabase();
+});
+
+afterAll(async () => {
+  await database.drop();
+  await dying.database.close();
+  dying.server.close();
+});
+
+const message = (type: string, body: string) => {
+  const head = Buffer.alloc(5);
+  head.write(type);
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, Buffer.from(body)]);
+};
+
+/** A Postgres that dies as each connection becomes ready: readiness and end arrive in one chunk. */
+async function openDyingDatabase() {
+  const said = Buffer.concat([
+    message('R', '\0\0\0\0'),
+    message('Z', 'I'),
+    message('E', 'SFATAL\0C57P01\0Mterminating connection due to unexpected postmaster exit\0\0'),
+  ]);
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end(said));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  return { server, database: openDatabase({ url: new Secret(`postgresql://x:x@127.0.0.1:${port}/x`), poolSize: 4 }) };
+}
+
+test.each([
+  ['a transaction', (db: Database) => db.transaction(async () => 1)],
+  ['a statement', (db: Database) => db.query('select 1', [])],
+  ['a hot statement', (db: Database) => db.hot('select 1', [])],
+])('a connection that breaks during checkout fails %s, not the process', async (_, work) => {
+  const fault = await work(dying.database).catch((error: unknown) => error);
+  expect(fault).toBeInstanceOf(Error);
+  expect(isUnreachable(fault)).toBe(true);
+});
+
+test('closes a connection that is returned inside a transaction, so that no later statement joins it', async () => {
+  const client = await database.pool.connect();
+  await client.query('begin');
+  const inside = await client.query('select pg_backend_pid() as pid, pg_current_xact_id()::text as id');
+  client.release();
+  const [after] = await database.query<{ pid: number; state: string }>(
+    'select pg_backend_pid() as pid, pg_xact_status($1::text::xid8) as state',
+    [inside.rows[0].id],
+  );
+  expect(after?.pid).not.toBe(inside.rows[0].pid);
+  expect(after?.state).not.toBe('committed');
+});
+
+describe('a connection that is held for too long is destroyed', () => {
+  const limits = { wait: 2_000, hold: 300 };
+  const backend = 'select pg_backend_pid() as pid';
+
+  test.each<[string, (halting: Database, halt: (pid: number) => void) => Promise<unknown>]>([
+    [
+      'with a statement that hangs, and the transaction is rolled back',
+      (halting, halt) =>
+        halting.transaction(async (tx) => {
+          await tx.query('insert into held values (1) returning id', []);
+          const [row] = await tx.query<{ pid: number }>(backend, []);
+          halt(row?.pid ?? 0);
+          await tx.query('insert into held values (2) returning id', []);
+        }),
+    ],
+    [
+      'idle in a transaction, which is rolled back',
+      (halting) =>
+        halting.transaction(async (tx) => {
+          await tx.query('insert into held values (3) returning id', []);
+          await new Promise((resolve) => setTimeout(resolve, 600));
+        }),
+    ],
+  ])('%s', async (_, work) => {
+    await database.query('create table if not exists held (id int)', []);
+    const halting = openDatabase({ url: database.url, poolSize: 1, limits });
+    const halted: number[] = [];
+    const fault = await work(halting, (pid) => halted.push(pid) && process.kill(pid, 'SIGSTOP')).catch(
+      (error: unknown) => error,
+    );
+    expect(isUnreachable(fault)).toBe(true);
+    // The only connection of the pool is free for the next statement, while the old one is still halted.
+    expect(await halting.query('select 42 as answer', [])).toEqual([{ answer: 42 }]);
+    for (const pid of halted) process.kill(pid, 'SIGCONT');
+    await waitFor('the end of the halted sessions', async () => {
+      const left = 'select from pg_stat_activity where pid = any($1::int[])';
+      return (await database.pool.query(left, [halted])).rows.length === 0;
+    });
+    await halting.close();
+    expect(await database.query('select id from held', [])).toEqual([]);
+  });
+
+  test('during its COMMIT, and the pool loses no connection', async () => {
+    const halting = openDatabase({ url: database.url, poolSize: 1, limits });
+    let halted = 0;
+    const fault = await halting
+      .transaction(async (tx) => {
+        const [row] = await tx.query<{ pid: number }>(backend, []);
+        halted = row?.pid ?? 0;
+        process.kill(halted, 'SIGSTOP');
+      })
+      .catch((error: unknown) => error);
+    expect(isUnreachable(fault)).toBe(true);
+    expect(await halting.query('select 42 as answer', [])).toEqual([{ answer: 42 }]);
+    process.kill(halted, 'SIGCONT');
+    await halting.close();
+  });
+});
+
+test('statements of every kind share one pool, whose sessions have no settings of their own', async () => {
+  const text = `select current_setting('plan_cache_mode') as mode, current_setting('enable_seqscan') as seqscan`;
+  const usual = [{ mode: 'auto', seqscan: 'on' }];
+  expect(await database.hot(text, [])).toEqual(usual);
+  expect(await database.query(text, [])).toEqual(usual);
+  const one = openDatabase({ url: database.url, poolSize: 1 });
+  const own = 'select pg_backend_pid() as pid';
+  const pids = [await one.hot(own, []), await one.query(own, []), await one.prisma.$queryRawUnsafe(own)];
+  const inside = await one.transaction(async (tx) => [await tx.query(own, []), await tx.hot(own, [])]);
+  await one.close();
+  expect(new Set([...pids, ...inside].map((rows) => JSON.stringify(rows))).size).toBe(1);
+});
+
+test('knows since when connections fail, and that Postgres is reached again', async () => {
+  const proxy = await startHaltingProxy(database.url);
+  const halting = openDatabase({ url: proxy.url, poolSize: 1, limits: { wait: 300, hold: 300 } });
+  const fails = () => expect(halting.query('select 1', [])).rejects.toThrow();
+  expect(halting.unreachableSince).toBeUndefined();
+  await waitFor('a connection', () => halting.query('select 1', []).catch(() => undefined));
+  expect(halting.unreachableSince).toBeUndefined();
+  const begun = performance.now();
+  proxy.halt();
+  await fails();
+  const { unreachableSince } = halting;
+  expect(unreachableSince).toBeGreaterThan(begun);
+  await fails();
+  expect(halting.unreachableSince).toBe(unreachableSince);
+  proxy.resume();
+  await waitFor('a connection', () => halting.query('select 1', []).catch(() => undefined));
+  expect(halting.unreachableSince).toBeUndefined();
+  await halting.close();
+  await proxy.close();
+});
+
+test('counts the statements and transactions that wait for a connection', async () => {
+  const small = openDatabase({ url: database.url, poolSize: 2 });
+  const holders = [await small.pool.connect(), await small.pool.connect()];
+  expect(small.waiting).toBe(0);
+  const statement = small.query('select 1', []);
+  // The pool keeps a connection free of transactions: one asks for a connection, and two wait for their turn.
+  const transactions = [1, 2, 3].map(() => small.transaction((tx) => tx.query('select 1', [])));
+  await waitFor('all to wait', () => small.waiting === 4);
+  for (const holder of holders) holder.release();
+  await Promise.all([statement, ...transactions]);
+  expect(small.waiting).toBe(0);
+  await small.close();
+});
+
+test('parses a raw statement once on a connection, and a query of a model each time', async () => {
+  const one = openDatabase({ url: database.url, poolSize: 1 });
+  for (let run = 0; run < 3; run++) await one.query('select $1::int as run', [run]);
+  await one.prisma.client.findFirst({ where: { id: newId() } });
+  const kept = await one.query<{ statement: string }>('select distinct statement from pg_prepared_statements', []);
+  await one.close();
+  expect(kept.map(({ statement }) => statement)).toContain('select $1::int as run');
+  expect(kept.filter(({ statement }) => statement.includes('clients'))).toEqual([]);
+});
+
+test('reads and writes the same times on a server with another time zone', async () => {
+  const name = new URL(database.url.reveal()).pathname.slice(1);
+  await database.pool.query(`alter database ${name} set timezone = 'Asia/Kolkata'`);
+  const elsewhere = openDatabase({ url: database.url, poolSize: 1 });
+  const [id, createdAt] = [newId(), new Date('2026-11-22T10:00:00.000Z')];
+  await elsewhere.prisma.client.create({ data: { id, name: 'x', createdAt } });
+  const [row] = await elsewhere.query<{ ms: string }>(
+    'select (extract(epoch from created_at) * 1000)::bigint::text as ms from clients where id = $1::uuid',
+    [id],
+  );
+  await elsewhere.prisma.client.update({ where: { id }, data: { revokedAt: createdAt } });
+  const client = await elsewhere.prisma.client.findUniqueOrThrow({ where: { id } });
+  await elsewhere.close();
+  await database.pool.query(`alter database ${name} reset timezone`);
+  expect([Number(row?.ms), client.createdAt, client.revokedAt]).toEqual([createdAt.getTime(), createdAt, createdAt]);
+});

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type pg from 'pg';
+import { type ExplainedDatabase, nodesOf, openExplained, rowsOf } from '../../../bench/lists/plans.js';
+import { makeTenants, makeTransfers, type Tenants } from '../../../bench/tenants.js';
+import type { LeasedAttempt } from '../../../src/delivery/handover.js';
+import { recordAttempts } from '../../../src/delivery/record.js';
+import { newId } from '../../../src/platform/ids.js';
+import { changeAll } from '../../../src/transfers/change-statement.js';
+import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { masterKeys, outcome } from '../../support/factories.js';
+
+// The plans that Postgres keeps for the two statements of every event, with no setting of the session to force them.
+
+const FILLED = ['transfers', 'transfer_status_history', 'events', 'deliveries', 'queue', 'attempts'];
+const BATCH = 30;
+/** Names change after 128 runs: with 3,840 rows. */
+const BATCHES = 140;
+
+/** The process that makes the attempts, and whose inserts lease them. */
+const TOKEN = newId();
+const handover = { lease: () => ({ token: TOKEN, full: [] }), retryDelays: [0] };
+
+let db: TestDatabase;
+let client: pg.Client;
+let tenants: Tenants;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  client = await db.openSession();
+  tenants = await makeTenants({ database: client, masterKeys }, 'http://x', { clients: 1, endpointsEach: 1 });
+  // No statistics come by themselves, as in the first minute of a burst.
+  await client.query(FILLED.map((table) => `alter table ${table} set (autovacuum_enabled = false)`).join(';'));
+});
+afterAll(() => db?.drop());
+
+/** Changes so many transfers in one statement and records the first attempts in another. */
+async function runBatch(explained: ExplainedDatabase, size: number): Promise<void> {
+  const at = new Date().toISOString();
+  const changes = (await makeTransfers({ database: client }, tenants, size)).map((transferId) => ({
+    request: { transferId, to: 'PROCESSING' as const, reason: null },
+    ...{ allowed: ['CREATED' as const], eventId: newId(), at, body: '{}', traceparent: null },
+  }));
+  const changed = await changeAll(explained, handover, changes);
+  const made = changed.map((row) => {
+    const { deliveryId } = row!.deliveries[0]!;
+    const attempt = { deliveryId, eventId: row!.eventId, number: 1, trigger: 'schedule', single: false } as const;
+    return {
+      attempt: { ...attempt, url: 'http://x', isOnly: true } satisfies Partial<LeasedAttempt>,
+      outcome: outcome(),
+    };
+  });
+  await recordAttempts(explained, { token: TOKEN, workflows: 'every-event' }, made);
+}
+
+/** Plans that Postgres kept, and plans that it made for the values, since each statement's last change of name. */
+async function countPlans(explained: ExplainedDatabase): Promise<{ kept: number; made: number }[]> {
+  return explained.query(
+    `select distinct on (statement) generic_plans::int as kept, custom_plans::int as made
+       from pg_prepared_statements where statement ~ '^\\s*with input' order by statement, prepare_time desc`,
+    [],
+  );
+}
+
+it.each([
+  ['empty tables', 0],
+  ['small tables with statistics', 2],
+])('a burst into %s is served by the indexes of its rows, although Postgres keeps the plans', async (_, before) => {
+  await client.query(`truncate ${FILLED.join()} cascade`);
+  const explained = openExplained(db.url.reveal());
+  try {
+    for (let batch = 0; batch < BATCHES; batch++) {
+      if (batch === before && before > 0) await client.query('analyze');
+      explained.plans();
+      await runBatch(explained, BATCH);
+    }
+    const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
+    const reads = nodes.filter((node) => FILLED.includes(node['Relation Name'] ?? '') && rowsOf(node) > 0);
+    expect(reads.length).toBeGreaterThan(4);
+    expect(reads.filter((node) => rowsOf(node) > BATCH || node['Index Name'] === 'events_outbox_idx')).toEqual([]);
+    const plans = await countPlans(explained);
+    expect(plans).toHaveLength(2);
+    for (const { kept } of plans) expect(kept).toBeGreaterThan(0);
+  } finally {
+    await explained.close();
+  }
+});
+
+it('Postgres keeps the plans of single changes and attempts, also with statistics of big tables', async () => {
+  await client.query('vacuum analyze');
+  const explained = openExplained(db.url.reveal());
+  try {
+    for (let event = 0; event < 24; event++) await runBatch(explained, 1);
+    // The first five runs of each name have a plan of their own.
+    expect(await countPlans(explained)).toEqual([
+      { kept: 4, made: 5 },
+      { kept: 4, made: 5 },
+    ]);
+  } finally {
+    await explained.close();
+  }
+});

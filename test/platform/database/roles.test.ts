@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openDatabase } from '../../../src/platform/database/database.js';
+import { migrate } from '../../../src/platform/database/migrate.js';
+import { RUNTIME_ROLES, readRoleRights } from '../../../src/platform/database/roles.js';
+import { Secret } from '../../../src/platform/secret.js';
+import { asRole, createOwnedDatabase, type OwnedDatabase } from '../../support/runtime-role.js';
+
+let database: OwnedDatabase;
+beforeAll(async () => {
+  database = await createOwnedDatabase();
+  await migrate(database.ownerUrl, database.roles);
+});
+afterAll(() => database.drop());
+
+const PERMISSION_DENIED = '42501';
+const ENTRY = `insert into audit_entries (id, at, actor, action, target, details)
+               values (gen_random_uuid(), now(), 'cli:test@test', 'clients.revoke', null, '{}')`;
+
+/** The rights of a role on each table, as letters of `select insert update delete truncate`. */
+const READ_RIGHTS = `
+select relname as table, string_agg(left(name, 1), '' order by place) filter (where has_table_privilege($1::name, c.oid, name)) as rights
+  from pg_class c, unnest(array['select', 'insert', 'update', 'delete', 'truncate']) with ordinality as r (name, place)
+ where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') group by 1`;
+
+async function rightsOn(role: string): Promise<Record<string, string>> {
+  const { rows } = await asRole(database.ownerUrl, (client) => client.query(READ_RIGHTS, [role]));
+  return Object.fromEntries(rows.map(({ table, rights }) => [table, rights]));
+}
+
+test('the runtime role reads and writes the rows of a table, but for records and what the owner migrates', async () => {
+  const { _prisma_migrations, audit_entries, transfers, transfer_status_history, ...others } = await rightsOn(
+    database.runtimeRole,
+  );
+  expect({ _prisma_migrations, audit_entries, transfers, transfer_status_history }).toEqual({
+    ...{ _prisma_migrations: 's', audit_entries: 'si', transfers: 'si', transfer_status_history: 'si' },
+  });
+  const { clients, client_secrets, webhook_endpoints, ...rest } = others;
+  expect([clients, client_secrets, webhook_endpoints]).toEqual(['siu', 'siu', 'siu']);
+  expect(Object.keys(rest).length).toBeGreaterThan(10);
+  expect(new Set(Object.values(rest))).toEqual(new Set(['siud']));
+});
+
+test('an API does not write what only workers write, and a worker not what only APIs and commands write', async () => {
+  const [api, worker] = [await rightsOn(database.roles.api), await rightsOn(database.roles.worker)];
+  const rights = (table: string) => [api[table], worker[table]];
+  for (const table of ['attempts', 'endpoint_hours', 'workers']) {
+    expect(rights(table)).toEqual(['s', 'siud']);
+  }
+  for (const table of ['idempotency_keys', 'console_sessions', 'console_codes']) {
+    expect(rights(table)).toEqual(['siud', 'sd']);
+  }
+  for (const table of ['clients', 'client_secrets']) expect(rights(table)).toEqual(['s', 's']);
+  expect(rights('signing_keys')).toEqual(['si', 's']);
+  expect(rights('transfers')).toEqual(['si', 's']);
+  expect(rights('audit_entries')).toEqual(['si', 'si']);
+});
+
+test('it adds an audit entry', () => asRole(database.runtimeUrl, (client) => client.query(ENTRY)));
+
+test.each([
+  'delete from transfers',
+  'update transfers set amount_value = 1',
+  `update transfers set destination_account = 'mine'`,
+  'delete from transfer_status_history',
+  `update transfer_status_history set status = 'COMPLETED'`,
+  'truncate transfer_status_history',
+  'delete from clients',
+  `update audit_entries set actor = 'nobody'`,
+  'delete from audit_entries',
+  'truncate audit_entries',
+  'truncate clients',
+  'delete from _prisma_migrations',
+  'create table other (id int)',
+  'create schema other',
+  'create index on events (id)',
+  'alter table events add column other int',
+  'alter table audit_entries disable trigger all',
+  'drop table audit_entries',
+])('Postgres refuses `%s` of the runtime role', async (statement) => {
+  await expect(asRole(database.runtimeUrl, (client) => client.query(statement))).rejects.toMatchObject({
+    code: PERMISSION_DENIED,
+  });
+});
+
+test.each([
+  ['api', 'insert into attempts (delivery_id, number) values (gen_random_uuid(), 1)'],
+  ['api', 'delete from events'],
+  ['api', `update clients set scopes = '{operator}'`],
+  ['api', `update client_secrets set hash = ''`],
+  ['worker', 'insert into transfers (id) values (gen_random_uuid())'],
+  ['worker', 'insert into idempotency_keys (key) values (null)'],
+  ['worker', `update idempotency_keys set body = ''`],
+  ['worker', `update clients set scopes = '{operator}'`],
+  ['worker', 'delete from audit_entries'],
+] as const)('Postgres refuses the role of the %s `%s`', async (role, statement) => {
+  await expect(asRole(database.urls[role], (client) => client.query(statement))).rejects.toMatchObject({
+    code: PERMISSION_DENIED,
+  });
+});
+
+test('a table that the owner makes between two migrations, such as a partition, has the rights at once', async () => {
+  await asRole(database.ownerUrl, (client) => client.query('create table later (id serial)'));
+  await asRole(database.runtimeUrl, async (client) => {
+    await client.query('insert into later default values');
+    await client.query('delete from later');
+  });
+});
+
+test('a second `migrate` takes rights on the audit back that were given by hand', async () => {
+  const change = `update audit_entries set target = null`;
+  await asRole(database.ownerUrl, (client) => client.query(`grant all on audit_entries to ${database.runtimeRole}`));
+  await asRole(database.runtimeUrl, (client) => client.query(change));
+  await migrate(database.ownerUrl, database.roles);
+  await expect(asRole(database.runtimeUrl, (client) => client.query(change))).rejects.toMatchObject({
+    code: PERMISSION_DENIED,
+  });
+});
+
+describe('`migrate` fails before it changes anything if the role', () => {
+  test.each([
+    ['does not exist', () => 'no_such_role', /^DATABASE_RUNTIME_ROLE: the role no_such_role does not exist/],
+    [
+      'is the role that migrates',
+      () => new URL(database.ownerUrl.reveal()).username,
+      /is the role that migrates, or a member of it/,
+    ],
+    ['is a superuser', () => new URL(process.env.TEST_DATABASE_URL ?? '').username, /is a superuser/],
+  ])('%s', async (_, role, message) => {
+    await expect(migrate(database.ownerUrl, { runtime: role() })).rejects.toThrow(message);
+  });
+});
+
+test('`migrate` rejects one name for two roles', async () => {
+  const roles = { runtime: database.runtimeRole, api: database.runtimeRole };
+  await expect(migrate(database.ownerUrl, roles)).rejects.toThrow(
+    'DATABASE_API_ROLE: is the role of DATABASE_RUNTIME_ROLE; give a role of its own',
+  );
+});
+
+describe('the rights of the connected role', () => {
+  const rightsOf = async (url: Secret) => {
+    const connected = openDatabase({ url, poolSize: 2 });
+    return readRoleRights(connected).finally(() => connected.close());
+  };
+
+  test('exceed those of a running service in nothing for the role of a process', async () => {
+    for (const role of RUNTIME_ROLES) {
+      expect(await rightsOf(database.urls[role])).toEqual({ role: database.roles[role], excess: [] });
+    }
+  });
+
+  test('name what only the owner may do', async () => {
+    expect((await rightsOf(database.ownerUrl)).excess).toEqual([
+      'owns the tables',
+      'may make tables',
+      'may remove or change audit entries, transfers and their history',
+    ]);
+  });
+
+  test('name a superuser', async () => {
+    const address = new URL(process.env.TEST_DATABASE_URL ?? '');
+    address.pathname = new URL(database.ownerUrl.reveal()).pathname;
+    expect((await rightsOf(new Secret(address.href))).excess[0]).toBe('is a superuser');
+  });
+});

@@ -1,0 +1,114 @@
+import { expect, test } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { measureBacklog } from '../../../src/delivery/backlog.js';
+import { measureProcess } from '../../../src/platform/telemetry/gauges.js';
+import { createMetrics } from '../../../src/platform/telemetry/metrics.js';
+import { startApi } from '../../support/api.js';
+import { waitFor } from '../../support/wait-for.js';
+
+const linesOf = (text: string, name: string) => text.split('\n').filter((line) => line.startsWith(name));
+
+test('counts attempts by outcome and trigger, and measures their duration and the delay of first attempts', async () => {
+  const metrics = createMetrics();
+  metrics.attemptMade({ trigger: 'schedule', error: null, durationMs: 30, delayMs: 7 });
+  metrics.attemptMade({ trigger: 'manual', error: 'timeout', durationMs: 15_000, delayMs: undefined });
+  const text = await metrics.text();
+  expect(linesOf(text, 'webhook_attempts_total{').filter((line) => !line.endsWith(' 0'))).toEqual([
+    'webhook_attempts_total{outcome="success",trigger="schedule"} 1',
+    'webhook_attempts_total{outcome="timeout",trigger="manual"} 1',
+  ]);
+  expect(text).toContain('webhook_attempt_duration_seconds_sum{outcome="timeout"} 15\n');
+  expect(text).toContain('webhook_first_attempt_delay_seconds_bucket{le="0.005"} 0\n');
+  expect(text).toContain('webhook_first_attempt_delay_seconds_bucket{le="0.01"} 1\n');
+  expect(text).toContain('webhook_first_attempt_delay_seconds_count 1\n');
+});
+
+test('counts a delay of 0 when the clocks of two machines make it negative', async () => {
+  const metrics = createMetrics();
+  metrics.attemptMade({ trigger: 'schedule', error: null, durationMs: 1, delayMs: -40 });
+  expect(await metrics.text()).toContain('webhook_first_attempt_delay_seconds_sum 0\n');
+});
+
+test('makes no new series for the paths, ids and methods that clients send', async () => {
+  const metrics = createMetrics();
+  const api = await startApi({ dependencies: { metrics } });
+  const client = await api.client();
+  const requests: [string, string][] = [
+    ['GET', '/transfers/0190a8e2-0000-7000-8000-000000000001'],
+    ['GET', '/transfers/0190a8e2-0000-7000-8000-000000000002'],
+    ['GET', '/nowhere/at/all?secret=in-a-query'],
+    ['PROPFIND', '/nowhere/else'],
+  ];
+  for (const [method, path] of requests) await client.call(method, path);
+  await api.close();
+  expect(linesOf(await metrics.text(), 'http_requests_total{')).toEqual([
+    'http_requests_total{method="GET",route="/transfers/:id",status="404"} 2',
+    'http_requests_total{method="GET",route="none",status="404"} 1',
+    'http_requests_total{method="other",route="none",status="404"} 1',
+  ]);
+});
+
+test('tells a request of 40 s from one of 15 s', async () => {
+  const metrics = createMetrics();
+  for (const durationMs of [14_000, 40_000]) {
+    metrics.requestCompleted({ method: 'GET', route: '/transfers', status: 503, durationMs });
+  }
+  const text = await metrics.text();
+  for (const [le, count] of Object.entries({ 10: 0, 15: 1, 30: 1, 60: 2 })) {
+    expect(text).toContain(
+      `http_request_duration_seconds_bucket{le="${le}",method="GET",route="/transfers"} ${count}\n`,
+    );
+  }
+});
+
+test('shows the requests in flight, and the use of the pool, while Postgres makes them wait', async () => {
+  const metrics = createMetrics();
+  const api = await startApi({ dependencies: { metrics } });
+  const { pool } = api.database;
+  metrics.poolOpened('api', () => ({ busy: pool.totalCount - pool.idleCount, idle: pool.idleCount, waiting: 3 }));
+  const client = await api.client();
+  const holder = await pool.connect();
+  await holder.query('begin; lock table transfers in access exclusive mode');
+  const requests = [1, 2].map(() => client.call('GET', '/transfers'));
+  const shows = (line: string) => waitFor(line, async () => (await metrics.text()).includes(`${line}\n`));
+  await shows('http_requests_in_flight 2');
+  await shows('database_connections{pool="api",state="busy"} 3');
+  await shows('database_connection_waiters{pool="api"} 3');
+  await holder.query('rollback');
+  holder.release();
+  expect((await Promise.all(requests)).map(({ status }) => status)).toEqual([200, 200]);
+  await shows('http_requests_in_flight 0');
+  await shows('database_connections{pool="api",state="busy"} 0');
+  await api.close();
+});
+
+test('reports at a successful scrape that Postgres is away', async () => {
+  const registry = new Registry();
+  const away = () => Promise.reject(new Error('connect ECONNREFUSED'));
+  measureBacklog(registry, away, 86_400_000);
+  measureProcess(registry, away);
+  const text = await registry.metrics();
+  expect(text).toContain('webhook_backlog_up 0\n');
+  expect(text).toContain('webhook_deliveries_overdue Nan\n');
+  expect(text).toContain('webhook_retention_seconds 86400\n');
+  expect(linesOf(text, 'dependency_up{')).toEqual([
+    'dependency_up{dependency="postgres"} 0',
+    'dependency_up{dependency="migrations"} 0',
+    'dependency_up{dependency="temporal"} 0',
+  ]);
+});
+
+test('reads the backlog once for the scrapes of two servers', async () => {
+  const registry = new Registry();
+  let readings = 0;
+  const none = { attempt: 0, again: 0, start: 0, trailing: 0 };
+  const rest = { sleeping: 0, overdue: 0, mostOverdue: 0, oldestKeptAge: 0 };
+  const read = async () => {
+    readings++;
+    return { waiting: none, oldestAge: none, ...rest };
+  };
+  measureBacklog(registry, read, 1);
+  const scrapes = await Promise.all([registry.metrics(), registry.metrics()]);
+  for (const scrape of scrapes) expect(scrape).toContain('webhook_backlog_up 1\n');
+  expect(readings).toBe(1);
+});

@@ -1,0 +1,115 @@
+import { DeliveryStatus } from '../../src/platform/database/generated/enums.js';
+import { newId, timeOf } from '../../src/platform/ids.js';
+import { listDeliveries, listDeliveriesForOperator, type OperatorFilters } from '../../src/reports/list-deliveries.js';
+import { commitEvent } from '../support/committed-event.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeClient, makeEndpoint } from '../support/factories.js';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db?.drop());
+
+/** Makes an event at `minute` with one delivery for each endpoint. */
+async function makeEvent(clientId: string, minute: number, endpoints: readonly string[], transferId = newId()) {
+  const at = Date.UTC(2026, 10, 22, 6, minute);
+  const id = newId(at);
+  await db.prisma.event.create({
+    data: { id, clientId, transferId, type: 'transfer.status_changed', body: '{}', createdAt: new Date(at) },
+  });
+  const made: string[] = [];
+  for (const endpointId of endpoints) {
+    const delivery = { id: newId(at), eventId: id, endpointId, clientId, status: 'failed' as const, ladder: '0s' };
+    made.push((await db.prisma.delivery.create({ data: delivery })).id);
+  }
+  return made;
+}
+
+const minute = (value: number) => Date.UTC(2026, 10, 22, 6, value);
+
+it('merges the deliveries of all endpoints, newest first, page after page', async () => {
+  const clientId = await makeClient(db);
+  const endpoints = [(await makeEndpoint(db, clientId)).id, (await makeEndpoint(db, clientId)).id];
+  const made: string[] = [];
+  for (let at = 0; at < 4; at++) made.push(...(await makeEvent(clientId, at, endpoints)));
+  const newestFirst = made.sort().reverse();
+
+  const first = await listDeliveries(db, clientId, { take: 3 });
+  expect(first.map(({ id }) => id)).toEqual(newestFirst.slice(0, 3));
+  const second = await listDeliveries(db, clientId, { take: 100, before: first[2]?.id });
+  expect(second.map(({ id }) => id)).toEqual(newestFirst.slice(3));
+});
+
+it('filters by status, endpoint, time and transfer, together', async () => {
+  const clientId = await makeClient(db);
+  const one = (await makeEndpoint(db, clientId)).id;
+  const other = (await makeEndpoint(db, clientId)).id;
+  const transferId = newId();
+  await makeEvent(clientId, 1, [one]);
+  const [wanted = '', elsewhere = ''] = await makeEvent(clientId, 2, [one, other], transferId);
+  const [later = ''] = await makeEvent(clientId, 3, [one], transferId);
+  const list = async (filters: Omit<Parameters<typeof listDeliveries>[2], 'take'>) =>
+    (await listDeliveries(db, clientId, { take: 10, ...filters })).map(({ id }) => id);
+
+  expect(await list({ transferId })).toEqual([later, elsewhere, wanted].sort().reverse());
+  const narrow = { status: 'failed' as const, endpointId: one, createdAfter: minute(1), createdBefore: minute(3) };
+  expect(await list(narrow)).toEqual([wanted]);
+  expect(await list({ ...narrow, transferId })).toEqual([wanted]);
+  expect(await list({ ...narrow, status: 'succeeded' })).toEqual([]);
+  expect(await list({ transferId, status: 'succeeded' })).toEqual([]);
+});
+
+it("never lists another client's deliveries, whatever the filters name", async () => {
+  const [clientId, stranger] = [await makeClient(db), await makeClient(db)];
+  const endpointId = (await makeEndpoint(db, stranger)).id;
+  const transferId = newId();
+  await makeEvent(stranger, 1, [endpointId], transferId);
+  for (const filters of [{}, { endpointId }, { transferId }, { status: 'failed' as const, endpointId }]) {
+    expect(await listDeliveries(db, clientId, { take: 10, ...filters })).toEqual([]);
+  }
+});
+
+describe('listDeliveriesForOperator', () => {
+  it('lists the newest first, with the same result as a scan of all rows, for every combination of filters', async () => {
+    const statuses = Object.values(DeliveryStatus);
+    const clients = [await makeClient(db), await makeClient(db), await makeClient(db)];
+    for (let i = 0; i < 24; i++) {
+      // A client gets endpoints over time, so that some endpoints have many deliveries and some have one.
+      const { eventId } = await commitEvent(db, { clientId: clients[i % 3]!, endpoints: i % 4 === 0 ? 1 : 0 });
+      await db.prisma.delivery.updateMany({ where: { eventId }, data: { status: statuses[i % 5] ?? 'pending' } });
+    }
+    const all = await db.prisma.delivery.findMany({ orderBy: { id: 'desc' } });
+    const some = all[Math.floor(all.length / 2)]!;
+    const pick = <T>(...values: T[]) => [undefined, ...values];
+    let listed = 0;
+    for (const take of [3, 1_000]) {
+      for (const status of pick(...statuses)) {
+        for (const clientId of pick(clients[0])) {
+          for (const endpointId of pick(some.endpointId)) {
+            for (const since of pick(timeOf(some.id))) {
+              for (const eventIds of pick([some.eventId, all[0]!.eventId], [])) {
+                const filters: OperatorFilters = { status, clientId, endpointId, since, eventIds, take };
+                const expected = all.filter(
+                  (one) =>
+                    (status ?? one.status) === one.status &&
+                    (clientId ?? one.clientId) === one.clientId &&
+                    (endpointId ?? one.endpointId) === one.endpointId &&
+                    timeOf(one.id) >= (since ?? 0) &&
+                    (eventIds?.includes(one.eventId) ?? true),
+                );
+                const found = await listDeliveriesForOperator(db, filters);
+                expect([filters, found.map(({ id }) => id)]).toEqual([
+                  filters,
+                  expected.slice(0, take).map(({ id }) => id),
+                ]);
+                listed += found.length;
+              }
+            }
+          }
+        }
+      }
+    }
+    expect(listed).toBeGreaterThan(100);
+  });
+});

@@ -1,0 +1,72 @@
+import { newId } from '../../src/platform/ids.js';
+import { getDeliveryWithAttempts } from '../../src/reports/read-deliveries.js';
+import { readDeliveryStory, readEventStory } from '../../src/reports/read-events.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeClient, makeEndpoint } from '../support/factories.js';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db?.drop());
+
+async function makeDelivery(clientId: string, eventId: string, attempts: number) {
+  const endpoint = await makeEndpoint(db, clientId);
+  const id = newId();
+  await db.prisma.delivery.create({
+    data: { id, eventId, endpointId: endpoint.id, clientId, attemptCount: attempts, ladder: '0s' },
+  });
+  const startedAt = new Date('2026-11-22T06:00:00.123Z');
+  const made = { deliveryId: id, trigger: 'schedule', url: endpoint.url, t: startedAt.toISOString(), startedAt };
+  await db.prisma.attempt.createMany({
+    data: Array.from({ length: attempts }, (_, index) => ({ ...made, number: index + 1, durationMs: 12 })),
+  });
+  return id;
+}
+
+async function makeEvent(clientId: string) {
+  const id = newId();
+  const event = { id, clientId, transferId: newId(), type: 'transfer.status_changed', body: '{"é": 1}' };
+  await db.prisma.event.create({ data: { ...event, createdAt: new Date() } });
+  return id;
+}
+
+it('reads the body as it is sent, and the latest twenty attempts of each delivery, oldest first', async () => {
+  const clientId = await makeClient(db);
+  const eventId = await makeEvent(clientId);
+  const many = await makeDelivery(clientId, eventId, 23);
+  const none = await makeDelivery(clientId, eventId, 0);
+  const { event, deliveries } = await readEventStory(db, clientId, eventId, { take: 26 });
+  expect(event.body).toBe('{"é": 1}');
+  expect(deliveries.map(({ id }) => id)).toEqual([many, none]);
+  expect(deliveries[0]?.attempts.map(({ number }) => number)).toEqual(Array.from({ length: 20 }, (_, i) => i + 4));
+  expect(deliveries[0]?.attempts[0]?.startedAt).toEqual(new Date('2026-11-22T06:00:00.123Z'));
+  expect(deliveries[1]?.attempts).toEqual([]);
+});
+
+it.each([
+  ['story', async (clientId: string, id: string) => (await readDeliveryStory(db, clientId, id)).delivery],
+  ['API response', (clientId: string, id: string) => getDeliveryWithAttempts(db, clientId, id)],
+])('the %s of a delivery has no attempt that was recorded after its row was read', async (_, read) => {
+  const clientId = await makeClient(db);
+  const id = await makeDelivery(clientId, await makeEvent(clientId), 3);
+  await db.prisma.delivery.update({ where: { id }, data: { attemptCount: 2 } });
+  const { attempts } = await read(clientId, id);
+  expect(attempts.map(({ number }) => number)).toEqual([1, 2]);
+});
+
+it('reads the deliveries page by page', async () => {
+  const clientId = await makeClient(db);
+  const eventId = await makeEvent(clientId);
+  const ids = [await makeDelivery(clientId, eventId, 1), await makeDelivery(clientId, eventId, 1)];
+  const { deliveries } = await readEventStory(db, clientId, eventId, { after: ids[0], take: 26 });
+  expect(deliveries.map(({ id }) => id)).toEqual([ids[1]]);
+});
+
+it("finds neither another client's event nor its delivery", async () => {
+  const [owner, stranger] = [await makeClient(db), await makeClient(db)];
+  const eventId = await makeEvent(owner);
+  const id = await makeDelivery(owner, eventId, 1);
+  await expect(readEventStory(db, stranger, eventId, { take: 26 })).rejects.toMatchObject({ code: 'not_found' });
+  await expect(readDeliveryStory(db, stranger, id)).rejects.toMatchObject({ code: 'not_found' });
+});
