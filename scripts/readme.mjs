@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-// The README shows the default without this variable.
+// The documents show the default without this variable.
 delete process.env.XDG_CACHE_HOME;
 const { settings } = await import('../dist/src/platform/config/config.js');
 const { sourceVariables } = await import('../dist/src/platform/config/environment.js');
@@ -33,7 +33,7 @@ const table = (head, rows) =>
 
 const shown = (byDefault) => (byDefault ? code(byDefault.replace(homedir(), '~')) : '');
 const tables = {
-  'README.md': {
+  'docs/configuration.md': {
     settings: table(
       ['variable', 'default', 'meaning'],
       Object.entries(settings).map(([name, { byDefault, meaning, secret }]) => [
