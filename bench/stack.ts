@@ -6,7 +6,7 @@ import { openDatabase } from '../src/platform/database/database.js';
 import { MasterKeys } from '../src/platform/database/encryption.js';
 import { migrate } from '../src/platform/database/migrate.js';
 import { Secret } from '../src/platform/secret.js';
-import { lazyClient } from '../src/temporal/connection.js';
+import { probeClient } from '../src/temporal/connection.js';
 import { migrateTemporal } from '../src/temporal/namespace.js';
 import { type Servers, startServers, type TemporalKind } from './servers.js';
 
@@ -40,7 +40,7 @@ async function prepare(servers: Servers): Promise<Stack> {
   const masterKey = randomBytes(32);
   const database = await connect(url);
   const store = servers.storeUrl && (await connect(servers.storeUrl));
-  const temporal = lazyClient(servers.temporal);
+  const temporal = probeClient(servers.temporal);
   return {
     servers,
     database,

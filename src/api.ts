@@ -1,4 +1,3 @@
-import type { Client } from '@temporalio/client';
 import { openAuthority } from './auth/authority.js';
 import { consoleExtension } from './console/router.js';
 import type { Handover } from './delivery/handover.js';
@@ -11,17 +10,16 @@ import { EnvelopeError } from './platform/database/encryption.js';
 import { bootstrap, type RoleContext, stopInOrder } from './process/bootstrap.js';
 import { announceReady, untilSignalled } from './process/lifecycle.js';
 import { readinessOf } from './process/readiness.js';
-import { lazyClient } from './temporal/connection.js';
 
 /** Assembles the HTTP API and listens. */
 export async function startApi(
   context: RoleContext,
   handover: Handover,
-  temporal: () => Client | undefined,
   signalled: Promise<void>,
+  isConnected?: () => boolean,
 ): Promise<Listening> {
   const { config } = context;
-  const readiness = readinessOf(context, temporal, signalled);
+  const readiness = readinessOf(context, signalled, isConnected);
   const authority = openAuthority(context);
   const dependencies = { ...context, handover, authority, readiness };
   const app = createApp(dependencies, [consoleExtension]);
@@ -46,11 +44,10 @@ export async function runApi(env: NodeJS.ProcessEnv, announce = announceReady): 
   const signalled = untilSignalled();
   const context = await bootstrap(env, 'api');
   const { config, database, log, stopTracing } = context;
-  const client = lazyClient(config.temporal);
   const handover = notifyHandover(database, config.retryDelays, log);
-  const rest = [() => handover.flush(), () => client.connection.close(), () => database.close(), stopTracing];
+  const rest = [() => handover.flush(), () => database.close(), stopTracing];
   try {
-    const api = await startApi(context, handover, () => client, signalled);
+    const api = await startApi(context, handover, signalled);
     rest.unshift(() => api.close());
     announce(config.baseUrl);
     await signalled;

@@ -53,7 +53,7 @@ async function serve(
   const engine = createDeliveryEngine({ ...context, database: engineDatabase });
   const rest = [() => engine.stop(), () => engineDatabase.close(), () => database.close(), stopTracing];
   try {
-    const api = await startApi(context, engine.handover, () => engine.temporal.client?.client, signalled);
+    const api = await startApi(context, engine.handover, signalled, () => engine.temporal.client !== undefined);
     rest.unshift(() => api.close());
     engine.start();
     announce(config.baseUrl);

@@ -15,7 +15,7 @@ export async function runWorker(env: NodeJS.ProcessEnv, announce = announceReady
   const engine = createDeliveryEngine(context);
   const rest = [() => engine.stop(), () => database.close(), stopTracing];
   try {
-    const readiness = readinessOf(context, () => engine.temporal.client?.client, signalled);
+    const readiness = readinessOf(context, signalled, () => engine.temporal.client !== undefined);
     const operations = await listenForOperators(context, readiness);
     // Running attempts may take 20 s to end. Until then the process responds to `/healthz`.
     rest.splice(1, 0, () => operations.close());

@@ -1,9 +1,8 @@
-import type { Client } from '@temporalio/client';
 import type { Config } from '../platform/config/config.js';
 import type { Database } from '../platform/database/database.js';
 import { pendingMigrations } from '../platform/database/migrate.js';
 import { shareReading } from '../platform/shared-reading.js';
-import { lazyClient, temporalState } from '../temporal/connection.js';
+import { probeClient, temporalState } from '../temporal/connection.js';
 
 /** Whether this process can serve, and the state of each dependency in a word, such as `ok` or `unreachable`. */
 export interface Readiness {
@@ -84,28 +83,24 @@ export function createReadiness(
     });
 }
 
-/** The readiness of a process of any role. @param temporal its client; undefined while it has no connection */
+/**
+ * The readiness of a process of any role.
+ * @param isConnected whether a worker has its own connection to Temporal
+ */
 export function readinessOf(
   { config, database }: { config: Pick<Config, 'temporal'>; database: Database },
-  temporal: () => Client | undefined,
   signalled: Promise<void>,
+  isConnected: () => boolean = () => true,
 ): () => Promise<Readiness> {
+  const probe = probeClient(config.temporal);
+  const temporal = async () => {
+    const state = await temporalState(probe, config.temporal.namespace);
+    return state === 'ok' && !isConnected() ? 'connecting' : state;
+  };
   const probes = {
     pendingMigrations: () => pendingMigrations(database),
     unreachableSince: () => database.unreachableSince,
-    temporal: () => stateOfTemporal(temporal(), config.temporal),
+    temporal,
   };
   return createReadiness(probes, signalled);
-}
-
-/** While a worker has no connection, a connection of its own finds the reason. */
-async function stateOfTemporal(client: Client | undefined, temporal: Config['temporal']): Promise<string> {
-  if (client) return temporalState(client, temporal.namespace);
-  const probe = lazyClient(temporal);
-  try {
-    const state = await temporalState(probe, temporal.namespace);
-    return state === 'ok' ? 'connecting' : state;
-  } finally {
-    await probe.connection.close();
-  }
 }

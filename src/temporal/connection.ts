@@ -31,9 +31,13 @@ export async function connectOnce(temporal: TemporalConfig): Promise<Connection>
   }
 }
 
-/** A client for a process without a worker. It connects on first use. */
-export function lazyClient(temporal: TemporalConfig): Client {
-  return new Client({ connection: Connection.lazy(connectionOptions(temporal)), namespace: temporal.namespace });
+/**
+ * A client that asks for Temporal's state. It connects on first use and does not retry: the SDK retries on a timer, which
+ * would throw an uncaught error after the connection was closed. An idle connection does not keep the process alive.
+ */
+export function probeClient(temporal: TemporalConfig): Client {
+  const connection = Connection.lazy({ ...connectionOptions(temporal), interceptors: [] });
+  return new Client({ connection, namespace: temporal.namespace });
 }
 
 const NOT_FOUND = 5;

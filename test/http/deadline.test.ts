@@ -120,7 +120,7 @@ describe('a change that Postgres is too slow for', () => {
 });
 
 test('a change without a key waits for its turn like one with a key', async () => {
-  const two = openDatabase({ url: database.url, poolSize: 2, limits: limitsWithin(DEADLINE) });
+  const two = openDatabase({ url: database.url, poolSize: 2, limits: { wait: 500, hold: 20_000 } });
   const other = await startApi({
     database: Object.assign(two, { url: database.url, drop: two.close }) as unknown as TestDatabase,
   });

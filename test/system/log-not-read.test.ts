@@ -7,7 +7,10 @@ import { freePort } from '../../src/platform/free-port.js';
 
 const REQUESTS = 10_000;
 const CONNECTIONS = 50;
-const WARN_AT_SIGNAL = `data:text/javascript,process.on('SIGUSR2', () => process.emitWarning('deprecated'))`;
+/** Warns at a signal, and prints an uncaught error, whose line in the log nobody reads here. */
+const HOOKS = `data:text/javascript,
+process.on('SIGUSR2', () => process.emitWarning('deprecated'));
+process.on('uncaughtExceptionMonitor', (error) => console.log(error.stack));`;
 
 let child: ChildProcess;
 afterEach(() => {
@@ -15,11 +18,11 @@ afterEach(() => {
 });
 
 /** An API whose standard error is a pipe that the test reads when it wants to. */
-async function startApi(): Promise<{ url: string; metrics: string; stderr: NonNullable<ChildProcess['stderr']> }> {
+async function startApi() {
   const port = await freePort();
   const metricsPort = await freePort();
   const { PATH, HOME } = process.env;
-  child = spawn(process.execPath, ['--import', WARN_AT_SIGNAL, 'dist/src/cli.js', 'api'], {
+  child = spawn(process.execPath, ['--import', HOOKS, 'dist/src/cli.js', 'api'], {
     env: {
       ...{
         PATH,
@@ -36,8 +39,15 @@ async function startApi(): Promise<{ url: string; metrics: string; stderr: NonNu
   });
   const { stdout, stderr } = child;
   if (!stdout || !stderr) throw new Error('the process has no pipes');
-  await once(createInterface({ input: stdout }), 'line');
-  return { url: `http://127.0.0.1:${port}/healthz`, metrics: `http://127.0.0.1:${metricsPort}/metrics`, stderr };
+  const printed: string[] = [];
+  const lines = createInterface({ input: stdout }).on('line', (line) => printed.push(line));
+  await once(lines, 'line');
+  return {
+    url: `http://127.0.0.1:${port}/healthz`,
+    metrics: `http://127.0.0.1:${metricsPort}/metrics`,
+    stderr,
+    printed,
+  };
 }
 
 async function askTimes(count: number, url: string): Promise<Record<number, number>> {
@@ -55,13 +65,13 @@ async function askTimes(count: number, url: string): Promise<Record<number, numb
 }
 
 test('a reader of the log that stalls delays no response and not the end of the process', async () => {
-  const { url, metrics } = await startApi();
+  const { url, metrics, printed } = await startApi();
   expect(await askTimes(REQUESTS, url)).toEqual({ 200: REQUESTS });
   const text = await (await fetch(metrics)).text();
   expect(Number(/^log_lines_dropped_total (\d+)$/m.exec(text)?.[1])).toBeGreaterThan(0);
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
-  expect(await ended).toEqual([0, null]);
+  expect({ ended: await ended, printed }).toEqual({ ended: [0, null], printed: ['ready https://api.test'] });
 });
 
 test('every line is JSON, warnings of Node.js included, and the last line before the end is complete', async () => {

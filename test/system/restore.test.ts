@@ -164,11 +164,11 @@ test('Postgres restored under a newer Temporal: deliveries continue from their r
 test('Temporal restored under a newer Postgres: delivered events are not sent again, and the others continue', async () => {
   const begun = await refuseOne();
   await asleepInTemporal(begun, 3);
+  const received = receiver.requests.length;
   const before = (await rowOf(asking))!.attempts;
   await service.stop();
   copy(copyOf('temporal'), folderOf('temporal'));
 
-  const received = receiver.requests.length;
   await start();
   await attempted(asking, before + 2);
   // Temporal no longer has the workflow of this delivery. After the watchdog's attempt a new one continues.
