@@ -45,8 +45,9 @@ export interface Shown {
 /** Sends a page in the console's layout. */
 export function show(ctx: AppContext, services: Services, shown: Shown): void {
   const { status, under = ctx.path, ...frame } = shown;
-  const { environment } = services.config;
-  sendDocument(ctx, services, <Layout {...{ ...frame, under, environment }} session={sessionOf(ctx)} />, status);
+  const { environment, baseUrl } = services.config;
+  const given = { ...frame, under, environment, guide: `${baseUrl}/docs/guide` };
+  sendDocument(ctx, services, <Layout {...given} session={sessionOf(ctx)} />, status);
 }
 
 /** Sends a document. The renderer escapes every text and attribute. */
@@ -68,10 +69,10 @@ export function redirect(ctx: AppContext, { prefix }: Services, location: string
   ctx.status = 303;
 }
 
-type Frame = Shown & { environment: string; session: ConsoleSession | undefined; under: string };
+type Frame = Shown & { environment: string; session: ConsoleSession | undefined; under: string; guide: string };
 
 /** A page of the console with its navigation, client, environment, and the notice that the last form left. */
-function Layout({ title, environment, session, under, content, ...link }: Frame): VNode {
+function Layout({ title, environment, session, under, guide, content, ...link }: Frame): VNode {
   const clientName = session?.clientName ?? link.clientName;
   return (
     <html lang="en">
@@ -101,7 +102,7 @@ function Layout({ title, environment, session, under, content, ...link }: Frame)
             )}
             {session && <SignOut session={session} />}
           </div>
-          {session && <Navigation path={under} session={session} />}
+          {session && <Navigation path={under} session={session} guide={guide} />}
         </header>
         <main id="content" tabindex={-1}>
           {session?.notice && (
@@ -127,7 +128,7 @@ function SignOut({ session }: { session: ConsoleSession }): VNode {
   );
 }
 
-function Navigation({ path, session }: { path: string; session: ConsoleSession }): VNode {
+function Navigation({ path, session, guide }: { path: string; session: ConsoleSession; guide: string }): VNode {
   const current = currentOf(path);
   const visible = NAVIGATION.filter(({ scope }) => scope === null || session.scopes.has(scope));
   return (
@@ -140,6 +141,9 @@ function Navigation({ path, session }: { path: string; session: ConsoleSession }
             </a>
           </li>
         ))}
+        <li>
+          <a href={guide}>Guide</a>
+        </li>
       </ul>
     </nav>
   );

@@ -279,6 +279,7 @@ test('behind a proxy that strips the path of BASE_URL, every address of a page h
   const addresses = [...text.matchAll(/ (?:href|src|action)="([^"#]+)/g)].map(([, address]) => address);
   expect(addresses.length).toBeGreaterThan(5);
   expect(addresses.filter((address) => !address?.startsWith('/transfers/console'))).toEqual([
+    'https://example.test/transfers/docs/guide',
     'https://example.test/transfers/docs',
   ]);
   await proxied.close();

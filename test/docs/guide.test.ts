@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.js';
 // The commands of the integrators' guide, pasted into one terminal in the order of the guide, against a real sandbox.
 
 const root = join(import.meta.dirname, '../..');
-const guide = readFileSync(join(root, 'docs/integrators.md'), 'utf8');
+const guide = readFileSync(join(root, 'docs/guide.md'), 'utf8');
 const commands = new Map(
   [...guide.matchAll(/<!-- run: (\S+) -->\n```sh\n(.*?)```/gs)].map(([, name, code]) => [name!, code!]),
 );
@@ -89,7 +89,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('1. the first delivery arrives, verified', async () => {
+test('the first delivery arrives, verified', async () => {
   for (const name of ['variables', 'token', 'secret', 'receiver']) await paste(name);
   for (const name of ['register', 'transfer']) await paste(name);
   for (const status of ['PROCESSING', 'SENT', 'COMPLETED']) {
@@ -100,14 +100,14 @@ test('1. the first delivery arrives, verified', async () => {
   await pasteUntil('deliveries', /"status":"succeeded","attempt_count":1,"answered":204/);
 });
 
-test('2. before going live: the receiver passes its check, and the metadata names the environment', async () => {
+test('the receiver passes its check, and the metadata names the environment', async () => {
   await paste('check');
   const report = await pasteUntil('report', /"passed"\n(.*\n)+/);
   expect(report[0].match(/"passed":true,"hint":null/g)).toHaveLength(9);
   expect(await paste('meta')).toMatch(/"environment": "sandbox".*"egress_addresses": \[\]/s);
 });
 
-test('3. after an outage, a recover sends what was missed; 4. the statement proves that everything has arrived', async () => {
+test('after an outage, a recovery sends what was missed, and the statement proves that everything has arrived', async () => {
   expect(await paste('statement')).toMatch(/"missing":0,"complete":true,/);
   expect(await paste('missing')).toContain('{"missing":[],"has_more":false}');
 
@@ -156,7 +156,7 @@ test('the bridge posts the events of the account to a receiver on the same machi
   await waitFor('the event to arrive twice', verified);
 });
 
-test('5. the last step removes what the guide made', async () => {
+test('the last step removes what the guide made', async () => {
   await type('kill -- -$BRIDGE');
   await paste('clean-up');
   const { data } = await must(service.client('GET', '/webhook-endpoints'));

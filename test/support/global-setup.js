@@ -35,7 +35,7 @@ function build() {
     // Type errors do not stop the run: `npm run check` reports them, and the tests run the emitted code.
     if (stdout) process.stderr.write(stdout);
   }
-  for (const script of ['copy-assets', 'copy-explorer', 'bundle-workflows', 'link-command']) {
+  for (const script of ['copy-assets', 'copy-explorer', 'render-guide', 'bundle-workflows', 'link-command']) {
     const { status, stderr } = spawnSync(process.execPath, [`scripts/${script}.mjs`], { cwd: root, encoding: 'utf8' });
     if (status !== 0) throw new Error(`scripts/${script}.mjs has failed: ${stderr}`);
   }

@@ -11,6 +11,7 @@ type Json = Record<string, unknown>;
 
 export interface OpenApiDocument extends Json {
   info: Json & { title: string; version: string; description: string };
+  externalDocs: { url: string; description: string };
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Json>>;
   components: Json & {
@@ -48,6 +49,7 @@ export function openApiDocument(
       description: DESCRIPTION,
       license: { name: 'MIT', identifier: 'MIT' },
     },
+    externalDocs: { url: `${baseUrl}/docs/guide`, description: 'Guide for integrators' },
     servers: [{ url: baseUrl, description: environment }],
     tags: TAGS.filter(({ name }) => name !== 'Sandbox' || environment === 'sandbox'),
     paths,

@@ -1,17 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { CLIENT_SCOPES } from '../../auth/caller.js';
 import type { Compressed } from '../response.js';
 import type { Described, OpenApiDocument } from './document.js';
-import { html, plainBody, style } from './page.js';
-
-/** The folder that `npm run build` makes, also where the sources run untranslated, as in tests. */
-const FOLDER = join(dirname(createRequire(import.meta.url).resolve('transfer-service/package.json')), 'dist/explorer');
+import { DIST, html, plainBody, style } from './page.js';
 
 /** Scalar's script, compressed by scripts/copy-explorer.mjs: 1.0 MB in brotli, 1.3 MB in gzip. */
 export function explorerFiles(): Compressed {
-  return { br: readFileSync(join(FOLDER, 'scalar.js.br')), gzip: readFileSync(join(FOLDER, 'scalar.js.gz')) };
+  return {
+    br: readFileSync(join(DIST, 'explorer/scalar.js.br')),
+    gzip: readFileSync(join(DIST, 'explorer/scalar.js.gz')),
+  };
 }
 
 /**
@@ -43,7 +42,12 @@ addEventListener('DOMContentLoaded', () => {
 /** Scalar's configuration: nothing leaves the page but the requests that a reader sends to this API. */
 function configuration(document: OpenApiDocument, { environment, baseUrl }: Described) {
   const { info } = document;
-  const more = '[Plain page](docs/plain) · [Problem codes](docs/plain#problems) · [OpenAPI 3.1](openapi.json)';
+  const more = [
+    '[Guide](docs/guide)',
+    '[Plain page](docs/plain)',
+    '[Problem codes](docs/plain#problems)',
+    '[OpenAPI 3.1](openapi.json)',
+  ].join(' · ');
   const shown = {
     ...document,
     info: { ...info, description: `${info.description}\n\n${more}` },

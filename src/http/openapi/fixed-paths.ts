@@ -42,6 +42,10 @@ export const openPaths: Record<string, Record<string, Json>> = {
   ),
   '/openapi.json': document('getOpenApi', 'This document', 'The OpenAPI 3.1 document.', 'application/json', 'object'),
   '/docs': document('getDocs', 'This document as an API explorer; without script the plain page'),
+  '/docs/guide': document(
+    'getGuide',
+    'The guide for integrators, with the reference and the errors, as a page without script',
+  ),
   '/docs/plain': document('getPlainDocs', 'This document as a page without script, with the table of problem codes'),
 };
 

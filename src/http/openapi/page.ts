@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { PROBLEMS } from '../../platform/refusal.js';
 import type { OpenApiDocument } from './document.js';
 import { type JsonSchema, resolve } from './schemas.js';
+
+/** The folder that `npm run build` makes, also where the sources run untranslated, as in tests. */
+export const DIST = join(dirname(createRequire(import.meta.url).resolve('transfer-service/package.json')), 'dist');
 
 /** HTML that is safe in a page: only the template tag below makes it. */
 export class Html {
@@ -51,10 +57,10 @@ article{padding:.2rem 1rem 1rem;margin:1rem 0;border:1px solid var(--line);borde
 code,pre{font:.9em/1.45 ui-monospace,monospace}
 pre{background:var(--soft);padding:.8rem;overflow-x:auto;border-radius:.3rem}
 table{border-collapse:collapse;width:100%}
-td{border-top:1px solid var(--line);padding:.3rem .6rem .3rem 0;vertical-align:top}
+th,td{border-top:1px solid var(--line);padding:.3rem .6rem .3rem 0;vertical-align:top;text-align:left}
 td p,li p{margin:0;display:inline}
 i{opacity:.7;font-size:.85em}
-@media(max-width:40rem){table,tbody,tr,td{display:block}td{border:0;padding:.1rem 0;overflow-wrap:anywhere}tr{border-top:1px solid var(--line);padding:.4rem 0}}
+@media(max-width:40rem){table,thead,tbody,tr,th,td{display:block}td{border:0;padding:.1rem 0;overflow-wrap:anywhere}tr{border-top:1px solid var(--line);padding:.4rem 0}}
 :target{background:var(--soft)}
 `;
 
@@ -132,18 +138,30 @@ interface Described {
 /** The page loads no resource; the only allowed style sheet is the inline one with this hash. */
 export const plainPolicy = `default-src 'none'; style-src '${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** `/docs/plain`: the OpenAPI document as a web page without script. */
-export function plainPage(document: OpenApiDocument): string {
+/** A web page without script. */
+function page(title: string, body: Html): string {
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${document.info.title}</title><style>${style}</style></head>
-<body>${plainBody(document)}</body></html>
+<title>${title}</title><style>${style}</style></head>
+<body>${body}</body></html>
 `.text;
+}
+
+/** `/docs/plain`: the OpenAPI document as a web page without script. */
+export function plainPage(document: OpenApiDocument): string {
+  return page(document.info.title, plainBody(document));
+}
+
+/** `/docs/guide`: guide, reference and errors of `docs`, which scripts/render-guide.mjs renders. */
+export function guidePage({ info }: OpenApiDocument): string {
+  const rendered = new Html(readFileSync(join(DIST, 'guide.html'), 'utf8'));
+  const others = html`<header><a href="../docs">API explorer</a> · <a href="../console">Console</a></header>`;
+  return page(`Guide – ${info.title}`, html`${others}${rendered}`);
 }
 
 /** What the plain page shows. Problem types (`/docs/plain#invalid_request`) link to its table of codes. */
 export function plainBody(document: OpenApiDocument): Html {
-  const { info, paths, components, tags } = document;
+  const { info, externalDocs, paths, components, tags } = document;
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       path,
@@ -157,7 +175,7 @@ export function plainBody(document: OpenApiDocument): Html {
   });
   const links = tags.map(({ name }) => html`<a href="#${slug(name)}">${name}</a> `);
   return html`<header><h1>${info.title}</h1>${prose(`${info.summary}. Machine-readable: \`/openapi.json\`.`)}${prose(info.description)}
-<nav>${links}<a href="#problems">Problem codes</a></nav></header>
+<nav><a href="${externalDocs.url}">${externalDocs.description}</a> ${links}<a href="#problems">Problem codes</a></nav></header>
 <main>${sections}${problems()}</main>`;
 }
 

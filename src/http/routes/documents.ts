@@ -7,7 +7,7 @@ import { VERSION } from '../../platform/version.js';
 import type { AppMiddleware, State } from '../context.js';
 import { openApiDocument } from '../openapi/document.js';
 import { explorerFiles, explorerPage, explorerPolicy, explorerScript } from '../openapi/explorer.js';
-import { plainPage, plainPolicy } from '../openapi/page.js';
+import { guidePage, plainPage, plainPolicy } from '../openapi/page.js';
 import { staticDocument } from '../response.js';
 import type { Route } from '../route.js';
 import { components } from '../schemas/fields.js';
@@ -46,8 +46,8 @@ export function presentMeta({
 }
 
 /**
- * `/openapi.json`, the same document as an API explorer at `/docs`, and without script at `/docs/plain`; `/meta`, which
- * contains no client's data.
+ * `/openapi.json`, the same document as an API explorer at `/docs`, and without script at `/docs/plain`; the guide at
+ * `/docs/guide`; `/meta`, which contains no client's data.
  */
 export function addDocuments(
   router: Router<State>,
@@ -64,6 +64,7 @@ export function addDocuments(
   router.get('/meta', limit, json(presentMeta(config)));
   router.get('/openapi.json', limit, json(document));
   router.get('/docs', limit, page(explorerPage(document), explorerPolicy(document, config)));
+  router.get('/docs/guide', limit, page(guidePage(document), plainPolicy));
   router.get('/docs/plain', limit, page(plainPage(document), plainPolicy));
   router.get('/docs/explorer.js', limit, script(explorerScript(document, config)));
   router.get('/docs/scalar.js', limit, script(explorerFiles()));

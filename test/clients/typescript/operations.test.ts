@@ -78,6 +78,7 @@ const CALLS: Record<Exclude<OperationId, 'requestToken'>, (client: TransferServi
   getReadiness: (client) => client.service.readiness(),
   getOpenApi: (client) => client.service.openApi(),
   getDocs: (client) => client.service.docs(),
+  getGuide: (client) => client.service.guide(),
   getPlainDocs: (client) => client.service.plainDocs(),
   getJwks: (client) => client.service.jwks(),
   getAuthorizationServer: (client) => client.service.authorizationServer(),

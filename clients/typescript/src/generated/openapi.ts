@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 66759b56a2d016a6d36ef2233cd5578fe7d2294ec8597212b2c6a22cbe6bc58e
+// Document: 04ecb5e5b9292fd743e704f5e31f1be179d90f21451421b42a834177ed78a5f0
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -767,6 +767,26 @@ export interface operations {
       };
     };
   };
+  getGuide: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** The page. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "text/html": string;
+        };
+      };
+    };
+  };
   getPlainDocs: {
     parameters: {
       query?: never;
@@ -1472,6 +1492,11 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   "getDocs": {
     "method": "GET",
     "path": "/docs",
+    "open": true
+  },
+  "getGuide": {
+    "method": "GET",
+    "path": "/docs/guide",
     "open": true
   },
   "getPlainDocs": {

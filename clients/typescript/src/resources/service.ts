@@ -35,6 +35,11 @@ export class Service {
     return this.#call('getDocs', {}, options);
   }
 
+  /** Reads the guide for integrators, a web page. */
+  guide(options?: CallOptions): Promise<string> {
+    return this.#call('getGuide', {}, options);
+  }
+
   /** Reads the documentation for readers without script, a web page. */
   plainDocs(options?: CallOptions): Promise<string> {
     return this.#call('getPlainDocs', {}, options);

@@ -13,11 +13,19 @@ const documents = [
   'README.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
-  ...readdirSync(join(root, 'docs'))
+  'clients/typescript/README.md',
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ];
 const read = (document: string) => readFileSync(join(root, document), 'utf8');
+
+/** Documents that are not yet written in lines of 120 columns. */
+const WIDE = [
+  ...['CONTRIBUTING', 'CHANGELOG', 'docs/design', 'docs/glossary', 'docs/measurements', 'docs/operations'],
+  ...['docs/performance', 'docs/reliability', 'docs/workflow-changes'],
+].map((name) => `${name}.md`);
+const narrow = documents.filter((document) => !WIDE.includes(document));
 
 test('the tables that are generated from the code are up to date', () => {
   const { stderr, status } = spawnSync(process.execPath, ['scripts/readme.mjs', '--check'], {
@@ -46,6 +54,43 @@ test('every link has an existing target', () => {
   expect(dead).toEqual([]);
 });
 
+test('lines of prose have at most 120 columns; tables, code and URLs may have more', () => {
+  const wide = narrow.flatMap((document) =>
+    withoutCode(read(document))
+      .split('\n')
+      .filter((line) => line.length > 120 && !line.startsWith('|') && !/^\S*https?:\S+$/.test(line.trim()))
+      .map((line) => `${document}: ${line}`),
+  );
+  expect(wide).toEqual([]);
+});
+
+test('a cell of a table that is not generated has at most 40 words', () => {
+  const long = narrow.flatMap((document) =>
+    withoutCode(read(document).replace(/<!-- (\w+) -->\n.*?<!-- \/\1 -->/gs, ''))
+      .split('\n')
+      .filter((line) => line.startsWith('|'))
+      .flatMap((row) => row.split('|'))
+      .filter((cell) => cell.trim().split(/\s+/).length > 40)
+      .map((cell) => `${document}: ${cell}`),
+  );
+  expect(long).toEqual([]);
+});
+
+test('JSON in the documents is JSON, and shell code is valid', () => {
+  for (const document of documents) {
+    for (const [, language = '', code = ''] of read(document).matchAll(/^ *```(json|sh)\n(.*?)^ *```/gms)) {
+      if (language === 'json') JSON.parse(code);
+      else
+        expect([document, spawnSync('bash', ['-n'], { input: code, encoding: 'utf8' }).stderr]).toEqual([document, '']);
+    }
+  }
+});
+
+/** The text without its blocks of code. */
+function withoutCode(markdown: string): string {
+  return markdown.replace(/^ *```.*?^ *```/gms, '');
+}
+
 test('every command in the documents exists', () => {
   const named = documents.flatMap((document) =>
     [...read(document).matchAll(/npx transfer-service ([a-z]+)(?: ([a-z]+(?:-[a-z]+)*)\b)?/g)].map(([, ...words]) =>
@@ -61,10 +106,14 @@ test('every command in the documents exists', () => {
   }
 });
 
-test('every script in the README exists', () => {
+test('every npm script in the documents exists', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-  const named = [...read('README.md').matchAll(/npm (?:run )?(demo|start|test|check|format|bench|readme)\b/g)];
-  expect(named.map(([, name = '']) => name).filter((name) => !(name in scripts))).toEqual([]);
+  const named = documents.flatMap((document) =>
+    [...read(document).matchAll(/npm (?:run (?:--silent )?([\w:]+)|(start|test)\b)/g)].map(
+      ([, script, short = '']) => script ?? short,
+    ),
+  );
+  expect(named.filter((name) => !(name in scripts))).toEqual([]);
 });
 
 test('git ignores the secrets that the first deliveries write', () => {

@@ -1,0 +1,33 @@
+// Renders the documents for integrators into the one page that the service serves at /docs/guide.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { micromark } from 'micromark';
+import { gfmTable, gfmTableHtml } from 'micromark-extension-gfm-table';
+
+const DOCUMENTS = ['guide.md', 'reference.md', 'errors.md'];
+const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
+
+/** The anchor that GitHub gives to a heading. */
+const slug = (heading) =>
+  heading
+    .replace(/<[^>]*>/g, '')
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+
+/** @returns HTML whose headings have anchors, and in which links between the documents are links within the page */
+function render(name) {
+  // micromark escapes HTML, so a comment would be shown.
+  const markdown = readFileSync(path(`../docs/${name}`), 'utf8').replace(/<!--.*?-->\n/gs, '');
+  return micromark(markdown, { extensions: [gfmTable()], htmlExtensions: [gfmTableHtml()] })
+    .replace(/<(h[1-6])>(.*?)<\/\1>/g, (_, tag, text) => `<${tag} id="${slug(text)}">${text}</${tag}>`)
+    .replace(/href="(\w+)\.md(#[^"]*)?"/g, (_, to, anchor) => `href="${anchor ?? `#${to}`}"`);
+}
+
+const parts = DOCUMENTS.map(render);
+const contents = parts.map((part) => {
+  const [title, ...headings] = [...part.matchAll(/<h[12] id="(.*?)">(.*?)<\/h[12]>/g)];
+  const links = headings.map(([, id, text]) => `<a href="#${id}">${text}</a>`);
+  return `<nav><b><a href="#${title[1]}">${title[2]}</a></b> ${links.join('\n')}</nav>`;
+});
+writeFileSync(path('../dist/guide.html'), `${contents.join('\n')}\n<main>${parts.join('\n')}</main>`);

@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startApi, type TestApi } from '../../support/api.js';
+import type { Reply } from '../../support/documented.js';
+
+let api: TestApi;
+let guide: Reply;
+
+beforeAll(async () => {
+  api = await startApi();
+  guide = await api.call('GET', '/docs/guide');
+});
+afterAll(() => api.close());
+
+const matches = (pattern: RegExp, text = guide.text) => [...text.matchAll(pattern)].map(([, found = '']) => found);
+
+describe('/docs/guide', () => {
+  it('is a page without script, and needs no token', () => {
+    expect([guide.status, guide.headers.get('content-type')]).toEqual([200, expect.stringMatching(/^text\/html/)]);
+    expect(guide.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-[^']+';/);
+    expect(guide.text).not.toMatch(/<script|<link|<img|src=|@import|url\(| style=/i);
+  });
+
+  it('has every section of the three documents, each with an anchor of its own', () => {
+    const documents = ['guide', 'reference', 'errors'].map((name) =>
+      readFileSync(join(import.meta.dirname, `../../../docs/${name}.md`), 'utf8'),
+    );
+    const anchors = matches(/<h\d id="([^"]*)">/g);
+    // In a block of code, `#` begins a comment.
+    const headings = documents.flatMap((text) => matches(/^(#+ )/gm, text.replace(/^ *```.*?```$/gms, '')));
+    expect(anchors).toHaveLength(headings.length);
+    expect(new Set(anchors).size).toBe(anchors.length);
+  });
+
+  it('has links that all resolve', async () => {
+    const anchors = new Set(matches(/ id="([^"]*)"/g));
+    const links = matches(/ href="([^"]*)"/g);
+    expect(links.length).toBeGreaterThan(20);
+    const base = new URL('/docs/guide', 'https://api.test');
+    for (const link of new Set(links)) {
+      const { pathname, origin, hash } = new URL(link, base);
+      if (pathname === base.pathname) expect([link, anchors.has(hash.slice(1))]).toEqual([link, true]);
+      else {
+        const { status } = await api.call('GET', pathname);
+        expect([link, origin, status < 400]).toEqual([link, base.origin, true]);
+      }
+    }
+  });
+
+  it('shows the code of the guide as text', () => {
+    expect(guide.text).toContain('&lt;?php');
+    expect(guide.text).toContain('seen = new Set&lt;string&gt;();');
+    expect(guide.text).not.toMatch(/<!--|&lt;!--/);
+  });
+
+  it.each(['/docs', '/docs/plain', '/openapi.json'])('is linked from %s', async (path) => {
+    const { text } = await api.call('GET', path);
+    expect(text).toContain('"https://api.test/docs/guide"');
+  });
+});
