@@ -1,10 +1,14 @@
 import { countRecoverable } from '../../src/delivery/recovery-batches.js';
 import { readWindow, readWithinLimits } from '../../src/delivery/window.js';
-import { isFailing, readEndpointHealth } from '../../src/endpoints/health.js';
+import { isFailing, listFailingEndpoints, readEndpointHealth } from '../../src/endpoints/health.js';
 import type { Handle } from '../../src/platform/database/database.js';
 import { DeliveryStatus } from '../../src/platform/database/generated/enums.js';
 import { lowestIdAt } from '../../src/platform/ids.js';
-import { listDeliveries, listDeliveriesForOperator } from '../../src/reports/list-deliveries.js';
+import {
+  countDeliveriesForOperator,
+  listDeliveries,
+  listDeliveriesForOperator,
+} from '../../src/reports/list-deliveries.js';
 import { getDeliveryWithAttempts, listAttempts, readAttemptSummaries } from '../../src/reports/read-deliveries.js';
 import { getEvent, listEvents, listMissing, readDeliveryStory, readEventStory } from '../../src/reports/read-events.js';
 import { listTransfers } from '../../src/transfers/read-transfers.js';
@@ -82,8 +86,16 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
     }
   }
   ask('operator: deliveries', (h) => listDeliveriesForOperator(h, { take: 50 }));
+  ask('operator: deliveries, deep', (h) => listDeliveriesForOperator(h, { before: deep, take: 50 }));
+  ask('operator: count of deliveries', (h) => countDeliveriesForOperator(h, { before: deep }));
+  ask('operator: failing endpoints', (h) => listFailingEndpoints(h, { clientId: undefined, ...first }));
+  ask('operator: failing endpoints, client', (h) => listFailingEndpoints(h, { clientId: bigClient, ...first }));
   for (const status of Object.values(DeliveryStatus)) {
     ask(`operator: deliveries, ${status}`, (h) => listDeliveriesForOperator(h, { status, take: 50 }));
+    ask(`operator: deliveries, ${status}, deep`, (h) =>
+      listDeliveriesForOperator(h, { status, before: deep, take: 50 }),
+    );
+    ask(`operator: count of deliveries, ${status}`, (h) => countDeliveriesForOperator(h, { status }));
   }
   for (const [whose, clientId] of [
     ['big client', bigClient],

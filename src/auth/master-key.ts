@@ -26,10 +26,15 @@ const SIGNING_KEYS = { table: 'signing_keys', id: 'kid', type: 'text', first: ''
  * MASTER_KEY and a run finds no row to seal. The rotation commits row by row, so the audit entry is written before the
  * first row: the audit also has a run that is killed.
  */
-export async function rotateMasterKey(db: Handle, actor: Actor, masterKeys: MasterKeys): Promise<MasterKeyRotation> {
+export async function rotateMasterKey(
+  db: Handle,
+  actor: Actor,
+  masterKeys: MasterKeys,
+  onProgress: (sealed: number) => void = () => {},
+): Promise<MasterKeyRotation> {
   await recordAudit(db, { actor, action: 'keys.rotate-master', target: null, details: { to: masterKeys.currentId } });
-  const endpoints = await sealAgain(db, masterKeys, ENDPOINTS);
-  const signingKeys = await sealAgain(db, masterKeys, SIGNING_KEYS);
+  const endpoints = await sealAgain(db, masterKeys, ENDPOINTS, onProgress);
+  const signingKeys = await sealAgain(db, masterKeys, SIGNING_KEYS, (sealed) => onProgress(endpoints.sealed + sealed));
   return {
     endpoints: endpoints.sealed,
     signingKeys: signingKeys.sealed,
@@ -41,7 +46,12 @@ export async function rotateMasterKey(db: Handle, actor: Actor, masterKeys: Mast
 }
 
 /** Reads in batches ordered by id. An endpoint that is registered meanwhile has a higher id and is read last. */
-async function sealAgain(db: Handle, masterKeys: MasterKeys, { table, id, type, first, envelope }: typeof ENDPOINTS) {
+async function sealAgain(
+  db: Handle,
+  masterKeys: MasterKeys,
+  { table, id, type, first, envelope }: typeof ENDPOINTS,
+  onProgress: (sealed: number) => void,
+) {
   const read = `select ${id}::text as id, ${envelope} as envelope from ${table}
     where ${id} > $1::${type} and ${envelope} is not null order by ${table}.${id} limit $2::int`;
   // A raw statement, since Prisma would set `updated_at`, which clients see.
@@ -58,6 +68,7 @@ async function sealAgain(db: Handle, masterKeys: MasterKeys, { table, id, type, 
       if (again === undefined) unreadable.push(row.id);
       else sealed += (await db.query(replace, [row.id, row.envelope, again])).length;
     }
+    onProgress(sealed);
     if (rows.length === 0) return { sealed, unreadable };
   }
 }

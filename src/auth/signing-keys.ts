@@ -109,6 +109,29 @@ export async function revokeSigningKey(
   });
 }
 
+/** A signing key without its key material. `verifying`: it signs no more, and tokens that it signed may still be valid. */
+export interface ListedKey {
+  kid: string;
+  state: 'signing' | 'verifying' | 'expired';
+  createdAt: Date;
+  retiredAt: Date | null;
+  /** Null for the signing key. */
+  verifiesUntil: Date | null;
+}
+
+/** Lists the signing keys, newest first. @param lifetime of a token, ms */
+export async function listSigningKeys(db: Handle, lifetime: number): Promise<ListedKey[]> {
+  const keys = await db.prisma.signingKey.findMany({
+    select: { kid: true, createdAt: true, retiredAt: true },
+    orderBy: [{ createdAt: 'desc' }, { kid: 'asc' }],
+  });
+  return keys.map((key) => {
+    const verifiesUntil = key.retiredAt && new Date(key.retiredAt.getTime() + lifetime + RETIREMENT_MARGIN);
+    const state = verifiesUntil === null ? 'signing' : verifiesUntil.getTime() > Date.now() ? 'verifying' : 'expired';
+    return { ...key, state, verifiesUntil };
+  });
+}
+
 /** An RSA key of 2048 bits (RFC 7518 §3.3). `kid` is its thumbprint (RFC 7638) and the envelope's associated data. */
 async function makeSigningKey(masterKeys: MasterKeys): Promise<NewKey> {
   const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });

@@ -13,6 +13,8 @@ import type { View } from './view.js';
 export interface CommandResult {
   json: unknown;
   text: View;
+  /** A line for people on standard error, after the result. */
+  note?: string | undefined;
   /** If set, the command prints its result, then this line as an error, and exits with 1. */
   failure?: string | undefined;
 }
@@ -38,11 +40,14 @@ export class Command extends CommanderCommand {
       loadQuickly();
       // See bootstrap.ts.
       process.env.PGAPPNAME ??= 'transfer-service cli';
+      const { showProgress } = await import('./terminal.js');
+      const stopProgress = showProgress();
       const action = await load();
-      const { json, text, failure } = await action(...(args as Args));
+      const { json, text, note, failure } = await action(...(args as Args)).finally(stopProgress);
       const { render, screenHere } = await import('./view.js');
       const asked = this.opts<{ json?: true }>().json;
       process.stdout.write(`${asked ? JSON.stringify(json, null, 2) : render(text, screenHere())}\n`);
+      if (note !== undefined) process.stderr.write(`${note}\n`);
       if (failure !== undefined) throw new Error(failure);
     });
   }

@@ -20,19 +20,22 @@ export function addDeliveries(program: Command): void {
     .option('--transfer <transfer_id>', "only deliveries of this transfer's events", idOf('transfer'))
     .option('--since <time>', 'only deliveries created since then: 2h (ago), or 2026-11-21T10:00:00Z', parseSince)
     .option('--limit <n>', 'at most this many deliveries', parseLimit, 50)
+    .option('--cursor <delivery_id>', 'the last delivery of the previous page', idOf('delivery'))
     .does(async () => (await import('./actions/deliveries.js')).list);
 
   deliveries
     .command('show')
     .argument('<delivery_id>', '', idOf('delivery'))
-    .description(`show a delivery with its latest ${SHOWN_ATTEMPTS} attempts and those that are planned`)
+    .description(`show a delivery with its latest ${SHOWN_ATTEMPTS} attempts and its planned ones`)
     .does(async () => (await import('./actions/deliveries.js')).show);
 
   deliveries
     .command('retry')
     .argument('<delivery_id>', '', idOf('delivery'))
-    .description('make one attempt more, now; a failure leaves the status and the planned attempts as they were')
+    .option('--wait', 'wait up to 60 s for the attempt; exits with 1 if it fails')
+    .description('make one more attempt now; a failure changes neither the status nor the planned attempts')
     .does(async () => (await import('./actions/deliveries.js')).retry);
+
   deliveries
     .command('explain')
     .argument('<delivery_id>', '', idOf('delivery'))
@@ -42,12 +45,12 @@ export function addDeliveries(program: Command): void {
       wholeNumber(1, 999_999_999, 'Give the number of an attempt, such as 1.'),
     )
     .requiredOption('--v0 <digest>', 'the digest that the receiver computed', parseDigest)
-    .description('name the mistake by which a receiver computed another signature')
+    .description('find out why a receiver computed a different signature')
     .does(async () => (await import('./actions/deliveries.js')).explain);
 
   deliveries
     .command('lost')
-    .description('list events that are in Temporal and not in the database: they were lost when Postgres was restored')
+    .description('list events that Temporal has and the database does not: they were lost when Postgres was restored')
     .requiredOption(
       '--since <time>',
       'the time that Postgres was restored to: 2h (ago), or 2026-11-21T10:00:00Z',

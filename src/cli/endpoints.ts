@@ -1,36 +1,42 @@
 import { MAX_WINDOW_DAYS } from '../platform/limits.js';
 import { MAX_CONCURRENCY } from '../platform/vocabulary.js';
-import { type Command, idOf, parseSince, wholeNumber } from './command.js';
+import { type Command, idOf, parseLimit, parseSince, wholeNumber } from './command.js';
 
 /** `endpoints …`: the clients' webhook endpoints. */
 export function addEndpoints(program: Command): void {
   const endpoints = program
     .command('endpoints')
     .description(
-      "list, disable and enable the clients' webhook endpoints, limit their attempts at once, recover and count what they received, and check receivers",
+      'list, disable, enable and check webhook endpoints, limit concurrent attempts, and recover deliveries',
     );
 
   endpoints
     .command('list')
-    .requiredOption('--client <client_id>', 'the owner of the endpoints')
-    .description('list the endpoints of a client, newest first')
+    .option('--client <client_id>', 'only endpoints of this client')
+    .option('--failing', 'only endpoints whose latest attempt failed: since when (to the hour) and why')
+    .option('--limit <n>', 'at most this many endpoints', parseLimit, 1_000)
+    .option('--cursor <webhookId>', 'the last endpoint of the previous page', idOf('webhook endpoint'))
+    .description('list the endpoints of all clients, newest first')
     .does(async () => (await import('./actions/endpoints.js')).list);
 
-  for (const [verb, description] of [
-    ['disable', 'stop all deliveries to an endpoint; only the `enable` command can undo this'],
-    ['enable', 'resume deliveries to an endpoint, whatever disabled it'],
-  ] as const) {
-    endpoints
-      .command(verb)
-      .argument('<webhookId>', '', idOf('webhook endpoint'))
-      .description(description)
-      .does(async () => (await import('./actions/endpoints.js'))[verb]);
-  }
+  endpoints
+    .command('disable')
+    .argument('<webhookId>', '', idOf('webhook endpoint'))
+    .option('--yes', 'do not ask on a terminal')
+    .description('stop and cancel all deliveries to an endpoint; only the `enable` command can enable it again')
+    .does(async () => (await import('./actions/endpoints.js')).disable);
+
+  endpoints
+    .command('enable')
+    .argument('<webhookId>', '', idOf('webhook endpoint'))
+    .description('resume deliveries to an endpoint, whatever disabled it')
+    .does(async () => (await import('./actions/endpoints.js')).enable);
+
   endpoints
     .command('set-concurrency')
     .argument('<webhookId>', '', idOf('webhook endpoint'))
     .argument('<limit>', `1 to ${MAX_CONCURRENCY}, or default`, parseConcurrency)
-    .description('limit the attempts at once at an endpoint, over all workers; default: ENDPOINT_CONCURRENCY')
+    .description('limit the concurrent attempts at an endpoint, over all workers; default: ENDPOINT_CONCURRENCY')
     .does(async () => (await import('./actions/endpoints.js')).setConcurrency);
 
   endpoints
@@ -40,9 +46,9 @@ export function addEndpoints(program: Command): void {
     .option('--until <time>', 'end of the range, exclusive; default: now', parseSince)
     .option(
       '--include-missing',
-      `also deliver the events without a delivery for this endpoint; the range is then at most ${MAX_WINDOW_DAYS} days`,
+      `also deliver events that have no delivery for this endpoint; limits the range to ${MAX_WINDOW_DAYS} days`,
     )
-    .description('deliver the failed and cancelled deliveries of a range again, at 20 a second')
+    .description('send the failed and cancelled deliveries of a range again, at 20 a second')
     .does(async () => (await import('./actions/endpoints.js')).recover);
 
   endpoints
@@ -54,19 +60,19 @@ export function addEndpoints(program: Command): void {
       parseSince,
     )
     .option('--until <time>', 'end of the window, exclusive; default: now', parseSince)
-    .description(`count what became of the events of a window of up to ${MAX_WINDOW_DAYS} days`)
+    .description(`count the events of a window of up to ${MAX_WINDOW_DAYS} days by outcome`)
     .does(async () => (await import('./actions/endpoints.js')).statement);
 
   endpoints
     .command('check')
     .argument('<webhookId>', '', idOf('webhook endpoint'))
-    .description('check in the sandbox what a receiver accepts and rejects; exits with 1 if a case fails')
+    .description('check what a receiver accepts and rejects (sandbox only); exits with 1 if a case fails')
     .does(async () => (await import('./actions/endpoints.js')).check);
 }
 
 const parseNumber = wholeNumber(1, MAX_CONCURRENCY, `Give 1 to ${MAX_CONCURRENCY}, or default.`);
 
-/** A limit of attempts at once. @returns null for `default`, the limit of the deployment */
+/** A limit of concurrent attempts. @returns null for `default`, the limit of the deployment */
 function parseConcurrency(text: string): number | null {
   return text === 'default' ? null : parseNumber(text);
 }

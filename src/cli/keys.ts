@@ -2,7 +2,14 @@ import type { Command } from './command.js';
 
 /** `keys …`: the keys that sign tokens and encrypt secrets. */
 export function addKeys(program: Command): void {
-  const keys = program.command('keys').description('rotate and revoke the keys that sign tokens and encrypt secrets');
+  const keys = program
+    .command('keys')
+    .description('list, rotate and revoke the keys that sign tokens and encrypt secrets');
+
+  keys
+    .command('list')
+    .description('list the token signing keys, newest first: ids, states and times, never key material')
+    .does(async () => (await import('./actions/keys.js')).list);
 
   keys
     .command('rotate')
@@ -17,6 +24,6 @@ export function addKeys(program: Command): void {
 
   keys
     .command('rotate-master')
-    .description('re-encrypt every secret of MASTER_KEY_PREVIOUS with MASTER_KEY; can be repeated safely')
+    .description('re-encrypt every secret from MASTER_KEY_PREVIOUS to MASTER_KEY; safe to run again')
     .does(async () => (await import('./actions/keys.js')).rotateMaster);
 }

@@ -14,25 +14,30 @@ export type Role = (env: NodeJS.ProcessEnv, announce: Announce) => Promise<void>
 /** Each function loads the modules of one role, which the other commands do not need. The entry file passes them. */
 export type RoleLoaders = Readonly<Record<'start' | 'api' | 'worker', () => Promise<Role>>>;
 
-/**
- * Runs a command line of `transfer-service` (without node and script). The groups declare names, options and
- * descriptions; what a command does lies in `actions` and is loaded by that command alone. @returns the exit code
- */
+/** Runs a command line of `transfer-service` (without node and script). @returns the exit code */
 export function runCli(args: readonly string[], roles: RoleLoaders): Promise<number> {
+  return run(createCli(roles), args);
+}
+
+/**
+ * The program with all commands. The groups declare names, options and descriptions. The actions of a command are in
+ * `actions`, and only that command loads them.
+ */
+export function createCli(roles: RoleLoaders): Command {
   const program = createProgram('transfer-service')
     .description(
-      'The commands of the operator. They use the database and the Temporal server that the environment names, or the embedded stack that runs under LOCAL_DIR.',
+      "The operator's commands. They use the database and the Temporal server that the environment names, or the embedded stack that runs under LOCAL_DIR.",
     )
     .version(VERSION);
   addServe(program, 'start', roles.start).description(
     'run the whole service, with the embedded stack if no database is configured',
   );
   addServe(program, 'api', roles.api).description('run only the HTTP API');
-  addServe(program, 'worker', roles.worker).description('run only a worker, which makes the deliveries');
+  addServe(program, 'worker', roles.worker).description('run only a worker, which delivers webhooks');
   program
     .command('migrate')
     .description('apply the database migrations and prepare the Temporal namespace; safe to run concurrently')
-    .option('--database-only', 'leave Temporal as it is: others administer its namespace')
+    .option('--database-only', 'leave Temporal as it is, if others administer its namespace')
     .does(async () => (await import('./actions/deployment.js')).migrateAll);
   const groups = [addClients, addTransfers, addEndpoints, addDeliveries, addKeys, addAudit, addReceiver];
   for (const add of groups) add(program);
@@ -40,7 +45,7 @@ export function runCli(args: readonly string[], roles: RoleLoaders): Promise<num
     .command('doctor')
     .description('check the configuration, Postgres, Temporal and the clocks; reports what to fix')
     .does(async () => (await import('./actions/deployment.js')).doctor);
-  return run(program, args);
+  return program;
 }
 
 /** A command that runs the service until a signal stops it. */

@@ -149,3 +149,8 @@ function layRow(texts: readonly string[], widths: readonly number[]): string {
 function pad(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - stringWidth(text)));
 }
+
+/** The status of an attempt's response (`503`), the error if there was none (`timeout`), or both (`302 redirect`). */
+export function outcomeOf({ responseStatus, error }: { responseStatus: number | null; error: string | null }): string {
+  return [responseStatus, error === 'status' ? null : error].filter((part) => part !== null).join(' ');
+}

@@ -5,6 +5,7 @@ import { failpoint } from '../platform/failpoints.js';
 import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { DisabledReason } from '../platform/vocabulary.js';
+import { newestDeliveries } from './health.js';
 
 /**
  * Disables an endpoint and cancels its pending deliveries (`cancelPending`). Call it in a transaction.
@@ -18,6 +19,19 @@ export async function disableEndpoint(db: Handle, endpointId: string, reason: Di
   if (count === 0) return false;
   await cancelPending(db, endpointId);
   return true;
+}
+
+/** Pending deliveries that are counted before an endpoint is disabled. */
+export const COUNTED_TO_CANCEL = 10_000;
+
+/** Counts the pending deliveries of an endpoint, which disabling it cancels, up to `COUNTED_TO_CANCEL`. */
+export async function countPending(db: Handle, endpointId: string): Promise<number> {
+  const pending = { endpoint: '$1::uuid', status: `'pending'`, limit: COUNTED_TO_CANCEL };
+  const [row] = await db.query<{ count: number }>(
+    `select count(*)::int as count from (${newestDeliveries('', pending)}) p`,
+    [endpointId],
+  );
+  return row?.count ?? 0;
 }
 
 /** Deliveries that one transaction cancels at most (contract, Webhook endpoints). */

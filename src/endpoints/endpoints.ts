@@ -75,18 +75,23 @@ export async function registerEndpoint(
   });
 }
 
-/** Lists a client's endpoints with an id below `before`, newest first. */
+/** Lists the endpoints of a client, or of all clients for the operator, with an id below `before`, newest first. */
 export function listEndpoints(
   db: Handle,
-  clientId: string,
+  clientId: string | undefined,
   page: { before: string | undefined; take: number },
 ): Promise<PublicEndpoint[]> {
   return db.prisma.endpoint.findMany({
-    where: { clientId, deletedAt: null, ...(page.before && { id: { lt: page.before } }) },
+    where: { ...(clientId && { clientId }), deletedAt: null, ...(page.before && { id: { lt: page.before } }) },
     orderBy: { id: 'desc' },
     take: page.take,
     omit: WITHOUT_SECRET,
   });
+}
+
+/** Reads endpoints of any clients, for the operator. */
+export function readEndpoints(db: Handle, ids: readonly string[]): Promise<PublicEndpoint[]> {
+  return db.prisma.endpoint.findMany({ where: { id: { in: [...ids] } }, omit: WITHOUT_SECRET });
 }
 
 /** @throws Refusal not_found */

@@ -33,6 +33,8 @@ export const COUNTED_MISSED = 1_000;
 const MOST_ENDPOINTS = 100;
 /** ms */
 const TIME_LIMIT = 3_000;
+/** ms, for a list of all clients' endpoints. */
+const LIST_TIME_LIMIT = 20_000;
 
 /** An endpoint's attempts and pending deliveries, for its owner to see whether the receiver works. */
 export interface EndpointHealth {
@@ -162,6 +164,61 @@ function lastFailureOf(hours: readonly HourRow[]): EndpointHealth['lastFailure']
   if (!at || !hour?.last_error) return null;
   return { at, error: hour.last_error, responseStatus: hour.last_response_status };
 }
+
+/** An endpoint of any client whose latest attempt failed. */
+export interface FailingEndpoint {
+  id: string;
+  /** The start of the hour of the first failure after the latest success, at most 48 hours ago. */
+  failingSince: Date;
+  lastSuccessAt: Date | null;
+  lastFailure: { at: Date; error: AttemptError; responseStatus: number | null };
+}
+
+interface FailingRow {
+  id: string;
+  since: string;
+  success: string | null;
+  failure: { at: string; error: AttemptError; responseStatus: number | null };
+}
+
+/**
+ * Lists the endpoints whose latest attempt failed, newest endpoint first, for the operator. The list includes those that
+ * the service disabled. It reads the newest hour of each endpoint, and all its hours only if it is failing.
+ * @param of.before only ids below this one
+ */
+export async function listFailingEndpoints(
+  db: Handle,
+  of: { clientId: string | undefined; before: string | undefined; take: number },
+): Promise<FailingEndpoint[]> {
+  const values = [of.clientId ?? null, of.before ?? null, of.take];
+  const rows = await timeLimited(db, LIST_TIME_LIMIT, (tx) => tx.query<FailingRow>(FAILING, values));
+  return rows.map(({ id, since, success, failure }) => ({
+    id,
+    failingSince: new Date(since),
+    lastSuccessAt: success === null ? null : new Date(success),
+    lastFailure: { ...failure, at: new Date(failure.at) },
+  }));
+}
+
+const FAILING = `
+select e.id::text, to_json(greatest(hours.since, success.at))#>>'{}' as since, to_json(success.at)#>>'{}' as success,
+       json_build_object('at', newest.last_failure_at, 'error', newest.last_error,
+                         'responseStatus', newest.last_response_status) as failure
+  from webhook_endpoints e
+ cross join lateral (
+   select * from endpoint_hours h where h.endpoint_id = e.id order by h.hour desc limit 1) newest
+  left join lateral (
+   ${newestDeliveries('finished_at as at', { endpoint: 'e.id', status: `'succeeded'`, limit: 1 })}) delivered on true
+ cross join lateral (
+   select greatest(max(h.last_success_at), delivered.at) as at from endpoint_hours h where h.endpoint_id = e.id) success
+ cross join lateral (
+   select min(h.hour) as since from endpoint_hours h
+    where h.endpoint_id = e.id and h.last_failure_at > coalesce(success.at, '-infinity')) hours
+ where e.deleted_at is null and ($1::uuid is null or e.client_id = $1::uuid) and ($2::uuid is null or e.id < $2::uuid)
+   and (e.enabled or e.disabled_reason in ('failing', 'gone'))
+   and newest.last_failure_at > coalesce(newest.last_success_at, '-infinity')
+   and newest.last_failure_at > coalesce(success.at, '-infinity')
+ order by e.id desc limit $3::int`;
 
 /**
  * Whether an endpoint whose delivery has just been exhausted is failing: since it was enabled, it has had no success

@@ -1,7 +1,7 @@
 import { newestDeliveries } from '../endpoints/health.js';
 import type { Handle } from '../platform/database/database.js';
 import { DeliveryStatus } from '../platform/database/generated/enums.js';
-import { exactly, type IdRange, idBounds, idsWithin, lowestIdAt } from '../platform/ids.js';
+import { exactly, type IdRange, idBounds, idsWithin } from '../platform/ids.js';
 import { type DeliveryRecord, type DeliveryRow, WITH_CONTEXT, withLastAttempts } from './read-deliveries.js';
 
 export interface DeliveryRange extends IdRange {
@@ -98,6 +98,8 @@ export interface OperatorFilters {
   eventIds?: readonly string[] | undefined;
   /** Only deliveries made at or after this time, ms since 1970. */
   since?: number | undefined;
+  /** Only deliveries with ids below this one: the last of the previous page. */
+  before?: string | undefined;
   take: number;
 }
 
@@ -107,16 +109,36 @@ export async function listDeliveriesForOperator(db: Handle, filters: OperatorFil
 }
 
 async function rowsOf(db: Handle, filters: OperatorFilters): Promise<DeliveryRow[]> {
-  const { eventIds, since = 0, take } = filters;
-  const from = lowestIdAt(since);
+  const { eventIds, take } = filters;
+  const id = idsOf(filters);
   const order = { orderBy: { id: 'desc' as const }, take, include: WITH_CONTEXT };
   if (eventIds !== undefined) {
     // An event has few deliveries, so that no other filter makes this slow.
-    const where = { ...given(filters), eventId: { in: [...eventIds] }, id: { gte: from } };
+    const where = { ...given(filters), eventId: { in: [...eventIds] }, id };
     return db.prisma.delivery.findMany({ where, ...order });
   }
-  const newest = await newestOf(db, filters, from);
-  return db.prisma.delivery.findMany({ where: { id: newest ? { in: newest } : { gte: from } }, ...order });
+  const newest = await newestOf(db, filters);
+  return db.prisma.delivery.findMany({ where: { id: newest ? { in: newest } : id }, ...order });
+}
+
+const idsOf = ({ since = 0, before }: Omit<OperatorFilters, 'take'>) => idBounds({ createdAfter: since - 1, before });
+
+/** Deliveries beyond a page that are counted. */
+export const COUNTED_MORE = 1_000;
+
+/** Counts the deliveries that `listDeliveriesForOperator` would list; above `COUNTED_MORE`, one more than it. */
+export async function countDeliveriesForOperator(db: Handle, filters: Omit<OperatorFilters, 'take'>): Promise<number> {
+  const { eventIds, status, clientId = null, endpointId = null } = filters;
+  const take = COUNTED_MORE + 1;
+  const id = idsOf(filters);
+  const ofAll = status === undefined && clientId === null && endpointId === null;
+  if (eventIds !== undefined || ofAll) {
+    const where = { ...given(filters), ...(eventIds && { eventId: { in: [...eventIds] } }), id };
+    return db.prisma.delivery.count({ where, orderBy: { id: 'desc' }, take });
+  }
+  const statuses = status ? [status] : Object.values(DeliveryStatus);
+  const [row] = await db.query<{ count: number }>(COUNT, [statuses, clientId, endpointId, id.gte, take, id.lt]);
+  return row?.count ?? 0;
 }
 
 function given({ status, clientId, endpointId }: Omit<OperatorFilters, 'take'>) {
@@ -128,19 +150,21 @@ function given({ status, clientId, endpointId }: Omit<OperatorFilters, 'take'>) 
 }
 
 /** @returns undefined if the time is the only filter: the order of the ids is the order of time */
-async function newestOf(db: Handle, filters: OperatorFilters, from: string): Promise<string[] | undefined> {
+async function newestOf(db: Handle, filters: OperatorFilters): Promise<string[] | undefined> {
   const { status, clientId = null, endpointId = null, take } = filters;
+  const { gte, lt } = idsOf(filters);
   const ofAll = clientId === null && endpointId === null;
   if (ofAll && status === undefined) return undefined;
   const rows =
     ofAll && (status === 'failed' || status === 'cancelled')
-      ? await db.query<{ id: string }>(NEWEST_ENDED, [status, from, take])
+      ? await db.query<{ id: string }>(NEWEST_ENDED, [status, gte, take, lt])
       : await db.query<{ id: string }>(NEWEST, [
           status ? [status] : Object.values(DeliveryStatus),
           clientId,
           endpointId,
-          from,
+          gte,
           take,
+          lt,
         ]);
   return rows.map(({ id }) => id);
 }
@@ -151,8 +175,14 @@ async function newestOf(db: Handle, filters: OperatorFilters, from: string): Pro
  */
 const NEWEST_ENDED = `
 select id from deliveries
- where status in ('failed', 'cancelled') and status >= $1::delivery_status and status <= $1::delivery_status and id >= $2::uuid
+ where status in ('failed', 'cancelled') and status >= $1::delivery_status and status <= $1::delivery_status
+   and id >= $2::uuid and id < $4::uuid
  order by status, id desc limit $3::int`;
+
+/** The ranges of the index on (endpoint, status, id) that the filters leave. */
+const RANGES = 'webhook_endpoints e cross join unnest($1::delivery_status[]) as s(status)';
+const OWNED = '($2::uuid is null or e.client_id = $2::uuid) and ($3::uuid is null or e.id = $3::uuid)';
+const WITHIN = 'id >= $4::uuid and id < $6::uuid';
 
 /**
  * Uses the index on (endpoint, status, id) for every filter. The newest N deliveries belong to the N endpoints with the
@@ -161,14 +191,21 @@ select id from deliveries
 const NEWEST = `
 with newest as (
   select e.id as endpoint_id, s.status, d.id
-    from webhook_endpoints e
-    cross join unnest($1::delivery_status[]) as s(status)
+    from ${RANGES}
     cross join lateral (
-      ${newestDeliveries('id', { endpoint: 'e.id', status: 's.status', within: 'id >= $4::uuid', limit: 1 })}) d
-   where ($2::uuid is null or e.client_id = $2::uuid) and ($3::uuid is null or e.id = $3::uuid)
+      ${newestDeliveries('id', { endpoint: 'e.id', status: 's.status', within: WITHIN, limit: 1 })}) d
+   where ${OWNED}
    order by d.id desc limit $5::int
 )
 select d.id
   from newest n cross join lateral (
-    ${newestDeliveries('id', { endpoint: 'n.endpoint_id', status: 'n.status', within: 'id >= $4::uuid', limit: '$5::int' })}) d
+    ${newestDeliveries('id', { endpoint: 'n.endpoint_id', status: 'n.status', within: WITHIN, limit: '$5::int' })}) d
  order by d.id desc limit $5::int`;
+
+/** Stops at the limit, whatever the order of the endpoints. */
+const COUNT = `
+select count(*)::int as count
+  from (select from ${RANGES}
+         cross join lateral (
+           ${newestDeliveries('', { endpoint: 'e.id', status: 's.status', within: WITHIN, limit: '$5::int' })}) d
+         where ${OWNED} limit $5::int) counted`;

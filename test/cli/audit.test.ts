@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('lists the actions of the command line with actor and time, newest first', async () => {
+test('lists command-line actions with actor and time, newest first', async () => {
   const [all, clients, ofTransfer] = await Promise.all([
     list('--actor', me, '--since', '1h'),
     list('--action', 'clients', '--limit', '1'),
@@ -77,7 +77,7 @@ onLinux('prints the details of a status change as a readable line', async () => 
   expect(row).toContain(`${me}  transfers.set-status  ${transferId}  ${details}`);
 });
 
-test('a refused command makes no audit entry', async () => {
+test('a rejected command leaves no audit entry', async () => {
   const id = newId();
   expect((await runCli(['endpoints', 'disable', id], env)).code).toBe(1);
   expect(await runCli(['audit', 'list', '--target', id], env)).toEqual({ code: 0, stdout: 'no entries\n', stderr: '' });
@@ -93,7 +93,7 @@ describe('`audit export`', () => {
     return data;
   };
 
-  test('prints a line of JSON for each entry, and those after one', async () => {
+  test('prints each entry as a line of JSON, optionally only those after a given entry', async () => {
     const [first, second] = await old(2);
     const { code, stdout, stderr } = await runCli(['audit', 'export', '--since', '2h'], env);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -106,7 +106,7 @@ describe('`audit export`', () => {
     expect(rest.stdout).toBe(`${JSON.stringify(lines[1])}\n`);
   });
 
-  test('follows until Ctrl-C, and ends without an error where its reader ends first', async () => {
+  test('follows until Ctrl-C, and ends without an error if its reader ends first', async () => {
     await old(3_000);
     const following = startCli(['audit', 'export', '--follow'], env);
     for await (const line of createInterface({ input: following.stdout! })) {

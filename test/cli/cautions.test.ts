@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { runCli, startCli } from '../support/cli.js';
 
-// Names that do not resolve: the configuration alone is what production is warned of.
+// The names do not resolve: the warnings depend on the configuration alone.
 const UNSAFE = {
   ENVIRONMENT: 'production',
   DATABASE_URL: 'postgresql://app:hunter2@db.invalid/app',
@@ -19,7 +19,7 @@ const UNSAFE = {
 };
 const WARNED = ['DATABASE_URL', 'TEMPORAL_TLS', 'ALLOWED_NETWORKS'];
 
-test('production logs each warning about its settings when it starts, without the password', async () => {
+test('production logs each warning about its settings at startup, without the password', async () => {
   const api = startCli(['api'], UNSAFE);
   const said = text(api.stderr as NonNullable<typeof api.stderr>);
   await once(createInterface({ input: api.stdout as NonNullable<typeof api.stdout> }), 'line');
@@ -30,7 +30,7 @@ test('production logs each warning about its settings when it starts, without th
   expect(lines.join()).not.toContain('hunter2');
 });
 
-test('doctor shows each of them as `warn`, and does not count it as a failure', async () => {
+test('doctor shows each warning as `warn` and does not count it as a failure', async () => {
   const { stdout } = await runCli(['doctor'], UNSAFE);
   for (const name of WARNED) expect(stdout).toMatch(new RegExp(`^warn\\s+security\\s+${name}: `, 'm'));
   const { stdout: json } = await runCli(['doctor', '--json'], UNSAFE);
@@ -44,7 +44,7 @@ test('doctor shows each of them as `warn`, and does not count it as a failure', 
   expect(stdout + json).not.toContain('hunter2');
 });
 
-test('production warns when it starts of a role with more rights than it needs, and of settings that it does not know', async () => {
+test('production warns at startup about an over-privileged role and about unknown settings', async () => {
   const api = startCli(['api'], {
     ...UNSAFE,
     // The superuser of the tests.

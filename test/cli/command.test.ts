@@ -19,7 +19,7 @@ afterAll(() => rmSync(copy, { recursive: true, force: true }));
 
 const cache = () => join(copy, 'dist/.compile-cache');
 
-/** The lines in which Node.js says what it does with compiled code, if asked. */
+/** Node.js's debug log of the compile cache. */
 function run(...args: string[]): string {
   const env = { PATH: process.env.PATH, LOCAL_DIR: copy, DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none' };
   const { stderr } = spawnSync(process.execPath, ['dist/src/cli.js', ...args], {
@@ -30,7 +30,7 @@ function run(...args: string[]): string {
   return stderr;
 }
 
-test('a command takes the compiled code of its modules from the built folder, where an earlier one left it', () => {
+test('a command reuses the compiled code that an earlier command cached in the built folder', () => {
   run('clients', 'list');
   expect(readdirSync(cache())).toHaveLength(1);
   const lines = run('clients', 'list');
@@ -54,7 +54,7 @@ it('reads --since as a time or as a duration before now', () => {
 });
 
 it.each(['', 'yesterday', '2026-13-01', '2026-11-21T10:00:00', '1', '10:00'])(
-  'refuses %j as neither a time nor a duration',
+  'rejects %j as neither a time nor a duration',
   (text) => {
     expect(() => parseSince(text)).toThrow('Give a duration such as 2h, or a time');
   },

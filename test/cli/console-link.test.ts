@@ -39,7 +39,7 @@ test("clients console-link makes a link with the client's scopes, which the audi
   expect(stdout).not.toContain('#');
 });
 
-test('clients console-link names what stands in the way', async () => {
+test('clients console-link states why it cannot make a link', async () => {
   const operator = await auth.client({ scopes: ['operator'] });
   const revoked = await auth.client();
   await runCli(['clients', 'revoke', revoked.client_id], env);

@@ -1,9 +1,11 @@
 import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { readStarts, startDeliverEvent } from '../../src/delivery/workflow-start.js';
 import { newId } from '../../src/platform/ids.js';
+import { makeBacklog } from '../support/backlog.js';
 import { runCli } from '../support/cli.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeClient, makeEndpoint } from '../support/factories.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { onLinux, showOnTerminal } from '../support/terminal.js';
 import { waitFor } from '../support/wait-for.js';
@@ -36,7 +38,7 @@ async function json<T>(...args: string[]): Promise<T> {
 }
 
 describe('deliveries', () => {
-  it('lists the events that have a workflow in Temporal and no row: they were lost when Postgres was restored', async () => {
+  it('lists the events that have a workflow in Temporal and no row in the database', async () => {
     const events = [await commitEvent(db), await commitEvent(db, { endpoints: 2 })];
     const eventIds = events.map(({ eventId }) => eventId);
     const rows = await db.prisma.event.findMany({ where: { id: { in: eventIds } } });
@@ -110,6 +112,21 @@ describe('deliveries', () => {
     expect(await json('audit', 'list', '--target', failedId)).toMatchObject([
       { action: 'deliveries.retry', details: { event_id: failed.eventId, client_id: failed.clientId } },
     ]);
+  });
+
+  it('lists page by page and says how many deliveries follow', async () => {
+    const { clientId, id } = await makeEndpoint(db, await makeClient(db));
+    await makeBacklog(db, id, 3);
+    const list = (...args: string[]) => runCli(['deliveries', 'list', '--client', clientId, '--json', ...args], env);
+    const ids = (stdout: string) => (JSON.parse(stdout) as { id: string }[]).map((one) => one.id);
+    const all = ids((await list()).stdout);
+    const first = await list('--limit', '1');
+    expect([ids(first.stdout), first.stderr]).toEqual([all.slice(0, 1), `2 more; next page: --cursor ${all[0]}\n`]);
+    const rest = await list('--limit', '2', '--cursor', all[0] ?? '');
+    expect([ids(rest.stdout), rest.stderr]).toEqual([all.slice(1), '']);
+    await makeBacklog(db, id, 1_001);
+    expect((await list('--limit', '2')).stderr).toMatch(/^more than 1,000 more; next page: --cursor /);
+    await db.prisma.delivery.deleteMany({ where: { endpointId: id } });
   });
 
   onLinux(

@@ -34,7 +34,7 @@ describe('`endpoints check`', () => {
     expect(entries.map(({ target, actor }) => [target, actor.startsWith('cli:')])).toEqual([[webhookId, true]]);
   });
 
-  it('exits with 1 if a case fails, with the report as JSON and one line that names the cases', async () => {
+  it('exits with 1 if a case fails, and prints the report and one line that names the failed cases', async () => {
     const webhookId = await register('accepts any signature');
     const { code, stdout, stderr } = await runCli(['endpoints', 'check', webhookId, '--json'], service.env);
     expect([code, stderr]).toEqual([1, '2 of 9 cases failed: wrong_secret, changed_body\n']);
@@ -44,7 +44,7 @@ describe('`endpoints check`', () => {
   });
 
   it.each([
-    ['in production', { ENVIRONMENT: 'production' }, /^receivers are checked in the sandbox only[^\n]*\n$/],
+    ['in production', { ENVIRONMENT: 'production' }, /^checks run in the sandbox only[^\n]*\n$/],
     ['for an unknown endpoint', {}, /^There is no such webhook endpoint\.\n$/],
   ])('exits with 1 and one line %s', async (_, env, line) => {
     const { code, stdout, stderr } = await runCli(['endpoints', 'check', newId()], { ...service.env, ...env });

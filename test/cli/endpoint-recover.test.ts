@@ -28,7 +28,7 @@ const recover = (...args: string[]) =>
   runCli(['endpoints', 'recover', ...args], { DATABASE_URL: database.url.reveal() });
 
 describe('`endpoints recover`', () => {
-  it('starts a recovery of any client, without Temporal, and leaves an audit entry', async () => {
+  it("starts a recovery of any client's endpoint without Temporal, and leaves an audit entry", async () => {
     const { code, stdout, stderr } = await recover(webhookId, '--since', '3h', '--include-missing', '--json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(JSON.parse(stdout)).toEqual({ webhookId, client_id: clientId, count: 1, missing: 1 });
@@ -40,10 +40,10 @@ describe('`endpoints recover`', () => {
     expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/^A recover of this endpoint is running/)]);
   });
 
-  it('says how many deliveries start again, or that there is nothing to recover', async () => {
-    expect((await recover(webhookId, '--since', '1h')).stdout).toBe('there is nothing to recover in this range\n');
+  it('prints the number of recovered deliveries, or that there is nothing to recover', async () => {
+    expect((await recover(webhookId, '--since', '1h')).stdout).toBe('nothing to recover in this range\n');
     const { stdout } = await recover(webhookId, '--since', '3h');
-    expect(stdout).toBe('1 deliveries start again, and 0 missing events are sent\n');
+    expect(stdout).toBe('recovery started: 1 failed or cancelled deliveries, 0 missing events\n');
   });
 
   it('exits with 1 and one line for an unknown endpoint', async () => {
@@ -55,7 +55,7 @@ describe('`endpoints recover`', () => {
     [['--since', '1h', '--until', '2h'], '--until must be later'],
     [['--since', '40d', '--include-missing'], 'at most 31 days'],
     [[], "required option '--since <time>' not specified"],
-  ])('exits with 2 on wrong use: %j', async (args, line) => {
+  ])('exits with 2 for invalid arguments: %j', async (args, line) => {
     const { code, stderr } = await recover(webhookId, ...args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(line)]);
   });

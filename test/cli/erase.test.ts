@@ -1,9 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { runCli } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeTransfer } from '../support/factories.js';
-import { onLinux } from '../support/terminal.js';
+import { answerOnTerminal, onLinux } from '../support/terminal.js';
 
 let database: TestDatabase;
 let env: Record<string, string>;
@@ -21,11 +20,11 @@ async function revokedClient(): Promise<string> {
 }
 const erasedAt = async (id: string) => (await database.prisma.client.findUniqueOrThrow({ where: { id } })).erasedAt;
 
-test('`clients erase` asks, and erases without a question only with --yes', async () => {
+test('`clients erase` needs --yes without a terminal', async () => {
   const id = await revokedClient();
   expect(await runCli(['clients', 'erase', id], env)).toEqual({
     ...{ code: 1, stdout: '' },
-    stderr: 'the command cannot be undone; give --yes where nobody can be asked\n',
+    stderr: 'this cannot be undone; give --yes if there is no terminal to ask on\n',
   });
   expect(await erasedAt(id)).toBeNull();
   const { code, stdout } = await runCli(['clients', 'erase', id, '--yes', '--json'], env);
@@ -34,24 +33,16 @@ test('`clients erase` asks, and erases without a question only with --yes', asyn
   expect(JSON.parse(shown.stdout)).toMatchObject({ name: 'erased', erased_at: expect.any(String) });
 });
 
-onLinux('on a terminal it goes on only after yes', async () => {
+onLinux('on a terminal it erases only after `yes`', async () => {
   const id = await revokedClient();
-  const answer = (input: string) => {
-    const words = [process.execPath, 'dist/src/cli.js', 'clients', 'erase', id].map((word) => `'${word}'`).join(' ');
-    const { PATH, HOME } = process.env;
-    return execFileSync('script', ['-qc', words, '/dev/null'], {
-      env: { PATH, HOME, ...env },
-      encoding: 'utf8',
-      input,
-    });
-  };
-  expect(answer('no\n')).toContain('nothing was erased');
+  const answer = (input: string) => answerOnTerminal(['clients', 'erase', id], env, input);
+  expect(answer('no\n')).toContain('nothing was changed');
   expect(await erasedAt(id)).toBeNull();
   expect(answer('yes\n')).toContain('erased: 1 transfers');
   expect(await erasedAt(id)).not.toBeNull();
 });
 
-test('`transfers expire` needs TRANSFER_RETENTION, and says how many transfers it removed', async () => {
+test('`transfers expire` needs TRANSFER_RETENTION and prints how many transfers it removed', async () => {
   const { code, stderr } = await runCli(['transfers', 'expire'], env);
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^TRANSFER_RETENTION: is not set[^\n]*\n$/)]);
   const expired = await runCli(['transfers', 'expire', '--json'], { ...env, TRANSFER_RETENTION: '3650d' });

@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 describe('deliveries explain', () => {
-  it('names the mistake, and shows no secret', async () => {
+  it('names the mistake and shows no secret', async () => {
     const { code, stdout } = await run(deliveryId, '--attempt', '1', '--v0', v0, '--json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({ explanation: 'body_without_timestamp', detail: expect.any(String) });
@@ -41,7 +41,7 @@ describe('deliveries explain', () => {
     expect(stdout + text.stdout).not.toContain(SECRET);
   });
 
-  it('fails with 1 for an attempt that does not exist, and with 2 for a number that is none', async () => {
+  it('exits with 1 for an unknown attempt and with 2 for an invalid number', async () => {
     expect(await run(deliveryId, '--attempt', '2', '--v0', v0)).toMatchObject({
       code: 1,
       stderr: 'There is no such attempt.\n',
@@ -50,7 +50,7 @@ describe('deliveries explain', () => {
     expect(await run(deliveryId, '--v0', v0)).toMatchObject({ code: 2 });
   });
 
-  it('fails with 2 for a digest of more than 512 characters', async () => {
+  it('exits with 2 for a digest of more than 512 characters', async () => {
     const { code, stderr } = await run(deliveryId, '--attempt', '1', '--v0', 'a'.repeat(513));
     expect([code, stderr]).toEqual([2, expect.stringContaining('Give at most 512 characters.')]);
   });

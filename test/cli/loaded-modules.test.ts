@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runCli } from '../support/cli.js';
 
-/** Files that a command line may load before it knows which command runs. */
+/** Files that may load before the command is known. */
 const LIGHT = /^src\/(cli\/(view\/)?|process\/|platform\/(config\/)?)?[^/]+\.js$/;
 /** Lists of names that `--help` shows. They import nothing. */
 const NAMES = [
@@ -60,7 +60,7 @@ test('verify loads neither the database nor the settings', async () => {
 });
 
 test.each([['clients list'], ['deliveries list'], ['audit list']])(
-  '%s loads Postgres and Prisma, and neither Temporal, HTTP, tokens nor traces',
+  '%s loads Postgres and Prisma, but not Temporal, HTTP, tokens or traces',
   async (line) => {
     const { packages } = await loadedBy(line.split(' '), { DATABASE_URL: UNREACHABLE });
     expect(packages).toEqual(expect.arrayContaining(['@prisma/client', 'pg']));

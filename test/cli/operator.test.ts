@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { checkCredentials, readClientRecord } from '../../src/auth/client-record.js';
+import { COUNTED_TO_CANCEL } from '../../src/endpoints/disable.js';
+import { EndpointHours, HOUR } from '../../src/endpoints/hours.js';
 import { pendingMigrations } from '../../src/platform/database/migrate.js';
 import { newId } from '../../src/platform/ids.js';
 import { Secret } from '../../src/platform/secret.js';
 import { makeBacklog } from '../support/backlog.js';
 import { runCli } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
+import { makeClient, makeEndpoint, makeTransfer, refusedBy } from '../support/factories.js';
+import { silentLog } from '../support/silent-log.js';
+import { answerOnTerminal, onLinux } from '../support/terminal.js';
 
 let database: TestDatabase;
 let env: Record<string, string>;
@@ -95,7 +99,7 @@ describe('clients', () => {
     expect(await works(client_id, third.client_secret)).toBe(false);
   });
 
-  test('rotate-secret of a client with two secrets names both, and --revoke chooses the one that ends now', async () => {
+  test('rotate-secret of a client with two secrets names both, and --revoke revokes one of them now', async () => {
     const first = await json<ClientResult>('clients', 'create', '--name', 'Rotating twice');
     const second = await json<ClientResult>('clients', 'rotate-secret', first.client_id);
     const rotate = ['clients', 'rotate-secret', first.client_id, '--expire-old', '24h'];
@@ -153,7 +157,7 @@ describe('transfers set-status', () => {
     return { id, clientId };
   }
 
-  test('changes the status with its reason and hands the event over to a worker', async () => {
+  test('changes the status with its reason and queues the event', async () => {
     const { id, clientId } = await createTransfer();
     expect(await json('transfers', 'set-status', id, 'PROCESSING', '--reason', 'picked up')).toMatchObject({
       id,
@@ -165,7 +169,7 @@ describe('transfers set-status', () => {
     ]);
   });
 
-  test('keeps a reason code, and refuses it with 2 beside a status that takes none', async () => {
+  test('records a reason code, and exits with 2 if the status takes none', async () => {
     const { id } = await createTransfer();
     const early = await runCli(['transfers', 'set-status', id, 'PROCESSING', '--reason-code', 'other'], env);
     expect(early).toMatchObject({ code: 2, stderr: expect.stringMatching(/^error: --reason-code may be given only/) });
@@ -188,6 +192,30 @@ describe('transfers set-status', () => {
 });
 
 describe('keys', () => {
+  test('list prints ids, states and times, and no key material', async () => {
+    const [{ kid: old }, { kid }] = [
+      await json<{ kid: string }>('keys', 'rotate'),
+      await json<{ kid: string }>('keys', 'rotate'),
+    ];
+    const expired = new Date(Date.now() - 2 * 3_600_000);
+    const { kid: older } = await database.prisma.signingKey.create({
+      data: { kid: 'older', publicJwk: {}, privateKeyEnvelope: 'sealed', createdAt: expired, retiredAt: expired },
+    });
+    const times = {
+      created_at: expect.any(String),
+      retired_at: expect.any(String),
+      verifies_until: expect.any(String),
+    };
+    expect(await json('keys', 'list')).toEqual([
+      { kid, state: 'signing', created_at: expect.any(String), retired_at: null, verifies_until: null },
+      { kid: old, state: 'verifying', ...times },
+      { kid: older, state: 'expired', ...times },
+    ]);
+    const { stdout } = await runCli(['keys', 'list'], env);
+    expect(stdout).toMatch(new RegExp(`^${kid}\\tsigning\\t[^\\n]+Z\\t\\t\\n${old}\\tverifying\\t`));
+    await database.prisma.signingKey.deleteMany();
+  });
+
   test('rotate creates a signing key', async () => {
     const { kid } = await json('keys', 'rotate');
     expect(await database.prisma.signingKey.findMany({ where: { retiredAt: null }, select: { kid: true } })).toEqual([
@@ -236,7 +264,7 @@ describe('keys', () => {
   });
 });
 
-test('endpoints set-concurrency sets the limit of attempts at once, and refuses any other limit', async () => {
+test('endpoints set-concurrency sets the limit of concurrent attempts and rejects an invalid limit', async () => {
   const { id } = await makeEndpoint(database, await makeClient(database));
   expect(await json('endpoints', 'set-concurrency', id, '5')).toMatchObject({ webhookId: id, max_concurrency: 5 });
   expect(await json('endpoints', 'set-concurrency', id, 'default')).toMatchObject({ max_concurrency: null });
@@ -246,7 +274,7 @@ test('endpoints set-concurrency sets the limit of attempts at once, and refuses 
   }
 });
 
-test('endpoints disable says that a backlog is being cancelled, and enable fails until that is done', async () => {
+test('endpoints disable reports that a backlog is being cancelled, and enable fails until it is', async () => {
   const { id, clientId } = await makeEndpoint(database, await makeClient(database));
   await makeBacklog(database, id, 1_001);
   const disabled = await runCli(['endpoints', 'disable', id], env);
@@ -256,6 +284,62 @@ test('endpoints disable says that a backlog is being cancelled, and enable fails
   const enabled = await runCli(['endpoints', 'enable', id], env);
   expect(enabled).toMatchObject({ code: 1, stdout: '' });
   expect(enabled.stderr).toMatch(/^.*still being cancelled.*\n$/);
+});
+
+describe('endpoints list', () => {
+  test('lists the endpoints of all clients page by page', async () => {
+    const made = [];
+    for (let i = 0; i < 3; i++) made.unshift((await makeEndpoint(database, await makeClient(database))).id);
+    const first = await runCli(['endpoints', 'list', '--limit', '2', '--json'], env);
+    const ids = (stdout: string) => (JSON.parse(stdout) as { webhookId: string }[]).map(({ webhookId }) => webhookId);
+    expect(ids(first.stdout)).toEqual(made.slice(0, 2));
+    expect(first.stderr).toBe(`there are more; next page: --cursor ${made[1]}\n`);
+    const second = await runCli(['endpoints', 'list', '--limit', '1', '--cursor', made[1] ?? '', '--json'], env);
+    expect(ids(second.stdout)).toEqual(made.slice(2));
+  });
+
+  test('--failing says which endpoints are failing, since when and why', async () => {
+    const { id: webhookId, clientId } = await makeEndpoint(database, await makeClient(database));
+    expect((await runCli(['endpoints', 'list', '--failing'], env)).stdout).toBe('no endpoint is failing\n');
+    const hours = new EndpointHours(database, silentLog);
+    const startedAt = new Date();
+    hours.count(webhookId, { ...refusedBy(503), startedAt, durationMs: 10 });
+    await hours.write();
+    const failure = { at: new Date(startedAt.getTime() + 10).toISOString(), error: 'status', response_status: 503 };
+    const failing_since = new Date(startedAt.getTime() - (startedAt.getTime() % HOUR)).toISOString();
+    expect(await json('endpoints', 'list', '--failing', '--client', clientId)).toMatchObject([
+      { webhookId, client_id: clientId, enabled: true, failing_since, last_success_at: null, last_failure: failure },
+    ]);
+    const { stdout } = await runCli(['endpoints', 'list', '--failing'], env);
+    expect(stdout).toContain(
+      [webhookId, clientId, 'enabled', failing_since, '503', failure.at, '', 'https://'].join('\t'),
+    );
+  });
+});
+
+describe('endpoints disable on a terminal', () => {
+  onLinux('says what it cancels, and asks', async () => {
+    const { id, url } = await makeEndpoint(database, await makeClient(database));
+    const isEnabled = async () => (await database.prisma.endpoint.findUniqueOrThrow({ where: { id } })).enabled;
+    expect(answerOnTerminal(['endpoints', 'disable', id], env, 'no\n')).toContain(
+      `No pending deliveries will be cancelled. Disable ${url}? Type yes: `,
+    );
+    await makeBacklog(database, id, 1_018);
+    const refused = answerOnTerminal(['endpoints', 'disable', id], env, 'no\n');
+    expect(refused).toContain('1,018 pending deliveries will be cancelled.');
+    expect(refused).toContain('nothing was changed');
+    expect(await isEnabled()).toBe(true);
+    await makeBacklog(database, id, COUNTED_TO_CANCEL);
+    expect(answerOnTerminal(['endpoints', 'disable', id], env, 'yes\n')).toContain('10,000 or more pending deliveries');
+    expect(await isEnabled()).toBe(false);
+  });
+
+  onLinux('does not ask with --yes', async () => {
+    const { id } = await makeEndpoint(database, await makeClient(database));
+    const printed = answerOnTerminal(['endpoints', 'disable', id, '--yes'], env, '');
+    expect(printed).toContain('disabled (operator)');
+    expect(printed).not.toContain('Type yes');
+  });
 });
 
 test.each(['abc', newId()])('endpoints list fails for an unknown client: %s', async (id) => {

@@ -21,7 +21,7 @@ test('`deliveries retry` and the API share the limit of ten retries an hour', as
     MASTER_KEY: Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64'),
   };
   const retry = () => runCli(['deliveries', 'retry', deliveryId], env);
-  /** As if the attempt that was asked for had been made. */
+  /** As if the requested attempt had been made. */
   const attempted = () => api.database.prisma.queuedAttempt.deleteMany({ where: { deliveryId } });
   for (let i = 0; i < 9; i++) {
     expect((await client.call('POST', path)).status).toBe(202);
@@ -36,7 +36,7 @@ test('`deliveries retry` and the API share the limit of ten retries an hour', as
     '',
     expect.stringMatching(/^This delivery was retried manually 10 times[^\n]+\n$/),
   ]);
-  // A refused command is no entry of the audit.
+  // A rejected command leaves no audit entry.
   expect(
     await api.database.prisma.auditEntry.count({
       where: { action: 'deliveries.retry', target: deliveryId, actor: { startsWith: 'cli:' } },

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { startCli } from '../support/cli.js';
 
-// Postgres and Temporal are unreachable: a process serves nevertheless, and /readyz reports the missing dependencies.
+// Postgres and Temporal are unreachable: a process still serves, and /readyz reports the missing dependencies.
 const UNREACHABLE = {
   ENVIRONMENT: 'sandbox',
   DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none',
@@ -54,7 +54,7 @@ describe('a role announces when it is ready', () => {
     expect(await firstLine(['worker', '--json'])).toBe('{"ready":null}');
   });
 
-  test('a worker with METRICS_PORT prints its URL, is alive, and is not ready without Postgres and Temporal', async () => {
+  test('a worker with METRICS_PORT prints its URL; without Postgres and Temporal it is alive but not ready', async () => {
     const line = await firstLine(['worker'], { METRICS_PORT: '0' });
     expect(line).toMatch(/^ready http:\/\/localhost:\d+$/);
     const url = line.slice('ready '.length).replace('localhost', '127.0.0.1');
@@ -79,7 +79,7 @@ test('an uncaught error ends the process with one log line that shows no field o
   expect(line).not.toContain('hush');
 });
 
-test('warns at start in production on a Node.js release that package.json does not name, and serves', async () => {
+test('production warns about a Node.js release that package.json does not name, and serves', async () => {
   const node20 = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" })';
   await firstLine(['api'], {
     ...{ ENVIRONMENT: 'production', LOG_LEVEL: 'warn', MASTER_KEY: randomBytes(32).toString('base64') },
@@ -91,7 +91,7 @@ test('warns at start in production on a Node.js release that package.json does n
   );
 });
 
-test('starts in production without that warning on a Node.js release that package.json names', async () => {
+test('production does not warn about a Node.js release that package.json names', async () => {
   await firstLine(['api'], {
     ...{ ENVIRONMENT: 'production', LOG_LEVEL: 'warn', MASTER_KEY: randomBytes(32).toString('base64') },
   });

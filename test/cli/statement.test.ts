@@ -24,7 +24,7 @@ afterAll(() => database.drop());
 
 const statement = (...args: string[]) => runCli(['endpoints', 'statement', ...args], env);
 
-test('endpoints statement prints what the API offers, for any client', async () => {
+test("endpoints statement prints the API's statement, for any client", async () => {
   const window = ['--since', new Date(at).toISOString(), '--until', new Date(at + HOUR).toISOString()];
   const { code, stdout, stderr } = await statement(webhookId, ...window, '--json');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -41,7 +41,7 @@ test('endpoints statement prints what the API offers, for any client', async () 
   });
 });
 
-test('endpoints statement prints one number a line for people, and the disabled periods', async () => {
+test('endpoints statement prints one number per line and the disabled periods', async () => {
   const { code, stdout } = await statement(webhookId, '--since', '3h');
   expect(code).toBe(0);
   expect(stdout).toMatch(/^events +2\n/m);
@@ -49,15 +49,15 @@ test('endpoints statement prints one number a line for people, and the disabled 
   expect(stdout).toMatch(/Z\t.*\towner\n/);
 });
 
-test('endpoints statement begins with the registration by default', async () => {
+test('endpoints statement starts at the registration by default', async () => {
   const { createdAt } = await database.prisma.endpoint.findUniqueOrThrow({ where: { id: webhookId } });
   const { stdout } = await statement(webhookId, '--json');
   expect(JSON.parse(stdout)).toMatchObject({ since: createdAt.toISOString(), events: 0, complete: true });
 });
 
-test('endpoints statement exits with 2 for a window that is empty or too long, with 1 for one before the retention or an unknown endpoint', async () => {
+test('endpoints statement exits with 2 for an empty or too long window, and with 1 for a window before the retention or an unknown endpoint', async () => {
   const refusals = [
-    [[webhookId, '--since', '32d'], 2, 'error: a window may be at most 31 days\n'],
+    [[webhookId, '--since', '32d'], 2, 'error: a window can be at most 31 days\n'],
     [[webhookId, '--since', '1h', '--until', '2h'], 2, 'error: --until must be later than --since\n'],
     [[webhookId, '--since', '100d', '--until', '99d'], 1, /^since must not be before .* were made\.\n$/],
     [[newId(), '--since', '1h'], 1, 'There is no such webhook endpoint.\n'],

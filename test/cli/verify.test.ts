@@ -75,7 +75,7 @@ describe('verify --explain', () => {
     return { code: json.code, verdict: JSON.parse(json.stdout), text: text.stdout + text.stderr };
   };
 
-  test('names the mistake that the body at hand carries, and what to change', async () => {
+  test('names the mistake in the given body and what to change', async () => {
     const { code, verdict, text } = await explain({ header: header(), body: `${BODY}\n` }, '--explain');
     const detail = expect.stringContaining('use exactly the bytes of the request');
     expect({ code, verdict }).toEqual({
@@ -85,7 +85,7 @@ describe('verify --explain', () => {
     expect(text).toBe(`body_with_newline: ${verdict.detail}\n`);
   });
 
-  test('explains the digest that a receiver computed for a genuine delivery, also for an old one', async () => {
+  test('explains the digest that a receiver computed for a genuine delivery, whatever its age', async () => {
     for (const made of [header(), header(SECRET, new Date(Date.now() - 86_400_000))]) {
       const { code, verdict } = await explain({ header: made }, '--v0', sign(BODY));
       expect(code).toBe(1);
@@ -93,7 +93,7 @@ describe('verify --explain', () => {
     }
   });
 
-  test('says that the digest is right where it is', async () => {
+  test('reports a correct digest', async () => {
     const genuine = header();
     const v0 = genuine.slice(-64);
     const fresh = await explain({ header: genuine }, '--explain', '--v0', v0);
@@ -104,7 +104,7 @@ describe('verify --explain', () => {
     expect(late.text).toMatch(/^too_old: the delivery was signed/);
   });
 
-  test('explains nothing of a delivery that verifies, or whose header cannot be read', async () => {
+  test('explains nothing if the delivery verifies or its header is unreadable', async () => {
     expect((await explain({ header: header() }, '--explain')).verdict).toEqual({
       verified: true,
       t: expect.any(String),
@@ -113,7 +113,7 @@ describe('verify --explain', () => {
     expect((await explain({ header: 'v0=abc' }, '--explain')).verdict).not.toHaveProperty('explanation');
   });
 
-  test('shows what verify sees where none of the usual mistakes was made', async () => {
+  test('prints the error of verify if no known mistake explains the digest', async () => {
     const { verdict, text } = await explain({ header: header(), body: `\uFEFF${BODY}` }, '--explain');
     expect(verdict).toMatchObject({ explanation: 'unknown', detail: expect.stringContaining('byte order mark') });
     const other = await explain({ header: header(), body: BODY }, '--v0', sign('x', 'y'));
@@ -135,7 +135,7 @@ test('names a file that does not exist', async () => {
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^ENOENT[^\n]*none[^\n]*\n$/) });
 });
 
-test('prints errors without the control characters of the arguments', async () => {
+test('removes control characters of the arguments from errors', async () => {
   const attack = '\u001b]0;owned\u0007\u202e';
   const none = ['verify', '--secret-file', secretFile, '--header', header(), '--body', `${attack}none`];
   const odd = ['verify', '--secret-file', secretFile, '--header', `t=${attack},v0=${attack}`, '--body', bodyFile];

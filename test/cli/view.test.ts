@@ -25,7 +25,7 @@ describe('a table on a terminal', () => {
     ]);
   });
 
-  it('omits the exact time on a narrow terminal, and then wraps the columns that may wrap', () => {
+  it('on a narrow terminal, omits exact times and then wraps the columns that may wrap', () => {
     expect(onTerminal(table, 95).split('\n')[1]).toBe(`${ID}  hooks.example.com and a long way behind it  in 4 min`);
     const narrow = onTerminal(table, 72).split('\n');
     expect(narrow).toEqual([
@@ -52,7 +52,7 @@ describe('a table on a terminal', () => {
     );
   });
 
-  it.each([100, 120, 140])('keeps an id whole that stands in a column that wraps: %d', (width) => {
+  it.each([100, 120, 140])('never breaks an id in a column that wraps: %d', (width) => {
     const columns = ['action', 'target', { wraps: 'details' }];
     const details = `client_id=${ID} revoked=[${ID}, ${ID}] url=https://hooks.example.com/${ID}/in`;
     const shown = onTerminal({ columns, rows: [['clients.rotate-secret', ID, details]], none: 'nothing' }, width);
@@ -93,7 +93,7 @@ it('aligns the names and values of fields', () => {
   expect(elsewhere(fields)).toBe(`id        ${ID}\nfinished  –\nmade      2026-11-21T07:00:00.000Z`);
 });
 
-it('a text of a client or a receiver can neither control the terminal nor make a new line', () => {
+it('text of a client or a receiver can neither control the terminal nor start a new line', () => {
   const evil = 'a\u001b[2J\u001b]0;owned\u0007\r\nb\tc\u202egnp.exe\u0085';
   const columns = ['body'];
   for (const text of [

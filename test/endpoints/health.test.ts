@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { measureClients, readClientResults } from '../../src/endpoints/client-results.js';
-import { COUNTED_MISSED, COUNTED_PENDING, readEndpointHealth, SHOWN_HOURS } from '../../src/endpoints/health.js';
+import {
+  COUNTED_MISSED,
+  COUNTED_PENDING,
+  listFailingEndpoints,
+  readEndpointHealth,
+  SHOWN_HOURS,
+} from '../../src/endpoints/health.js';
 import { EndpointHours, HOUR } from '../../src/endpoints/hours.js';
 import { newId } from '../../src/platform/ids.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -122,6 +128,63 @@ describe('readEndpointHealth', () => {
     const ids = [...(await readEndpointHealth(db, clientId)).keys()];
     expect(ids).not.toContain(id);
     expect(ids).not.toContain(deleted.id);
+  });
+});
+
+describe('listFailingEndpoints', () => {
+  const now = Date.now();
+  const thisHour = now - (now % HOUR);
+  const ago = (hours: number, minutes = 0) => new Date(thisHour - hours * HOUR + minutes * 60_000);
+  const ended = ({ startedAt }: { startedAt: Date }) => new Date(startedAt.getTime() + 12);
+  const list = async (owner: string | undefined = undefined, before?: string, take = 10) =>
+    listFailingEndpoints(db, { clientId: owner, before, take });
+
+  /** Counts the attempts, each as its start and the status of its response, and returns the endpoint's id. */
+  async function attempted(owner: string, attempts: readonly (readonly [Date, number])[], data = {}): Promise<string> {
+    const { id } = await makeEndpoint(db, owner);
+    await db.prisma.endpoint.update({ where: { id }, data });
+    const hours = new EndpointHours(db, silentLog);
+    for (const [startedAt, status] of attempts) {
+      hours.count(id, { ...(status < 300 ? outcome() : refusedBy(status)), startedAt, durationMs: 12 });
+    }
+    await hours.write();
+    return id;
+  }
+
+  it('lists endpoints of all clients whose latest attempt failed: since when and why', async () => {
+    const [one, other] = [await makeClient(db), await makeClient(db)];
+    const first = await attempted(one, [
+      [ago(5, 10), 204],
+      [ago(5, 20), 503],
+      [ago(3), 500],
+      [ago(1), 502],
+    ]);
+    const second = await attempted(other, [[ago(30), 410]], { enabled: false, disabledReason: 'gone' });
+    await attempted(one, [
+      [ago(2), 503],
+      [ago(1), 204],
+    ]);
+    await attempted(one, [[ago(1), 503]], { enabled: false, disabledReason: 'owner' });
+    await makeEndpoint(db, one);
+    const sinceSuccess = ended({ startedAt: ago(5, 10) });
+    const expected = [
+      {
+        ...{ id: second, failingSince: ago(30), lastSuccessAt: null },
+        lastFailure: { at: ended({ startedAt: ago(30) }), error: 'status', responseStatus: 410 },
+      },
+      {
+        ...{ id: first, failingSince: sinceSuccess, lastSuccessAt: sinceSuccess },
+        lastFailure: { at: ended({ startedAt: ago(1) }), error: 'status', responseStatus: 502 },
+      },
+    ];
+    expect(await list()).toEqual(expected);
+    expect(await list(undefined, undefined, 1)).toEqual([expected[0]]);
+    expect(await list(undefined, second)).toEqual([expected[1]]);
+    expect(await list(one)).toEqual([expected[1]]);
+    await pendingDeliveries(first, 1, new Date(), one);
+    const success = { status: 'succeeded', finishedAt: new Date(), nextAttemptAt: null } as const;
+    await db.prisma.delivery.updateMany({ where: { endpointId: first }, data: success });
+    expect(await list(one)).toEqual([]);
   });
 });
 

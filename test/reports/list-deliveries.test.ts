@@ -1,6 +1,13 @@
 import { DeliveryStatus } from '../../src/platform/database/generated/enums.js';
 import { newId, timeOf } from '../../src/platform/ids.js';
-import { listDeliveries, listDeliveriesForOperator, type OperatorFilters } from '../../src/reports/list-deliveries.js';
+import {
+  COUNTED_MORE,
+  countDeliveriesForOperator,
+  listDeliveries,
+  listDeliveriesForOperator,
+  type OperatorFilters,
+} from '../../src/reports/list-deliveries.js';
+import { makeBacklog } from '../support/backlog.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint } from '../support/factories.js';
@@ -87,15 +94,16 @@ describe('listDeliveriesForOperator', () => {
       for (const status of pick(...statuses)) {
         for (const clientId of pick(clients[0])) {
           for (const endpointId of pick(some.endpointId)) {
-            for (const since of pick(timeOf(some.id))) {
+            for (const [since, before] of [[], [timeOf(some.id)], [undefined, some.id]] as const) {
               for (const eventIds of pick([some.eventId, all[0]!.eventId], [])) {
-                const filters: OperatorFilters = { status, clientId, endpointId, since, eventIds, take };
+                const filters: OperatorFilters = { status, clientId, endpointId, since, before, eventIds, take };
                 const expected = all.filter(
                   (one) =>
                     (status ?? one.status) === one.status &&
                     (clientId ?? one.clientId) === one.clientId &&
                     (endpointId ?? one.endpointId) === one.endpointId &&
                     timeOf(one.id) >= (since ?? 0) &&
+                    one.id < (before ?? 'g') &&
                     (eventIds?.includes(one.eventId) ?? true),
                 );
                 const found = await listDeliveriesForOperator(db, filters);
@@ -103,6 +111,7 @@ describe('listDeliveriesForOperator', () => {
                   filters,
                   expected.slice(0, take).map(({ id }) => id),
                 ]);
+                expect([filters, await countDeliveriesForOperator(db, filters)]).toEqual([filters, expected.length]);
                 listed += found.length;
               }
             }
@@ -111,5 +120,19 @@ describe('listDeliveriesForOperator', () => {
       }
     }
     expect(listed).toBeGreaterThan(100);
+  });
+
+  it('counts at most one more than the limit, for every combination of filters', async () => {
+    const { id: endpointId, clientId } = await makeEndpoint(db, await makeClient(db));
+    await makeBacklog(db, endpointId, COUNTED_MORE + 5);
+    for (const filters of [
+      {},
+      { clientId },
+      { endpointId },
+      { status: 'pending' as const },
+      { status: 'pending' as const, clientId },
+    ]) {
+      expect(await countDeliveriesForOperator(db, filters)).toBe(COUNTED_MORE + 1);
+    }
   });
 });

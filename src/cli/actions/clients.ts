@@ -1,12 +1,10 @@
-import { once } from 'node:events';
-import { createInterface } from 'node:readline/promises';
-import { harmless } from '../../../clients/typescript/src/cli/harmless.js';
 import type { Client, ClientSecretInfo } from '../../auth/clients.js';
 import * as auth from '../../auth/clients.js';
 import { makeOperatorLink } from '../../auth/console-sessions.js';
 import { personHere } from '../../platform/audit.js';
 import { eraseClient } from '../../transfers/erase-client.js';
 import type { CommandResult } from '../command.js';
+import { canAsk, confirm } from '../terminal.js';
 import type { Fields, Table } from '../view.js';
 import { baseUrlIn, withDatabase } from '../with-database.js';
 
@@ -81,24 +79,14 @@ export async function allow(id: string, networks: string[] | undefined): Promise
 export async function erase(id: string, { yes }: { yes?: true }): Promise<CommandResult> {
   const { transfers, endpoints } = await withDatabase(async (database) => {
     const { name } = await auth.showClient(database, id);
-    if (!yes) await confirm(`Erase the names and accounts of the client ${name}, for good?`);
+    if (!yes && !canAsk()) throw new Error('this cannot be undone; give --yes if there is no terminal to ask on');
+    if (!yes) await confirm(`Erase the names and accounts of the client ${name} permanently?`);
     return eraseClient(database, { actor: personHere() }, id);
   });
   return {
     json: { client_id: id, transfers, endpoints },
     text: `erased: ${transfers} transfers, ${endpoints} endpoints`,
   };
-}
-
-/** @throws Error of one line unless a person at the terminal types `yes` */
-async function confirm(question: string): Promise<void> {
-  if (!process.stdin.isTTY) throw new Error('the command cannot be undone; give --yes where nobody can be asked');
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  // Ctrl-C and Ctrl-D close the terminal without an answer.
-  const closed = once(terminal, 'close').then(() => '');
-  const answer = await Promise.race([terminal.question(`${harmless(question)} Type yes: `), closed]);
-  terminal.close();
-  if (answer.trim() !== 'yes') throw new Error('nothing was erased');
 }
 
 /** `clients console-link` */

@@ -1,20 +1,28 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { showClient } from '../../auth/clients.js';
 import { EXPLANATIONS, explainAttempt } from '../../checks/explain-signature.js';
 import { eventTitle } from '../../delivery/event-catalogue.js';
 import { notifyHandover } from '../../delivery/notifications.js';
-import { presentDelivery, presentDeliveryWithAttempts } from '../../http/schemas/delivery.js';
+import { presentAttempt, presentDelivery, presentDeliveryWithAttempts } from '../../http/schemas/delivery.js';
 import { personHere } from '../../platform/audit.js';
 import type { Handle } from '../../platform/database/database.js';
+import type { Attempt } from '../../platform/database/generated/client.js';
 import type { DeliveryStatus } from '../../platform/database/generated/enums.js';
-import { eventIdsOfTransfer, listDeliveriesForOperator } from '../../reports/list-deliveries.js';
+import {
+  COUNTED_MORE,
+  countDeliveriesForOperator,
+  eventIdsOfTransfer,
+  listDeliveriesForOperator,
+} from '../../reports/list-deliveries.js';
 import {
   type DeliveryRecord,
   type DeliveryWithAttempts,
   getDeliveryWithAttempts,
-  type LastAttempt,
+  listAttempts,
 } from '../../reports/read-deliveries.js';
 import type { CommandResult } from '../command.js';
-import type { Table, View } from '../view.js';
+import { report } from '../terminal.js';
+import { outcomeOf, type Table, type View } from '../view.js';
 import { masterKeysOf, withDatabase } from '../with-database.js';
 
 interface ListOptions {
@@ -25,16 +33,20 @@ interface ListOptions {
   transfer?: string;
   since?: number;
   limit: number;
+  cursor?: string;
 }
 
 /** `deliveries list` */
 export async function list(options: ListOptions): Promise<CommandResult> {
-  const found = await withDatabase((database) => find(database, options));
+  const { found, more } = await withDatabase((database) => find(database, options));
   return {
     json: found.map((delivery) => ({ ...presentDelivery(delivery), client_id: delivery.clientId })),
     text: deliveryTable(found),
+    note: more === 0 ? undefined : `${countText(more)} more; next page: --cursor ${found.at(-1)?.id}`,
   };
 }
+
+const countText = (count: number) => (count > COUNTED_MORE ? 'more than 1,000' : String(count));
 
 /** `deliveries show` */
 export async function show(id: string): Promise<CommandResult> {
@@ -55,27 +67,62 @@ export async function explain(
   return { json: { explanation, detail }, text: `${explanation}: ${detail}` };
 }
 
-async function find(db: Handle, options: ListOptions): Promise<DeliveryRecord[]> {
-  const { status, client: clientId, endpoint: endpointId, event, transfer, since, limit: take } = options;
+async function find(db: Handle, options: ListOptions): Promise<{ found: DeliveryRecord[]; more: number }> {
+  const { status, client: clientId, endpoint: endpointId, event, transfer, since, limit, cursor: before } = options;
   // A mistyped id is an error; an empty list means that the client has no such deliveries.
   if (clientId !== undefined) await showClient(db, clientId);
   const ofTransfer = transfer === undefined ? undefined : await eventIdsOfTransfer(db, transfer);
   const eventIds = event === undefined ? ofTransfer : [event].filter((id) => ofTransfer?.includes(id) ?? true);
-  return listDeliveriesForOperator(db, { status, clientId, endpointId, eventIds, since, take });
+  const filters = { status, clientId, endpointId, eventIds, since };
+  const found = await listDeliveriesForOperator(db, { ...filters, before, take: limit });
+  const last = found.length === limit ? found.at(-1)?.id : undefined;
+  return { found, more: last === undefined ? 0 : await countDeliveriesForOperator(db, { ...filters, before: last }) };
 }
 
 /** `deliveries retry` */
-export async function retry(id: string): Promise<CommandResult> {
+export async function retry(id: string, { wait }: { wait?: true }): Promise<CommandResult> {
   const { retryDelivery } = await import('../../delivery/retry.js');
-  await withDatabase(async (database, environment) => {
+  return withDatabase(async (database, environment) => {
     const handover = notifyHandover(database, environment.DELIVERY_RETRY_DELAYS);
-    await retryDelivery(database, handover, { by: { actor: personHere() }, clientId: null, deliveryId: id });
+    const made = await database.transaction(async (tx) => {
+      await retryDelivery(tx, handover, { by: { actor: personHere() }, clientId: null, deliveryId: id });
+      // The retry has locked the delivery, so no attempt is recorded in between.
+      const { attemptCount } = await getDeliveryWithAttempts(tx, null, id);
+      return attemptCount;
+    });
     await handover.flush();
+    if (!wait) return { json: { id, retried: true }, text: `delivery ${id} is retried now` };
+    const attempt = await nextAttempt(database, id, made);
+    const outcome = `attempt ${attempt.number}: ${outcomeOf(attempt)} in ${attempt.durationMs} ms`;
+    return {
+      json: { id, retried: true, attempt: presentAttempt(attempt) },
+      text: attempt.error === null ? `delivered, ${outcome}` : `not delivered, ${outcome}`,
+      failure: attempt.error === null ? undefined : `the attempt failed: ${outcomeOf(attempt)}`,
+    };
   });
-  return { json: { id, retried: true }, text: `delivery ${id} is retried now` };
 }
 
-/** `deliveries lost`. It alone needs Temporal's SDK. */
+/** Longer than an attempt takes and waits on a worker that is not overloaded, ms. */
+const LONGEST_WAIT = 60_000;
+/** ms between two reads of the delivery. */
+const INTERVAL = 200;
+
+/** Waits for the first attempt after the first `made`. @throws Error of one line */
+async function nextAttempt(db: Handle, id: string, made: number): Promise<Attempt> {
+  report('waiting for the attempt');
+  const deadline = performance.now() + LONGEST_WAIT;
+  for (;;) {
+    const { attemptCount } = await db.prisma.delivery.findUniqueOrThrow({ where: { id } });
+    const [attempt] = attemptCount > made ? await listAttempts(db, id, { before: made + 2, take: 1 }) : [];
+    if (attempt) return attempt;
+    if (performance.now() > deadline) {
+      throw new Error(`no attempt ended within ${LONGEST_WAIT / 1_000} s; check that a worker is running`);
+    }
+    await sleep(INTERVAL);
+  }
+}
+
+/** `deliveries lost`. Only this command needs Temporal's SDK. */
 export async function lost({ since }: { since: number }): Promise<CommandResult> {
   const { findLostEvents } = await import('../../delivery/lost-events.js');
   const found = await withDatabase((database, environment) => findLostEvents(database, environment, since));
@@ -152,23 +199,14 @@ function deliveryDetails(delivery: DeliveryWithAttempts): View {
         `${attempt.durationMs} ms`,
         shortened(attempt.responseBody),
       ]),
-      none: 'no attempt yet',
+      none: 'no attempts yet',
     },
     {
       columns: ['planned', 'at, if each attempt fails at once'],
       rows: delivery.planned.map(({ number, at }) => [number, at]),
-      none: 'no attempt is planned',
+      none: 'no planned attempts',
     },
   ];
-}
-
-/**
- * The status of the response (`503`), or the error where there was none (`timeout`); both for a refused redirect, for
- * example.
- */
-function outcomeOf({ responseStatus, error }: Pick<LastAttempt, 'responseStatus'> & { error: string | null }): string {
-  const parts = [responseStatus, error === 'status' ? null : error];
-  return parts.filter((part) => part !== null).join(' ');
 }
 
 function shortened(body: string | null): string | null {

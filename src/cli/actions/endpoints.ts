@@ -2,7 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { showClient } from '../../auth/clients.js';
 import { type CheckRecord, getCheck, startCheck } from '../../checks/checks.js';
 import { recoverEndpoint } from '../../delivery/recovers.js';
-import { getEndpointForOperator, listEndpoints, type PublicEndpoint } from '../../endpoints/endpoints.js';
+import { COUNTED_TO_CANCEL, countPending } from '../../endpoints/disable.js';
+import {
+  getEndpointForOperator,
+  listEndpoints,
+  type PublicEndpoint,
+  readEndpoints,
+} from '../../endpoints/endpoints.js';
+import { type FailingEndpoint, listFailingEndpoints } from '../../endpoints/health.js';
 import { setEndpointConcurrencyByOperator, setEndpointEnabledByOperator } from '../../endpoints/operate.js';
 import { presentEndpoint } from '../../http/schemas/endpoint.js';
 import { presentCheck } from '../../http/schemas/receiver-check.js';
@@ -14,30 +21,94 @@ import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { CHECK_CASE_NAMES, CHECK_CASES, type CheckCase } from '../../platform/vocabulary.js';
 import { readStatement, type Statement } from '../../reports/statement.js';
 import type { Command, CommandResult } from '../command.js';
-import type { Table, View } from '../view.js';
+import { canAsk, confirm, report } from '../terminal.js';
+import { outcomeOf, type Table, type View } from '../view.js';
 import { withDatabase } from '../with-database.js';
 
-/** More than a client may have. */
-const ALL = 10_000;
+interface ListOptions {
+  client?: string;
+  failing?: true;
+  limit: number;
+  cursor?: string;
+}
 
 /** `endpoints list` */
-export async function list(options: { client: string }): Promise<CommandResult> {
-  const found = await withDatabase(async (database) => {
+export async function list({ client, failing, limit, cursor: before }: ListOptions): Promise<CommandResult> {
+  return withDatabase(async (database) => {
     // A mistyped id is an error; an empty list means that the client has no endpoints.
-    await showClient(database, options.client);
-    return listEndpoints(database, options.client, { before: undefined, take: ALL });
+    if (client !== undefined) await showClient(database, client);
+    const page = { before, take: limit + 1 };
+    if (failing)
+      return failingResult(database, await listFailingEndpoints(database, { clientId: client, ...page }), limit);
+    const found = await listEndpoints(database, client, page);
+    const shown = found.slice(0, limit);
+    return { json: shown.map(present), text: table(shown), note: nextPage(found, shown) };
   });
-  return { json: found.map(present), text: table(found) };
+}
+
+async function failingResult(db: Database, found: readonly FailingEndpoint[], limit: number): Promise<CommandResult> {
+  const failing = found.slice(0, limit);
+  const endpoints = await readEndpoints(
+    db,
+    failing.map(({ id }) => id),
+  );
+  const rows = failing.flatMap((one) => {
+    const endpoint = endpoints.find(({ id }) => id === one.id);
+    return endpoint ? [{ endpoint, ...one }] : [];
+  });
+  return {
+    json: rows.map(({ endpoint, failingSince, lastSuccessAt, lastFailure: { at, error, responseStatus } }) => ({
+      ...present(endpoint),
+      failing_since: failingSince.toISOString(),
+      last_success_at: lastSuccessAt?.toISOString() ?? null,
+      last_failure: { at: at.toISOString(), error, response_status: responseStatus },
+    })),
+    text: {
+      columns: [
+        'endpoint',
+        'client',
+        'state',
+        'failing since',
+        'why',
+        'last failure',
+        'last success',
+        { wraps: 'url' },
+      ],
+      rows: rows.map(({ endpoint, failingSince, lastSuccessAt, lastFailure }) => [
+        ...[endpoint.id, endpoint.clientId, state(endpoint), failingSince, outcomeOf(lastFailure)],
+        ...[lastFailure.at, lastSuccessAt, endpoint.url],
+      ]),
+      none: 'no endpoint is failing',
+    },
+    note: nextPage(found, failing),
+  };
+}
+
+function nextPage(found: readonly { id: string }[], shown: readonly { id: string }[]): string | undefined {
+  return found.length > shown.length ? `there are more; next page: --cursor ${shown.at(-1)?.id}` : undefined;
 }
 
 /** `endpoints disable` */
-export const disable = (id: string) => setEnabled(id, false);
+export async function disable(id: string, { yes }: { yes?: true }): Promise<CommandResult> {
+  return withDatabase(async (database) => {
+    if (!yes && canAsk()) {
+      const { url } = await getEndpointForOperator(database, id);
+      await confirm(`${pendingText(await countPending(database, id))} will be cancelled. Disable ${url}?`);
+    }
+    return setEnabled(database, id, false);
+  });
+}
+
+function pendingText(count: number): string {
+  if (count >= COUNTED_TO_CANCEL) return '10,000 or more pending deliveries';
+  return count === 1 ? '1 pending delivery' : `${count === 0 ? 'No' : count.toLocaleString('en')} pending deliveries`;
+}
 
 /** `endpoints enable` */
-export const enable = (id: string) => setEnabled(id, true);
+export const enable = (id: string) => withDatabase((database) => setEnabled(database, id, true));
 
-async function setEnabled(id: string, enabled: boolean): Promise<CommandResult> {
-  const endpoint = await withDatabase((database) => setEndpointEnabledByOperator(database, personHere(), id, enabled));
+async function setEnabled(database: Database, id: string, enabled: boolean): Promise<CommandResult> {
+  const endpoint = await setEndpointEnabledByOperator(database, personHere(), id, enabled);
   return { json: present(endpoint), text: `${endpoint.id}  ${endpoint.url}  ${state(endpoint)}` };
 }
 
@@ -46,7 +117,7 @@ export async function setConcurrency(id: string, limit: number | null): Promise<
   const endpoint = await withDatabase((database) =>
     setEndpointConcurrencyByOperator(database, personHere(), id, limit),
   );
-  return { json: present(endpoint), text: `${endpoint.id}  ${endpoint.url}  at once: ${limit ?? 'default'}` };
+  return { json: present(endpoint), text: `${endpoint.id}  ${endpoint.url}  concurrency: ${limit ?? 'default'}` };
 }
 
 function present(endpoint: PublicEndpoint) {
@@ -56,7 +127,7 @@ function present(endpoint: PublicEndpoint) {
 
 function table(endpoints: readonly PublicEndpoint[]): Table {
   return {
-    columns: ['endpoint', 'state', 'at once', { wraps: 'url' }, { wraps: 'description' }, 'created'],
+    columns: ['endpoint', 'state', 'concurrency', { wraps: 'url' }, { wraps: 'description' }, 'created', 'client'],
     rows: endpoints.map((one) => [
       one.id,
       state(one),
@@ -64,6 +135,7 @@ function table(endpoints: readonly PublicEndpoint[]): Table {
       one.url,
       one.description,
       one.createdAt,
+      one.clientId,
     ]),
     none: 'no endpoints',
   };
@@ -80,7 +152,7 @@ export async function statement(
   { since, until }: { since?: number; until?: number },
   command: Command,
 ): Promise<CommandResult> {
-  if (since !== undefined) requireWindow(command, { since, until }, 'a window may be at most');
+  if (since !== undefined) requireWindow(command, { since, until }, 'a window can be at most');
   const found = await withDatabase((database, { RETENTION: retention }) =>
     readStatement(database, { clientId: null, endpointId, since, until, retention }),
   );
@@ -118,7 +190,7 @@ function statementView(statement: Statement): View {
     {
       columns: ['disabled from', 'to', 'reason'],
       rows: statement.disabledPeriods.map(({ from, to, reason }) => [from, to, reason]),
-      none: 'not disabled in the window, as far as known',
+      none: 'no disabled period is known in the window',
     },
   ];
 }
@@ -129,10 +201,11 @@ interface RecoverOptions {
   includeMissing?: true;
 }
 
-/** `endpoints recover`. A worker carries it out. */
+/** `endpoints recover` starts a recovery, which a worker runs. */
 export async function recover(endpointId: string, options: RecoverOptions, command: Command): Promise<CommandResult> {
   const { since, until = Date.now(), includeMissing = false } = options;
-  requireWindow(command, options, includeMissing ? 'with --include-missing, a range may be at most' : null);
+  report('counting what to recover');
+  requireWindow(command, options, includeMissing ? 'with --include-missing, a range can be at most' : null);
   const { clientId, count, missing } = await withDatabase((database) =>
     database.transaction(async (tx) => {
       const { clientId } = await getEndpointForOperator(tx, endpointId);
@@ -145,17 +218,17 @@ export async function recover(endpointId: string, options: RecoverOptions, comma
     json: { webhookId: endpointId, client_id: clientId, count, missing },
     text:
       count + missing === 0
-        ? 'there is nothing to recover in this range'
-        : `${count} deliveries start again, and ${missing} missing events are sent`,
+        ? 'nothing to recover in this range'
+        : `recovery started: ${count} failed or cancelled deliveries, ${missing} missing events`,
   };
 }
 
 /** Longer than nine requests to a receiver that never responds, ms. */
 const LONGEST = 240_000;
-/** Time between two looks at the report, ms. */
-const LOOK = 300;
+/** ms between two reads of the report. */
+const INTERVAL = 300;
 
-/** `endpoints check`. A worker carries it out. */
+/** `endpoints check` starts a check, which a worker runs, and waits for its report. */
 export async function check(id: string): Promise<CommandResult> {
   const found = await withDatabase((database, environment) => reportOf(database, environment, id));
   return {
@@ -165,10 +238,10 @@ export async function check(id: string): Promise<CommandResult> {
   };
 }
 
-/** @throws Refusal, Error of one line: no sandbox, or the check does not end */
+/** @throws Refusal, Error of one line: not a sandbox, or the check has not ended in time */
 async function reportOf(database: Database, environment: Environment, endpointId: string): Promise<CheckRecord> {
   if (environment.ENVIRONMENT !== 'sandbox') {
-    throw new Error('receivers are checked in the sandbox only; ENVIRONMENT is not sandbox');
+    throw new Error('checks run in the sandbox only; ENVIRONMENT is not sandbox');
   }
   const { clientId } = await getEndpointForOperator(database, endpointId);
   const of = { clientId, endpointId };
@@ -177,8 +250,9 @@ async function reportOf(database: Database, environment: Environment, endpointId
   for (;;) {
     const check = await getCheck(database, { ...of, id });
     if (check.finishedAt !== null) return check;
-    if (performance.now() > deadline) throw new Error(`the check ${id} does not end; look whether a worker runs`);
-    await sleep(LOOK);
+    report(`checking the receiver: ${check.cases.length} of ${CHECK_CASE_NAMES.length} cases`);
+    if (performance.now() > deadline) throw new Error(`the check ${id} has not ended; check that a worker is running`);
+    await sleep(INTERVAL);
   }
 }
 

@@ -1,11 +1,33 @@
 import { rotateMasterKey } from '../../auth/master-key.js';
-import { revokeSigningKey, rotateSigningKey } from '../../auth/signing-keys.js';
+import { listSigningKeys, revokeSigningKey, rotateSigningKey } from '../../auth/signing-keys.js';
 import { personHere } from '../../platform/audit.js';
 import type { CommandResult } from '../command.js';
+import { report } from '../terminal.js';
 import { masterKeysOf, withDatabase } from '../with-database.js';
 
 /** Rows that an error names; with a wrong key, no row can be decrypted. */
 const NAMED_ROWS = 3;
+
+/** `keys list` */
+export async function list(): Promise<CommandResult> {
+  const keys = await withDatabase((database, { ACCESS_TOKEN_LIFETIME: lifetime }) =>
+    listSigningKeys(database, lifetime),
+  );
+  return {
+    json: keys.map(({ kid, state, createdAt, retiredAt, verifiesUntil }) => ({
+      kid,
+      state,
+      created_at: createdAt.toISOString(),
+      retired_at: retiredAt?.toISOString() ?? null,
+      verifies_until: verifiesUntil?.toISOString() ?? null,
+    })),
+    text: {
+      columns: ['key', 'state', 'created', 'retired', 'verifies until'],
+      rows: keys.map((key) => [key.kid, key.state, key.createdAt, key.retiredAt, key.verifiesUntil]),
+      none: 'no signing keys yet: the first API process makes one',
+    },
+  };
+}
 
 /** `keys rotate` */
 export async function rotate(): Promise<CommandResult> {
@@ -27,7 +49,9 @@ export async function revoke(kid: string): Promise<CommandResult> {
 /** `keys rotate-master` */
 export async function rotateMaster(): Promise<CommandResult> {
   const rotation = await withDatabase((database, environment) =>
-    rotateMasterKey(database, personHere(), masterKeysOf(environment)),
+    rotateMasterKey(database, personHere(), masterKeysOf(environment), (sealed) =>
+      report(`re-encrypted ${sealed} secrets and keys`),
+    ),
   );
   if (rotation.unreadable.length > 0) {
     throw new Error(`neither MASTER_KEY nor MASTER_KEY_PREVIOUS decrypts ${someOf(rotation.unreadable)}`);
