@@ -2,7 +2,7 @@ import type { Actor, By } from '../platform/audit.js';
 import { type Action, recordAudit } from '../platform/audit.js';
 import { atomically, type Handle } from '../platform/database/database.js';
 import { isId, newId } from '../platform/ids.js';
-import { MAX_OPEN_CODES } from '../platform/limits.js';
+import { LIMITS } from '../platform/limits.js';
 import { Networks } from '../platform/networks.js';
 import { Refusal } from '../platform/refusal.js';
 import type { Secret } from '../platform/secret.js';
@@ -262,7 +262,8 @@ export function makeSignInLink(db: Handle, actor: Actor, baseUrl: string, grant:
     await tx.query('select id from clients where id = $1::uuid for no key update', [clientId]);
     const scopes = consoleScopes(grant);
     const [open] = await tx.query<{ count: number; seconds: number }>(OPEN_CODES, [clientId, secretId]);
-    if (open && open.count >= MAX_OPEN_CODES) throw tooMany(secretId ? 'The client' : 'The operator', open.seconds);
+    if (open && open.count >= LIMITS.signInLinks.amount)
+      throw tooMany(secretId ? 'The client' : 'The operator', open.seconds);
     const id = newId();
     const { secret: code, hash } = makeRandomSecret();
     const values = [id, hash.toString('hex'), clientId, secretId, role, JSON.stringify(scopes)];
@@ -340,7 +341,7 @@ export function swapCode(
 type Taken = ConsoleGrant & { clientScopes: string[]; networks: string[] };
 
 function tooMany(maker: string, seconds: number): Refusal {
-  const detail = `${maker} may have at most ${MAX_OPEN_CODES} sign-in links to a client's console that are neither used nor expired.`;
+  const detail = `${maker} may have at most ${LIMITS.signInLinks.amount} sign-in links to a client's console that are neither used nor expired.`;
   return new Refusal('console_link_limit_reached', detail, [], { retryAfter: Math.max(1, seconds) });
 }
 

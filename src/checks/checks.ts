@@ -1,18 +1,23 @@
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
 import { enqueueWorkflow } from '../delivery/workflow-starts.js';
+import { admitBeside } from '../endpoints/admit.js';
 import { getEndpoint, refuseInactive } from '../endpoints/endpoints.js';
 import { hostOf } from '../endpoints/url.js';
 import { type By, recordAudit } from '../platform/audit.js';
 import { type Handle, lockInTransaction } from '../platform/database/database.js';
 import type { Prisma } from '../platform/database/generated/client.js';
 import { newId } from '../platform/ids.js';
-import { BETWEEN_CHECKS, CHECKS_A_MINUTE, CHECKS_AT_ONCE } from '../platform/limits.js';
+import { LIMITS } from '../platform/limits.js';
+import { PostgresLimit } from '../platform/rate-limit.js';
 import { Refusal } from '../platform/refusal.js';
 import { CHECK_CASE_NAMES, type CheckResult } from '../platform/vocabulary.js';
 import { NOT_SENT } from './hints.js';
 
 /** Longer than a case takes with its tries, s: a check without a case for so long is started again if it was lost. */
 const RENEWED_WITHIN = 120;
+
+const ofEndpoint = new PostgresLimit('checks of an endpoint', LIMITS.checksOfEndpoint);
+const ofClient = new PostgresLimit('checks', LIMITS.checks);
 
 export interface CheckRequest {
   by: By;
@@ -33,8 +38,11 @@ export async function startCheck(tx: Handle, { by, clientId, endpointId }: Check
   const endpoint = await getEndpoint(tx, clientId, endpointId);
   refuseInactive(endpoint);
   await endUnstartedChecks(tx, clientId);
-  await refuseBesideOthers(tx, clientId, endpointId);
-  await refuseTooMany(tx, clientId, endpointId);
+  const running = await tx.query<{ endpointId: string }>(RUNNING, [clientId]);
+  const endpoints = running.map((check) => check.endpointId);
+  admitBeside(endpoints, endpointId, LIMITS.checksAtOnce, 'check');
+  await ofEndpoint.consume(tx, endpointId);
+  await ofClient.consume(tx, clientId);
   const checkId = newId();
   const host = hostOf(endpoint.url);
   await tx.query(BEGIN, [checkId, clientId, endpointId]);
@@ -53,45 +61,8 @@ export async function startCheck(tx: Handle, { by, clientId, endpointId }: Check
   return checkId;
 }
 
-async function refuseBesideOthers(tx: Handle, clientId: string, endpointId: string): Promise<void> {
-  const running = await tx.query<{ endpointId: string }>(RUNNING, [clientId]);
-  const ofEndpoint = running.some((check) => check.endpointId === endpointId);
-  if (!ofEndpoint && running.length < CHECKS_AT_ONCE) return;
-  throw new Refusal(
-    'check_in_progress',
-    ofEndpoint
-      ? 'A check of this endpoint is running; wait until it ends.'
-      : `${CHECKS_AT_ONCE} checks of this client are running; wait until one ends.`,
-  );
-}
-
-async function refuseTooMany(tx: Handle, clientId: string, endpointId: string): Promise<void> {
-  const [last] = await tx.query<{ wait: number }>(LAST, [endpointId]);
-  if (last && last.wait > 0) {
-    throw tooMany(`An endpoint can be checked once in ${BETWEEN_CHECKS} s`, last.wait);
-  }
-  const [minute] = await tx.query<{ count: number; wait: number }>(LAST_MINUTE, [clientId]);
-  if (minute && minute.count >= CHECKS_A_MINUTE) {
-    throw tooMany(`A client can check at most ${CHECKS_A_MINUTE} times in a minute`, minute.wait);
-  }
-}
-
-function tooMany(rule: string, wait: number): Refusal {
-  const retryAfter = Math.max(1, wait);
-  const detail = `${rule}; the next check is possible in ${retryAfter} s.`;
-  return new Refusal('check_limit_reached', detail, [], { retryAfter });
-}
-
 const RUNNING = `
 select endpoint_id as "endpointId" from receiver_checks where client_id = $1::uuid and finished_at is null`;
-
-const LAST = `
-select ceil(extract(epoch from started_at + interval '${BETWEEN_CHECKS} seconds' - now()))::int as wait
-  from receiver_checks where endpoint_id = $1::uuid order by started_at desc limit 1`;
-
-const LAST_MINUTE = `
-select count(*)::int as count, coalesce(ceil(extract(epoch from min(started_at) + interval '1 minute' - now())), 0)::int as wait
-  from receiver_checks where client_id = $1::uuid and started_at > now() - interval '1 minute'`;
 
 const BEGIN = 'insert into receiver_checks (id, client_id, endpoint_id) values ($1::uuid, $2::uuid, $3::uuid)';
 

@@ -11,8 +11,9 @@ import {
 } from '../auth/console-sessions.js';
 import type { AppContext, State } from '../http/context.js';
 import type { Handle } from '../platform/database/database.js';
-import { SharedLimit } from '../platform/database/limits.js';
 import { isId } from '../platform/ids.js';
+import { LIMITS } from '../platform/limits.js';
+import { PostgresLimit } from '../platform/rate-limit.js';
 import { Secret } from '../platform/secret.js';
 import { Field } from './components/forms.js';
 import { Facts } from './components/parts.js';
@@ -25,9 +26,6 @@ import type { Services } from './services.js';
 
 /** The largest body of a sign-in, in bytes: it is read before the client is authenticated. */
 const MAX_SIGN_IN_BYTES = 8 * 1024;
-
-/** A sign-in writes an audit entry, which stays for good. */
-const SIGN_INS_A_MINUTE = 60;
 
 const WRONG = 'The client is unknown or its secret is wrong.';
 const USED = 'The sign-in link is unknown, was used, or has expired. Ask for a new one.';
@@ -53,8 +51,7 @@ type Permit = (db: Handle, signer: string) => Promise<void>;
 
 /** Limits the sign-ins of a client that has authenticated, over all processes. @throws Refusal rate_limited */
 function signInLimit(): Permit {
-  const detail = `A client may sign in to the console at most ${SIGN_INS_A_MINUTE} times a minute.`;
-  const limit = new SharedLimit({ name: 'console-sign-ins', points: SIGN_INS_A_MINUTE, duration: 60, detail });
+  const limit = new PostgresLimit('console-sign-ins', LIMITS.signIns);
   return (db, signer) => limit.consume(db, signer);
 }
 

@@ -1,5 +1,6 @@
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import type { RecoverEndpointInput } from '../../workflows/recover-endpoint.js';
+import { admitBeside } from '../endpoints/admit.js';
 import { getEndpoint, refuseInactive, refuseWhileCancelling } from '../endpoints/endpoints.js';
 import { hostOf } from '../endpoints/url.js';
 import type { By } from '../platform/audit.js';
@@ -7,14 +8,13 @@ import { recordAudit } from '../platform/audit.js';
 import type { Handle } from '../platform/database/database.js';
 import { lockInTransaction } from '../platform/database/database.js';
 import { newId } from '../platform/ids.js';
-import { RECOVERS_AN_HOUR } from '../platform/limits.js';
-import { Refusal } from '../platform/refusal.js';
+import { LIMITS } from '../platform/limits.js';
+import { PostgresLimit } from '../platform/rate-limit.js';
 import { countRecoverable, type RecoverScope, type RecoverSize } from './recovery-batches.js';
 import { countWithinLimits, readWindow } from './window.js';
 import { enqueueWorkflow, KEPT } from './workflow-starts.js';
 
-/** Recoveries of one client that run at the same time (contract). */
-export const RECOVERS_AT_ONCE = 2;
+const limit = new PostgresLimit('recoveries', LIMITS.recoveries);
 /** Longer than a batch takes with its tries, s: a recovery without a batch for so long is started again if it was lost. */
 const RENEWED_WITHIN = 180;
 
@@ -51,29 +51,9 @@ async function admit(tx: Handle, { clientId, endpointId }: RecoverRequest): Prom
   const endpoint = await getEndpoint(tx, clientId, endpointId);
   refuseWhileCancelling(endpoint);
   refuseInactive(endpoint);
-  await refuseBesideOthers(tx, clientId, endpointId);
-  await checkHour(tx, endpointId);
+  admitBeside(await readRunning(tx, clientId), endpointId, LIMITS.recoveriesAtOnce, 'recovery');
+  await limit.check(tx, endpointId);
   return endpoint.url;
-}
-
-async function refuseBesideOthers(tx: Handle, clientId: string, endpointId: string): Promise<void> {
-  const running = await readRunning(tx, clientId);
-  const ofEndpoint = running.includes(endpointId);
-  if (!ofEndpoint && running.length < RECOVERS_AT_ONCE) return;
-  throw new Refusal(
-    'recover_in_progress',
-    ofEndpoint
-      ? 'A recover of this endpoint is running; wait until it ends.'
-      : `${RECOVERS_AT_ONCE} recovers of this client are running; wait until one ends.`,
-  );
-}
-
-async function checkHour(tx: Handle, endpointId: string): Promise<void> {
-  const [row] = await tx.query<{ count: number; wait: number }>(LAST_HOUR, [endpointId]);
-  if (!row || row.count < RECOVERS_AN_HOUR) return;
-  const retryAfter = Math.max(1, row.wait);
-  const detail = `This endpoint was recovered ${RECOVERS_AN_HOUR} times in the last hour; the next recover is possible in ${retryAfter} s.`;
-  throw new Refusal('recover_limit_reached', detail, [], { retryAfter });
 }
 
 function measure(tx: Handle, request: RecoverRequest): Promise<RecoverSize> {
@@ -90,6 +70,7 @@ async function begin(tx: Handle, request: RecoverRequest, size: RecoverSize, hos
   const { by, clientId, endpointId, since, until, includeMissing } = request;
   const { count, missing } = size;
   const recoverId = newId();
+  await limit.consume(tx, endpointId);
   await tx.query(BEGIN, [recoverId, clientId, endpointId, count, missing]);
   const input = { recoverId, clientId, webhookId: endpointId, host, since, until, count, includeMissing, missing };
   await enqueueWorkflow(tx, {
@@ -116,7 +97,7 @@ async function begin(tx: Handle, request: RecoverRequest, size: RecoverSize, hos
 
 /** Number of running recoveries of a client, at least 1. They share the client's rate. */
 export async function countRunning(db: Handle, clientId: string): Promise<number> {
-  return Math.min(Math.max(1, (await readRunning(db, clientId)).length), RECOVERS_AT_ONCE);
+  return Math.min(Math.max(1, (await readRunning(db, clientId)).length), LIMITS.recoveriesAtOnce.amount);
 }
 
 /** @returns the endpoint of each */
@@ -136,10 +117,6 @@ export async function endRecover(db: Handle, recoverId: string): Promise<void> {
 }
 
 const RUNNING = 'select endpoint_id as "endpointId" from recovers where client_id = $1::uuid and ended_at is null';
-
-const LAST_HOUR = `
-select count(*)::int as count, coalesce(ceil(extract(epoch from min(at) + interval '1 hour' - now())), 0)::int as wait
-  from recovers where endpoint_id = $1::uuid and at > now() - interval '1 hour'`;
 
 const BEGIN = `
 insert into recovers (id, client_id, endpoint_id, count, missing)

@@ -4,11 +4,13 @@ import { atomically, type Handle } from '../platform/database/database.js';
 import type { DeliveryStatus } from '../platform/database/generated/enums.js';
 import { withoutDeadline } from '../platform/deadline.js';
 import { failpoint } from '../platform/failpoints.js';
-import { newId } from '../platform/ids.js';
-import { RETRIES_AN_HOUR } from '../platform/limits.js';
+import { LIMITS } from '../platform/limits.js';
+import { PostgresLimit } from '../platform/rate-limit.js';
 import { Refusal } from '../platform/refusal.js';
 import type { Handover } from './handover.js';
 import { isFree } from './queue.js';
+
+const limit = new PostgresLimit('retries', LIMITS.retries);
 
 export interface RetryRequest {
   by: By;
@@ -46,26 +48,16 @@ export function retryDelivery(
     }
     const [queued] = await tx.query<{ settled: boolean }>(QUEUED, [deliveryId]);
     if (queued?.settled) return;
-    const retryId = newId();
-    await countRetry(tx, deliveryId, retryId);
+    await limit.consume(tx, deliveryId);
     await tx.query(QUEUE_NOW, [deliveryId]);
     const { eventId, endpointId: webhookId } = target;
-    const details = { client_id: target.clientId, event_id: eventId, webhookId, retry: retryId };
+    const details = { client_id: target.clientId, event_id: eventId, webhookId };
     await recordAudit(tx, { ...by, action: 'deliveries.retry', target: deliveryId, details });
     tx.afterCommit(() => {
       failpoint('after-retry-queued');
       withoutDeadline(() => handover.queued({ deliveryId, clientId: target.clientId, endpointId: webhookId }));
     });
   });
-}
-
-/** @throws Refusal retry_limit_reached */
-async function countRetry(tx: Handle, deliveryId: string, retryId: string): Promise<void> {
-  const [row] = await tx.query<{ counted: boolean; wait: number }>(COUNT, [deliveryId, retryId, RETRIES_AN_HOUR]);
-  if (row?.counted) return;
-  const retryAfter = Math.max(1, row?.wait ?? 1);
-  const detail = `This delivery was retried manually ${RETRIES_AN_HOUR} times in the last hour; the next retry is possible in ${retryAfter} s.`;
-  throw new Refusal('retry_limit_reached', detail, [], { retryAfter });
 }
 
 /** The lock on the delivery makes its retries, and its record, wait for each other. */
@@ -87,14 +79,3 @@ with awake as (
 insert into queue as q (delivery_id, client_id, endpoint_id, line, due_at, trigger)
 select id, client_id, endpoint_id, 'fresh', now(), 'manual' from deliveries where id = $1::uuid
 on conflict (delivery_id) do update set line = 'fresh', due_at = now(), trigger = 'manual'`;
-
-const COUNT = `
-with held as (
-  select at from manual_retries where delivery_id = $1::uuid and at > now() - interval '1 hour'
-), expired as (
-  delete from manual_retries where delivery_id = $1::uuid and at <= now() - interval '1 hour'
-), counted as (
-  insert into manual_retries (delivery_id, id) select $1::uuid, $2::uuid where (select count(*) from held) < $3::int
-)
-select (select count(*) from held) < $3::int as counted,
-       (select ceil(extract(epoch from min(at) + interval '1 hour' - now()))::int from held) as wait`;

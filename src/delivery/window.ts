@@ -1,10 +1,10 @@
 import pLimit from 'p-limit';
 import { atomically, type Handle, tryLockInTransaction } from '../platform/database/database.js';
 import { DeliveryStatus } from '../platform/database/generated/enums.js';
-import { SharedLimit } from '../platform/database/limits.js';
 import { within } from '../platform/deadline.js';
 import { lowestIdAt } from '../platform/ids.js';
-import { STATEMENTS_A_MINUTE } from '../platform/limits.js';
+import { LIMITS } from '../platform/limits.js';
+import { PostgresLimit } from '../platform/rate-limit.js';
 import { Refusal } from '../platform/refusal.js';
 import type { DisabledReason } from '../platform/vocabulary.js';
 
@@ -13,13 +13,7 @@ const TIME_LIMIT = 5_000;
 /** Answers that a process works on at the same time, so that they leave the pool's connections to other requests. */
 const AT_ONCE = 2;
 
-const limit = new SharedLimit({
-  name: 'statements',
-  points: STATEMENTS_A_MINUTE,
-  duration: 60,
-  detail: `A client may ask for at most ${STATEMENTS_A_MINUTE} statements, lists of missing events and recovers a minute.`,
-  code: 'statement_limit_reached',
-});
+const limit = new PostgresLimit('statements', LIMITS.statements);
 const turns = pLimit(AT_ONCE);
 /** Clients for which this process reads. A further request costs nothing, waits for no turn and does not count. */
 const reading = new Set<string>();
@@ -33,19 +27,10 @@ const reading = new Set<string>();
  */
 export function readWithinLimits<T>(db: Handle, clientId: string | null, read: (tx: Handle) => Promise<T>): Promise<T> {
   const deadline = performance.now() + TIME_LIMIT;
-  const work = counted(db, clientId, () =>
+  const work = oneAtATime(clientId, () =>
     turns(() => {
       if (performance.now() >= deadline) throw tooLate();
-      return atomically(db, async (tx) => {
-        const left = Math.ceil(deadline - performance.now());
-        if (left <= 0) throw tooLate();
-        await tx.query(SETTINGS, [String(left)]);
-        if (clientId !== null && !(await tryLockInTransaction(tx, `statement of ${clientId}`))) {
-          await limit.giveBack(db, clientId);
-          throw busy();
-        }
-        return read(tx);
-      });
+      return atomically(db, (tx) => countFor(tx, clientId, Math.ceil(deadline - performance.now()), () => read(tx)));
     }),
   );
   return within(TIME_LIMIT, work, tooLate);
@@ -58,36 +43,30 @@ export function readWithinLimits<T>(db: Handle, clientId: string | null, read: (
 export const inCountingTurn = <T>(run: () => Promise<T>): Promise<T> => turns(run);
 
 /**
- * Counts in the caller's transaction, which must be in a counting turn, with the limits of statements. A count that is
- * rolled back does not count towards the limit.
+ * Counts in the caller's transaction, which must be in a counting turn, with the limits of statements.
  * @param clientId null: the operator, who has the time limit only
  * @throws Refusal statement_limit_reached | unavailable
  */
 export function countWithinLimits<T>(tx: Handle, clientId: string | null, count: () => Promise<T>): Promise<T> {
-  const work = async () => {
-    if (clientId !== null) {
-      if (!(await tryLockInTransaction(tx, `statement of ${clientId}`))) throw busy();
-      await limit.check(tx, clientId);
-    }
-    await tx.query(SETTINGS, [String(TIME_LIMIT)]);
-    const result = await count();
-    // Only now: until the transaction ends, other statements of the client would wait for the row, and not be rejected.
-    if (clientId !== null) await limit.consume(tx, clientId);
-    return result;
-  };
-  return within(TIME_LIMIT, work(), tooLate);
+  return within(TIME_LIMIT, countFor(tx, clientId, TIME_LIMIT, count), tooLate);
 }
 
-async function counted<T>(db: Handle, clientId: string | null, work: () => Promise<T>): Promise<T> {
+/** A statement that fails is not counted, because its transaction is rolled back. It takes its time, one at a time. */
+async function countFor<T>(tx: Handle, clientId: string | null, left: number, count: () => Promise<T>): Promise<T> {
+  if (left <= 0) throw tooLate();
+  if (clientId !== null) {
+    if (!(await tryLockInTransaction(tx, `statement of ${clientId}`))) throw busy();
+    await limit.consume(tx, clientId);
+  }
+  await tx.query(SETTINGS, [String(left)]);
+  return count();
+}
+
+async function oneAtATime<T>(clientId: string | null, work: () => Promise<T>): Promise<T> {
   if (clientId === null) return work();
   if (reading.has(clientId)) throw busy();
   reading.add(clientId);
-  try {
-    await limit.consume(db, clientId);
-    return await work();
-  } finally {
-    reading.delete(clientId);
-  }
+  return work().finally(() => reading.delete(clientId));
 }
 
 function busy(): Refusal {

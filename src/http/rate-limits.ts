@@ -1,6 +1,7 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { Limiter, retryAfterOf } from '../platform/database/limits.js';
+import type { RateLimiterRes } from 'rate-limiter-flexible';
+import { LIMITS } from '../platform/limits.js';
 import { hostNetwork } from '../platform/networks.js';
+import { MemoryLimit, retryAfterOf } from '../platform/rate-limit.js';
 import { Refusal } from '../platform/refusal.js';
 import type { AppContext, AppMiddleware } from './context.js';
 
@@ -26,27 +27,24 @@ export type RateLimit = (
  * draft-ietf-httpapi-ratelimit-headers-11 and include the weight of a refused request.
  */
 export function rateLimit(perSecond: number): RateLimit {
-  const limiter = new RateLimiterMemory({ points: perSecond, duration: 1 });
+  const limit = new MemoryLimit({
+    what: 'requests, a page of the console counts as several,',
+    of: 'a client',
+    amount: perSecond,
+    seconds: 1,
+    code: 'rate_limited',
+    in: 'process',
+  });
   return async (ctx, { key, points }, next) => {
-    const usage = await limiter.consume(key, Math.min(points, perSecond)).catch((rejection: unknown) => {
-      if (rejection instanceof RateLimiterRes) return rejection;
-      throw rejection;
-    });
-    const seconds = retryAfterOf(usage);
+    const usage = await limit.use(key, Math.min(points, perSecond));
     ctx.set('RateLimit-Policy', `"default";q=${perSecond};w=1`);
     ctx.set('RateLimit', remaining(usage, perSecond));
-    if (usage.consumedPoints > perSecond) {
-      ctx.set('Retry-After', String(seconds));
-      throw new Refusal(
-        'rate_limited',
-        `A client may make at most ${perSecond} requests a second; a page of the console counts as several.`,
-      );
-    }
+    limit.refuseExceeded(usage);
     try {
       await next();
     } catch (error) {
       if (isOversized(error)) {
-        ctx.set('RateLimit', remaining(await limiter.penalty(key, OVERSIZED_POINTS - 1), perSecond));
+        ctx.set('RateLimit', remaining(await limit.penalty(key, OVERSIZED_POINTS - 1), perSecond));
       }
       throw error;
     }
@@ -72,19 +70,15 @@ function remaining(usage: RateLimiterRes, perSecond: number): string {
   return `"default";r=${Math.max(0, perSecond - usage.consumedPoints)};t=${retryAfterOf(usage)}`;
 }
 
-/** A client reads the documents when it starts and the signing keys every few minutes. */
-export const DOCUMENTS_PER_SECOND = 20;
-
 /**
  * Limits the documents that need no token, by address, in this process. Use one instance for all of them. Health checks
  * are not limited: a probe that gets 429 takes the process out of service.
  * @throws Refusal rate_limited
  */
 export function documentLimit(): AppMiddleware {
-  const detail = `An address may read at most ${DOCUMENTS_PER_SECOND} documents a second without a token.`;
-  const limiter = new Limiter({ points: DOCUMENTS_PER_SECOND, duration: 1, detail });
+  const limit = new MemoryLimit(LIMITS.documents);
   return async (ctx, next) => {
-    await limiter.consume(hostNetwork(ctx.state.address));
+    await limit.consume(hostNetwork(ctx.state.address));
     return next();
   };
 }

@@ -1,31 +1,63 @@
-// The limits that problem codes, documents and pages name (contract).
+/** At most `amount` in any `seconds`, or at the same time if `seconds` is undefined. */
+export interface Limit {
+  what: string;
+  /** Who is counted. */
+  of: string;
+  amount: number;
+  seconds: number | undefined;
+  /** The problem code of the 429, or of the 409 for what runs at the same time. */
+  code: string;
+  /** Where it is counted: each process counts for itself, or Postgres counts for all. */
+  in: 'process' | 'Postgres';
+}
 
-/** Manual retries of one delivery in any hour, counted over API, console and CLI of all processes (contract). */
-export const RETRIES_AN_HOUR = 10;
+const [SECOND, MINUTE, HOUR] = [1, 60, 3_600];
+/** A limit that Postgres counts for all processes. */
+const limit = <Seconds extends number | undefined>(
+  amount: number,
+  what: string,
+  of: string,
+  seconds: Seconds,
+  code = 'rate_limited',
+) => ({ what, of, amount, seconds, code, in: 'Postgres' as const });
+const STATEMENTS = 'statements, lists of missing events and counts of recoveries';
 
-/** Recoveries of one endpoint in any hour (contract). */
-export const RECOVERS_AN_HOUR = 10;
+/** Every limit with a fixed amount (contract). `RATE_LIMIT` and other limits are settings. */
+export const LIMITS = {
+  documents: { ...limit(20, 'documents without a token', 'an address', SECOND), in: 'process' },
+  tokens: { ...limit(20, 'tokens', 'a client', SECOND), in: 'process' },
+  failedAuthentications: limit(100, 'failed authentications', 'an address', MINUTE),
+  signIns: limit(60, 'sign-ins to the console', 'a client', MINUTE),
+  signInLinks: limit(20, 'open sign-in links', 'a client', undefined, 'console_link_limit_reached'),
+  statements: limit(20, STATEMENTS, 'a client', MINUTE, 'statement_limit_reached'),
+  statementsAtOnce: limit(1, STATEMENTS, 'a client', undefined, 'statement_limit_reached'),
+  explanations: limit(30, 'explanations of a signature', 'a client', MINUTE),
+  retries: limit(10, 'manual retries', 'a delivery', HOUR, 'retry_limit_reached'),
+  recoveries: limit(10, 'recoveries', 'an endpoint', HOUR, 'recover_limit_reached'),
+  recoveriesAtOnce: limit(2, 'recoveries', 'a client', undefined, 'recover_in_progress'),
+  checks: limit(10, 'checks', 'a client', MINUTE, 'check_limit_reached'),
+  checksOfEndpoint: limit(1, 'checks', 'an endpoint', 10, 'check_limit_reached'),
+  checksAtOnce: limit(2, 'checks', 'a client', undefined, 'check_in_progress'),
+  sandboxTransfers: limit(10, 'simulated transfers', 'a client', SECOND, 'sandbox_limit_reached'),
+  unfinishedSandboxTransfers: limit(
+    1_000,
+    'unfinished simulated transfers',
+    'a client',
+    undefined,
+    'sandbox_limit_reached',
+  ),
+} satisfies Record<string, Limit>;
 
-/** Statements, lists of missing events and recovers that a client gets in a minute, over all processes (contract). */
-export const STATEMENTS_A_MINUTE = 20;
+/** A limit with a window. */
+export type Rate = Limit & { seconds: number };
 
-/** Seconds between the starts of two checks of one endpoint (contract). */
-export const BETWEEN_CHECKS = 10;
+const PERIODS: Readonly<Record<number, string>> = { 1: 'a second', 60: 'a minute', 3600: 'an hour' };
 
-/** Checks of one client in any minute, those of deleted endpoints included. */
-export const CHECKS_A_MINUTE = 10;
-
-/** Checks of one client that run at the same time. */
-export const CHECKS_AT_ONCE = 2;
-
-/** Transfers that move by themselves which a client may create in any second (contract). */
-export const SANDBOX_TRANSFERS_A_SECOND = 10;
-
-/** Transfers that move by themselves which a client may have unfinished (contract). */
-export const SANDBOX_TRANSFERS_UNFINISHED = 1_000;
-
-/** Links that are neither used nor expired: those that a client made, and, counted apart, those that the operator made. */
-export const MAX_OPEN_CODES = 20;
+/** A limit in words: `at most 10 manual retries of a delivery an hour`. */
+export function describeLimit({ what, of, amount, seconds }: Limit): string {
+  const period = seconds === undefined ? 'at the same time' : (PERIODS[seconds] ?? `in ${seconds} s`);
+  return `at most ${amount.toLocaleString('en')} ${amount === 1 ? what.replace(/s$/, '') : what} of ${of} ${period}`;
+}
 
 export const MAX_WINDOW_DAYS = 31;
 /** The longest window whose events are counted or compared, ms (contract, Events and deliveries). */

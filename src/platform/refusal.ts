@@ -1,14 +1,4 @@
-import {
-  BETWEEN_CHECKS,
-  CHECKS_A_MINUTE,
-  CHECKS_AT_ONCE,
-  MAX_OPEN_CODES,
-  RECOVERS_AN_HOUR,
-  RETRIES_AN_HOUR,
-  SANDBOX_TRANSFERS_A_SECOND,
-  SANDBOX_TRANSFERS_UNFINISHED,
-  STATEMENTS_A_MINUTE,
-} from './limits.js';
+import { LIMITS } from './limits.js';
 
 /** One error in a request, at a `pointer` (RFC 6901) into the body or a `parameter` of the query. */
 export interface ValidationError {
@@ -74,7 +64,7 @@ export const PROBLEMS = {
   check_in_progress: kind(
     409,
     'Check in progress',
-    `A check of this endpoint is running, or ${CHECKS_AT_ONCE} of this client; wait until one ends.`,
+    `A check of this endpoint is running, or ${LIMITS.checksAtOnce.amount} of this client; wait until one ends.`,
   ),
   secret_erased: kind(409, 'Secret erased', 'The webhook endpoint is deleted, and its secret with it.'),
   idempotency_key_in_use: kind(
@@ -137,32 +127,32 @@ export const PROBLEMS = {
   retry_limit_reached: kind(
     429,
     'Retry limit reached',
-    `A delivery can be retried manually at most ${RETRIES_AN_HOUR} times an hour; wait as long as \`Retry-After\` states.`,
+    `A delivery can be retried manually at most ${LIMITS.retries.amount} times an hour; wait as long as \`Retry-After\` states.`,
   ),
   recover_limit_reached: kind(
     429,
     'Recover limit reached',
-    `An endpoint can be recovered at most ${RECOVERS_AN_HOUR} times an hour; wait as long as \`Retry-After\` states.`,
+    `An endpoint can be recovered at most ${LIMITS.recoveries.amount} times an hour; wait as long as \`Retry-After\` states.`,
   ),
   console_link_limit_reached: kind(
     429,
     'Sign-in link limit reached',
-    `A client may have at most ${MAX_OPEN_CODES} sign-in links of the console that are neither used nor expired; wait as long as \`Retry-After\` states.`,
+    `A client may have at most ${LIMITS.signInLinks.amount} sign-in links of the console that are neither used nor expired; wait as long as \`Retry-After\` states.`,
   ),
   statement_limit_reached: kind(
     429,
     'Statement limit reached',
-    `Statements, lists with \`missing_from\` and the counts of recoveries are limited to one at a time and ${STATEMENTS_A_MINUTE} a minute for a client; wait as long as \`Retry-After\` states.`,
+    `Statements, lists with \`missing_from\` and the counts of recoveries are limited to one at a time and ${LIMITS.statements.amount} a minute for a client; wait as long as \`Retry-After\` states.`,
   ),
   sandbox_limit_reached: kind(
     429,
     'Sandbox limit reached',
-    `A client can create at most ${SANDBOX_TRANSFERS_A_SECOND} transfers that move by themselves a second, and have ${SANDBOX_TRANSFERS_UNFINISHED} unfinished; wait as long as \`Retry-After\` states.`,
+    `A client can create at most ${LIMITS.sandboxTransfers.amount} transfers that move by themselves a second, and have ${LIMITS.unfinishedSandboxTransfers.amount} unfinished; wait as long as \`Retry-After\` states.`,
   ),
   check_limit_reached: kind(
     429,
     'Check limit reached',
-    `An endpoint can be checked once in ${BETWEEN_CHECKS} s, and a client can check ${CHECKS_A_MINUTE} times a minute; wait as long as \`Retry-After\` states.`,
+    `An endpoint can be checked once in ${LIMITS.checksOfEndpoint.seconds} s, and a client can check ${LIMITS.checks.amount} times a minute; wait as long as \`Retry-After\` states.`,
   ),
   internal_error: kind(500, 'Internal error', 'The service failed; report the `request_id` to the operator.'),
   unavailable: kind(

@@ -68,8 +68,6 @@ select (select count(*)::int from candidates) as seen, (select max(id::text) fro
 const EXPIRED = {
   /** Stored responses (contract: 24 h). */
   idempotency_keys: `created_at < now() - interval '24 hours'`,
-  /** Retries that the hourly limit counts no more. */
-  manual_retries: `at < now() - interval '1 hour'`,
   /** A recover stays for a day, as long as an `Idempotency-Key` that may refer to it. */
   recovers: `at < now() - interval '24 hours' and ended_at < now() - interval '24 hours'`,
   /** No statement reaches a period that ended before the retention. */
@@ -86,7 +84,7 @@ const EXPIRED = {
   /** Workers that were killed. */
   workers: `alive_until < now() - interval '1 hour'`,
   /** Windows of limits that have ended. */
-  limit_counts: `ends_at < now() - interval '1 minute'`,
+  limit_uses: `ends_at < now() - interval '1 minute'`,
 } as const;
 
 type Table = keyof typeof EXPIRED;

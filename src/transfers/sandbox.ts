@@ -2,9 +2,10 @@ import type { Registry } from 'prom-client';
 import type { Handover } from '../delivery/handover.js';
 import { countWaiting } from '../delivery/workflow-starts.js';
 import type { Config } from '../platform/config/config.js';
-import { type Handle, lockInTransaction } from '../platform/database/database.js';
+import type { Handle } from '../platform/database/database.js';
 import type { TransferStatus } from '../platform/database/generated/enums.js';
-import { SANDBOX_TRANSFERS_A_SECOND, SANDBOX_TRANSFERS_UNFINISHED } from '../platform/limits.js';
+import { LIMITS } from '../platform/limits.js';
+import { PostgresLimit } from '../platform/rate-limit.js';
 import { Refusal, type RefusalCode } from '../platform/refusal.js';
 import { readAtScrape, readingGauges } from '../platform/telemetry/gauges.js';
 import { changeStatus } from './change-status.js';
@@ -83,33 +84,21 @@ function refusedAccount(code: Extract<RefusalCode, `${string}sandbox_account`>, 
   return new Refusal(code, `The account ${detail}.`, [{ pointer: '/destination/account', code, detail }]);
 }
 
+const { amount: MOST_UNFINISHED } = LIMITS.unfinishedSandboxTransfers;
+const limit = new PostgresLimit('simulated transfers', LIMITS.sandboxTransfers);
+
 /**
  * Checks the limits of a client, whose requests wait for each other until `tx` ends.
  * @throws Refusal sandbox_limit_reached
  */
 export async function admitSandboxTransfer(tx: Handle, clientId: string, rules: SandboxRules): Promise<void> {
-  await lockInTransaction(tx, `sandbox transfers of ${clientId}`);
-  const limits = [SANDBOX_TRANSFERS_A_SECOND, SANDBOX_TRANSFERS_UNFINISHED];
-  const [row] = await tx.query<{ latest: number; unfinished: number }>(COUNT, [clientId, ...limits]);
-  if (row && row.unfinished >= SANDBOX_TRANSFERS_UNFINISHED) {
-    const detail = `${SANDBOX_TRANSFERS_UNFINISHED} transfers that move by themselves are unfinished; wait until some end.`;
-    throw new Refusal('sandbox_limit_reached', detail, [], {
-      retryAfter: Math.max(1, Math.ceil(rules.sandboxStep / 1_000)),
-    });
-  }
-  if (row && row.latest >= SANDBOX_TRANSFERS_A_SECOND) {
-    const detail = `At most ${SANDBOX_TRANSFERS_A_SECOND} transfers that move by themselves may be created in a second.`;
-    throw new Refusal('sandbox_limit_reached', detail, [], { retryAfter: 1 });
-  }
+  await limit.consume(tx, clientId);
+  if ((await countUnfinished(tx, MOST_UNFINISHED, clientId)) < MOST_UNFINISHED) return;
+  const detail = `The client has ${MOST_UNFINISHED} unfinished simulated transfers; wait until some end.`;
+  throw new Refusal('sandbox_limit_reached', detail, [], {
+    retryAfter: Math.max(1, Math.ceil(rules.sandboxStep / 1_000)),
+  });
 }
-
-/** `clock_timestamp()`: the transaction may have waited for another one, whose row is newer than `now()`. */
-const COUNT = `
-select (select count(*)::int from (
-          select from sandbox_transfers
-           where client_id = $1::uuid and created_at > clock_timestamp() - interval '1 second' limit $2::int) l) as latest,
-       (select count(*)::int from (
-          select from sandbox_transfers where client_id = $1::uuid and ended_at is null limit $3::int) u) as unfinished`;
 
 /** `made`: the step is made, now or by an earlier call. Otherwise another change came first and the steps end. */
 export interface SandboxStepResult {
@@ -184,7 +173,7 @@ delete from workflow_starts where workflow_id = 'sandbox-' || $1::uuid`;
 export function measureSandboxTransfers(registry: Registry, db: Handle, counted: number): void {
   const read = readAtScrape(async () => ({
     waiting: await countWaiting(db, 'sandboxTransfer', counted),
-    unfinished: await countUnfinished(db, counted),
+    unfinished: await countUnfinished(db, counted, null),
   }));
   const gauge = readingGauges(registry);
   const from = (pick: (counts: { waiting: number; unfinished: number }) => number) => async () => {
@@ -203,10 +192,15 @@ export function measureSandboxTransfers(registry: Registry, db: Handle, counted:
   );
 }
 
-async function countUnfinished(db: Handle, limit: number): Promise<number> {
-  const [row] = await db.query<{ count: number }>(UNFINISHED, [limit]);
+/** @param clientId null: of all clients */
+async function countUnfinished(db: Handle, limit: number, clientId: string | null): Promise<number> {
+  const [row] = await db.query<{ count: number }>(
+    clientId === null ? UNFINISHED : UNFINISHED_OF_CLIENT,
+    [limit, clientId].filter((value) => value !== null),
+  );
   return row?.count ?? 0;
 }
 
 const UNFINISHED = `
 select count(*)::int as count from (select from sandbox_transfers where ended_at is null limit $1::int) u`;
+const UNFINISHED_OF_CLIENT = UNFINISHED.replace('where', 'where client_id = $2::uuid and');

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isForm } from '../../src/console/page.js';
 import { declared } from '../../src/console/pages/index.js';
-import { DOCUMENTS_PER_SECOND } from '../../src/http/rate-limits.js';
+import { LIMITS } from '../../src/platform/limits.js';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
 import { type ConsoleBrowser, consoleBrowser, operatorBrowser, signedInBrowser } from '../support/console.js';
 import { makeEndpoint } from '../support/factories.js';
@@ -108,7 +108,7 @@ describe('a request is counted before any work', () => {
   ])('%s, by address', async (_, path) => {
     const from = somewhere();
     const replies = await Promise.all(
-      Array.from({ length: 10 * DOCUMENTS_PER_SECOND }, () => browser().get(path, from)),
+      Array.from({ length: 10 * LIMITS.documents.amount }, () => browser().get(path, from)),
     );
     expect(replies.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
     expect((await browser().get(path, somewhere())).status).not.toBe(429);

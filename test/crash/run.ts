@@ -125,7 +125,7 @@ async function recoverAll(service: Service, since: string, faults: string[]): Pr
   await service.heal();
   // The random recovers may have used up the limit per hour.
   await withDatabase(service.databaseUrl, (database) =>
-    database.query('delete from recovers where ended_at is not null'),
+    database.query(`delete from limit_uses where name = 'recoveries'`),
   );
   for (const endpoint of service.endpoints) {
     await waitFor('the endpoint to be enabled', async () => (await setEnabled(endpoint, true)).status === 200);

@@ -59,7 +59,7 @@ test.each<readonly [Failpoint, number]>(KEYED)(
     expect([replayed.headers.get('idempotency-replayed'), replayed.body]).toEqual(['true', again.body]);
     await expectTriggers(transfer, ['schedule', 'schedule', 'manual']);
     expect(mortal.arrivalsOf(transfer)).toHaveLength(arrivals);
-    expect(await mortal.count('manual_retries', `delivery_id = '${id}'`)).toBe(1);
+    expect(await mortal.count('limit_uses', `key = '${id}' and cardinality(uses) = 1`)).toBe(1);
   },
 );
 

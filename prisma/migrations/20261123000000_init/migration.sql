@@ -296,22 +296,15 @@ create table idempotency_keys (
 );
 create index idempotency_keys_created_at_idx on idempotency_keys (created_at);
 
-create table limit_counts (
+create table limit_uses (
   name text not null,
   key text not null,
-  points integer not null,
+  uses timestamptz(3)[],
+  admitted boolean not null,
   ends_at timestamptz(3) not null,
   primary key (name, key)
 );
-create index limit_counts_ends_at_idx on limit_counts (ends_at);
-
-create table manual_retries (
-  delivery_id uuid not null,
-  id uuid not null,
-  at timestamptz(3) not null default current_timestamp,
-  primary key (delivery_id, id)
-);
-create index manual_retries_at_idx on manual_retries (at);
+create index limit_uses_ends_at_idx on limit_uses (ends_at);
 
 -- Recovers and checks of receivers
 

@@ -3,7 +3,7 @@ import { MAX_BODY_BYTES } from '../../http/body.js';
 import { presentMeta } from '../../http/routes/documents.js';
 import type { Config } from '../../platform/config/config.js';
 import { formatDuration } from '../../platform/duration.js';
-import { RECOVERS_AN_HOUR, RETRIES_AN_HOUR } from '../../platform/limits.js';
+import { LIMITS } from '../../platform/limits.js';
 import { PostButton } from '../components/forms.js';
 import { Table } from '../components/lists.js';
 import { Card, Facts } from '../components/parts.js';
@@ -116,8 +116,8 @@ function Limits({ config }: { config: Config }) {
           'Request body': `${MAX_BODY_BYTES / 1024} KiB`,
           'Webhook endpoints': maxEndpoints,
           'Deliveries at the same time': `${endpointConcurrency} to an endpoint that has no limit of its own`,
-          'Manual retries': `${RETRIES_AN_HOUR} an hour for a delivery`,
-          Recoveries: `${RECOVERS_AN_HOUR} an hour for an endpoint`,
+          'Manual retries': `${LIMITS.retries.amount} an hour for a delivery`,
+          Recoveries: `${LIMITS.recoveries.amount} an hour for an endpoint`,
           'Failing endpoint':
             disableAfter === 0
               ? 'Never disabled'

@@ -1,9 +1,10 @@
 import type Router from '@koa/router';
 import { type Authority, OutsideOfNetworks, type VerifiedClient } from '../../auth/authority.js';
 import type { Handle } from '../../platform/database/database.js';
-import { Limiter, SharedLimit } from '../../platform/database/limits.js';
 import { isId } from '../../platform/ids.js';
+import { LIMITS } from '../../platform/limits.js';
 import { hostNetwork } from '../../platform/networks.js';
+import { MemoryLimit, PostgresLimit } from '../../platform/rate-limit.js';
 import type { Log } from '../../platform/telemetry/log.js';
 import type { AppContext, AppMiddleware, State } from '../context.js';
 import {
@@ -23,12 +24,7 @@ import { authPaths } from './well-known.js';
  * not count.
  */
 export class FailedAuthentications {
-  readonly #limit = new SharedLimit({
-    name: 'failed-authentications',
-    points: 100,
-    duration: 60,
-    detail: 'Too many failed authentications from this address.',
-  });
+  readonly #limit = new PostgresLimit('failed-authentications', LIMITS.failedAuthentications);
 
   constructor(private readonly db: Handle) {}
 
@@ -46,15 +42,6 @@ export class FailedAuthentications {
   }
 }
 
-/** Signing a token takes about 1 ms of CPU; a client needs one token an hour. */
-const TOKENS_PER_SECOND = 20;
-
-/** Limits the tokens of an authenticated client to 20 a second in this process (contract, Tokens). */
-export function tokenLimit(): Limiter {
-  const detail = `A client may request at most ${TOKENS_PER_SECOND} tokens a second. Use a token until it expires.`;
-  return new Limiter({ points: TOKENS_PER_SECOND, duration: 1, detail });
-}
-
 interface TokenDependencies {
   authority: Pick<Authority, 'issuer' | 'audience' | 'verifyClient' | 'issue'>;
   log: Log;
@@ -62,12 +49,12 @@ interface TokenDependencies {
 
 interface Services extends TokenDependencies {
   failures: FailedAuthentications;
-  limit: Limiter;
+  limit: MemoryLimit;
 }
 
 /** `POST {AUTH_URL}/oauth/token`. */
 export function addTokenEndpoint(router: Router<State>, dependencies: Omit<Services, 'limit'>): void {
-  const services = { ...dependencies, limit: tokenLimit() };
+  const services = { ...dependencies, limit: new MemoryLimit(LIMITS.tokens) };
   router.post(tokenPaths(services.authority.issuer), (ctx) => answerTokenRequest(ctx, services));
 }
 

@@ -1,14 +1,14 @@
 import { formatLadder } from '../../../workflows/ladder.js';
 import { EVENT_CATALOGUE, EVENT_TYPES, type EventType } from '../../delivery/event-catalogue.js';
 import { EXAMPLE_ID } from '../../platform/ids.js';
-import { DOCUMENTS_PER_SECOND } from '../rate-limits.js';
+import { LIMITS } from '../../platform/limits.js';
 
 type Json = Record<string, unknown>;
 
 const TEXT = { type: 'string' };
 const LIMITED = {
   '429': problem(
-    `\`rate_limited\`: an address may read at most ${DOCUMENTS_PER_SECOND} documents a second; see \`Retry-After\`.`,
+    `\`rate_limited\`: an address may read at most ${LIMITS.documents.amount} documents a second; see \`Retry-After\`.`,
   ),
 };
 

@@ -6,7 +6,8 @@ import { retryDelivery } from '../../delivery/retry.js';
 import { inCountingTurn } from '../../delivery/window.js';
 import { getEndpoint } from '../../endpoints/endpoints.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
-import { SharedLimit } from '../../platform/database/limits.js';
+import { LIMITS } from '../../platform/limits.js';
+import { PostgresLimit } from '../../platform/rate-limit.js';
 import { SHOWN_ATTEMPTS } from '../../platform/vocabulary.js';
 import { listDeliveries } from '../../reports/list-deliveries.js';
 import { getDelivery, getDeliveryWithAttempts, listAttempts } from '../../reports/read-deliveries.js';
@@ -139,7 +140,6 @@ export function deliveryRoutes({ handover }: AppDependencies) {
 }
 
 const MAX_LENGTH = 512;
-const A_MINUTE = 30;
 
 const computed = z
   .strictObject({
@@ -165,23 +165,21 @@ const explained = z
   .register(components, { id: 'SignatureExplanation' });
 
 /** `/deliveries/{id}/attempts/{number}/explain-signature` (contract, Why was my signature refused?). */
-export function explainSignatureRoute({ masterKeys, database }: AppDependencies) {
-  const detail = `A client may ask for at most ${A_MINUTE} explanations a minute.`;
-  const limit = new SharedLimit({ name: 'explanations', points: A_MINUTE, duration: 60, detail });
+export function explainSignatureRoute({ masterKeys }: AppDependencies) {
+  const limit = new PostgresLimit('explanations', LIMITS.explanations);
   return route({
     method: 'POST',
     path: '/deliveries/{id}/attempts/{number}/explain-signature',
     operationId: 'explainSignature',
     tag: 'Events and deliveries',
     summary: 'Explain why a signature was refused',
-    description: `Tries the usual mistakes of receivers on this attempt and names the first that gives your digest. At most ${A_MINUTE} a minute.`,
+    description: `Tries the usual mistakes of receivers on this attempt and names the first that gives your digest. At most ${LIMITS.explanations.amount} a minute.`,
     scope: 'webhooks:write',
     body: computed,
     response: { status: 200, description: 'The mistake, and what to change.', schema: explained },
     refusals: ['secret_erased'],
     async handle({ caller, params, body: { v0 }, db }) {
-      // Apart from the request's transaction, so that a refusal does not take the count back.
-      await limit.consume(database, caller.clientId);
+      await limit.consume(db, caller.clientId);
       const name = { deliveryId: params.id, number: Number(params.number) };
       const explanation = await explainAttempt(db, masterKeys, caller.clientId, name, v0);
       return { status: 200, body: { explanation, detail: EXPLANATIONS[explanation] } };

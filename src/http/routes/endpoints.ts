@@ -9,7 +9,7 @@ import {
   registerEndpoint,
   updateEndpoint,
 } from '../../endpoints/endpoints.js';
-import { MAX_WINDOW_DAYS, STATEMENTS_A_MINUTE } from '../../platform/limits.js';
+import { LIMITS, MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { Secret } from '../../platform/secret.js';
 import { readStatement } from '../../reports/statement.js';
 import type { AppDependencies } from '../context.js';
@@ -152,7 +152,7 @@ export function statementRoute({ config: { retention } }: AppDependencies) {
     operationId: 'getWebhookEndpointStatement',
     tag: 'Events and deliveries',
     summary: "Read an endpoint's statement",
-    description: `Counts what became of every event of a window at this endpoint, which proves that it has everything. A window is at most ${MAX_WINDOW_DAYS} days. Statements are made one at a time and at most ${STATEMENTS_A_MINUTE} a minute for a client.`,
+    description: `Counts what became of every event of a window at this endpoint, which proves that it has everything. A window is at most ${MAX_WINDOW_DAYS} days. Statements are made one at a time and at most ${LIMITS.statements.amount} a minute for a client.`,
     scope: 'webhooks:read',
     query: statementWindow,
     response: { status: 200, description: 'The statement.', schema: statementView },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { byOf } from '../../auth/caller.js';
 import { getCheck, startCheck } from '../../checks/checks.js';
-import { BETWEEN_CHECKS, CHECKS_A_MINUTE, CHECKS_AT_ONCE } from '../../platform/limits.js';
+import { LIMITS } from '../../platform/limits.js';
 import { Refusal } from '../../platform/refusal.js';
 import type { AppDependencies } from '../context.js';
 import { route } from '../route.js';
@@ -21,7 +21,7 @@ export function receiverCheckRoutes({ config, readiness }: AppDependencies) {
       operationId: 'checkReceiver',
       tag,
       summary: 'Check a receiver',
-      description: `Sandbox only. Sends nine requests to the endpoint's URL, one after the other: five that a receiver accepts and four that it refuses. A check is no delivery and changes nothing of the endpoint. One check runs for an endpoint and ${CHECKS_AT_ONCE} for a client; at most one starts in ${BETWEEN_CHECKS} s for an endpoint and ${CHECKS_A_MINUTE} in a minute for a client. The report is kept for a day.`,
+      description: `Sandbox only. Sends nine requests to the endpoint's URL, one after the other: five that a receiver accepts and four that it refuses. A check is no delivery and changes nothing of the endpoint. One check runs for an endpoint and ${LIMITS.checksAtOnce.amount} for a client; at most one starts in ${LIMITS.checksOfEndpoint.seconds} s for an endpoint and ${LIMITS.checks.amount} in a minute for a client. The report is kept for a day.`,
       scope: 'webhooks:write',
       response: {
         status: 202,

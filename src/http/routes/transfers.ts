@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { byOf } from '../../auth/caller.js';
 import type { By } from '../../platform/audit.js';
-import { SANDBOX_TRANSFERS_A_SECOND, SANDBOX_TRANSFERS_UNFINISHED } from '../../platform/limits.js';
+import { LIMITS } from '../../platform/limits.js';
 import { changeStatus } from '../../transfers/change-status.js';
 import { createTransfer } from '../../transfers/create-transfer.js';
 import { getTransfer, listTransfers } from '../../transfers/read-transfers.js';
@@ -35,7 +35,7 @@ const SANDBOX_OUTCOMES = `In the sandbox a transfer moves by itself, with one ev
   ([account, statuses]) => `\`${account}\` (${statuses.join(', ')})`,
 ).join(
   ', ',
-)}. The last status has a \`reason_code\`: \`<CODE>\` is one of ${ACCOUNT_CODES.join(', ')}; \`SANDBOX-CANCEL\` has \`customer_request\`. Any other change of the transfer ends its automatic steps. At most ${SANDBOX_TRANSFERS_A_SECOND} of these transfers may be created a second, and ${SANDBOX_TRANSFERS_UNFINISHED} be unfinished.`;
+)}. The last status has a \`reason_code\`: \`<CODE>\` is one of ${ACCOUNT_CODES.join(', ')}; \`SANDBOX-CANCEL\` has \`customer_request\`. Any other change of the transfer ends its automatic steps. At most ${LIMITS.sandboxTransfers.amount} of these transfers may be created a second, and ${LIMITS.unfinishedSandboxTransfers.amount} be unfinished.`;
 
 /** `/transfers` (contract, Transfers). */
 export function transferRoutes({ config, handover }: AppDependencies) {

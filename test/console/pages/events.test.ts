@@ -6,6 +6,7 @@ import { type AuthApi, startAuthApi } from '../../support/auth-api.js';
 import { signedInBrowser } from '../../support/console.js';
 import { makeStory } from '../../support/console-data.js';
 import { ENDPOINT_SECRET, masterKeys } from '../../support/factories.js';
+import { setUses } from '../../support/limits.js';
 
 let auth: AuthApi;
 beforeAll(async () => {
@@ -191,11 +192,8 @@ describe('retry now', () => {
     ],
     [
       'retry_limit_reached',
-      ({ deliveryId }: Story) =>
-        auth.database.prisma.manualRetry.createMany({
-          data: Array.from({ length: 10 }, () => ({ deliveryId, id: newId() })),
-        }),
-      ...[429, /the next retry is possible in 3\d\d\d s/, true],
+      ({ deliveryId }: Story) => setUses(auth.database, 'retries', deliveryId, 10),
+      ...[429, /At most 10 manual retries of a delivery an hour; try again in 3\d\d\d s/, true],
     ],
   ] as const)('shows the delivery again and why it was refused: %s', async (_, arrange, status, detail, waits) => {
     const { clientId, browser } = await visitor();

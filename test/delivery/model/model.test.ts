@@ -20,7 +20,7 @@ import type { SendOutcome } from '../../../src/delivery/sender/send.js';
 import { disableEndpoint } from '../../../src/endpoints/disable.js';
 import { deleteEndpoint } from '../../../src/endpoints/endpoints.js';
 import { setEndpointEnabledByOperator } from '../../../src/endpoints/operate.js';
-import { RETRIES_AN_HOUR } from '../../../src/platform/limits.js';
+import { LIMITS } from '../../../src/platform/limits.js';
 import { changeStatus } from '../../../src/transfers/change-status.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 import {
@@ -348,7 +348,10 @@ class World {
     const retried = retryDelivery(db, { queued: () => undefined }, request);
     if (!d || !this.model.endpoints.get(d.endpointId)?.active) {
       await expect(retried).rejects.toMatchObject({ code: 'endpoint_not_active' });
-    } else if (d.retries === RETRIES_AN_HOUR && !(d.queued && (d.queued.trigger === 'manual' || d.queued.holder))) {
+    } else if (
+      d.retries === LIMITS.retries.amount &&
+      !(d.queued && (d.queued.trigger === 'manual' || d.queued.holder))
+    ) {
       await expect(retried).rejects.toMatchObject({ code: 'retry_limit_reached' });
     } else {
       await retried;
@@ -438,7 +441,7 @@ select d.id::text, d.status::text, d.attempt_count as count, d.rung, d.asleep, d
        (select count(*)::int from attempts a where a.delivery_id = d.id and a.number <= d.attempt_count) as attempts,
        (select json_build_object('line', q.line, 'trigger', q.trigger, 'holder', q.lease_token)
           from queue q where q.delivery_id = d.id) as queued,
-       (select count(*)::int from manual_retries m where m.delivery_id = d.id) as retries
+       coalesce((select cardinality(l.uses) from limit_uses l where l.name = 'retries' and l.key = d.id::text), 0) as retries
   from deliveries d join events v on v.id = d.event_id
  where d.client_id = $1::uuid`;
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { DOCUMENTS_PER_SECOND } from '../../../src/http/rate-limits.js';
+import { LIMITS } from '../../../src/platform/limits.js';
 import { startApi, type TestApi } from '../../support/api.js';
 import type { Reply } from '../../support/documented.js';
 
@@ -19,7 +19,7 @@ const anybody = () => from(`203.0.113.${++addresses}`);
 async function untilRefused(path: string, address: (index: number) => string): Promise<Reply | undefined> {
   for (let batch = 0; batch < 10; batch++) {
     const replies = await Promise.all(
-      Array.from({ length: DOCUMENTS_PER_SECOND * 1.5 }, (_, index) => api.call('GET', path, from(address(index)))),
+      Array.from({ length: LIMITS.documents.amount * 1.5 }, (_, index) => api.call('GET', path, from(address(index)))),
     );
     const refused = replies.find(({ status }) => status === 429);
     if (refused) return refused;

@@ -3,6 +3,7 @@ import { newId } from '../../../src/platform/ids.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import type { Reply } from '../../support/documented.js';
 import { makeDelivered } from '../../support/events.js';
+import { setUses } from '../../support/limits.js';
 import { endpointRequest, transferRequest } from '../../support/transfers.js';
 
 // Two processes of the API share a database.
@@ -78,13 +79,6 @@ it("an endpoint's limit of an hour is checked before the window is counted", asy
   const webhookId = await register(client);
   const of = { clientId: client.id, endpointId: webhookId };
   await makeDelivered(api.database, { ...of, at: Date.now() - DAY, status: 'failed' });
-  await api.database.prisma.recover.createMany({
-    data: Array.from({ length: 10 }, () => ({
-      ...of,
-      id: newId(),
-      count: 1,
-      endedAt: new Date(),
-    })),
-  });
+  await setUses(api.database, 'recoveries', webhookId, 10);
   for (let i = 0; i < 30; i++) expect(said(await recover(client, webhookId))).toEqual([429, 'recover_limit_reached']);
 });

@@ -79,14 +79,8 @@ it('removes the records of sandbox transfers a day after their end, and no trans
   expect(await db.prisma.transfer.count()).toBe(4);
 });
 
-it('removes retries older than an hour and recovers that ended a day ago, and keeps those that limits still count', async () => {
-  const [retried, recovered] = [newId(), newId()];
-  for (const minutes of [59, 61, 90]) {
-    await db.query(
-      `insert into manual_retries (delivery_id, id, at) values ($1::uuid, $2::uuid, now() - $3::int * interval '1 minute')`,
-      [retried, newId(), minutes],
-    );
-  }
+it('removes recoveries that ended a day ago', async () => {
+  const recovered = newId();
   for (const [hours, ended] of [
     [23, true],
     [25, true],
@@ -99,14 +93,8 @@ it('removes retries older than an hour and recovers that ended a day ago, and ke
       [newId(), recovered, hours, ended],
     );
   }
-  expect(await removeExpiredRows(db, 'manual_retries', RETENTION, 1)).toBe(1);
-  expect(await removeExpiredRows(db, 'manual_retries', RETENTION, 10)).toBe(1);
   expect(await removeExpiredRows(db, 'recovers', RETENTION, 10)).toBe(1);
-  const [left] = await db.query(
-    `select (select count(*)::int from manual_retries) as retries, (select count(*)::int from recovers) as recovers`,
-    [],
-  );
-  expect(left).toEqual({ retries: 1, recovers: 2 });
+  expect(await db.prisma.recover.count()).toBe(2);
 });
 
 it('removes expired sessions and codes of the console, and keeps live ones', async () => {
@@ -150,9 +138,9 @@ it('removes killed workers, and windows of limits that have ended', async () => 
   for (const age of ['2 hours', '1 second']) {
     const [id, ago] = [newId(), age];
     await db.query(`insert into workers values ($1::uuid, now() - $2::interval)`, [id, ago]);
-    await db.query(`insert into limit_counts values ('statements', $1, 1, now() - $2::interval)`, [id, ago]);
+    await db.query(`insert into limit_uses values ('statements', $1, '{}', true, now() - $2::interval)`, [id, ago]);
   }
-  for (const table of ['workers', 'limit_counts'] as const) {
+  for (const table of ['workers', 'limit_uses'] as const) {
     expect(await removeExpiredRows(db, table, RETENTION, 10)).toBe(1);
     expect(await removeExpiredRows(db, table, RETENTION, 10)).toBe(0);
   }

@@ -1,0 +1,126 @@
+import { LRUCache } from 'lru-cache';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import type { Handle } from './database/database.js';
+import { describeLimit, type Rate } from './limits.js';
+import { Refusal, type RefusalCode } from './refusal.js';
+
+function exceeded(limit: Rate, msBeforeNext: number): Refusal {
+  const retryAfter = retryAfterOf({ msBeforeNext });
+  const rule = describeLimit(limit);
+  const detail = `${rule.charAt(0).toUpperCase()}${rule.slice(1)}; try again in ${retryAfter} s.`;
+  return new Refusal(limit.code as RefusalCode, detail, [], { retryAfter });
+}
+
+/** The whole seconds until points are free again, at least 1: the value of `Retry-After` (RFC 9110 §10.2.3). */
+export function retryAfterOf({ msBeforeNext }: Pick<RateLimiterRes, 'msBeforeNext'>): number {
+  return Math.max(1, Math.ceil(msBeforeNext / 1_000));
+}
+
+/** Counts what a key, such as a client or an address, uses in this process. */
+export class MemoryLimit {
+  readonly #limiter: RateLimiterMemory;
+
+  constructor(private readonly limit: Rate) {
+    this.#limiter = new RateLimiterMemory({ points: limit.amount, duration: limit.seconds });
+  }
+
+  /** Counts points, also those that exceed the limit. */
+  async use(key: string, points = 1): Promise<RateLimiterRes> {
+    return this.#limiter.consume(key, points).catch((rejection: unknown) => {
+      if (rejection instanceof RateLimiterRes) return rejection;
+      throw rejection;
+    });
+  }
+
+  /** Adds points for a use that turned out to cost more. */
+  penalty(key: string, points: number): Promise<RateLimiterRes> {
+    return this.#limiter.penalty(key, points);
+  }
+
+  /** Counts points. @throws Refusal with the limit's code, if they exceed it */
+  async consume(key: string, points = 1): Promise<void> {
+    this.refuseExceeded(await this.use(key, points));
+  }
+
+  /** @throws Refusal with the limit's code, if the use exceeded it */
+  refuseExceeded({ consumedPoints, msBeforeNext }: RateLimiterRes): void {
+    if (consumedPoints > this.limit.amount) throw exceeded(this.limit, msBeforeNext);
+  }
+}
+
+/** Keys over their limit that a process remembers, and for how long, ms. Further keys cost a statement each. */
+const REMEMBERED = { max: 10_000, ttl: 1_000 };
+
+/**
+ * Counts what a key uses in all processes, in a rolling window in Postgres. For rare and costly requests: each costs a
+ * statement, a key over its limit one a second. A use counts when its transaction commits; until then
+ * other uses of the key wait.
+ */
+export class PostgresLimit {
+  /** When a key that is over its limit may try again, in ms of this process's clock. */
+  readonly #exceeded = new LRUCache<string, number>(REMEMBERED);
+
+  /** @param name of the limit in the table */
+  constructor(
+    private readonly name: string,
+    private readonly limit: Rate,
+  ) {}
+
+  /** Counts a use. @throws Refusal with the limit's code, if it exceeds the limit */
+  consume(db: Handle, key: string): Promise<void> {
+    return this.#ask(db, CONSUME, key);
+  }
+
+  /** Counts nothing. @throws Refusal with the limit's code, if no use is left */
+  check(db: Handle, key: string): Promise<void> {
+    return this.#ask(db, CHECK, key);
+  }
+
+  async #ask(db: Handle, statement: string, key: string): Promise<void> {
+    const { amount, seconds } = this.limit;
+    const known = this.#exceeded.get(key) ?? 0;
+    if (known > performance.now()) throw exceeded(this.limit, known - performance.now());
+    const [row] = await db.query<Row>(statement, [this.name, key, amount, seconds]);
+    if (!row || row.admitted) return;
+    const left = Math.min(row.left, seconds * 1_000);
+    this.#exceeded.set(key, performance.now() + left);
+    throw exceeded(this.limit, left);
+  }
+}
+
+interface Row {
+  admitted: boolean;
+  /** ms until the oldest use leaves the window. */
+  left: number;
+}
+
+/**
+ * The uses in the window at a time, oldest first. A use more than a window ahead was counted by another clock, before
+ * Postgres was restored or failed over.
+ */
+const usesAt = (time: string) => `array(
+    select at from unnest(u.uses) at
+     where at > ${time} - $4::int * interval '1 second' and at < ${time} + $4::int * interval '1 second' order by at)`;
+const left = (uses: string) =>
+  `coalesce(ceil(extract(epoch from (${uses})[1] + $4::int * interval '1 second' - clock_timestamp()) * 1000), 0)::int as left`;
+
+/** Each statement removes up to two keys whose window has ended, so that the table stays small without Temporal. */
+const CONSUME = `
+with removed as (
+  delete from limit_uses where (name, key) in (
+    select name, key from limit_uses
+     where ends_at < now() and (name, key) <> ($1::text, $2::text)
+     order by ends_at limit 2 for update skip locked)
+)
+insert into limit_uses as u (name, key, uses, admitted, ends_at)
+select $1::text, $2::text, array[at], true, at + $4::int * interval '1 second' from clock_timestamp() at
+on conflict (name, key) do update set (uses, admitted, ends_at) = (
+  select case when free then kept || excluded.uses else kept end, free,
+         case when free then excluded.ends_at else u.ends_at end
+    from (select kept, cardinality(kept) < $3::int as free from (select ${usesAt('excluded.uses[1]')} as kept) k) f)
+returning u.admitted, ${left('u.uses')}`;
+
+const CHECK = `
+select cardinality(kept) < $3::int as admitted, ${left('kept')}
+  from (select ${usesAt('clock_timestamp()')} as kept from limit_uses u
+         where u.name = $1::text and u.key = $2::text) k`;

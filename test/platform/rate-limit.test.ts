@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newId } from '../../src/platform/ids.js';
+import { describeLimit, LIMITS, type Rate } from '../../src/platform/limits.js';
+import { MemoryLimit, PostgresLimit, retryAfterOf } from '../../src/platform/rate-limit.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { ageUses, countUses, setUses } from '../support/limits.js';
+import { waitFor } from '../support/wait-for.js';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+const limitOf = (amount: number): Rate => ({
+  what: 'uses',
+  of: 'a key',
+  amount,
+  seconds: 60,
+  code: 'rate_limited',
+  in: 'Postgres',
+});
+
+describe('MemoryLimit', () => {
+  it('rejects a use above the limit with the seconds until the next try', async () => {
+    const limit = new MemoryLimit(limitOf(2));
+    await limit.consume('a');
+    await limit.consume('a');
+    await expect(limit.consume('a')).rejects.toMatchObject({
+      code: 'rate_limited',
+      message: 'At most 2 uses of a key a minute; try again in 60 s.',
+      retryAfter: 60,
+    });
+    await expect(limit.consume('b')).resolves.toBeUndefined();
+  });
+
+  it('writes whole seconds, at least one', () => {
+    expect([0, 1, 1_000, 1_001].map((msBeforeNext) => retryAfterOf({ msBeforeNext }))).toEqual([1, 1, 1, 2]);
+  });
+});
+
+describe('PostgresLimit', () => {
+  /** Two processes with the same limit. */
+  const twoProcesses = (amount: number) => {
+    const name = newId();
+    return { name, one: new PostgresLimit(name, limitOf(amount)), other: new PostgresLimit(name, limitOf(amount)) };
+  };
+  const admitted = (use: () => Promise<void>) =>
+    waitFor('the limit', () =>
+      use().then(
+        () => true,
+        () => false,
+      ),
+    );
+
+  it('counts the uses of all processes together, and each key for itself', async () => {
+    const { one, other } = twoProcesses(3);
+    await one.consume(db, 'a');
+    await other.consume(db, 'a');
+    await one.check(db, 'a');
+    await one.consume(db, 'a');
+    const exceeded = { code: 'rate_limited', retryAfter: expect.closeTo(60, -1) };
+    await expect(other.check(db, 'a')).rejects.toMatchObject(exceeded);
+    await expect(other.consume(db, 'a')).rejects.toMatchObject(exceeded);
+    await expect(one.consume(db, 'b')).resolves.toBeUndefined();
+  });
+
+  it('admits exactly the limit of requests that run at once', async () => {
+    const { one, other } = twoProcesses(10);
+    const uses = Array.from({ length: 40 }, (_, i) => (i % 2 ? one : other).consume(db, 'a'));
+    const results = await Promise.allSettled(uses);
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(10);
+  });
+
+  it('rolls: a use is free again when the oldest is a window old, and a rejected use does not count', async () => {
+    const { name, one } = twoProcesses(2);
+    await one.consume(db, 'a');
+    await ageUses(db, name, 'a', '50 s');
+    await one.consume(db, 'a');
+    await expect(one.consume(db, 'a')).rejects.toMatchObject({ retryAfter: expect.closeTo(10, -1) });
+    await ageUses(db, name, 'a', '11 s');
+    await admitted(() => one.consume(db, 'a'));
+    await expect(one.consume(db, 'a')).rejects.toMatchObject({ retryAfter: expect.closeTo(49, -1) });
+    expect(await countUses(db, name, 'a')).toBe(2);
+  });
+
+  it('removes keys whose window has ended', async () => {
+    const { one } = twoProcesses(1);
+    for (const key of ['a', 'b', 'c']) await one.consume(db, key);
+    await db.query(`update limit_uses set ends_at = now() - interval '1 second'`, []);
+    for (const key of ['d', 'e', 'f', 'g']) await one.consume(db, key);
+    expect(await db.query('select key from limit_uses where ends_at < now()', [])).toEqual([]);
+  });
+
+  it('ignores uses that were counted by a clock that was ahead', async () => {
+    const { name, one } = twoProcesses(1);
+    await setUses(db, name, 'a', 1, '1 day');
+    await expect(one.consume(db, 'a')).resolves.toBeUndefined();
+  });
+
+  it('asks Postgres once a second about a key that is over its limit', async () => {
+    const { one } = twoProcesses(1);
+    await one.consume(db, 'a');
+    await expect(one.consume(db, 'a')).rejects.toThrow();
+    const away = { ...db, query: () => Promise.reject(new Error('asked')) };
+    await expect(one.consume(away, 'a')).rejects.toThrow('At most 1 use of a key a minute');
+    await waitFor('the next question', () => one.consume(away, 'a').catch(({ message }) => message === 'asked'));
+  });
+
+  it('counts no use of a transaction that rolls back', async () => {
+    const { one } = twoProcesses(1);
+    const failed = db.transaction(async (tx) => {
+      await one.consume(tx, 'a');
+      throw new Error('rolled back');
+    });
+    await expect(failed).rejects.toThrow('rolled back');
+    await expect(one.consume(db, 'a')).resolves.toBeUndefined();
+  });
+});
+
+it('describes each limit', () => {
+  expect(describeLimit(LIMITS.retries)).toBe('at most 10 manual retries of a delivery an hour');
+  expect(describeLimit(LIMITS.checksOfEndpoint)).toBe('at most 1 check of an endpoint in 10 s');
+  expect(describeLimit(LIMITS.unfinishedSandboxTransfers)).toBe(
+    'at most 1,000 unfinished simulated transfers of a client at the same time',
+  );
+});
