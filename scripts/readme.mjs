@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 delete process.env.XDG_CACHE_HOME;
 const { settings } = await import('../dist/src/platform/config/config.js');
 const { sourceVariables } = await import('../dist/src/platform/config/environment.js');
+const { LIMITS, periodOf } = await import('../dist/src/platform/limits.js');
 const { PROBLEMS } = await import('../dist/src/platform/refusal.js');
 const { createMetrics } = await import('../dist/src/platform/telemetry/metrics.js');
 const { COUNTED, measureAttempts, measureBacklog } = await import('../dist/src/delivery/backlog.js');
@@ -57,6 +58,16 @@ const tables = {
         code(name),
         title,
         meaning,
+      ]),
+    ),
+    limits: table(
+      ['what', 'of', 'at most', 'code', 'counted in'],
+      Object.values(LIMITS).map(({ what, of, amount, seconds, code: name, in: where }) => [
+        what,
+        of,
+        `${amount.toLocaleString('en')} ${periodOf(seconds)}`,
+        code(name),
+        where === 'process' ? 'each process' : 'Postgres, for all processes',
       ]),
     ),
   },

@@ -53,10 +53,13 @@ export type Rate = Limit & { seconds: number };
 
 const PERIODS: Readonly<Record<number, string>> = { 1: 'a second', 60: 'a minute', 3600: 'an hour' };
 
+/** A window in words: `an hour`. */
+export const periodOf = (seconds: number | undefined): string =>
+  seconds === undefined ? 'at the same time' : (PERIODS[seconds] ?? `in ${seconds} s`);
+
 /** A limit in words: `at most 10 manual retries of a delivery an hour`. */
 export function describeLimit({ what, of, amount, seconds }: Limit): string {
-  const period = seconds === undefined ? 'at the same time' : (PERIODS[seconds] ?? `in ${seconds} s`);
-  return `at most ${amount.toLocaleString('en')} ${amount === 1 ? what.replace(/s$/, '') : what} of ${of} ${period}`;
+  return `at most ${amount.toLocaleString('en')} ${amount === 1 ? what.replace(/s$/, '') : what} of ${of} ${periodOf(seconds)}`;
 }
 
 export const MAX_WINDOW_DAYS = 31;
