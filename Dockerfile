@@ -18,7 +18,7 @@ RUN npm run prepare \
   && NODE_OPTIONS=--max-semi-space-size=8 node scripts/fill-compile-cache.mjs
 
 FROM ${NODE_IMAGE}
-# Both bound the memory (docs/measurements.md, Where the memory goes): of young objects, and the freed memory that glibc
+# Both bound the memory (docs/decisions/0010-keep-optimised-code-and-bound-memory.md): of young objects, and the freed memory that glibc
 # keeps. The compiled code that the build stage left is valid only with the same NODE_OPTIONS.
 ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=8 MALLOC_ARENA_MAX=2
 WORKDIR /app

@@ -44,7 +44,7 @@ const tables = {
       ]),
     ),
   },
-  'docs/operations.md': {
+  'docs/operations/metrics.md': {
     metrics: table(
       ['metric', 'kind', 'labels', 'meaning'],
       ownMetrics.map(({ name, type, labelNames, help }) => [code(name), type, labelNames.map(code).join(' '), help]),

@@ -19,8 +19,8 @@ import { startRelay, startServer, urlAt } from './postgres-servers.mjs';
 
 /**
  * Runs `drill` with an API, a worker, a receiver and a load, whose Postgres the drill provides and loses. The site knows
- * what was acknowledged and when, and says in the end what of it is gone, and which of that the runbook's step 7 names
- * (docs/operations.md, Restore a backup). Servers and relays that the drill adds end with it.
+ * what was acknowledged and when, and says in the end what of it is gone, and which of that the runbook's step 6 names
+ * (docs/operations/backup-and-restore.md). Servers and relays that the drill adds end with it.
  */
 export async function withSite(drill) {
   const undo = [];

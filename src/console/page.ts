@@ -66,7 +66,7 @@ export interface Page {
   under?: `/console/${string}`;
   /**
    * Points of the rate limit, where a GET of the API is one: its CPU time in the service and in Postgres, in multiples of
-   * that of `GET /transfers` (docs/measurements.md, Pages of the console).
+   * that of `GET /transfers` (docs/decisions/0013-console-pages-cost-points.md).
    */
   points: number;
   /** The page shows a signature to an editor, and so gets the master keys. */

@@ -138,8 +138,8 @@ const FLAGS = [
 
 /**
  * Lets V8 collect garbage without a loss of optimised code, and bounds its heaps. Without these flags an event costs up
- * to twice the CPU after a rest of some seconds, until some 15,000 events are handled (docs/measurements.md, Rest and
- * optimised code).
+ * to twice the CPU after a rest of some seconds, until some 15,000 events are handled
+ * (docs/decisions/0010-keep-optimised-code-and-bound-memory.md).
  */
 export function configureGarbageCollection(): void {
   for (const flag of FLAGS) setFlagsFromString(flag);

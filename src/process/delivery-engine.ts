@@ -37,8 +37,7 @@ import { createSandboxEngine } from './sandbox-engine.js';
 const LIMITS: Omit<Limits, 'perEndpoint'> = { perClient: 60, total: 150, waiting: 10_000 };
 
 /**
- * A small cache is enough: a cached workflow takes 140 KB, and reading a short history again is cheap (design,
- * Temporal).
+ * A small cache is enough: a cached workflow takes 140 KB, and reading a short history again is cheap.
  */
 const WORKFLOW_SLOTS = { cachedWorkflows: 300, workflowTasksAtOnce: 40, activitiesAtOnce: 200 };
 

@@ -44,7 +44,7 @@ export async function migrateTemporal(temporal: Config['temporal']): Promise<str
   } catch (error) {
     if (!isNotAllowed(error)) throw error;
     throw new Error(
-      `Temporal does not let this caller administer the namespace ${namespace}: run migrate --database-only, and see "A Temporal that others administer" in docs/operations.md`,
+      `Temporal does not let this caller administer the namespace ${namespace}: run migrate --database-only, and see "A Temporal that others administer" in docs/operations/temporal.md`,
       { cause: error },
     );
   } finally {

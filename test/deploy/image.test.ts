@@ -62,7 +62,7 @@ test('the image keeps the query compiler of Prisma that the generated client loa
 });
 
 test('the documented command attaches a list of packages and the provenance to the image', () => {
-  const operations = readFileSync('docs/operations.md', 'utf8');
+  const operations = readFileSync('docs/operations/deployment.md', 'utf8');
   expect(operations).toMatch(/^docker buildx build --sbom=true --provenance=mode=max /m);
   expect(operations).toMatch(/^npm sbom /m);
 });

@@ -56,7 +56,7 @@ export interface Handle {
    * Like `query`, for the two statements that every event runs (change, record), and what a first attempt that waited
    * reads. Outside of a transaction it is the only way around Prisma, on the same pool. Prisma serialises and copies the
    * values of a batch several times: at full speed the service delivered 0.87 of its events/s with the two through Prisma
-   * (docs/measurements.md, Statements and Prisma).
+   * (docs/decisions/0007-hot-statements-bypass-prisma.md).
    */
   hot<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;
   /** Runs `callback` after the commit, or at once outside of a transaction. After a rollback it never runs. */

@@ -1,7 +1,7 @@
 import type { Line } from '../../../src/delivery/handover.js';
 import type { Trigger } from '../../../src/platform/vocabulary.js';
 
-// The table of transitions of docs/design.md, written a second time, without SQL. The test compares it with the rows.
+// The table of transitions of docs/architecture.md, written a second time, without SQL. The test compares it with the rows.
 
 /** Delays after the first, second and third attempt: a rung of 0 s, a longer one, and the end. */
 export const MODEL_LADDER = [0, 60_000] as const;

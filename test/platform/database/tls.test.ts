@@ -7,7 +7,7 @@ import { runCli } from '../../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 import { startTlsPostgres, type TlsPostgres } from '../../support/tls-postgres.js';
 
-// Postgres with a certificate of a private CA, as docs/operations.md describes it.
+// Postgres with a certificate of a private CA, as docs/operations/deployment.md describes it.
 
 const authorities = makeAuthorities();
 const ca = authorities.make('ca');
