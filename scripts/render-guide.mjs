@@ -21,6 +21,7 @@ function render(name) {
   const markdown = readFileSync(path(`../docs/${name}`), 'utf8').replace(/<!--.*?-->\n/gs, '');
   return micromark(markdown, { extensions: [gfmTable()], htmlExtensions: [gfmTableHtml()] })
     .replace(/<(h[1-6])>(.*?)<\/\1>/g, (_, tag, text) => `<${tag} id="${slug(text)}">${text}</${tag}>`)
+    .replaceAll('<pre>', '<pre tabindex="0">') // so that a reader scrolls it with the keyboard
     .replace(/href="(\w+)\.md(#[^"]*)?"/g, (_, to, anchor) => `href="${anchor ?? `#${to}`}"`);
 }
 

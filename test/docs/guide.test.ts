@@ -11,10 +11,10 @@ import { type ServiceProcess, startService } from '../support/service-process.js
 import { transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// The commands of the integrators' guide, pasted into one terminal in the order of the guide, against a real sandbox.
+// The commands of the guide and the reference, pasted into one terminal in their order, against a real sandbox.
 
 const root = join(import.meta.dirname, '../..');
-const guide = readFileSync(join(root, 'docs/guide.md'), 'utf8');
+const guide = ['guide', 'reference'].map((name) => readFileSync(join(root, `docs/${name}.md`), 'utf8')).join('\n');
 const commands = new Map(
   [...guide.matchAll(/<!-- run: (\S+) -->\n```sh\n(.*?)```/gs)].map(([, name, code]) => [name!, code!]),
 );
@@ -144,6 +144,10 @@ test('a digest that a receiver computed is explained, by the service and on the 
   expect(await paste('verify')).toContain('verified');
   expect(await paste('explain')).toContain('"explanation": "body_without_timestamp"');
   await expect(paste('verify-explain')).rejects.toThrow('body_without_timestamp: Only the body was signed');
+});
+
+test('a sign-in link to the console is made', async () => {
+  expect(await paste('console-link')).toMatch(/"url":"http:[^"]*\/console\/sign-in\/[^"]+#[^"]+"/);
 });
 
 test('the bridge posts the events of the account to a receiver on the same machine', async () => {

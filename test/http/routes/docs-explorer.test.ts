@@ -3,7 +3,14 @@ import type { Browser } from 'playwright-core';
 import { CLIENT_SCOPES } from '../../../src/auth/caller.js';
 import { startApi } from '../../support/api.js';
 import { type AuthApi, type Credentials, startAuthApi } from '../../support/auth-api.js';
-import { describeInBrowser, openVisitor, overflows, startBrowser, type Visitor } from '../../support/browser.js';
+import {
+  accessibilityViolations,
+  describeInBrowser,
+  openVisitor,
+  overflows,
+  startBrowser,
+  type Visitor,
+} from '../../support/browser.js';
 import { waitFor } from '../../support/wait-for.js';
 
 let auth: AuthApi;
@@ -130,6 +137,16 @@ describeInBrowser('/docs in a browser', () => {
     const { page } = await visit('/docs', { viewport: { width: 360, height: 800 } });
     await page.getByRole('heading', { name: 'Transfer Service' }).first().waitFor();
     expect(await overflows(page)).toBe(false);
+  });
+
+  it('leads to the guide, which fits a narrow screen', async () => {
+    const { page, complaints } = await visit('/docs', { viewport: { width: 360, height: 800 } });
+    const { href } = new URL('/docs/guide', auth.baseUrl);
+    expect(await page.locator('a', { hasText: 'Guide for integrators' }).first().getAttribute('href')).toBe(href);
+    await page.goto('/docs/guide');
+    expect(await overflows(page)).toBe(false);
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(complaints).toEqual([]);
   });
 
   it('sends nothing in production', async () => {
