@@ -1,5 +1,4 @@
 import { ACTIVE, CANCELLED, CANCELLED_BECAUSE, endFirstAttempts } from '../endpoints/disable.js';
-import { arrayLiteral } from '../platform/database/array-literal.js';
 import type { Handle } from '../platform/database/database.js';
 import type { LeasedAttempt, Line } from './handover.js';
 
@@ -83,12 +82,12 @@ export function leaseOfEndpoints(db: Handle, request: LeaseRequest): Promise<Lea
 
 /** Leases attempts by the ids of their deliveries, where they are free. */
 export function leaseByName(db: Handle, token: string, deliveryIds: readonly string[]): Promise<LeasedRow[]> {
-  return db.query<LeasedRow>(LEASE_BY_NAME, [token, arrayLiteral(deliveryIds)]);
+  return db.query<LeasedRow>(LEASE_BY_NAME, [token, deliveryIds]);
 }
 
 /** Gives leases back. Another process, or this one, leases the rows again. */
 export async function giveBack(db: Handle, token: string, deliveryIds: readonly string[]): Promise<void> {
-  await db.query(GIVE_BACK, [token, arrayLiteral(deliveryIds)]);
+  await db.query(GIVE_BACK, [token, deliveryIds]);
 }
 
 /** Ends the leases whose time is over: their process was killed. @returns whether there were any */
@@ -102,12 +101,12 @@ export async function freeExpired(db: Handle): Promise<boolean> {
  * inactive endpoint is cancelled: it was inserted while the endpoint was being disabled.
  */
 export async function dropUndue(db: Handle, token: string, deliveryIds: readonly string[]): Promise<void> {
-  await db.query(DROP_UNDUE, [token, arrayLiteral(deliveryIds)]);
+  await db.query(DROP_UNDUE, [token, deliveryIds]);
 }
 
 /** Which of these attempts, leased by this process, may still be made. */
 export async function areDue(db: Handle, token: string, deliveryIds: readonly string[]): Promise<boolean[]> {
-  const rows = await db.hot<{ id: string }>(DUE, [token, arrayLiteral(deliveryIds)]);
+  const rows = await db.hot<{ id: string }>(DUE, [token, deliveryIds]);
   const due = new Set(rows.map(({ id }) => id));
   return deliveryIds.map((id) => due.has(id));
 }
@@ -117,7 +116,7 @@ export async function areDue(db: Handle, token: string, deliveryIds: readonly st
  * @returns the ids of those that were queued
  */
 export async function queueDue(db: Handle, deliveryIds: readonly string[], early: number): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(QUEUE_DUE, [arrayLiteral(deliveryIds), early]);
+  const rows = await db.query<{ id: string }>(QUEUE_DUE, [deliveryIds, early]);
   return rows.map(({ id }) => id);
 }
 
@@ -156,8 +155,8 @@ const leasedAs = (free: string) => `leased as (
 function valuesOf({ token, allowances, limit }: LeaseRequest): unknown[] {
   return [
     token,
-    arrayLiteral(allowances.map(({ endpointId }) => endpointId)),
-    arrayLiteral(allowances.map((allowance) => allowance.attempts)),
+    allowances.map(({ endpointId }) => endpointId),
+    allowances.map((allowance) => allowance.attempts),
     limit,
   ];
 }

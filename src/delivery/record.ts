@@ -1,5 +1,4 @@
 import type { WorkflowMode } from '../platform/config/config.js';
-import { arrayLiteral } from '../platform/database/array-literal.js';
 import { atomically, type Handle } from '../platform/database/database.js';
 import type { DeliveryStatus } from '../platform/database/generated/enums.js';
 import type { Trigger } from '../platform/vocabulary.js';
@@ -52,19 +51,19 @@ export function recordAttempts(
   const outcomes = made.map(({ outcome }) => outcome);
   return db.hot<RecordedAttempt>(RECORD, [
     token,
-    arrayLiteral(attempts.map(({ deliveryId }) => deliveryId)),
-    arrayLiteral(attempts.map(({ number }) => number)),
-    arrayLiteral(attempts.map(({ trigger }) => trigger)),
-    arrayLiteral(attempts.map(({ single }) => single)),
-    arrayLiteral(attempts.map(({ isOnly }) => (isOnly && workflows === 'retries-only' ? 'done' : 'trailing'))),
+    attempts.map(({ deliveryId }) => deliveryId),
+    attempts.map(({ number }) => number),
+    attempts.map(({ trigger }) => trigger),
+    attempts.map(({ single }) => single),
+    attempts.map(({ isOnly }) => (isOnly && workflows === 'retries-only' ? 'done' : 'trailing')),
     attempts.map(({ url }) => url),
-    arrayLiteral(outcomes.map(({ t }) => t)),
-    arrayLiteral(outcomes.map(({ startedAt }) => startedAt.toISOString())),
-    arrayLiteral(outcomes.map(({ durationMs }) => Math.round(durationMs))),
-    arrayLiteral(outcomes.map(({ responseStatus }) => responseStatus)),
+    outcomes.map(({ t }) => t),
+    outcomes.map(({ startedAt }) => startedAt.toISOString()),
+    outcomes.map(({ durationMs }) => Math.round(durationMs)),
+    outcomes.map(({ responseStatus }) => responseStatus),
     outcomes.map(({ responseHeaders }) => responseHeaders && JSON.stringify(responseHeaders)),
     outcomes.map(({ responseBody }) => responseBody),
-    arrayLiteral(outcomes.map(({ error }) => error)),
+    outcomes.map(({ error }) => error),
   ]);
 }
 
@@ -78,7 +77,7 @@ export function recordAttemptsAgain(
   made: readonly MadeAttempt[],
 ): Promise<RecordedAttempt[]> {
   return atomically(db, async (tx) => {
-    await tx.query(LOCK, [arrayLiteral(made.map(({ attempt }) => attempt.deliveryId))]);
+    await tx.query(LOCK, [made.map(({ attempt }) => attempt.deliveryId)]);
     return recordAttempts(tx, options, made);
   });
 }

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import { arrayLiteral } from '../platform/database/array-literal.js';
 import { Batcher } from '../platform/database/batcher.js';
 import type { Handle } from '../platform/database/database.js';
 import { timeOf } from '../platform/ids.js';
@@ -48,7 +47,7 @@ export class StillDue {
 
 /** When the present enabled period of each endpoint began, ms since 1970; undefined: it is inactive. */
 async function activeSince(db: Handle, endpointIds: readonly string[]): Promise<(number | undefined)[]> {
-  const rows = await db.hot<{ id: string; since: number }>(ACTIVE_SINCE, [arrayLiteral(endpointIds)]);
+  const rows = await db.hot<{ id: string; since: number }>(ACTIVE_SINCE, [endpointIds]);
   const since = new Map(rows.map((row) => [row.id, row.since]));
   return endpointIds.map((id) => since.get(id));
 }

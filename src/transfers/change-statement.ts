@@ -2,7 +2,6 @@ import { appendEvents, appendValues } from '../delivery/append.js';
 import type { FreshDelivery, Handover } from '../delivery/handover.js';
 import { KEPT } from '../delivery/workflow-starts.js';
 import type { Action, By } from '../platform/audit.js';
-import { arrayLiteral } from '../platform/database/array-literal.js';
 import type { Handle } from '../platform/database/database.js';
 import type { Transfer } from '../platform/database/generated/client.js';
 import type { TransferStatus } from '../platform/database/generated/enums.js';
@@ -111,17 +110,17 @@ function valuesOf(handover: Pick<Handover, 'lease' | 'retryDelays'>, changes: re
   return [
     changes.map(({ request }) => request.transferId),
     changes.map(({ request }) => request.clientId ?? null),
-    arrayLiteral(changes.map(({ request }) => request.to)),
+    changes.map(({ request }) => request.to),
     changes.map(({ allowed }) => `{${allowed.join()}}`),
-    arrayLiteral(changes.map(({ at }) => at)),
+    changes.map(({ at }) => at),
     changes.map(({ request }) => request.reason),
-    arrayLiteral(changes.map(({ eventId }) => eventId)),
+    changes.map(({ eventId }) => eventId),
     changes.map(({ body }) => body),
     changes.map(({ request: { by } }) => (by ? JSON.stringify(by) : null)),
     changes.map(({ traceparent }) => traceparent),
     ...appendValues(EVENT_TYPE, handover),
     SET_STATUS,
-    arrayLiteral(changes.map(({ request }) => request.reasonCode ?? null)),
+    changes.map(({ request }) => request.reasonCode ?? null),
   ];
 }
 
