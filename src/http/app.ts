@@ -27,7 +27,6 @@ import { endpointRoutes, statementRoute } from './routes/endpoints.js';
 import { eventRoutes } from './routes/events.js';
 import { receiverCheckRoutes } from './routes/receiver-checks.js';
 import { statusRoutes, transferRoutes } from './routes/transfers.js';
-import { routesBySegment } from './segments.js';
 
 export type { Readiness } from '../process/readiness.js';
 export type { AppDependencies } from './context.js';
@@ -54,7 +53,7 @@ export function createApp(dependencies: AppDependencies, extensions: readonly Ex
   app.use(networks(config));
   for (const { before } of extended) app.use(before);
   app.use(decodablePath());
-  app.use(routesBySegment(router));
+  app.use(router.routes());
   app.use(unrouted(router));
   return app;
 }
