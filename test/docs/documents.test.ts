@@ -21,7 +21,7 @@ const documents = [
 const read = (document: string) => readFileSync(join(root, document), 'utf8');
 
 test('the tables that are generated from the code are up to date', () => {
-  const { stderr, status } = spawnSync(process.execPath, ['scripts/readme.mjs', '--check'], {
+  const { stderr, status } = spawnSync(process.execPath, ['scripts/tables.mjs', '--check'], {
     cwd: root,
     encoding: 'utf8',
   });

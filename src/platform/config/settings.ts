@@ -38,7 +38,7 @@ const SAMPLERS = [
   'parentbased_traceidratio',
 ] as const;
 
-/** Every environment variable, by topic. `npm run readme` makes docs/configuration.md from this. */
+/** Every environment variable, by topic. `npm run tables` makes docs/configuration.md from this. */
 export const settings = {
   ENVIRONMENT: setting(
     z.enum(['sandbox', 'production'], { error: 'give sandbox or production' }),

@@ -1,4 +1,4 @@
-// `npm run readme`: writes the tables that are generated from the code into their documents, between the markers
+// `npm run tables`: writes the tables that are generated from the code into their documents, between the markers
 // `<!-- NAME -->` and `<!-- /NAME -->`. With --check it writes nothing and fails if a table is out of date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -89,6 +89,6 @@ for (const [document, parts] of Object.entries(tables)) {
   if (!process.argv.includes('--check')) writeFileSync(path, after);
 }
 if (process.argv.includes('--check') && outdated.length > 0) {
-  console.error(`${outdated.join(' and ')}: out of date; run npm run readme`);
+  console.error(`${outdated.join(' and ')}: out of date; run npm run tables`);
   process.exitCode = 1;
 }
