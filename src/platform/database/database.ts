@@ -94,7 +94,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   const through =
     (client: Prisma.TransactionClient) =>
-    <Row>(text: string, values: readonly unknown[]): Promise<Row[]> =>
+    // Without `async` the statement would begin only when its result is awaited.
+    async <Row>(text: string, values: readonly unknown[]): Promise<Row[]> =>
       client.$queryRawUnsafe<Row[]>(text, ...values);
   const transactionOf =
     (client?: string): Database['transaction'] =>
