@@ -126,6 +126,11 @@ test('after an outage, a recovery sends what was missed, and the statement prove
   await waitFor('its delivery', () => /CANCELLED .*signature verified {2}→ 204/.test(screen));
 });
 
+test('the service serves the guide without a token', async () => {
+  const response = await fetch(`${await variable('BASE_URL')}/docs/guide`);
+  expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('id="first-delivery"')]);
+});
+
 test('a digest that a receiver computed is explained, by the service and on the spot', async () => {
   const { data } = await must(service.client('GET', `/webhook-endpoints/${await variable('WEBHOOK_ID')}/deliveries`));
   const { id, event_id, attempts } = await must(service.client('GET', `/deliveries/${data[0].id}`));
