@@ -47,6 +47,11 @@ test('every link has an existing target', () => {
   expect(dead).toEqual([]);
 });
 
+test('every picture is shown by a document', () => {
+  const shown = documents.flatMap((document) => [...read(document).matchAll(/images\/([\w-]+\.png)\)/g)]);
+  expect(readdirSync(join(root, 'docs/images')).sort()).toEqual([...new Set(shown.map(([, name]) => name))].sort());
+});
+
 test('lines of prose have at most 120 columns; tables, code and URLs may have more', () => {
   const wide = documents.flatMap((document) =>
     withoutCode(read(document))

@@ -1,0 +1,84 @@
+// `npm run screenshots`: starts the service on free ports, makes one event with a receiver that accepts it and one that
+// fails, and takes the pictures of docs/images in the browser. CHROMIUM names another browser than Debian's.
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+import { signIn, startService } from '../dist/src/local/demo-processes.js';
+
+const image = (name) => fileURLToPath(new URL(`../docs/images/${name}.png`, import.meta.url));
+const localDir = mkdtempSync(join(tmpdir(), 'screenshots-'));
+Object.assign(process.env, {
+  LOCAL_DIR: localDir,
+  ...{ PORT: '0', POSTGRES_PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0', METRICS_PORT: '' },
+});
+// The service ends with this process.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+const stops = [];
+try {
+  const { client } = await startService(stops);
+  const event = await makeEvent(client);
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-dev-shm-usage'],
+  });
+  stops.push(() => browser.close());
+  await pictureConsole(await browser.newPage({ viewport: { width: 1280, height: 900 } }), client, event);
+  await pictureWorkflow(await browser.newPage({ viewport: { width: 1440, height: 840 } }), client, event);
+} finally {
+  for (const stop of stops.reverse()) await stop();
+  rmSync(localDir, { recursive: true });
+}
+
+/** @returns the event, which one endpoint has accepted and the other has refused twice */
+async function makeEvent(client) {
+  const receiver = createServer((request, response) => {
+    request.resume();
+    response.writeHead(request.url === '/orders' ? 204 : 503).end();
+  }).listen(0);
+  stops.push(async () => receiver.close().closeAllConnections());
+  await once(receiver, 'listening');
+  const { api } = await signIn(client);
+  for (const [name, host] of Object.entries({ Orders: '127.0.0.1', Ledger: 'localhost' })) {
+    const url = `http://${host}:${receiver.address().port}/${name.toLowerCase()}`;
+    await api('POST', '/webhook-endpoints', { url, description: name, secret: 'a-secret-of-the-pictures' });
+  }
+  const { id } = await api('POST', '/transfers', {
+    amount: { value: 1250, currency: 'EUR' },
+    destination: { name: 'Ada Lovelace', account: 'DE89370400440532013000' },
+    reference: 'Invoice 2026-1042',
+  });
+  await api('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' });
+  const { data } = await api('GET', `/events?transfer_id=${id}`);
+  const deliveries = async () => (await api('GET', `/events/${data[0].id}/deliveries`)).data;
+  while (
+    (await deliveries())
+      .map(({ attempt_count }) => attempt_count)
+      .sort()
+      .join() !== '1,2'
+  )
+    await sleep(100);
+  return data[0];
+}
+
+async function pictureConsole(page, { base_url, client_id, client_secret }, { id }) {
+  await page.goto(`${base_url}/console/sign-in`);
+  await page.getByLabel('Client id').fill(client_id);
+  await page.getByLabel('Client secret').fill(client_secret);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL((url) => !url.pathname.startsWith('/console/sign-in'));
+  await page.goto(`${base_url}/console/events/${id}`);
+  await page.screenshot({ path: image('console-event') });
+}
+
+async function pictureWorkflow(page, { temporal_ui_url, temporal_namespace }, { id }) {
+  await page.goto(`${temporal_ui_url}/namespaces/${temporal_namespace}/workflows/${id}`);
+  await page.getByText('User Metadata').click();
+  await page.getByText('waits 5m').locator('visible=true').first().waitFor();
+  // Without the navigation, which says nothing of the delivery.
+  await page.screenshot({ path: image('sleeping-delivery'), clip: { x: 64, y: 104, width: 1376, height: 640 } });
+}
