@@ -18,7 +18,8 @@ export function estimateSeconds(scenario: Scenario, options: Options): number {
     case 'throughput':
       return SITE_SECONDS + rounds * 2 * burst;
     case 'burst':
-      return 2 * SITE_SECONDS + rounds * 2 * (burst + DISCARD_SECONDS);
+      // A third of the measurements is behind an earlier burst.
+      return 2 * SITE_SECONDS + rounds * (4 * burst + 3 * DISCARD_SECONDS);
     case 'workflows':
       return temporal.length * (SITE_SECONDS + (rounds * 2 * workflows) / WORKFLOWS);
     case 'roles':
