@@ -10,7 +10,13 @@ import {
   listDeliveriesForOperator,
 } from '../../src/reports/list-deliveries.js';
 import { getDeliveryWithAttempts, listAttempts, readAttemptSummaries } from '../../src/reports/read-deliveries.js';
-import { getEvent, listEvents, listMissing, readDeliveryStory, readEventStory } from '../../src/reports/read-events.js';
+import {
+  getEvent,
+  listEvents,
+  listMissing,
+  readDeliveryTimeline,
+  readEventTimeline,
+} from '../../src/reports/read-events.js';
 import { listTransfers } from '../../src/transfers/read-transfers.js';
 import type { Filled } from './fill.js';
 
@@ -70,8 +76,8 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
   ask('delivery with its attempts', (h) => getDeliveryWithAttempts(h, bigClient, deliveryId));
   ask('attempts of a delivery', (h) => listAttempts(h, deliveryId, { take: 21 }));
   ask('attempts of a delivery, second page', (h) => listAttempts(h, deliveryId, { before: 2, take: 21 }));
-  ask('console: story of an event', (h) => readEventStory(h, bigClient, event?.id ?? '', { take: 26 }));
-  ask('console: story of a delivery', (h) => readDeliveryStory(h, bigClient, deliveryId));
+  ask('console: timeline of an event', (h) => readEventTimeline(h, bigClient, event?.id ?? '', { take: 26 }));
+  ask('console: timeline of a delivery', (h) => readDeliveryTimeline(h, bigClient, deliveryId));
   ask('console: attempts of a hundred deliveries', (h) => readAttemptSummaries(h, deliveries, 20));
   ask('console: deliveries, transfer', (h) => listDeliveries(h, bigClient, { transferId, ...first }));
   for (const [which, endpointId, client] of [

@@ -92,3 +92,12 @@ function noResponse(name: CheckCase, error: AttemptError | null): string {
   if (CHECK_CASES[name] === '2xx') return reason;
   return `${reason} A refusal is a response such as 401: a request without a response is sent again.`;
 }
+
+/**
+ * Whether a made case says anything about the receiver. One that rejects every request also rejects wrong signatures, but
+ * may not verify them at all.
+ */
+export function isConclusive(name: string, cases: readonly { name: string; passed: boolean }[]): boolean {
+  const expected = (one: string) => CHECK_CASES[one as CheckCase];
+  return expected(name) === '2xx' || cases.some((one) => expected(one.name) === '2xx' && one.passed);
+}

@@ -7,7 +7,7 @@ import { CONSOLE_HEADERS, show } from './layout.js';
 import { PageError } from './page.js';
 import type { Services } from './services.js';
 
-/** An error as a page shows it. A fault's page contains no details of it. */
+/** An error as a page shows it, without details of a fault. */
 export function shownError(error: unknown) {
   if (error instanceof PageError) {
     return { status: error.status, title: error.title, detail: error.message, headers: {} };
@@ -20,8 +20,8 @@ export function shownError(error: unknown) {
 }
 
 /**
- * Sets the headers of every response under `/console`, shows each error there as a page, and logs a fault with the
- * request's id, as the API does; a refusal is no fault.
+ * Sets the headers of every response under `/console`, shows errors as pages, and logs faults with the request's id as
+ * the API does.
  */
 export function errorPages(services: Services): AppMiddleware {
   return async (ctx, next) => {
@@ -39,11 +39,11 @@ export function errorPages(services: Services): AppMiddleware {
       const error = own.status === 404 && routeOf(ctx) === undefined ? NO_PAGE : own;
       ctx.set({ ...error.headers });
       const content = (
-        <section class="error-page">
-          <p class="error-status">{error.status}</p>
+        <section class="stack narrow">
+          <p class="muted">{error.status}</p>
           <h1>{error.title}</h1>
           <p>{error.detail}</p>
-          <p class="muted">
+          <p class="hint">
             Request <code>{requestId}</code>
           </p>
           {ctx.method === 'GET' && error.status === 503 && (
@@ -54,7 +54,7 @@ export function errorPages(services: Services): AppMiddleware {
             </p>
           )}
           <p>
-            <a href="/console">Go to the console's first page</a>
+            <a href="/console">Go to the overview</a>
           </p>
         </section>
       );

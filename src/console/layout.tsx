@@ -90,11 +90,11 @@ function Layout({ title, environment, session, under, guide, content, ...link }:
           Skip to the content
         </a>
         <header class="top">
-          <div class="top-row">
+          <div class="row">
             <a class="brand" href="/console">
               Transfer Service
             </a>
-            <span class={`badge environment environment-${environment}`}>{environment}</span>
+            <span class={environment === 'production' ? 'badge' : 'badge warn'}>{environment}</span>
             {clientName && (
               <span class="client" title={`Client ${session?.clientId ?? ''}`}>
                 <Untrusted text={clientName} />
@@ -106,7 +106,7 @@ function Layout({ title, environment, session, under, guide, content, ...link }:
         </header>
         <main id="content" tabindex={-1}>
           {session?.notice && (
-            <p class="notice" role="status">
+            <p class="banner good" role="status">
               {session.notice}
             </p>
           )}
@@ -119,11 +119,9 @@ function Layout({ title, environment, session, under, guide, content, ...link }:
 
 function SignOut({ session }: { session: ConsoleSession }): VNode {
   return (
-    <form class="sign-out" method="post" action="/console/sign-out">
-      <span class="muted">{session.role}</span>
-      <button type="submit" class="quiet">
-        Sign out
-      </button>
+    <form class="row" method="post" action="/console/sign-out">
+      <span class="muted role">{session.role}</span>
+      <button type="submit">Sign out</button>
     </form>
   );
 }
@@ -132,7 +130,7 @@ function Navigation({ path, session, guide }: { path: string; session: ConsoleSe
   const current = currentOf(path);
   const visible = NAVIGATION.filter(({ scope }) => scope === null || session.scopes.has(scope));
   return (
-    <nav aria-label="Console">
+    <nav class="tabs" aria-label="Console">
       <ul>
         {visible.map((page) => (
           <li key={page.path}>

@@ -27,7 +27,7 @@ export async function runPage(ctx: RoutedContext, services: Services, page: Page
   try {
     await showPage(ctx, services, page, visit);
   } catch (error) {
-    if (!page.asksItself || !(error instanceof Refusal) || error.code === 'not_found') throw error;
+    if (!page.asksItself || !(error instanceof Refusal) || SHOWN_ALONE.has(error.code)) throw error;
     await showRefused(ctx, services, page, visit, { refusal: error, fields: visit.query });
   }
 }
@@ -38,7 +38,7 @@ export async function runForm(ctx: RoutedContext, services: Services, form: Form
   if (!session) return;
   requireScope(session, form);
   const visit = visitOf(ctx, services, session);
-  const fields = await readForm(ctx);
+  const fields = await readForm(ctx, MAX_BODY_BYTES, form.parameters);
   try {
     const { location, notice } = await form.submit(visit, fields);
     if (notice !== undefined) await leaveNotice(services.database, session, notice);
@@ -49,6 +49,9 @@ export async function runForm(ctx: RoutedContext, services: Services, form: Form
     await showRefused(ctx, services, form.page, { ...visit, query: new URLSearchParams() }, { refusal: error, fields });
   }
 }
+
+/** Errors of a page that it does not show at its own form: reading it again would fail too. */
+const SHOWN_ALONE: ReadonlySet<Refusal['code']> = new Set(['not_found', 'unavailable']);
 
 async function showRefused(ctx: AppContext, services: Services, page: Page, visit: Visit, refused: RefusedForm) {
   const { status, headers } = shownError(refused.refusal);
@@ -63,12 +66,17 @@ async function showPage(ctx: AppContext, services: Services, page: Page, visit: 
   if (typeof view === 'object' && view !== null && 'location' in view) return redirect(ctx, services, view.location);
   const content = (
     <Refused.Provider value={visit.refused}>
-      {visit.refused && <ErrorSummary refused={visit.refused} />}
+      {visit.refused && !isShownInPlace(visit.refused, visit.query) && <ErrorSummary refused={visit.refused} />}
       {view}
     </Refused.Provider>
   );
   const title = typeof page.title === 'string' ? page.title : page.title(visit);
   show(ctx, services, { title, content, status, under: page.under });
+}
+
+/** The filters of a list show their own errors. */
+function isShownInPlace({ refusal, fields }: RefusedForm, query: URLSearchParams): boolean {
+  return fields === query && refusal.errors.some(({ parameter = 'cursor' }) => parameter !== 'cursor');
 }
 
 function visitOf(ctx: RoutedContext, services: Services, session: ConsoleSession): Visit {
@@ -139,7 +147,7 @@ function loadAgain(ctx: AppContext, services: Services): void {
  * @param limit in bytes
  * @throws PageError 400 | 415; Refusal payload_too_large | too_many_parameters | malformed_request (cut off)
  */
-export async function readForm(ctx: AppContext, limit = MAX_BODY_BYTES): Promise<URLSearchParams> {
+export async function readForm(ctx: AppContext, limit = MAX_BODY_BYTES, parameters?: number): Promise<URLSearchParams> {
   const encoding = ctx.get('Content-Encoding').trim().toLowerCase();
   const type = ctx.get('Content-Type').split(';')[0]?.trim().toLowerCase();
   if (type !== 'application/x-www-form-urlencoded' || (encoding !== '' && encoding !== 'identity')) {
@@ -152,6 +160,6 @@ export async function readForm(ctx: AppContext, limit = MAX_BODY_BYTES): Promise
   } catch {
     throw new PageError(400, 'Malformed request', 'The form is not valid UTF-8.');
   }
-  limitParameters(text, 'form');
+  limitParameters(text, 'form', parameters);
   return new URLSearchParams(text);
 }

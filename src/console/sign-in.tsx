@@ -14,10 +14,12 @@ import type { Handle } from '../platform/database/database.js';
 import { isId } from '../platform/ids.js';
 import { LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
+import { Refusal } from '../platform/refusal.js';
 import { Secret } from '../platform/secret.js';
 import { Field } from './components/forms.js';
 import { Facts } from './components/parts.js';
 import { Untrusted } from './components/values.js';
+import { shownError } from './errors.js';
 import { isConsolePath, sessionOf } from './guard.js';
 import { redirect, show } from './layout.js';
 import { PageError } from './page.js';
@@ -28,7 +30,7 @@ import type { Services } from './services.js';
 const MAX_SIGN_IN_BYTES = 8 * 1024;
 
 const WRONG = 'The client is unknown or its secret is wrong.';
-const USED = 'The sign-in link is unknown, was used, or has expired. Ask for a new one.';
+const USED = 'The sign-in link is unknown, used or expired. Ask for a new one.';
 
 /** Sign-in with credentials or by a link, and sign-out. */
 export function signInRouter(services: Services): Router<State> {
@@ -55,7 +57,7 @@ function signInLimit(): Permit {
   return (db, signer) => limit.consume(db, signer);
 }
 
-type Shown = Pick<SignInProps, 'next' | 'error' | 'clientId'>;
+type Shown = Pick<SignInProps, 'next' | 'error' | 'clientId' | 'role'>;
 
 function showSignIn(ctx: AppContext, services: Services, shown: Shown, status = 200) {
   if (sessionOf(ctx)) return showAlreadySignedIn(ctx, services, status);
@@ -79,24 +81,33 @@ async function signInWithCredentials(ctx: AppContext, services: Services, permit
   const clientId = fields.get('client_id')?.trim() ?? '';
   const secret = new Secret(fields.get('client_secret')?.trim() ?? '');
   if (isId(clientId)) ctx.state.tokenClient = { clientId: clientId.toLowerCase() };
-  await failures.check(address);
-  const client = await authority.verifyClient(clientId, secret, address);
+  const role: ConsoleRole = fields.get('role') === 'viewer' ? 'viewer' : 'editor';
   const next = nextOf(fields.get('next') ?? undefined);
+  // A secret that was typed in the wrong field is not echoed.
+  const typed = { clientId: isId(clientId) ? clientId : '', role, next };
+  try {
+    await failures.check(address);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const { status, headers } = shownError(error);
+    ctx.set({ ...headers });
+    return showSignIn(ctx, services, { ...typed, error: error.message }, status);
+  }
+  const client = await authority.verifyClient(clientId, secret, address);
   if (!client) {
     await failures.count(address);
-    return showSignIn(ctx, services, { error: WRONG, clientId: isId(clientId) ? clientId : '', next }, 401);
+    return showSignIn(ctx, services, { ...typed, error: WRONG }, 401);
   }
   const { secretId, scopes } = client;
   ctx.state.tokenClient = { clientId: client.clientId, secretId };
   await permit(database, client.clientId);
-  const role: ConsoleRole = fields.get('role') === 'viewer' ? 'viewer' : 'editor';
   const grant: ConsoleGrant = { clientId: client.clientId, secretId, role, scopes };
   const { token } = await database.transaction((tx) => startSession(tx, grant, { signedInBy: 'credentials', address }));
   ctx.set('Set-Cookie', services.cookie.set(token));
   redirect(ctx, services, next ?? '/console');
 }
 
-/** The page of a link. It swaps nothing: a preview of the link in a chat would use it up. */
+/** The page of a link. It does not swap the code: a preview of the link in a chat would use it up. */
 async function showLink(ctx: AppContext, services: Services, id = '', status = 200, error?: string): Promise<void> {
   if (sessionOf(ctx)) return showAlreadySignedIn(ctx, services, status);
   const link = await readLink(services.database, id);
@@ -145,35 +156,36 @@ interface SignInProps {
   state?: string | undefined;
   error?: string | undefined;
   clientId?: string | undefined;
+  role?: ConsoleRole;
   next?: string | undefined;
 }
 
 /** The form for the client's credentials. The secret is never shown again. */
-function SignInView({ environment, state = '', error, clientId = '', next }: SignInProps) {
+function SignInView({ environment, state = '', error, clientId = '', role, next }: SignInProps) {
   return (
-    <section class="sign-in card">
+    <section class="sign-in card stack">
       <h1>Sign in to the {environment}</h1>
       {Object.hasOwn(STATES, state) && !error && (
-        <p class="notice" role="status">
+        <p class="banner good" role="status">
           {STATES[state]}
         </p>
       )}
       <Alert text={error} />
-      <form method="post" action="/console/sign-in">
+      <form class="stack" method="post" action="/console/sign-in">
         {next !== undefined && <input type="hidden" name="next" value={next} />}
         <Field {...FIELD} label="Client id" name="client_id" value={clientId} autoComplete="username" />
         <Field {...FIELD} label="Client secret" name="client_secret" type="password" autoComplete="current-password" />
         <label class="check">
-          <input type="checkbox" name="role" value="viewer" />
-          <span>View only: this session changes nothing</span>
+          <input type="checkbox" name="role" value="viewer" checked={role === 'viewer'} />
+          <span>View only: this session cannot change anything</span>
         </label>
         <button type="submit" class="primary">
           Sign in
         </button>
       </form>
       <p class="muted">
-        These are the credentials that your system requests tokens with. A colleague without them signs in by a link
-        that your system (<code>POST /console-sessions</code>) or the operator makes.
+        These are the credentials with which your system requests tokens. A colleague without them signs in with a link
+        from your system (<code>POST /console-sessions</code>) or from the operator.
       </p>
     </section>
   );
@@ -189,7 +201,7 @@ interface LinkProps {
 /** The page of a sign-in link. The script moves the code from the address into the form. */
 function LinkView({ link, id, environment, error }: LinkProps) {
   return (
-    <section class="sign-in card">
+    <section class="sign-in card stack">
       <h1>
         Sign in as <Untrusted text={link.clientName} />
       </h1>
@@ -201,39 +213,38 @@ function LinkView({ link, id, environment, error }: LinkProps) {
             </>
           ),
           Environment: environment,
-          Role: link.role === 'viewer' ? 'viewer: this session changes nothing' : 'editor',
+          Role: link.role === 'viewer' ? 'viewer: this session cannot change anything' : 'editor',
         }}
       />
       <Alert text={error} />
-      <form method="post" action={`/console/sign-in/${id}`}>
+      <form class="stack" method="post" action={`/console/sign-in/${id}`}>
         <Field {...FIELD} label="Code: the part of the link after #" name="code" autoComplete="off" />
         <button type="submit" class="primary">
           Sign in
         </button>
       </form>
-      <p class="muted">The link works once, and until 5 minutes after it was made.</p>
+      <p class="muted">The link works once, within 5 minutes of its creation.</p>
     </section>
   );
 }
 
-/** A live session is not replaced: the person signs out first. */
+/** A live session is not replaced: the person has to sign out first. */
 function AlreadySignedIn({ session }: { session: ConsoleSession | undefined }) {
   return (
-    <section class="sign-in card">
+    <section class="sign-in card stack">
       <h1>You are signed in</h1>
       <p>
         This browser has a session of{' '}
         <strong>
           <Untrusted text={session?.clientName ?? ''} />
         </strong>{' '}
-        ({session?.role}). To sign in as another client or with another role, sign out first; a sign-in link stays good
-        until then.
+        ({session?.role}). To use another client or role, sign out first. A sign-in link stays valid meanwhile.
       </p>
       <form method="post" action="/console/sign-out">
         <button type="submit">Sign out</button>
       </form>
       <p>
-        <a href="/console">Go on with this session</a>
+        <a href="/console">Continue this session</a>
       </p>
     </section>
   );
@@ -242,7 +253,7 @@ function AlreadySignedIn({ session }: { session: ConsoleSession | undefined }) {
 function Alert({ text }: { text: string | undefined }) {
   if (!text) return null;
   return (
-    <p class="error" role="alert">
+    <p class="banner bad" role="alert">
       {text}
     </p>
   );

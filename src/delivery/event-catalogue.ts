@@ -66,9 +66,14 @@ export function eventBody<Type extends EventType>(event: {
  * the title itself.
  */
 export function eventTitle(type: string, body: string): string {
+  return isEventType(type) ? `${type} ${eventSubject(type, body)}` : type;
+}
+
+/** What an event reports, without its type, such as `SENT`. A type that only a later release knows is the subject itself. */
+export function eventSubject(type: string, body: string): string {
   if (!isEventType(type)) return type;
   const { data } = JSON.parse(body) as { data: unknown };
-  return `${type} ${EVENT_CATALOGUE[type].title(data)}`;
+  return EVENT_CATALOGUE[type].title(data);
 }
 
 function isEventType(type: string): type is EventType {

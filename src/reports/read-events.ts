@@ -1,9 +1,10 @@
 import { LEFT_JOIN_DELIVERY, LOOKED_AT, readWithinLimits } from '../delivery/window.js';
 import { getEndpoint } from '../endpoints/endpoints.js';
+import { newestDeliveries } from '../endpoints/health.js';
 import type { Handle } from '../platform/database/database.js';
 import type { Delivery, Endpoint, Event } from '../platform/database/generated/client.js';
 import type { DeliveryStatus } from '../platform/database/generated/enums.js';
-import { exactly, type IdRange, idBounds, idsWithin } from '../platform/ids.js';
+import { exactly, type IdRange, idBounds, idsWithin, lowestIdAt, timeOf } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import { SHOWN_ATTEMPTS } from '../platform/vocabulary.js';
 import { type LastAttempt, readAttemptSummaries } from './read-deliveries.js';
@@ -16,6 +17,8 @@ export type EventRecord = Pick<Event, 'id' | 'body'> & { deliveries: DeliveryCou
 export interface EventFilters extends IdRange {
   type?: string | undefined;
   transferId?: string | undefined;
+  /** Only events with a delivery of this status to an endpoint that is not deleted; not together with a type. */
+  outcome?: DeliveryStatus | undefined;
   take: number;
 }
 
@@ -23,8 +26,12 @@ export interface EventFilters extends IdRange {
 export async function listEvents(
   db: Handle,
   clientId: string,
-  { type, transferId, take, ...range }: EventFilters,
+  { type, transferId, outcome, take, ...range }: EventFilters,
 ): Promise<EventRecord[]> {
+  if (outcome !== undefined && transferId === undefined) {
+    const ids = await newestWithOutcome(db, clientId, { ...range, outcome, take });
+    return readEventRecords(db, clientId, ids);
+  }
   const events = await db.prisma.event.findMany({
     where: {
       clientId: exactly(clientId),
@@ -36,8 +43,38 @@ export async function listEvents(
     take,
     select: { id: true, body: true },
   });
-  return withCounts(db, events);
+  const records = await withCounts(db, events);
+  // A transfer has few events.
+  return outcome === undefined ? records : records.filter(({ deliveries }) => deliveries[outcome] > 0);
 }
+
+/**
+ * The ids of the newest events with a delivery of a status: the newest such deliveries of each endpoint, merged. The id of
+ * a delivery has the millisecond of its event's, so that both lists have one order but for events of one millisecond,
+ * for which more deliveries are read than the page has.
+ */
+async function newestWithOutcome(
+  db: Handle,
+  clientId: string,
+  { outcome, take, before, ...times }: IdRange & { outcome: DeliveryStatus; take: number },
+): Promise<string[]> {
+  const { gte, lt } = idBounds({ ...times, before: before && lowestIdAt(timeOf(before) + 1) });
+  const values = [clientId, gte, lt, before ?? lt, outcome, take + SAME_MILLISECOND, take];
+  const rows = await db.query<{ id: string }>(NEWEST_WITH_OUTCOME, values);
+  return rows.map(({ id }) => id);
+}
+
+/** Events of a client in one millisecond. */
+const SAME_MILLISECOND = 25;
+
+const NEWEST_WITH_OUTCOME = `
+select distinct d.event_id::text as id
+  from (select id from webhook_endpoints where client_id = $1::uuid and deleted_at is null
+         order by id desc limit 100) e
+ cross join lateral (
+   ${newestDeliveries('event_id', { endpoint: 'e.id', status: '$5::delivery_status', within: 'id >= $2::uuid and id < $3::uuid', limit: '$6::int' })}) d
+ where d.event_id < $4::uuid
+ order by id desc limit $7::int`;
 
 /** Reads a client's events of these ids, in their order. */
 export async function readEventRecords(db: Handle, clientId: string, ids: readonly string[]): Promise<EventRecord[]> {
@@ -74,20 +111,23 @@ async function withCounts(db: Handle, events: readonly Pick<Event, 'id' | 'body'
 }
 
 /** What a reader of a delivery needs to know about its endpoint, also after its deletion. */
-export type StoryEndpoint = Pick<Endpoint, 'id' | 'url' | 'description' | 'enabled' | 'disabledReason' | 'deletedAt'>;
+export type TimelineEndpoint = Pick<
+  Endpoint,
+  'id' | 'url' | 'description' | 'enabled' | 'disabledReason' | 'deletedAt'
+>;
 
 /** A delivery with what was attempted and where to. */
-export type StoryDelivery = Delivery & {
-  endpoint: StoryEndpoint;
+export type TimelineDelivery = Delivery & {
+  endpoint: TimelineEndpoint;
   /** The latest `SHOWN_ATTEMPTS`, oldest first. */
   attempts: readonly LastAttempt[];
 };
 
-/** An event with the story of each delivery: what happened to it, and what is still to come. */
-export interface EventStory {
+/** The timeline of an event: the past and planned attempts of each delivery. */
+export interface EventTimeline {
   event: Pick<Event, 'id' | 'type' | 'transferId' | 'body' | 'createdAt'>;
   /** In the order in which they were made. */
-  deliveries: readonly StoryDelivery[];
+  deliveries: readonly TimelineDelivery[];
 }
 
 const EVENT = { id: true, type: true, transferId: true, body: true, createdAt: true } as const;
@@ -102,12 +142,12 @@ const WITH_ENDPOINT = {
  * @param range.after only deliveries made after this one, the last of the page before
  * @throws Refusal not_found
  */
-export async function readEventStory(
+export async function readEventTimeline(
   db: Handle,
   clientId: string,
   eventId: string,
   { after, take }: { after?: string | undefined; take: number },
-): Promise<EventStory> {
+): Promise<EventTimeline> {
   const event = await db.prisma.event.findFirst({ where: { id: eventId, clientId }, select: EVENT });
   if (!event) throw new Refusal('not_found', 'There is no such event.');
   const deliveries = await db.prisma.delivery.findMany({
@@ -120,22 +160,25 @@ export async function readEventStory(
 }
 
 /** Reads one delivery with its event. @throws Refusal not_found */
-export async function readDeliveryStory(
+export async function readDeliveryTimeline(
   db: Handle,
   clientId: string,
   id: string,
-): Promise<{ event: EventStory['event']; delivery: StoryDelivery }> {
+): Promise<{ event: EventTimeline['event']; delivery: TimelineDelivery }> {
   const row = await db.prisma.delivery.findFirst({
     where: { id, clientId },
     include: { ...WITH_ENDPOINT, event: { select: EVENT } },
   });
   if (!row) throw new Refusal('not_found', 'There is no such delivery.');
   const { event, ...delivery } = row;
-  const [story] = await withAttempts(db, [delivery]);
-  return { event, delivery: story ?? { ...delivery, attempts: [] } };
+  const [timeline] = await withAttempts(db, [delivery]);
+  return { event, delivery: timeline ?? { ...delivery, attempts: [] } };
 }
 
-async function withAttempts(db: Handle, rows: readonly Omit<StoryDelivery, 'attempts'>[]): Promise<StoryDelivery[]> {
+async function withAttempts(
+  db: Handle,
+  rows: readonly Omit<TimelineDelivery, 'attempts'>[],
+): Promise<TimelineDelivery[]> {
   const attempts = await readAttemptSummaries(db, rows, SHOWN_ATTEMPTS);
   return rows.map((row) => ({ ...row, attempts: attempts.get(row.id) ?? [] }));
 }

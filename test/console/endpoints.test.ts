@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../src/platform/ids.js';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
 import { type ConsoleBrowser, signedInBrowser } from '../support/console.js';
-import { makeStory } from '../support/console-data.js';
+import { makeTimeline } from '../support/console-data.js';
 import { ENDPOINT_SECRET } from '../support/factories.js';
 
 let auth: AuthApi;
@@ -113,15 +113,18 @@ test('a disabled endpoint is shown on the overview with the way back, and enabli
   expect(await stored(path)).toMatchObject({ enabled: true, disabledReason: null });
 });
 
-test('the page after disabling shows the count of waiting deliveries as it is now', async () => {
+test('disabling asks on a page that counts what it cancels, and the page after it shows the count as it is now', async () => {
   const { browser, credentials } = await editor();
-  const { endpointId } = await makeStory(auth.database, credentials.client_id);
+  const { endpointId } = await makeTimeline(auth.database, credentials.client_id);
   const path = `/console/endpoints/${endpointId}`;
-  const waiting = async () =>
-    /<dt>Waiting<\/dt><dd><span class="numeric">(\d+)/.exec((await browser.get(path)).text)?.[1];
-  expect(await waiting()).toBe('1');
+  const pending = async () => /<dt>Pending<\/dt><dd><strong>(\d+)/.exec((await browser.get(path)).text)?.[1];
+  expect(await pending()).toBe('1');
+  for (const page of ['disable', 'delete']) {
+    expect((await browser.get(`${path}/${page}`)).text).toContain('1 pending delivery will be cancelled.');
+  }
   await browser.post(`${path}/disable`);
-  expect(await waiting()).toBe('0');
+  expect(await pending()).toBe('0');
+  expect((await browser.get(`${path}/disable`)).text).toContain('No delivery is pending.');
 });
 
 test('what the operator disabled is not enabled here: 409, and the page says who can', async () => {
@@ -131,7 +134,7 @@ test('what the operator disabled is not enabled here: 409, and the page says who
   await auth.database.prisma.endpoint.update({ where: { id }, data: { enabled: false, disabledReason: 'operator' } });
   const refused = await browser.post(`${path}/enable`);
   expect(refused.status).toBe(409);
-  expect(refused.text).toContain('Only the operator enables it again');
+  expect(refused.text).toContain('Only the operator can enable it');
 });
 
 test('an endpoint whose backlog is being cancelled is not enabled here: 409, and the page says why', async () => {
@@ -169,7 +172,7 @@ test('a viewer sees no form that changes something, and every such form and page
     expect([page, ...forms]).toEqual([page, '/console/sign-out']);
     expect(text).not.toMatch(/href="[^"]*\/(new|edit|delete|recover|new-secret)"/);
   }
-  for (const page of ['edit', 'delete', 'recover', 'new-secret']) {
+  for (const page of ['edit', 'disable', 'delete', 'recover', 'new-secret']) {
     expect((await viewer.get(`${path}/${page}`)).status).toBe(403);
   }
   for (const form of ['edit', 'delete', 'recover', 'new-secret', 'disable', 'enable', 'new-secret/delete-first']) {
@@ -194,7 +197,7 @@ test("another client's endpoint is not found, by no page and no form", async () 
 
 test('a recover reads its window as UTC and says how many deliveries start again', async () => {
   const { browser, credentials } = await editor();
-  const { endpointId, deliveryId } = await makeStory(auth.database, credentials.client_id);
+  const { endpointId, deliveryId } = await makeTimeline(auth.database, credentials.client_id);
   await auth.database.prisma.delivery.update({ where: { id: deliveryId }, data: { status: 'failed' } });
   const path = `/console/endpoints/${endpointId}`;
   const since = new Date(Date.now() - 3_600_000).toISOString().slice(0, 16);
@@ -209,11 +212,11 @@ test('a recover reads its window as UTC and says how many deliveries start again
 
 test('the page of a recover has a button only where events did not arrive', async () => {
   const { browser, credentials } = await editor();
-  const { endpointId, deliveryId } = await makeStory(auth.database, credentials.client_id);
+  const { endpointId, deliveryId } = await makeTimeline(auth.database, credentials.client_id);
   const { id, createdAt } = await auth.database.prisma.endpoint.findUniqueOrThrow({ where: { id: endpointId } });
   const page = `/console/endpoints/${id}/recover?since=${createdAt.toISOString().slice(0, 16)}`;
   const { text } = await browser.get(page);
-  expect(text).toContain('Nothing to recover in this window.');
+  expect(text).toContain('Nothing to recover in this time range.');
   expect(text).not.toContain('aria-label="Recover"');
   await auth.database.prisma.delivery.update({ where: { id: deliveryId }, data: { status: 'failed' } });
   expect((await browser.get(page)).text).toContain('Recover 1 event');
@@ -225,7 +228,7 @@ test('the statement is shown in words, and an error of its window at its field',
   const since = new Date(Date.now() - 3_600_000).toISOString().slice(0, 16);
   const { status, text } = await browser.get(`${path}/statement?since=${since}`);
   expect(status).toBe(200);
-  expect(text).toContain('Complete: no event was made in this window');
+  expect(text).toContain('Complete: no event was created in this time range');
   expect(text).toContain('Not final:');
   const wrong = await browser.get(`${path}/statement?since=2019-01-01T00:00`);
   expect(wrong.status).toBe(422);

@@ -155,7 +155,18 @@ const API: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
 /** The queries of each page of the console. */
 const CONSOLE: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
   '/console': () => [''],
-  '/console/events': ({ transfer }) => ['', '?type=transfer.status_changed', `?${FIELDS}`, `?id=${transfer}`],
+  '/console/events': ({ transfer }) => [
+    '',
+    `?${FIELDS}`,
+    '?period=7d',
+    `?id=${transfer}`,
+    `?${cursor("a client's events")}`,
+    ...Object.values(DeliveryStatus).flatMap((status) => [
+      `?outcome=${status}`,
+      `?outcome=${status}&${FIELDS}`,
+      `?outcome=${status}&${cursor("a client's events")}`,
+    ]),
+  ],
   '/console/events/{id}': () => [''],
   '/console/deliveries': ({ endpoint, disabled, transfer, delivery }) => [
     '',
@@ -176,6 +187,7 @@ const CONSOLE: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
   '/console/endpoints/{webhookId}': () => [''],
   '/console/endpoints/{webhookId}/check': ({ check }) => ['', `?id=${check}`],
   '/console/endpoints/{webhookId}/delete': () => [''],
+  '/console/endpoints/{webhookId}/disable': () => [''],
   '/console/endpoints/{webhookId}/edit': () => [''],
   '/console/endpoints/{webhookId}/new-secret': ({ disabled }) => ['', `?new=${disabled}`],
   '/console/endpoints/{webhookId}/recover': () => [`?since=${at(20).slice(0, 16)}&until=${at(19).slice(0, 16)}`],

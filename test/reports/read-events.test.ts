@@ -1,6 +1,6 @@
 import { newId } from '../../src/platform/ids.js';
 import { getDeliveryWithAttempts } from '../../src/reports/read-deliveries.js';
-import { readDeliveryStory, readEventStory } from '../../src/reports/read-events.js';
+import { readDeliveryTimeline, readEventTimeline } from '../../src/reports/read-events.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint } from '../support/factories.js';
 
@@ -36,7 +36,7 @@ it('reads the body as it is sent, and the latest twenty attempts of each deliver
   const eventId = await makeEvent(clientId);
   const many = await makeDelivery(clientId, eventId, 23);
   const none = await makeDelivery(clientId, eventId, 0);
-  const { event, deliveries } = await readEventStory(db, clientId, eventId, { take: 26 });
+  const { event, deliveries } = await readEventTimeline(db, clientId, eventId, { take: 26 });
   expect(event.body).toBe('{"é": 1}');
   expect(deliveries.map(({ id }) => id)).toEqual([many, none]);
   expect(deliveries[0]?.attempts.map(({ number }) => number)).toEqual(Array.from({ length: 20 }, (_, i) => i + 4));
@@ -45,7 +45,7 @@ it('reads the body as it is sent, and the latest twenty attempts of each deliver
 });
 
 it.each([
-  ['story', async (clientId: string, id: string) => (await readDeliveryStory(db, clientId, id)).delivery],
+  ['timeline', async (clientId: string, id: string) => (await readDeliveryTimeline(db, clientId, id)).delivery],
   ['API response', (clientId: string, id: string) => getDeliveryWithAttempts(db, clientId, id)],
 ])('the %s of a delivery has no attempt that was recorded after its row was read', async (_, read) => {
   const clientId = await makeClient(db);
@@ -59,7 +59,7 @@ it('reads the deliveries page by page', async () => {
   const clientId = await makeClient(db);
   const eventId = await makeEvent(clientId);
   const ids = [await makeDelivery(clientId, eventId, 1), await makeDelivery(clientId, eventId, 1)];
-  const { deliveries } = await readEventStory(db, clientId, eventId, { after: ids[0], take: 26 });
+  const { deliveries } = await readEventTimeline(db, clientId, eventId, { after: ids[0], take: 26 });
   expect(deliveries.map(({ id }) => id)).toEqual([ids[1]]);
 });
 
@@ -67,6 +67,6 @@ it("finds neither another client's event nor its delivery", async () => {
   const [owner, stranger] = [await makeClient(db), await makeClient(db)];
   const eventId = await makeEvent(owner);
   const id = await makeDelivery(owner, eventId, 1);
-  await expect(readEventStory(db, stranger, eventId, { take: 26 })).rejects.toMatchObject({ code: 'not_found' });
-  await expect(readDeliveryStory(db, stranger, id)).rejects.toMatchObject({ code: 'not_found' });
+  await expect(readEventTimeline(db, stranger, eventId, { take: 26 })).rejects.toMatchObject({ code: 'not_found' });
+  await expect(readDeliveryTimeline(db, stranger, id)).rejects.toMatchObject({ code: 'not_found' });
 });

@@ -16,7 +16,7 @@ export interface DeliveryData {
 }
 
 /** Makes an event of a client with one delivery, as the service leaves them behind. */
-export async function makeStory(db: TestDatabase, clientId: string, data: DeliveryData = {}) {
+export async function makeTimeline(db: TestDatabase, clientId: string, data: DeliveryData = {}) {
   const { outcomes = [503, 503], status = 'pending', url } = data;
   const transferId = newId();
   const eventId = newId();

@@ -46,23 +46,23 @@ async function refresh(region) {
   const fresh = new DOMParser().parseFromString(await response.text(), 'text/html').getElementById(region.id);
   if (!fresh) return;
   const before = announcements(region);
+  enhance(fresh);
   update(region, fresh);
-  showCopyButtons(region);
   announceChanges(before, announcements(region));
 }
 
 /** @param {Element} region */
 function signedOut(region) {
   regions.splice(regions.indexOf(region), 1);
-  caution('You are signed out: reload the page to sign in again. What is shown here may have changed.');
+  caution('You are signed out. Reload the page to sign in again; this page may be out of date.');
 }
 
-/** Asks for every region, again and again; never while nobody looks, and less often while the service fails. */
+/** Refreshes every region repeatedly: not while the page is hidden, and less often while the service fails. */
 async function poll() {
   if (document.hidden || regions.length === 0) return;
   try {
     for (const region of [...regions]) await refresh(region);
-    // What a reader opened while the service could not answer.
+    // Loads what a reader opened while the service did not respond.
     for (const details of document.querySelectorAll('details[open][data-load]')) {
       if (details instanceof HTMLDetailsElement) await load(details);
     }
@@ -70,7 +70,7 @@ async function poll() {
     if (regions.length > 0) caution('');
   } catch {
     interval = Math.min(interval * 2, LONGEST_INTERVAL);
-    if (interval > INTERVAL * 2) caution('The service does not answer: what is shown here may have changed.');
+    if (interval > INTERVAL * 2) caution('The service does not respond. This page may be out of date.');
   }
   schedule();
 }
@@ -89,7 +89,7 @@ document.addEventListener('visibilitychange', () => {
 });
 
 const cautionBox = document.createElement('p');
-cautionBox.className = 'caution';
+cautionBox.className = 'banner warn';
 cautionBox.setAttribute('role', 'status');
 
 /** @param {string} text empty: all is well */
@@ -123,7 +123,7 @@ function announceChanges(before, after) {
   else if (changed.length > 0) announce(changed.join(' '));
 }
 
-// Only what differs is changed, so that focus, selection, scroll and what a reader opened stay.
+// Only differences are changed, so that focus, selection, scroll position and opened details stay.
 
 /**
  * @param {Node} old
@@ -139,8 +139,7 @@ function update(old, fresh) {
 }
 
 /**
- * Attributes that the page does not know stay: the reader opens a <details>, whose content the script loads, and the
- * script shows a copy button.
+ * Attributes that the reader and the script set stay: a <details> is opened and its content loaded, and a text was copied.
  * @param {Element} old
  * @param {Element} fresh
  */
@@ -149,8 +148,8 @@ function updateAttributes(old, fresh) {
   const isOwn = ({ name }) =>
     name === 'data-loaded' ||
     name === 'aria-busy' ||
-    (name === 'open' && old.localName === 'details') ||
-    (name === 'hidden' && old.hasAttribute('data-copy'));
+    name === 'data-copied' ||
+    (name === 'open' && old.localName === 'details');
   for (const attribute of [...old.attributes]) {
     if (!isOwn(attribute) && !fresh.hasAttribute(attribute.name)) old.removeAttribute(attribute.name);
   }
@@ -217,36 +216,98 @@ async function load(details) {
     const part = new DOMParser().parseFromString(await response.text(), 'text/html').querySelector('[data-part]');
     if (!response.ok || !part) return;
     details.setAttribute('data-loaded', '');
+    enhance(part);
     details.append(document.importNode(part, true));
-    showCopyButtons(details);
   } catch {
-    // The link to the page stays, and the next round of the live regions loads again.
+    // The link to the page stays, and the next refresh loads the content again.
   } finally {
     details.removeAttribute('aria-busy');
   }
 }
 
-// Copy buttons.
+// What only works with script: times in the reader's zone, and hidden controls.
 
-/** @param {ParentNode} within */
-function showCopyButtons(within) {
-  for (const button of within.querySelectorAll('[data-copy]')) button.removeAttribute('hidden');
+const LOCAL = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' });
+const ZONE = new Intl.DateTimeFormat('en', { timeZoneName: 'short' });
+const CONTROLS = '[data-copy], [data-check-all], [data-secret]';
+
+/** @param {ParentNode} within may belong to a document that is not shown yet */
+function enhance(within) {
+  for (const control of within.querySelectorAll(CONTROLS)) control.removeAttribute('hidden');
+  for (const time of within.querySelectorAll('time:not([data-utc])')) {
+    const at = new Date(time.getAttribute('datetime') ?? '');
+    const utc = `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+    time.setAttribute('data-utc', utc);
+    time.removeAttribute('title');
+    // In a row, the focus of its link shows UTC.
+    if (!time.closest('tr, .rung')) time.setAttribute('tabindex', '0');
+    if (time.classList.contains('relative')) continue;
+    const zone = ZONE.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value;
+    time.textContent = `${LOCAL.format(at)} ${zone}`;
+  }
 }
 
-document.addEventListener('click', async ({ target }) => {
-  const button = target instanceof Element ? target.closest('[data-copy]') : null;
-  if (!button) return;
-  const label = button.textContent;
-  const isCopied = await copy(button.getAttribute('data-copy') ?? '');
-  announce(isCopied ? 'Copied' : 'Not copied');
-  button.textContent = isCopied ? 'Copied' : 'Not copied';
-  setTimeout(() => {
-    button.textContent = label;
-  }, 1_500);
+document.addEventListener('click', ({ target }) => {
+  if (!(target instanceof Element)) return;
+  const copying = target.closest('[data-copy]');
+  if (copying) void copyFor(copying, copying.getAttribute('data-copy') ?? '');
+  const secret = target.closest('[data-secret]');
+  if (secret) useSecret(secret);
+  // The time of a row is above its link.
+  const row = target.closest('time')?.closest('tr');
+  const link = row?.querySelector('.row-link');
+  if (link instanceof HTMLElement) link.click();
 });
 
+document.addEventListener('change', ({ target }) => {
+  const form = target instanceof HTMLInputElement && target.getAttribute('data-check-all');
+  if (!form) return;
+  for (const box of document.querySelectorAll(`input[form="${form}"]`)) {
+    if (box instanceof HTMLInputElement) box.checked = target.checked;
+  }
+});
+
+// Escape hides the UTC of a time until another one is looked at (WCAG 1.4.13).
+document.addEventListener('keydown', ({ key }) => {
+  if (key === 'Escape') document.body.classList.add('no-tips');
+});
+for (const type of ['pointerover', 'focusin']) {
+  document.addEventListener(type, () => document.body.classList.remove('no-tips'));
+}
+
 /**
- * A page over http on another host than localhost has no clipboard but the old command.
+ * Generates, reveals or copies the secret in the field beside the button.
+ * @param {Element} button
+ */
+function useSecret(button) {
+  const field = button.parentElement?.querySelector('input');
+  const show = button.parentElement?.querySelector('[data-secret="show"]');
+  if (!field || !show) return;
+  const action = button.getAttribute('data-secret');
+  if (action === 'copy') return void copyFor(button, field.value);
+  if (action === 'generate') {
+    const bytes = crypto.getRandomValues(new Uint8Array(32));
+    field.value = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  }
+  const isShown = action === 'generate' || field.type === 'password';
+  field.type = isShown ? 'text' : 'password';
+  show.setAttribute('aria-pressed', String(isShown));
+  announce(action === 'generate' ? 'A secret was generated' : isShown ? 'The secret is shown' : 'The secret is hidden');
+}
+
+/**
+ * @param {Element} button
+ * @param {string} text
+ */
+async function copyFor(button, text) {
+  const isCopied = await copy(text);
+  announce(isCopied ? 'Copied' : 'Not copied');
+  button.toggleAttribute('data-copied', isCopied);
+  setTimeout(() => button.removeAttribute('data-copied'), 1_500);
+}
+
+/**
+ * A page over http on a host other than localhost can only use the old command.
  * @param {string} text
  */
 async function copy(text) {
@@ -267,5 +328,9 @@ async function copy(text) {
   }
 }
 
-showCopyButtons(document);
+enhance(document);
+for (const tab of document.querySelectorAll('.tabs [aria-current]'))
+  tab.scrollIntoView({ block: 'nearest', inline: 'center' });
+const linked = document.getElementById(location.hash.slice(1));
+if (linked instanceof HTMLDetailsElement) linked.open = true;
 schedule();

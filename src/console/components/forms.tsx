@@ -12,6 +12,8 @@ interface Labelled {
   name: string;
   /** Says what is expected. */
   hint?: ComponentChildren;
+  /** A class of the field with its label. */
+  kind?: 'custom' | undefined;
   /** Where the API would name an error of the field, such as `/url`. */
   pointer?: string | undefined;
   value?: string | null | undefined;
@@ -19,8 +21,11 @@ interface Labelled {
 
 interface Control extends Labelled {
   /** A password is never shown again: its field comes back empty. */
-  type?: 'url' | 'password' | 'datetime-local';
+  type?: 'url' | 'password';
   class?: string;
+  placeholder?: string;
+  /** Buttons that fill or show it. */
+  beside?: ComponentChildren;
   required?: boolean;
   maxLength?: number;
   inputMode?: 'numeric';
@@ -29,16 +34,32 @@ interface Control extends Labelled {
 }
 
 /** A field with its label, its hint and the error of the refused form. */
-export function Field({ label, hint, pointer, type, value, ...rest }: Control) {
-  const { attributes, around, typed } = useLabel({ label, name: rest.name, hint, pointer });
+export function Field({ label, hint, pointer, kind, type, value, beside, ...rest }: Control) {
+  const { attributes, around, typed } = useLabel({ label, name: rest.name, hint, pointer, kind });
   const control: object = {
     ...rest,
     ...attributes,
     type,
-    ...(type === 'datetime-local' && { step: 1 }),
     ...(type !== 'password' && { value: typed ?? value ?? '' }),
   };
-  return around(<input {...control} />);
+  const input = <input {...control} />;
+  return around(
+    beside ? (
+      <span class="row secret">
+        {input}
+        {beside}
+      </span>
+    ) : (
+      input
+    ),
+  );
+}
+
+/** A field for a time in ISO 8601, which a person can paste and read in any locale (`readIsoTime`). */
+export function TimeField(field: Omit<Control, 'type'>) {
+  return (
+    <Field class="medium" placeholder="2026-11-22 06:14" autoComplete="off" {...field} label={`${field.label} (UTC)`} />
+  );
 }
 
 /** A choice whose text differs from its value. */
@@ -75,7 +96,7 @@ export function Select({ choices, value, ...field }: Labelled & { choices: reado
 }
 
 /** The attributes of a control, its label, hint and error around it, and what was typed before. */
-function useLabel({ label, name, hint, pointer = `/${name}` }: Labelled) {
+function useLabel({ label, name, hint, pointer = `/${name}`, kind }: Labelled) {
   const refused = useContext(Refused);
   const error = refused?.refusal.errors.find((one) => one.pointer === pointer || one.parameter === name)?.detail;
   const ids = [...(hint ? [`hint-${name}`] : []), ...(error ? [`error-${name}`] : [])];
@@ -83,10 +104,10 @@ function useLabel({ label, name, hint, pointer = `/${name}` }: Labelled) {
     id: `field-${name}`,
     name,
     ...(ids.length > 0 && { 'aria-describedby': ids.join(' ') }),
-    ...(error && { 'aria-invalid': true }),
+    ...(error && { 'aria-invalid': true, autofocus: true }),
   };
   const around = (control: ComponentChildren) => (
-    <div class="field">
+    <div class={kind ? `field ${kind}` : 'field'}>
       <label for={`field-${name}`}>{label}</label>
       {control}
       {hint && (
@@ -118,7 +139,7 @@ interface PostButtonProps {
 /** A button that changes something: a form that a person fills in no further. */
 export function PostButton({ action, children, id, fields = {}, note, ...button }: PostButtonProps) {
   return (
-    <form class="inline" method="post" action={action} id={id}>
+    <form class="row" method="post" action={action} id={id}>
       {Object.entries(fields).map(([name, value]) => (
         <input key={name} type="hidden" name={name} value={value} />
       ))}
@@ -133,7 +154,7 @@ export function PostButton({ action, children, id, fields = {}, note, ...button 
 /** The end of a form: its button, and the way back without it. */
 export function Submit({ children, cancel }: { children: string; cancel: string }) {
   return (
-    <p class="actions">
+    <p class="row">
       <button type="submit" class="primary">
         {children}
       </button>
@@ -145,7 +166,7 @@ export function Submit({ children, cancel }: { children: string; cancel: string 
 /** Why a form was refused, above the page; errors of single fields are listed and also stand at their fields. */
 export function ErrorSummary({ refused: { refusal } }: { refused: RefusedForm }) {
   return (
-    <section class="error-summary" role="alert">
+    <section class="banner bad" role="alert">
       <h2>{PROBLEMS[refusal.code].title}</h2>
       {refusal.errors.length === 0 ? (
         <p>{refusal.message}</p>
@@ -162,8 +183,8 @@ export function ErrorSummary({ refused: { refusal } }: { refused: RefusedForm })
   );
 }
 
-/** Fields whose label differs from the API's name. */
-const LABELS: Readonly<Record<string, string>> = { '/max_concurrency': 'deliveries at the same time' };
+/** Names of fields that differ from the API's. */
+const LABELS: Readonly<Record<string, string>> = { '/max_concurrency': 'concurrent deliveries' };
 
 function nameOf({ pointer, parameter }: ValidationError): string {
   const name = pointer?.slice(1).replaceAll('/', ' ') ?? parameter ?? '';
@@ -175,8 +196,12 @@ export function timeValue(at: Date): string {
   return at.toISOString().slice(0, 19);
 }
 
-/** The time of a field as the API reads it. A field has no zone, and its label says UTC; a zone that was typed stays. */
-export function timeOfField(text: string): string {
-  if (/[Zz]$|[+-]\d\d:\d\d$/.test(text)) return text;
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? `${text}:00Z` : `${text}Z`;
+/** Reads a time in ISO 8601 as a person types it: a date, or date and time, in UTC unless it names a zone. */
+export function readIsoTime(text: string): Date | undefined {
+  const pattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))? ?(Z|UTC|[+-]\d\d:\d\d)?$/;
+  const [, day = '', time = '00:00', zone = 'Z'] = pattern.exec(text.trim().toUpperCase()) ?? [];
+  const [midnight, at] = [new Date(`${day}T00:00Z`), new Date(`${day}T${time}${zone.replace('UTC', 'Z')}`)];
+  // `Date` reads 31 November as 1 December.
+  const exists = Number.isFinite(at.getTime()) && midnight.toISOString().startsWith(day);
+  return exists ? at : undefined;
 }

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
+import { useContext } from 'preact/hooks';
 import type { CursorKind } from '../../http/paging.js';
 import { Refusal } from '../../platform/refusal.js';
-import { type Choice, Field } from './forms.js';
+import { type Choice, Refused, readIsoTime, Select, TimeField } from './forms.js';
 import { addressOf, Live } from './parts.js';
 
 // What the pages of lists share: table, filters, pages.
@@ -10,7 +11,8 @@ interface Column<Row> {
   heading: string;
   /** The heading is only read aloud. */
   hidden?: true;
-  class?: 'right' | 'numeric' | 'wide';
+  /** `wide-only`: a table of a medium width omits it. */
+  class?: 'right' | 'wide-only';
   cell(row: Row): ComponentChildren;
 }
 
@@ -19,6 +21,10 @@ interface TableProps<Row> {
   columns: readonly Column<Row>[];
   /** By which the script knows a row again, and what it reads aloud when that changes. */
   row?(row: Row): { id: string; 'data-announce'?: string };
+  /** The page of a row: the link in its first cell covers the row. */
+  href?: (row: Row) => string;
+  /** A checkbox for each row, which belongs to the form with this id. */
+  select?: { form: string; name: string; value(row: Row): string; label(row: Row): string };
   /** Stays a table on a narrow screen. */
   small?: true;
   /** It is a card of its own. */
@@ -26,13 +32,18 @@ interface TableProps<Row> {
 }
 
 /** A table; on a narrow screen each row becomes a card, whose cells are named by the headings. */
-export function Table<Row>({ rows, columns, row, small, card }: TableProps<Row>) {
+export function Table<Row>({ rows, columns, row, href, select, small, card }: TableProps<Row>) {
   const table = (
     <table class={small ? 'table small' : 'table'}>
       <thead>
         <tr>
+          {select && (
+            <th scope="col">
+              <input type="checkbox" data-check-all={select.form} aria-label="Select all on this page" hidden />
+            </th>
+          )}
           {columns.map(({ heading, hidden, ...column }) => (
-            <th key={heading} scope="col" {...(column.class === 'right' && { class: 'right' })}>
+            <th key={heading} scope="col" class={column.class}>
               {hidden ? <span class="visually-hidden">{heading}</span> : heading}
             </th>
           ))}
@@ -41,9 +52,26 @@ export function Table<Row>({ rows, columns, row, small, card }: TableProps<Row>)
       <tbody>
         {rows.map((one) => (
           <tr {...row?.(one)}>
-            {columns.map(({ heading, hidden, cell, ...column }) => (
+            {select && (
+              <td>
+                <input
+                  type="checkbox"
+                  form={select.form}
+                  name={select.name}
+                  value={select.value(one)}
+                  aria-label={select.label(one)}
+                />
+              </td>
+            )}
+            {columns.map(({ heading, hidden, cell, ...column }, i) => (
               <td key={heading} data-label={hidden ? undefined : heading} class={column.class}>
-                {cell(one)}
+                {i === 0 && href ? (
+                  <a class="row-link" href={href(one)}>
+                    {cell(one)}
+                  </a>
+                ) : (
+                  cell(one)
+                )}
               </td>
             ))}
           </tr>
@@ -51,7 +79,7 @@ export function Table<Row>({ rows, columns, row, small, card }: TableProps<Row>)
       </tbody>
     </table>
   );
-  return card ? <div class="card table-card scroll">{table}</div> : table;
+  return card ? <div class="card table-card">{table}</div> : table;
 }
 
 /** The way to the next page of a list, and back to its start. A keyset cursor knows no page number. */
@@ -59,10 +87,14 @@ export function Pager({ path, query, nextCursor }: Pick<ListProps, 'path' | 'que
   if (nextCursor === null && !query.has('cursor')) return null;
   const filters = [...query].filter(([name, value]) => name !== 'cursor' && value !== '');
   return (
-    <nav class="pager" aria-label="Pages">
-      {query.has('cursor') && <a href={addressOf(path, new URLSearchParams(filters))}>Newest</a>}
+    <nav class="row" aria-label="Pages">
+      {query.has('cursor') && (
+        <a class="button" href={addressOf(path, new URLSearchParams(filters))}>
+          Newest
+        </a>
+      )}
       {nextCursor !== null && (
-        <a href={addressOf(path, new URLSearchParams([...filters, ['cursor', nextCursor]]))} rel="next">
+        <a class="button" href={addressOf(path, new URLSearchParams([...filters, ['cursor', nextCursor]]))} rel="next">
           Older
         </a>
       )}
@@ -94,26 +126,29 @@ interface ListProps {
 
 /** A list with its filters, which are a form that asks for the same page with other parameters. */
 export function List({ path, query, many, one, filters, table, nextCursor, noMatch, children }: ListProps) {
-  const isFiltered = [...query].some(([name, value]) => name !== 'cursor' && value !== '');
+  const refused = useContext(Refused);
+  const set = [...query].filter(([name, value]) => name !== 'cursor' && value !== '').length;
   return (
     <>
-      <form class="filters card" method="get" action={path}>
+      <input type="checkbox" id="filters-shown" class="filters-toggle" checked={refused !== undefined} />
+      <label for="filters-shown" class="button filters-label">
+        Filters{set > 0 && ` (${set})`}
+      </label>
+      <form class="filters row" method="get" action={path}>
         {filters}
-        <Field label="From (UTC)" name="from" type="datetime-local" value={query.get('from')} />
-        <Field label="To (UTC)" name="to" type="datetime-local" value={query.get('to')} />
-        <div class="filter-buttons">
-          <button type="submit">Filter</button>
-          {isFiltered && <a href={path}>Remove the filters</a>}
-        </div>
+        <Select label="Created" name="period" value={periodOf(query)} choices={PERIODS} />
+        <TimeField kind="custom" label="From" name="from" value={query.get('from')} />
+        <TimeField kind="custom" label="To" name="to" value={query.get('to')} />
+        <button type="submit">Filter</button>
+        {(set > 0 || refused) && <a href={path}>Clear filters</a>}
       </form>
-      <Live id={many} path={path} query={query}>
+      <Live id={many} path={path} query={query} class="stack">
         {table}
-        {!table && !isFiltered && <Empty title={`No ${one} yet`}>{children}</Empty>}
-        {!table && isFiltered && (
+        {!table && set === 0 && <Empty title={`No ${many} yet`}>{children}</Empty>}
+        {!table && set > 0 && (
           <Empty title={`No ${one} matches`}>
-            <p>
-              {noMatch} <a href={path}>Show all {many}</a>
-            </p>
+            {noMatch && <p>{noMatch}</p>}
+            <a href={path}>Show all {many}</a>
           </Empty>
         )}
         <Pager path={path} query={query} nextCursor={nextCursor} />
@@ -122,11 +157,11 @@ export function List({ path, query, many, one, filters, table, nextCursor, noMat
   );
 }
 
-/** The place of a list that has no entry: why, and what to do. */
+/** Stands where a list has no entry: what will be here, and the next step. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
-      <p class="empty-title">{title}</p>
+      <h2>{title}</h2>
       {children}
     </div>
   );
@@ -146,19 +181,43 @@ export function listQuery(query: URLSearchParams, filters: Readonly<Record<strin
   );
 }
 
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+const PERIODS: readonly Choice[] = [
+  { value: '', text: 'Any time' },
+  { value: '1h', text: 'Last hour' },
+  { value: 'today', text: 'Today (UTC)' },
+  { value: '24h', text: 'Last 24 hours' },
+  { value: '7d', text: 'Last 7 days' },
+  { value: 'custom', text: 'Custom' },
+];
+
+const START: Readonly<Record<string, (now: number) => number>> = {
+  '1h': (now) => now - HOUR,
+  today: (now) => now - (now % DAY),
+  '24h': (now) => now - DAY,
+  '7d': (now) => now - 7 * DAY,
+};
+
+/** A query with a time of its own is a custom one. */
+const periodOf = (query: URLSearchParams) =>
+  query.get('period') || (query.get('from') || query.get('to') ? 'custom' : '');
+
 /** The range of the filters, ms since 1970. Both ends are exclusive, as in the API. @throws Refusal invalid_request */
-export function timeRange(query: URLSearchParams): { createdAfter?: number; createdBefore?: number } {
-  const from = readTime(query, 'from');
-  const to = readTime(query, 'to');
+export function timeRange(query: URLSearchParams, now = Date.now()): { createdAfter?: number; createdBefore?: number } {
+  const start = START[readChoice(query, 'period', [...Object.keys(START), 'custom']) ?? 'custom'];
+  const from = start ? start(now) : readTime(query, 'from');
+  const to = start ? undefined : readTime(query, 'to');
   return { ...(from !== undefined && { createdAfter: from - 1 }), ...(to !== undefined && { createdBefore: to }) };
 }
 
 function readTime(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name) ?? '';
   if (text === '') return undefined;
-  const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) ? Date.parse(`${text.replace(/Z$/, '')}Z`) : Number.NaN;
-  if (Number.isFinite(time)) return time;
-  throw invalidFilter(name, 'invalid_time', 'must be a time such as 2026-11-22T06:14');
+  const time = readIsoTime(text)?.getTime();
+  if (time !== undefined) return time;
+  throw invalidFilter(name, 'invalid_time', 'must be a time such as 2026-11-22 06:14, in UTC');
 }
 
 /** The value of a filter that must be one of `values`; undefined where it is absent. @throws Refusal invalid_request */

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 
 interface FactsProps {
   of: Readonly<Record<string, ComponentChildren>>;
-  class?: 'facts' | 'health-facts' | 'headers';
+  class?: 'facts' | 'stats' | 'headers';
 }
 
 /** Names and what they stand for. A name with undefined, null or false is left out. */
@@ -26,7 +26,7 @@ export function Facts({ of, class: kind = 'facts' }: FactsProps) {
 export function PageHead({ title, button }: { title: string; button?: { href: string; text: string } | false }) {
   if (!button) return <h1>{title}</h1>;
   return (
-    <div class="page-head">
+    <div class="row between">
       <h1>{title}</h1>
       <a class="button primary" href={button.href}>
         {button.text}
@@ -49,10 +49,10 @@ export function Card({ title, children, table }: { title: string; children: Comp
 /** The way up from a page: the address and the name of each page above it. */
 export function Crumbs({ to }: { to: Readonly<Record<string, string>> }) {
   return (
-    <nav class="crumbs" aria-label="You are here">
+    <nav class="crumbs row" aria-label="You are here">
       {Object.entries(to).map(([path, name]) => (
         <a key={path} href={path}>
-          {name}
+          ← {name}
         </a>
       ))}
     </nav>

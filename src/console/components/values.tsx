@@ -12,6 +12,15 @@ export function Untrusted({ text }: { text: string }) {
   return <bdi class="untrusted">{parts(text, UNSEEN_RUN)}</bdi>;
 }
 
+/** The same in at most three lines, for a cell of a table. */
+export function Clamped({ text }: { text: string }) {
+  return (
+    <span class="clamp">
+      <Untrusted text={text} />
+    </span>
+  );
+}
+
 /** The same as a plain text, for a title or a choice, which contain no elements. */
 export function visibleText(text: string): string {
   return text.replace(UNSEEN_RUN, (run) => `[${pictures(run)}]`);
@@ -30,6 +39,51 @@ export function UntrustedLines({ text, label }: { text: string; label: string })
     </section>
   );
 }
+
+/** JSON with one member a line, and its exact bytes one click away; any other text as it is. */
+export function JsonText({ text, label }: { text: string; label: string }) {
+  const formatted = formatJson(text);
+  if (formatted === undefined || formatted === text) return <UntrustedLines text={text} label={label} />;
+  return (
+    <>
+      <UntrustedLines text={formatted} label={label} />
+      <details>
+        <summary>Exact bytes</summary>
+        <UntrustedLines text={text} label={`${label}, exact bytes`} />
+      </details>
+    </>
+  );
+}
+
+/**
+ * Lays out a JSON object or array without changing a token: parsing and writing it again would round large numbers and
+ * drop repeated members. @returns undefined for any other text
+ */
+export function formatJson(text: string): string | undefined {
+  if (!/^\s*[{[]/.test(text)) return undefined;
+  try {
+    JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  let depth = 0;
+  const line = () => `\n${'  '.repeat(Math.min(depth, MAX_INDENT))}`;
+  return text.replace(/"(?:\\.|[^"\\])*"|[{[]\s*[\]}]|\s+|[{}[\],:]/g, (token) => {
+    if (/^\s/.test(token)) return '';
+    if (token === ':') return ': ';
+    if (token === ',') return `,${line()}`;
+    if (/^[{[]$/.test(token)) {
+      depth++;
+      return `${token}${line()}`;
+    }
+    if (!/^[}\]]$/.test(token)) return token.replace(/^([{[])\s+/, '$1');
+    depth--;
+    return `${line()}${token}`;
+  });
+}
+
+/** Deeper levels are not indented further, so that 4 KiB of brackets stay a small page. */
+const MAX_INDENT = 20;
 
 /** One element for each run of unseen characters, so that 4 KiB of them stay a small page. */
 function parts(text: string, unseen: RegExp) {
@@ -56,11 +110,23 @@ function codePoint(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-/** A button that copies a text as it is, unseen characters too. The script shows the button, because it needs the script. */
-export function CopyButton({ copies, label }: { copies: string; label: string }) {
+/**
+ * A button that copies a text as it is, unseen characters too. Only the script shows the button.
+ * @param icon it has no visible label
+ */
+export function CopyButton({ copies, label, icon }: { copies: string; label: string; icon?: true }) {
+  if (!icon) {
+    return (
+      <button type="button" data-copy={copies} hidden>
+        {label}
+      </button>
+    );
+  }
   return (
-    <button type="button" class="quiet" data-copy={copies} hidden>
-      {label}
+    <button type="button" class="copy" data-copy={copies} aria-label={label} hidden>
+      <svg viewBox="0 0 16 16" aria-hidden="true">
+        <path d="M5.5 5.5h8v8h-8z M10.5 3V2.5h-8v8H3" stroke-width="1.4" />
+      </svg>
     </button>
   );
 }
@@ -75,22 +141,37 @@ export function utcText(at: Instant): string {
   return `${dateOf(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** A time in UTC and its distance from now, as the server sees it. */
-export function Time({ at }: { at: Instant }) {
-  const iso = dateOf(at).toISOString();
+/**
+ * A time in UTC; the script shows it in the reader's zone, and UTC on hover and focus. @param ago also its distance from
+ * now, as the server sees it
+ */
+export function Time({ at, ago }: { at: Instant; ago?: true }) {
   return (
-    <time class="time" dateTime={iso} title={iso}>
-      {utcText(at)} <span class="relative">{relativeTime(dateOf(at), new Date())}</span>
+    <>
+      <time dateTime={dateOf(at).toISOString()}>{utcText(at)}</time>
+      {ago && <span class="muted"> {relativeTime(dateOf(at), new Date())}</span>}
+    </>
+  );
+}
+
+/** The distance from now; the time itself appears on hover and focus. */
+export function RelativeTime({ at }: { at: Instant }) {
+  return (
+    <time class="relative" dateTime={dateOf(at).toISOString()} title={utcText(at)}>
+      {relativeTime(dateOf(at), new Date())}
     </time>
   );
 }
 
-/** The distance from now alone, with the time as its title: for narrow columns whose exact time is one click away. */
-export function RelativeTime({ at }: { at: Instant }) {
+/** A sentence whose times (`utcText`) the script shows in the reader's zone. */
+export function Sentence({ text }: { text: string }) {
+  const times = /(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC)/;
   return (
-    <time class="time" dateTime={dateOf(at).toISOString()} title={utcText(at)}>
-      {relativeTime(dateOf(at), new Date())}
-    </time>
+    <>
+      {text
+        .split(times)
+        .map((part) => (times.test(part) ? <Time at={part.replace(' UTC', 'Z').replace(' ', 'T')} /> : part))}
+    </>
   );
 }
 
@@ -120,21 +201,31 @@ export function amountText({ value, currency }: { value: number; currency: strin
 }
 
 export function Amount({ amount }: { amount: { value: number; currency: string } }) {
-  return <span class="numeric amount">{amountText(amount)}</span>;
+  return <span class="one-line">{amountText(amount)}</span>;
 }
 
-/**
- * The end of an id, which tells ids of the same time apart; the whole id is its title. @param href the page of the id;
- * undefined: the reader may not see it
- */
-export function ShortId({ id, href }: { id: string; href?: string | undefined }) {
-  const text = `…${id.slice(-12)}`;
-  return href === undefined ? (
-    <code title={id}>{text}</code>
-  ) : (
-    <a class="mono" href={href} title={id}>
-      {text}
-    </a>
+interface IdProps {
+  id: string;
+  /** The page of the id; undefined: the reader may not see it. */
+  href?: string | undefined;
+  /** Shows all of it and not only its end, which tells ids of the same time apart. */
+  whole?: true;
+}
+
+/** An id with a button that copies all of it. */
+export function Id({ id, href, whole }: IdProps) {
+  const text = whole ? id : `…${id.slice(-8)}`;
+  return (
+    <span class="id">
+      {href === undefined ? (
+        <code title={id}>{text}</code>
+      ) : (
+        <a class="mono" href={href} title={id}>
+          {text}
+        </a>
+      )}
+      <CopyButton copies={id} label={`Copy the id ${id}`} icon />
+    </span>
   );
 }
 
@@ -158,8 +249,8 @@ export function Status({ status }: { status: DeliveryStatus | TransferStatus }) 
   return <span class={`badge ${TONES[status]}`.trim()}>{status}</span>;
 }
 
-/** The outcome of an attempt in a word: the status of the answer, or why there was none. */
-export function Answer({ error, responseStatus }: Pick<LastAttempt, 'error' | 'responseStatus'>) {
+/** The outcome of an attempt in a word: the status of the response, or why there was none. */
+export function Response({ error, responseStatus }: Pick<LastAttempt, 'error' | 'responseStatus'>) {
   return <span class={`badge ${error === null ? 'good' : 'bad'}`}>{responseStatus ?? error}</span>;
 }
 

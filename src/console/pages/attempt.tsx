@@ -3,12 +3,12 @@ import { DELIVERY_HEADERS, type KeptHeaders, SIGNATURE_HEADER } from '../../deli
 import type { AttemptError } from '../../platform/vocabulary.js';
 import { Field } from '../components/forms.js';
 import { Crumbs, Facts } from '../components/parts.js';
-import { CopyButton, Time, Untrusted, UntrustedLines } from '../components/values.js';
+import { CopyButton, JsonText, Time, Untrusted, UntrustedLines } from '../components/values.js';
 import { form, isEditor, page, seeOther, type Visit } from '../page.js';
-import { receiverSentence } from './delivery-texts.js';
+import { isRejection, receiverSentence } from './delivery-texts.js';
 import { attemptPath, eventPath } from './paths.js';
 
-/** `/console/deliveries/{id}/attempts/{number}`: the request and the answer of one attempt. */
+/** `/console/deliveries/{id}/attempts/{number}`: the request and the response of one attempt. */
 export const attemptPage = page({
   path: '/console/deliveries/{id}/attempts/{number}',
   scope: 'webhooks:read',
@@ -24,7 +24,7 @@ export const attemptPage = page({
   },
 });
 
-/** `…/explain-signature`: why the receiver computed another digest. The digest itself is never shown or kept. */
+/** `…/explain-signature`: why the receiver computed another digest. The digest is neither shown nor kept. */
 export const explainForm = form({
   path: '/console/deliveries/{id}/attempts/{number}/explain-signature',
   scope: 'webhooks:write',
@@ -44,17 +44,21 @@ function AttemptView({ visit, sent }: { visit: Visit; sent: SentAttempt }) {
   const { deliveryId, number } = attempt;
   return (
     <>
-      <Crumbs to={{ '/console/events': 'Events', [eventPath(eventId, deliveryId)]: 'Event' }} />
+      <Crumbs to={{ [eventPath(eventId, deliveryId)]: 'Event' }} />
       <h1>Attempt {number}</h1>
       <div class="stack" data-part="">
-        <p class="rung-head">
+        <p class="row">
           <span>{receiverSentence([{ ...attempt, error: attempt.error as AttemptError | null }])}</span>
-          <Time at={attempt.startedAt} />
+          <span>
+            <Time at={attempt.startedAt} ago />
+          </span>
           <span class="muted">took {attempt.durationMs} ms</span>
         </p>
+        <ResponseView sent={sent} />
+        {isEditor(visit) && isRejection(attempt) && (
+          <ExplainView deliveryId={deliveryId} number={number} visit={visit} />
+        )}
         <RequestView sent={sent} />
-        <AnswerView sent={sent} />
-        {isEditor(visit) && <ExplainView deliveryId={deliveryId} number={number} visit={visit} />}
       </div>
     </>
   );
@@ -72,16 +76,16 @@ function RequestView({ sent }: { sent: SentAttempt }) {
         POST <Untrusted text={attempt.url} />
       </p>
       <HeaderList headers={headers} />
-      <UntrustedLines label={`Body of attempt ${attempt.number}`} text={body} />
+      <JsonText label={`Body of attempt ${attempt.number}`} text={body} />
       <details>
-        <summary>As curl</summary>
+        <summary>curl command</summary>
         <div class="stack">
           <CopyButton copies={command} label="Copy the command" />
           <UntrustedLines label={`Command for attempt ${attempt.number}`} text={command} />
           <p class="muted">
             {sent.v0 === null
-              ? 'The signature is not shown, so that a receiver refuses this request.'
-              : 'The signature is valid for five minutes after its time.'}
+              ? 'The signature is masked, so a receiver rejects this request.'
+              : 'The signature is valid for five minutes after its timestamp.'}
           </p>
         </div>
       </details>
@@ -89,20 +93,20 @@ function RequestView({ sent }: { sent: SentAttempt }) {
   );
 }
 
-function AnswerView({ sent: { attempt } }: { sent: SentAttempt }) {
+function ResponseView({ sent: { attempt } }: { sent: SentAttempt }) {
   const headers = Object.entries((attempt.responseHeaders ?? {}) as KeptHeaders);
-  const id = `answer-${attempt.deliveryId}-${attempt.number}`;
+  const id = `response-${attempt.deliveryId}-${attempt.number}`;
   return (
     <section class="stack" aria-labelledby={id}>
-      <h3 id={id}>Answer {attempt.responseStatus}</h3>
-      {attempt.responseStatus === null && <p class="muted">No answer came.</p>}
+      <h3 id={id}>Response {attempt.responseStatus}</h3>
+      {attempt.responseStatus === null && <p class="muted">There was no response.</p>}
       {headers.length > 0 && <HeaderList headers={headers} />}
       {attempt.responseBody === null ? (
-        attempt.responseStatus !== null && <p class="muted">The answer has no body.</p>
+        attempt.responseStatus !== null && <p class="muted">The response has no body.</p>
       ) : (
         <>
-          <UntrustedLines label={`Body of the answer to attempt ${attempt.number}`} text={attempt.responseBody} />
-          <p class="muted">At most the first 4 KiB.</p>
+          <JsonText label={`Body of the response to attempt ${attempt.number}`} text={attempt.responseBody} />
+          <p class="hint">The first 4 KiB are kept.</p>
         </>
       )}
     </section>
@@ -118,19 +122,21 @@ function HeaderList({ headers }: { headers: Headers }) {
   );
 }
 
+export const explainId = (deliveryId: string, number: number) => `explain-${deliveryId}-${number}`;
+
 function ExplainView({ deliveryId, number, visit }: { deliveryId: string; number: number; visit: Visit }) {
   return (
-    <details open={visit.refused !== undefined}>
-      <summary>Why was my signature refused?</summary>
-      <form method="post" action={`${attemptPath(deliveryId, number)}/explain-signature`}>
+    <details id={explainId(deliveryId, number)} open={visit.refused !== undefined}>
+      <summary>Why was my signature rejected?</summary>
+      <form class="stack narrow" method="post" action={`${attemptPath(deliveryId, number)}/explain-signature`}>
         <Field
-          label="The digest that your receiver computed"
+          label="Digest that your receiver computed"
           name="v0"
           class="mono"
           maxLength={512}
           required
           autoComplete="off"
-          hint="The usual mistakes are tried on the bytes of this attempt. The digest is not kept."
+          hint="It is compared with the results of common mistakes on the exact bytes of this attempt, and not kept."
         />
         <button type="submit">Explain</button>
       </form>
@@ -138,10 +144,10 @@ function ExplainView({ deliveryId, number, visit }: { deliveryId: string; number
   );
 }
 
-/** What stands for a signature that the reader may not see, or that can no longer be computed. */
+/** Replaces a signature that the reader may not see, or that can no longer be computed. */
 const MASKED = '*'.repeat(64);
 
-/** The headers of a delivery as sent (spec §4); a signature that is not known is masked. */
+/** The headers of a delivery as sent (spec §4); an unknown signature is masked. */
 function sentHeaders({ attempt, v0 }: SentAttempt): Headers {
   return [...DELIVERY_HEADERS, [SIGNATURE_HEADER, `t=${attempt.t},v0=${v0 ?? MASKED}`]];
 }

@@ -1,35 +1,41 @@
-import { eventTitle } from '../../delivery/event-catalogue.js';
+import { eventSubject } from '../../delivery/event-catalogue.js';
 import { idCursor } from '../../http/paging.js';
+import { refusalOf } from '../../http/response.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
-import { isId } from '../../platform/ids.js';
+import { isId, timeOf } from '../../platform/ids.js';
+import { LIMITS } from '../../platform/limits.js';
+import { PROBLEMS, type Refusal } from '../../platform/refusal.js';
 import { listDeliveries } from '../../reports/list-deliveries.js';
 import type { DeliveryRecord } from '../../reports/read-deliveries.js';
 import { findEventOf } from '../../reports/read-events.js';
 import { Field, Select } from '../components/forms.js';
 import { ANY, invalidFilter, List, pageOf, readChoice, readCursor, Table, timeRange } from '../components/lists.js';
-import { Answer, RelativeTime, Status, Time, Untrusted } from '../components/values.js';
-import { page, type Visit } from '../page.js';
-import { readEndpoints } from './endpoints/endpoint.js';
-import { eventPath } from './paths.js';
+import { addressOf } from '../components/parts.js';
+import { Clamped, countOf, Id, RelativeTime, Response, Status, Time, Untrusted } from '../components/values.js';
+import { form, isEditor, page, seeOther, type Visit } from '../page.js';
+import { namesOf, readEndpoints } from './endpoints/endpoint.js';
+import { endpointPath, eventPath, MOVING_TRANSFER, REGISTER, transferHref } from './paths.js';
 
 const PATH = '/console/deliveries';
 const STATUSES = Object.values(DeliveryStatus);
 const DELIVERIES_A_PAGE = 25;
 const cursors = idCursor("a client's deliveries");
 
-/** `/console/deliveries`: the deliveries to all endpoints, newest first. */
+/** `/console/deliveries`: the deliveries to all endpoints, newest events first. */
 export const deliveryList = page({
   path: PATH,
   scope: 'webhooks:read',
   points: 5,
   title: 'Deliveries',
   navigation: 'Deliveries',
+  asksItself: true,
   async view(visit) {
-    const found = await findById(visit);
+    const query = filtersOf(visit);
+    const found = await findById(visit, query);
     if ('location' in found) return found;
-    const { query, session, config } = visit;
+    const { session, config } = visit;
     const endpoints = await readEndpoints(visit);
-    const hasEndpoint = endpoints.length > 0;
+    const names = namesOf(endpoints);
     const endpointId = query.get('endpoint')?.toLowerCase() ?? '';
     const filters = {
       status: readChoice(query, 'status', STATUSES),
@@ -41,10 +47,7 @@ export const deliveryList = page({
     };
     const rows = await visit.read((db) => listDeliveries(db, session.clientId, filters));
     const { shown, nextCursor } = pageOf(rows, DELIVERIES_A_PAGE, cursors);
-    const choices = endpoints.map(({ webhookId, url, description }) => ({
-      value: webhookId,
-      text: description || url,
-    }));
+    const choices = endpoints.map(({ webhookId }) => ({ value: webhookId, text: names.get(webhookId) ?? '' }));
     return (
       <>
         <h1>Deliveries</h1>
@@ -52,23 +55,30 @@ export const deliveryList = page({
           {...{ path: PATH, query, many: 'deliveries', one: 'delivery', nextCursor }}
           filters={
             <>
-              <Select label="Status" name="status" value={query.get('status')} choices={[ANY, ...STATUSES]} />
               <Select label="Endpoint" name="endpoint" value={query.get('endpoint')} choices={[ANY, ...choices]} />
+              <Select label="Status" name="status" value={query.get('status')} choices={[ANY, ...STATUSES]} />
               <IdFilter query={query} />
             </>
           }
-          table={shown.length > 0 && <DeliveryTable deliveries={shown} />}
+          table={
+            shown.length > 0 && (
+              <>
+                {isEditor(visit) && <BulkRetry query={query} deliveries={shown} names={names} />}
+                <DeliveryTable visit={visit} deliveries={shown} names={names} />
+              </>
+            )
+          }
           noMatch="Deliveries of a deleted endpoint are listed by their transfer only."
         >
-          <p>
-            {hasEndpoint
-              ? 'A delivery is made when the status of a transfer changes while an endpoint is enabled.'
-              : 'First register an endpoint: the address of your receiver.'}
-          </p>
-          <p class="actions">
-            {!hasEndpoint && <a href="/console/endpoints">Endpoints</a>}
-            {config.environment === 'sandbox' && <a href="/console/transfers">Make a transfer and move it</a>}
-          </p>
+          {endpoints.length > 0 ? (
+            <p>Each change of a transfer's status creates one delivery for every enabled endpoint.</p>
+          ) : (
+            <p>
+              Deliveries go to your endpoints. First <a href={REGISTER.href}>register an endpoint</a>: the URL of your
+              receiver.
+            </p>
+          )}
+          {config.environment === 'sandbox' && <a href={MOVING_TRANSFER}>Make a sandbox transfer</a>}
         </List>
       </>
     );
@@ -76,35 +86,56 @@ export const deliveryList = page({
 });
 
 interface TableProps {
+  visit: Visit;
   deliveries: readonly DeliveryRecord[];
-  /** Whether they are of several endpoints. */
-  ofSeveral?: boolean;
+  /** The names of their endpoints; undefined: they are all of one. */
+  names?: ReadonlyMap<string, string>;
 }
 
-export function DeliveryTable({ deliveries, ofSeveral = true }: TableProps) {
+const BULK = 'bulk-retry';
+
+export function DeliveryTable({ visit, deliveries, names }: TableProps) {
   const endpoint = {
     heading: 'Endpoint',
-    class: 'wide',
-    cell: ({ endpoint }: DeliveryRecord) => <Untrusted text={endpoint.description || endpoint.url} />,
-  } as const;
+    cell: ({ endpointId, endpoint }: DeliveryRecord) => (
+      <Clamped text={names?.get(endpointId) ?? (endpoint.description || endpoint.url)} />
+    ),
+  };
+  const select = {
+    form: BULK,
+    name: 'delivery',
+    value: ({ id }: DeliveryRecord) => id,
+    label: ({ id }: DeliveryRecord) => `Select delivery ${id}`,
+  };
   return (
-    <Table
+    <Table<DeliveryRecord>
       card
       rows={deliveries}
       row={({ id, status }) => ({ id: `delivery-${id}`, 'data-announce': `${status} delivery` })}
+      href={({ id, eventId }) => eventPath(eventId, id)}
+      {...(names && isEditor(visit) && { select })}
       columns={[
-        {
-          heading: 'Event',
-          cell: ({ id, eventId, event }) => <a href={eventPath(eventId, id)}>{eventTitle(event.type, event.body)}</a>,
-        },
+        { heading: 'Event', cell: ({ event }) => eventSubject(event.type, event.body) },
+        ...(names ? [endpoint] : []),
         { heading: 'Status', cell: (delivery) => <StatusAndNext delivery={delivery} /> },
-        ...(ofSeveral ? [endpoint] : []),
-        { heading: 'Attempts', class: 'numeric', cell: ({ attemptCount }) => attemptCount },
         {
-          heading: 'Last answer',
-          cell: ({ lastAttempt }) => (lastAttempt ? <Answer {...lastAttempt} /> : <span class="muted">none</span>),
+          heading: 'Last response',
+          cell: ({ lastAttempt }) =>
+            lastAttempt ? (
+              <span class="one-line">
+                <Response {...lastAttempt} /> <span class="muted">attempt {lastAttempt.number}</span>
+              </span>
+            ) : (
+              <span class="muted">none</span>
+            ),
         },
-        { heading: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
+        {
+          heading: 'Transfer',
+          class: 'wide-only',
+          cell: ({ event }) => <Id id={event.transferId} href={transferHref(visit, event.transferId)} />,
+        },
+        // The list has the order of its events: a recovery may have made the delivery long after.
+        { heading: 'Event created', cell: ({ id }) => <Time at={new Date(timeOf(id))} /> },
       ]}
     />
   );
@@ -112,21 +143,99 @@ export function DeliveryTable({ deliveries, ofSeveral = true }: TableProps) {
 
 function StatusAndNext({ delivery: { status, nextAttemptAt } }: { delivery: DeliveryRecord }) {
   return (
-    <div>
+    <span class="one-line">
       <Status status={status} />
       {nextAttemptAt && (
-        <div class="relative">
+        <span class="muted">
+          {' '}
           {nextAttemptAt > new Date() ? 'next ' : 'due '}
           <RelativeTime at={nextAttemptAt} />
-        </div>
+        </span>
       )}
-    </div>
+    </span>
   );
 }
 
+interface BulkProps {
+  query: URLSearchParams;
+  deliveries: readonly DeliveryRecord[];
+  names: ReadonlyMap<string, string>;
+}
+
+/** Retries the selected rows, and leads to the recovery of an endpoint where it sends more with less. */
+function BulkRetry({ query, deliveries, names }: BulkProps) {
+  const lost = deliveries.filter(({ status }) => status === 'failed' || status === 'cancelled');
+  const endpoints = [...new Set(lost.map(({ endpointId }) => endpointId))].filter((id) => names.has(id));
+  return (
+    <form id={BULK} class="row bulk" method="post" action={`${PATH}/retry`}>
+      <input type="hidden" name="list" value={query.toString()} />
+      <button type="submit">Retry the selected</button>
+      <span class="hint">Each counts as one of its {LIMITS.retries.amount} retries an hour.</span>
+      {endpoints.slice(0, 3).map((id) => (
+        <span key={id} class="hint">
+          More failed?{' '}
+          <a href={`${endpointPath(id)}/recover`}>
+            Recover all that <Untrusted text={names.get(id) ?? ''} /> missed
+          </a>
+        </span>
+      ))}
+    </form>
+  );
+}
+
+/** Rows that one form retries. */
+const MOST_RETRIED = 100;
+
+/** `/console/deliveries/retry`: retries the selected deliveries, each as a retry of its own. */
+export const bulkRetryForm = form({
+  path: `${PATH}/retry`,
+  scope: 'webhooks:write',
+  points: 25,
+  parameters: MOST_RETRIED + 1,
+  async submit({ operations }, fields) {
+    const ids = [...new Set(fields.getAll('delivery'))].slice(0, MOST_RETRIED);
+    const rejected = new Map<string, number>();
+    for (const id of ids) {
+      try {
+        await operations.change('retryDelivery', { params: { id } });
+      } catch (error) {
+        const { code } = refusalOf(error);
+        // A fault after the first retry is reported like a rejected one, because the others are queued.
+        if (!EXPECTED.has(code) && id === ids[0]) throw error;
+        rejected.set(code, (rejected.get(code) ?? 0) + 1);
+      }
+    }
+    const list = addressOf(PATH, new URLSearchParams(fields.get('list') ?? '')) as typeof PATH;
+    return seeOther(list, bulkNotice(ids.length, rejected));
+  },
+});
+
+const EXPECTED: ReadonlySet<Refusal['code']> = new Set(['endpoint_not_active', 'retry_limit_reached', 'not_found']);
+
+/** `2 deliveries are retried now. 1 is not: Endpoint not active.` */
+function bulkNotice(selected: number, rejected: ReadonlyMap<string, number>): string {
+  if (selected === 0) return 'Select the deliveries to retry.';
+  const made = [...rejected.values()].reduce((sum, count) => sum - count, selected);
+  const reasons = [...rejected].map(([code, count]) => `${count}: ${PROBLEMS[code as Refusal['code']].title}.`);
+  const now = `${countOf(made, 'delivery is', 'deliveries are')} retried now.`;
+  return [now, ...(reasons.length > 0 ? ['Not retried:', ...reasons] : [])].join(' ');
+}
+
+/** The filters of a list; none where they were rejected, so that the page shows the whole list below their errors. */
+export const filtersOf = ({ query, refused }: Visit): URLSearchParams => (refused ? new URLSearchParams() : query);
+
 /** The filter that `findById` reads. */
 export function IdFilter({ query }: { query: URLSearchParams }) {
-  return <Field label="Event, delivery or transfer id" name="id" class="mono" value={query.get('id')} />;
+  return (
+    <Field
+      label="Id"
+      name="id"
+      placeholder="Event, delivery, transfer"
+      value={query.get('id')}
+      autoComplete="off"
+      spellcheck={false}
+    />
+  );
 }
 
 /** What an id in the filter `id` leads to: a page of its own, or the events of a transfer. */
@@ -136,10 +245,15 @@ type Found = { location: `/console${string}` } | { transferId: string | undefine
  * Reads the filter `id`: the id of an event or of a delivery leads to the event's page; any other id is a transfer's.
  * @throws Refusal invalid_request
  */
-export async function findById({ query, read, session }: Pick<Visit, 'query' | 'read' | 'session'>): Promise<Found> {
+export async function findById({ read, session }: Visit, query: URLSearchParams): Promise<Found> {
   const id = (query.get('id') ?? '').trim().toLowerCase();
   if (id === '') return { transferId: undefined };
-  if (!isId(id)) throw invalidFilter('id', 'invalid_id', 'must be the whole id of an event, delivery or transfer');
+  if (!isId(id))
+    throw invalidFilter(
+      'id',
+      'invalid_id',
+      'must be a whole id of 36 characters. The button beside an id copies all of it',
+    );
   const found = await read((db) => findEventOf(db, session.clientId, id));
   return found ? { location: eventPath(found.eventId, found.deliveryId) } : { transferId: id };
 }

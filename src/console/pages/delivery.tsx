@@ -1,14 +1,15 @@
 import type { z } from 'zod';
-import { eventTitle } from '../../delivery/event-catalogue.js';
+import { eventSubject } from '../../delivery/event-catalogue.js';
 import type { attemptView } from '../../http/schemas/delivery.js';
 import { type LastAttempt, plannedAttempts } from '../../reports/read-deliveries.js';
-import { type EventStory, readDeliveryStory, type StoryDelivery } from '../../reports/read-events.js';
+import { type EventTimeline, readDeliveryTimeline, type TimelineDelivery } from '../../reports/read-events.js';
 import { PostButton } from '../components/forms.js';
 import { type Listed, Pager, Table } from '../components/lists.js';
 import { Crumbs, Facts, Live } from '../components/parts.js';
-import { Answer, Status, Time, Untrusted } from '../components/values.js';
+import { Id, Response, Sentence, Status, Time, Untrusted } from '../components/values.js';
 import { form, isEditor, page, seeOther, type Visit } from '../page.js';
-import { whatHappensNext } from './delivery-texts.js';
+import { explainId } from './attempt.js';
+import { isRejection, retryEffect, whatHappensNext } from './delivery-texts.js';
 import { attemptPath, deliveryPath, endpointPath, eventPath, transferHref } from './paths.js';
 
 type Attempt = z.output<typeof attemptView>;
@@ -22,7 +23,7 @@ export const deliveryPage = page({
   title: 'Delivery',
   async view(visit) {
     const { id } = visit.params;
-    const { event, delivery } = await visit.read((db) => readDeliveryStory(db, visit.session.clientId, id));
+    const { event, delivery } = await visit.read((db) => readDeliveryTimeline(db, visit.session.clientId, id));
     const cursor = visit.query.get('cursor');
     const attempts = await visit.operations.read<Listed<Attempt>>('listAttempts', {
       params: { id },
@@ -32,10 +33,10 @@ export const deliveryPage = page({
       <>
         <EventHead visit={visit} event={event} />
         <p>
-          <a href={eventPath(event.id, id)}>Every delivery of this event</a>
+          <a href={eventPath(event.id, id)}>All deliveries of this event</a>
         </p>
         <Live id="delivery" path={deliveryPath(id)} query={visit.query} class="stack">
-          <DeliveryCard visit={visit} delivery={delivery} />
+          <DeliveryCard visit={visit} delivery={delivery} open />
           {attempts.data.length > 0 && <AttemptTable deliveryId={id} attempts={attempts.data} />}
           <Pager path={deliveryPath(id)} query={visit.query} nextCursor={attempts.next_cursor} />
         </Live>
@@ -52,31 +53,29 @@ export const retryForm = form({
   async submit(visit) {
     const { id } = visit.params;
     const { event_id } = await visit.operations.change<{ event_id: string }>('retryDelivery', { params: { id } });
-    return seeOther(
-      eventPath(event_id, id),
-      'The delivery is sent now. This page shows the answer as soon as it is there.',
-    );
+    return seeOther(eventPath(event_id, id), 'The delivery is being sent. The response appears on this page.');
   },
 });
 
 function AttemptTable({ deliveryId, attempts }: { deliveryId: string; attempts: readonly Attempt[] }) {
   return (
-    <section class="card table-card scroll">
+    <section class="card table-card">
       <h2>All attempts</h2>
       <Table
         rows={attempts}
         row={({ number }) => ({ id: `attempt-${number}` })}
+        href={({ number }) => attemptPath(deliveryId, number)}
         columns={[
           {
             heading: 'Attempt',
-            cell: ({ number }) => <a href={attemptPath(deliveryId, number)}>Attempt {number}</a>,
+            cell: ({ number }) => `Attempt ${number}`,
           },
           {
-            heading: 'Answer',
-            cell: ({ error, response_status }) => <Answer error={error} responseStatus={response_status} />,
+            heading: 'Response',
+            cell: ({ error, response_status }) => <Response error={error} responseStatus={response_status} />,
           },
           { heading: 'Trigger', cell: ({ trigger }) => trigger },
-          { heading: 'Took', class: 'numeric', cell: ({ duration_ms }) => `${duration_ms} ms` },
+          { heading: 'Took', cell: ({ duration_ms }) => `${duration_ms} ms` },
           { heading: 'Started', cell: ({ started_at }) => <Time at={started_at} /> },
         ]}
       />
@@ -85,88 +84,99 @@ function AttemptTable({ deliveryId, attempts }: { deliveryId: string; attempts: 
 }
 
 /** What the event is: the top of its page and of a delivery's. */
-export function EventHead({ visit, event }: { visit: Visit; event: EventStory['event'] }) {
+export function EventHead({ visit, event }: { visit: Visit; event: EventTimeline['event'] }) {
   const transfer = transferHref(visit, event.transferId);
   return (
     <>
       <Crumbs to={{ '/console/events': 'Events' }} />
-      <h1>{eventTitle(event.type, event.body)}</h1>
+      <h1>Event {eventSubject(event.type, event.body)}</h1>
       <Facts
         of={{
-          Event: <code>{event.id}</code>,
-          Transfer: transfer ? (
-            <a href={transfer} class="mono">
-              {event.transferId}
-            </a>
-          ) : (
-            <code>{event.transferId}</code>
-          ),
-          Created: <Time at={event.createdAt} />,
+          Type: <code>{event.type}</code>,
+          Event: <Id id={event.id} whole />,
+          Transfer: <Id id={event.transferId} href={transfer} whole />,
+          Created: <Time at={event.createdAt} ago />,
         }}
       />
     </>
   );
 }
 
-/** A delivery: what happens next, its ladder, and the way to send it now. */
-export function DeliveryCard({ visit, delivery }: { visit: Visit; delivery: StoryDelivery }) {
+interface CardProps {
+  visit: Visit;
+  /** The endpoint's, beside others of the event. */
+  name?: string | undefined;
+  delivery: TimelineDelivery;
+  open: boolean;
+}
+
+/** A delivery: what happens next, its ladder, and the button that sends it now. */
+export function DeliveryCard({ visit, delivery, name, open }: CardProps) {
   const { id, endpoint, status, attempts, attemptCount } = delivery;
   const { next, until, announcement } = whatHappensNext(delivery, new Date());
-  const name = `delivery-name-${id}`;
+  const last = attempts.at(-1);
   return (
-    <section class="card stack delivery" id={`delivery-${id}`} aria-labelledby={name}>
-      <header class="delivery-head">
-        <h2 id={name}>
-          <Untrusted text={endpoint.description || endpoint.url} />
-        </h2>
-        <Status status={status} />
-      </header>
-      {endpoint.description && (
-        <p class="mono muted address">
-          <Untrusted text={endpoint.url} />
+    <details class="card delivery" id={`delivery-${id}`} open={open}>
+      <summary>
+        <span class="row">
+          <h2>
+            <Untrusted text={name ?? (endpoint.description || endpoint.url)} />
+          </h2>
+          <Status status={status} />
+          {last && <Response {...last} />}
+        </span>
+      </summary>
+      <div class="stack">
+        <p class="next" data-announce={announcement}>
+          <strong>
+            <Sentence text={next} />
+          </strong>{' '}
+          {until}
         </p>
-      )}
-      <p class="next" data-announce={announcement}>
-        <strong>{next}</strong> {until}
-      </p>
-      <div class="actions">
         {/* Absent where the API always rejects it. */}
         {isEditor(visit) && endpoint.enabled && endpoint.deletedAt === null && (
           <PostButton
             action={`${deliveryPath(id)}/retry`}
             id={`retry-${id}`}
             class={status === 'succeeded' ? undefined : 'primary'}
+            note={
+              <span class="muted">
+                <Sentence text={retryEffect(delivery)} />
+              </span>
+            }
           >
             {status === 'pending' ? 'Retry now' : 'Send again'}
           </PostButton>
         )}
-        {endpoint.deletedAt === null && <a href={endpointPath(endpoint.id)}>Endpoint</a>}
-      </div>
-      <TimeLine delivery={delivery} />
-      {attemptCount > attempts.length && (
-        <p>
-          <a href={deliveryPath(id)}>All {attemptCount} attempts</a>
+        <p class="row">
+          {endpoint.deletedAt === null && <a href={endpointPath(endpoint.id)}>Endpoint</a>}
+          {isEditor(visit) && last && isRejection(last) && (
+            <a href={`${attemptPath(id, last.number)}#${explainId(id, last.number)}`}>Why was my signature rejected?</a>
+          )}
+          {attemptCount > attempts.length && <a href={deliveryPath(id)}>All {attemptCount} attempts</a>}
+          <code class="muted">
+            <Untrusted text={endpoint.url} />
+          </code>
         </p>
-      )}
-    </section>
+        <TimeLine delivery={delivery} />
+      </div>
+    </details>
   );
 }
 
 /** The ladder of a delivery: the attempts that were made, then the planned ones. */
-function TimeLine({ delivery: { id, attempts, ...delivery } }: { delivery: StoryDelivery }) {
+function TimeLine({ delivery: { id, attempts, ...delivery } }: { delivery: TimelineDelivery }) {
   return (
     <ol class="time-line">
       {attempts.map((attempt) => (
         <MadeAttempt key={attempt.number} deliveryId={id} attempt={attempt} />
       ))}
       {plannedAttempts(delivery).map(({ number, at }) => (
-        <li key={number} class="rung planned" id={`rung-${id}-${number}`}>
-          <span class="rung-head">
-            <span class="rung-name">Attempt {number}</span>
-            <span class="rung-time">
-              {at > new Date() ? 'planned ' : 'due '}
-              <Time at={at} />
-            </span>
+        <li key={number} class="rung planned row muted" id={`rung-${id}-${number}`}>
+          <span>Attempt {number}</span>
+          <span>
+            {at > new Date() ? 'planned ' : 'due '}
+            <Time at={at} ago />
           </span>
         </li>
       ))}
@@ -176,7 +186,7 @@ function TimeLine({ delivery: { id, attempts, ...delivery } }: { delivery: Story
 
 const TRIGGERS: Readonly<Record<LastAttempt['trigger'], string>> = {
   schedule: '',
-  manual: 'manually',
+  manual: 'manual retry',
   recover: 'recovery',
 };
 
@@ -184,19 +194,18 @@ function MadeAttempt({ deliveryId, attempt }: { deliveryId: string; attempt: Las
   const { number, trigger, startedAt, durationMs, error } = attempt;
   return (
     <li class={`rung ${error === null ? 'good' : 'bad'}`} id={`rung-${deliveryId}-${number}`}>
-      <span class="rung-head">
-        <span class="rung-name">
-          Attempt {number} {TRIGGERS[trigger] && <span class="muted">({TRIGGERS[trigger]})</span>}
-        </span>
-        <Answer {...attempt} />
-        <span class="rung-time">
-          <Time at={startedAt} />
+      <span class="row">
+        <strong>Attempt {number}</strong>
+        {TRIGGERS[trigger] && <span class="muted">{TRIGGERS[trigger]}</span>}
+        <Response {...attempt} />
+        <span>
+          <Time at={startedAt} ago />
         </span>
         <span class="muted numeric">took {durationMs} ms</span>
       </span>
       <details class="attempt-details" id={`details-${deliveryId}-${number}`} data-load="">
         <summary>
-          Request and answer<span class="visually-hidden"> of attempt {number}</span>
+          Request and response<span class="visually-hidden"> of attempt {number}</span>
         </summary>
         <p>
           <a href={attemptPath(deliveryId, number)}>Open the page of attempt {number}</a>

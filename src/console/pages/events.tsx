@@ -1,31 +1,25 @@
-import type { z } from 'zod';
-import { EVENT_TYPES, eventTitle } from '../../delivery/event-catalogue.js';
+import { eventSubject } from '../../delivery/event-catalogue.js';
 import { idCursor } from '../../http/paging.js';
-import type { eventView } from '../../http/schemas/delivery.js';
-import { readEventStory } from '../../reports/read-events.js';
+import { presentEvent } from '../../http/schemas/delivery.js';
+import { DeliveryStatus } from '../../platform/database/generated/enums.js';
+import { listEvents, readEventTimeline, type TimelineDelivery } from '../../reports/read-events.js';
 import { Select } from '../components/forms.js';
-import {
-  ANY,
-  Empty,
-  List,
-  type Listed,
-  listQuery,
-  Pager,
-  pageOf,
-  readChoice,
-  readCursor,
-  Table,
-} from '../components/lists.js';
+import { ANY, Empty, List, Pager, pageOf, readChoice, readCursor, Table, timeRange } from '../components/lists.js';
 import { Live } from '../components/parts.js';
-import { CopyButton, ShortId, Status, Time, UntrustedLines } from '../components/values.js';
+import { CopyButton, Id, JsonText, Time } from '../components/values.js';
 import { page, type Visit } from '../page.js';
-import { findById, IdFilter } from './deliveries.js';
+import { filtersOf, findById, IdFilter } from './deliveries.js';
 import { DeliveryCard, EventHead } from './delivery.js';
+import { namesOf } from './endpoints/endpoint.js';
 import { eventPath, transferHref } from './paths.js';
 
-export type Event = z.output<typeof eventView>;
+export type Event = ReturnType<typeof presentEvent>;
 
 const PATH = '/console/events';
+const A_PAGE = 25;
+const eventCursors = idCursor("a client's events");
+
+const OUTCOMES = Object.values(DeliveryStatus);
 
 /** `/console/events`: every event, newest first. */
 export const eventList = page({
@@ -34,29 +28,41 @@ export const eventList = page({
   points: 3,
   title: 'Events',
   navigation: 'Events',
+  asksItself: true,
   async view(visit) {
-    const found = await findById(visit);
+    const query = filtersOf(visit);
+    const found = await findById(visit, query);
     if ('location' in found) return found;
-    const { query } = visit;
-    const filters = { type: readChoice(query, 'type', EVENT_TYPES), transfer_id: found.transferId };
-    const events = await visit.operations.read<Listed<Event>>('listEvents', { query: listQuery(query, filters) });
+    const filters = {
+      outcome: readChoice(query, 'outcome', OUTCOMES),
+      transferId: found.transferId,
+      ...timeRange(query),
+      before: readCursor(query, eventCursors),
+      take: A_PAGE + 1,
+    };
+    const rows = await visit.read((db) => listEvents(db, visit.session.clientId, filters));
+    const { shown, nextCursor } = pageOf(rows, A_PAGE, eventCursors);
     return (
       <>
         <h1>Events</h1>
         <List
-          {...{ path: PATH, query, many: 'events', one: 'event', nextCursor: events.next_cursor }}
+          {...{ path: PATH, query, many: 'events', one: 'event', nextCursor }}
           filters={
             <>
-              <Select label="Type" name="type" value={query.get('type')} choices={[ANY, ...EVENT_TYPES]} />
+              <Select
+                label="Has a delivery that is"
+                name="outcome"
+                value={query.get('outcome')}
+                choices={[ANY, ...OUTCOMES]}
+              />
               <IdFilter query={query} />
             </>
           }
-          table={events.data.length > 0 && <EventTable visit={visit} events={events.data} />}
-          noMatch="Events are kept for a while and then removed."
+          table={shown.length > 0 && <EventTable visit={visit} events={shown.map(presentEvent)} />}
+          noMatch="Events are removed after a while, and those of deleted endpoints have no outcome here."
         >
-          <p>
-            Every change of a transfer's status makes one event. <a href="/console/transfers">Look at the transfers</a>
-          </p>
+          <p>Every change of a transfer's status creates one event, which is delivered to each enabled endpoint.</p>
+          <a href="/console/transfers">Transfers</a>
         </List>
       </>
     );
@@ -70,30 +76,31 @@ export function EventTable({ visit, events }: { visit: Visit; events: readonly E
       card
       rows={events}
       row={({ id }) => ({ id: `event-${id}` })}
+      href={({ id }) => eventPath(id)}
       columns={[
-        {
-          heading: 'Event',
-          cell: (event) => <a href={eventPath(event.id)}>{eventTitle(event.type, JSON.stringify(event))}</a>,
-        },
-        { heading: 'Deliveries', cell: ({ deliveries }) => <Counts counts={deliveries} /> },
-        { heading: 'Transfer', cell: ({ data }) => <ShortId id={data.id} href={transferHref(visit, data.id)} /> },
+        { heading: 'Event', cell: (event) => eventSubject(event.type, JSON.stringify(event)) },
+        { heading: 'Deliveries', cell: ({ deliveries }) => <Delivered counts={deliveries} /> },
+        { heading: 'Id', class: 'wide-only', cell: ({ id }) => <Id id={id} /> },
+        { heading: 'Transfer', cell: ({ data }) => <Id id={data.id} href={transferHref(visit, data.id)} /> },
         { heading: 'Created', cell: ({ created_at }) => <Time at={created_at} /> },
       ]}
     />
   );
 }
 
-/** The number of an event's deliveries in each status that occurs. */
-function Counts({ counts }: { counts: Event['deliveries'] }) {
-  const present = (['pending', 'succeeded', 'failed', 'cancelled'] as const).filter((status) => counts[status] > 0);
-  if (present.length === 0) return <span class="muted">none: no endpoint was enabled</span>;
+/** `2 of 6 delivered`, and what became of the others. */
+function Delivered({ counts }: { counts: Event['deliveries'] }) {
+  const { pending, succeeded, failed, cancelled } = counts;
+  const all = pending + succeeded + failed + cancelled;
+  if (all === 0) return <span class="muted">No endpoint was enabled</span>;
+  const others = { failed, cancelled, pending };
+  const tone = succeeded === all ? 'good-text' : failed + cancelled > 0 ? 'bad-text' : 'warn-text';
   return (
-    <span class="counts">
-      {present.map((status) => (
-        <span key={status}>
-          {counts[status]} <Status status={status} />
-        </span>
-      ))}
+    <span class="one-line">
+      <span class={tone}>
+        {succeeded} of {all} delivered
+      </span>
+      {Object.entries(others).map(([name, count]) => count > 0 && <span class="muted"> · {`${count} ${name}`}</span>)}
     </span>
   );
 }
@@ -111,34 +118,65 @@ export const eventPage = page({
   async view(visit) {
     const { query, session, params } = visit;
     const range = { after: readCursor(query, cursors), take: DELIVERIES_A_PAGE + 1 };
-    const { event, deliveries } = await visit.read((db) => readEventStory(db, session.clientId, params.id, range));
+    const { event, deliveries } = await visit.read((db) => readEventTimeline(db, session.clientId, params.id, range));
     const { shown, nextCursor } = pageOf(deliveries, DELIVERIES_A_PAGE, cursors);
+    const names = namesOf(shown.map(({ endpoint }) => ({ ...endpoint, webhookId: endpoint.id })));
     return (
       <>
         <EventHead visit={visit} event={event} />
         <Live id="deliveries" path={eventPath(event.id)} query={query} class="stack">
-          {shown.length === 0 && (
+          {shown.length === 0 ? (
             <Empty title="This event was sent to no endpoint">
-              <p>
-                No endpoint was enabled when it was made. Register or enable one, and recover what was missed on the
-                endpoint's page. <a href="/console/endpoints">Endpoints</a>
-              </p>
+              <p>No endpoint was enabled when it was created. Enable or register one, then recover what it missed.</p>
+              <a href="/console/endpoints">Endpoints</a>
             </Empty>
+          ) : (
+            <p>
+              <strong>{summaryOf(shown)}</strong>
+              {nextCursor !== null && ' More are on the next page.'}
+            </p>
           )}
-          {shown.map((delivery) => (
-            <DeliveryCard key={delivery.id} visit={visit} delivery={delivery} />
+          {inTroubleFirst(shown).map((delivery) => (
+            <DeliveryCard
+              key={delivery.id}
+              visit={visit}
+              delivery={delivery}
+              name={names.get(delivery.endpointId)}
+              open={delivery.status !== 'succeeded' || shown.length === 1}
+            />
           ))}
           <Pager path={eventPath(event.id)} query={query} nextCursor={nextCursor} />
         </Live>
         <section class="card stack" aria-labelledby="body-name">
-          <div class="page-head">
+          <div class="row between">
             <h2 id="body-name">Body</h2>
-            <CopyButton copies={event.body} label="Copy" />
+            <CopyButton copies={event.body} label="Copy the exact bytes" />
           </div>
-          <p class="muted">These bytes are signed and sent in every attempt.</p>
-          <UntrustedLines label="Body of the event" text={event.body} />
+          <JsonText label="Body of the event" text={event.body} />
         </section>
       </>
     );
   },
 });
+
+const TROUBLE_FIRST = ['failed', 'cancelled', 'pending', 'succeeded'] as const;
+
+type Deliveries = readonly TimelineDelivery[];
+
+const inTroubleFirst = (deliveries: Deliveries): Deliveries =>
+  TROUBLE_FIRST.flatMap((status) => deliveries.filter((delivery) => delivery.status === status));
+
+/** `2 of 6 endpoints have received this event. 1 delivery failed, 3 are pending.` */
+function summaryOf(deliveries: Deliveries): string {
+  const count = (status: DeliveryStatus) => deliveries.filter((delivery) => delivery.status === status).length;
+  const succeeded = count('succeeded');
+  const others = (['failed', 'cancelled', 'pending'] as const).filter((status) => count(status) > 0);
+  const [received, all] = [`${succeeded} of ${deliveries.length}`, deliveries.length];
+  const first =
+    succeeded === all
+      ? `${all === 1 ? 'The endpoint has' : `All ${all} endpoints have`} received this event.`
+      : `${received} ${all === 1 ? 'endpoint has' : 'endpoints have'} received this event.`;
+  return [first, others.length > 0 && `${others.map((status) => `${count(status)} ${status}`).join(', ')}.`]
+    .filter(Boolean)
+    .join(' ');
+}

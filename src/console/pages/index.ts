@@ -1,9 +1,9 @@
 import type { Form, Page } from '../page.js';
 import { attemptPage, explainForm } from './attempt.js';
-import { deliveryList } from './deliveries.js';
+import { bulkRetryForm, deliveryList } from './deliveries.js';
 import { deliveryPage, retryForm } from './delivery.js';
 import { checkPages } from './endpoints/check.js';
-import { deletePages, editPages, registerPages } from './endpoints/edit.js';
+import { editPages, endPages, registerPages } from './endpoints/edit.js';
 import { newSecretPages } from './endpoints/new-secret.js';
 import { endpointList, endpointPages } from './endpoints/show.js';
 import { statementPages } from './endpoints/statement.js';
@@ -18,9 +18,9 @@ import { transferPages } from './transfers.js';
  */
 export const declared: readonly (Page | Form)[] = [
   overview,
-  ...[eventList, eventPage, deliveryList, deliveryPage, retryForm, attemptPage, explainForm],
+  ...[eventList, eventPage, deliveryList, bulkRetryForm, deliveryPage, retryForm, attemptPage, explainForm],
   ...[endpointList, ...registerPages, ...endpointPages, ...editPages, ...statementPages],
-  ...[...checkPages, ...newSecretPages, ...deletePages],
+  ...[...checkPages, ...newSecretPages, ...endPages],
   ...transferPages,
   ...settingsPages,
 ];

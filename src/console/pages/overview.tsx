@@ -5,12 +5,12 @@ import {
   EndpointName,
   type HealthByEndpoint,
   healthOf,
-  OpenLink,
+  namesOf,
   readEndpoints,
 } from './endpoints/endpoint.js';
 import { HealthView } from './endpoints/health.js';
 import { EndpointState, stateOf, Trouble, Untried } from './endpoints/state.js';
-import { MOVING_TRANSFER, REGISTER } from './paths.js';
+import { endpointPath, MOVING_TRANSFER, REGISTER } from './paths.js';
 
 export const overview = page({
   path: '/console',
@@ -35,27 +35,33 @@ export function Overview({ visit, endpoints, health }: Shown) {
   const troubled = endpoints.filter(isTroubled);
   const others = endpoints.filter((endpoint) => !isTroubled(endpoint));
   const untried = endpoints.filter((endpoint) => stateOfOne(endpoint) === 'untried');
+  const names = namesOf(endpoints);
   const allWork = troubled.length + untried.length === 0;
   return (
     <>
       <PageHead title="Overview" button={isEditor(visit) && REGISTER} />
       <Live id="overview" class="stack" path="/console">
-        <p class={allWork ? 'summary good-text' : 'summary'}>
-          {summaryOf(endpoints.length, troubled.length, untried.length)}
+        <p class={allWork ? 'good-text' : undefined}>
+          <strong>{summaryOf(endpoints.length, troubled.length, untried.length)}</strong>
         </p>
         {[...troubled, ...others].map((endpoint) => {
           const own = health.get(endpoint.webhookId);
           return (
-            <section key={endpoint.webhookId} class="card endpoint-card" aria-label={`Endpoint ${endpoint.webhookId}`}>
-              <div class="endpoint-head">
+            <section key={endpoint.webhookId} class="card stack" aria-label={`Endpoint ${endpoint.webhookId}`}>
+              <div class="row between">
                 <h2>
-                  <EndpointName endpoint={endpoint} />
+                  <a href={endpointPath(endpoint.webhookId)}>
+                    <EndpointName endpoint={endpoint} name={names.get(endpoint.webhookId)} />
+                  </a>
                 </h2>
                 <EndpointState endpoint={endpoint} health={own} />
-                <OpenLink {...endpoint} />
               </div>
               <Trouble endpoint={endpoint} health={own} editor={isEditor(visit)} />
-              {untried.includes(endpoint) && <Untried makesTransfers={mayMove(visit)} />}
+              {untried.includes(endpoint) && (
+                <p>
+                  <Untried makesTransfers={mayMove(visit)} />
+                </p>
+              )}
               <HealthView health={own} />
             </section>
           );
@@ -73,31 +79,31 @@ function summaryOf(endpoints: number, troubled: number, untried: number): string
   if (untried > 0) {
     return endpoints === 1
       ? 'Your endpoint is ready.'
-      : `Nothing needs your attention; nothing was sent to ${untried} of ${endpoints} endpoints yet.`;
+      : `No endpoint needs your attention. ${untried} of ${endpoints} have received nothing yet.`;
   }
   return endpoints === 1 ? 'Your endpoint works.' : `All ${endpoints} endpoints work.`;
 }
 
-/** What a newcomer does first. */
+/** The first steps of a newcomer. */
 export function FirstSteps({ visit }: { visit: Seen }) {
   const sandbox = visit.config.environment === 'sandbox';
   return (
     <>
       <h1>Overview</h1>
-      <section class="card stack first-steps">
+      <section class="card stack">
         <h2>See your first webhook in two steps</h2>
         <ol>
           <li>
-            <strong>Register an endpoint:</strong> the URL of your receiver, and a secret that signs what is sent to it.
+            <strong>Register an endpoint:</strong> the URL of your receiver, and the secret that signs your deliveries.
           </li>
           <li>
             <strong>Make a {sandbox ? 'sandbox transfer' : 'transfer'}</strong>
-            {sandbox && ' that moves by itself'}: each change of its status is one event, which is sent to your endpoint
-            at once.
+            {sandbox && ' that completes on its own'}: each change of its status is an event, which is delivered to your
+            endpoint at once.
           </li>
         </ol>
         {isEditor(visit) ? (
-          <p class="actions">
+          <p class="row">
             <a class="button primary" href={REGISTER.href}>
               {REGISTER.text}
             </a>

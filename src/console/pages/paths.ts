@@ -1,10 +1,10 @@
 import type { Visit } from '../page.js';
 
-// The addresses of pages that other pages lead to.
+// The paths of pages that other pages link to.
 
 export const endpointPath = (webhookId: string) => `/console/endpoints/${webhookId}` as const;
 
-/** The way to a new endpoint, as a button. */
+/** The link to the form of a new endpoint. */
 export const REGISTER = { href: '/console/endpoints/new', text: 'Register an endpoint' };
 
 /** @param deliveryId the delivery to scroll to */
@@ -22,5 +22,5 @@ export function transferHref({ session }: Pick<Visit, 'session'>, id: string): s
   return session.scopes.has('transfers:read') ? `/console/transfers/${id}` : undefined;
 }
 
-/** The form of a transfer in the sandbox that completes by itself. */
+/** The form of a sandbox transfer that completes on its own. */
 export const MOVING_TRANSFER = '/console/transfers/new?outcome=SANDBOX-COMPLETE';

@@ -12,14 +12,14 @@ export const NEW_TRANSFER = '/console/transfers/new';
 /** @throws Refusal not_found */
 export function refuseOutsideSandbox({ config }: Pick<Visit, 'config'>): void {
   if (config.environment === 'sandbox') return;
-  throw new Refusal('not_found', 'The console makes and changes transfers in the sandbox only; use the API.');
+  throw new Refusal('not_found', 'The console creates and changes transfers in the sandbox only. Use the API.');
 }
 
 const CODE = '<CODE>';
 
-/** What a transfer of the sandbox does by itself, chosen by the account of its destination (contract, Sandbox). */
+/** The outcome of a sandbox transfer, which its account selects (contract, Sandbox). */
 const OUTCOMES: readonly Choice[] = [
-  { value: '', text: 'It waits until you move it' },
+  { value: '', text: 'None: you change its status yourself' },
   ...SANDBOX_ACCOUNTS.flatMap(([account, statuses]): Choice[] => {
     const path = statuses.join(' → ');
     if (!account.includes(CODE)) return [{ value: account, text: path }];
@@ -43,17 +43,18 @@ export const newTransferPage = page({
       <>
         <Crumbs to={{ '/console/transfers': 'Transfers' }} />
         <h1>Make a transfer</h1>
-        <form class="card narrow" method="post" action={NEW_TRANSFER}>
+        <form class="card stack narrow" method="post" action={NEW_TRANSFER}>
           <Select
-            label="What shall happen to it"
+            label="Outcome"
             name="outcome"
             choices={OUTCOMES}
             value={OUTCOMES.find(({ value }) => value === visit.query.get('outcome'))?.value}
-            hint="Every choice but the first moves by itself, a few seconds a step. Each step is one event."
+            hint="With an outcome, the status changes on its own every few seconds. Each change is an event."
           />
-          <div class="pair">
+          <div class="fields">
             <Field
               label="Amount in minor units"
+              class="short"
               name="value"
               pointer="/amount/value"
               inputMode="numeric"
@@ -61,7 +62,15 @@ export const newTransferPage = page({
               value="1250"
               hint="1250 is 12.50 EUR."
             />
-            <Field label="Currency" name="currency" pointer="/amount/currency" required maxLength={3} value="EUR" />
+            <Field
+              class="short"
+              label="Currency"
+              name="currency"
+              pointer="/amount/currency"
+              required
+              maxLength={3}
+              value="EUR"
+            />
           </div>
           <Field label="To" name="name" pointer="/destination/name" required value="Ada Lovelace" />
           <Field
@@ -70,7 +79,7 @@ export const newTransferPage = page({
             pointer="/destination/account"
             value="DE89370400440532013000"
             class="mono"
-            hint="Only for a transfer that waits until you move it; the other choices have accounts of their own."
+            hint="Ignored with an outcome, which has an account of its own."
           />
           <Field label="Reference (optional)" name="reference" />
           <button type="submit" class="primary">
@@ -95,36 +104,37 @@ export const newTransferForm = form({
       reference: text('reference') || null,
     };
     const { id } = await visit.operations.change<{ id: string }>('createTransfer', { body });
-    const next = text('outcome') ? 'It moves by itself now; this page follows it.' : 'Move it below.';
-    return seeOther(
-      `/console/transfers/${id}`,
-      `The transfer is made. ${next} Each change of its status makes one event.`,
-    );
+    const next = text('outcome')
+      ? 'Its status changes on its own, and this page follows it.'
+      : 'Change its status below.';
+    return seeOther(`/console/transfers/${id}`, `The transfer is created. ${next} Each change is an event.`);
   },
 });
 
-/** A text that is no number stays a text, so that the API says what is wrong with it. */
+/** Any other text stays a text, so that the API explains the error. */
 function numberOf(text: string): number | string {
   return /^\d{1,16}$/.test(text.trim()) ? Number(text.trim()) : text;
 }
 
-/** Moves a transfer of the sandbox as the operator would, or cancels it as a client does. */
+/** Changes the status of a sandbox transfer as the operator would, or cancels it as a client would. */
 export function MoveForms({ id, status }: { id: string; status: TransferStatus }) {
   const next = nextStatuses(status);
-  if (next.length === 0) return <p class="muted">{status} is final: the transfer changes no more.</p>;
+  if (next.length === 0) return <p class="muted">{status} is final.</p>;
   return (
-    <Card title="Move it">
-      <form class="move" method="post" action={`/console/transfers/${id}/status`} id="move">
-        <Select label="New status" name="status" choices={next} />
-        <Select
-          label="Reason code (optional)"
-          name="reason_code"
-          choices={[{ value: '', text: 'None' }, ...REASON_CODES]}
-          hint={`Only with ${STATUSES_WITH_REASON_CODE.join(', ')}.`}
-        />
-        <Field label="Reason (optional)" name="reason" />
+    <Card title="Change the status">
+      <form class="stack" method="post" action={`/console/transfers/${id}/status`} id="move">
+        <div class="fields">
+          <Select label="New status" name="status" choices={next} />
+          <Select
+            label="Reason code (optional)"
+            name="reason_code"
+            choices={[{ value: '', text: 'None' }, ...REASON_CODES]}
+            hint={`Only with ${STATUSES_WITH_REASON_CODE.join(', ')}.`}
+          />
+          <Field label="Reason (optional)" name="reason" />
+        </div>
         <button type="submit" class="primary">
-          Move
+          Change
         </button>
       </form>
       {status === 'CREATED' && (

@@ -54,7 +54,7 @@ const end = form({
 
 export const settingsPages = [settings, end];
 
-/** What a system of the client needs before its first request. */
+/** What a client's system needs before its first request. */
 function Environment({ config }: { config: Config }) {
   const meta = presentMeta(config);
   return (
@@ -66,7 +66,7 @@ function Environment({ config }: { config: Config }) {
           'Token URL': <code>{config.authUrl}/oauth/token</code>,
           'Deliveries come from':
             meta.egress_addresses.length === 0
-              ? 'The operator has not configured any addresses to allow.'
+              ? 'No addresses are published by the operator.'
               : meta.egress_addresses.map((network) => (
                   <div key={network}>
                     <code>{network}</code>
@@ -91,14 +91,14 @@ function Ladder({ delays }: { delays: readonly number[] }) {
   return (
     <Card title="Attempts of a delivery" table>
       <p class="muted">
-        Each delay counts from the end of the attempt before. A delivery keeps the ladder it began with.
+        Each delay starts at the end of the previous attempt. A delivery keeps the delays that it started with.
       </p>
       <Table
         small
         rows={rows}
         columns={[
           { heading: 'Attempt', cell: ({ number }) => number },
-          { heading: 'Delay', cell: ({ delay }) => (delay === 0 ? 'at once' : formatDuration(delay, 'h')) },
+          { heading: 'Delay', cell: ({ delay }) => (delay === 0 ? 'immediate' : formatDuration(delay, 'h')) },
           { heading: 'After the first', cell: ({ number, after }) => (number === 1 ? '–' : inHours(after)) },
         ]}
       />
@@ -112,10 +112,10 @@ function Limits({ config }: { config: Config }) {
     <Card title="Limits">
       <Facts
         of={{
-          Requests: `${rateLimit} a second, for the API and the console together; a page of the console counts as 2 to 10`,
+          Requests: `${rateLimit} a second for API and console together; a page of the console counts as 2 to 10`,
           'Request body': `${MAX_BODY_BYTES / 1024} KiB`,
           'Webhook endpoints': maxEndpoints,
-          'Deliveries at the same time': `${endpointConcurrency} to an endpoint that has no limit of its own`,
+          'Concurrent deliveries': `${endpointConcurrency} to an endpoint without its own limit`,
           'Manual retries': `${LIMITS.retries.amount} an hour for a delivery`,
           Recoveries: `${LIMITS.recoveries.amount} an hour for an endpoint`,
           'Failing endpoint':

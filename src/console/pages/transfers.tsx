@@ -2,10 +2,11 @@ import type { z } from 'zod';
 import type { transferView, transferWithHistoryView } from '../../http/schemas/transfer.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import { Field, Select } from '../components/forms.js';
-import { ANY, List, type Listed, listQuery, readChoice, Table } from '../components/lists.js';
+import { ANY, Empty, List, type Listed, listQuery, readChoice, Table } from '../components/lists.js';
 import { Card, Crumbs, Facts, Live, PageHead } from '../components/parts.js';
-import { Amount, ShortId, Status, Time, Untrusted } from '../components/values.js';
+import { Amount, Clamped, Id, Status, Time, Untrusted } from '../components/values.js';
 import { form, mayMove, page, seeOther, type Visit } from '../page.js';
+import { filtersOf } from './deliveries.js';
 import { type Event, EventTable } from './events.js';
 import { MoveForms, NEW_TRANSFER, newTransferForm, newTransferPage, refuseOutsideSandbox } from './sandbox-transfer.js';
 
@@ -20,8 +21,9 @@ const transferList = page({
   points: 3,
   title: 'Transfers',
   navigation: 'Transfers',
+  asksItself: true,
   async view(visit) {
-    const { query } = visit;
+    const query = filtersOf(visit);
     const filters = {
       status: readChoice(query, 'status', TRANSFER_STATUSES),
       reference: query.get('reference') || undefined,
@@ -45,13 +47,8 @@ const transferList = page({
           }
           table={transfers.length > 0 && <TransferTable transfers={transfers} />}
         >
-          {mayMove(visit) ? (
-            <p>
-              <a href={NEW_TRANSFER}>Make one</a>: each change of its status is delivered to your endpoints.
-            </p>
-          ) : (
-            <p>Your system makes transfers through the API.</p>
-          )}
+          <p>Your system creates transfers through the API. Each change of status is delivered to your endpoints.</p>
+          {mayMove(visit) && <a href={NEW_TRANSFER}>Make a transfer</a>}
         </List>
       </>
     );
@@ -64,17 +61,17 @@ function TransferTable({ transfers }: { transfers: readonly Transfer[] }) {
       card
       rows={transfers}
       row={({ id, status }) => ({ id: `transfer-${id}`, 'data-announce': `${status} transfer` })}
+      href={({ id }) => `${PATH}/${id}`}
       columns={[
-        { heading: 'Transfer', cell: ({ id }) => <ShortId id={id} href={`${PATH}/${id}`} /> },
-        { heading: 'Status', cell: ({ status }) => <Status status={status} /> },
+        { heading: 'To', cell: ({ destination }) => <Clamped text={destination.name} /> },
         { heading: 'Amount', class: 'right', cell: ({ amount }) => <Amount amount={amount} /> },
-        { heading: 'To', class: 'wide', cell: ({ destination }) => <Untrusted text={destination.name} /> },
+        { heading: 'Status', cell: ({ status }) => <Status status={status} /> },
         {
           heading: 'Reference',
-          class: 'wide',
           cell: ({ reference }) =>
-            reference === null ? <span class="muted">none</span> : <Untrusted text={reference} />,
+            reference === null ? <span class="muted">none</span> : <Clamped text={reference} />,
         },
+        { heading: 'Id', class: 'wide-only', cell: ({ id }) => <Id id={id} /> },
         { heading: 'Created', cell: ({ created_at }) => <Time at={created_at} /> },
       ]}
     />
@@ -92,7 +89,7 @@ const transferPage = page({
   async view(visit) {
     const { id } = visit.params;
     const transfer = await visit.operations.read<TransferWithHistory>('getTransfer', { params: { id } });
-    // One page has more than a transfer can have: each event is a change of its status, and the changes follow a table.
+    // A transfer has fewer events than a page: each is a change of its status.
     const events = visit.session.scopes.has('webhooks:read')
       ? await visit.operations.read<Listed<Event>>('listEvents', { query: { transfer_id: id } })
       : undefined;
@@ -100,7 +97,7 @@ const transferPage = page({
       <>
         <Crumbs to={{ [PATH]: 'Transfers' }} />
         <Live id="transfer" path={`${PATH}/${transfer.id}`} class="stack">
-          <div class="page-head">
+          <div class="row between">
             <h1>
               <Amount amount={transfer.amount} /> to <Untrusted text={transfer.destination.name} />
             </h1>
@@ -121,7 +118,7 @@ function TransferFacts({ transfer }: { transfer: TransferWithHistory }) {
   return (
     <Facts
       of={{
-        Transfer: <code>{transfer.id}</code>,
+        Transfer: <Id id={transfer.id} whole />,
         Account: (
           <span class="mono">
             <Untrusted text={transfer.destination.account} />
@@ -147,14 +144,14 @@ function History({ history }: { history: TransferWithHistory['status_history'] }
       <ol class="time-line">
         {history.map(({ status, at, reason, reason_code }, index) => (
           <li key={status} class="rung made" id={`change-${index}`} data-announce={`The transfer is ${status}.`}>
-            <span class="rung-head">
+            <span class="row">
               <Status status={status} />
-              <span class="rung-time">
-                <Time at={at} />
+              <span>
+                <Time at={at} ago />
               </span>
             </span>
             {(reason !== null || reason_code !== null) && (
-              <span class="reason">
+              <span class="muted">
                 {reason_code !== null && <code>{reason_code}</code>} {reason !== null && <Untrusted text={reason} />}
               </span>
             )}
@@ -170,7 +167,9 @@ function Events({ visit, events }: { visit: Visit; events: readonly Event[] }) {
     <section class="stack" aria-labelledby="events-name">
       <h2 id="events-name">Events</h2>
       {events.length === 0 ? (
-        <p class="muted">None yet: creating a transfer makes no event, each later change makes one.</p>
+        <Empty title="No events yet">
+          <p>The first change of the status after the creation makes the first event.</p>
+        </Empty>
       ) : (
         <EventTable visit={visit} events={events} />
       )}
@@ -188,7 +187,7 @@ const moveForm = form({
     const given = (name: string) => fields.get(name) || null;
     const body = { status: given('status') ?? '', reason: given('reason'), reason_code: given('reason_code') };
     const { status } = await visit.operations.change<Transfer>('setSandboxTransferStatus', { params: { id }, body });
-    return seeOther(`${PATH}/${id}`, `The transfer is ${status}. Its event is on its way.`);
+    return seeOther(`${PATH}/${id}`, `The transfer is ${status}. Its event is being delivered.`);
   },
 });
 

@@ -68,13 +68,13 @@ describeInBrowser('endpoints, in a browser', () => {
     await fits(visitor);
     await page.getByLabel('URL').fill(url);
     await page.getByLabel('Description').fill('Orders, live');
-    await page.getByLabel('Secret').fill('too short');
+    await page.getByLabel('Secret', { exact: true }).fill('too short');
     await page.getByRole('button', { name: 'Register' }).click();
     await page.locator('#error-secret').waitFor();
-    expect(await page.getByLabel('Secret').inputValue()).toBe('');
+    expect(await page.getByLabel('Secret', { exact: true }).inputValue()).toBe('');
     expect(await page.getByLabel('URL').inputValue()).toBe(url);
     await fits(visitor);
-    await page.getByLabel('Secret').fill(ENDPOINT_SECRET);
+    await page.getByLabel('Secret', { exact: true }).fill(ENDPOINT_SECRET);
     await page.getByRole('button', { name: 'Register' }).click();
     await page.getByText('The endpoint is registered.').waitFor();
     await makeEvent(call);
@@ -88,7 +88,10 @@ describeInBrowser('endpoints, in a browser', () => {
     const { visitor, page, call } = await editor();
     const id = await register(call, { description: 'Orders, live' });
     await page.goto(`/console/endpoints/${id}`);
-    await page.getByRole('button', { name: 'Disable' }).click();
+    await page.getByRole('link', { name: 'Disable' }).click();
+    await page.getByText('No delivery is pending.').waitFor();
+    await fits(visitor);
+    await page.getByRole('button', { name: 'Disable this endpoint' }).click();
     await page.getByRole('heading', { name: 'Disabled by you' }).waitFor();
     await makeEvent(call);
     await makeEvent(call);
@@ -97,43 +100,45 @@ describeInBrowser('endpoints, in a browser', () => {
     await page.getByText('It has missed 2 events so far.').waitFor();
     await fits(visitor);
     await page.getByRole('button', { name: 'Enable and count what it missed' }).click();
-    await page.getByText('2 events of this window did not arrive:').waitFor();
+    await page.getByText('2 events of this time range did not arrive:').waitFor();
     await fits(visitor);
     await page.getByRole('button', { name: 'Recover 2 events' }).click();
-    await page.getByText('The recover has started: 0 deliveries start again, and 2 missing events are sent.').waitFor();
+    await page
+      .getByText('The recovery has started: 0 deliveries start again, and 2 missing events are sent.')
+      .waitFor();
     await page.getByRole('img', { name: /2 succeeded, 0 failed/ }).waitFor();
     await endsWell(visitor);
   });
 
-  test('a receiver that breaks is shown with its answer, and with what waits', async () => {
+  test('a receiver that breaks is shown with its response and its pending deliveries', async () => {
     const { visitor, page, call } = await editor();
     await register(call);
     answer = 503;
     await makeEvent(call);
     await page.goto('/console');
-    await page.getByText('The receiver answered 503.').waitFor();
-    await page.getByText(/1 delivery waits; the next attempt is in/).waitFor();
+    await page.getByText('The receiver responded with 503.').waitFor();
+    await page.getByText(/1 delivery is pending; the next attempt is in/).waitFor();
     answer = 204;
     await fits(visitor);
     await endsWell(visitor);
   });
 
-  test('a secret is switched over in three steps, each a page that can be left', async () => {
+  test('a secret is switched in three steps, each a page that can be left', async () => {
     const { visitor, page, call } = await editor();
     const first = await register(call);
     await page.goto(`/console/endpoints/${first}/new-secret`);
     await fits(visitor);
     await page.getByLabel('New secret').fill(`${ENDPOINT_SECRET}, the second`);
     await page.getByRole('button', { name: 'Register the second endpoint' }).click();
-    await page.getByText('The second has not received yet').waitFor();
+    await page.getByText('The second has not received anything yet').waitFor();
     await page.goto('/console');
     await page.goto(`/console/endpoints/${first}/new-secret`);
-    await page.getByRole('link', { name: 'Continue the switch-over with it' }).click();
+    await page.getByRole('link', { name: 'Continue the switch with it' }).click();
     await makeEvent(call);
     await page.getByText('Both have received.').waitFor();
     await fits(visitor);
     await page.getByRole('button', { name: 'Delete the first endpoint' }).click();
-    await page.getByText('The switch-over is complete').waitFor();
+    await page.getByText('The switch is complete').waitFor();
     expect((await call('GET', `/webhook-endpoints/${first}`)).status).toBe(404);
     expect((await call('GET', '/webhook-endpoints')).body.data).toHaveLength(1);
     await endsWell(visitor);
@@ -146,7 +151,7 @@ describeInBrowser('endpoints, in a browser', () => {
     await page.goto(`/console/endpoints/${id}`);
     await page.getByRole('cell', { name: 'succeeded' }).waitFor();
     await page.getByRole('link', { name: 'Statement' }).click();
-    await page.getByRole('button', { name: 'Make the statement' }).click();
+    await page.getByRole('button', { name: 'Create the statement' }).click();
     await page.getByText('Complete: this endpoint has received every event').waitFor();
     await fits(visitor);
     await endsWell(visitor);
@@ -157,7 +162,7 @@ describeInBrowser('endpoints, in a browser', () => {
     const id = await register(call);
     await page.goto(`/console/endpoints/${id}/check`);
     await page.getByRole('button', { name: 'Check the receiver' }).click();
-    await page.getByRole('heading', { name: 'Failed: right in 5 of 9 cases' }).waitFor();
+    await page.getByRole('heading', { name: 'Failed: 5 of 9 cases passed' }).waitFor();
     await page.getByText('The request').last().click();
     await page.getByLabel('The request of missing_signature').getByText('Service-Webhooks/1.0').waitFor();
     await fits(visitor);

@@ -53,21 +53,21 @@ describeInBrowser('one event, in a browser', () => {
     const { page } = visitor;
     await signIn(visitor, credentials);
     await page.goto('/console/deliveries');
-    await page.getByRole('link', { name: 'transfer.status_changed PROCESSING' }).click();
+    await page.getByRole('link', { name: 'PROCESSING' }).click();
     await page.waitForURL(`**/console/events/${eventId}#delivery-*`);
     // Two attempts are made at once; the page shows the second when it is recorded.
     await next(page)
-      .getByText(/Waiting: attempt 3 at .* UTC, in \d+ min\. The receiver answered 503 twice\./)
+      .getByText(/Waiting: attempt 3 at .* UTC, in \d+ min\. The receiver responded with 503 twice\./)
       .waitFor();
     expect(await page.locator('.rung').count()).toBe(4);
 
     const details = page.locator('details.attempt-details').first();
     await details.locator('summary').first().click();
-    await details.getByRole('heading', { name: 'Answer 503' }).waitFor();
+    await details.getByRole('heading', { name: 'Response 503' }).waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);
     answer = { status: 204, body: '' };
     await page.getByRole('button', { name: 'Retry now' }).click();
-    await page.getByText('The delivery is sent now.').waitFor();
+    await page.getByText('The delivery is being sent.').waitFor();
     await next(page)
       .getByText(/Delivered by attempt 3/)
       .waitFor();
@@ -88,7 +88,7 @@ describeInBrowser('one event, in a browser', () => {
       .waitFor();
     const details = page.locator('details.attempt-details').first();
     await details.locator('summary').first().click();
-    await details.getByRole('heading', { name: 'Answer 503' }).waitFor();
+    await details.getByRole('heading', { name: 'Response 503' }).waitFor();
     await page.getByRole('button', { name: 'Retry now' }).focus();
     await page.evaluate('window.loadedOnce = true');
 
@@ -104,7 +104,7 @@ describeInBrowser('one event, in a browser', () => {
       .waitFor();
     expect(await page.evaluate('window.loadedOnce')).toBe(true);
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Send again');
-    expect(await details.getByRole('heading', { name: 'Answer 503' }).isVisible()).toBe(true);
+    expect(await details.getByRole('heading', { name: 'Response 503' }).isVisible()).toBe(true);
     expect(visitor.complaints).toEqual([]);
     await visitor.close();
   });
@@ -127,14 +127,14 @@ describeInBrowser('one event, in a browser', () => {
     await tabTo('Deliveries');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
-    await tabTo(/^transfer\.status_changed/);
+    await tabTo('PROCESSING');
     await page.keyboard.press('Enter');
     await next(page)
       .getByText(/Waiting: attempt 3/)
       .waitFor();
-    await tabTo(/^Request and answer/);
+    await tabTo(/^Request and response/);
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Answer 500' }).first().waitFor();
+    await page.getByRole('heading', { name: 'Response 500' }).first().waitFor();
     answer = { status: 204, body: '' };
     await page.reload();
     await tabTo('Retry now');
@@ -158,7 +158,7 @@ describeInBrowser('one event, in a browser', () => {
       .getByText(/Waiting: attempt 3/)
       .waitFor();
     for (const summary of await page.locator('details.attempt-details > summary').all()) await summary.click();
-    const answers = page.getByRole('region', { name: /Body of the answer/ });
+    const answers = page.getByRole('region', { name: /Body of the response/ });
     await answers.nth(1).waitFor();
     expect(await answers.first().textContent()).toContain(
       '<script>alert(1)</script>U+202Egpj.exe https://evil.example',
@@ -170,7 +170,7 @@ describeInBrowser('one event, in a browser', () => {
     await visitor.close();
   });
 
-  test('what was opened while the service did not answer comes with the next refresh', async () => {
+  test('what was opened while the service did not respond is loaded by the next refresh', async () => {
     answer = { status: 500, body: 'broken' };
     const { credentials, eventId } = await setUp();
     const visitor = await console.visitor();
@@ -182,23 +182,24 @@ describeInBrowser('one event, in a browser', () => {
     await page.route('**/console/deliveries/*/attempts/1', refuse);
     const details = page.locator('details.attempt-details').first();
     await details.locator('summary').first().click();
-    await details.getByRole('heading', { name: 'Answer 500' }).waitFor();
+    await details.getByRole('heading', { name: 'Response 500' }).waitFor();
     expect(refused).toBe(2);
     await visitor.close();
   });
 
-  test('a refused signature is explained', async () => {
+  test('a rejected signature is explained', async () => {
     answer = { status: 401, body: 'bad signature' };
     const { credentials, eventId } = await setUp();
     const visitor = await console.visitor();
     const { page } = visitor;
     await signIn(visitor, credentials);
     await page.goto(`/console/events/${eventId}`);
-    await page.locator('details.attempt-details > summary').first().click();
-    await page.getByText('Why was my signature refused?').first().click();
+    await page.getByRole('link', { name: 'Why was my signature rejected?' }).click();
+    // The script opens what the link names.
+    await page.getByLabel('Digest that your receiver computed').waitFor();
     const header = (await page.locator('dd', { hasText: ',v0=' }).first().textContent()) ?? '';
     const v0 = /v0=([0-9a-f]{64})$/.exec(header)?.[1] ?? '';
-    await page.getByLabel('The digest that your receiver computed').first().fill(v0.toUpperCase());
+    await page.getByLabel('Digest that your receiver computed').first().fill(v0.toUpperCase());
     await page.getByRole('button', { name: 'Explain' }).first().click();
     await page.getByText(/^upper_case_digest: .*lower case/).waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);
@@ -220,12 +221,12 @@ describeInBrowser('one event, in a browser', () => {
     await page.goto(`/console/events/${eventId}`);
     await page.locator('details.attempt-details > summary').first().click();
     await page.getByRole('link', { name: 'Open the page of attempt 1' }).click();
-    await page.getByRole('heading', { name: 'Answer 503' }).waitFor();
+    await page.getByRole('heading', { name: 'Response 503' }).waitFor();
     expect(await page.getByRole('button', { name: 'Copy the command' }).count()).toBe(0);
-    await page.getByRole('link', { name: 'Event', exact: true }).click();
+    await page.getByRole('link', { name: '← Event', exact: true }).click();
     answer = { status: 204, body: '' };
     await page.getByRole('button', { name: 'Retry now' }).click();
-    await page.getByText('The delivery is sent now.').waitFor();
+    await page.getByText('The delivery is being sent.').waitFor();
     const [{ id }] = (await call('GET', `/events/${eventId}/deliveries`)).body.data;
     for (;;) {
       await page.reload();

@@ -84,7 +84,7 @@ describeInBrowser('sessions and roles, in a browser', () => {
     const visitor = await console.visitor();
     const { page } = visitor;
     await page.goto(JSON.parse(stdout).url);
-    await page.getByText('this session changes nothing').waitFor();
+    await page.getByText('this session cannot change anything').waitFor();
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.waitForURL('**/console');
     await page.goto('/console/settings');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { accessibilityViolations, describeInBrowser, overflows, signIn } from '../../support/browser.js';
-import { makeStory } from '../../support/console-data.js';
+import { makeTimeline } from '../../support/console-data.js';
 import { type ConsoleService, startConsoleService } from '../../support/console-service.js';
 
 describeInBrowser('transfers and lists, in a browser', () => {
@@ -10,14 +10,14 @@ describeInBrowser('transfers and lists, in a browser', () => {
   });
   afterAll(() => console?.close());
 
-  test('a transfer is made and moved, and its events follow on the page', async () => {
+  test('a transfer is created and its status changed, and its events follow on the page', async () => {
     const { credentials, call } = await console.client();
     const visitor = await console.visitor();
     const { page } = visitor;
     await signIn(visitor, credentials);
     await page.goto('/console/transfers');
     expect(await accessibilityViolations(page)).toEqual([]);
-    await page.getByRole('link', { name: 'Make a transfer' }).click();
+    await page.getByRole('link', { name: 'Make a transfer' }).first().click();
     await page.getByRole('heading', { name: 'Make a transfer' }).waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByLabel('To', { exact: true }).fill('Grace <b>Hopper</b>');
@@ -26,27 +26,27 @@ describeInBrowser('transfers and lists, in a browser', () => {
     expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByLabel('New status').selectOption('PROCESSING');
     await page.getByLabel('Reason (optional)').fill('Funds received');
-    await page.getByRole('button', { name: 'Move' }).click();
+    await page.getByRole('button', { name: 'Change' }).click();
     await page.getByText('The transfer is PROCESSING.').first().waitFor();
-    await page.getByRole('link', { name: 'transfer.status_changed PROCESSING' }).waitFor();
+    await page.getByRole('link', { name: 'PROCESSING' }).waitFor();
 
     // A change through the API appears without a reload.
     const id = new URL(page.url()).pathname.split('/').at(-1);
     await call('POST', `/sandbox/transfers/${id}/status`, { status: 'FAILED', reason_code: 'compliance' });
-    await page.getByRole('link', { name: 'transfer.status_changed FAILED' }).waitFor();
+    await page.getByRole('link', { name: 'FAILED' }).waitFor();
     await page.getByText('FAILED is final').waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);
     expect(visitor.complaints).toEqual([]);
     await visitor.close();
   });
 
-  test('a transfer that moves by itself is followed without a reload', async () => {
+  test('a simulated transfer is followed without a reload', async () => {
     const { credentials } = await console.client();
     const visitor = await console.visitor();
     const { page } = visitor;
     await signIn(visitor, credentials);
     await page.goto('/console/transfers/new');
-    await page.getByLabel('What shall happen to it').selectOption('SANDBOX-RETURN-ACCOUNT_CLOSED');
+    await page.getByLabel('Outcome').selectOption('SANDBOX-RETURN-ACCOUNT_CLOSED');
     await page.getByRole('button', { name: 'Make the transfer' }).click();
     await page.getByText('RETURNED is final').waitFor();
     expect(await page.locator('.rung').allInnerTexts()).toHaveLength(5);
@@ -59,7 +59,7 @@ describeInBrowser('transfers and lists, in a browser', () => {
     const { credentials } = await console.client();
     const clientId = credentials.client_id;
     const url = `https://hooks.example.com/${'x'.repeat(300)}\u202e<b>`;
-    const { endpointId, eventId } = await makeStory(console.database, clientId, { url });
+    const { endpointId, eventId } = await makeTimeline(console.database, clientId, { url });
     // The rows differ by their ids alone.
     await console.database.query(
       `insert into deliveries (id, event_id, endpoint_id, client_id, status, attempt_count, finished_at, ladder)
@@ -78,9 +78,10 @@ describeInBrowser('transfers and lists, in a browser', () => {
     await page.getByRole('link', { name: 'Newest' }).waitFor();
     await page.waitForLoadState();
     expect(await page.locator('tbody tr').count()).toBe(25);
+    await page.getByText('Filters').click();
     await page.getByLabel('Status').selectOption('pending');
     await page.getByRole('button', { name: 'Filter' }).click();
-    await page.getByRole('link', { name: 'Remove the filters' }).waitFor();
+    await page.getByText('Filters (1)').waitFor();
     await page.waitForLoadState();
     expect(await page.locator('tbody tr').count()).toBe(1);
     for (const width of [768, 1280]) {

@@ -1,5 +1,5 @@
 import { render } from 'preact-render-to-string';
-import { ErrorSummary, timeOfField, timeValue } from '../../../src/console/components/forms.js';
+import { ErrorSummary, readIsoTime, timeValue } from '../../../src/console/components/forms.js';
 import { Refusal } from '../../../src/platform/refusal.js';
 
 it('names a refused field as its label does, where the API has another name', () => {
@@ -10,13 +10,19 @@ it('names a refused field as its label does, where the API has another name', ()
   const refusal = new Refusal('invalid_request', 'The request is not valid.', errors);
   const html = render(<ErrorSummary refused={{ refusal, fields: new URLSearchParams() }} />);
   expect(html).toContain('<li>url is missing</li>');
-  expect(html).toContain('<li>deliveries at the same time may be at most 100</li>');
+  expect(html).toContain('<li>concurrent deliveries may be at most 100</li>');
 });
 
-it('reads the time of a field as UTC, with and without seconds, and keeps a zone that was typed', () => {
-  expect(timeOfField('2026-11-22T06:14')).toBe('2026-11-22T06:14:00Z');
-  expect(timeOfField('2026-11-22T06:14:03')).toBe('2026-11-22T06:14:03Z');
-  expect(timeOfField('2026-11-22T06:14:03+01:00')).toBe('2026-11-22T06:14:03+01:00');
+it.each([
+  ['2026-11-22', '2026-11-22T00:00:00.000Z'],
+  ['2026-11-22T06:14', '2026-11-22T06:14:00.000Z'],
+  [' 2026-11-22 06:14:03 utc', '2026-11-22T06:14:03.000Z'],
+  ['2026-11-22T06:14:03.5+01:00', '2026-11-22T05:14:03.500Z'],
+  ['2026-11-31 06:14', undefined],
+  ['22.11.2026', undefined],
+  ['yesterday', undefined],
+])('reads %s as %s, in UTC unless it names a zone', (text, time) => {
+  expect(readIsoTime(text)?.toISOString()).toBe(time);
 });
 
 it('fills a field with a time in UTC', () => {

@@ -4,7 +4,9 @@ import {
   amountText,
   countOf,
   durationText,
+  formatJson,
   RelativeTime,
+  Sentence,
   Status,
   Time,
   Untrusted,
@@ -53,19 +55,47 @@ describe('untrusted text', () => {
   });
 });
 
+describe('JSON', () => {
+  it('is laid out without a change of any token, so that large numbers and repeated members stay', () => {
+    const text = '{"n":12345678901234567890,"n":1.0,"a":[],"b":{ },"c":["x, {y}: \\"z\\"",[1,2]]}';
+    expect(formatJson(text)?.split('\n')).toEqual([
+      '{',
+      '  "n": 12345678901234567890,',
+      '  "n": 1.0,',
+      '  "a": [],',
+      '  "b": {},',
+      '  "c": [',
+      '    "x, {y}: \\"z\\"",',
+      '    [',
+      '      1,',
+      '      2',
+      '    ]',
+      '  ]',
+      '}',
+    ]);
+  });
+
+  it('is only an object or an array', () => {
+    for (const text of ['"text"', '12', '<h1>down</h1>', '{"cut off', '']) expect(formatJson(text)).toBeUndefined();
+  });
+});
+
 describe('time', () => {
   beforeAll(() => void jest.useFakeTimers({ now: new Date('2026-11-22T06:14:03.123Z') }));
   afterAll(() => void jest.useRealTimers());
 
   it('shows UTC and the distance from now', () => {
-    expect(render(<Time at="2026-11-22T06:18:03.500Z" />)).toBe(
-      '<time class="time" datetime="2026-11-22T06:18:03.500Z" title="2026-11-22T06:18:03.500Z">2026-11-22 06:18:03 UTC <span class="relative">in 4 min</span></time>',
+    const time = '<time datetime="2026-11-22T06:18:03.500Z">2026-11-22 06:18:03 UTC</time>';
+    expect(render(<Time at="2026-11-22T06:18:03.500Z" />)).toBe(time);
+    expect(render(<Time at="2026-11-22T06:18:03.500Z" ago />)).toBe(`${time}<span class="muted"> in 4 min</span>`);
+    expect(render(<Sentence text="Waiting until 2026-11-22 06:18:03 UTC, in 4 min." />)).toBe(
+      `Waiting until ${time.replace('.500', '.000')}, in 4 min.`,
     );
   });
 
   it('reads the time of an event, which has no zone, as UTC', () => {
     expect(render(<RelativeTime at="2026-11-22T04:14:03.123" />)).toBe(
-      '<time class="time" datetime="2026-11-22T04:14:03.123Z" title="2026-11-22 04:14:03 UTC">2 h ago</time>',
+      '<time class="relative" datetime="2026-11-22T04:14:03.123Z" title="2026-11-22 04:14:03 UTC">2 h ago</time>',
     );
   });
 });

@@ -4,9 +4,9 @@ import { newId } from '../../../src/platform/ids.js';
 import { Secret } from '../../../src/platform/secret.js';
 import { type AuthApi, startAuthApi } from '../../support/auth-api.js';
 import { signedInBrowser } from '../../support/console.js';
-import { makeStory } from '../../support/console-data.js';
-import { ENDPOINT_SECRET, masterKeys } from '../../support/factories.js';
-import { setUses } from '../../support/limits.js';
+import { makeTimeline } from '../../support/console-data.js';
+import { ENDPOINT_SECRET, makeEndpoint, masterKeys } from '../../support/factories.js';
+import { countUses, setUses } from '../../support/limits.js';
 
 let auth: AuthApi;
 beforeAll(async () => {
@@ -22,13 +22,17 @@ async function visitor(fields: Record<string, string> = {}, scopes?: string[]) {
 describe('the page of an event', () => {
   test('shows the exact body, what happens next, the attempts made and the rungs that are left', async () => {
     const { clientId, browser } = await visitor();
-    const { eventId, deliveryId, body, transferId } = await makeStory(auth.database, clientId);
+    const { eventId, deliveryId, body, transferId } = await makeTimeline(auth.database, clientId);
     const { status, text } = await browser.get(`/console/events/${eventId}`);
     expect(status).toBe(200);
     expect(text).toContain(body.replaceAll('"', '&quot;'));
-    expect(text).toMatch(/Waiting: attempt 3 at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, in 4 min\./);
-    expect(text).toContain('The receiver answered 503 twice.');
-    expect([...text.matchAll(/class="rung (\w+)"/g)].map(([, kind]) => kind)).toEqual([
+    expect(text).toContain('  &quot;version&quot;: ');
+    expect(text).toMatch(/Waiting: attempt 3 at <time [^>]*>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC<\/time>, in 4 min\./);
+    expect(text).toContain('The receiver responded with 503 twice.');
+    expect(text).toContain('0 of 1 endpoint has received this event. 1 pending.');
+    expect(text).toContain('Sends it now as an extra attempt.');
+    expect(text).not.toContain('Why was my signature rejected?');
+    expect([...text.matchAll(/class="rung (\w+)/g)].map(([, kind]) => kind)).toEqual([
       ...['bad', 'bad'],
       ...['planned', 'planned', 'planned', 'planned', 'planned'],
     ]);
@@ -36,10 +40,33 @@ describe('the page of an event', () => {
     expect(text).toContain(`href="/console/transfers/${transferId}"`);
   });
 
+  test('puts endpoints in trouble first and collapses the delivered ones, with names that differ', async () => {
+    const { clientId, browser } = await visitor();
+    const { eventId, endpointId, deliveryId } = await makeTimeline(auth.database, clientId, {
+      outcomes: [204],
+      status: 'succeeded',
+    });
+    const delivery = await auth.database.prisma.delivery.findUniqueOrThrow({ where: { id: deliveryId } });
+    const { url } = await auth.database.prisma.endpoint.findUniqueOrThrow({ where: { id: endpointId } });
+    const twin = await makeEndpoint(auth.database, clientId, { url });
+    const failed = { ...delivery, id: newId(), endpointId: twin.id, status: 'failed', reason: 'exhausted' } as const;
+    await auth.database.prisma.delivery.create({ data: failed });
+    const { text } = await browser.get(`/console/events/${eventId}`);
+    expect([...text.matchAll(/id="delivery-([^"]+)"( open)?/g)].map(([, id, open]) => [id, open])).toEqual([
+      [failed.id, ' open'],
+      [deliveryId, undefined],
+    ]);
+    expect(text).toContain('1 of 2 endpoints have received this event. 1 failed.');
+    const names = [...text.matchAll(/<h2><bdi class="untrusted">([^<]*)</g)].map(([, name]) => name);
+    expect(new Set(names).size).toBe(2);
+    expect(names[0]).toMatch(/ \((registered .* UTC|….{8})\)$/);
+    expect(text).toContain('Sends it once. If that fails, the status stays failed.');
+  });
+
   test("shows summaries: the receiver's bytes stay on the page of the attempt", async () => {
     const { clientId, browser } = await visitor();
     const responseBody = 'from the receiver';
-    const { eventId, deliveryId } = await makeStory(auth.database, clientId, { responseBody });
+    const { eventId, deliveryId } = await makeTimeline(auth.database, clientId, { responseBody });
     expect((await browser.get(`/console/events/${eventId}`)).text).not.toContain(responseBody);
     expect((await browser.get(`/console/deliveries/${deliveryId}/attempts/2`)).text).toContain(responseBody);
   });
@@ -47,7 +74,7 @@ describe('the page of an event', () => {
   test('is not found for another client, nor are its delivery and attempt', async () => {
     const { clientId } = await visitor();
     const { browser } = await visitor();
-    const { eventId, deliveryId } = await makeStory(auth.database, clientId);
+    const { eventId, deliveryId } = await makeTimeline(auth.database, clientId);
     for (const path of [`events/${eventId}`, `deliveries/${deliveryId}`, `deliveries/${deliveryId}/attempts/1`]) {
       expect((await browser.get(`/console/${path}`)).status).toBe(404);
     }
@@ -57,7 +84,7 @@ describe('the page of an event', () => {
 
   test('needs webhooks:read, and links to a transfer only with transfers:read', async () => {
     const { clientId, browser } = await visitor({}, ['webhooks:read']);
-    const { eventId, transferId } = await makeStory(auth.database, clientId);
+    const { eventId, transferId } = await makeTimeline(auth.database, clientId);
     const { status, text } = await browser.get(`/console/events/${eventId}`);
     expect(status).toBe(200);
     expect(text).not.toContain(`href="/console/transfers/${transferId}"`);
@@ -70,7 +97,7 @@ describe('the page of an event', () => {
 
   test('says why an event has no delivery', async () => {
     const { clientId, browser } = await visitor();
-    const { eventId, deliveryId } = await makeStory(auth.database, clientId, { outcomes: [] });
+    const { eventId, deliveryId } = await makeTimeline(auth.database, clientId, { outcomes: [] });
     await auth.database.prisma.delivery.delete({ where: { id: deliveryId } });
     expect((await browser.get(`/console/events/${eventId}`)).text).toContain('This event was sent to no endpoint');
   });
@@ -83,7 +110,7 @@ describe('hostile texts', () => {
     const { clientId, browser } = await visitor();
     const url = 'https://hooks.example.com/\u202e?<b>&"';
     const responseHeaders = { location: 'javascript:alert(1)', server: '"><img src=x onerror=alert(1)>' };
-    const { deliveryId } = await makeStory(auth.database, clientId, { responseBody, responseHeaders, url });
+    const { deliveryId } = await makeTimeline(auth.database, clientId, { responseBody, responseHeaders, url });
     const { text } = await browser.get(`/console/deliveries/${deliveryId}/attempts/1`);
     expect(text).not.toMatch(/<script>alert|<img|<b>&|href="javascript|href="https/);
     expect(text).toContain('&lt;/pre>&lt;script>alert(1)&lt;/script><span class="unseen">U+202E</span>gpj.exe');
@@ -94,7 +121,7 @@ describe('hostile texts', () => {
   test('in the filters of a list are refused or escaped', async () => {
     const { browser } = await visitor();
     const hostile = '"><script>alert(1)</script>';
-    for (const path of ['events?id', 'events?type', 'deliveries?status', 'deliveries?from', 'transfers?status']) {
+    for (const path of ['events?id', 'deliveries?status', 'deliveries?from', 'transfers?status']) {
       const { status, text } = await browser.get(`/console/${path}=${encodeURIComponent(hostile)}`);
       expect([path, status]).toEqual([path, 422]);
       expect(text).not.toContain('<script>alert');
@@ -110,7 +137,7 @@ describe('hostile texts', () => {
 describe('the page of an attempt', () => {
   test('shows an editor the request as it was signed', async () => {
     const { clientId, browser } = await visitor();
-    const { deliveryId, body } = await makeStory(auth.database, clientId);
+    const { deliveryId, body } = await makeTimeline(auth.database, clientId);
     const attempt = await auth.database.prisma.attempt.findFirstOrThrow({ where: { deliveryId } });
     const v0 = sign({ secret: new Secret(ENDPOINT_SECRET), t: attempt.t, body });
     const { text } = await browser.get(`/console/deliveries/${deliveryId}/attempts/1`);
@@ -121,31 +148,31 @@ describe('the page of an attempt', () => {
 
   test('shows a viewer no signature, no retry and no explanation, and nobody one of an erased secret', async () => {
     const { clientId, browser } = await visitor({ role: 'viewer' });
-    const { deliveryId, eventId } = await makeStory(auth.database, clientId);
+    const { deliveryId, eventId } = await makeTimeline(auth.database, clientId);
     const { text } = await browser.get(`/console/deliveries/${deliveryId}/attempts/1`);
     expect(text).toContain(`v0=${'*'.repeat(64)}`);
     expect(text).not.toContain('explain-signature');
     expect((await browser.get(`/console/events/${eventId}`)).text).not.toContain('/retry');
 
     const editor = await visitor();
-    const story = await makeStory(auth.database, editor.clientId);
+    const timeline = await makeTimeline(auth.database, editor.clientId);
     const erased = { deletedAt: new Date(), secretEnvelope: null };
-    await auth.database.prisma.endpoint.update({ where: { id: story.endpointId }, data: erased });
-    const page = await editor.browser.get(`/console/deliveries/${story.deliveryId}/attempts/1`);
+    await auth.database.prisma.endpoint.update({ where: { id: timeline.endpointId }, data: erased });
+    const page = await editor.browser.get(`/console/deliveries/${timeline.deliveryId}/attempts/1`);
     expect(page.text).toContain(`v0=${'*'.repeat(64)}`);
   });
 
   test('is not found for a number that was not made', async () => {
     const { clientId, browser } = await visitor();
-    const { deliveryId } = await makeStory(auth.database, clientId);
+    const { deliveryId } = await makeTimeline(auth.database, clientId);
     for (const number of ['3', '0', 'one']) {
       expect((await browser.get(`/console/deliveries/${deliveryId}/attempts/${number}`)).status).toBe(404);
     }
   });
 
-  test('explains a refused signature without showing what was given', async () => {
+  test('explains a rejected signature without showing what was given', async () => {
     const { clientId, browser } = await visitor();
-    const { deliveryId, body } = await makeStory(auth.database, clientId);
+    const { deliveryId, body } = await makeTimeline(auth.database, clientId, { outcomes: [401] });
     const path = `/console/deliveries/${deliveryId}/attempts/1`;
     const { t } = await auth.database.prisma.attempt.findFirstOrThrow({ where: { deliveryId } });
     const v0 = sign({ secret: new Secret(ENDPOINT_SECRET), t, body: `${body}\n` });
@@ -162,7 +189,7 @@ describe('the page of an attempt', () => {
 
   test('marks the entry of the navigation that its breadcrumb names', async () => {
     const { clientId, browser } = await visitor();
-    const { deliveryId } = await makeStory(auth.database, clientId);
+    const { deliveryId } = await makeTimeline(auth.database, clientId);
     for (const page of [`${deliveryId}/attempts/1`, deliveryId]) {
       const { text } = await browser.get(`/console/deliveries/${page}`);
       expect(text).toContain('<a href="/console/events" aria-current="page">');
@@ -177,54 +204,57 @@ describe('retry now', () => {
 
   test('queues an attempt of the delivery and leads back to its event', async () => {
     const { clientId, browser } = await visitor();
-    const { deliveryId, eventId } = await makeStory(auth.database, clientId);
+    const { deliveryId, eventId } = await makeTimeline(auth.database, clientId);
     const { status, headers } = await browser.post(`/console/deliveries/${deliveryId}/retry`);
     expect([status, headers.get('location')]).toEqual([303, `/console/events/${eventId}#delivery-${deliveryId}`]);
     expect(await isQueued(deliveryId)).toBe(true);
   });
 
-  type Story = Awaited<ReturnType<typeof makeStory>>;
+  type Timeline = Awaited<ReturnType<typeof makeTimeline>>;
   test.each([
     [
       'endpoint_not_active',
-      ({ endpointId: id }: Story) => auth.database.prisma.endpoint.update({ where: { id }, data: { enabled: false } }),
+      ({ endpointId: id }: Timeline) =>
+        auth.database.prisma.endpoint.update({ where: { id }, data: { enabled: false } }),
       ...[409, /The endpoint of this delivery is disabled/, false],
     ],
     [
       'retry_limit_reached',
-      ({ deliveryId }: Story) => setUses(auth.database, 'retries', deliveryId, 10),
+      ({ deliveryId }: Timeline) => setUses(auth.database, 'retries', deliveryId, 10),
       ...[429, /At most 10 manual retries of a delivery an hour; try again in 3\d\d\d s/, true],
     ],
   ] as const)('shows the delivery again and why it was refused: %s', async (_, arrange, status, detail, waits) => {
     const { clientId, browser } = await visitor();
-    const story = await makeStory(auth.database, clientId);
-    await arrange(story);
-    const refused = await browser.post(`/console/deliveries/${story.deliveryId}/retry`);
+    const timeline = await makeTimeline(auth.database, clientId);
+    await arrange(timeline);
+    const refused = await browser.post(`/console/deliveries/${timeline.deliveryId}/retry`);
     expect(refused.status).toBe(status);
     expect(refused.headers.get('retry-after')).toEqual(waits ? expect.stringMatching(/^3\d\d\d$/) : null);
     expect(refused.text).toMatch(detail);
-    expect(refused.text).toContain('The receiver answered 503 twice.');
+    expect(refused.text).toContain('The receiver responded with 503 twice.');
     // The script asks the page again, not the form.
-    expect(refused.text).toContain(`data-live="/console/deliveries/${story.deliveryId}"`);
+    expect(refused.text).toContain(`data-live="/console/deliveries/${timeline.deliveryId}"`);
   });
 
   test('is refused to a viewer, and to a form of another origin', async () => {
     const { clientId, browser } = await visitor({ role: 'viewer' });
-    const { deliveryId } = await makeStory(auth.database, clientId);
+    const { deliveryId } = await makeTimeline(auth.database, clientId);
     expect((await browser.post(`/console/deliveries/${deliveryId}/retry`)).status).toBe(403);
     const editor = await visitor();
-    const story = await makeStory(auth.database, editor.clientId);
+    const timeline = await makeTimeline(auth.database, editor.clientId);
     const foreign = { Origin: 'https://evil.example' };
-    expect((await editor.browser.post(`/console/deliveries/${story.deliveryId}/retry`, {}, foreign)).status).toBe(403);
-    expect([await isQueued(deliveryId), await isQueued(story.deliveryId)]).toEqual([false, false]);
+    expect((await editor.browser.post(`/console/deliveries/${timeline.deliveryId}/retry`, {}, foreign)).status).toBe(
+      403,
+    );
+    expect([await isQueued(deliveryId), await isQueued(timeline.deliveryId)]).toEqual([false, false]);
   });
 });
 
 describe('lists', () => {
   test('an id of an event or a delivery leads to the event, an id of a transfer to its events', async () => {
     const { clientId, browser } = await visitor();
-    const { eventId, deliveryId, transferId } = await makeStory(auth.database, clientId);
-    await makeStory(auth.database, clientId);
+    const { eventId, deliveryId, transferId } = await makeTimeline(auth.database, clientId);
+    await makeTimeline(auth.database, clientId);
     for (const list of ['events', 'deliveries']) {
       const found = async (id: string) => (await browser.get(`/console/${list}?id=${id}`)).headers.get('location');
       expect(await found(eventId.toUpperCase())).toBe(`/console/events/${eventId}`);
@@ -237,8 +267,8 @@ describe('lists', () => {
 
   test('of deliveries filter by status, endpoint and time, and continue with the next page', async () => {
     const { clientId, browser } = await visitor();
-    const { endpointId } = await makeStory(auth.database, clientId, { status: 'failed', reason: 'exhausted' });
-    for (let i = 0; i < 26; i++) await makeStory(auth.database, clientId, { endpointId, outcomes: [] });
+    const { endpointId } = await makeTimeline(auth.database, clientId, { status: 'failed', reason: 'exhausted' });
+    for (let i = 0; i < 26; i++) await makeTimeline(auth.database, clientId, { endpointId, outcomes: [] });
     const rows = async (query: string) => (await browser.get(`/console/deliveries?${query}`)).text.match(/<tr id=/g);
     const first = await browser.get('/console/deliveries');
     expect(first.text.match(/<tr id=/g)).toHaveLength(25);
@@ -251,11 +281,94 @@ describe('lists', () => {
     expect(await rows('from=2020-01-01T00:00&status=failed')).toHaveLength(1);
   });
 
+  test('have one link in each row, which covers it, and the whole id on a button', async () => {
+    const { clientId, browser } = await visitor();
+    const { eventId, deliveryId, transferId } = await makeTimeline(auth.database, clientId);
+    const links = (text: string) => [...text.matchAll(/class="row-link" href="([^"]+)"/g)].map(([, href]) => href);
+    const [events, deliveries] = [await browser.get('/console/events'), await browser.get('/console/deliveries')];
+    expect(links(events.text)).toEqual([`/console/events/${eventId}`]);
+    expect(links(deliveries.text)).toEqual([`/console/events/${eventId}#delivery-${deliveryId}`]);
+    for (const { text } of [events, deliveries]) {
+      expect(text).toContain(`data-copy="${transferId}"`);
+      expect(text).not.toContain('>transfer.status_changed');
+    }
+    expect(events.text).toContain('0 of 1 delivered');
+  });
+
+  test('of events filter by the outcome of a delivery, and continue with the next page', async () => {
+    const { clientId, browser } = await visitor();
+    const { endpointId } = await makeTimeline(auth.database, clientId, { status: 'succeeded', outcomes: [204] });
+    const failed = [];
+    for (let i = 0; i < 27; i++) {
+      const { eventId } = await makeTimeline(auth.database, clientId, {
+        endpointId,
+        status: 'failed',
+        reason: 'exhausted',
+      });
+      failed.unshift(eventId);
+    }
+    await makeTimeline(auth.database, clientId, { endpointId });
+    const idsOf = (text: string) => [...text.matchAll(/<tr id="event-([^"]+)"/g)].map(([, id]) => id);
+    const first = await browser.get('/console/events?outcome=failed');
+    const next = /href="(\/console\/events\?outcome=failed&amp;cursor=[^"]+)" rel="next"/.exec(first.text)?.[1] ?? '';
+    const second = await browser.get(next.replaceAll('&amp;', '&'));
+    expect([...idsOf(first.text), ...idsOf(second.text)]).toEqual(failed);
+    for (const outcome of ['succeeded', 'pending']) {
+      expect(idsOf((await browser.get(`/console/events?outcome=${outcome}`)).text)).toHaveLength(1);
+    }
+    expect(idsOf((await browser.get('/console/events?outcome=cancelled')).text)).toHaveLength(0);
+  });
+
+  test('filter by a period, or by times in ISO 8601', async () => {
+    const { clientId, browser } = await visitor();
+    await makeTimeline(auth.database, clientId);
+    const rows = async (query: string) => (await browser.get(`/console/deliveries?${query}`)).text.match(/<tr id=/g);
+    for (const period of ['1h', 'today', '24h', '7d']) expect([period, await rows(`period=${period}`)]).toHaveLength(2);
+    expect(await rows('period=1h')).toHaveLength(1);
+    expect(await rows('from=2020-01-01&to=2020-01-02+12:00')).toBeNull();
+  });
+
+  test('explain a fragment of an id at its field, above the whole list', async () => {
+    const { clientId, browser } = await visitor();
+    const { eventId } = await makeTimeline(auth.database, clientId);
+    for (const list of ['events', 'deliveries']) {
+      const { status, text } = await browser.get(`/console/${list}?id=${eventId.slice(0, 8)}`);
+      expect(status).toBe(422);
+      expect(text).toMatch(/id="error-id">must be a whole id of 36 characters/);
+      expect(text).toContain(`value="${eventId.slice(0, 8)}"`);
+      expect(text.match(/<tr id=/g)).toHaveLength(1);
+      expect(text).not.toContain('role="alert"');
+    }
+  });
+
+  test('retry the selected rows, each as a retry, and say which were not', async () => {
+    const { clientId, browser } = await visitor();
+    const made = [];
+    for (let i = 0; i < 3; i++) made.push(await makeTimeline(auth.database, clientId, { status: 'failed' }));
+    const [first, second, disabled] = made.map(({ deliveryId }) => deliveryId);
+    const endpoint = { id: made[2]?.endpointId ?? '' };
+    await auth.database.prisma.endpoint.update({ where: endpoint, data: { enabled: false } });
+    const retry = async (ids: (string | undefined)[]) => {
+      const fields = new URLSearchParams([['list', 'status=failed'], ...ids.map((id) => ['delivery', id ?? ''])]);
+      return browser.post('/console/deliveries/retry', fields as unknown as Record<string, string>);
+    };
+    const { status, headers } = await retry([first, second, first, disabled, newId()]);
+    expect([status, headers.get('location')]).toEqual([303, '/console/deliveries?status=failed']);
+    const { text } = await browser.get('/console/deliveries?status=failed');
+    expect(text).toContain('2 deliveries are retried now. Not retried: 1: ');
+    expect(text).toContain(`/console/endpoints/${made[0]?.endpointId}/recover`);
+    const queued = { where: { deliveryId: { in: [first ?? '', second ?? ''] }, trigger: 'manual' } };
+    expect(await auth.database.prisma.queuedAttempt.count(queued)).toBe(2);
+    expect(await countUses(auth.database, 'retries', first ?? '')).toBe(1);
+    expect((await retry(Array.from({ length: 100 }, () => newId()))).status).toBe(303);
+    expect((await retry(Array.from({ length: 101 }, () => newId()))).status).toBe(422);
+  });
+
   test('that are empty say what to do', async () => {
     const { browser } = await visitor();
-    expect((await browser.get('/console/events')).text).toContain('No event yet');
-    expect((await browser.get('/console/deliveries')).text).toContain('First register an endpoint');
+    expect((await browser.get('/console/events')).text).toContain('No events yet');
+    expect((await browser.get('/console/deliveries')).text).toContain('register an endpoint');
     expect((await browser.get('/console/deliveries?status=failed')).text).toContain('No delivery matches');
-    expect((await browser.get('/console/transfers')).text).toContain('No transfer yet');
+    expect((await browser.get('/console/transfers')).text).toContain('No transfers yet');
   });
 });

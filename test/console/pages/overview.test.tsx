@@ -31,15 +31,15 @@ describe('the overview', () => {
     const text = textOf(overview());
     expect(text).toContain('Your endpoint works.');
     expect(text).toContain(
-      'Succeeded 24 attempts Failed 0 attempts Answer p50 / p95 12 ms / 1.3 s Waiting 0 Last success 2 min ago',
+      'Success rate 100 % of 24 attempts Response p95 1.3 s p50 12 ms Pending 0 Last success 2 min ago',
     );
   });
 
-  it('says why an endpoint fails, what waits, and until when', () => {
+  it('says why an endpoint fails, what is pending, and until when', () => {
     const text = textOf(overview(undefined, broken()));
     expect(text).toContain('Your endpoint needs your attention.');
-    expect(text).toContain('The latest attempt failed The receiver answered 503. This was 60 s ago.');
-    expect(text).toContain('2 deliveries wait; the next attempt is in 4 min.');
+    expect(text).toContain('The latest attempt failed The receiver responded with 503. This was 60 s ago.');
+    expect(text).toContain('2 deliveries are pending; the next attempt is in 4 min.');
   });
 
   it('does not claim that an endpoint works that nothing was sent to, and says what comes next', () => {
@@ -50,14 +50,14 @@ describe('the overview', () => {
     expect(overview(undefined, untried(), false)).not.toContain('transfers/new');
   });
 
-  it('says that more deliveries wait than were counted', () => {
+  it('says that more deliveries are pending than were counted', () => {
     const text = textOf(overview(undefined, health({ pending: { count: 1_000, more: true, nextAttemptAt: null } })));
-    expect(text).toContain('Waiting more than 1,000');
+    expect(text).toContain('Pending more than 1,000');
   });
 
   it.each([
     ['owner', 'Disabled by you'],
-    ['gone', 'answered 410 Gone'],
+    ['gone', 'responded with 410 Gone'],
     ['failing', 'nothing succeeded for days'],
   ] as const)('offers to enable an endpoint that is disabled: %s', (disabled_reason, title) => {
     const html = overview([endpoint({ enabled: false, disabled_reason })]);
@@ -75,7 +75,7 @@ describe('the overview', () => {
 
   it('says that only the operator enables what the operator disabled, and has no button for it', () => {
     const html = overview([endpoint({ enabled: false, disabled_reason: 'operator' })]);
-    expect(textOf(html)).toContain('Only the operator enables it again');
+    expect(textOf(html)).toContain('Only the operator can enable it');
     expect(html).not.toContain('<form');
   });
 

@@ -28,7 +28,7 @@ test('a transfer is made, moved with a reason, and listed by its status and refe
   expect(text).toContain('No &lt;b>');
   expect(text).toContain('<code>compliance</code>');
   expect(text).toContain('FAILED is final');
-  expect(text).toContain('transfer.status_changed FAILED');
+  expect(text).toMatch(/class="row-link" href="\/console\/events\/[^"]*">FAILED</);
   const listed = async (query: string) => (await browser.get(`/console/transfers?${query}`)).text.includes(path);
   expect(await listed('status=FAILED&reference=Invoice+7')).toBe(true);
   expect(await listed('status=SENT')).toBe(false);

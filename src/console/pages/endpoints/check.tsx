@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { isConclusive } from '../../../checks/hints.js';
 import type { receiverCheckView } from '../../../http/schemas/receiver-check.js';
 import { Refusal } from '../../../platform/refusal.js';
 import { CHECK_CASE_NAMES, CHECK_CASES, type CheckCase } from '../../../platform/vocabulary.js';
@@ -8,6 +9,7 @@ import { UntrustedLines } from '../../components/values.js';
 import { isEditor, seeOther } from '../../page.js';
 import { endpointPath } from '../paths.js';
 import { type Endpoint, endpointForm, endpointPage } from './endpoint.js';
+import { Trouble } from './state.js';
 
 export type Check = z.output<typeof receiverCheckView>;
 
@@ -23,8 +25,8 @@ const checkPage = endpointPage('check', {
     return (
       <>
         <p>
-          Nine requests go to your receiver as every delivery does: five that it should accept, and four that it should
-          refuse because their signature is not right. Nothing of the endpoint changes, and no event is made.
+          Nine requests are sent to your receiver: five that it should accept, and four with a wrong signature that it
+          should reject. A check never modifies the endpoint and creates no event.
         </p>
         <Live id="check" class="stack" path={`${path}/check`} query={visit.query}>
           {check && <CheckReport check={check} />}
@@ -39,7 +41,7 @@ const checkPage = endpointPage('check', {
 
 function Start({ endpoint, again, editor }: { endpoint: Endpoint; again: boolean; editor: boolean }) {
   if (!editor) return again ? null : <p class="muted">Your session is view only. An editor starts the check.</p>;
-  if (!endpoint.enabled) return <p class="caution">The endpoint is disabled. Enable it to check its receiver.</p>;
+  if (!endpoint.enabled) return <Trouble endpoint={endpoint} health={undefined} editor />;
   return (
     <PostButton action={`${endpointPath(endpoint.webhookId)}/check`} class={again ? undefined : 'primary'}>
       {again ? 'Check again' : 'Check the receiver'}
@@ -56,20 +58,20 @@ export const checkPages = [checkPage, start];
 
 type Case = Check['cases'][number];
 
-/** What each request tries. */
+/** What each request tests. */
 const MEANINGS: Readonly<Record<CheckCase, string>> = {
-  valid: 'a delivery as it should be',
+  valid: 'a correct delivery',
   duplicate: 'the same event again',
-  out_of_order: 'an event older than the one before',
-  unknown_type: 'a type of event that may come one day',
-  unknown_field: 'a field that may come one day',
-  stale_timestamp: 'signed rightly, but six minutes ago',
+  out_of_order: 'an older event after a newer one',
+  unknown_type: 'an event type that may be added later',
+  unknown_field: 'a field that may be added later',
+  stale_timestamp: 'a correct signature, but six minutes old',
   wrong_secret: 'signed with another secret',
   changed_body: 'one byte changed after signing',
   missing_signature: 'no signature',
 };
 
-/** The nine cases of a check: what was expected, what the receiver did, and what to change. */
+/** The nine cases of a check: the expected response, the receiver's, and what to change. */
 export function CheckReport({ check }: { check: Check }) {
   const made = new Map(check.cases.map((one) => [one.name, one]));
   return (
@@ -77,9 +79,15 @@ export function CheckReport({ check }: { check: Check }) {
       <h2 class={TONES[check.status]} data-announce={headline(check)}>
         {headline(check)}
       </h2>
-      <ol class="check-cases">
+      <ol class="stack">
         {CHECK_CASE_NAMES.map((name) => (
-          <CaseItem key={name} name={name} made={made.get(name)} running={check.status === 'running'} />
+          <CaseItem
+            key={name}
+            name={name}
+            made={made.get(name)}
+            running={check.status === 'running'}
+            conclusive={isConclusive(name, check.cases)}
+          />
         ))}
       </ol>
     </section>
@@ -89,25 +97,34 @@ export function CheckReport({ check }: { check: Check }) {
 const TONES = { running: undefined, passed: 'good-text', failed: 'bad-text' } as const;
 
 function headline({ status, cases }: Check): string {
-  const passed = cases.filter((one) => one.passed).length;
-  if (status === 'running') return `Running: ${cases.length} of ${CHECK_CASE_NAMES.length} requests were sent`;
-  return status === 'passed'
-    ? 'Passed: your receiver is right in all nine cases'
-    : `Failed: right in ${passed} of ${CHECK_CASE_NAMES.length} cases`;
+  const all = CHECK_CASE_NAMES.length;
+  if (status === 'running') return `Running: ${cases.length} of ${all} requests were sent`;
+  if (status === 'passed') return `Passed: your receiver handles all ${all} cases correctly`;
+  const conclusive = cases.filter(({ name }) => isConclusive(name, cases));
+  const passed = `${conclusive.filter((one) => one.passed).length} of ${all} cases passed`;
+  const open = cases.length - conclusive.length;
+  return `Failed: ${passed}${open > 0 ? `, and ${open} ${open === 1 ? 'is' : 'are'} inconclusive because your receiver accepts nothing` : ''}`;
 }
 
-function CaseItem({ name, made, running }: { name: CheckCase; made: Case | undefined; running: boolean }) {
+interface CaseProps {
+  name: CheckCase;
+  made: Case | undefined;
+  running: boolean;
+  conclusive: boolean;
+}
+
+function CaseItem({ name, made, running, conclusive }: CaseProps) {
   return (
-    <li class="card check-case">
-      <div class="check-head">
+    <li class="card stack">
+      <div class="row between">
         <span>
           <strong class="mono">{name}</strong> <span class="muted">{MEANINGS[name]}</span>
         </span>
-        <Result made={made} running={running} />
+        <Result {...{ made, running, conclusive }} />
       </div>
       <p class="muted">
-        Expected: {CHECK_CASES[name] === '2xx' ? 'accepted with a 2xx' : 'refused with any other answer'}.{' '}
-        {made && `Got: ${answerOf(made)}.`}
+        Expected: {CHECK_CASES[name] === '2xx' ? 'a 2xx' : 'any other response'}.{' '}
+        {made && `Received: ${responseOf(made)}.`}
       </p>
       {made?.hint && <p class="bad-text">{made.hint}</p>}
       {made?.request && (
@@ -120,12 +137,13 @@ function CaseItem({ name, made, running }: { name: CheckCase; made: Case | undef
   );
 }
 
-function Result({ made, running }: { made: Case | undefined; running: boolean }) {
-  if (!made) return <span class="badge">{running ? 'waits' : 'not sent'}</span>;
+function Result({ made, running, conclusive }: Omit<CaseProps, 'name'>) {
+  if (!made) return <span class="badge">{running ? 'pending' : 'not sent'}</span>;
+  if (!conclusive) return <span class="badge warn">inconclusive</span>;
   return made.passed ? <span class="badge good">passed</span> : <span class="badge bad">failed</span>;
 }
 
-const answerOf = ({ response_status, error }: Case) => response_status ?? `no answer (${error})`;
+const responseOf = ({ response_status, error }: Case) => response_status ?? `no response (${error})`;
 
 function requestText({ headers, body }: NonNullable<Case['request']>): string {
   return [...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', body].join('\n');

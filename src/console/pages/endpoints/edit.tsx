@@ -1,11 +1,11 @@
+import { COUNTED_TO_CANCEL, countPending } from '../../../endpoints/disable.js';
 import type { Config } from '../../../platform/config/config.js';
 import { MAX_CONCURRENCY } from '../../../platform/vocabulary.js';
 import { Field, Submit } from '../../components/forms.js';
-import { Untrusted } from '../../components/values.js';
-import { form, page, seeOther } from '../../page.js';
+import { countText, Untrusted } from '../../components/values.js';
+import { form, page, seeOther, type Visit } from '../../page.js';
 import { endpointPath } from '../paths.js';
-import { changeEndpoint, type Endpoint, endpointForm, endpointPage, healthOf } from './endpoint.js';
-import { Waiting } from './state.js';
+import { changeEndpoint, type Endpoint, endpointForm, endpointPage } from './endpoint.js';
 
 const registerPage = page({
   path: '/console/endpoints/new',
@@ -15,21 +15,18 @@ const registerPage = page({
   view: ({ config }) => (
     <>
       <h1>Register an endpoint</h1>
-      <form class="card" method="post" action="/console/endpoints">
+      <form class="card stack narrow" method="post" action="/console/endpoints">
         <EndpointFields config={config} />
         <SecretField />
         <Submit cancel="/console/endpoints">Register</Submit>
       </form>
       {config.receivers.allowPrivate && (
-        <p class="muted">
+        <p class="hint">
           No receiver yet? <code>npx transfer-service listen --port 4000 --secret-file FILE</code> prints what arrives.
-          FILE contains the secret; with <code>--fail 3</code> it answers 500 three times first.
+          FILE contains the secret. With <code>--fail 3</code> it first responds with 500 three times.
         </p>
       )}
-      <p class="muted">
-        Events that are made from now on are sent to it. Earlier ones can be sent by recovering what is missing, on the
-        endpoint's page.
-      </p>
+      <p class="hint">It receives the events created from now on. To send earlier ones, recover them on its page.</p>
     </>
   ),
 });
@@ -41,10 +38,7 @@ const register = form({
   async submit({ operations }, fields) {
     const body = { ...endpointOf(fields), secret: fields.get('secret') ?? '' };
     const { webhookId } = await operations.change<Endpoint>('registerWebhookEndpoint', { body });
-    return seeOther(
-      endpointPath(webhookId),
-      'The endpoint is registered. Events that are made from now on are sent to it.',
-    );
+    return seeOther(endpointPath(webhookId), 'The endpoint is registered. It receives the events created from now on.');
   },
 });
 
@@ -59,14 +53,14 @@ const editPage = endpointPage('edit', {
     return (
       <>
         {visit.refused?.refusal.code === 'endpoint_changed' && <Present endpoint={endpoint} />}
-        <form class="card" method="post" action={`${path}/edit`}>
+        <form class="card stack narrow" method="post" action={`${path}/edit`}>
           <input type="hidden" name={SHOWN} value={endpoint.updated_at} />
           <EndpointFields endpoint={endpoint} config={visit.config} />
           <Submit cancel={path}>Save</Submit>
         </form>
-        <p class="muted">
-          Deliveries that wait go to the new URL. The secret cannot be changed here:{' '}
-          <a href={`${path}/new-secret`}>switch over to a new secret</a>.
+        <p class="hint">
+          Pending deliveries go to the new URL. To change the secret,{' '}
+          <a href={`${path}/new-secret`}>switch to a new one</a>.
         </p>
       </>
     );
@@ -76,7 +70,7 @@ const editPage = endpointPage('edit', {
 /** What another editor saved, beside the fields that this editor typed. */
 function Present({ endpoint: { url, description, max_concurrency } }: { endpoint: Endpoint }) {
   return (
-    <p class="caution">
+    <p class="banner warn">
       It now has the URL <Untrusted text={url} />
       {description ? (
         <>
@@ -86,8 +80,8 @@ function Present({ endpoint: { url, description, max_concurrency } }: { endpoint
       ) : (
         ' and no description'
       )}
-      {max_concurrency !== null && `, and gets at most ${max_concurrency} deliveries at the same time`}. Saving replaces
-      them with the fields below.
+      {max_concurrency !== null && `, and at most ${max_concurrency} concurrent deliveries`}. Saving replaces them with
+      the fields below.
     </p>
   );
 }
@@ -99,18 +93,58 @@ const edit = endpointForm('edit', editPage, async (visit, fields) => {
 
 export const editPages = [editPage, edit];
 
-const deletePage = endpointPage('delete', {
-  points: 2,
+/** What disabling or deleting an endpoint cancels. */
+async function Cancelled({ visit, endpoint }: { visit: Visit; endpoint: Endpoint }) {
+  const count = await visit.read((db) => countPending(db, endpoint.webhookId));
+  if (count === 0) return <strong>No delivery is pending.</strong>;
+  const number = `${countText(count)}${count < COUNTED_TO_CANCEL ? '' : ' or more'}`;
+  return <strong>{`${number} pending ${count === 1 ? 'delivery' : 'deliveries'} will be cancelled.`}</strong>;
+}
+
+const disablePage = endpointPage('disable', {
+  points: 3,
   async view({ visit, endpoint, path }) {
-    const health = (await healthOf(visit)).get(endpoint.webhookId);
     return (
-      <form class="card" method="post" action={`${path}/delete`}>
+      <form class="card stack narrow" method="post" action={`${path}/disable`}>
         <p>
-          <strong>This cannot be undone.</strong> The secret is erased, and what waits is cancelled and cannot be sent
-          again. {health && <Waiting pending={health.pending} />}
+          {await Cancelled({ visit, endpoint })} New events are not delivered to this endpoint while it is disabled.
         </p>
-        <p>To stop deliveries for a while, disable the endpoint instead: what it misses can then be recovered.</p>
-        <p class="actions">
+        <p>
+          To undo this, enable it on its page. You can then recover everything that it missed, including what is
+          cancelled now.
+        </p>
+        <p class="row">
+          <button type="submit" class="danger">
+            Disable this endpoint
+          </button>
+          <a href={path}>Keep it enabled</a>
+        </p>
+      </form>
+    );
+  },
+});
+
+const disable = endpointForm('disable', disablePage, async (visit) => {
+  const path = endpointPath(visit.params.webhookId);
+  await changeEndpoint(visit, { enabled: false });
+  return seeOther(path, 'The endpoint is disabled. Enable it here to continue and to recover what it missed.');
+});
+
+const deletePage = endpointPage('delete', {
+  points: 3,
+  async view({ visit, endpoint, path }) {
+    return (
+      <form class="card stack narrow" method="post" action={`${path}/delete`}>
+        <p>
+          <strong>This cannot be undone.</strong> The secret is erased. {await Cancelled({ visit, endpoint })} Its
+          deliveries cannot be sent again.
+        </p>
+        <p>
+          To pause deliveries,{' '}
+          {endpoint.enabled ? <a href={`${path}/disable`}>disable the endpoint</a> : 'leave it disabled'} instead: what
+          it misses can then be recovered.
+        </p>
+        <p class="row">
           <button type="submit" class="danger">
             Delete this endpoint
           </button>
@@ -126,10 +160,7 @@ const deletion = endpointForm('delete', deletePage, async ({ operations, params:
   return seeOther('/console/endpoints', 'The endpoint is deleted.');
 });
 
-export const deletePages = [deletePage, deletion];
-
-/** A command that makes a secret; the service takes the secret and never shows it. */
-const MAKE_SECRET = 'openssl rand -hex 32';
+export const endPages = [disablePage, disable, deletePage, deletion];
 
 const MAX_URL = 2048;
 const MAX_DESCRIPTION = 255;
@@ -156,29 +187,33 @@ function EndpointFields({ endpoint, config }: { endpoint?: Endpoint; config: Con
         value={endpoint?.description}
         maxLength={MAX_DESCRIPTION}
         autoComplete="off"
-        hint="Optional: how people recognise it, such as “Orders, live”."
+        hint="Optional. Tells people what it is, such as “Orders, live”."
       />
       <Field
         name="max_concurrency"
-        label="Deliveries at the same time, at most"
+        label="Concurrent deliveries, at most"
+        class="short"
         value={endpoint?.max_concurrency?.toString()}
         maxLength={3}
         inputMode="numeric"
         autoComplete="off"
-        hint={`1 to ${MAX_CONCURRENCY}. Empty: ${config.endpointConcurrency}, the limit of the service.`}
+        hint={`1 to ${MAX_CONCURRENCY}. Empty: ${config.endpointConcurrency}, the default.`}
       />
     </>
   );
 }
 
 function urlHint({ environment, receivers }: Config): string {
-  if (environment === 'production') return 'Where your receiver listens: https:, at a public address.';
+  if (environment === 'production') return 'Where your receiver listens: https, at a public address.';
   return receivers.allowPrivate
-    ? 'Where your receiver listens. Here it may be on your own machine, such as http://localhost:4000/hooks.'
-    : 'Where your receiver listens: https: or http:, at a public address.';
+    ? 'Where your receiver listens. In this sandbox it may be on your machine: http://localhost:4000/hooks.'
+    : 'Where your receiver listens: https or http, at a public address.';
 }
 
-/** The secret is sent once and never shown again: the field is empty after every refusal. */
+/**
+ * The secret is sent once and never shown again: the field is empty after every error. The script shows the buttons that
+ * generate, reveal and copy it.
+ */
 export function SecretField({ label = 'Secret' }: { label?: string }) {
   return (
     <Field
@@ -189,17 +224,25 @@ export function SecretField({ label = 'Secret' }: { label?: string }) {
       maxLength={256}
       class="mono"
       autoComplete="new-password"
-      hint={
+      beside={
         <>
-          16 to 256 printable ASCII characters, which your receiver knows too. Make one on your own machine with{' '}
-          <code>{MAKE_SECRET}</code>. It cannot be read back here.
+          <button type="button" data-secret="generate" hidden>
+            Generate
+          </button>
+          <button type="button" data-secret="show" aria-pressed="false" hidden>
+            Show
+          </button>
+          <button type="button" data-secret="copy" hidden>
+            Copy
+          </button>
         </>
       }
+      hint="16 to 256 printable ASCII characters. Give it to your receiver too, now: it is not shown again."
     />
   );
 }
 
-/** The fields as the API takes them: an empty one is none. The API refuses a limit that is no number. */
+/** The fields as the API reads them: an empty one is null. The API rejects a limit that is not a number. */
 function endpointOf(fields: URLSearchParams) {
   const text = (name: string) => fields.get(name)?.trim() || null;
   const limit = text('max_concurrency');

@@ -1,19 +1,19 @@
 import { LRUCache } from 'lru-cache';
 import type { ComponentChildren } from 'preact';
-import type { z } from 'zod';
 import { refuseIfChanged } from '../../../endpoints/endpoints.js';
 import { type EndpointHealth, readEndpointHealth } from '../../../endpoints/health.js';
-import type { endpointView } from '../../../http/schemas/endpoint.js';
 import type { Handle } from '../../../platform/database/database.js';
+import { timeOf } from '../../../platform/ids.js';
 import type { Listed } from '../../components/lists.js';
 import { Crumbs } from '../../components/parts.js';
-import { Untrusted } from '../../components/values.js';
+import { Untrusted, utcText } from '../../components/values.js';
 import { type Form, form, type Page, page, type SeeOther, type Visit } from '../../page.js';
 import { endpointPath } from '../paths.js';
+import { type Endpoint, EndpointState } from './state.js';
+
+export type { Endpoint };
 
 // What the pages of endpoints share: reading and changing one, its health, and the top of its pages.
-
-export type Endpoint = z.output<typeof endpointView>;
 
 /** The request of a page or form of one endpoint. */
 export type EndpointVisit = Visit<'webhookId'>;
@@ -73,14 +73,15 @@ export async function healthOf({ db, session }: Pick<Visit, 'db' | 'session'>): 
   return (await readings.fetch(session.clientId, { context: db })) ?? new Map();
 }
 
-/** The pages of one endpoint, by the ends of their paths. */
+/** The pages of one endpoint, by the ends of their paths. One without a tab is reached from another page. */
 const TABS = {
   '': { tab: 'Health', title: 'Endpoint', scope: 'webhooks:read' },
   statement: { tab: 'Statement', title: 'Statement', scope: 'webhooks:read' },
-  recover: { tab: 'Recover', title: 'Recover what was missed', scope: 'webhooks:write' },
-  check: { tab: 'Receiver check', title: 'Is my receiver right?', scope: 'webhooks:read' },
-  'new-secret': { tab: 'New secret', title: 'Switch over to a new secret', scope: 'webhooks:write' },
+  recover: { tab: 'Recover', title: 'Recover missed events', scope: 'webhooks:write' },
+  check: { tab: 'Check', title: 'Check the receiver', scope: 'webhooks:read' },
+  'new-secret': { tab: 'New secret', title: 'Switch to a new secret', scope: 'webhooks:write' },
   edit: { tab: 'Edit', title: 'Edit the endpoint', scope: 'webhooks:write' },
+  disable: { tab: null, title: 'Disable the endpoint', scope: 'webhooks:write' },
   delete: { tab: 'Delete', title: 'Delete the endpoint', scope: 'webhooks:write' },
 } as const;
 
@@ -88,7 +89,12 @@ type Tab = keyof typeof TABS;
 
 interface EndpointDeclaration extends Pick<Page, 'points' | 'asksItself'> {
   /** What stands below the top that every page of an endpoint has. `path` is that of its first page. */
-  view(request: { visit: EndpointVisit; endpoint: Endpoint; path: string }): Promise<ComponentChildren>;
+  view(request: {
+    visit: EndpointVisit;
+    endpoint: Endpoint;
+    health: EndpointHealth | undefined;
+    path: string;
+  }): Promise<ComponentChildren>;
 }
 
 /** Declares a page of one endpoint. */
@@ -99,11 +105,12 @@ export function endpointPage(tab: Tab, { view, ...declaration }: EndpointDeclara
     scope: TABS[tab].scope,
     title: TABS[tab].title,
     async view(visit) {
-      const endpoint = await readEndpoint(visit);
+      const [endpoint, all] = await Promise.all([readEndpoint(visit), healthOf(visit)]);
+      const health = all.get(endpoint.webhookId);
       return (
         <>
-          <EndpointHead endpoint={endpoint} here={tab} visit={visit} />
-          {await view({ visit, endpoint, path: endpointPath(endpoint.webhookId) })}
+          <EndpointHead {...{ endpoint, health, visit }} here={tab} />
+          {await view({ visit, endpoint, health, path: endpointPath(endpoint.webhookId) })}
         </>
       );
     },
@@ -119,20 +126,31 @@ export function endpointForm(
   return form({ path: `/console/endpoints/{webhookId}/${end}`, scope: 'webhooks:write', page: shown, submit });
 }
 
-/** The top of every page of one endpoint: which one it is, and the ways to its other pages. */
-function EndpointHead({ endpoint, here, visit }: { endpoint: Endpoint; here: Tab; visit: Visit }) {
+interface HeadProps {
+  endpoint: Endpoint;
+  health: EndpointHealth | undefined;
+  here: Tab;
+  visit: Visit;
+}
+
+/** The top of every page of one endpoint: its name and state, and its other pages. */
+function EndpointHead({ endpoint, health, here, visit }: HeadProps) {
   const { scopes } = visit.session;
   const isOpen = (name: string) => name !== 'check' || visit.config.environment === 'sandbox';
   const path = endpointPath(endpoint.webhookId);
   return (
-    <header class="endpoint-top">
+    <>
       <Crumbs to={{ '/console/endpoints': 'Endpoints' }} />
-      <h1>{TABS[here].title}</h1>
+      <div class="row between">
+        <h1>{TABS[here].title}</h1>
+        <EndpointState endpoint={endpoint} health={health} />
+      </div>
       <EndpointName endpoint={endpoint} />
       <nav class="tabs" aria-label="This endpoint">
         <ul>
           {Object.entries(TABS).map(
             ([name, { tab, scope }]) =>
+              tab !== null &&
               scopes.has(scope) &&
               isOpen(name) && (
                 <li key={name}>
@@ -144,30 +162,48 @@ function EndpointHead({ endpoint, here, visit }: { endpoint: Endpoint; here: Tab
           )}
         </ul>
       </nav>
-    </header>
+    </>
   );
 }
 
-/** An endpoint as people know it: its description, and the URL under it. Both are texts of the client, and no links. */
-export function EndpointName({ endpoint: { description, url } }: { endpoint: Pick<Endpoint, 'description' | 'url'> }) {
+type Named = Pick<Endpoint, 'webhookId' | 'description' | 'url'>;
+
+/**
+ * The names of endpoints, by their ids: the description, or else the URL. Endpoints of one name are told apart by the time
+ * of their registration, which their ids have, or else by their ids.
+ */
+export function namesOf(endpoints: readonly Named[]): ReadonlyMap<string, string> {
+  const nameOf = ({ description, url }: Named) => description || url;
+  const registered = ({ webhookId }: Named) => `registered ${utcText(new Date(timeOf(webhookId)))}`;
+  return new Map(
+    endpoints.map((endpoint) => {
+      const twins = endpoints.filter((other) => other !== endpoint && nameOf(other) === nameOf(endpoint));
+      const { webhookId } = endpoint;
+      const isUnique = twins.every((twin) => registered(twin) !== registered(endpoint));
+      const mark = isUnique ? registered(endpoint) : `…${webhookId.slice(-8)}`;
+      return [webhookId, twins.length === 0 ? nameOf(endpoint) : `${nameOf(endpoint)} (${mark})`];
+    }),
+  );
+}
+
+/**
+ * An endpoint as people know it: its name, and the URL under it. Both are texts of the client, and no links.
+ * @param name tells it apart from others (`namesOf`)
+ */
+export function EndpointName({ endpoint, name }: { endpoint: Named; name?: string | undefined }) {
+  const { description, url } = endpoint;
   return (
-    <span class="endpoint-name">
-      {description && (
-        <strong>
-          <Untrusted text={description} />
+    <span>
+      {(description || name !== undefined) && (
+        <strong class="clamp">
+          <Untrusted text={name ?? description ?? ''} />
         </strong>
       )}
-      <code>
-        <Untrusted text={url} />
-      </code>
+      {(description || name === undefined) && (
+        <code class={description ? 'clamp muted' : 'clamp'}>
+          <Untrusted text={url} />
+        </code>
+      )}
     </span>
-  );
-}
-
-export function OpenLink({ webhookId }: Pick<Endpoint, 'webhookId'>) {
-  return (
-    <a href={endpointPath(webhookId)} aria-label={`Open endpoint ${webhookId}`}>
-      Open
-    </a>
   );
 }

@@ -1,66 +1,76 @@
 import type { EndpointHealth } from '../../../endpoints/health.js';
 import { Table } from '../../components/lists.js';
 import { Facts } from '../../components/parts.js';
-import { countText, durationText, RelativeTime } from '../../components/values.js';
+import { countOf, countText, durationText, RelativeTime } from '../../components/values.js';
 
-/** An endpoint's last 24 h: attempts by the hour, the receiver's answer times, the last success, and what waits. */
+/** An endpoint's last 24 h: success rate, response times, attempts by the hour, the last success and pending deliveries. */
 export function HealthView({ health }: { health: EndpointHealth | undefined }) {
   if (!health) return <p class="muted">Its health is not known.</p>;
   const { hours, succeeded, failed, answerTime, pending } = health;
+  const attempts = succeeded + failed;
   return (
     <div class="health">
-      <figure class="health-chart">
+      <figure>
         <Sparkline hours={hours} />
-        <figcaption class="muted">Attempts by the hour, last 24 h</figcaption>
+        <figcaption class="hint">Attempts by the hour, last 24 h</figcaption>
       </figure>
       <Facts
-        class="health-facts"
+        class="stats"
         of={{
-          Succeeded: <Attempts count={succeeded} />,
-          Failed: <Attempts count={failed} bad={failed > 0} />,
-          'Answer p50 / p95': (
-            <span
-              class="numeric"
-              title="Time to the receiver's answer: half, and 95 %, of the answers took at most this long"
-            >
-              {answerTime ? `${durationText(answerTime.p50)} / ${durationText(answerTime.p95)}` : '–'}
-            </span>
-          ),
-          Waiting: (
+          'Success rate': (
             <>
-              <span class="numeric">
+              <strong class={failed > 0 ? 'bad-text' : undefined}>{rateText(succeeded, attempts)}</strong>{' '}
+              <span class="hint">of {countOf(attempts, 'attempt', 'attempts')}</span>
+            </>
+          ),
+          'Response p95': (
+            <>
+              <strong>{answerTime ? durationText(answerTime.p95) : '–'}</strong>{' '}
+              {answerTime && <span class="hint">p50 {durationText(answerTime.p50)}</span>}
+            </>
+          ),
+          Pending: (
+            <>
+              <strong>
                 {pending.more && 'more than '}
                 {countText(pending.count)}
-              </span>
+              </strong>
               <NextAttempt pending={pending} />
             </>
           ),
-          'Last success': <LastSuccess health={health} />,
+          'Last success': (
+            <strong>
+              <LastSuccess health={health} />
+            </strong>
+          ),
         }}
       />
     </div>
   );
 }
 
+/** The success rate alone, for a list. */
+export function Rate({ health }: { health: EndpointHealth | undefined }) {
+  if (!health) return <>–</>;
+  const { succeeded, failed } = health;
+  return <span class={failed > 0 ? 'bad-text' : undefined}>{rateText(succeeded, succeeded + failed)}</span>;
+}
+
+/** The share of successes in per cent; 100 % only if all succeeded, 0 % only if none did. */
+export function rateText(succeeded: number, attempts: number): string {
+  if (attempts === 0) return '–';
+  const tenths = Math.round((succeeded / attempts) * 1_000);
+  const bounded = succeeded === attempts ? 1_000 : succeeded === 0 ? 0 : Math.min(999, Math.max(1, tenths));
+  return `${bounded / 10} %`;
+}
+
 export function LastSuccess({ health }: { health: EndpointHealth | undefined }) {
   return health?.lastSuccessAt ? <RelativeTime at={health.lastSuccessAt} /> : <>none yet</>;
 }
 
-/** The unit stands beside the number, because one delivery can have several attempts. */
-function Attempts({ count, bad = false }: { count: number; bad?: boolean }) {
-  return (
-    <span class={bad ? 'bad-text' : undefined}>
-      <span class="numeric">{countText(count)}</span>
-      <span class="health-unit"> {count === 1 ? 'attempt' : 'attempts'}</span>
-    </span>
-  );
-}
-
 function NextAttempt({ pending: { count, nextAttemptAt } }: Pick<EndpointHealth, 'pending'>) {
   if (count === 0 || !nextAttemptAt) return null;
-  return (
-    <span class="health-unit"> next {nextAttemptAt > new Date() ? <RelativeTime at={nextAttemptAt} /> : 'now'}</span>
-  );
+  return <span class="hint"> next {nextAttemptAt > new Date() ? <RelativeTime at={nextAttemptAt} /> : 'now'}</span>;
 }
 
 /** The numbers of the chart as a table. */
@@ -85,12 +95,12 @@ type Hours = EndpointHealth['hours'];
 const BAR = 7;
 const STEP = 9;
 const HEIGHT = 40;
-/** A failure is visible beside any number of successes. */
+/** A failure stays visible next to any number of successes. */
 const LEAST = 3;
 
 /**
- * The attempts of each hour as bars: succeeded ones from the base, failed ones upon them. The label says the numbers, so
- * that nothing depends on seeing the colours.
+ * The attempts of each hour as bars: failed ones on top of succeeded ones. The label has the numbers, so that nothing
+ * depends on colours.
  */
 export function Sparkline({ hours }: { hours: Hours }) {
   const most = Math.max(1, ...hours.map(({ succeeded, failed }) => succeeded + failed));
@@ -112,15 +122,15 @@ export function Sparkline({ hours }: { hours: Hours }) {
 
 function Bar({ hour, most, x }: { hour: Hours[number]; most: number; x: number }) {
   const [good, bad] = [heightOf(hour.succeeded, most), heightOf(hour.failed, most)];
-  // Where both together do not fit, the larger part gives way.
+  // If both do not fit, the larger part shrinks.
   const excess = Math.max(0, good + bad - HEIGHT);
   const [goodHeight, badHeight] = good > bad ? [good - excess, bad] : [good, bad - excess];
   return (
     <g>
       <title>{hourText(hour)}</title>
-      <rect class="spark-base" x={x} y={HEIGHT} width={BAR} height={2} />
-      {good > 0 && <rect class="spark-good" x={x} y={HEIGHT - goodHeight} width={BAR} height={goodHeight} />}
-      {bad > 0 && <rect class="spark-bad" x={x} y={HEIGHT - goodHeight - badHeight} width={BAR} height={badHeight} />}
+      <rect x={x} y={HEIGHT} width={BAR} height={2} />
+      {good > 0 && <rect class="good" x={x} y={HEIGHT - goodHeight} width={BAR} height={goodHeight} />}
+      {bad > 0 && <rect class="bad" x={x} y={HEIGHT - goodHeight - badHeight} width={BAR} height={badHeight} />}
     </g>
   );
 }

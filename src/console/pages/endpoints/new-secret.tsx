@@ -12,13 +12,12 @@ import {
   endpointPage,
   type HealthByEndpoint,
   healthOf,
-  OpenLink,
   readEndpoint,
   readEndpoints,
 } from './endpoint.js';
 
 /**
- * The switch-over to a new secret (spec §5, Secret rotation) as three steps. The endpoints are its only state: `new` in
+ * The switch to a new secret (spec §5, Secret rotation) as three steps. The endpoints are its only state: `new` in
  * the query names the second endpoint, and without it the page finds later endpoints with the same URL.
  */
 const newSecretPage = endpointPage('new-secret', {
@@ -30,8 +29,8 @@ const newSecretPage = endpointPage('new-secret', {
     return (
       <>
         <p>
-          A secret cannot be changed in place. A second endpoint with the same URL and the new secret takes over, so
-          that no event is lost and your receiver is never without a valid signature.
+          A secret cannot be changed in place. A second endpoint with the same URL and the new secret takes over, so no
+          event is lost.
         </p>
         {second ? (
           <BothReceive first={endpoint} second={second} health={await healthOf(visit)} />
@@ -39,18 +38,20 @@ const newSecretPage = endpointPage('new-secret', {
           <>
             <Steps here={1} />
             {successors.map(({ webhookId, created_at }) => (
-              <p class="notice" key={webhookId}>
-                An endpoint with this URL was registered <RelativeTime at={created_at} />.{' '}
-                <a href={`${path}?new=${webhookId}`}>Continue the switch-over with it</a>
+              <p class="banner good" key={webhookId}>
+                <span>
+                  An endpoint with this URL was registered <RelativeTime at={created_at} />.{' '}
+                  <a href={`${path}?new=${webhookId}`}>Continue the switch with it</a>
+                </span>
               </p>
             ))}
             <section class="card stack">
               <h2>1. Register the URL again, with the new secret</h2>
               <p>
-                First teach your receiver both secrets: it accepts a delivery whose signature fits either of them. From
-                the registration on each event arrives twice, with the same id; it is processed once.
+                Configure your receiver to accept both secrets first: a delivery is valid if its signature matches
+                either. Once both endpoints are registered, each event arrives twice with the same id. Process it once.
               </p>
-              <form method="post" action={path}>
+              <form class="stack narrow" method="post" action={path}>
                 <SecretField label="New secret" />
                 <button type="submit" class="primary">
                   Register the second endpoint
@@ -64,19 +65,19 @@ const newSecretPage = endpointPage('new-secret', {
   },
 });
 
-/** Endpoints that may take over: the same URL, registered later. */
+/** Endpoints that may take over: those with the same URL that were registered later. */
 function successorsOf(first: Endpoint, endpoints: readonly Endpoint[]): readonly Endpoint[] {
   return endpoints.filter(({ url, webhookId }) => url === first.url && webhookId > first.webhookId);
 }
 
-/** The steps, with the present step marked. */
+/** The steps; the current one is marked. */
 function Steps({ here }: { here: 1 | 2 | 3 }) {
   const steps = ['Register the new secret', 'Both receive', 'Delete the first'];
   return (
-    <ol class="steps" aria-label="Steps">
+    <ol class="steps row" aria-label="Steps">
       {steps.map((name, i) => (
-        <li key={name} class={i + 1 < here ? 'done' : undefined} aria-current={i + 1 === here ? 'step' : undefined}>
-          {name}
+        <li key={name} aria-current={i + 1 === here ? 'step' : undefined}>
+          {name} {i + 1 < here && <span class="good-text">✓</span>}
         </li>
       ))}
     </ol>
@@ -94,27 +95,27 @@ function BothReceive({ first, second, health }: Record<'first' | 'second', Endpo
     <Live id="switch-over" class="stack" path={path} query={new URLSearchParams({ new: second.webhookId })}>
       <Steps here={both ? 3 : 2} />
       <Card title="2. Wait until both have received">
-        <div class="switch-pair">
+        <div class="columns">
           <Receiver title="First, old secret" endpoint={first} {...ofFirst} />
           <Receiver title="Second, new secret" endpoint={second} {...ofSecond} />
         </div>
         {!both && (
           <p class="muted">
-            The next event is sent to both. You may leave this page and come back: it finds the second endpoint again.
+            The next event is sent to both. You can leave this page: it finds the second endpoint again.
           </p>
         )}
       </Card>
       <Card title="3. Delete the first endpoint">
         {both ? (
           <p>
-            <strong>Both have received.</strong> Delete the first endpoint, then take the old secret out of your
+            <strong>Both have received.</strong> Delete the first endpoint, then remove the old secret from your
             receiver.
           </p>
         ) : (
-          <p class="caution">
+          <p class="banner warn">
             {ofSecond.receives
               ? 'The first has received nothing since the second was registered.'
-              : 'The second has not received yet: if your receiver refuses the new secret, nothing would arrive.'}
+              : 'The second has not received anything yet. If your receiver rejects the new secret, nothing would arrive.'}
           </p>
         )}
         <PostButton
@@ -137,7 +138,7 @@ interface Successes {
 
 function Receiver({ title, endpoint, latest, receives }: Successes & { title: string; endpoint: Endpoint }) {
   return (
-    <div class="switch-pair-member">
+    <div class="stack">
       <h3>{title}</h3>
       <EndpointName endpoint={endpoint} />
       <p>
@@ -151,7 +152,7 @@ function Receiver({ title, endpoint, latest, receives }: Successes & { title: st
         )}
       </p>
       <p>
-        <OpenLink {...endpoint} />
+        <a href={endpointPath(endpoint.webhookId)}>{title}: its page</a>
       </p>
     </div>
   );
@@ -163,20 +164,17 @@ const registerSecond = endpointForm('new-secret', newSecretPage, async (visit, f
   const { webhookId } = await visit.operations.change<Endpoint>('registerWebhookEndpoint', { body });
   return seeOther(
     `${endpointPath(visit.params.webhookId)}/new-secret?new=${webhookId}`,
-    'The second endpoint is registered. From now on both get every event.',
+    'The second endpoint is registered. Both now receive every event.',
   );
 });
 
 const deleteFirst = endpointForm('new-secret/delete-first', newSecretPage, async (visit, fields) => {
   const [first, endpoints] = await Promise.all([readEndpoint(visit), readEndpoints(visit)]);
   const second = successorsOf(first, endpoints).find(({ webhookId }) => webhookId === fields.get('new'));
-  // Without the second endpoint, deleting the first would end all deliveries to this URL.
+  // Without the second endpoint, deleting the first would stop all deliveries to this URL.
   if (!second) throw new Refusal('not_found', 'There is no second endpoint with this URL; register it first.');
   await visit.operations.change('deleteWebhookEndpoint', { params: { webhookId: first.webhookId } });
-  return seeOther(
-    endpointPath(second.webhookId),
-    'The switch-over is complete: this endpoint signs with the new secret.',
-  );
+  return seeOther(endpointPath(second.webhookId), 'The switch is complete: this endpoint signs with the new secret.');
 });
 
 export const newSecretPages = [newSecretPage, registerSecond, deleteFirst];

@@ -1,8 +1,7 @@
 import { listDeliveries } from '../../../reports/list-deliveries.js';
-import { PostButton } from '../../components/forms.js';
-import { Table } from '../../components/lists.js';
+import { Empty, Table } from '../../components/lists.js';
 import { Card, Facts, Live, PageHead } from '../../components/parts.js';
-import { RelativeTime, Time } from '../../components/values.js';
+import { Id, RelativeTime, Time } from '../../components/values.js';
 import { isEditor, mayMove, page, seeOther } from '../../page.js';
 import { DeliveryTable } from '../deliveries.js';
 import { endpointPath, REGISTER } from '../paths.js';
@@ -12,10 +11,10 @@ import {
   endpointForm,
   endpointPage,
   healthOf,
-  OpenLink,
+  namesOf,
   readEndpoints,
 } from './endpoint.js';
-import { HealthView, HoursTable, LastSuccess } from './health.js';
+import { HealthView, HoursTable, LastSuccess, Rate } from './health.js';
 import { EndpointState, Trouble, Untried } from './state.js';
 import { missedSince } from './statement.js';
 
@@ -27,32 +26,41 @@ export const endpointList = page({
   navigation: 'Endpoints',
   async view(visit) {
     const [endpoints, health] = await Promise.all([readEndpoints(visit), healthOf(visit)]);
+    const names = namesOf(endpoints);
     return (
       <>
         <PageHead title="Endpoints" button={isEditor(visit) && REGISTER} />
         {endpoints.length === 0 ? (
-          <p class="card muted">No endpoint is registered. An endpoint is a URL of yours to which events are sent.</p>
+          <Empty title="No endpoints yet">
+            <p>An endpoint is the URL of your receiver, to which every event is delivered.</p>
+            {isEditor(visit) && <a href={REGISTER.href}>{REGISTER.text}</a>}
+          </Empty>
         ) : (
-          <Live id="endpoints" class="card table-card" path="/console/endpoints">
+          <Live id="endpoints" path="/console/endpoints">
             <Table
+              card
               rows={endpoints}
+              href={({ webhookId }) => endpointPath(webhookId)}
               columns={[
-                { heading: 'Endpoint', cell: (endpoint) => <EndpointName endpoint={endpoint} /> },
+                {
+                  heading: 'Endpoint',
+                  cell: (endpoint) => <EndpointName endpoint={endpoint} name={names.get(endpoint.webhookId)} />,
+                },
                 {
                   heading: 'State',
                   cell: (endpoint) => <EndpointState endpoint={endpoint} health={health.get(endpoint.webhookId)} />,
                 },
+                { heading: 'Success rate, 24 h', cell: ({ webhookId }) => <Rate health={health.get(webhookId)} /> },
                 {
                   heading: 'Last success',
                   cell: ({ webhookId }) => <LastSuccess health={health.get(webhookId)} />,
                 },
                 { heading: 'Registered', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
-                { heading: 'Its page', hidden: true, cell: (endpoint) => <OpenLink {...endpoint} /> },
               ]}
             />
           </Live>
         )}
-        <p class="muted">
+        <p class="hint">
           {endpoints.length} of at most {visit.config.maxEndpoints} endpoints.
         </p>
       </>
@@ -65,14 +73,12 @@ const LATEST = 10;
 
 const healthPage = endpointPage('', {
   points: 5,
-  async view({ visit, endpoint, path }) {
+  async view({ visit, endpoint, health, path }) {
     const { session } = visit;
     const { webhookId } = visit.params;
-    const [all, deliveries] = await Promise.all([
-      healthOf(visit),
-      visit.read((db) => listDeliveries(db, session.clientId, { endpointId: webhookId, take: LATEST })),
-    ]);
-    const health = all.get(webhookId);
+    const deliveries = await visit.read((db) =>
+      listDeliveries(db, session.clientId, { endpointId: webhookId, take: LATEST }),
+    );
     const editor = isEditor(visit);
     const { created_at, updated_at, max_concurrency, enabled } = endpoint;
     return (
@@ -83,36 +89,36 @@ const healthPage = endpointPage('', {
           {health && <HoursTable health={health} />}
         </section>
         <section class="stack" aria-label="Latest deliveries">
-          <div class="page-head">
+          <div class="row between">
             <h2>Latest deliveries</h2>
             {deliveries.length > 0 && <a href={`/console/deliveries?endpoint=${webhookId}`}>All deliveries</a>}
           </div>
           {deliveries.length > 0 ? (
-            <DeliveryTable deliveries={deliveries} ofSeveral={false} />
+            <DeliveryTable visit={visit} deliveries={deliveries} />
           ) : (
-            <div class="card">
-              <Untried makesTransfers={mayMove(visit)} />
-            </div>
+            <Empty title="No deliveries yet">
+              <p>
+                <Untried makesTransfers={mayMove(visit)} />
+              </p>
+            </Empty>
           )}
         </section>
         <Card title="About this endpoint">
           <Facts
             of={{
-              State: <EndpointState endpoint={endpoint} health={health} />,
-              Id: <code>{webhookId}</code>,
-              Registered: <Time at={created_at} />,
-              'Last changed': <Time at={updated_at} />,
-              'Deliveries at the same time': max_concurrency !== null && `at most ${max_concurrency}`,
-              Secret: <span class="muted">kept encrypted, never shown</span>,
+              Id: <Id id={webhookId} whole />,
+              Registered: <Time at={created_at} ago />,
+              'Last changed': <Time at={updated_at} ago />,
+              'Concurrent deliveries': max_concurrency !== null && `at most ${max_concurrency}`,
+              Secret: <span class="muted">stored encrypted, never shown</span>,
             }}
           />
           {editor && enabled && (
-            <PostButton
-              action={`${path}/disable`}
-              note={<span class="muted">Cancels what waits, and sends nothing until it is enabled again.</span>}
-            >
-              Disable
-            </PostButton>
+            <p>
+              <a class="button" href={`${path}/disable`}>
+                Disable
+              </a>
+            </p>
           )}
         </Card>
       </Live>
@@ -120,12 +126,7 @@ const healthPage = endpointPage('', {
   },
 });
 
-const disable = endpointForm('disable', healthPage, async (visit) => {
-  await changeEndpoint(visit, { enabled: false });
-  return seeOther(endpointPath(visit.params.webhookId), 'The endpoint is disabled. Nothing is sent to it.');
-});
-
-/** Enabling leads to the recover of what was missed, with its count. */
+/** Enabling leads to the recovery of what was missed, with its count. */
 const enable = endpointForm('enable', healthPage, async (visit) => {
   const { webhookId } = visit.params;
   const health = (await healthOf(visit)).get(webhookId);
@@ -137,4 +138,4 @@ const enable = endpointForm('enable', healthPage, async (visit) => {
   );
 });
 
-export const endpointPages = [healthPage, disable, enable];
+export const endpointPages = [healthPage, enable];

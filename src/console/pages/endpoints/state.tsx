@@ -1,16 +1,19 @@
 import type { ComponentChildren } from 'preact';
+import type { z } from 'zod';
 import type { EndpointHealth } from '../../../endpoints/health.js';
+import type { endpointView } from '../../../http/schemas/endpoint.js';
 import { PostButton } from '../../components/forms.js';
 import { countOf, RelativeTime } from '../../components/values.js';
 import { receiverSentence } from '../delivery-texts.js';
 import { endpointPath, MOVING_TRANSFER } from '../paths.js';
-import type { Endpoint } from './endpoint.js';
 
-// The state of an endpoint, in a word and in sentences: why it is in trouble, and the way back.
+// The state of an endpoint, in a word and in sentences: why it is in trouble, and how to get out of it.
+
+export type Endpoint = z.output<typeof endpointView>;
 
 type Health = EndpointHealth | undefined;
 
-/** `untried`: no attempt at it is known, so that nobody can say that it works. `failing`: its latest attempt failed. */
+/** `untried`: no attempt is known, so nobody can say that it works. `failing`: its latest attempt failed. */
 export function stateOf({ enabled }: Endpoint, health: Health): 'disabled' | 'failing' | 'untried' | 'works' {
   if (!enabled) return 'disabled';
   const { lastSuccessAt, lastFailure, pending } = health ?? {};
@@ -29,25 +32,25 @@ const DISABLED: Readonly<Record<NonNullable<Endpoint['disabled_reason']>, Reason
   owner: {
     badge: 'disabled by you',
     title: 'Disabled by you',
-    why: 'Somebody with your credentials disabled this endpoint. Events that are made now have no delivery for it.',
+    why: 'Somebody with your credentials disabled this endpoint. New events are not delivered to it.',
     way: 'Enable it, then recover what it missed on the next page.',
   },
   operator: {
     badge: 'disabled by the operator',
     title: 'Disabled by the operator',
-    why: 'The operator of this service disabled this endpoint. Events that are made now have no delivery for it.',
-    way: 'Only the operator enables it again: contact the operator. Then recover here what it missed.',
+    why: 'The operator of this service disabled this endpoint. New events are not delivered to it.',
+    way: 'Only the operator can enable it: contact the operator, then recover here what it missed.',
   },
   gone: {
     badge: 'disabled: 410 Gone',
-    title: 'Disabled: the receiver answered 410 Gone',
-    why: 'A receiver says with 410 that it wants no more events, so that the service stopped sending to it.',
+    title: 'Disabled: the receiver responded with 410 Gone',
+    why: 'With 410, a receiver says that it wants no more events, so the service stopped sending to it.',
     way: 'When the receiver is back, enable the endpoint, then recover what it missed on the next page.',
   },
   failing: {
     badge: 'disabled: failing',
     title: 'Disabled: nothing succeeded for days',
-    why: 'Several deliveries used all their attempts and none succeeded, so that the service stopped sending.',
+    why: 'Several deliveries used up their attempts and none succeeded, so the service stopped sending.',
     way: 'When the receiver works, enable the endpoint, then recover what it missed on the next page.',
   },
 };
@@ -59,17 +62,17 @@ interface Props {
   health: Health;
 }
 
-/** Whether the endpoint receives, and otherwise what disabled it. */
+/** Whether the endpoint is enabled, and otherwise what disabled it. */
 export function EndpointState({ endpoint, health }: Props) {
   const state = stateOf(endpoint, health);
   if (state === 'disabled') return <span class="badge bad">{reasonOf(endpoint).badge}</span>;
   return state === 'failing' ? <span class="badge warn">failing</span> : <span class="badge good">enabled</span>;
 }
 
-/** Why an endpoint gets nothing, or fails, and the way back. Null for an endpoint that works. */
+/** Why an endpoint receives nothing, or fails, and what to do. Null for an endpoint that works. */
 export function Trouble({ endpoint, health, editor }: Props & { editor: boolean }) {
   const state = stateOf(endpoint, health);
-  if (state === 'failing' && health) return <Failing endpoint={endpoint} health={health} />;
+  if (state === 'failing' && health) return <Failing {...{ endpoint, health, editor }} />;
   if (state !== 'disabled') return null;
   const { title, why, way } = reasonOf(endpoint);
   const missed = health?.missed;
@@ -88,8 +91,9 @@ export function Trouble({ endpoint, health, editor }: Props & { editor: boolean 
   );
 }
 
-function Failing({ endpoint, health }: { endpoint: Endpoint; health: EndpointHealth }) {
+function Failing({ endpoint, health, editor }: { endpoint: Endpoint; health: EndpointHealth; editor: boolean }) {
   const { lastFailure, lastSuccessAt, pending } = health;
+  const deliveries = `/console/deliveries?endpoint=${endpoint.webhookId}`;
   return (
     <Banner tone="warn" title="The latest attempt failed">
       {lastFailure && (
@@ -104,20 +108,22 @@ function Failing({ endpoint, health }: { endpoint: Endpoint; health: EndpointHea
           )}
         </p>
       )}
-      {pending.count > 0 && (
-        <p>
-          <Waiting pending={pending} /> Deliveries go on by themselves when the receiver works again; to send one now,
-          open it <a href={`/console/deliveries?endpoint=${endpoint.webhookId}&status=pending`}>in the list</a>.
-        </p>
-      )}
+      <p>
+        <Pending pending={pending} /> {pending.count > 0 && 'Retries continue on their own once the receiver works.'}
+      </p>
+      <p class="row">
+        <a href={`${deliveries}&status=pending`}>Pending deliveries</a>
+        <a href={`${deliveries}&status=failed`}>Failed deliveries</a>
+        {editor && <a href={`${endpointPath(endpoint.webhookId)}/recover`}>Recover what failed</a>}
+      </p>
     </Banner>
   );
 }
 
-/** `12 deliveries wait; the next attempt is in 4 min.` */
-export function Waiting({ pending: { count, more, nextAttemptAt } }: Pick<EndpointHealth, 'pending'>) {
-  if (count === 0) return <>Nothing waits.</>;
-  const deliveries = countOf(count, 'delivery waits', 'deliveries wait', more).replace(/^m/, 'M');
+/** `12 deliveries are pending; the next attempt is in 4 min.` */
+function Pending({ pending: { count, more, nextAttemptAt } }: Pick<EndpointHealth, 'pending'>) {
+  if (count === 0) return <>No delivery is pending.</>;
+  const deliveries = countOf(count, 'delivery is pending', 'deliveries are pending', more).replace(/^m/, 'M');
   if (!nextAttemptAt) return <>{deliveries}.</>;
   return (
     <>
@@ -128,22 +134,21 @@ export function Waiting({ pending: { count, more, nextAttemptAt } }: Pick<Endpoi
 
 function Banner({ tone, title, children }: { tone: 'bad' | 'warn'; title: string; children: ComponentChildren }) {
   return (
-    <section class={`trouble ${tone}`} aria-label={title}>
+    <section class={`banner ${tone}`} aria-label={title}>
       <h3>{title}</h3>
       {children}
     </section>
   );
 }
 
-/** What comes next for an endpoint that nothing was sent to yet. */
+/** The next step for an endpoint that has received nothing yet. */
 export function Untried({ makesTransfers }: { makesTransfers: boolean }) {
   if (!makesTransfers) {
-    return <p class="muted">Nothing was sent here yet. The next change of a transfer's status will be.</p>;
+    return <>The next change of a transfer's status is delivered here.</>;
   }
   return (
-    <p>
-      Nothing was sent here yet. Next: <a href={MOVING_TRANSFER}>make a sandbox transfer</a> that moves by itself, and
-      see its events arrive.
-    </p>
+    <>
+      <a href={MOVING_TRANSFER}>Make a sandbox transfer</a> that completes on its own, and watch its events arrive.
+    </>
   );
 }

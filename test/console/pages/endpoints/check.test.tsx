@@ -22,27 +22,40 @@ const check = (fields: Partial<Check>): Check => ({
 });
 
 describe('the report of a check', () => {
-  it('shows the requests that were sent, and that the others wait', () => {
+  it('shows the requests that were sent, and that the others are pending', () => {
     const html = render(<CheckReport check={check({})} />);
     expect(html).toContain('Running: 1 of 9 requests were sent');
     expect(html.match(/>passed</g)).toHaveLength(1);
-    expect(html.match(/>waits</g)).toHaveLength(8);
+    expect(html.match(/>pending</g)).toHaveLength(8);
     expect(html).toContain('Content-Type: application/json\n\n{&quot;id&quot;:&quot;1&quot;}');
   });
 
-  it('names the mistake, and the answer that was given in place of the expected one', () => {
+  it('names the mistake and the response', () => {
     const cases = [
+      made({}),
       made({ name: 'wrong_secret', expected: 'refused', passed: false, hint: 'It accepts any signature.' }),
     ];
     const html = render(<CheckReport check={check({ status: 'failed', cases })} />);
-    expect(html).toContain('Failed: right in 0 of 9 cases');
+    expect(html).toContain('Failed: 1 of 9 cases passed');
     expect(html).toContain('It accepts any signature.');
-    expect(html).toContain('Got: 204.');
-    expect(html.match(/>not sent</g)).toHaveLength(8);
+    expect(html).toContain('Received: 204.');
+    expect(html.match(/>not sent</g)).toHaveLength(7);
   });
 
-  it('says that no answer came', () => {
+  it('says that there was no response', () => {
     const cases = [made({ response_status: null, error: 'timeout', passed: false })];
-    expect(render(<CheckReport check={check({ cases })} />)).toContain('Got: no answer (timeout).');
+    expect(render(<CheckReport check={check({ cases })} />)).toContain('Received: no response (timeout).');
+  });
+
+  // It would pass four cases without verifying anything.
+  it('is inconclusive about wrong signatures for a receiver that rejects everything', () => {
+    const cases = [
+      made({ response_status: 401, error: 'status', passed: false }),
+      made({ name: 'wrong_secret', expected: 'refused', response_status: 401, error: 'status' }),
+    ];
+    const html = render(<CheckReport check={check({ status: 'failed', cases })} />);
+    expect(html).toContain('Failed: 0 of 9 cases passed, and 1 is inconclusive because your receiver accepts nothing');
+    expect(html.match(/>inconclusive</g)).toHaveLength(1);
+    expect(html).not.toContain('>passed<');
   });
 });
