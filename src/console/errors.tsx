@@ -1,6 +1,7 @@
 import type { AppMiddleware } from '../http/context.js';
 import { routeOf } from '../http/middleware.js';
 import { problemResponse, refusalOf } from '../http/response.js';
+import { withDeadline } from '../platform/deadline.js';
 import { PROBLEMS, Refusal } from '../platform/refusal.js';
 import { isConsolePath } from './guard.js';
 import { CONSOLE_HEADERS, show } from './layout.js';
@@ -16,8 +17,14 @@ export function shownError(error: unknown) {
   const { status, title } = PROBLEMS[refusal.code];
   const { headers = {} } = problemResponse(refusal, { baseUrl: '', path: '', requestId: '' });
   const { 'Content-Type': _type, 'WWW-Authenticate': _challenge, ...kept } = headers;
-  return { status, title, detail: refusal.message, headers: kept };
+  // The API's message names a header, which no person sends.
+  const detail =
+    refusal.code === 'unavailable' ? 'The service cannot do this at the moment. Try again.' : refusal.message;
+  return { status, title, detail, headers: kept };
 }
+
+/** Time after which a page offers to try again, ms. It is longer than a read of a page (`READ_LIMIT`). */
+const PAGE_DEADLINE = 4_500;
 
 /**
  * Sets the headers of every response under `/console`, shows errors as pages, and logs faults with the request's id as
@@ -28,7 +35,7 @@ export function errorPages(services: Services): AppMiddleware {
     if (!isConsolePath(ctx.path)) return next();
     ctx.set(CONSOLE_HEADERS);
     try {
-      await next();
+      await (ctx.method === 'GET' ? withDeadline(PAGE_DEADLINE, next) : next());
     } catch (thrown) {
       const { requestId } = ctx.state;
       if (!(thrown instanceof Refusal || thrown instanceof PageError)) {

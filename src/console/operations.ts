@@ -33,7 +33,7 @@ interface OperationRequest {
 }
 
 /** Time limit of a statement of a page, ms. */
-const READ_LIMIT = 5_000;
+const READ_LIMIT = 4_000;
 
 /** Reads for a page. */
 export const readLimited = <T>(db: Handle, read: (tx: Handle) => Promise<T>): Promise<T> =>

@@ -2,10 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isForm } from '../../src/console/page.js';
 import { declared } from '../../src/console/pages/index.js';
+import { limitsWithin, openDatabase } from '../../src/platform/database/database.js';
 import { LIMITS } from '../../src/platform/limits.js';
+import { startApi } from '../support/api.js';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
 import { type ConsoleBrowser, consoleBrowser, operatorBrowser, signedInBrowser } from '../support/console.js';
 import { makeEndpoint } from '../support/factories.js';
+import { startHaltingProxy } from '../support/halting-proxy.js';
 import { waitFor } from '../support/wait-for.js';
 
 const RATE_LIMIT = 10;
@@ -185,7 +188,29 @@ describe('a query and a form have at most 20 parameters, counted before they are
   });
 });
 
-test('a read that takes longer than 5 s ends in Postgres too, and the page says how to try again', async () => {
+test('if Postgres is halted, a page is answered within 5 s, and a person can try again', async () => {
+  const proxy = await startHaltingProxy(auth.database.url);
+  const halting = openDatabase({ url: proxy.url, poolSize: 4, limits: limitsWithin(15_000) });
+  const { authority, authUrl, baseUrl } = auth;
+  const dependencies = { authority, database: halting };
+  const api = await startApi({ env: { BASE_URL: baseUrl, AUTH_URL: authUrl }, database: auth.database, dependencies });
+  const session = consoleBrowser({ url: api.url, baseUrl });
+  session.cookie = (await signedInBrowser(auth, await auth.client())).cookie;
+  expect((await session.get('/console/deliveries')).status).toBe(200);
+  proxy.halt();
+  const begun = performance.now();
+  const { status, text } = await session.get('/console/deliveries?status=failed');
+  expect(status).toBe(503);
+  expect(performance.now() - begun).toBeLessThan(5_000);
+  expect(text).toMatch(/<a [^>]*href="\/console\/deliveries\?status=failed"[^>]*>Try again<\/a>/);
+  proxy.resume();
+  expect((await session.get('/console/deliveries?status=failed')).status).toBe(200);
+  await api.close();
+  await halting.close();
+  await proxy.close();
+}, 60_000);
+
+test('a read that takes longer than 4 s ends in Postgres too, and the page says how to try again', async () => {
   const session = await signedInBrowser(auth, await auth.client());
   const lock = await auth.database.openSession();
   await lock.query('begin; lock table transfers in access exclusive mode');

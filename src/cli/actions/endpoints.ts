@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { showClient } from '../../auth/clients.js';
 import { type CheckRecord, getCheck, startCheck } from '../../checks/checks.js';
+import { isConclusive } from '../../checks/hints.js';
 import { recoverEndpoint } from '../../delivery/recovers.js';
 import { COUNTED_TO_CANCEL, countPending } from '../../endpoints/disable.js';
 import {
@@ -257,7 +258,7 @@ async function reportOf(database: Database, environment: Environment, endpointId
 }
 
 function checkView({ id, endpointId, status, cases }: CheckRecord): View {
-  const passed = cases.filter((one) => one.passed).length;
+  const passed = cases.filter((one) => one.passed && isConclusive(one.name, cases)).length;
   return [
     {
       fields: {
@@ -270,7 +271,7 @@ function checkView({ id, endpointId, status, cases }: CheckRecord): View {
       columns: ['case', 'result', 'expected', 'response', { wraps: 'what to change' }],
       rows: cases.map((one) => [
         one.name,
-        one.passed ? 'passed' : 'failed',
+        isConclusive(one.name, cases) ? (one.passed ? 'passed' : 'failed') : 'inconclusive',
         CHECK_CASES[one.name as CheckCase],
         one.responseStatus ?? one.error,
         one.hint,

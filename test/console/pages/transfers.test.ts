@@ -72,7 +72,7 @@ test('a viewer reads and changes nothing', async () => {
   const { clientId, browser } = await visitor({ role: 'viewer' });
   const { id } = await makeTransfer(auth.database, clientId);
   const { text } = await browser.get(`/console/transfers/${id}`);
-  expect(text).not.toContain('Move it');
+  expect(text).not.toContain('Change the status');
   expect((await browser.get('/console/transfers')).text).not.toContain('/console/transfers/new');
   expect((await browser.get('/console/transfers/new')).status).toBe(403);
   for (const path of ['new', `${id}/status`, `${id}/cancel`]) {
