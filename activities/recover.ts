@@ -48,7 +48,7 @@ export function createRecoverActivities(dependencies: RecoverDependencies): Reco
       const { after } = request;
       const scope = scopeOf(request);
       const ids = await untilRoom(() => resetForRecovery(database, scope, retryDelays, after, limit));
-      failpoint('after-put-back');
+      failpoint('after-requeued');
       // A line without room is no end: the next batch looks again, from the same delivery on.
       if (!ids) return { recovered: 0, after: after ?? LOWEST };
       const last = ids.at(-1) ?? null;

@@ -40,7 +40,7 @@ export async function untilClosed(client: Client, type: string, count: number): 
  */
 export async function discardStarts({ database, temporal }: Stack): Promise<void> {
   await untilNone(() => countEvents(database, `= 'attempt'`), WAITING);
-  const { rowCount } = await database.query(`update events set outbox = 'done' where outbox in ('start', 'trailing')`);
+  const { rowCount } = await database.query(`update events set outbox = 'done' where outbox in ('start', 'delivered')`);
   if (rowCount === 0) return;
   await sleep(STARTED_WITHIN);
   const running = `WorkflowType = "deliverEvent" and ExecutionStatus = "Running"`;

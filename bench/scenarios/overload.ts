@@ -79,7 +79,7 @@ interface Trailing {
 }
 
 async function readTrailing({ stack }: Site): Promise<Trailing> {
-  const { rows } = await stack.database.query<Trailing>(TRAILING);
+  const { rows } = await stack.database.query<Trailing>(BACKLOG);
   return rows[0] ?? { count: 0, oldest: 0 };
 }
 
@@ -112,9 +112,9 @@ async function readRetries({ stack }: Site, transfers: readonly string[]) {
   return { started, retried: rows.length, late: rows.map(({ late }) => late).sort((a, b) => a - b) };
 }
 
-const TRAILING = `
+const BACKLOG = `
 select count(*)::int as count, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest
-  from events where outbox = 'trailing'`;
+  from events where outbox = 'delivered'`;
 
 const EVENTS = 'select id from events where transfer_id = any($1::uuid[])';
 

@@ -44,7 +44,7 @@ export function appendEvents(source: string, [type, ladder, leaseToken, full]: A
 ), event as (
   insert into events (id, client_id, transfer_id, type, body, created_at, traceparent, outbox)
   select c.event_id, c.client_id, c.transfer_id, ${type}::text, c.body, c.at, c.traceparent,
-         case when exists (select from receivers r where r.client_id = c.client_id) then 'attempt' else 'trailing' end::outbox_state
+         case when exists (select from receivers r where r.client_id = c.client_id) then 'attempt' else 'delivered' end::outbox_state
     from ${source} c
 ), delivery as (
   insert into deliveries (id, event_id, endpoint_id, client_id, next_attempt_at, created_at, ladder)

@@ -11,7 +11,7 @@ const LINES = 1_000;
 export const OVERDUE_AFTER = 60;
 
 /** What waits: attempts in the queue (`attempt`), and events for their workflow, by `events.outbox`. */
-export const WAITING_STATES = ['attempt', 'again', 'start', 'trailing'] as const;
+export const WAITING_STATES = ['attempt', 'again', 'start', 'delivered'] as const;
 type WaitingState = (typeof WAITING_STATES)[number];
 
 /** The rows that wait in the tables. Ages are in seconds, 0 when no row waits. */
@@ -70,12 +70,12 @@ with recursive heads as (
        order by q.endpoint_id, q.line, q.due_at limit 1) next
    where h.position < ${LINES}
 ), lines as (
-  (select outbox, client_id from events where outbox in ('trailing', 'start', 'again') order by outbox, client_id limit 1)
+  (select outbox, client_id from events where outbox in ('delivered', 'start', 'again') order by outbox, client_id limit 1)
   union all
   select next.outbox, next.client_id
     from lines l cross join lateral (
       select e.outbox, e.client_id from events e
-       where e.outbox in ('trailing', 'start', 'again') and (e.outbox, e.client_id) > (l.outbox, l.client_id)
+       where e.outbox in ('delivered', 'start', 'again') and (e.outbox, e.client_id) > (l.outbox, l.client_id)
        order by e.outbox, e.client_id limit 1) next
 ), oldest as (
   select l.outbox, e.created_at as since
@@ -127,7 +127,7 @@ export function measureBacklog(registry: Registry, readBacklog: () => Promise<Ba
   );
   states(
     'webhook_outbox_events',
-    `Attempts in the queue (\`attempt\`), and events that wait for their workflow: a row changed (\`again\`), a delivery sleeps or has failed (\`start\`), or all is delivered (\`trailing\`). Counted up to ${COUNTED}.`,
+    `Attempts in the queue (\`attempt\`), and events that wait for their workflow: a row changed (\`again\`), a delivery sleeps or has failed (\`start\`), or all is delivered (\`delivered\`). Counted up to ${COUNTED}.`,
     (backlog) => backlog.waiting,
   );
   states(

@@ -8,7 +8,7 @@ import { isFree, LEASE } from './queue.js';
 import type { EventRow } from './workflow-start.js';
 
 /** States in which an event waits for its workflow. */
-export const DUE_STATES = ['again', 'start', 'trailing'] as const;
+export const DUE_STATES = ['again', 'start', 'delivered'] as const;
 export type DueState = (typeof DUE_STATES)[number];
 
 /** Events of one client in one batch, at most, so that the other clients get theirs. */
@@ -52,10 +52,10 @@ export interface SkippedBatch {
 }
 
 /**
- * Marks up to `limit` trailing events done without a workflow: those made longer ago than `trail` (ms, by Postgres's
+ * Marks up to `limit` delivered events done without a workflow: those made longer ago than `trail` (ms, by Postgres's
  * clock) that no process has leased, oldest first of each client. The statement waits for no lock.
  */
-export async function skipTrailing(
+export async function skipWorkflows(
   db: Handle,
   { trail, limit }: { trail: number; limit: number },
 ): Promise<SkippedBatch> {
@@ -65,7 +65,7 @@ export async function skipTrailing(
   return row ?? { skipped: 0, due: 0 };
 }
 
-const IN_OUTBOX = `in ('trailing', 'start', 'again')`;
+const IN_OUTBOX = `in ('delivered', 'start', 'again')`;
 
 /**
  * SQL: events in `state`, of one client, in an order that only the index of the outbox serves. With equalities and
@@ -133,23 +133,23 @@ const RELEASE = `
 update events v set lease_until = now() + $3::int * interval '1 second' from unnest($1::uuid[], $2::text[]) as l(id, lease)
  where ${HELD}`;
 
-const TRAILING = dueEvents('e', "'trailing'::outbox_state", 'c.client_id');
+const DELIVERED = dueEvents('e', "'delivered'::outbox_state", 'c.client_id');
 
 /**
  * An id says when its event was made, so each client's part of the index ends at its first younger event. For an `exists`
  * on deliveries Postgres might read all pending ones.
  */
 const SKIP = `
-with recursive ${clientsIn(`'trailing'::outbox_state`)}, candidates as (
+with recursive ${clientsIn(`'delivered'::outbox_state`)}, candidates as (
   select e.id
     from clients c cross join lateral (
       select e.id from events e
-       where ${TRAILING.where} and e.id < $1::uuid and ${isFree('e.lease_until')}
-       order by ${TRAILING.order} limit $2::int) e
+       where ${DELIVERED.where} and e.id < $1::uuid and ${isFree('e.lease_until')}
+       order by ${DELIVERED.order} limit $2::int) e
    limit $2::int
 ), free as (
   select id from events
-   where id = any(array(select id from candidates)) and outbox = 'trailing' and ${isFree('lease_until')}
+   where id = any(array(select id from candidates)) and outbox = 'delivered' and ${isFree('lease_until')}
      for update skip locked
 ), marked as (
   update events v set outbox = case
@@ -165,7 +165,7 @@ const INTERVAL = 5_000;
 /** Events of one statement: some tens of ms for Postgres. */
 const BATCH = 500;
 
-export interface SkipTrailingOptions {
+export interface SkipWorkflowsOptions {
   db: Handle;
   /** WORKFLOWS_TRAIL, ms. */
   trail: number;
@@ -177,14 +177,14 @@ export interface SkipTrailingOptions {
  * Bounds the backlog of a lasting overload. A delivered event whose workflow has not started in time is marked done
  * without one, also while Temporal is unavailable. An event with a pending or failed delivery waits for its workflow.
  */
-export function skipTrailingLoop({ db, trail, metrics, log }: SkipTrailingOptions): Periodic {
+export function skipWorkflowsLoop({ db, trail, metrics, log }: SkipWorkflowsOptions): Periodic {
   const loop = new Periodic({
     interval: INTERVAL,
     run: async () => {
       let skipped = 0;
       let batch: number;
       do {
-        const marked = await skipTrailing(db, { trail, limit: BATCH });
+        const marked = await skipWorkflows(db, { trail, limit: BATCH });
         metrics.workflowsSkipped(marked.skipped);
         skipped += marked.skipped;
         batch = marked.skipped + marked.due;

@@ -38,7 +38,7 @@ export interface RecordOptions {
  *   changes nothing, and a late success gets the next number and makes a pending or failed delivery succeed.
  * - A failed attempt of the ladder uses up a rung. A manual retry uses none: its failure leaves the plan as it was.
  * - The attempt leaves the queue, unless the next one is due at once.
- * - The event's `outbox` says what its workflow has to learn. `again`, `start` and `trailing` rank in this order, and
+ * - The event's `outbox` says what its workflow has to learn. `again`, `start` and `delivered` rank in this order, and
  *   only `again` brings an event back from `done`: a manual retry or a late success, of which its workflow knows nothing.
  * @returns no row for an attempt that was not recorded
  */
@@ -55,7 +55,7 @@ export function recordAttempts(
     attempts.map(({ number }) => number),
     attempts.map(({ trigger }) => trigger),
     attempts.map(({ single }) => single),
-    attempts.map(({ isOnly }) => (isOnly && workflows === 'retries-only' ? 'done' : 'trailing')),
+    attempts.map(({ isOnly }) => (isOnly && workflows === 'retries-only' ? 'done' : 'delivered')),
     attempts.map(({ url }) => url),
     outcomes.map(({ t }) => t),
     outcomes.map(({ startedAt }) => startedAt.toISOString()),
@@ -156,7 +156,7 @@ with input as (
     from updated group by event_id
 ), locked_event as materialized (
   select v.id from events v where v.id = any(array(select event_id from event)) order by v.id for no key update
-), told as (
+), raised as (
   update events v set outbox = e.outbox, lease_until = now()
     from event e, locked_event l
    where v.id = l.id and e.event_id = l.id

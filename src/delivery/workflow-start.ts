@@ -92,12 +92,12 @@ export async function readDelivery(db: Handle, deliveryId: string): Promise<Deli
 
 /** How an event's workflow learns what changed; `eager`: its first task runs at once on the worker of this process. */
 export interface StartOptions {
-  how: 'trailing' | 'start' | 'again';
+  how: 'delivered' | 'start' | 'again';
   eager: boolean;
 }
 
 /**
- * Starts the workflow of an event. `trailing`: once. `start`: unless it runs. `again`: wakes it if it runs, so that it
+ * Starts the workflow of an event. `delivered`: once. `start`: unless it runs. `again`: wakes it if it runs, so that it
  * reads its deliveries again.
  */
 export function startDeliverEvent(client: Client, start: WorkflowStart, options: StartOptions): Promise<void> {
@@ -112,7 +112,7 @@ export function startDeliverEvent(client: Client, start: WorkflowStart, options:
       } else {
         await client.workflow.start('deliverEvent', {
           ...workflow,
-          workflowIdReusePolicy: options.how === 'trailing' ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE',
+          workflowIdReusePolicy: options.how === 'delivered' ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE',
           requestEagerStart: options.eager,
         });
       }

@@ -18,7 +18,7 @@ const POLL = 1_000;
 export const CONCURRENCY = 16;
 const BATCH = 32;
 /** While attempts come in a burst, a batch has two events, and one begins in this time, ms. */
-const WHILE_BUSY = { size: 2, pause: 250, trailing: 1_000 };
+const WHILE_BUSY = { size: 2, pause: 250, delivered: 1_000 };
 /** An event whose workflow could not be started is due again after this time, s. */
 const RETRY_AFTER = 1;
 /** A delivered event with a sibling in the queue waits this long for the sibling's attempt, s. */
@@ -40,7 +40,7 @@ export interface WorkflowStarterOptions {
 
 /**
  * Starts one workflow for each event, from one source: the events in the table whose `outbox` says that their workflow has
- * something to learn. It takes `again` and `start` before `trailing`, and clients in turn. No attempt waits for it: the
+ * something to learn. It takes `again` and `start` before `delivered`, and clients in turn. No attempt waits for it: the
  * queue has those that are due.
  */
 export class WorkflowStarter {
@@ -91,7 +91,7 @@ export class WorkflowStarter {
       if (!state || events.length === 0) return;
       const anyDone = await this.#startBatch(state, events);
       if (!anyDone) await this.#pause(RETRY_AFTER * 1_000);
-      else if (isBusy) await this.#pause(state === 'trailing' ? WHILE_BUSY.trailing : WHILE_BUSY.pause);
+      else if (isBusy) await this.#pause(state === 'delivered' ? WHILE_BUSY.delivered : WHILE_BUSY.pause);
     }
   }
 
@@ -100,7 +100,7 @@ export class WorkflowStarter {
     const { db, workflows, log } = this.options;
     const byId = new Map(events.map((event) => [event.eventId, event]));
     const starts = await readStarts(db, events);
-    const early = state === 'trailing' ? starts.filter(({ isQueued }) => isQueued) : [];
+    const early = state === 'delivered' ? starts.filter(({ isQueued }) => isQueued) : [];
     const started = starts.filter((start) => !early.includes(start));
     const results = await Promise.all(started.map((start) => this.#limit(() => this.#start(state, start, workflows))));
     const eventsOf = (some: readonly WorkflowStart[]) => some.flatMap(({ event }) => byId.get(event.eventId) ?? []);

@@ -63,7 +63,7 @@ export const CANCELLED = `status = 'cancelled', next_attempt_at = null, asleep =
 export const endFirstAttempts = (eventIds: string) => `unattempted as materialized (
   select v.id from events v where v.id = any(array(${eventIds})) and v.outbox = 'attempt' order by v.id for no key update
 ), ended as (
-  update events v set outbox = 'trailing', lease_until = now() from unattempted u where v.id = u.id
+  update events v set outbox = 'delivered', lease_until = now() from unattempted u where v.id = u.id
 )`;
 
 /**

@@ -16,7 +16,7 @@ export type Failpoint =
   | 'before-mark'
   | 'after-mark'
   | 'after-retry-queued'
-  | 'after-put-back'
+  | 'after-requeued'
   | 'after-missing-made'
   | 'after-removed'
   | 'after-workflow-start'

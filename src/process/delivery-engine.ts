@@ -9,7 +9,7 @@ import type { Handover } from '../delivery/handover.js';
 import { LiveWorkers } from '../delivery/live-workers.js';
 import type { AttemptDependencies } from '../delivery/make-attempt.js';
 import { listenForAttempts } from '../delivery/notifications.js';
-import { skipTrailingLoop } from '../delivery/outbox.js';
+import { skipWorkflowsLoop } from '../delivery/outbox.js';
 import { Recorder } from '../delivery/recorder.js';
 import { createAddressGuard } from '../delivery/sender/address-guard.js';
 import { createSender } from '../delivery/sender/send.js';
@@ -113,7 +113,7 @@ export function createDeliveryEngine(dependencies: {
   const starter = new WorkflowStarter({ db: database, temporal: client, workflows, busy, waiting, log });
   temporal.onConnected(() => starter.nudge());
   const overdue = watchdog({ db: database, onQueued: poll, log });
-  const skipping = skipTrailingLoop({ db: database, trail: config.workflowsTrail, metrics, log });
+  const skipping = skipWorkflowsLoop({ db: database, trail: config.workflowsTrail, metrics, log });
   const cancelling = cancelBacklogs({ db: database, log });
   const sandbox =
     config.environment === 'sandbox'

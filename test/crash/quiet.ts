@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeItLongAgo } from '../support/long-ago.js';
 import { runningWorkflows } from './judge-workflows.js';
-import { underWay, withDatabase } from './record.js';
+import { inProgress, withDatabase } from './record.js';
 import type { Service } from './service.js';
 
 /**
@@ -46,6 +46,6 @@ export async function untilQuiet(service: Service, faults: string[]): Promise<nu
 }
 
 async function countLeft(service: Service): Promise<Record<string, number>> {
-  const counts = await withDatabase(service.databaseUrl, underWay);
+  const counts = await withDatabase(service.databaseUrl, inProgress);
   return { ...counts, workflows: await runningWorkflows(service.temporal) };
 }

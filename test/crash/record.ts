@@ -71,7 +71,7 @@ select distinct e.id from events e
  where not exists (select from deliveries d where d.event_id = e.id and d.endpoint_id = w.id)`;
 
 /** Counts the work under way. All three counts are 0 when the service is quiet. */
-export async function underWay(database: pg.Client) {
+export async function inProgress(database: pg.Client) {
   const { rows } = await database.query(
     `select (select count(*)::int from events where outbox <> 'done') as outbox,
             (select count(*)::int from deliveries where status = 'pending') as pending,

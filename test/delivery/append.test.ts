@@ -93,7 +93,7 @@ describe("an event that a producer's own statement appends", () => {
     expect(event!.deliveries).toEqual([]);
     expect(await deliveriesOf(event!.eventId)).toEqual([]);
     const { outbox, leaseUntil } = await eventOf(event!.eventId);
-    expect([outbox, leaseUntil.getTime() <= Date.now()]).toEqual(['trailing', true]);
+    expect([outbox, leaseUntil.getTime() <= Date.now()]).toEqual(['delivered', true]);
   });
 
   it('gets the endpoints of its own client when one statement appends the events of several clients', async () => {
@@ -103,6 +103,6 @@ describe("an event that a producer's own statement appends", () => {
     const events = await append(transfers, null);
     expect(events.map(({ deliveries }) => endpointsOf(deliveries))).toEqual([[first.id], [second.id], []]);
     const states = await Promise.all(events.map(async ({ eventId }) => (await eventOf(eventId)).outbox));
-    expect(states).toEqual(['attempt', 'attempt', 'trailing']);
+    expect(states).toEqual(['attempt', 'attempt', 'delivered']);
   });
 });

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-const none = { attempt: 0, again: 0, start: 0, trailing: 0 };
+const none = { attempt: 0, again: 0, start: 0, delivered: 0 };
 
 test('reports zeros when nothing waits', async () => {
   expect(await readBacklog(db)).toEqual({
@@ -22,7 +22,7 @@ test('reports zeros when nothing waits', async () => {
 test('counts queued attempts and waiting events by state, and finds the oldest of all clients', async () => {
   const events = [];
   for (let i = 0; i < 6; i++) events.push(await commitEvent(db));
-  const [sleeping, asleepLate, done, again, start, trailing] = events.map(({ eventId }) => eventId);
+  const [sleeping, asleepLate, done, again, start, delivered] = events.map(({ eventId }) => eventId);
   const is = (eventId: string | undefined, outbox: string, madeAgo: number) =>
     db.query(
       `update events set outbox = $2::outbox_state, created_at = now() - $3::int * interval '1 s' where id = $1::uuid`,
@@ -48,16 +48,16 @@ test('counts queued attempts and waiting events by state, and finds the oldest o
   await is(sleeping, 'done', 9_000);
   await is(again, 'again', 150);
   await is(start, 'start', 100);
-  await is(trailing, 'trailing', 200);
+  await is(delivered, 'delivered', 200);
   await sleeps(sleeping, 300);
   await sleeps(asleepLate, -600);
   await isDue(done, 45);
   await isDue(again, 90);
-  for (const event of [start, trailing]) await leaves(event);
+  for (const event of [start, delivered]) await leaves(event);
 
   const backlog = await readBacklog(db);
   expect(backlog).toMatchObject({
-    waiting: { attempt: 2, again: 1, start: 1, trailing: 1 },
+    waiting: { attempt: 2, again: 1, start: 1, delivered: 1 },
     ...{ sleeping: 1, overdue: 2 },
   });
   // The columns round to the millisecond, so that an age may be less than the time between two statements.
@@ -65,7 +65,7 @@ test('counts queued attempts and waiting events by state, and finds the oldest o
   atLeast(backlog.oldestAge.attempt, 90);
   atLeast(backlog.oldestAge.again, 150);
   atLeast(backlog.oldestAge.start, 100);
-  atLeast(backlog.oldestAge.trailing, 200);
+  atLeast(backlog.oldestAge.delivered, 200);
   atLeast(backlog.mostOverdue, 600);
   atLeast(backlog.oldestKeptAge, 9_000);
 });

@@ -267,7 +267,7 @@ describe('an attempt that waits', () => {
     release();
     const { deliveries, outbox } = await dispatchers.settled(second.eventId);
     expect(deliveries).toMatchObject([{ status: 'cancelled', attemptCount: 0 }]);
-    expect(outbox).toBe('trailing');
+    expect(outbox).toBe('delivered');
     expect(sender.sent).toHaveLength(1);
   });
 });

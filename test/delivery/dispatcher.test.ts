@@ -38,7 +38,7 @@ describe('the first attempts of an event of this process', () => {
     const { commit } = dispatchers.open(sender, { db: watched });
     const event = await commit({ endpoints: 2 });
     const { outbox, deliveries } = await dispatchers.settled(event.eventId);
-    expect(outbox).toBe('trailing');
+    expect(outbox).toBe('delivered');
     expect(deliveries.map(({ status, attempts }) => [status, attempts.length])).toEqual([
       ['succeeded', 1],
       ['succeeded', 1],
@@ -348,5 +348,5 @@ it('leases nothing at birth for a client without an endpoint, and makes its even
   const { commit } = dispatchers.open(fakeSender());
   const event = await commit({ clientId: await makeClient(db), endpoints: 0 });
   expect(event.deliveries).toEqual([]);
-  expect(await dispatchers.readEvent(event.eventId)).toMatchObject({ outbox: 'trailing' });
+  expect(await dispatchers.readEvent(event.eventId)).toMatchObject({ outbox: 'delivered' });
 });

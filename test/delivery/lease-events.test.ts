@@ -35,7 +35,7 @@ beforeAll(async () => {
     await fillPast({ database: client }, { clients: [one], endpointsEach: 1 }, PAST, () => undefined);
   }
   // A burst: every event has waited, its old entries are still in the index, and the statistics say that many wait.
-  for (const state of ['start', 'trailing', 'start']) {
+  for (const state of ['start', 'delivered', 'start']) {
     await client.query('update events set outbox = $1::outbox_state', [state]);
   }
   await client.query('analyze events');
@@ -49,7 +49,7 @@ afterAll(async () => {
 });
 
 /** The newest `count` events of each client wait in `state`. @returns their ids by client, oldest first */
-async function newestWait(state: 'again' | 'start' | 'trailing', count: number): Promise<string[][]> {
+async function newestWait(state: 'again' | 'start' | 'delivered', count: number): Promise<string[][]> {
   const { rows } = await client.query(
     `update events set outbox = $1::outbox_state, lease_until = now() - interval '1 ms'
       where id in (select id from (select id, row_number() over (partition by client_id order by id desc) as n from events) e
@@ -85,11 +85,11 @@ describe('events that wait in the outbox', () => {
   });
 
   it('are leased in turn across clients, the oldest of each first, and once', async () => {
-    const waiting = await newestWait('trailing', 4);
-    const leased = await leaseEvents(db, 'trailing', 2 * CLIENTS);
+    const waiting = await newestWait('delivered', 4);
+    const leased = await leaseEvents(db, 'delivered', 2 * CLIENTS);
     expect(idsOf(leased)).toEqual(waiting.flatMap((ids) => ids.slice(0, 2)).sort());
-    expect(await leaseEvents(db, 'trailing', 100)).toHaveLength(2 * CLIENTS);
-    expect(await leaseEvents(db, 'trailing', 100)).toEqual([]);
+    expect(await leaseEvents(db, 'delivered', 100)).toHaveLength(2 * CLIENTS);
+    expect(await leaseEvents(db, 'delivered', 100)).toEqual([]);
     expect(await leaseEvents(db, 'start', 100)).toEqual([]);
   });
 
@@ -130,7 +130,7 @@ describe('events that wait in the outbox', () => {
 });
 
 describe('a leased event', () => {
-  async function leaseOne(state: 'start' | 'trailing') {
+  async function leaseOne(state: 'start' | 'delivered') {
     const [[id]] = (await newestWait(state, 1)) as [[string]];
     const leased = (await leaseEvents(db, state, 10)).filter(({ eventId }) => eventId === id);
     expect(leased).toHaveLength(1);
@@ -153,15 +153,15 @@ describe('a leased event', () => {
     expect(await outboxOf(id)).toBe(outbox);
   });
 
-  it('is leased again after the time for which it is put back, and not if another process has it', async () => {
+  it('is leased again after the time for which it is released, and not if another process has it', async () => {
     const { id, leased } = await leaseOne('start');
     await releaseEvents(db, leased, 20);
     expect(idsOf(await leaseEvents(db, 'start', 10))).not.toContain(id);
     // The lease has another end now: this process has it no more.
     await releaseEvents(db, leased, -1);
     expect(idsOf(await leaseEvents(db, 'start', 10))).not.toContain(id);
-    const again = await leaseOne('trailing');
+    const again = await leaseOne('delivered');
     await releaseEvents(db, again.leased, -1);
-    expect(idsOf(await leaseEvents(db, 'trailing', 10))).toContain(again.id);
+    expect(idsOf(await leaseEvents(db, 'delivered', 10))).toContain(again.id);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
-import { leaseEvents, skipTrailing } from '../../src/delivery/outbox.js';
+import { leaseEvents, skipWorkflows } from '../../src/delivery/outbox.js';
 import { newId } from '../../src/platform/ids.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient } from '../support/factories.js';
@@ -17,9 +17,9 @@ afterEach(() =>
   db.query(`delete from events where not exists (select from deliveries d where d.event_id = events.id)`, []),
 );
 
-type State = 'trailing' | 'start' | 'attempt';
+type State = 'delivered' | 'start' | 'attempt';
 /** An event without deliveries that was made so long ago, ms. */
-async function eventOf(clientId: string, ago: number, outbox: State = 'trailing'): Promise<string> {
+async function eventOf(clientId: string, ago: number, outbox: State = 'delivered'): Promise<string> {
   const at = new Date(Date.now() - ago);
   const id = newId(at.getTime());
   const data = { id, clientId, transferId: newId(), type: 't', body: '{}', createdAt: at, outbox };
@@ -28,7 +28,7 @@ async function eventOf(clientId: string, ago: number, outbox: State = 'trailing'
 }
 const outboxOf = async (id: string) => (await db.prisma.event.findUniqueOrThrow({ where: { id } })).outbox;
 
-describe('skipTrailing', () => {
+describe('skipWorkflows', () => {
   it('marks delivered events that are older, of each client, and no event in another state', async () => {
     const [one, other] = [await makeClient(db), await makeClient(db)];
     const old = [await eventOf(one, 3 * MINUTE), await eventOf(one, 2 * MINUTE), await eventOf(other, 2 * MINUTE)];
@@ -37,30 +37,30 @@ describe('skipTrailing', () => {
       await eventOf(one, 2 * MINUTE, 'start'),
       await eventOf(other, 2 * MINUTE, 'attempt'),
     ];
-    expect(await skipTrailing(db, { trail: MINUTE, limit: 100 })).toEqual({ skipped: 3, due: 0 });
+    expect(await skipWorkflows(db, { trail: MINUTE, limit: 100 })).toEqual({ skipped: 3, due: 0 });
     expect(await Promise.all(old.map(outboxOf))).toEqual(['done', 'done', 'done']);
-    expect(await Promise.all(kept.map(outboxOf))).toEqual(['trailing', 'start', 'attempt']);
-    expect(await skipTrailing(db, { trail: MINUTE, limit: 100 })).toEqual({ skipped: 0, due: 0 });
+    expect(await Promise.all(kept.map(outboxOf))).toEqual(['delivered', 'start', 'attempt']);
+    expect(await skipWorkflows(db, { trail: MINUTE, limit: 100 })).toEqual({ skipped: 0, due: 0 });
   });
 
   it('marks no more than `limit`, the oldest first', async () => {
     const clientId = await makeClient(db);
     const ids = [];
     for (let minute = 9; minute > 4; minute--) ids.push(await eventOf(clientId, minute * MINUTE));
-    expect(await skipTrailing(db, { trail: MINUTE, limit: 2 })).toEqual({ skipped: 2, due: 0 });
-    expect(await Promise.all(ids.map(outboxOf))).toEqual(['done', 'done', 'trailing', 'trailing', 'trailing']);
+    expect(await skipWorkflows(db, { trail: MINUTE, limit: 2 })).toEqual({ skipped: 2, due: 0 });
+    expect(await Promise.all(ids.map(outboxOf))).toEqual(['done', 'done', 'delivered', 'delivered', 'delivered']);
   });
 
   it('leaves an event that a starter has leased', async () => {
     const id = await eventOf(await makeClient(db), 2 * MINUTE);
-    expect((await leaseEvents(db, 'trailing', 10)).map(({ eventId }) => eventId)).toEqual([id]);
-    expect(await skipTrailing(db, { trail: MINUTE, limit: 10 })).toEqual({ skipped: 0, due: 0 });
+    expect((await leaseEvents(db, 'delivered', 10)).map(({ eventId }) => eventId)).toEqual([id]);
+    expect(await skipWorkflows(db, { trail: MINUTE, limit: 10 })).toEqual({ skipped: 0, due: 0 });
   });
 
   it('returns an event with a pending delivery to the starter', async () => {
     const { eventId } = await attemptedEvent(db, 'pending');
-    await db.prisma.event.update({ where: { id: eventId }, data: { outbox: 'trailing' } });
-    expect(await skipTrailing(db, { trail: 0, limit: 10 })).toEqual({ skipped: 0, due: 1 });
+    await db.prisma.event.update({ where: { id: eventId }, data: { outbox: 'delivered' } });
+    expect(await skipWorkflows(db, { trail: 0, limit: 10 })).toEqual({ skipped: 0, due: 1 });
     expect(await outboxOf(eventId)).toBe('start');
     await db.prisma.event.update({ where: { id: eventId }, data: { outbox: 'done' } });
   });
@@ -71,7 +71,7 @@ describe('a backlog of 200,000 delivered events in front of one failed event', (
     const [crowd, quiet] = [await makeClient(db), await makeClient(db)];
     await db.query(BACKLOG, [200_000, crowd]);
     const failed = await eventOf(crowd, 0, 'start');
-    const other = await eventOf(quiet, 0, 'trailing');
+    const other = await eventOf(quiet, 0, 'delivered');
     await db.pool.query('vacuum analyze events');
     const explained = openExplained(db.url.reveal());
     const rowsTouched = () => {
@@ -88,14 +88,14 @@ describe('a backlog of 200,000 delivered events in front of one failed event', (
         await db.query(`update events set lease_until = now() - interval '1 second' where id = $1::uuid`, [failed]);
       }
       for (let call = 0; call < 8; call++) {
-        const trailing = await leaseEvents(explained, 'trailing', 50);
+        const delivered = await leaseEvents(explained, 'delivered', 50);
         // A batch is shared equally among the clients with free events: the quiet client has one, in the first batch.
-        expect(trailing).toHaveLength(call === 0 ? 26 : 50);
-        if (call === 0) expect(trailing.map(({ eventId }) => eventId)).toContain(other);
+        expect(delivered).toHaveLength(call === 0 ? 26 : 50);
+        if (call === 0) expect(delivered.map(({ eventId }) => eventId)).toContain(other);
         expect(rowsTouched()).toBeLessThan(1_000);
       }
       for (let call = 0; call < 8; call++) {
-        expect(await skipTrailing(explained, { trail: MINUTE, limit: 500 })).toEqual({ skipped: 500, due: 0 });
+        expect(await skipWorkflows(explained, { trail: MINUTE, limit: 500 })).toEqual({ skipped: 500, due: 0 });
         expect(rowsTouched()).toBeLessThan(7_000);
       }
     } finally {
@@ -108,6 +108,6 @@ describe('a backlog of 200,000 delivered events in front of one failed event', (
 const BACKLOG = `
 insert into events (id, client_id, transfer_id, type, body, created_at, outbox, lease_until)
 select (substr(hex, 1, 8) || '-' || substr(hex, 9, 4) || '-7' || substr(gen_random_uuid()::text, 16))::uuid, $2::uuid,
-       gen_random_uuid(), 't', '{}', at, 'trailing', at
+       gen_random_uuid(), 't', '{}', at, 'delivered', at
   from (select at, lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') as hex
           from (select now() - (600 + n * 0.1) * interval '1 second' as at from generate_series(1, $1::int) n) times) ids`;

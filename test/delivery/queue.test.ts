@@ -241,7 +241,7 @@ describe('an attempt that may not be made', () => {
     expect(await rowOf(deliveryId)).toBeNull();
     const ended = { reason, nextAttemptAt: null, asleep: false, finishedAt: expect.any(Date) };
     expect(await deliveryOf(deliveryId)).toMatchObject({ status: 'cancelled', ...ended });
-    expect(await outboxOf(eventId)).toBe('trailing');
+    expect(await outboxOf(eventId)).toBe('delivered');
   });
 
   it('is the manual retry of a delivery that has ended, at an inactive endpoint: the delivery stays as it is', async () => {

@@ -335,7 +335,7 @@ describe('a record counts by delivery and number, whoever holds the lease', () =
 
 describe("a record writes its event's outbox", () => {
   it.each([
-    ['trailing', 'all delivered', outcome(), [0]],
+    ['delivered', 'all delivered', outcome(), [0]],
     ['attempt', 'the next attempt is queued', down, [0]],
     ['start', 'a delivery sleeps', down, [MINUTE]],
     ['start', 'a delivery has failed', down, []],
@@ -352,7 +352,7 @@ describe("a record writes its event's outbox", () => {
     expect(await outboxOf(event)).toBe('again');
   });
 
-  it('trailing also after a cancelled delivery, and again after any manual retry', async () => {
+  it('delivered also after a cancelled delivery, and again after any manual retry', async () => {
     const [cancelled, event, ended] = [await leased(), await asleep(), await exhausted()];
     await disable(cancelled);
     const manual = [await retried(event, { outcome: down }), await retried(ended, { outcome: down })];
@@ -360,7 +360,7 @@ describe("a record writes its event's outbox", () => {
     await setOutbox(ended, 'start');
     await record([made(cancelled, { outcome: down }), ...manual]);
     expect([await outboxOf(cancelled), await outboxOf(event), await outboxOf(ended)]).toEqual([
-      'trailing',
+      'delivered',
       'again',
       'again',
     ]);
@@ -381,12 +381,12 @@ describe("a record writes its event's outbox", () => {
     expect([await outboxOf(one), await outboxOf(other)]).toEqual(['start', 'start']);
   });
 
-  it.each(['trailing', 'start', 'attempt'] as const)(
+  it.each(['delivered', 'start', 'attempt'] as const)(
     'never back from done to what a record calls %s',
     async (would) => {
       const event = await leased({ retryDelays: would === 'attempt' ? [0] : [MINUTE] });
       await setOutbox(event, 'done');
-      await record([made(event, { outcome: would === 'trailing' ? outcome() : down })]);
+      await record([made(event, { outcome: would === 'delivered' ? outcome() : down })]);
       expect(await outboxOf(event)).toBe('done');
     },
   );
@@ -414,7 +414,7 @@ describe("a record writes its event's outbox", () => {
     });
     expect([await outboxOf(only), await outboxOf(several), await outboxOf(failed)]).toEqual([
       'done',
-      'trailing',
+      'delivered',
       'start',
     ]);
   });

@@ -20,7 +20,7 @@ beforeEach(async () => {
 const RULES = { environment: 'sandbox' as const, sandboxStep: 2_000 };
 const NONE = { queued: false, expired: false, starts: false, workflows: false, sandboxUsed: false };
 
-test.each(['again', 'start', 'trailing'])('finds an event in the state %s, leased or not', async (outbox) => {
+test.each(['again', 'start', 'delivered'])('finds an event in the state %s, leased or not', async (outbox) => {
   const { eventId } = await commitEvent(db);
   await db.query('delete from queue', []);
   expect(await readWaiting(db)).toEqual(NONE);

@@ -16,7 +16,7 @@ const its = useStarters();
 const idOf = ({ deliveries }: QueuedEvent, of = 0) => deliveries[of]!.deliveryId;
 const handleOf = ({ eventId }: QueuedEvent) => its.temporal.client.workflow.getHandle(eventId);
 const describeWorkflow = (event: QueuedEvent) => handleOf(event).describe();
-const setOutbox = ({ eventId }: QueuedEvent, outbox: 'trailing' | 'start' | 'again') =>
+const setOutbox = ({ eventId }: QueuedEvent, outbox: 'delivered' | 'start' | 'again') =>
   its.db.prisma.event.update({ where: { id: eventId }, data: { outbox, leaseUntil: new Date() } });
 const signalsOf = async (event: QueuedEvent) =>
   ((await handleOf(event).fetchHistory()).events ?? [])
@@ -73,7 +73,7 @@ describe('WorkflowStarter', () => {
     await Promise.all(events.map(its.starters.done));
     const before = await Promise.all(events.map(async (event) => (await describeWorkflow(event)).runId));
     for (const event of events) await handleOf(event).terminate('it has ended');
-    await Promise.all([setOutbox(delivered, 'trailing'), setOutbox(failed, 'start')]);
+    await Promise.all([setOutbox(delivered, 'delivered'), setOutbox(failed, 'start')]);
     starter.nudge();
     await Promise.all(events.map(its.starters.done));
     const after = await Promise.all(events.map(async (event) => (await describeWorkflow(event)).runId));
@@ -223,10 +223,10 @@ describe('WorkflowStarter', () => {
   it('lets a delivered event wait a little for a delivery whose first attempt is queued', async () => {
     const event = await commitEvent(its.db, { endpoints: 2 });
     await makeOne(its.db, idOf(event));
-    expect(await its.starters.outboxOf(event)).toBe('trailing');
+    expect(await its.starters.outboxOf(event)).toBe('delivered');
     const { temporal, ids } = fakeTemporal();
     its.starters.open({ temporal });
-    await waitFor('the event to be put back', async () => {
+    await waitFor('the event to be released', async () => {
       const { leaseUntil } = await its.db.prisma.event.findUniqueOrThrow({ where: { id: event.eventId } });
       return leaseUntil.getTime() > Date.now() && leaseUntil.getTime() < Date.now() + 2_500;
     });
@@ -257,7 +257,7 @@ describe('WorkflowStarter', () => {
     const counting: Handle = Object.create(its.db, {
       query: {
         value: async (text: string, values: unknown[]) => {
-          if (values[0] !== 'trailing') return its.db.query(text, values);
+          if (values[0] !== 'delivered') return its.db.query(text, values);
           reads++;
           if (reads === 1) starter.nudge();
           return [];

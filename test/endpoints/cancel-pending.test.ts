@@ -122,7 +122,7 @@ describe('an endpoint with a backlog that is disabled', () => {
     const { clientId, eventId } = await commitEvent(db);
     await disable(await db.prisma.endpoint.findFirstOrThrow({ where: { clientId } }));
     const event = await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } });
-    expect(event).toMatchObject({ outbox: 'trailing' });
+    expect(event).toMatchObject({ outbox: 'delivered' });
   });
 
   it('has a delivery failed that gets its 410 while the others are cancelled', async () => {

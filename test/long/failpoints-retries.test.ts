@@ -114,13 +114,13 @@ async function expectTriggers(transfer: string, triggers: string[]): Promise<voi
 const setEnabled = (enabled: boolean) =>
   must(mortal.client('PUT', `/webhook-endpoints/${mortal.webhookId}`, { url: `${mortal.receiver.url}/in`, enabled }));
 
-test('after-put-back: continues a recovery where it died, and delivers once', async () => {
+test('after-requeued: continues a recovery where it died, and delivers once', async () => {
   const transfer = await makeSleeping();
   await setEnabled(false);
   await setEnabled(true);
   expect(await mortal.readDelivery(transfer)).toMatchObject({ status: 'cancelled' });
   const since = new Date(Date.now() - 3_600_000).toISOString();
-  const response = await mortal.dieAndBegin(['after-put-back', 1], () =>
+  const response = await mortal.dieAndBegin(['after-requeued', 1], () =>
     mortal.client('POST', `/webhook-endpoints/${mortal.webhookId}/recover`, { since }),
   );
   if (response) expect(response).toMatchObject({ status: 202, body: { count: 1 } });

@@ -64,7 +64,7 @@ test(
     const ages: number[] = [];
     const watch = (async () => {
       while (loading) {
-        ages.push(await number(OLDEST_TRAILING));
+        ages.push(await number(OLDEST_DELIVERED));
         await sleep(500);
       }
     })();
@@ -120,8 +120,8 @@ test(
   (SECONDS + 600) * 1_000,
 );
 
-const OLDEST_TRAILING = `
-select coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as number from events where outbox = 'trailing'`;
+const OLDEST_DELIVERED = `
+select coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as number from events where outbox = 'delivered'`;
 const WAITING = `select count(*)::int as number from events where outbox <> 'done'`;
 const PENDING = `select count(*)::int as number from deliveries where status = 'pending'`;
 /** From the end of the first attempt, after which the retry is due at once, s. */

@@ -7,7 +7,7 @@ import { judgeRecord } from '../crash/judge-record.js';
 import { judgeWorkflows, runningWorkflows } from '../crash/judge-workflows.js';
 import { type Load, startLoad } from '../crash/load.js';
 import { type Receiver, startReceiver } from '../crash/receiver.js';
-import { readRecord, underWay } from '../crash/record.js';
+import { inProgress, readRecord } from '../crash/record.js';
 import { type Balancer, startBalancer } from '../support/balancer.js';
 import { caller, must } from '../support/caller.js';
 import { runCli } from '../support/cli.js';
@@ -158,7 +158,7 @@ test('no event is lost once all is quiet, including those in flight at the kille
   await waitFor(
     'quiet',
     async () => {
-      const { outbox, pending, queued } = await withDatabase(underWay);
+      const { outbox, pending, queued } = await withDatabase(inProgress);
       return outbox + pending + queued + (await runningWorkflows(temporal.client)) === 0;
     },
     120_000,

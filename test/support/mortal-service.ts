@@ -6,7 +6,7 @@ import { freePort } from '../../src/platform/free-port.js';
 import { judgeRecord } from '../crash/judge-record.js';
 import { judgeWorkflows, runningWorkflows } from '../crash/judge-workflows.js';
 import { startReceiver } from '../crash/receiver.js';
-import { readRecord, underWay } from '../crash/record.js';
+import { inProgress, readRecord } from '../crash/record.js';
 import { caller, must } from './caller.js';
 import { runCli } from './cli.js';
 import { createTestDatabase } from './database.js';
@@ -122,7 +122,7 @@ export async function startMortalService() {
       await connection.connect();
       // A first workflow task that died with its worker is given to another after 10 s.
       await waitFor('quiet', async () => {
-        const counts = [...Object.values(await underWay(connection)), await runningWorkflows(temporal.client)];
+        const counts = [...Object.values(await inProgress(connection)), await runningWorkflows(temporal.client)];
         return counts.every((count) => count === 0);
       });
       const record = await readRecord(connection);

@@ -130,7 +130,7 @@ describe('changeStatus', () => {
     const transfer = await makeTransfer(db, clientId);
     await changeStatus(db, recordingHandover(), { transferId: transfer.id, to: 'PROCESSING', reason: null });
     expect(await db.prisma.event.findMany({ where: { transferId: transfer.id } })).toMatchObject([
-      { outbox: 'trailing' },
+      { outbox: 'delivered' },
     ]);
   });
 

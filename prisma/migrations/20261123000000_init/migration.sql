@@ -178,7 +178,7 @@ create index sandbox_transfers_ended_at_idx on sandbox_transfers (ended_at);
 
 -- Events, deliveries and attempts
 
-create type outbox_state as enum ('attempt', 'trailing', 'start', 'again', 'done');
+create type outbox_state as enum ('attempt', 'delivered', 'start', 'again', 'done');
 create type delivery_status as enum ('pending', 'succeeded', 'failed', 'cancelled');
 
 create table events (
@@ -194,7 +194,7 @@ create table events (
 );
 create index events_client_id_id_idx on events (client_id, id desc);
 create index events_client_id_transfer_id_id_idx on events (client_id, transfer_id, id desc);
-create index events_outbox_idx on events (outbox, client_id, id) where outbox in ('trailing', 'start', 'again');
+create index events_outbox_idx on events (outbox, client_id, id) where outbox in ('delivered', 'start', 'again');
 
 create table deliveries (
   id uuid primary key,

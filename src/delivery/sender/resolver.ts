@@ -59,7 +59,7 @@ export function createResolver({ lookUp = askNameServers(), hostsFile }: Resolve
   return {
     forClient() {
       const limited = pLimit(LOOK_UPS_PER_CLIENT);
-      const underWay = new Map<string, Promise<readonly string[]>>();
+      const inProgress = new Map<string, Promise<readonly string[]>>();
       return async (hostname) => {
         const name = hostname.toLowerCase().replace(/\.$/, '');
         // RFC 6761 §6.3: localhost is this machine, even if a name server has another address for it.
@@ -68,8 +68,8 @@ export function createResolver({ lookUp = askNameServers(), hostsFile }: Resolve
         if (listed.length > 0) return listed;
         const cached = known.get(name);
         if (cached) return cached;
-        const asked = underWay.get(name) ?? limited(() => ask(name)).finally(() => underWay.delete(name));
-        underWay.set(name, asked);
+        const asked = inProgress.get(name) ?? limited(() => ask(name)).finally(() => inProgress.delete(name));
+        inProgress.set(name, asked);
         return asked;
       };
     },

@@ -380,7 +380,7 @@ class World {
 
   /** The workflow starter, with a record in between or not. */
   async #start(a: number): Promise<boolean> {
-    const state = (['again', 'start', 'trailing'] as const)[a % 3] ?? 'again';
+    const state = (['again', 'start', 'delivered'] as const)[a % 3] ?? 'again';
     const leased = (await leaseEvents(db, state, 50)).filter(({ eventId }) => this.model.events.has(eventId));
     const raised = new Set<string>();
     const between = this.made[0];

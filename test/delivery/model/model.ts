@@ -25,7 +25,7 @@ export interface ModelDelivery {
 
 export interface ModelEvent {
   id: string;
-  outbox: 'attempt' | 'trailing' | 'start' | 'again' | 'done';
+  outbox: 'attempt' | 'delivered' | 'start' | 'again' | 'done';
 }
 
 export interface ModelEndpoint {
@@ -45,7 +45,7 @@ export interface ModelJob {
 
 export type Answer = 'success' | 'failure' | 'gone';
 
-const RANK = ['attempt', 'trailing', 'start', 'again'] as const;
+const RANK = ['attempt', 'delivered', 'start', 'again'] as const;
 
 export class Model {
   readonly deliveries = new Map<string, ModelDelivery>();
@@ -54,7 +54,7 @@ export class Model {
 
   /** – → P·Q, leased to `holder` where the producer has a dispatcher */
   event(id: string, deliveries: readonly { id: string; endpointId: string }[], holder: string | null): void {
-    this.events.set(id, { id, outbox: deliveries.length > 0 ? 'attempt' : 'trailing' });
+    this.events.set(id, { id, outbox: deliveries.length > 0 ? 'attempt' : 'delivered' });
     for (const delivery of deliveries) this.#add({ ...delivery, eventId: id }, 'fresh', 'schedule', holder);
   }
 
@@ -137,7 +137,7 @@ export class Model {
             : null;
     if (told) this.#tell(d.eventId, told);
     else if (isOnly && retriesOnly) this.#done(d.eventId);
-    else this.#tell(d.eventId, 'trailing');
+    else this.#tell(d.eventId, 'delivered');
     if (d.status !== 'pending' || d.asleep) {
       d.queued = null;
       return null;
@@ -214,7 +214,7 @@ export class Model {
     d.gone = gone;
     if (d.queued?.holder === null) d.queued = null;
     const event = this.events.get(d.eventId);
-    if (event?.outbox === 'attempt') event.outbox = 'trailing';
+    if (event?.outbox === 'attempt') event.outbox = 'delivered';
   }
 
   #end(d: ModelDelivery, status: 'succeeded' | 'failed' | 'cancelled'): void {

@@ -99,7 +99,7 @@ describe('retention', () => {
     expect(await remove()).toMatchObject({ removed: 1 });
   });
 
-  it.each(['start', 'again', 'trailing'] as const)(
+  it.each(['start', 'again', 'delivered'] as const)(
     'keeps an event that is due for its workflow: %s',
     async (outbox) => {
       const id = await ended();

@@ -101,7 +101,7 @@ test('reports at a successful scrape that Postgres is away', async () => {
 test('reads the backlog once for the scrapes of two servers', async () => {
   const registry = new Registry();
   let readings = 0;
-  const none = { attempt: 0, again: 0, start: 0, trailing: 0 };
+  const none = { attempt: 0, again: 0, start: 0, delivered: 0 };
   const rest = { sleeping: 0, overdue: 0, mostOverdue: 0, oldestKeptAge: 0 };
   const read = async () => {
     readings++;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
-import { skipTrailingLoop } from '../../src/delivery/outbox.js';
+import { skipWorkflowsLoop } from '../../src/delivery/outbox.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import { createMetrics } from '../../src/platform/telemetry/metrics.js';
 import { makeOne } from '../support/attempt.js';
@@ -14,11 +14,11 @@ const its = useStarters();
 /** One pass over what is older than 1 ms. @returns the number that it counted */
 async function skipAll(): Promise<number> {
   const metrics = createMetrics();
-  const skipping = skipTrailingLoop({ db: its.db, trail: 1, metrics, log: silentLog });
+  const skipping = skipWorkflowsLoop({ db: its.db, trail: 1, metrics, log: silentLog });
   skipping.request();
   await waitFor(
     'the trailing events',
-    async () => (await its.db.prisma.event.count({ where: { outbox: 'trailing' } })) === 0,
+    async () => (await its.db.prisma.event.count({ where: { outbox: 'delivered' } })) === 0,
   );
   await skipping.stop();
   return Number(/^webhook_workflows_skipped_total (\d+)$/m.exec(await metrics.text())?.[1]);
@@ -32,7 +32,7 @@ async function backlog(): Promise<{ delivered: QueuedEvent[]; failed: QueuedEven
   return { delivered, failed: await attemptedEvent(its.db, 'pending', delivered[0]!.clientId) };
 }
 
-describe('SkipTrailing', () => {
+describe('SkipWorkflows', () => {
   it('marks and counts delivered events; an event with something left to do gets its workflow', async () => {
     const { delivered, failed } = await backlog();
     expect(await skipAll()).toBe(3);
