@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
-import { signIn, startService } from '../dist/src/local/demo-processes.js';
+import { startService } from '../dist/src/local/demo-service.js';
 
 const image = (name) => fileURLToPath(new URL(`../docs/images/${name}.png`, import.meta.url));
 const localDir = mkdtempSync(join(tmpdir(), 'screenshots-'));
@@ -20,15 +20,15 @@ Object.assign(process.env, {
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 const stops = [];
 try {
-  const { client } = await startService(stops);
+  const { sandbox, client } = await startService(stops);
   const event = await makeEvent(client);
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-dev-shm-usage'],
   });
   stops.push(() => browser.close());
-  await pictureConsole(await browser.newPage({ viewport: { width: 1280, height: 900 } }), client, event);
-  await pictureWorkflow(await browser.newPage({ viewport: { width: 1440, height: 840 } }), client, event);
+  await pictureConsole(await browser.newPage({ viewport: { width: 1280, height: 900 } }), sandbox, event);
+  await pictureWorkflow(await browser.newPage({ viewport: { width: 1440, height: 840 } }), sandbox, event);
 } finally {
   for (const stop of stops.reverse()) await stop();
   rmSync(localDir, { recursive: true });
@@ -42,19 +42,18 @@ async function makeEvent(client) {
   }).listen(0);
   stops.push(async () => receiver.close().closeAllConnections());
   await once(receiver, 'listening');
-  const { api } = await signIn(client);
   for (const [name, host] of Object.entries({ Orders: '127.0.0.1', Ledger: 'localhost' })) {
     const url = `http://${host}:${receiver.address().port}/${name.toLowerCase()}`;
-    await api('POST', '/webhook-endpoints', { url, description: name, secret: 'a-secret-of-the-pictures' });
+    await client.webhookEndpoints.register({ url, description: name, secret: 'a-secret-of-the-pictures' });
   }
-  const { id } = await api('POST', '/transfers', {
+  const { id } = await client.transfers.create({
     amount: { value: 1250, currency: 'EUR' },
     destination: { name: 'Ada Lovelace', account: 'DE89370400440532013000' },
     reference: 'Invoice 2026-1042',
   });
-  await api('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' });
-  const { data } = await api('GET', `/events?transfer_id=${id}`);
-  const deliveries = async () => (await api('GET', `/events/${data[0].id}/deliveries`)).data;
+  await client.sandbox.setTransferStatus(id, { status: 'PROCESSING' });
+  const { data } = await client.events.list({ transfer_id: id }).page();
+  const deliveries = async () => (await client.events.listDeliveries(data[0].id).page()).data;
   while (
     (await deliveries())
       .map(({ attempt_count }) => attempt_count)

@@ -1,125 +1,136 @@
+import { randomBytes } from 'node:crypto';
+import { EventEmitter, on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { TransferServiceClient } from '../../clients/typescript/src/client.js';
+import type { Statement } from '../../clients/typescript/src/types.js';
 import { explain, untilSignalled } from '../process/lifecycle.js';
-import { type Api, type DemoReceiver, signIn, startDemoReceiver, startService } from './demo-processes.js';
-
-interface Endpoint {
-  webhookId: string;
-  description: string | null;
-}
-
-interface Delivery {
-  id: string;
-  webhookId: string;
-  attempt_count: number;
-  next_attempt_at: string | null;
-  attempts: { number: number; trigger: string; response_status: number | null }[];
-}
+import { startService } from './demo-service.js';
+import { type Arrival, startReceiver } from './receiver.js';
 
 const DEMO = 'demo';
+type Stops = (() => Promise<unknown>)[];
+
 /**
- * Shows the main function of the service with real processes, over HTTP. Adds a function to `stops` for every process, which ends it.
+ * Shows the main functions of the service over HTTP. Adds to `stops` what ends the service and each receiver.
  * @param once whether a service that the demo has started ends with the demo
  */
-async function playDemo(stops: (() => Promise<void>)[], once: boolean): Promise<void> {
-  const { client, startedHere } = await startService(stops);
+async function playDemo(stops: Stops, once: boolean): Promise<void> {
+  const { sandbox, client, startedHere } = await startService(stops);
   chapter(startedHere ? 'The service has started' : 'The service is already running');
-  say('API', client.base_url);
-  say('docs', `${client.base_url}/docs`);
-  const workflows = `${client.temporal_ui_url}/namespaces/${client.temporal_namespace}/workflows`;
+  say('API', sandbox.base_url);
+  say('docs', `${sandbox.base_url}/docs`);
+  const workflows = `${sandbox.temporal_ui_url}/namespaces/${sandbox.temporal_namespace}/workflows`;
   say('Temporal', workflows);
 
   chapter('A client gets a token and registers an endpoint');
-  const { api, expiresIn } = await signIn(client);
-  say('token', `valid for ${expiresIn} s`);
-  await removeEarlierEndpoints(api);
+  await removeEarlierEndpoints(client);
   const good = await startDemoReceiver(0, stops);
   const since = new Date().toISOString();
-  const first = await register(api, good);
+  const first = await register(client, good);
 
   chapter('The client creates a transfer; every status change arrives as a signed webhook');
-  const transfer = await api<{ id: string; status: string }>('POST', '/transfers', {
+  const transfer = await client.transfers.create({
     amount: { value: 1250, currency: 'EUR' },
-    destination: { name: 'Ada Lovelace', account: 'DE02120300000000202051' },
+    destination: DESTINATION,
     reference: 'Demo',
   });
   say('transfer', `${transfer.id}  12.50 EUR  ${transfer.status}`);
-  for (const status of ['PROCESSING', 'SENT']) await changeAndReceive(api, good, transfer.id, status);
+  for (const status of ['PROCESSING', 'SENT'] as const) await changeAndReceive(client, good, transfer.id, status);
 
   chapter('A second endpoint returns 500 twice: the service retries on the ladder');
-  const webhookId = await register(api, await startDemoReceiver(2, stops));
-  const eventId = await changeAndReceive(api, good, transfer.id, 'COMPLETED');
-  await showLadder(api, eventId, webhookId);
+  const webhookId = await register(client, await startDemoReceiver(2, stops));
+  const eventId = await changeAndReceive(client, good, transfer.id, 'COMPLETED');
+  await showLadder(client, eventId, webhookId);
   say('watch it', `${workflows}/${eventId}`);
 
-  await showCheck(api, first);
-  await showOutage(api, first, good, since);
+  await showCheck(client, first);
+  await showOutage(client, first, good, since);
 
   if (once && startedHere) return;
   chapter('See it in the console: while the service runs, this link signs you in once, within 5 minutes');
-  const { url } = await api<{ url: string }>('POST', '/console-sessions', { role: 'editor' });
-  say('console', url);
+  say('console', (await client.consoleSessions.create({ role: 'editor' })).url);
 }
 
+const DESTINATION = { name: 'Ada Lovelace', account: 'DE02120300000000202051' };
+
 /** Deletes the endpoints of an earlier demo, whose receivers no longer run. */
-async function removeEarlierEndpoints(api: Api): Promise<void> {
-  const { data } = await api<{ data: Endpoint[] }>('GET', '/webhook-endpoints?limit=100');
-  for (const { webhookId, description } of data) {
-    if (description === DEMO) await api('DELETE', `/webhook-endpoints/${webhookId}`);
+async function removeEarlierEndpoints({ webhookEndpoints }: TransferServiceClient): Promise<void> {
+  for await (const { webhookId, description } of webhookEndpoints.list({ limit: 100 })) {
+    if (description === DEMO) await webhookEndpoints.delete(webhookId);
   }
 }
 
-async function register(api: Api, receiver: DemoReceiver): Promise<string> {
+interface DemoReceiver {
+  url: string;
+  secret: string;
+  /** The next delivery of an event whose transfer has the status `status`. */
+  received(status: string): Promise<Arrival>;
+}
+
+async function startDemoReceiver(failFirst: number, stops: Stops): Promise<DemoReceiver> {
+  const secret = randomBytes(24).toString('base64url');
+  const emitter = new EventEmitter();
+  const onArrival = (arrival: Arrival) => emitter.emit('arrival', arrival);
+  const { url, close } = await startReceiver({ port: 0, secret, failFirst, onArrival });
+  stops.push(close);
+  const arrivals = on(emitter, 'arrival');
+  return {
+    url,
+    secret,
+    async received(status) {
+      for (;;) {
+        const arrival: Arrival = (await arrivals.next()).value?.[0];
+        if ((arrival.data as { status?: unknown } | null)?.status === status) return arrival;
+      }
+    },
+  };
+}
+
+async function register({ webhookEndpoints }: TransferServiceClient, receiver: DemoReceiver): Promise<string> {
   const { url, secret } = receiver;
-  const { webhookId } = await api<Endpoint>('POST', '/webhook-endpoints', { url, secret, description: DEMO });
+  const { webhookId } = await webhookEndpoints.register({ url, secret, description: DEMO });
   say('endpoint', `${webhookId}  → ${url}`);
   return webhookId;
 }
 
 /** @returns the event's id */
-async function changeAndReceive(api: Api, receiver: DemoReceiver, id: string, status: string): Promise<string> {
+async function changeAndReceive(
+  { sandbox }: TransferServiceClient,
+  receiver: DemoReceiver,
+  id: string,
+  status: 'PROCESSING' | 'SENT' | 'COMPLETED',
+): Promise<string> {
   const received = receiver.received(status);
-  await api('POST', `/sandbox/transfers/${id}/status`, { status });
-  const answered = Date.now();
-  const delivery = await received;
-  const after = Math.max(0, Date.parse(delivery.received_at) - answered);
-  const verdict = delivery.verified ? green('signature verified') : red('BAD SIGNATURE');
-  say(status, `${delivery.type} ${after} ms after the response, ${verdict}`);
-  say('', `Service-Signature: ${delivery.header.slice(0, 56)}…`);
-  return delivery.id;
+  await sandbox.setTransferStatus(id, { status });
+  const responded = Date.now();
+  const { at, type, header, eventId, verified } = await received;
+  const after = Math.max(0, at.getTime() - responded);
+  say(status, `${type} ${after} ms after the response, ${verdictOn(verified)}`);
+  say('', `Service-Signature: ${header?.slice(0, 56)}…`);
+  return String(eventId);
 }
 
-async function showLadder(api: Api, eventId: string, webhookId: string): Promise<void> {
-  const delivery = await waitForAttempts(api, eventId, webhookId, 2);
-  for (const { number, response_status } of delivery.attempts) {
-    say(
-      `attempt ${number}`,
-      `${red(String(response_status))}  ${number === 1 ? 'retried at once' : 'the next retry waits on a durable timer'}`,
-    );
-  }
-  say('attempt 3', `at ${delivery.next_attempt_at} (5m, then 30m, 2h, 6h and 24h)`);
-}
+const verdictOn = (verified: boolean) => (verified ? green('signature verified') : red('BAD SIGNATURE'));
 
-async function waitForAttempts(api: Api, eventId: string, webhookId: string, count: number): Promise<Delivery> {
-  return readUntil(`attempt ${count} of event ${eventId}`, async () => {
-    const { data } = await api<{ data: Delivery[] }>('GET', `/events/${eventId}/deliveries`);
+async function showLadder(client: TransferServiceClient, eventId: string, webhookId: string): Promise<void> {
+  const { attempts, next_attempt_at } = await readUntil(`attempt 2 of event ${eventId}`, async () => {
+    const { data } = await client.events.listDeliveries(eventId).page();
     const found = data.find((delivery) => delivery.webhookId === webhookId);
-    const delivery = found && (await api<Delivery>('GET', `/deliveries/${found.id}`));
-    return delivery && delivery.attempt_count >= count ? delivery : undefined;
+    return found && found.attempt_count >= 2 ? client.deliveries.get(found.id) : undefined;
   });
-}
-
-interface Check {
-  status: 'running' | 'passed' | 'failed';
-  cases: { name: string; expected: string; response_status: number | null; passed: boolean; hint: string | null }[];
+  for (const { number, response_status } of attempts) {
+    const next = number === 1 ? 'retried at once' : 'the next retry waits on a durable timer';
+    say(`attempt ${number}`, `${red(String(response_status))}  ${next}`);
+  }
+  say('attempt 3', `at ${next_attempt_at} (5m, then 30m, 2h, 6h and 24h)`);
 }
 
 /** Checks the receiver as an integrator does before going live, and shows the report. */
-async function showCheck(api: Api, webhookId: string): Promise<void> {
+async function showCheck({ webhookEndpoints }: TransferServiceClient, webhookId: string): Promise<void> {
   chapter('Before going live: the sandbox checks the receiver with nine requests, genuine and forged');
-  const checks = `/webhook-endpoints/${webhookId}/checks`;
-  const { id } = await api<{ id: string }>('POST', checks);
+  const { id } = await webhookEndpoints.check(webhookId);
   const { status, cases } = await readUntil('the end of the check', async () => {
-    const check = await api<Check>('GET', `${checks}/${id}`);
+    const check = await webhookEndpoints.getCheck(webhookId, id);
     return check.status === 'running' ? undefined : check;
   });
   for (const { name, expected, response_status, passed, hint } of cases) {
@@ -129,50 +140,38 @@ async function showCheck(api: Api, webhookId: string): Promise<void> {
   say('the check', status === 'passed' ? green('passed') : red(status));
 }
 
-interface Statement {
-  events: number;
-  succeeded: number;
-  pending: number;
-  missing: number;
-  complete: boolean;
-}
-
-/** How many events are made during the outage. */
+/** How many events are created during the outage. */
 const MISSED = 3;
 
 /**
- * Shows an outage: the endpoint is disabled while events are made, so that they have no delivery for it. A recover makes
- * up for them, and the statements before and after prove it.
+ * Shows an outage: the endpoint is disabled while events are created, so that they have no delivery for it. A recovery
+ * delivers them, and the statements before and after prove it.
  * @param since the start of the statements' window
  */
-async function showOutage(api: Api, webhookId: string, { url, received }: DemoReceiver, since: string): Promise<void> {
-  chapter(`An outage: the endpoint is disabled, and ${MISSED} events are made meanwhile`);
-  const endpoint = `/webhook-endpoints/${webhookId}`;
-  const statement = () => api<Statement>('GET', `${endpoint}/statement?since=${since}`);
-  const enabled = (value: boolean) => api('PUT', endpoint, { url, description: 'demo', enabled: value });
-  await enabled(false);
-  for (let made = 0; made < MISSED; made++) {
-    const { id } = await api<{ id: string }>('POST', '/transfers', {
-      amount: { value: 100, currency: 'EUR' },
-      destination: { name: 'Ada Lovelace', account: 'DE02120300000000202051' },
-    });
-    await api('POST', `/sandbox/transfers/${id}/status`, { status: 'CANCELLED' });
+async function showOutage(
+  { webhookEndpoints, transfers, sandbox }: TransferServiceClient,
+  webhookId: string,
+  { received }: DemoReceiver,
+  since: string,
+): Promise<void> {
+  chapter(`An outage: the endpoint is disabled while ${MISSED} events are created`);
+  await webhookEndpoints.patch(webhookId, { enabled: false });
+  for (let created = 0; created < MISSED; created++) {
+    const { id } = await transfers.create({ amount: { value: 100, currency: 'EUR' }, destination: DESTINATION });
+    await sandbox.setTransferStatus(id, { status: 'CANCELLED' });
   }
-  await enabled(true);
-  show('statement', await statement());
+  await webhookEndpoints.patch(webhookId, { enabled: true });
+  show('statement', await webhookEndpoints.statement(webhookId, { since }));
 
-  chapter('The endpoint is enabled again, and a recover with include_missing delivers what it missed');
-  const { count, missing } = await api<{ count: number; missing: number }>('POST', `${endpoint}/recover`, {
-    since,
-    include_missing: true,
-  });
+  chapter('The endpoint is enabled again, and a recovery with include_missing delivers what it missed');
+  const { count, missing } = await webhookEndpoints.recover(webhookId, { since, include_missing: true });
   say('recover', `${missing} missing events get a delivery, ${count} ended deliveries start again`);
   for (let arrived = 0; arrived < MISSED; arrived++) {
-    const { id, verified } = await received('CANCELLED');
-    say(`event ${id.slice(-8)}`, verified ? green('signature verified') : red('BAD SIGNATURE'));
+    const { eventId, verified } = await received('CANCELLED');
+    say(`event ${eventId?.slice(-8)}`, verdictOn(verified));
   }
   const complete = async () => {
-    const now = await statement();
+    const now = await webhookEndpoints.statement(webhookId, { since });
     return now.complete ? now : undefined;
   };
   show('statement', await readUntil('a complete statement', complete));
@@ -212,7 +211,7 @@ async function readUntil<T>(what: string, read: () => Promise<T | undefined>): P
 
 // `npm run demo`: shows the service at work. The service then stays up until Ctrl-C; with `--once` it ends at once.
 
-const stops: (() => Promise<void>)[] = [];
+const stops: Stops = [];
 const once = process.argv.includes('--once');
 const signalled = untilSignalled();
 try {

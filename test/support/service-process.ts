@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { SandboxClient } from '../../src/local/demo-processes.js';
+import type { SandboxClient } from '../../src/local/demo-service.js';
 import { readState } from '../../src/local/stack-state.js';
 import { type Caller, caller } from './caller.js';
 

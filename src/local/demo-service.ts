@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { TransferServiceClient } from '../../clients/typescript/src/client.js';
+import { readEnvironment } from '../platform/config/config.js';
+import { lockHolder } from './lock.js';
+import { readPrivateJson } from './stack-state.js';
+
+/** The part of `LOCAL_DIR/sandbox-client.json` that the demo reads. */
+export interface SandboxClient {
+  auth_url: string;
+  base_url: string;
+  client_id: string;
+  client_secret: string;
+  temporal_namespace: string;
+  temporal_ui_url: string;
+}
+
+export interface DemoService {
+  sandbox: SandboxClient;
+  client: TransferServiceClient;
+  /** False: the service was already running, and the demo does not end it. */
+  startedHere: boolean;
+}
+
+/** Starts the service as `npm start` does, unless it is already running under LOCAL_DIR. */
+export async function startService(stops: (() => Promise<unknown>)[]): Promise<DemoService> {
+  const { LOCAL_DIR } = readEnvironment(process.env);
+  const startedHere = !lockHolder(LOCAL_DIR);
+  if (startedHere) await startMain(stops);
+  const sandbox = readPrivateJson(join(LOCAL_DIR, 'sandbox-client.json')) as SandboxClient;
+  const { auth_url: authUrl, base_url: baseUrl, client_id: clientId, client_secret: clientSecret } = sandbox;
+  return { sandbox, client: new TransferServiceClient({ authUrl, baseUrl, clientId, clientSecret }), startedHere };
+}
+
+/** Returns when the service is ready. It ends with this process, unless this process is killed. */
+async function startMain(stops: (() => Promise<unknown>)[]): Promise<void> {
+  const service = spawn(process.execPath, [fileURLToPath(new URL('../main.js', import.meta.url))], {
+    // Ctrl-C must not reach the service: the demo ends it once.
+    detached: true,
+    env: { LOG_LEVEL: 'error', ...process.env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(service, 'exit');
+  process.once('exit', () => service.kill('SIGTERM'));
+  stops.push(() => {
+    service.kill('SIGTERM');
+    return exited;
+  });
+  const ended = exited.then(() => Promise.reject(new Error('the service ended before it was ready')));
+  await Promise.race([once(service.stdout, 'data'), ended]);
+}
