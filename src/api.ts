@@ -25,7 +25,7 @@ export async function startApi(
   const app = createApp(dependencies, [consoleExtension]);
   await authority.prepare().catch((error: unknown) => {
     if (error instanceof EnvelopeError) throw new ConfigError([`MASTER_KEY: a signing key ${error.message}`]);
-    // Postgres may be away at the start. Keys are read again when they are needed.
+    // Postgres may be unavailable at start. The keys are read again when they are needed.
     context.log.warn({ err: error }, 'the signing keys could not be read yet');
   });
   const operations = await listenForOperators(context, readiness);

@@ -48,7 +48,7 @@ async function serve(
     ]);
     introduce(stack, config.receivers.allowPrivate, path, made);
   }
-  // The engine has connections of its own, so that a mass failure of receivers does not make requests wait for one.
+  // The engine has its own connections, so a mass failure of receivers never makes requests wait for one.
   const engineDatabase = connectDatabase(config, log, metrics, 'worker');
   const engine = createDeliveryEngine({ ...context, database: engineDatabase });
   const rest = [() => engine.stop(), () => engineDatabase.close(), () => database.close(), stopTracing];
@@ -68,8 +68,8 @@ function introduce(stack: Stack, allowPrivate: boolean, clientPath: string, made
   print(`API           ${stack.env.BASE_URL}  (reference: ${stack.env.BASE_URL}/docs)`);
   print(`console       ${stack.env.BASE_URL}/console  (sign in with client_id and client_secret of the credentials)`);
   print(`Temporal UI   ${stack.temporalUiUrl}/namespaces/${stack.env.TEMPORAL_NAMESPACE}/workflows`);
-  print(`credentials   ${clientPath}${made ? '  (made just now)' : ''}`);
-  if (allowPrivate) print('receivers     may be at private addresses (ALLOW_PRIVATE_RECEIVERS=true): sandbox only');
+  print(`credentials   ${clientPath}${made ? '  (just created)' : ''}`);
+  if (allowPrivate) print('receivers     private addresses allowed (ALLOW_PRIVATE_RECEIVERS=true): sandbox only');
 }
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {

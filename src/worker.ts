@@ -5,8 +5,8 @@ import { announceReady, untilSignalled } from './process/lifecycle.js';
 import { readinessOf } from './process/readiness.js';
 
 /**
- * The role `worker`: makes the deliveries. Every outbound request of the service is sent by this role. Prints `ready`
- * when it has started, with the address of its health when METRICS_PORT is set.
+ * The role `worker`: makes every attempt. No other role connects to receivers. Prints `ready` when it has started, with
+ * its health URL if METRICS_PORT is set.
  */
 export async function runWorker(env: NodeJS.ProcessEnv, announce = announceReady): Promise<void> {
   const signalled = untilSignalled();
@@ -17,7 +17,7 @@ export async function runWorker(env: NodeJS.ProcessEnv, announce = announceReady
   try {
     const readiness = readinessOf(context, signalled, () => engine.temporal.client !== undefined);
     const operations = await listenForOperators(context, readiness);
-    // Running attempts may take 20 s to end. Until then the process responds to `/healthz`.
+    // Attempts in flight may take 20 s to end. Until then the process responds to `/healthz`.
     rest.splice(1, 0, () => operations.close());
     engine.start();
     announce(operations.url);

@@ -49,24 +49,24 @@ export const PROBLEMS = {
   cancellation_in_progress: kind(
     409,
     'Cancellation in progress',
-    'The webhook endpoint was disabled with many pending deliveries, which are still being cancelled; try again in a few seconds.',
+    'The pending deliveries of the disabled webhook endpoint are still being cancelled; try again in a few seconds.',
   ),
   endpoint_changed: kind(
     409,
     'Endpoint changed',
-    'The webhook endpoint was changed after the console showed this form; read it again before you save.',
+    'The webhook endpoint was changed after the console showed this form; reload it before you save.',
   ),
   recover_in_progress: kind(
     409,
-    'Recover in progress',
-    'A recover of this endpoint is running, or two recovers of other endpoints of this client are; wait until one ends.',
+    'Recovery in progress',
+    'A recovery of this endpoint is running, or the client already has two running; wait until one ends.',
   ),
   check_in_progress: kind(
     409,
     'Check in progress',
-    `A check of this endpoint is running, or ${LIMITS.checksAtOnce.amount} of this client; wait until one ends.`,
+    `A check of this endpoint is running, or the client already has ${LIMITS.checksAtOnce.amount} running; wait until one ends.`,
   ),
-  secret_erased: kind(409, 'Secret erased', 'The webhook endpoint is deleted, and its secret with it.'),
+  secret_erased: kind(409, 'Secret erased', 'The webhook endpoint was deleted, and its secret erased.'),
   idempotency_key_in_use: kind(
     409,
     'Idempotency key in use',
@@ -90,24 +90,20 @@ export const PROBLEMS = {
   ),
   outside_retention: kind(
     422,
-    'Outside the retention',
-    'The window starts before the oldest event that is kept; choose a later `since`.',
+    'Outside the retention period',
+    'The window starts before the oldest retained event; choose a later `since`.',
   ),
   secret_immutable: kind(
     422,
     'Secret immutable',
-    'The secret of an endpoint never changes; register a new endpoint with the new secret and switch over.',
+    'The secret of an endpoint cannot be changed; register a new endpoint with the new secret, then delete the old one.',
   ),
-  blocked_address: kind(
-    422,
-    'Blocked address',
-    'The service does not deliver to the address in the URL; use a public address.',
-  ),
+  blocked_address: kind(422, 'Blocked address', 'The service does not deliver to this address; use a public one.'),
   sandbox_account: kind(422, 'Sandbox account', 'An account that begins with `SANDBOX-` exists in the sandbox only.'),
   unknown_sandbox_account: kind(
     422,
     'Unknown sandbox account',
-    'No account of the sandbox has this name; `errors` lists the accounts.',
+    'There is no sandbox account with this name; `errors` lists the accounts.',
   ),
   endpoint_limit_reached: kind(
     422,
@@ -122,37 +118,37 @@ export const PROBLEMS = {
   rate_limited: kind(
     429,
     'Too many requests',
-    'Wait as long as `Retry-After` states. A request that is rejected for its size counts as five, a page of the console as up to ten.',
+    'Wait for `Retry-After`. A request rejected for its size counts as five requests, a console page as up to ten.',
   ),
   retry_limit_reached: kind(
     429,
     'Retry limit reached',
-    `A delivery can be retried manually at most ${LIMITS.retries.amount} times an hour; wait as long as \`Retry-After\` states.`,
+    `A delivery can be retried manually at most ${LIMITS.retries.amount} times an hour; wait for \`Retry-After\`.`,
   ),
   recover_limit_reached: kind(
     429,
     'Recover limit reached',
-    `An endpoint can be recovered at most ${LIMITS.recoveries.amount} times an hour; wait as long as \`Retry-After\` states.`,
+    `An endpoint can be recovered at most ${LIMITS.recoveries.amount} times an hour; wait for \`Retry-After\`.`,
   ),
   console_link_limit_reached: kind(
     429,
     'Sign-in link limit reached',
-    `A client may have at most ${LIMITS.signInLinks.amount} sign-in links of the console that are neither used nor expired; wait as long as \`Retry-After\` states.`,
+    `A client may have at most ${LIMITS.signInLinks.amount} console sign-in links that are neither used nor expired; wait for \`Retry-After\`.`,
   ),
   statement_limit_reached: kind(
     429,
     'Statement limit reached',
-    `Statements, lists with \`missing_from\` and the counts of recoveries are limited to one at a time and ${LIMITS.statements.amount} a minute for a client; wait as long as \`Retry-After\` states.`,
+    `A client can request one statement, list with \`missing_from\` or recovery count at a time, and ${LIMITS.statements.amount} a minute; wait for \`Retry-After\`.`,
   ),
   sandbox_limit_reached: kind(
     429,
     'Sandbox limit reached',
-    `A client can create at most ${LIMITS.sandboxTransfers.amount} transfers that move by themselves a second, and have ${LIMITS.unfinishedSandboxTransfers.amount} unfinished; wait as long as \`Retry-After\` states.`,
+    `A client can create at most ${LIMITS.sandboxTransfers.amount} simulated transfers a second, and have ${LIMITS.unfinishedSandboxTransfers.amount} unfinished; wait for \`Retry-After\`.`,
   ),
   check_limit_reached: kind(
     429,
     'Check limit reached',
-    `An endpoint can be checked once in ${LIMITS.checksOfEndpoint.seconds} s, and a client can check ${LIMITS.checks.amount} times a minute; wait as long as \`Retry-After\` states.`,
+    `An endpoint can be checked once in ${LIMITS.checksOfEndpoint.seconds} s, and a client can run ${LIMITS.checks.amount} checks a minute; wait for \`Retry-After\`.`,
   ),
   internal_error: kind(500, 'Internal error', 'The service failed; report the `request_id` to the operator.'),
   unavailable: kind(
@@ -166,7 +162,7 @@ function kind(status: number, title: string, meaning: string, otherStatuses: rea
   return { status, otherStatuses, title, meaning };
 }
 
-/** The stable codes of expected refusals. */
+/** The stable codes of expected errors. */
 export type RefusalCode = keyof typeof PROBLEMS;
 
 /**

@@ -75,13 +75,13 @@ export function openApiDocument(
 
 const DESCRIPTION = `Creates transfers and notifies your system of every status change by a signed webhook.
 
-Identifiers are UUIDs. Times are ISO 8601 in UTC with \`Z\`; only an event's \`created_at\` has no zone designator, and it is UTC too. Bodies are JSON in UTF-8. Unknown fields and parameters are refused.
+Identifiers are UUIDs. Times are ISO 8601 in UTC with \`Z\`; only an event's \`created_at\` has no zone designator, and it is UTC too. Bodies are JSON in UTF-8. Unknown fields and parameters are rejected.
 
 Lists are paginated, newest first. \`Link: rel="next"\` and \`next_cursor\` lead to the next page. A response is at most 1 MB: a page that would be larger has fewer items, with \`has_more\` true.
 
-A query has at most 20 parameters. A body has at most 64 KiB, 100 members and 16 levels. A request that is refused for its size counts as five requests. Characters are counted as Unicode code points.
+A query has at most 20 parameters. A body has at most 64 KiB, 100 members and 16 levels. A request rejected for its size counts as five requests. Characters are counted as Unicode code points.
 
-Every POST but \`/console-sessions\` accepts an \`Idempotency-Key\`. A repeat of the request within 24 hours with the same key and body gets the first response again, with \`Idempotency-Replayed: true\`.`;
+Every POST except \`/console-sessions\` accepts an \`Idempotency-Key\`. If you repeat the request within 24 hours with the same key and body, you get the first response again, with \`Idempotency-Replayed: true\`.`;
 
 const TOKEN =
   'OAuth 2.0 client credentials. The token request also needs `audience`, the base URL of this API. Send the token as `Authorization: Bearer …`.';
@@ -96,8 +96,7 @@ const TAGS = [
   },
   {
     name: 'Sandbox',
-    description:
-      'Change the status of your own transfers, as the operator would, and check your receivers; sandbox only.',
+    description: 'Change the status of your own transfers and check your receivers. Sandbox only.',
   },
   { name: 'Console', description: 'The web pages for the people of a client, at `/console`.' },
   { name: 'Operator', description: "For the operator's systems." },
@@ -109,13 +108,13 @@ const SCOPE_MEANINGS: Record<Scope, string> = {
   'transfers:write': 'Create and cancel transfers',
   'webhooks:read': 'Read endpoints, events and deliveries',
   'webhooks:write': 'Register and change endpoints, retry and recover deliveries',
-  operator: `Only /operator/…; clients get only the ${SCOPES.length - 1} other scopes`,
+  operator: `Only /operator/…; clients have only the ${SCOPES.length - 1} other scopes`,
 };
 
 const IdempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'Makes a repeat of the request safe. At most 255 ASCII characters, quoted (RFC 8941) or unquoted.',
+  description: 'Makes the request safe to repeat. At most 255 ASCII characters, quoted (RFC 8941) or unquoted.',
   schema: { type: 'string', minLength: 1 },
   example: '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
 };
@@ -125,7 +124,7 @@ const HEADERS = {
   'RateLimit-Policy': header(
     'The requests that a client may make per second (draft-ietf-httpapi-ratelimit-headers-11).',
   ),
-  RateLimit: header('The remaining requests; a request that is refused for its size counts as five.'),
+  RateLimit: header('The remaining requests; a request rejected for its size counts as five.'),
   'Retry-After': header('Seconds to wait before the next request.'),
   'WWW-Authenticate': header('The missing token or scope (RFC 6750).'),
   Link: header('`rel="next"`: the next page, if there is one.'),

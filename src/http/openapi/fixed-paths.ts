@@ -199,7 +199,7 @@ function deliveryOf(type: EventType, retryDelays: readonly number[]) {
     tags: ['Events and deliveries'],
     summary: `Sent to your endpoint when ${EVENT_CATALOGUE[type].when}`,
     description:
-      'Events are delivered at least once, and ordering is not guaranteed: discard duplicates by `id`. Verify `Service-Signature`: compute the HMAC-SHA256 of `t + "." + body` with the endpoint\'s secret, and refuse a `t` that is more than 5 minutes old. Respond with 2xx within 15 s. A 410 response disables the endpoint.',
+      'Events are delivered at least once, and ordering is not guaranteed: discard duplicates by `id`. Verify `Service-Signature`: compute the HMAC-SHA256 of `t + "." + body` with the endpoint\'s secret, and reject a `t` that differs from your clock by more than 5 minutes. Respond with 2xx within 15 s. A 410 response disables the endpoint.',
     security: [],
     parameters: [
       header('Service-Signature', 't=2026-11-21T10:00:00.123Z,v0=<lowercase hex HMAC-SHA256>'),

@@ -8,7 +8,7 @@ import { components, time } from '../schemas/fields.js';
 const newSession = z
   .strictObject({
     role: z.enum(CONSOLE_ROLES).default('viewer').meta({
-      description: 'A `viewer` changes nothing; an `editor` has every scope of the token.',
+      description: 'A `viewer` cannot change anything; an `editor` has all scopes of the token.',
     }),
   })
   .register(components, { id: 'NewConsoleSession' });
@@ -16,7 +16,7 @@ const newSession = z
 const signInLink = z
   .object({
     url: z.url().meta({
-      description: 'Opens a session of the console, once. Pass it to one person and do not store it.',
+      description: 'Opens one console session. Send it to one person, and do not store it.',
       examples: [
         'https://api.example.com/console/sign-in/019abe01-7a10-7c44-9d02-3f1f6f0c8a11#a-code-of-43-characters',
       ],
@@ -33,13 +33,13 @@ export function consoleSessionRoutes({ config }: AppDependencies) {
       path: '/console-sessions',
       operationId: 'createConsoleSession',
       tag: 'Console',
-      summary: 'Make a sign-in link of the console',
+      summary: 'Create a console sign-in link',
       description:
-        "The session has the scopes of the token, a viewer's only those that end in `:read`, and ends with the secret of the token. `Idempotency-Key` is ignored, so that no link is stored.",
+        "An editor's session has the scopes of the token, a viewer's only those that end in `:read`. It ends when the secret behind the token is revoked. `Idempotency-Key` is ignored, so no link is stored.",
       scope: CLIENT_SCOPES,
       ignoresIdempotencyKey: true,
       body: newSession,
-      response: { status: 201, description: 'The link, good once and for 5 minutes.', schema: signInLink },
+      response: { status: 201, description: 'The link. It works once, for 5 minutes.', schema: signInLink },
       refusals: ['console_link_limit_reached'],
       async handle({ caller, body: { role }, db }) {
         const { clientId, secretId } = caller;

@@ -63,7 +63,7 @@ export function deliveryRoutes({ handover }: AppDependencies) {
       scope: 'webhooks:read',
       response: {
         status: 200,
-        description: 'The delivery with its latest attempts and those that are planned.',
+        description: 'The delivery with its latest attempts and its planned attempts.',
         schema: deliveryWithAttemptsView,
       },
       async handle({ caller, params, db }) {
@@ -94,11 +94,11 @@ export function deliveryRoutes({ handover }: AppDependencies) {
       tag,
       summary: 'Retry a delivery now',
       description:
-        'Makes one attempt more, now, whether the delivery waits for its next attempt or has ended. If it fails, `next_attempt_at` and the planned attempts stay as they were. If an attempt is in flight or already asked for, nothing changes. A delivery can be retried at most 10 times an hour.',
+        'Makes one extra attempt now, whether the delivery is pending or has ended. If it fails, `next_attempt_at` and the planned attempts stay as they were. If an attempt is in flight or already requested, nothing changes. A delivery can be retried at most 10 times an hour.',
       scope: 'webhooks:write',
       response: {
         status: 202,
-        description: 'The retry is queued; the delivery in its current state.',
+        description: 'The retry is queued. The body is the delivery in its current state.',
         schema: deliveryView,
       },
       isAudited: true,
@@ -116,10 +116,10 @@ export function deliveryRoutes({ handover }: AppDependencies) {
       tag,
       summary: 'Recover missed deliveries',
       description:
-        'Starts every failed or cancelled delivery of the events created in [`since`, `until`) again, at a bounded rate. It is accepted while Temporal is unavailable, and then starts when Temporal is back. One recover may run for an endpoint and two for a client; an endpoint can be recovered at most ten times an hour. With `include_missing`, every event of the range without a delivery for this endpoint gets one too. The count is limited as statements are. If there is nothing to recover, both numbers of the response are 0 and no recover starts.',
+        'Restarts every failed or cancelled delivery of events created in [`since`, `until`), at a bounded rate. With `include_missing`, events in the range that have no delivery for this endpoint get one too. An endpoint can have one recovery in progress and a client two; an endpoint can be recovered at most ten times an hour. Counting is limited like statements. If there is nothing to recover, both numbers are 0 and no recovery starts.',
       scope: 'webhooks:write',
       body: recoverRequest,
-      response: { status: 202, description: 'The recover has started.', schema: recovered },
+      response: { status: 202, description: 'The recovery has started.', schema: recovered },
       refusals: [
         'endpoint_not_active',
         'cancellation_in_progress',
@@ -172,8 +172,8 @@ export function explainSignatureRoute({ masterKeys }: AppDependencies) {
     path: '/deliveries/{id}/attempts/{number}/explain-signature',
     operationId: 'explainSignature',
     tag: 'Events and deliveries',
-    summary: 'Explain why a signature was refused',
-    description: `Tries the usual mistakes of receivers on this attempt and names the first that gives your digest. At most ${LIMITS.explanations.amount} a minute.`,
+    summary: 'Explain why a signature was rejected',
+    description: `Tries common mistakes of receivers on this attempt, and names the first that produces your digest. At most ${LIMITS.explanations.amount} a minute.`,
     scope: 'webhooks:write',
     body: computed,
     response: { status: 200, description: 'The mistake, and what to change.', schema: explained },

@@ -22,7 +22,7 @@ const endpoints = pageView('WebhookEndpointPage', endpointView);
 const cursors = idCursor('webhook endpoints');
 type Path = '/webhook-endpoints/{webhookId}';
 const DISABLING =
-  'Disabling the endpoint stops its attempts at once and cancels its pending deliveries: up to 1,000 with this request, the others after it. Until they are cancelled, the endpoint cannot be enabled.';
+  'Disabling the endpoint stops new attempts at once and cancels its pending deliveries: up to 1,000 with this request, the rest soon after. Until then the endpoint cannot be enabled.';
 
 /** `/webhook-endpoints` (spec §4; contract, Webhook endpoints). */
 export function endpointRoutes({ config, masterKeys }: AppDependencies) {
@@ -132,7 +132,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       tag,
       summary: 'Delete an endpoint',
       description:
-        'Erases its secret, stops its attempts at once and cancels its pending deliveries: up to 1,000 with this request, the others after it.',
+        'Erases the secret, stops new attempts at once and cancels pending deliveries: up to 1,000 with this request, the rest soon after.',
       scope: 'webhooks:write',
       isAudited: true,
       response: { status: 204, description: 'Deleted.' },
@@ -152,7 +152,7 @@ export function statementRoute({ config: { retention } }: AppDependencies) {
     operationId: 'getWebhookEndpointStatement',
     tag: 'Events and deliveries',
     summary: "Read an endpoint's statement",
-    description: `Counts what became of every event of a window at this endpoint, which proves that it has everything. A window is at most ${MAX_WINDOW_DAYS} days. Statements are made one at a time and at most ${LIMITS.statements.amount} a minute for a client.`,
+    description: `Counts the outcome of every event in a window of up to ${MAX_WINDOW_DAYS} days, to prove that all have arrived. A client can request one statement at a time, and ${LIMITS.statements.amount} a minute.`,
     scope: 'webhooks:read',
     query: statementWindow,
     response: { status: 200, description: 'The statement.', schema: statementView },

@@ -24,7 +24,7 @@ const filters = z
       .optional()
       .meta({
         format: 'uuid',
-        description: `Only events that have no delivery for this endpoint. \`created_after\` is then required and at most ${MAX_WINDOW_DAYS} days ago. A page looks at ${LOOKED_AT.toLocaleString('en')} events at most, so that it may be short or empty although \`has_more\` is true.`,
+        description: `Only events that have no delivery for this endpoint. \`created_after\` is then required and at most ${MAX_WINDOW_DAYS} days ago. A page scans at most ${LOOKED_AT.toLocaleString('en')} events, so it may be short or empty even if \`has_more\` is true.`,
       }),
     type: z.enum(EVENT_TYPES).optional(),
     transfer_id: z

@@ -21,7 +21,7 @@ export function receiverCheckRoutes({ config, readiness }: AppDependencies) {
       operationId: 'checkReceiver',
       tag,
       summary: 'Check a receiver',
-      description: `Sandbox only. Sends nine requests to the endpoint's URL, one after the other: five that a receiver accepts and four that it refuses. A check is no delivery and changes nothing of the endpoint. One check runs for an endpoint and ${LIMITS.checksAtOnce.amount} for a client; at most one starts in ${LIMITS.checksOfEndpoint.seconds} s for an endpoint and ${LIMITS.checks.amount} in a minute for a client. The report is kept for a day.`,
+      description: `Sandbox only. Sends nine requests to the endpoint's URL, one after the other: five that the receiver must accept and four that it must reject. A check makes no delivery and never modifies the endpoint. One check can run for an endpoint and ${LIMITS.checksAtOnce.amount} for a client; an endpoint can be checked once in ${LIMITS.checksOfEndpoint.seconds} s, and a client can run ${LIMITS.checks.amount} checks a minute. The report is kept for a day.`,
       scope: 'webhooks:write',
       response: {
         status: 202,

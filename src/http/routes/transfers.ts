@@ -30,8 +30,8 @@ const filters = z.strictObject({
   ...paging(cursors),
 });
 
-/** How a transfer of the sandbox moves by itself, by its account. Production's document does not have it. */
-const SANDBOX_OUTCOMES = `In the sandbox a transfer moves by itself, with one event for each status, if its \`destination.account\` is ${SANDBOX_ACCOUNTS.map(
+/** Outcomes of simulated transfers by account. The OpenAPI document of production omits them. */
+const SANDBOX_OUTCOMES = `In the sandbox, a transfer changes its status automatically, with one event for each change, if its \`destination.account\` is ${SANDBOX_ACCOUNTS.map(
   ([account, statuses]) => `\`${account}\` (${statuses.join(', ')})`,
 ).join(
   ', ',
@@ -47,7 +47,7 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       operationId: 'createTransfer',
       tag,
       summary: 'Create a transfer',
-      description: `Send an \`Idempotency-Key\`: a repeat of the request after a broken connection then creates no second transfer.${config.environment === 'sandbox' ? ` ${SANDBOX_OUTCOMES}` : ''}`,
+      description: `Send an \`Idempotency-Key\`: if the connection breaks, you can then repeat the request without creating a second transfer.${config.environment === 'sandbox' ? ` ${SANDBOX_OUTCOMES}` : ''}`,
       scope: 'transfers:write',
       body: newTransfer,
       response: {
@@ -129,7 +129,11 @@ export function statusRoutes({ config, handover }: AppDependencies) {
     method: 'POST',
     body: statusChange,
     sharesStatement: true,
-    response: { status: 200, description: 'The status is changed, and the event is created.', schema: transferView },
+    response: {
+      status: 200,
+      description: 'The status is changed and its event is queued for delivery.',
+      schema: transferView,
+    },
     refusals: ['invalid_transition'],
   } as const;
   const change = async ({ params, body, db }: StatusRequest, whose: { clientId?: string; by?: By }) => {
@@ -154,8 +158,7 @@ export function statusRoutes({ config, handover }: AppDependencies) {
     operationId: 'setSandboxTransferStatus',
     tag: 'Sandbox',
     summary: 'Change the status of your own transfer',
-    description:
-      'Sandbox only. Changes the status as the operator would, so that the event of the change is delivered.',
+    description: 'Sandbox only. Makes the change as an operator would, and delivers its event.',
     scope: 'transfers:write',
     handle: (request) => change(request, { clientId: request.caller.clientId }),
   });

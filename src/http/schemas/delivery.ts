@@ -45,7 +45,7 @@ export const eventView = delivered
   .extend({
     deliveries: z
       .object({ pending: count, succeeded: count, failed: count, cancelled: count })
-      .meta({ description: 'The number of its deliveries in each status.' }),
+      .meta({ description: 'Number of deliveries in each status.' }),
   })
   .register(components, { id: 'Event' });
 
@@ -57,7 +57,7 @@ export function presentEvent({ body, deliveries }: EventRecord): z.output<typeof
 export const deliveryStatus = z
   .enum(DeliveryStatus)
   .meta({
-    description: '`failed`: every retry was used up, or the receiver responded with 410.',
+    description: '`failed`: all attempts failed, or the receiver responded with 410.',
     examples: ['succeeded'],
   })
   .register(components, { id: 'DeliveryStatus' });
@@ -101,7 +101,7 @@ const delivery = z.object({
   attempt_count: z.int().nonnegative(),
   next_attempt_at: time.nullable().meta({
     description:
-      'When the next attempt of the ladder is planned; a manual retry leaves it as it is. Null if the delivery has ended; in the past while an attempt runs or is late.',
+      'When the next attempt of the retry schedule is due; a manual retry does not change it. Null once the delivery has ended; in the past while an attempt is in flight or late.',
   }),
   created_at: time,
   finished_at: time.nullable(),
@@ -129,7 +129,7 @@ export const deliveryWithAttemptsView = delivery
       }),
     planned_attempts: z.array(plannedAttempt).meta({
       description:
-        'The remaining attempts if each fails at once, by the ladder that this delivery started with. The first is at `next_attempt_at`. Empty once the delivery has ended.',
+        'The remaining attempts of the retry schedule, if each fails at once. The first is at `next_attempt_at`. Empty once the delivery has ended.',
     }),
   })
   .register(components, { id: 'DeliveryWithAttempts' });

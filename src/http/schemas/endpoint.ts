@@ -5,7 +5,7 @@ import { components, text, time, uuid, validationError } from './fields.js';
 
 const url = z.string().meta({
   description:
-    'An absolute URL of at most 2048 characters, without credentials and without a fragment; `https:` in production. An IP address in it must be public.',
+    'An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. An IP address in it must be public.',
   format: 'uri',
   maxLength: 2048,
   examples: ['https://example.com/hooks'],
@@ -40,7 +40,7 @@ const maxConcurrency = z
   .max(MAX_CONCURRENCY, `may be at most ${MAX_CONCURRENCY}`)
   .nullable()
   .meta({
-    description: 'Deliveries that the receiver gets at the same time, at most. Null: the limit of the service.',
+    description: 'Maximum number of concurrent requests to the receiver. Null: the limit of the service.',
     examples: [10],
   });
 
@@ -81,7 +81,7 @@ export const endpointUpdate = z
     url,
     description: description.default(null),
     max_concurrency: maxConcurrency.default(null),
-    enabled: z.boolean().optional().meta({ description: 'If omitted, it does not change.' }),
+    enabled: z.boolean().optional().meta({ description: 'Unchanged if omitted.' }),
     ...unchangeable,
   })
   .register(components, { id: 'WebhookEndpointUpdate' });
@@ -100,10 +100,10 @@ export const endpointPatch = z
 export const endpointView = z
   .object({
     webhookId: uuid,
-    url: z.string().meta({ description: 'As it was registered.', examples: ['https://example.com/hooks'] }),
+    url: z.string().meta({ description: 'As registered.', examples: ['https://example.com/hooks'] }),
     description: z.nullable(z.string()).meta({ examples: ['Orders, live'] }),
     max_concurrency: z.nullable(z.int()).meta({
-      description: 'Deliveries that the receiver gets at the same time, at most. Null: the limit of the service.',
+      description: 'Maximum number of concurrent requests to the receiver. Null: the limit of the service.',
       examples: [null],
     }),
     enabled: z.boolean(),

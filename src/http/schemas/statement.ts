@@ -39,7 +39,7 @@ export const recoverRequest = z
       .boolean()
       .default(false)
       .meta({
-        description: `Whether events without a delivery for this endpoint get one: they were made while it was disabled or before it was registered. The range may then be at most ${MAX_WINDOW_DAYS} days.`,
+        description: `Also deliver events that have no delivery for this endpoint, because they were made while it was disabled or before it was registered. The range may then be at most ${MAX_WINDOW_DAYS} days.`,
       }),
   })
   .refine(({ since, until }) => until === undefined || since < until, {
@@ -54,9 +54,9 @@ export const recoverRequest = z
 
 export const recovered = z
   .object({
-    count: z.int().nonnegative().meta({ description: 'The number of deliveries that start again.' }),
+    count: z.int().nonnegative().meta({ description: 'Number of restarted deliveries.' }),
     missing: z.int().nonnegative().meta({
-      description: 'The number of events that get the delivery that they lack; 0 without `include_missing`.',
+      description: 'Number of events that had no delivery and now get one; 0 without `include_missing`.',
     }),
   })
   .register(components, { id: 'Recovered' });
@@ -69,7 +69,7 @@ export const statementView = z
     since: time,
     until: time,
     events: count.meta({
-      description: 'The number of your events made in [`since`, `until`). The five numbers below add up to it.',
+      description: 'Number of your events made in [`since`, `until`): the sum of the five numbers below.',
     }),
     succeeded: count,
     pending: count,
@@ -87,7 +87,7 @@ export const statementView = z
       .array(
         z.object({
           from: time,
-          to: time.nullable().meta({ description: 'Null for a period that lasts.' }),
+          to: time.nullable().meta({ description: 'Null while the endpoint is still disabled.' }),
           reason: z.enum(DISABLED_REASONS),
         }),
       )

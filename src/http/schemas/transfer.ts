@@ -54,7 +54,7 @@ const metadata = z
   )
   .default({})
   .meta({
-    description: `Your own pairs of strings; at most ${MAX_METADATA_BYTES} bytes in total as compact JSON in UTF-8. The name \`__proto__\` is refused.`,
+    description: `Your own pairs of strings; at most ${MAX_METADATA_BYTES} bytes in total as compact JSON in UTF-8. The name \`__proto__\` is rejected.`,
     maxProperties: MAX_PAIRS,
     examples: [{ order: '4711' }],
   });

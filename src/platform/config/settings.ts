@@ -43,34 +43,34 @@ export const settings = {
   ENVIRONMENT: setting(
     z.enum(['sandbox', 'production'], { error: 'give sandbox or production' }),
     undefined,
-    'Kind of this deployment: `sandbox` or `production`. Required with `DATABASE_URL`; the embedded stack is `sandbox`.',
+    '`sandbox` or `production`. Required with `DATABASE_URL`; the embedded stack is `sandbox`.',
   ),
 
   // Postgres
   DATABASE_URL: secretSetting(postgresUrl, 'URL of Postgres. Unset: the embedded stack.'),
   DATABASE_DIRECT_URL: secretSetting(
     postgresUrl,
-    'URL of the same database past a transaction pooler, for `migrate`, commands and notifications. Set it only if `DATABASE_URL` names a pooler.',
+    'Direct URL of the database, for `migrate`, commands and notifications. Set it only if `DATABASE_URL` points at a transaction pooler.',
   ),
   DATABASE_RUNTIME_ROLE: setting(
     roleName,
     undefined,
-    'Role of `DATABASE_URL`, to which `migrate` grants the rights of a running service. Unset: `migrate` grants nothing.',
+    'Database role to which `migrate` grants the rights of a running service. Unset: `migrate` grants nothing.',
   ),
   DATABASE_API_ROLE: setting(
     roleName,
     undefined,
-    'Role of `DATABASE_URL` of APIs that have a role of their own, for `migrate`: it does not write what only workers write.',
+    'Database role to which `migrate` grants only the rights of an API, if APIs and workers have separate roles.',
   ),
   DATABASE_WORKER_ROLE: setting(
     roleName,
     undefined,
-    'Role of `DATABASE_URL` of workers that have a role of their own, for `migrate`: it does not write what only APIs write.',
+    'Database role to which `migrate` grants only the rights of a worker, if APIs and workers have separate roles.',
   ),
   DATABASE_POOL_SIZE: setting(
     count(2, 500),
     '10',
-    'Connections to Postgres for each role. `start` runs two roles in one process and opens this many for each.',
+    'Connections to Postgres for each role of a process. `start` runs two roles, so it opens twice as many.',
   ),
 
   // Temporal. The names of its TLS variables are Temporal's own
@@ -83,7 +83,7 @@ export const settings = {
   TEMPORAL_RETENTION: setting(
     durationWithin(3_600 * SECOND, 3_650 * DAY),
     '30d',
-    "Retention of the namespace: how long Temporal's UI shows an ended workflow. `migrate` sets it.",
+    "How long Temporal's UI shows an ended workflow (retention of the namespace). `migrate` sets it.",
   ),
   TEMPORAL_TLS: setting(flag, 'false', 'Connect to Temporal with TLS. The variables below imply it.'),
   TEMPORAL_TLS_SERVER_CA_CERT_PATH: setting(
@@ -101,7 +101,7 @@ export const settings = {
   TEMPORAL_TLS_CLIENT_CERT_DATA: setting(secretText, undefined, 'The same, as the content of the file.'),
   TEMPORAL_TLS_CLIENT_KEY_PATH: setting(z.string(), undefined, "PEM file of the client certificate's private key."),
   TEMPORAL_TLS_CLIENT_KEY_DATA: setting(secretText, undefined, 'The same, as the content of the file.'),
-  TEMPORAL_API_KEY: secretSetting(secretText, 'API key that Temporal asks for.'),
+  TEMPORAL_API_KEY: secretSetting(secretText, 'API key for Temporal.'),
 
   // Where the API listens, and its public URLs
   HOST: setting(z.string().min(1), '0.0.0.0', 'Address that the API listens on (embedded stack: 127.0.0.1).'),
@@ -109,16 +109,16 @@ export const settings = {
   BASE_URL: setting(
     origin,
     undefined,
-    'Public URL of the API, which is also the audience of the tokens (sandbox default: http://localhost:PORT).',
+    'Public URL of the API and audience of its tokens (sandbox default: http://localhost:PORT).',
   ),
   AUTH_URL: setting(
     origin,
     undefined,
-    'Public URL of the token endpoint, which is also the issuer of the tokens (default: BASE_URL).',
+    'Public URL of the token endpoint and issuer of the tokens (default: BASE_URL).',
   ),
 
   // Keys and tokens
-  MASTER_KEY: secretSetting(masterKey, '32 bytes in base64 that encrypt the secrets at rest.'),
+  MASTER_KEY: secretSetting(masterKey, 'Key that encrypts secrets at rest: 32 bytes in base64.'),
   MASTER_KEY_PREVIOUS: secretSetting(masterKey, 'The previous master key, until `keys rotate-master` has finished.'),
   ACCESS_TOKEN_LIFETIME: setting(durationWithin(SECOND, DAY), '1h', 'Lifetime of an access token.'),
 
@@ -126,38 +126,38 @@ export const settings = {
   DELIVERY_RETRY_DELAYS: setting(
     delays,
     '0s,5m,30m,2h,6h,24h',
-    'The ladder: delays of the retries after the first attempt.',
+    'The ladder: delays between attempts, starting after the first.',
   ),
   SANDBOX_STEP: setting(
     durationWithin(100, DAY),
     '2s',
-    'Time between the automatic steps of a transfer to a `SANDBOX-…` account. Sandbox only.',
+    'Time between the status changes of a simulated transfer (account `SANDBOX-…`). Sandbox only.',
   ),
   DISABLE_AFTER: setting(
     duration,
     '5d',
-    'An endpoint is disabled after this long without a success, if at least two deliveries are exhausted. 0: never.',
+    'An endpoint is disabled after this long without a success, if at least two deliveries have failed. 0: never.',
   ),
   WORKFLOWS: setting(
     z.enum(WORKFLOW_MODES, { error: `give ${WORKFLOW_MODES.join(' or ')}` }),
     'every-event',
-    'Events that get a workflow: every event, or only events with a delivery that waits for a retry or has failed.',
+    'Which events get a workflow: `every-event`, or `retries-only` for events with a delivery that sleeps or has failed.',
   ),
   WORKFLOWS_TRAIL: setting(
     durationWithin(SECOND, 3_650 * DAY),
     '1h',
-    'With `every-event`, a delivered event that is older than this and whose workflow has not started gets none.',
+    'With `every-event`, a delivered event whose workflow has not started within this time gets none.',
   ),
   ALLOW_PRIVATE_RECEIVERS: setting(flag, 'false', 'Deliver to private addresses. Sandbox only (embedded stack: true).'),
   BLOCKED_RECEIVERS: setting(
     networks,
     '',
-    "CIDRs that the service never delivers to, in addition to private networks: the operator's own public addresses.",
+    'CIDRs that the service never delivers to, in addition to private networks: your own public addresses.',
   ),
   EGRESS_ADDRESSES: setting(
     networks,
     '',
-    'CIDRs that deliveries are sent from, for receivers that admit known addresses only. `GET /meta` shows them.',
+    'CIDRs that deliveries come from. `GET /meta` shows them to receivers with a firewall.',
   ),
 
   // The networks that may connect, and the limits of requests, endpoints and time
@@ -167,9 +167,9 @@ export const settings = {
   ENDPOINT_CONCURRENCY: setting(
     count(1, MAX_CONCURRENCY),
     '10',
-    'Attempts at once at one endpoint, over all workers. An endpoint may have its own `max_concurrency`.',
+    'Concurrent attempts at one endpoint, over all workers. An endpoint may have its own `max_concurrency`.',
   ),
-  MAX_ENDPOINTS: setting(count(1, 10_000), '20', 'Webhook endpoints that a client may have.'),
+  MAX_ENDPOINTS: setting(count(1, 10_000), '20', 'Webhook endpoints of one client.'),
   RETENTION: setting(durationWithin(SECOND, 3_650 * DAY), '90d', 'How long events, deliveries and attempts are kept.'),
   TRANSFER_RETENTION: setting(
     durationWithin(DAY, 36_500 * DAY),
@@ -179,25 +179,25 @@ export const settings = {
   REQUEST_DEADLINE: setting(
     durationWithin(SECOND, 20 * SECOND),
     '15s',
-    'Time after which the API answers a request with 503 at the latest. Time-outs of proxies in front of it must be longer.',
+    'Time within which the API responds, with 503 if it cannot do more. Timeouts of proxies must be longer.',
   ),
   SHUTDOWN_DELAY: setting(
     durationWithin(0, 300 * SECOND),
     '5s',
-    'How long the API goes on serving after SIGTERM, unready, so that load balancers stop sending first (embedded stack: 0s).',
+    'How long the API keeps serving after SIGTERM while `/readyz` is 503, so that load balancers remove it first (embedded stack: 0s).',
   ),
 
   // Metrics, traces and logs
   METRICS_PORT: setting(
     port,
     undefined,
-    "Port of `/metrics`, `/healthz` and `/readyz` of any role, for the operator's own machines. Unset: no port.",
+    'Internal port for `/metrics`, `/healthz` and `/readyz`, in every role. Unset: no port.',
   ),
   METRICS_ALLOWED_NETWORKS: setting(networks, '127.0.0.0/8,::1/128', 'CIDRs that may connect to `METRICS_PORT`.'),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
     collector,
     undefined,
-    "OTLP/HTTP URL of the OpenTelemetry collector that receives the traces, such as http://localhost:4318. Unset: no traces. OpenTelemetry's other `OTEL_…` variables apply too.",
+    "OTLP/HTTP URL of the OpenTelemetry collector, such as http://localhost:4318. Unset: no traces. OpenTelemetry's other `OTEL_…` variables apply too.",
   ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
     collector,
@@ -207,7 +207,7 @@ export const settings = {
   OTEL_TRACES_SAMPLER: setting(
     z.enum(SAMPLERS, { error: `give ${SAMPLERS.join(', ')}` }),
     'parentbased_always_on',
-    'Sampler of the traces. `parentbased_traceidratio` keeps a share of them.',
+    'Trace sampler. `parentbased_traceidratio` keeps a share of the traces.',
   ),
   OTEL_TRACES_SAMPLER_ARG: setting(
     z.coerce
@@ -215,7 +215,7 @@ export const settings = {
       .min(0, 'give a share from 0 to 1')
       .max(1, 'give a share from 0 to 1'),
     undefined,
-    'Share of the traces that `parentbased_traceidratio` keeps, from 0 to 1.',
+    'Share that `parentbased_traceidratio` keeps, from 0 to 1.',
   ),
   LOG_LEVEL: setting(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'], {
@@ -226,11 +226,11 @@ export const settings = {
   ),
 
   // The embedded stack
-  LOCAL_DIR: setting(z.string().min(1), '.local', 'Folder of the state of the embedded stack.'),
+  LOCAL_DIR: setting(z.string().min(1), '.local', 'Folder for the state of the embedded stack.'),
   CACHE_DIR: setting(
     z.string().min(1),
     join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'transfer-service'),
-    "Folder of the programs that the embedded stack downloads or builds (Temporal's server).",
+    "Folder for programs that the embedded stack downloads or builds (Temporal's server).",
   ),
   POSTGRES_PORT: setting(port, '5433', 'Port of the embedded Postgres. 0 picks a free port.'),
   TEMPORAL_PORT: setting(port, '7233', 'Port of the embedded Temporal. 0 picks a free port.'),

@@ -121,9 +121,9 @@ describe('/openapi.json', () => {
     expect(new Set(real.map(([method, pattern]) => `${method} ${pattern}`)).size).toBe(19 + 2);
   });
 
-  it('names the refused name of metadata', () => {
+  it('names the metadata key that is rejected', () => {
     const { metadata } = document.components.schemas.NewTransfer?.properties ?? {};
-    expect(metadata?.description).toContain('The name `__proto__` is refused.');
+    expect(metadata?.description).toContain('The name `__proto__` is rejected.');
   });
 
   it('omits /sandbox in production', async () => {

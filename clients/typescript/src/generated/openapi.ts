@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 04ecb5e5b9292fd743e704f5e31f1be179d90f21451421b42a834177ed78a5f0
+// Document: 6369cf8dfaaec0b5fbddbfa029aa9152c256492a79039faab9b6e346ff4b62d1
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -36,7 +36,7 @@ export interface components {
     ConsoleSignInLink: {
       /**
        * Format: uri
-       * Opens a session of the console, once. Pass it to one person and do not store it.
+       * Opens one console session. Send it to one person, and do not store it.
        */
       url: string;
       /** Format: date-time */
@@ -81,7 +81,7 @@ export interface components {
       /** Why the delivery ended without success. */
       reason: string | null;
       attempt_count: number;
-      /** When the next attempt of the ladder is planned; a manual retry leaves it as it is. Null if the delivery has ended; in the past while an attempt runs or is late. */
+      /** When the next attempt of the retry schedule is due; a manual retry does not change it. Null once the delivery has ended; in the past while an attempt is in flight or late. */
       next_attempt_at: string | null;
       /** Format: date-time */
       created_at: string;
@@ -101,7 +101,7 @@ export interface components {
       next_cursor: string | null;
     };
     /**
-     * `failed`: every retry was used up, or the receiver responded with 410.
+     * `failed`: all attempts failed, or the receiver responded with 410.
      */
     DeliveryStatus: "pending" | "succeeded" | "failed" | "cancelled";
     DeliveryWithAttempts: {
@@ -117,7 +117,7 @@ export interface components {
       /** Why the delivery ended without success. */
       reason: string | null;
       attempt_count: number;
-      /** When the next attempt of the ladder is planned; a manual retry leaves it as it is. Null if the delivery has ended; in the past while an attempt runs or is late. */
+      /** When the next attempt of the retry schedule is due; a manual retry does not change it. Null once the delivery has ended; in the past while an attempt is in flight or late. */
       next_attempt_at: string | null;
       /** Format: date-time */
       created_at: string;
@@ -129,7 +129,7 @@ export interface components {
       transfer_status: components["schemas"]["TransferStatus"];
       /** The latest 20 attempts, oldest first. `/deliveries/{id}/attempts` lists all of them. */
       attempts: components["schemas"]["Attempt"][];
-      /** The remaining attempts if each fails at once, by the ladder that this delivery started with. The first is at `next_attempt_at`. Empty once the delivery has ended. */
+      /** The remaining attempts of the retry schedule, if each fails at once. The first is at `next_attempt_at`. Empty once the delivery has ended. */
       planned_attempts: components["schemas"]["PlannedAttempt"][];
     };
     Event: {
@@ -157,7 +157,7 @@ export interface components {
       };
       /** UTC, with fractional seconds and no zone designator. */
       created_at: string;
-      /** The number of its deliveries in each status. */
+      /** Number of deliveries in each status. */
       deliveries: {
         pending: number;
         succeeded: number;
@@ -194,7 +194,7 @@ export interface components {
     };
     NewConsoleSession: {
       /**
-       * A `viewer` changes nothing; an `editor` has every scope of the token.
+       * A `viewer` cannot change anything; an `editor` has all scopes of the token.
        * @default viewer
        */
       role?: "viewer" | "editor";
@@ -212,7 +212,7 @@ export interface components {
       };
       /** @default null */
       reference?: string | null;
-      /** Your own pairs of strings; at most 4096 bytes in total as compact JSON in UTF-8. The name `__proto__` is refused. */
+      /** Your own pairs of strings; at most 4096 bytes in total as compact JSON in UTF-8. The name `__proto__` is rejected. */
       metadata?: {
         [key: string]: string;
       };
@@ -220,7 +220,7 @@ export interface components {
     NewWebhookEndpoint: {
       /**
        * Format: uri
-       * An absolute URL of at most 2048 characters, without credentials and without a fragment; `https:` in production. An IP address in it must be public.
+       * An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. An IP address in it must be public.
        */
       url: string;
       /** The key that signs the deliveries. It is never returned and cannot be changed. */
@@ -228,7 +228,7 @@ export interface components {
       /** @default null */
       description?: string | null;
       /**
-       * Deliveries that the receiver gets at the same time, at most. Null: the limit of the service.
+       * Maximum number of concurrent requests to the receiver. Null: the limit of the service.
        * @default null
        */
       max_concurrency?: number | null;
@@ -338,15 +338,15 @@ export interface components {
        */
       until?: string;
       /**
-       * Whether events without a delivery for this endpoint get one: they were made while it was disabled or before it was registered. The range may then be at most 31 days.
+       * Also deliver events that have no delivery for this endpoint, because they were made while it was disabled or before it was registered. The range may then be at most 31 days.
        * @default false
        */
       include_missing?: boolean;
     };
     Recovered: {
-      /** The number of deliveries that start again. */
+      /** Number of restarted deliveries. */
       count: number;
-      /** The number of events that get the delivery that they lack; 0 without `include_missing`. */
+      /** Number of events that had no delivery and now get one; 0 without `include_missing`. */
       missing: number;
     };
     SignatureExplanation: {
@@ -363,7 +363,7 @@ export interface components {
       since: string;
       /** Format: date-time */
       until: string;
-      /** The number of your events made in [`since`, `until`). The five numbers below add up to it. */
+      /** Number of your events made in [`since`, `until`): the sum of the five numbers below. */
       events: number;
       succeeded: number;
       pending: number;
@@ -379,7 +379,7 @@ export interface components {
       disabled_periods: {
         /** Format: date-time */
         from: string;
-        /** Null for a period that lasts. */
+        /** Null while the endpoint is still disabled. */
         to: string | null;
         reason: "owner" | "operator" | "gone" | "failing";
       }[];
@@ -471,10 +471,10 @@ export interface components {
     WebhookEndpoint: {
       /** Format: uuid */
       webhookId: string;
-      /** As it was registered. */
+      /** As registered. */
       url: string;
       description: string | null;
-      /** Deliveries that the receiver gets at the same time, at most. Null: the limit of the service. */
+      /** Maximum number of concurrent requests to the receiver. Null: the limit of the service. */
       max_concurrency: number | null;
       enabled: boolean;
       /** What disabled the endpoint: your own update (`owner`), the operator (`operator`), a 410 response of the receiver (`gone`), or days without a successful delivery (`failing`). Null if enabled. */
@@ -493,11 +493,11 @@ export interface components {
     WebhookEndpointPatch: {
       /**
        * Format: uri
-       * An absolute URL of at most 2048 characters, without credentials and without a fragment; `https:` in production. An IP address in it must be public.
+       * An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. An IP address in it must be public.
        */
       url?: string;
       description?: string | null;
-      /** Deliveries that the receiver gets at the same time, at most. Null: the limit of the service. */
+      /** Maximum number of concurrent requests to the receiver. Null: the limit of the service. */
       max_concurrency?: number | null;
       enabled?: boolean;
       /** Rejected. To change the secret, register a new endpoint with the new secret and delete the old endpoint. */
@@ -514,17 +514,17 @@ export interface components {
     WebhookEndpointUpdate: {
       /**
        * Format: uri
-       * An absolute URL of at most 2048 characters, without credentials and without a fragment; `https:` in production. An IP address in it must be public.
+       * An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. An IP address in it must be public.
        */
       url: string;
       /** @default null */
       description?: string | null;
       /**
-       * Deliveries that the receiver gets at the same time, at most. Null: the limit of the service.
+       * Maximum number of concurrent requests to the receiver. Null: the limit of the service.
        * @default null
        */
       max_concurrency?: number | null;
-      /** If omitted, it does not change. */
+      /** Unchanged if omitted. */
       enabled?: boolean;
       /** Rejected. To change the secret, register a new endpoint with the new secret and delete the old endpoint. */
       secret?: unknown;
@@ -1053,7 +1053,7 @@ export interface operations {
   listEvents: {
     parameters: {
       query?: {
-        /** Only events that have no delivery for this endpoint. `created_after` is then required and at most 31 days ago. A page looks at 10,000 events at most, so that it may be short or empty although `has_more` is true. */
+        /** Only events that have no delivery for this endpoint. `created_after` is then required and at most 31 days ago. A page scans at most 10,000 events, so it may be short or empty even if `has_more` is true. */
         missing_from?: string;
         type?: "transfer.status_changed";
         transfer_id?: string;
@@ -1172,7 +1172,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The delivery with its latest attempts and those that are planned. */
+      /** The delivery with its latest attempts and its planned attempts. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1221,7 +1221,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The retry is queued; the delivery in its current state. */
+      /** The retry is queued. The body is the delivery in its current state. */
       202: {
         headers: {
           [name: string]: unknown;
@@ -1247,7 +1247,7 @@ export interface operations {
       };
     };
     responses: {
-      /** The recover has started. */
+      /** The recovery has started. */
       202: {
         headers: {
           [name: string]: unknown;
@@ -1327,7 +1327,7 @@ export interface operations {
       };
     };
     responses: {
-      /** The status is changed, and the event is created. */
+      /** The status is changed and its event is queued for delivery. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1353,7 +1353,7 @@ export interface operations {
       };
     };
     responses: {
-      /** The status is changed, and the event is created. */
+      /** The status is changed and its event is queued for delivery. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1377,7 +1377,7 @@ export interface operations {
       };
     };
     responses: {
-      /** The link, good once and for 5 minutes. */
+      /** The link. It works once, for 5 minutes. */
       201: {
         headers: {
           [name: string]: unknown;
