@@ -56,7 +56,7 @@ export function appendEvents(source: string, [type, ladder, leaseToken, full]: A
   insert into queue (delivery_id, client_id, endpoint_id, line, due_at, trigger, lease_token, lease_until)
   select d.id, d.client_id, d.endpoint_id, 'fresh', now(), 'schedule',
          case when ${leased} then ${leaseToken}::uuid end,
-         case when ${leased} then now() + interval '${LEASE.seconds} seconds' end
+         case when ${leased} then clock_timestamp() + interval '${LEASE.seconds} seconds' end
     from delivery d
 ), appended as (
   select d.event_id, json_agg(json_build_object(

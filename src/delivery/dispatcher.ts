@@ -4,6 +4,7 @@ import { Batcher } from '../platform/database/batcher.js';
 import type { Handle } from '../platform/database/database.js';
 import { isUnreachable, reportTo } from '../platform/database/faults.js';
 import { failpoint } from '../platform/failpoints.js';
+import { timeOf } from '../platform/ids.js';
 import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { Handover, LeasedAttempt, QueuedEvent } from './handover.js';
@@ -37,6 +38,8 @@ const GATHER = 20;
 const GIVING_BACK = 5;
 /** The endpoints without room are looked for once in this time, ms. */
 const FULL_KEPT = 10;
+/** A commit that took longer than this, ms, has used up a part of the leases that its insert gave. */
+const SLOW_COMMIT = 1_000;
 
 export interface DispatcherOptions {
   db: Handle;
@@ -145,9 +148,10 @@ export class Dispatcher implements Handover {
     const isOnly = event.deliveries.length === 1;
     const first = { line: 'fresh', number: 1, trigger: 'schedule', single: false } as const;
     const isIdle = this.options.slots.active === 0;
+    const leasedAt = leasedWith(eventId);
     for (const { leased, ...delivery } of event.deliveries) {
       const attempt = { ...delivery, eventId, clientId, body, traceparent, isOnly, ...first };
-      if (leased) this.#keep({ attempt, leasedAt: performance.now() });
+      if (leased) this.#keep({ attempt, leasedAt });
       else this.#expectMore(attempt);
     }
     // The response to the change is written before the attempt is signed and sent. Under load the response does not wait
@@ -212,10 +216,10 @@ export class Dispatcher implements Handover {
     const { attempt, leasedAt } = job;
     const { deliveryId, clientId, endpointId } = attempt;
     const { slots, attempts } = this.options;
-    let released = false;
+    let sentAt: number | undefined;
     const release = () => {
-      if (released) return;
-      released = true;
+      if (sentAt !== undefined) return;
+      sentAt = performance.now();
       slots.release(clientId, endpointId);
       this.pump();
       this.#refill(clientId, endpointId);
@@ -238,7 +242,7 @@ export class Dispatcher implements Handover {
       if (result?.recorded && next) {
         const { number } = result.recorded;
         const again = { line: 'fresh', number: number + 1, trigger: next, single: false } as const;
-        this.#keep({ attempt: { ...attempt, ...again }, leasedAt: performance.now() });
+        this.#keep({ attempt: { ...attempt, ...again }, leasedAt: sentAt ?? leasedAt });
       }
       // It was recorded before, perhaps by this process with a response that was lost. The next one may be leased here.
       if (result && !result.recorded) this.#giveBack([job]);
@@ -408,4 +412,10 @@ export class Dispatcher implements Handover {
     const level = isUnreachable(error) ? 'warn' : 'error';
     this.options.log[level]({ err: error, delivery_id: deliveryId }, 'an attempt was not made; it stays in the queue');
   }
+}
+
+/** When the insert of an event leased its attempts at the earliest, by `performance.now()`: its id was made before that. */
+function leasedWith(eventId: string): number {
+  const took = Date.now() - timeOf(eventId);
+  return performance.now() - (took > SLOW_COMMIT ? took : 0);
 }

@@ -235,18 +235,26 @@ with expired as materialized (
 )
 select count(*)::int as freed from freed`;
 
+/**
+ * The endpoints and deliveries are locked first, and judged as they are then. By its snapshot alone, this statement would
+ * remove an attempt whose delivery a recovery has started again meanwhile, and nothing would make that attempt.
+ */
 const DROP_UNDUE = `
-with asked as materialized (
-  select d.id from unnest((select $2::uuid[])) a(id) join deliveries d on d.id = a.id order by d.id for no key update of d
+with endpoint as materialized (
+  select e.id, ${ACTIVE} as active, ${CANCELLED_BECAUSE} as reason from webhook_endpoints e
+   where e.id in (select endpoint_id from deliveries where id = any(array(select unnest($2::uuid[]))))
+   order by e.id for share
+), asked as materialized (
+  select d.id, d.status, e.active, e.reason
+    from unnest((select $2::uuid[])) a(id) join deliveries d on d.id = a.id join endpoint e on e.id = d.endpoint_id
+   order by d.id for no key update of d
 ), cancelled as (
-  update deliveries d set ${CANCELLED}, reason = ${CANCELLED_BECAUSE}
-    from asked a, webhook_endpoints e
-   where d.id = a.id and d.status = 'pending' and e.id = d.endpoint_id and not (${ACTIVE})
-  returning d.id, d.event_id
+  update deliveries d set ${CANCELLED}, reason = a.reason
+    from asked a where d.id = a.id and a.status = 'pending' and not a.active
+  returning d.event_id
 ), ${endFirstAttempts('select event_id from cancelled')}
-delete from queue q using asked a, deliveries d, webhook_endpoints e
- where q.delivery_id = a.id and q.${HELD} and d.id = a.id and e.id = d.endpoint_id
-   and (not (${ACTIVE}) or d.status <> 'pending' and q.trigger <> 'manual')`;
+delete from queue q using asked a
+ where q.delivery_id = a.id and q.${HELD} and (not a.active or a.status <> 'pending' and q.trigger <> 'manual')`;
 
 const DUE = `
 select q.delivery_id as id

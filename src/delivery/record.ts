@@ -1,3 +1,4 @@
+import { ACTIVE } from '../endpoints/disable.js';
 import type { WorkflowMode } from '../platform/config/config.js';
 import { atomically, type Handle } from '../platform/database/database.js';
 import type { DeliveryStatus } from '../platform/database/generated/enums.js';
@@ -55,7 +56,7 @@ export function recordAttempts(
     attempts.map(({ number }) => number),
     attempts.map(({ trigger }) => trigger),
     attempts.map(({ single }) => single),
-    attempts.map(({ isOnly }) => (isOnly && workflows === 'retries-only' ? 'done' : 'delivered')),
+    attempts.map(({ isOnly }) => isOnly && workflows === 'retries-only'),
     attempts.map(({ url }) => url),
     outcomes.map(({ t }) => t),
     outcomes.map(({ startedAt }) => startedAt.toISOString()),
@@ -107,9 +108,9 @@ const NEXT = `case when a.trigger = 'manual' then d.next_attempt_at else now() +
  */
 const RECORD = `
 with input as (
-  select * from unnest((select $2::uuid[]), $3::int[], $4::text[], $5::boolean[], $6::outbox_state[], $7::text[],
+  select * from unnest((select $2::uuid[]), $3::int[], $4::text[], $5::boolean[], $6::boolean[], $7::text[],
                        $8::text[], $9::timestamptz[], $10::int[], $11::int[], $12::text[], $13::text[], $14::text[])
-    as i(delivery_id, number, trigger, single, delivered, url, t, started_at, duration_ms, response_status,
+    as i(delivery_id, number, trigger, single, needs_none, url, t, started_at, duration_ms, response_status,
          response_headers, response_body, error)
 ), locked as materialized (
   select d.id, d.attempt_count, (string_to_array(d.ladder, ',')::interval[])[d.rung + 1] as wait
@@ -134,7 +135,7 @@ with input as (
     from attempt a
    where d.id = a.delivery_id
   returning d.id, d.event_id, d.status, d.reason, d.next_attempt_at, d.asleep, ${LADDER_TRIGGER} as ladder_trigger,
-            a.recorded_as, a.trigger = 'manual' or a.late as unplanned, a.delivered
+            d.endpoint_id, a.recorded_as, a.trigger = 'manual' or a.late as unplanned, a.needs_none
 ), recorded as (
   insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
                         response_headers, response_body, error)
@@ -145,22 +146,23 @@ with input as (
   delete from queue q using updated u where q.delivery_id = u.id and (u.status <> 'pending' or u.asleep)
 ), next as (
   update queue q set line = 'fresh', due_at = u.next_attempt_at, trigger = u.ladder_trigger, ${NEW_LEASE}
-    from updated u
+    from updated u join webhook_endpoints e on e.id = u.endpoint_id and ${ACTIVE}
    where q.delivery_id = u.id and u.status = 'pending' and not u.asleep and q.lease_token = $1::uuid
   returning q.delivery_id, q.trigger
 ), event as materialized (
   select event_id, max(case when unplanned then 'again'
                             when asleep or status = 'failed' then 'start'
                             when status = 'pending' then 'attempt'
-                            else delivered end::outbox_state) as outbox
+                            else 'delivered' end::outbox_state) as outbox, bool_and(needs_none) as needs_none
     from updated group by event_id
 ), locked_event as materialized (
   select v.id from events v where v.id = any(array(select event_id from event)) order by v.id for no key update
 ), raised as (
-  update events v set outbox = e.outbox, lease_until = now()
+  update events v set lease_until = now(),
+         outbox = case when e.needs_none and e.outbox = 'delivered' then 'done' else e.outbox end
     from event e, locked_event l
    where v.id = l.id and e.event_id = l.id
-     and (e.outbox = 'again' or v.outbox is distinct from 'done' and v.outbox < e.outbox)
+     and (e.outbox = 'again' or v.outbox < e.outbox)
 )
 select u.id as "deliveryId", u.recorded_as as number, u.status::text, u.reason,
        to_char(u.next_attempt_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "nextAttemptAt",

@@ -8,7 +8,7 @@ import { makeBacklog, queueBacklog } from '../support/backlog.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { createTestDispatchers, isLeaseStatement, watchStatements } from '../support/dispatcher.js';
-import { fakeSender, makeClient, outcome } from '../support/factories.js';
+import { fakeSender, makeClient, outcome, refusedBy } from '../support/factories.js';
 import { heldSender } from '../support/held-receiver.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
@@ -217,6 +217,37 @@ describe('an attempt that waits', () => {
     await dispatchers.settled(second.eventId);
     const [givesBack, ...later] = leases.map((text) => !isLeaseStatement(text));
     expect([givesBack, later.includes(false)]).toEqual([true, true]);
+    expect(sender.sent).toHaveLength(2);
+  });
+
+  it('starts with 20 s of its lease left, also if the response to its commit came late', async () => {
+    const { db: watched, texts } = watchStatements(db);
+    const sender = fakeSender(() => outcome());
+    const { dispatcher, token } = dispatchers.open(sender, { db: watched });
+    const event = await commitEvent(db, { token });
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 10_001);
+    dispatcher.committed(event);
+    clock.mockRestore();
+    await dispatchers.settled(event.eventId);
+    expect(texts.filter(isLeaseStatement)).not.toEqual([]);
+    expect(sender.sent).toHaveLength(1);
+  });
+
+  it('starts with 20 s of its lease left, also if the response to the record before it came late', async () => {
+    const { db: watched, texts } = watchStatements(db);
+    const token = newId();
+    const recorder = new Recorder(db, { token, workflows: 'every-event' }, silentLog);
+    const { record } = recorder;
+    jest.spyOn(recorder, 'record').mockImplementationOnce(async (made) => {
+      const recorded = await record.call(recorder, made);
+      runAhead(10_001);
+      return recorded;
+    });
+    const sender = fakeSender((call) => (call === 1 ? refusedBy(503) : outcome()));
+    const { commit } = dispatchers.open(sender, { db: watched, recorder, token });
+    const { eventId } = await commit();
+    await dispatchers.settled(eventId);
+    expect(texts.filter(isLeaseStatement)).not.toEqual([]);
     expect(sender.sent).toHaveLength(2);
   });
 

@@ -13,6 +13,7 @@ import {
   queueDue,
   queueOverdue,
 } from '../../src/delivery/queue.js';
+import { resetForRecovery } from '../../src/delivery/recovery-batches.js';
 import { newId } from '../../src/platform/ids.js';
 import { makeBacklog, queueBacklog } from '../support/backlog.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
@@ -272,6 +273,37 @@ describe('an attempt that may not be made', () => {
     await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
     await lease();
     await dropUndue(db, newId(), [deliveryId]);
+    expect(await rowOf(deliveryId)).not.toBeNull();
+  });
+
+  it('stays queued if a recovery has started its delivery again meanwhile', async () => {
+    const { clientId, endpointId, deliveryId } = await freeAttempt();
+    await lease();
+    await db.query(`update deliveries set status = 'cancelled', next_attempt_at = null`, []);
+    const scope = { clientId, endpointId, since: 0, until: Date.now() + 60_000 };
+    let dropped: Promise<void> | undefined;
+    await db.transaction(async (tx) => {
+      expect(await resetForRecovery(tx, scope, [0], null, 10)).toEqual([deliveryId]);
+      dropped = dropUndue(db, TOKEN, [deliveryId]);
+      await db.untilBlocked();
+    });
+    await dropped;
+    expect(await deliveryOf(deliveryId)).toMatchObject({ status: 'pending', asleep: false });
+    expect(await rowOf(deliveryId)).not.toBeNull();
+  });
+
+  it('stays queued if its endpoint is enabled meanwhile', async () => {
+    const { endpointId, deliveryId } = await freeAttempt();
+    await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
+    await lease();
+    let dropped: Promise<void> | undefined;
+    await db.transaction(async (tx) => {
+      await tx.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: true } });
+      dropped = dropUndue(db, TOKEN, [deliveryId]);
+      await db.untilBlocked();
+    });
+    await dropped;
+    expect(await deliveryOf(deliveryId)).toMatchObject({ status: 'pending' });
     expect(await rowOf(deliveryId)).not.toBeNull();
   });
 

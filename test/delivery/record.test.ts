@@ -3,15 +3,15 @@ import pg from 'pg';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { giveBack, leaseByName } from '../../src/delivery/queue.js';
 import { type MadeAttempt, type RecordOptions, recordAttempts } from '../../src/delivery/record.js';
-import { resetForRecovery } from '../../src/delivery/recovery-batches.js';
+import { deliverMissing, resetForRecovery } from '../../src/delivery/recovery-batches.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
-import { disableEndpoint } from '../../src/endpoints/disable.js';
+import { cancelPending, disableEndpoint } from '../../src/endpoints/disable.js';
 import type { Database } from '../../src/platform/database/database.js';
 import type { OutboxState } from '../../src/platform/database/generated/enums.js';
 import { newId } from '../../src/platform/ids.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { BY_OPERATOR as by, outcome, refusedBy } from '../support/factories.js';
+import { BY_OPERATOR as by, makeEndpoint, outcome, refusedBy } from '../support/factories.js';
 import { madeAttempt as made } from '../support/made-attempt.js';
 
 const MINUTE = 60_000;
@@ -105,6 +105,18 @@ describe('the record of an attempt', () => {
     const row = await queueOf(event);
     expect(row).toMatchObject({ line: 'fresh', trigger: 'schedule', leaseToken: OWN });
     expect(row!.leaseUntil!.getTime()).toBeGreaterThan(before!.leaseUntil!.getTime());
+  });
+
+  it('leases no next attempt at an endpoint that was disabled meanwhile, and has more deliveries than are cancelled at once', async () => {
+    const event = await leased();
+    const { endpointId } = event.deliveries[0]!;
+    const data = { enabled: false, cancellingAfter: '00000000-0000-0000-0000-000000000000' };
+    await db.prisma.endpoint.update({ where: { id: endpointId }, data });
+    const [recorded] = await record([made(event, { outcome: down })]);
+    expect(recorded).toMatchObject({ number: 1, status: 'pending', next: null });
+    expect(await queueOf(event)).not.toBeNull();
+    await db.transaction((tx) => cancelPending(tx, endpointId));
+    expect(await read(event)).toMatchObject({ status: 'cancelled', attemptCount: 1 });
   });
 
   it("lets a delivery sleep for its row's next rung, counted from the end of the failed attempt", async () => {
@@ -417,6 +429,33 @@ describe("a record writes its event's outbox", () => {
       'delivered',
       'start',
     ]);
+  });
+});
+
+describe('the record of a delivered event, with WORKFLOWS=retries-only', () => {
+  const options = { workflows: 'retries-only' } as const;
+  /** An event whose first delivery was leased before a recovery made another one, which is leased now. */
+  async function withMissing(): Promise<{ event: QueuedEvent; missing: MadeAttempt }> {
+    const event = await leased({ retryDelays: [MINUTE] });
+    const { id: endpointId } = await makeEndpoint(db, event.clientId);
+    const scope = { clientId: event.clientId, endpointId, since: 0, until: Date.now() + MINUTE };
+    expect(await deliverMissing(db, scope, [MINUTE], null, 10)).toMatchObject({ made: 1 });
+    const [{ id: deliveryId } = { id: '' }] = await db.prisma.delivery.findMany({ where: { endpointId } });
+    const [row] = await leaseByName(db, OWN, [deliveryId]);
+    return { event, missing: { attempt: row!, outcome: down } };
+  }
+
+  it('leaves a wake-up that its workflow has not had yet', async () => {
+    const { event } = await withMissing();
+    await record([made(event)], options);
+    expect(await outboxOf(event)).toBe('again');
+  });
+
+  it('asks for a workflow if the other delivery fails in the same batch', async () => {
+    const { event, missing } = await withMissing();
+    await setOutbox(event, 'attempt');
+    await record([made(event), missing], options);
+    expect(await outboxOf(event)).toBe('start');
   });
 });
 
