@@ -120,42 +120,40 @@ export function measureBacklog(registry: Registry, readBacklog: () => Promise<Ba
       },
     });
   };
-  gauge(
-    'webhook_backlog_up',
-    'Whether the backlog could be read from Postgres. When 0, the gauges below are NaN.',
-    async () => ((await read()) ? 1 : 0),
+  gauge('webhook_backlog_up', 'Whether Postgres returned the backlog. If 0, the gauges below are NaN.', async () =>
+    (await read()) ? 1 : 0,
   );
   states(
     'webhook_outbox_events',
-    `Attempts in the queue (\`attempt\`), and events that wait for their workflow: a row changed (\`again\`), a delivery sleeps or has failed (\`start\`), or all is delivered (\`delivered\`). Counted up to ${COUNTED}.`,
+    `Attempts in the queue (\`attempt\`), and events waiting for their workflow because a row changed (\`again\`), a delivery sleeps or has failed (\`start\`), or all are delivered (\`delivered\`); up to ${COUNTED}.`,
     (backlog) => backlog.waiting,
   );
   states(
     'webhook_outbox_oldest_age_seconds',
-    'How long the oldest attempt has been due at an endpoint with none in flight, and age of the oldest event in each of these states; 0 when there is none.',
+    '`attempt`: how long the oldest attempt at an endpoint with none in flight has been due. Other states: age of the oldest event. 0 if there is none.',
     (backlog) => backlog.oldestAge,
   );
   gauge(
     'webhook_deliveries_sleeping',
-    `Deliveries that wait for their next attempt; counted up to ${COUNTED}.`,
+    `Sleeping deliveries; up to ${COUNTED}.`,
     from(({ sleeping }) => sleeping),
   );
   gauge(
     'webhook_deliveries_overdue',
-    `Deliveries whose next attempt was due more than ${OVERDUE_AFTER} s ago; counted up to ${COUNTED}.`,
+    `Deliveries whose next attempt was due more than ${OVERDUE_AFTER} s ago; up to ${COUNTED}.`,
     from(({ overdue }) => overdue),
   );
   gauge(
     'webhook_most_overdue_seconds',
-    'How late the most overdue attempt is; 0 when none is overdue.',
+    'How late the most overdue attempt is; 0 if none is.',
     from(({ mostOverdue }) => mostOverdue),
   );
   gauge(
     'webhook_oldest_event_age_seconds',
-    'Age of the oldest event that is kept.',
+    'Age of the oldest retained event.',
     from(({ oldestKeptAge }) => oldestKeptAge),
   );
-  gauge('webhook_retention_seconds', 'The setting `RETENTION`: older events are removed.', () => retention / 1_000);
+  gauge('webhook_retention_seconds', 'The setting `RETENTION`.', () => retention / 1_000);
 }
 
 /** The attempts that a process holds in memory. */
@@ -169,15 +167,11 @@ export interface InMemory {
 export function measureAttempts(registry: Registry, { slots, recorder, workers }: InMemory): void {
   const gauge = readingGauges(registry);
   gauge('webhook_attempts_in_flight', 'Attempts in flight in this process.', () => slots.active);
-  gauge('webhook_first_attempts_waiting', 'Leased attempts that wait in memory for a slot.', () => slots.waiting);
-  gauge(
-    'webhook_workers',
-    'Live workers, as this process counts them. They share the limits of endpoints.',
-    () => workers.count,
-  );
+  gauge('webhook_first_attempts_waiting', 'Leased attempts waiting in memory for a slot.', () => slots.waiting);
+  gauge('webhook_workers', 'Live workers, as this process counts them.', () => workers.count);
   gauge(
     'webhook_records_waiting',
-    'Attempts made that wait to be written. More than a few hundred mean that Postgres is slow.',
+    'Attempts waiting to be recorded. More than a few hundred mean that Postgres is slow.',
     () => recorder.waiting,
   );
 }

@@ -26,7 +26,7 @@ export function measureClients(registry: Registry, readResults: () => Promise<Cl
   const read = readAtScrape(readResults);
   new Gauge({
     name: 'webhook_clients',
-    help: 'Clients with attempts in the last 15 minutes: `reached` (at least one succeeded) or `failing` (none did). NaN while Postgres cannot be read.',
+    help: 'Clients with attempts in the last 15 minutes: `reached` (at least one succeeded) or `failing` (none did). NaN while Postgres is unreachable.',
     labelNames: ['result'],
     registers: [registry],
     async collect() {

@@ -86,7 +86,7 @@ export const PROBLEMS = {
   too_many_parameters: kind(
     422,
     'Too many parameters',
-    'A query, and a form of the console, may have at most 20 parameters; each repetition counts.',
+    'A query may have at most 20 parameters, a console form hardly more than its fields; each repetition counts.',
   ),
   outside_retention: kind(
     422,
@@ -118,7 +118,7 @@ export const PROBLEMS = {
   rate_limited: kind(
     429,
     'Too many requests',
-    'Wait for `Retry-After`. A request rejected for its size counts as five requests, a console page as up to ten.',
+    'Wait for `Retry-After`. A request rejected for its size counts as five requests, a console page as up to 25.',
   ),
   retry_limit_reached: kind(
     429,

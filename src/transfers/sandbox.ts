@@ -182,12 +182,12 @@ export function measureSandboxTransfers(registry: Registry, db: Handle, counted:
   };
   gauge(
     'sandbox_transfers_waiting',
-    `Sandbox transfers whose workflow is not started yet; counted up to ${counted}.`,
+    `Simulated transfers whose workflow has not started yet; up to ${counted}.`,
     from(({ waiting }) => waiting),
   );
   gauge(
     'sandbox_transfers_unfinished',
-    `Sandbox transfers with automatic steps left; counted up to ${counted}.`,
+    `Simulated transfers with remaining steps; up to ${counted}.`,
     from(({ unfinished }) => unfinished),
   );
 }

@@ -63,7 +63,7 @@ type Connections = Pick<Config, 'databaseUrl' | 'databaseDirectUrl' | 'temporal'
 export function measureCertificates(registry: Registry, connections: Connections, receiversCa?: string): void {
   new Gauge({
     name: 'tls_certificate_expiry_timestamp_seconds',
-    help: 'End of the certificates that the settings name; of several in one file, the first to expire.',
+    help: 'Expiry of the certificates named in the settings; of several in one file, the earliest.',
     labelNames: ['certificate'],
     registers: [registry],
     collect() {

@@ -48,7 +48,7 @@ export function createMetrics() {
   const registers = [registry];
   const attempts = new Counter({
     name: 'webhook_attempts_total',
-    help: 'Attempts made, by outcome (`success`, or why the attempt failed) and trigger.',
+    help: 'Attempts, by outcome (`success`, or the attempt error) and trigger.',
     labelNames: ['outcome', 'trigger'],
     registers,
   });
@@ -61,7 +61,7 @@ export function createMetrics() {
   });
   const firstAttemptDelay = new Histogram({
     name: 'webhook_first_attempt_delay_seconds',
-    help: "Time from a change of status (the event's `created_at`) to the start of the first attempt.",
+    help: 'Time from a status change (`created_at` of its event) to the start of the first attempt.',
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
     registers,
   });
@@ -79,23 +79,23 @@ export function createMetrics() {
   });
   const checks = new Counter({
     name: 'receiver_checks_total',
-    help: 'Checks of receivers that have ended, by result (sandbox only).',
+    help: 'Completed checks of receivers, by result (sandbox only).',
     labelNames: ['result'],
     registers,
   });
   const missing = new Counter({
     name: 'webhook_missing_deliveries_total',
-    help: 'Deliveries that recoveries with `include_missing` made for events that had none.',
+    help: 'Deliveries that recoveries created for missing events (`include_missing`).',
     registers,
   });
   const skipped = new Counter({
     name: 'webhook_workflows_skipped_total',
-    help: 'Delivered events that waited for their workflow longer than `WORKFLOWS_TRAIL`, and got none.',
+    help: 'Delivered events whose workflow did not start within `WORKFLOWS_TRAIL`, and never will.',
     registers,
   });
   const requests = new Counter({
     name: 'http_requests_total',
-    help: "Requests to the API, by method, route's pattern (`none`: no route) and status. Token requests and rate limited requests (429) are included.",
+    help: 'Requests to the API, token requests and 429 included, by method, route pattern (`none`: no route) and status.',
     labelNames: ['method', 'route', 'status'],
     registers,
   });
@@ -108,13 +108,13 @@ export function createMetrics() {
   });
   const inFlight = new Gauge({
     name: 'http_requests_in_flight',
-    help: 'Requests that the API is working on.',
+    help: 'Requests in flight in the API.',
     registers,
   });
   const pools = new Map<string, () => PoolUse>();
   new Gauge({
     name: 'database_connections',
-    help: 'Connections to Postgres in the pools of this process, `busy` or `idle`.',
+    help: 'Connections to Postgres in the pools of this process: `busy` or `idle`.',
     labelNames: ['pool', 'state'],
     registers,
     collect() {
@@ -127,7 +127,7 @@ export function createMetrics() {
   });
   new Gauge({
     name: 'database_connection_waiters',
-    help: 'Statements and transactions that wait for a connection of a pool.',
+    help: 'Statements and transactions waiting for a connection of a pool.',
     labelNames: ['pool'],
     registers,
     collect() {
@@ -136,7 +136,7 @@ export function createMetrics() {
   });
   const droppedLines = new Counter({
     name: 'log_lines_dropped_total',
-    help: 'Lines of the log that were dropped, because the log was not read or could not be written.',
+    help: 'Log lines dropped because nobody read the log or it could not be written.',
     registers,
   });
   // Prometheus sees no increase in a series that begins at 1, so the series of attempts begin at 0.
