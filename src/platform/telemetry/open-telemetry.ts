@@ -4,7 +4,6 @@ import { defaultResource, detectResources, envDetector, resourceFromAttributes }
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { within } from '../deadline.js';
 import type { Log } from './log.js';
-import { recordSpans } from './traces.js';
 
 /** The end of a process waits for its last spans for at most this, ms. */
 const FLUSH = 5_000;
@@ -33,7 +32,6 @@ export function startOpenTelemetry(environment: string, role: string, log: Log):
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   });
   provider.register();
-  recordSpans();
   return async () => {
     await within(FLUSH, provider.shutdown()).catch(() => log.warn('the last spans could not be sent'));
   };

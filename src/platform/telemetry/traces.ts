@@ -1,7 +1,6 @@
 import {
   type Attributes,
   context,
-  INVALID_SPAN_CONTEXT,
   propagation,
   ROOT_CONTEXT,
   type Span,
@@ -11,14 +10,6 @@ import {
 } from '@opentelemetry/api';
 
 const tracer = trace.getTracer('transfer-service');
-/** Stands for every span while nothing is traced. */
-const noSpan = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
-let traced = false;
-
-/** `startOpenTelemetry` calls this once the SDK has started. Before, spans are left out: the API's empty ones cost CPU too. */
-export function recordSpans(): void {
-  traced = true;
-}
 
 export interface SpanPlan {
   kind: SpanKind;
@@ -37,7 +28,6 @@ export function inSpan<T>(
   { kind, attributes, traceparent }: SpanPlan,
   work: (span: Span) => Promise<T>,
 ): Promise<T> {
-  if (!traced) return work(noSpan);
   const parent = traceparent === null ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, { traceparent });
   return tracer.startActiveSpan(name, { kind, attributes }, parent, async (span) => {
     try {
@@ -54,7 +44,6 @@ export function inSpan<T>(
 
 /** The active span in W3C's form, so that another process continues the trace; null when nothing is traced. */
 export function currentTraceparent(): string | null {
-  if (!traced) return null;
   const carrier: { traceparent?: string } = {};
   propagation.inject(context.active(), carrier);
   return carrier.traceparent ?? null;
@@ -62,5 +51,5 @@ export function currentTraceparent(): string | null {
 
 /** The trace id of the active span, for a log line; undefined when nothing is traced. */
 export function currentTraceId(): string | undefined {
-  return traced ? trace.getActiveSpan()?.spanContext().traceId : undefined;
+  return trace.getActiveSpan()?.spanContext().traceId;
 }
