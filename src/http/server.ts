@@ -1,11 +1,11 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Koa from 'koa';
 import type { Config } from '../platform/config/config.js';
 import { ConfigError } from '../platform/config/config-error.js';
 import { newId } from '../platform/ids.js';
-import { guardSocket, limitSocketsPerAddress } from '../platform/networks.js';
+import { guardSockets } from '../platform/networks.js';
 import { requestIdOf } from './middleware.js';
 import { instanceOf } from './response.js';
 
@@ -45,6 +45,16 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   responseTaken: 60_000,
 };
 
+/** An open connection and its requests. */
+interface Connection {
+  latest: ServerResponse | undefined;
+  /** Whether the latest response is in progress, or a waiting request is about to start. */
+  busy: boolean;
+  waiting: Exchange[];
+}
+
+type Exchange = readonly [request: IncomingMessage, response: ServerResponse];
+
 /** @throws the system's error (`EADDRINUSE`, `EACCES`) where the port cannot be bound */
 export async function listen<State, Ctx>(
   app: Koa<State, Ctx>,
@@ -52,50 +62,77 @@ export async function listen<State, Ctx>(
   limits = CONNECTION_LIMITS,
 ): Promise<Listening> {
   const handle = app.callback();
-  /** The latest response of each connection. */
-  const responses = new WeakMap<Socket, ServerResponse>();
-  const server = createServer(
+  const connections = new Map<Socket, Connection>();
+  let ending = false;
+
+  const begin = (connection: Connection, [request, response]: Exchange): void => {
+    connection.latest = response;
+    connection.busy = true;
+    if (ending) response.setHeader('Connection', 'close');
+    response.once('close', () => {
+      const next = request.socket.writable ? connection.waiting.shift() : undefined;
+      connection.busy = next !== undefined;
+      // In a later turn of the event loop: other connections are served between two requests of this one.
+      if (next) setImmediate(begin, connection, next);
+    });
+    const hosts = request.headersDistinct.host?.length ?? 0;
+    if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) {
+      refuse(response, 400, 'Bad Request', 'An HTTP/1.1 request has exactly one Host header (RFC 9112, section 3.2).');
+      return;
+    }
+    endStalledResponse(response, limits.responseTaken);
+    void handle(request, response);
+  };
+
+  const server = createServer({
     // These times bound the cost of a client that sends slowly. Idle connections stay open longer than a proxy's usual
     // 60 s. The number of requests on a connection is not limited: a proxy keeps few connections for all its clients.
-    {
-      headersTimeout: 10_000,
-      requestTimeout: 10_000,
-      keepAliveTimeout: 65_000,
-      connectionsCheckingInterval: 2_000,
-      // Node's own refusal is not problem+json.
-      requireHostHeader: false,
-    },
-    inTurn((request, response) => {
-      const hosts = request.headersDistinct.host?.length ?? 0;
-      if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) {
-        refuse(
-          response,
-          400,
-          'Bad Request',
-          'An HTTP/1.1 request has exactly one Host header (RFC 9112, section 3.2).',
-        );
-        return;
-      }
-      responses.set(request.socket, response);
-      endStalledResponse(response, limits.responseTaken);
-      void handle(request, response);
-    }, limits.pipelined),
-  );
+    headersTimeout: 10_000,
+    requestTimeout: 10_000,
+    keepAliveTimeout: 65_000,
+    connectionsCheckingInterval: 2_000,
+    // Node's own refusal is not problem+json.
+    requireHostHeader: false,
+  });
   server.maxConnections = limits.connections;
   server.timeout = limits.silence;
-  server.on('clientError', (error, socket: Socket) => refuseUnreadable(error, socket, responses.get(socket)));
+  guardSockets(server, { ...config, ...limits });
+  server.on('connection', (socket) => {
+    connections.set(socket, { latest: undefined, busy: false, waiting: [] });
+    socket.once('close', () => connections.delete(socket));
+  });
+  // The requests of a connection are handled in turn: the next one starts when the response before it has gone to the
+  // kernel. A client that sends many requests and reads no response therefore costs one response and not one for each
+  // request. Node parses all requests that arrive together and hands them over at once. It stops reading a socket only
+  // while responses wait for the client, so a client that sends requests faster than they are handled is closed here
+  // (RFC 9112 §9.3.2 lets a server do that, and a client then repeats what got no response).
+  server.on('request', (request, response) => {
+    const connection = connections.get(request.socket);
+    if (connection?.busy === false) begin(connection, [request, response]);
+    else if (connection && connection.waiting.length < limits.pipelined) connection.waiting.push([request, response]);
+    else request.socket.destroy();
+  });
+  server.on('clientError', (error, socket: Socket) => refuseUnreadable(error, socket, connections.get(socket)?.latest));
   server.on('checkExpectation', (_request, response: ServerResponse) => {
     refuse(response, 417, 'Expectation Failed', 'The only supported expectation is 100-continue.');
   });
-  const drain = drainOf(server);
-  limitSocketsPerAddress(server, limits.connectionsPerAddress, config.trustedProxies);
-  guardSocket(server, config.allowedNetworks, config.trustedProxies);
   await bound(server, config);
   // An error such as a lack of file descriptors affects the accepted connection, not the process.
   server.on('error', (error) => app.emit('error', error));
   return {
     port: (server.address() as AddressInfo).port,
-    close: (delay = 0) => drain(delay),
+    async close(delay = 0) {
+      // A connection that is closed while its client sends a request loses that request, and the client cannot know
+      // whether it took effect (RFC 9112 §9.5). The server therefore continues to serve at first, and every response
+      // asks its client to close the connection. Idle connections are closed after that delay, when load balancers have
+      // seen /readyz fail and have closed their own.
+      ending = true;
+      for (const { busy, latest } of connections.values()) {
+        if (busy && latest && !latest.headersSent) latest.setHeader('Connection', 'close');
+      }
+      await sleep(delay, undefined, { ref: false });
+      await closed(server, [...connections.keys()]);
+    },
   };
 }
 
@@ -192,80 +229,11 @@ export function toConfigError(
   };
 }
 
-type Handled = [request: IncomingMessage, response: ServerResponse];
-
-/**
- * Handles the requests of a connection in turn: the next one starts when the response before it has gone to the kernel.
- * A client that sends many requests and reads no response therefore costs one response and not one for each request.
- * Node parses all requests that arrive together and hands them over at once. It stops reading a socket only while
- * responses wait for the client, so a client that sends requests faster than they are handled is closed here.
- * @param waiting requests of one connection that may wait; a further one closes the connection (RFC 9112 §9.3.2 lets a
- *   server do that, and a client then repeats what got no response)
- */
-export function inTurn(handle: RequestListener, waiting: number): RequestListener {
-  const queues = new WeakMap<Socket, Handled[]>();
-  const start = (socket: Socket, [request, response]: Handled): void => {
-    response.once('close', () => {
-      const next = socket.writable ? queues.get(socket)?.shift() : undefined;
-      // In a later turn of the event loop: other connections are served between two requests of this one.
-      if (next) setImmediate(start, socket, next);
-      else queues.delete(socket);
-    });
-    handle(request, response);
-  };
-  return (request, response) => {
-    const { socket } = request;
-    const queue = queues.get(socket);
-    if (queue === undefined) {
-      queues.set(socket, []);
-      start(socket, [request, response]);
-    } else if (queue.length < waiting) {
-      queue.push([request, response]);
-    } else {
-      socket.destroy();
-    }
-  };
-}
-
 /**
  * How long requests in flight may take to finish after the server stops accepting connections, ms. Longer than any
  * `REQUEST_DEADLINE`.
  */
 const GRACE = 21_000;
-
-/**
- * Tracks the connections of a server, so that the server can stop without losing a request. A connection that is closed
- * while its client sends a request loses that request, and the client cannot know whether it took effect (RFC 9112
- * §9.5). The server therefore continues to serve at first, and every response asks its client to close the connection.
- * Idle connections are closed after that delay, when load balancers have seen /readyz fail and have closed their own.
- * @returns stops the server after `delay` ms, and gives requests in flight at most 21 s to finish
- */
-function drainOf(server: Server): (delay: number) => Promise<void> {
-  /**
-   * Each connection with its incomplete responses. The response of a pipelined request emits no `close` if the
-   * connection ends first, so the map drops it with its connection.
-   */
-  const connections = new Map<Socket, Set<ServerResponse>>();
-  let ending = false;
-  server.on('connection', (socket) => {
-    connections.set(socket, new Set());
-    socket.once('close', () => connections.delete(socket));
-  });
-  server.prependListener('request', ({ socket }, response) => {
-    if (ending) response.setHeader('Connection', 'close');
-    const openResponses = connections.get(socket);
-    openResponses?.add(response);
-    response.once('close', () => openResponses?.delete(response));
-  });
-  return async (delay) => {
-    ending = true;
-    for (const response of [...connections.values()].flatMap((openResponses) => [...openResponses])) {
-      if (!response.headersSent) response.setHeader('Connection', 'close');
-    }
-    await sleep(delay, undefined, { ref: false });
-    await closed(server, [...connections.keys()]);
-  };
-}
 
 function closed(server: Server, connections: readonly Socket[]): Promise<void> {
   return new Promise((resolve) => {

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { clientAddress, guardSocket, isNetwork, Networks } from '../../src/platform/networks.js';
+import { clientAddress, guardSockets, isNetwork, Networks } from '../../src/platform/networks.js';
 
 describe('isNetwork', () => {
   it.each(['10.0.0.0/8', '203.0.113.7/32', '0.0.0.0/0', '::/0', '2001:db8::/32', '::ffff:10.0.0.0/104', '10.1.2.3/8'])(
@@ -103,7 +103,7 @@ describe("the client's address of a request", () => {
   });
 });
 
-describe('guardSocket', () => {
+describe('guardSockets', () => {
   let server: Server;
   let requests = 0;
   afterEach(() => new Promise((resolve) => server.close(resolve)));
@@ -114,7 +114,7 @@ describe('guardSocket', () => {
       requests++;
       response.end('hello');
     });
-    guardSocket(server, allowed, proxies);
+    guardSockets(server, { allowedNetworks: allowed, trustedProxies: proxies, connectionsPerAddress: 10 });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return new Promise((resolve) => {
       let text = '';

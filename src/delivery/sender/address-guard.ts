@@ -1,8 +1,6 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
-type Network = [Address, number];
+import { type Address, isIn, parseNetwork } from '../../platform/networks.js';
 
 export interface AddressGuard {
   /**
@@ -56,7 +54,7 @@ export function createAddressGuard({ allowPrivate, blocked }: AddressGuardOption
     if (isIP(text) === 0 || text.includes('%')) return true;
     const address = parseAddress(text);
     const reached = address instanceof ipaddr.IPv6 ? [address, ...embeddedIPv4(address)] : [address];
-    if (reached.some((one) => networks.some((network) => contains(network, one)))) return true;
+    if (reached.some((one) => networks.some((network) => isIn(network, one)))) return true;
     return !allowPrivate && !isPublic(address);
   }
 
@@ -82,20 +80,7 @@ function parseAddress(text: string): Address {
  */
 function isPublic(address: Address): boolean {
   if (address.range() !== 'unicast') return false;
-  return address instanceof ipaddr.IPv4 || contains(GLOBAL_UNICAST, address);
-}
-
-function contains([network, bits]: Network, address: Address): boolean {
-  return network.kind() === address.kind() && address.match(network, bits);
-}
-
-/** `::ffff:203.0.113.0/120` is the IPv4 network 203.0.113.0/24. */
-function parseNetwork(cidr: string): Network {
-  const [network, bits] = ipaddr.parseCIDR(cidr);
-  if (network instanceof ipaddr.IPv6 && network.isIPv4MappedAddress() && bits >= 96) {
-    return [network.toIPv4Address(), bits - 96];
-  }
-  return [network, bits];
+  return address instanceof ipaddr.IPv4 || isIn(GLOBAL_UNICAST, address);
 }
 
 function literalOf(hostname: string): string | undefined {
@@ -111,10 +96,12 @@ function literalOf(hostname: string): string | undefined {
  * Prefixes whose last 32 bits are an IPv4 address: compatible (RFC 4291), translated (RFC 2765), NAT64 (RFC 6052, RFC
  * 8215).
  */
-const IN_LAST_BITS = ['::/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48'].map(ipv6Network);
-const LOCAL_NAT64 = ipv6Network('64:ff9b:1::/48');
-const SIX_TO_FOUR = ipv6Network('2002::/16');
-const TEREDO = ipv6Network('2001::/32');
+const IN_LAST_BITS = ['::/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48'].map((cidr) =>
+  ipaddr.IPv6.parseCIDR(cidr),
+);
+const LOCAL_NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b:1::/48');
+const SIX_TO_FOUR = ipaddr.IPv6.parseCIDR('2002::/16');
+const TEREDO = ipaddr.IPv6.parseCIDR('2001::/32');
 
 /** The IPv4 addresses that a translator or tunnel would reach for this IPv6 address; none for an ordinary address. */
 export function embeddedIPv4(address: ipaddr.IPv6): ipaddr.IPv4[] {
@@ -130,8 +117,4 @@ export function embeddedIPv4(address: ipaddr.IPv6): ipaddr.IPv4[] {
     found.push(at(4, 5, 6, 7), new ipaddr.IPv4(bytes.slice(12).map((byte) => byte ^ 0xff)));
   }
   return found;
-}
-
-function ipv6Network(cidr: string): [ipaddr.IPv6, number] {
-  return ipaddr.IPv6.parseCIDR(cidr);
 }
