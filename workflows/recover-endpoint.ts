@@ -1,8 +1,6 @@
 import { makeContinueAsNewFunc, proxyActivities, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 
 export interface RecoverEndpointInput {
-  /** The id of its row in Postgres. */
-  recoverId: string;
   clientId: string;
   webhookId: string;
   host: string;
@@ -15,44 +13,37 @@ export interface RecoverEndpointInput {
   includeMissing: boolean;
   /** Events without a delivery, counted at the request. */
   missing: number;
-  /** What the runs before have done; undefined: this is the first run. A workflow that is started again begins anew. */
-  progress?: RecoverProgress;
+  /** Where this run begins; undefined: at the start. A workflow that is started again begins anew. */
+  progress?: RecoveredBatch & { next: RecoveryPosition };
   /** Batches after which the workflow continues as a new run; undefined: `BATCHES`. */
   batchesPerRun?: number;
 }
 
-export interface RecoverProgress {
-  recovered: number;
+export interface RecoveryPosition {
   /** First the failed and cancelled deliveries, then the missing ones. */
   phase: 'ended' | 'missing';
-  /** Where the next batch starts: the last delivery (`ended`) or event (`missing`) of the batch before; null: first. */
+  /** The last delivery (`ended`) or event (`missing`) of the batch before; null: none. */
   after: string | null;
 }
 
 export interface RecoverBatchRequest
-  extends Pick<RecoverEndpointInput, 'recoverId' | 'clientId' | 'webhookId' | 'since' | 'until'> {
-  /** The last delivery, or event, of the previous batch; null: this is the first batch. */
-  after: string | null;
-  /** Whether the recovery ends with the last batch of this phase. */
-  endsRecover: boolean;
+  extends Pick<RecoverEndpointInput, 'clientId' | 'webhookId' | 'since' | 'until' | 'includeMissing'> {
+  workflowId: string;
+  from: RecoveryPosition;
 }
 
 export interface RecoveredBatch {
   recovered: number;
-  after: string | null;
+  /** Where the next batch begins; null: the recovery has ended. */
+  next: RecoveryPosition | null;
 }
 
 export interface RecoverActivities {
-  /**
-   * Resets the next deliveries to the start of their ladders and starts their workflows. `after` null: the last batch of
-   * the phase.
-   */
+  /** Queues the next deliveries, at the start of their ladders. */
   recoverBatch(request: RecoverBatchRequest): Promise<RecoveredBatch>;
-  /** Makes the next missing deliveries and starts their workflows. `after` null: as in `recoverBatch`. */
-  deliverMissingBatch(request: RecoverBatchRequest): Promise<RecoveredBatch>;
 }
 
-const { recoverBatch, deliverMissingBatch } = proxyActivities<RecoverActivities>({
+const { recoverBatch } = proxyActivities<RecoverActivities>({
   startToCloseTimeout: '60s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '60s' },
 });
@@ -62,33 +53,29 @@ const { recoverBatch, deliverMissingBatch } = proxyActivities<RecoverActivities>
  * 51,200.
  */
 const BATCHES = 300;
+const START = { recovered: 0, next: { phase: 'ended', after: null } } as const;
 
 /**
  * Recovers an endpoint's failed and cancelled deliveries, then makes its missing ones if asked, oldest first, a batch a
  * second. @returns their number over all runs
  */
 export async function recoverEndpoint(input: RecoverEndpointInput): Promise<number> {
-  const { recoverId, clientId, webhookId, since, until, host, includeMissing } = input;
-  const { count, missing, batchesPerRun = BATCHES } = input;
-  let { recovered, phase, after }: RecoverProgress = input.progress ?? { recovered: 0, phase: 'ended', after: null };
+  const { clientId, webhookId, since, until, host, includeMissing, batchesPerRun = BATCHES } = input;
+  const { workflowId, typedSearchAttributes } = workflowInfo();
+  const total = input.count + input.missing;
+  let { recovered, next }: Required<RecoverEndpointInput>['progress'] = input.progress ?? START;
   for (let batches = 1; ; batches++) {
-    const endsRecover = phase === 'missing' || !includeMissing;
-    const request = { recoverId, clientId, webhookId, since, until, after, endsRecover };
-    const batch = await (phase === 'missing' ? deliverMissingBatch(request) : recoverBatch(request));
+    const request = { workflowId, clientId, webhookId, since, until, includeMissing, from: next };
+    const batch = await recoverBatch(request);
     recovered += batch.recovered;
-    setCurrentDetails(`${recovered} of ${count + missing} deliveries to ${host} start their ladder.`);
-    after = batch.after;
-    if (after === null) {
-      if (endsRecover) return recovered;
-      phase = 'missing';
+    setCurrentDetails(`${recovered} of ${total} deliveries to ${host} start their ladder.`);
+    if (batch.next === null) return recovered;
+    next = batch.next;
+    await sleep('1s', { summary: `${recovered} of ${total} recovered` });
+    if (batches >= batchesPerRun) {
+      // The new run keeps what operators filter by.
+      const continueAsNew = makeContinueAsNewFunc<typeof recoverEndpoint>({ typedSearchAttributes });
+      await continueAsNew({ ...input, progress: { recovered, next } });
     }
-    await sleep('1s', { summary: `${recovered} of ${count + missing} recovered` });
-    if (batches >= batchesPerRun) await continueWith({ ...input, progress: { recovered, phase, after } });
   }
-}
-
-/** The new run keeps what operators filter by. */
-function continueWith(input: RecoverEndpointInput): Promise<never> {
-  const { typedSearchAttributes } = workflowInfo();
-  return makeContinueAsNewFunc<typeof recoverEndpoint>({ typedSearchAttributes })(input);
 }

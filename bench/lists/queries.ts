@@ -1,4 +1,4 @@
-import { countRecoverable } from '../../src/delivery/recovery-batches.js';
+import { countRecoverable } from '../../src/delivery/recoveries.js';
 import { readWindow, readWithinLimits } from '../../src/delivery/window.js';
 import { isFailing, listFailingEndpoints, readEndpointHealth } from '../../src/endpoints/health.js';
 import type { Handle } from '../../src/platform/database/database.js';

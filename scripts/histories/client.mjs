@@ -50,6 +50,12 @@ export function actor({ call, receiver, temporal }, keep) {
         since: new Date(Date.now() - 3_600_000).toISOString(),
         include_missing: true,
       }),
+    /** The id of the workflow that recovers an endpoint. */
+    recoveryOf: (webhookId) =>
+      until('a recovery', async () => {
+        const query = `WorkflowType = 'recoverEndpoint' and WebhookIds = '${webhookId}'`;
+        for await (const { workflowId } of temporal.workflow.list({ query })) return workflowId;
+      }),
     /** @returns the id of the started workflow */
     async check(webhookId) {
       return `check-${(await call('POST', `/webhook-endpoints/${webhookId}/checks`)).id}`;
@@ -61,7 +67,7 @@ export function actor({ call, receiver, temporal }, keep) {
     async keep(name, workflowId) {
       keep(name, await temporal.workflow.getHandle(workflowId).fetchHistory());
     },
-    /** Starts a recover on the task queue of an earlier one. @returns the id of the first run */
+    /** Starts a recovery on the task queue of an earlier one. @returns the id of the first run */
     async startRecover(workflowId, earlier, input) {
       const { taskQueue } = await temporal.workflow.getHandle(earlier).describe();
       const args = [input];

@@ -46,7 +46,7 @@ export const paths = {
     await keepEnded('woken', eventId);
   },
 
-  async 'woken by a manual retry in vain, and asleep until its planned time'({
+  async 'woken by a manual retry that fails, and asleep until its planned time'({
     event,
     attempts,
     asleep,
@@ -95,7 +95,7 @@ export const paths = {
   },
 
   async 'a recovery in two batches, and what it brings back'(acts) {
-    const { event, change, status, enable, recover, ended, runOf, keepEnded, keepNext } = acts;
+    const { event, change, status, enable, recover, recoveryOf, ended, runOf, keepEnded, keepNext } = acts;
     const answer = { now: 503 };
     const { webhookIds, ...first } = await event(() => answer.now);
     const rest = [];
@@ -107,7 +107,7 @@ export const paths = {
     await ended(first.eventId);
     const before = await runOf(first.eventId);
     await recover(webhookIds[0]);
-    await keepEnded('recover-endpoint', `recover-${webhookIds[0]}`);
+    await keepEnded('recover-endpoint', await recoveryOf(webhookIds[0]));
     await keepNext('recovered', first.eventId, before);
   },
 
@@ -115,7 +115,7 @@ export const paths = {
     await keepEnded('sandbox-transfer', `sandbox-${await sandboxTransfer('SANDBOX-RETURN-OTHER')}`);
   },
 
-  async 'a sandbox transfer that a change by hand ends'({ sandboxTransfer, transferStatus, setStatus, keepEnded }) {
+  async 'a sandbox transfer that a manual change ends'({ sandboxTransfer, transferStatus, setStatus, keepEnded }) {
     const id = await sandboxTransfer('SANDBOX-COMPLETE');
     await transferStatus(id, 'PROCESSING');
     await setStatus(id, 'CANCELLED');
@@ -128,13 +128,13 @@ export const paths = {
   },
 
   async 'a recovery of missing events, and one that continues as a new run'(acts) {
-    const { event, change, enable, recoverWithMissing, startRecover, inputOf, keepEnded } = acts;
+    const { event, change, enable, recoverWithMissing, recoveryOf, startRecover, inputOf, keepEnded } = acts;
     const { webhookIds } = await event(good);
     await enable(webhookIds[0], false);
     for (let i = 0; i < 2; i++) await change();
     await enable(webhookIds[0], true);
     await recoverWithMissing(webhookIds[0]);
-    const first = `recover-${webhookIds[0]}`;
+    const first = await recoveryOf(webhookIds[0]);
     await keepEnded('recover-endpoint-missing', first);
     const again = `again-${webhookIds[0]}`;
     const runId = await startRecover(again, first, { ...(await inputOf(first)), batchesPerRun: 1 });

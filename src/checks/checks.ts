@@ -1,6 +1,5 @@
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
-import { enqueueWorkflow } from '../delivery/workflow-starts.js';
-import { admitBeside } from '../endpoints/admit.js';
+import { admitWorkflow, enqueueWorkflow } from '../delivery/workflow-starts.js';
 import { getEndpoint, refuseInactive } from '../endpoints/endpoints.js';
 import { hostOf } from '../endpoints/url.js';
 import { type By, recordAudit } from '../platform/audit.js';
@@ -38,9 +37,7 @@ export async function startCheck(tx: Handle, { by, clientId, endpointId }: Check
   const endpoint = await getEndpoint(tx, clientId, endpointId);
   refuseInactive(endpoint);
   await endUnstartedChecks(tx, clientId);
-  const running = await tx.query<{ endpointId: string }>(RUNNING, [clientId]);
-  const endpoints = running.map((check) => check.endpointId);
-  admitBeside(endpoints, endpointId, LIMITS.checksAtOnce, 'check');
+  await admitWorkflow(tx, { type: 'checkReceiver', clientId, endpointId }, LIMITS.checksAtOnce, 'check');
   await ofEndpoint.consume(tx, endpointId);
   await ofClient.consume(tx, clientId);
   const checkId = newId();
@@ -60,9 +57,6 @@ export async function startCheck(tx: Handle, { by, clientId, endpointId }: Check
   await recordAudit(tx, { ...by, action: 'endpoints.check', target: endpointId, details });
   return checkId;
 }
-
-const RUNNING = `
-select endpoint_id as "endpointId" from receiver_checks where client_id = $1::uuid and finished_at is null`;
 
 const BEGIN = 'insert into receiver_checks (id, client_id, endpoint_id) values ($1::uuid, $2::uuid, $3::uuid)';
 

@@ -5,7 +5,9 @@ import { ClientId, TransferId, WebhookIds } from '../../workflows/search-attribu
 import type { Handle } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
 import { failpoint } from '../platform/failpoints.js';
+import type { Limit } from '../platform/limits.js';
 import { Periodic } from '../platform/periodic.js';
+import { Refusal, type RefusalCode } from '../platform/refusal.js';
 import type { Log } from '../platform/telemetry/log.js';
 import { isRefusedInput } from '../temporal/connection.js';
 
@@ -47,9 +49,48 @@ values ($1, $2, $3, $4::uuid, $5::uuid, $6::uuid, $7::jsonb, $8, $9::int)`;
 /** SQL, the assignments of an update: an activity of the workflow runs. */
 export const KEPT = `started_at = coalesce(started_at, now()), start_after = now() + renewed_within * interval '1 second'`;
 
+/**
+ * Admits a workflow for an endpoint: one of its type at a time, and so many of its client. Call it in a transaction that
+ * excludes the client's others.
+ * @throws Refusal with the limit's code
+ */
+export async function admitWorkflow(
+  tx: Handle,
+  { type, clientId, endpointId }: Pick<WorkflowStart, 'type' | 'clientId' | 'endpointId'>,
+  limit: Limit,
+  noun: string,
+): Promise<void> {
+  const running = await readRunning(tx, clientId, type);
+  const ofEndpoint = running.some((one) => one.endpointId === endpointId);
+  if (!ofEndpoint && running.length < limit.amount) return;
+  throw new Refusal(
+    limit.code as RefusalCode,
+    ofEndpoint
+      ? `A ${noun} of this endpoint is running; wait until it ends.`
+      : `${limit.amount} ${limit.what} of this client are running; wait until one ends.`,
+  );
+}
+
+/** The endpoints of a client's workflows of a type that have not ended. */
+export function readRunning(
+  db: Handle,
+  clientId: string,
+  type: WorkflowStart['type'],
+): Promise<{ endpointId: string | null }[]> {
+  return db.query(RUNNING, [clientId, type]);
+}
+
+const RUNNING = `
+select endpoint_id as "endpointId" from workflow_starts where client_id = $1::uuid and type = $2`;
+
 /** Called by each activity of a workflow but the last: while it runs, it is not started again. */
 export async function keepStarted(db: Handle, workflowId: string): Promise<void> {
   await db.query(`update workflow_starts set ${KEPT} where workflow_id = $1`, [workflowId]);
+}
+
+/** Called by the last activity of a workflow: it is not needed any more. */
+export async function endStarted(db: Handle, workflowId: string): Promise<void> {
+  await db.query('delete from workflow_starts where workflow_id = $1', [workflowId]);
 }
 
 /** A row that is leased to this process for a start. */
@@ -58,8 +99,6 @@ export interface LeasedStart extends Omit<WorkflowStart, 'renewedWithin' | 'endp
   transferId: string | null;
   /** The end of the lease. A row that has another `start_after` meanwhile is no longer this process's. */
   lease: string;
-  /** The workflow was started before. */
-  restart: boolean;
 }
 
 /**
@@ -100,20 +139,17 @@ with recursive lines as (
 update workflow_starts w set start_after = now() + $2::int * interval '1 second'
   from free f where w.workflow_id = f.workflow_id
 returning w.workflow_id as "workflowId", w.type, w.task_queue as "taskQueue", w.client_id as "clientId", w.input, w.summary,
-          w.endpoint_id as "endpointId", w.transfer_id as "transferId", w.started_at is not null as restart, w.start_after::text as lease`;
+          w.endpoint_id as "endpointId", w.transfer_id as "transferId", w.start_after::text as lease`;
 
-/** Records that the workflow runs. It is due again in `seconds`, at the latest when its activities must have renewed it. */
-export async function markStarted(db: Handle, { workflowId, lease }: LeasedStart, seconds?: number): Promise<void> {
-  await db.query(MARK, [workflowId, lease, seconds ?? null]);
+/** Records that the workflow runs. It is due again when its activities must have renewed it. */
+async function markStarted(db: Handle, { workflowId, lease }: LeasedStart): Promise<void> {
+  await db.query(MARK, [workflowId, lease]);
 }
 
-const MARK = `
-update workflow_starts set started_at = coalesce(started_at, now()),
-       start_after = now() + least(renewed_within, $3::int) * interval '1 second'
- where workflow_id = $1 and start_after = $2::timestamptz`;
+const MARK = `update workflow_starts set ${KEPT} where workflow_id = $1 and start_after = $2::timestamptz`;
 
 /** Ends the lease of a row whose workflow is not started. It is due again in `seconds`. */
-export async function releaseStart(db: Handle, { workflowId, lease }: LeasedStart, seconds: number): Promise<void> {
+async function releaseStart(db: Handle, { workflowId, lease }: LeasedStart, seconds: number): Promise<void> {
   await db.query(RELEASE, [workflowId, lease, seconds]);
 }
 
@@ -146,11 +182,6 @@ const REST = 4;
 const [SHORTEST_REST, LONGEST_REST] = [40, 1_000];
 /** A row whose workflow could not be started is due again after so many seconds; one that Temporal rejects, after the second. */
 const [RETRY_AFTER, REJECTED_AFTER] = [1, 60];
-/**
- * A workflow that runs already when its row is started for the first time may be the one of an earlier row, such as the
- * last recovery of the endpoint, about to end. It is looked at again after so many seconds.
- */
-const LOOK_AGAIN_AFTER = 10;
 
 export interface WorkflowOutboxOptions {
   db: Handle;
@@ -227,9 +258,9 @@ export class WorkflowOutbox {
       return false;
     }
     try {
-      const started = await startWorkflow(connected.client, start);
+      await startWorkflow(connected.client, start);
       failpoint('after-workflow-start');
-      await markStarted(db, start, started || start.restart ? undefined : LOOK_AGAIN_AFTER);
+      await markStarted(db, start);
       return true;
     } catch (error) {
       const rejected = isRefusedInput(error);
@@ -240,8 +271,8 @@ export class WorkflowOutbox {
   }
 }
 
-/** @returns false if a workflow of this id runs already */
-async function startWorkflow(client: Client, start: LeasedStart): Promise<boolean> {
+/** Starts the workflow, unless it runs already. */
+async function startWorkflow(client: Client, start: LeasedStart): Promise<void> {
   const { workflowId, type, taskQueue, clientId, input, summary, endpointId, transferId } = start;
   const attributes: SearchAttributePair[] = [
     { key: ClientId, value: clientId },
@@ -260,9 +291,7 @@ async function startWorkflow(client: Client, start: LeasedStart): Promise<boolea
         typedSearchAttributes: attributes,
       }),
     );
-    return true;
   } catch (error) {
-    if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
-    throw error;
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
 }

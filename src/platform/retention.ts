@@ -68,8 +68,6 @@ select (select count(*)::int from candidates) as seen, (select max(id::text) fro
 const EXPIRED = {
   /** Stored responses (contract: 24 h). */
   idempotency_keys: `created_at < now() - interval '24 hours'`,
-  /** A recover stays for a day, as long as an `Idempotency-Key` that may refer to it. */
-  recovers: `at < now() - interval '24 hours' and ended_at < now() - interval '24 hours'`,
   /** No statement reaches a period that ended before the retention. */
   endpoint_disabled_periods: `ended_at < now() - $2::bigint * interval '1 millisecond'`,
   /** The console shows 24 h; the second day is for a clock that differs. */

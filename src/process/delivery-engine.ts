@@ -1,5 +1,5 @@
 import { createDeliverActivities } from '../../activities/deliver.js';
-import { createRecoverActivities } from '../../activities/recover.js';
+import { createRecoverActivities } from '../../activities/recover-endpoint.js';
 import { createRemoveExpiredActivities } from '../../activities/remove-expired.js';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { measureAttempts, measureBacklog, readBacklog } from '../delivery/backlog.js';

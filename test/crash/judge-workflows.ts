@@ -37,7 +37,10 @@ export async function judgeWorkflows(temporal: Client, record: Record, rungs: nu
 
 /** Describes the recovery of an endpoint: its state and the end of its history. */
 export async function describeRecovery(temporal: Client, webhookId: string): Promise<string> {
-  const handle = temporal.workflow.getHandle(`recover-${webhookId}`);
+  const query = `WorkflowType = 'recoverEndpoint' and WebhookIds = '${webhookId}'`;
+  const latest = await temporal.workflow.list({ query, pageSize: 1 })[Symbol.asyncIterator]().next();
+  if (latest.done) return 'no workflow';
+  const handle = temporal.workflow.getHandle(latest.value.workflowId);
   const { status, raw } = await handle.describe();
   const { events } = await handle.fetchHistory();
   const last = events

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { nodesOf, openExplained } from '../../bench/lists/plans.js';
-import { deliverMissing, untilAppended } from '../../src/delivery/recovery-batches.js';
+import { deliverMissing, untilAppended } from '../../src/delivery/recoveries.js';
 import { readWindow } from '../../src/delivery/window.js';
 import { updateEndpoint } from '../../src/endpoints/endpoints.js';
 import type { Handle } from '../../src/platform/database/database.js';

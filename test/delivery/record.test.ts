@@ -3,7 +3,7 @@ import pg from 'pg';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { giveBack, leaseByName } from '../../src/delivery/queue.js';
 import { type MadeAttempt, type RecordOptions, recordAttempts } from '../../src/delivery/record.js';
-import { deliverMissing, resetForRecovery } from '../../src/delivery/recovery-batches.js';
+import { deliverMissing, resetForRecovery } from '../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import { cancelPending, disableEndpoint } from '../../src/endpoints/disable.js';
 import type { Database } from '../../src/platform/database/database.js';

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createRecoverActivities } from '../../activities/recover.js';
+import { createRecoverActivities } from '../../activities/recover-endpoint.js';
 import { leaseOfEndpoints } from '../../src/delivery/queue.js';
-import { countRecoverable, LATE_WAITING, resetForRecovery } from '../../src/delivery/recovery-batches.js';
+import { countRecoverable, LATE_WAITING, resetForRecovery, roomInLateLine } from '../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import { disableEndpoint } from '../../src/endpoints/disable.js';
 import { enabledNow } from '../../src/endpoints/endpoints.js';
 import { newId } from '../../src/platform/ids.js';
 import { createMetrics } from '../../src/platform/telemetry/metrics.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
+import type { RecoveryPosition } from '../../workflows/recover-endpoint.js';
 import { lease, makeOne, record } from '../support/attempt.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeDelivered } from '../support/events.js';
@@ -51,8 +52,10 @@ async function cancelPending({ endpointId: id }: Scope): Promise<void> {
   await db.transaction((tx) => disableEndpoint(tx, id, 'owner'));
   await db.prisma.endpoint.update({ where: { id }, data: enabledNow() });
 }
-const reset = (scope: Scope, after: string | null = null, limit = 10) =>
-  resetForRecovery(db, scope, LADDER, after, limit);
+const reset = async (scope: Scope, after: string | null = null, limit = 10) => {
+  const room = await roomInLateLine(db, scope.endpointId, limit);
+  return room === 0 ? undefined : resetForRecovery(db, scope, LADDER, after, room);
+};
 const read = (id: string) => db.prisma.delivery.findUniqueOrThrow({ where: { id } });
 const queueOf = (deliveryId: string) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId } });
 
@@ -197,30 +200,35 @@ describe('a batch of a recovery', () => {
     const dependencies = { database: db, retryDelays: LADDER, metrics: createMetrics(), onQueued };
     return { ...createRecoverActivities(dependencies), queued: () => queued };
   }
-  const requestOf = ({ clientId, endpointId: webhookId, since, until }: Scope, after: string | null = null) => {
-    const request = { recoverId: newId(), clientId, webhookId, since, until, endsRecover: true };
-    return { ...request, after };
+  const ended = (after: string | null | undefined) => ({ phase: 'ended', after: after ?? null }) as const;
+  const requestOf = (
+    { clientId, endpointId: webhookId, since, until }: Scope,
+    from: RecoveryPosition = ended(null),
+  ) => {
+    const workflowId = `recover-${newId()}`;
+    return { workflowId, clientId, webhookId, since, until, includeMissing: from.phase === 'missing', from };
   };
 
   it('that runs again after a crash recovers nothing twice, and continues', async () => {
     const { scope, ids } = await endpointWith('failed', 'cancelled');
     await reset(scope, null, 1);
     const { recoverBatch, queued } = activities();
-    expect(await recoverBatch(requestOf(scope))).toEqual({ recovered: 1, after: ids[1] });
+    expect(await recoverBatch(requestOf(scope))).toEqual({ recovered: 1, next: ended(ids[1]) });
     expect(queued()).toBe(1);
-    expect(await recoverBatch(requestOf(scope, ids[1]))).toEqual({ recovered: 0, after: null });
+    expect(await recoverBatch(requestOf(scope, ended(ids[1])))).toEqual({ recovered: 0, next: null });
     expect(await db.prisma.queuedAttempt.count({ where: { endpointId: scope.endpointId } })).toBe(2);
   });
 
   it('waits until the late line has room, and continues from the same delivery', async () => {
     const { scope, ids } = await endpointWith(...Array<Status>(LATE_WAITING + 2).fill('failed'));
     const { recoverBatch } = activities();
-    expect(await recoverBatch(requestOf(scope))).toEqual({ recovered: LATE_WAITING, after: ids[LATE_WAITING - 1] });
-    const waiting = recoverBatch(requestOf(scope, ids[LATE_WAITING - 1]));
+    const next = ended(ids[LATE_WAITING - 1]);
+    expect(await recoverBatch(requestOf(scope))).toEqual({ recovered: LATE_WAITING, next });
+    const waiting = recoverBatch(requestOf(scope, next));
     for (const id of ids.slice(0, LATE_WAITING)) await makeOne(db, id);
-    const { recovered, after } = await waiting;
+    const { recovered, next: then } = await waiting;
     expect(recovered).toBeGreaterThan(0);
-    expect(after).toBe(ids[LATE_WAITING - 1 + recovered]);
+    expect(then).toEqual(ended(ids[LATE_WAITING - 1 + recovered]));
   });
 
   it('makes missing deliveries only while the late line has room', async () => {
@@ -233,9 +241,9 @@ describe('a batch of a recovery', () => {
       await changeStatus(db, handover, { transferId, to: 'PROCESSING', reason: null });
     }
     await db.prisma.endpoint.update({ where: { id: scope.endpointId }, data: enabledNow() });
-    const { deliverMissingBatch } = activities();
-    const batch = await deliverMissingBatch(requestOf(scope));
-    expect(batch).toEqual({ recovered: 2, after: expect.any(String) });
+    const { recoverBatch } = activities();
+    const batch = await recoverBatch(requestOf(scope, { phase: 'missing', after: null }));
+    expect(batch).toEqual({ recovered: 2, next: { phase: 'missing', after: expect.any(String) } });
     expect(await db.prisma.queuedAttempt.count({ where: { endpointId: scope.endpointId } })).toBe(LATE_WAITING);
   });
 });

@@ -86,7 +86,7 @@ test.each<[Failpoint]>([['before-commit'], ['after-workflow-start']])(
     const transfer = await makeSleeping();
     await setEnabled(false);
     await setEnabled(true);
-    const before = await mortal.count('recovers', 'true');
+    const before = await mortal.count('audit_entries', `action = 'endpoints.recover'`);
     const since = new Date(Date.now() - 3_600_000).toISOString();
     const recover = () =>
       mortal.client(
@@ -102,7 +102,7 @@ test.each<[Failpoint]>([['before-commit'], ['after-workflow-start']])(
     expect(mortal.arrivalsOf(transfer)).toHaveLength(3);
     const replayed = await recover();
     expect([replayed.headers.get('idempotency-replayed'), replayed.body.count]).toEqual(['true', 1]);
-    expect(await mortal.count('recovers', 'true')).toBe(before + 1);
+    expect(await mortal.count('audit_entries', `action = 'endpoints.recover'`)).toBe(before + 1);
   },
 );
 

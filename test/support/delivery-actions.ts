@@ -1,5 +1,5 @@
-import { recoverEndpoint } from '../../src/delivery/recovers.js';
-import type { RecoverRange } from '../../src/delivery/recovery-batches.js';
+import type { RecoverRange } from '../../src/delivery/recoveries.js';
+import { recoverEndpoint } from '../../src/delivery/recoveries.js';
 import type { Database } from '../../src/platform/database/database.js';
 import { BY_OPERATOR as by } from './factories.js';
 

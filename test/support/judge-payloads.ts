@@ -30,10 +30,7 @@ const SUMMARY = oneOf(
 /** Every key that may hold a value in Temporal, and the form of the value: ids, hosts, states, counts and times. */
 const ALLOWED: Readonly<Record<string, RegExp>> = {
   ...Object.fromEntries(
-    ['eventId', 'clientId', 'deliveryId', 'webhookId', 'checkId', 'recoverId', 'transferId', 'after'].map((key) => [
-      key,
-      ID,
-    ]),
+    ['eventId', 'clientId', 'deliveryId', 'webhookId', 'checkId', 'transferId', 'after'].map((key) => [key, ID]),
   ),
   ...Object.fromEntries(
     [
@@ -42,7 +39,7 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
       ...['activity_id', 'backoff'],
     ].map((key) => [key, NUMBER]),
   ),
-  ...Object.fromEntries(['endpointActive', 'includeMissing', 'endsRecover', 'deprecated'].map((key) => [key, FLAG])),
+  ...Object.fromEntries(['endpointActive', 'includeMissing', 'deprecated'].map((key) => [key, FLAG])),
   title: oneOf(`transfer\\.status_changed (${STATUS})`),
   host: oneOf(HOST),
   status: oneOf('pending', 'succeeded', 'failed', 'cancelled', ...STATUSES),
@@ -53,7 +50,8 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   made: oneOf('true', 'false', '\\d+'),
   cases: oneOf(...CHECK_CASE_NAMES),
   name: oneOf(...CHECK_CASE_NAMES),
-  phase: oneOf('missing'),
+  phase: oneOf('ended', 'missing'),
+  workflowId: new RegExp(ID.source.replace('^', '^recover-')),
   /** A name of `patched()`. */
   id: /^[a-z-]+$/,
   activity_type: oneOf('sandboxStep', 'readDeliveries'),

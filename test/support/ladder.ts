@@ -3,7 +3,7 @@ import { Worker } from '@temporalio/worker';
 import { createDeliverActivities } from '../../activities/deliver.js';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { Recorder } from '../../src/delivery/recorder.js';
-import { resetForRecovery } from '../../src/delivery/recovery-batches.js';
+import { resetForRecovery } from '../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import type { Sender, SendOutcome } from '../../src/delivery/sender/send.js';
 import { newId } from '../../src/platform/ids.js';

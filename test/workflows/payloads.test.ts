@@ -39,7 +39,7 @@ describe('the judge finds', () => {
     ['an amount under a new key', input({ amount: 1250 })],
     ['a name in a summary', { events: [{ userMetadata: { summary: payload('"transfer to Ada Lovelace"') } }] }],
     ['an email address in details', { events: [{ userMetadata: { details: payload('"ada@example.com"') } }] }],
-    ['a secret in a memo', started({ memo: { fields: { recoverId: payload('"my-own-webhook-secret"') } } })],
+    ['a secret in a memo', started({ memo: { fields: { checkId: payload('"my-own-webhook-secret"') } } })],
     ['a name in a search attribute', started({ searchAttributes: { indexedFields: { ClientId: payload('"Acme"') } } })],
     ['a new search attribute', started({ searchAttributes: { indexedFields: { Account: payload('"DE02"') } } })],
     ['a message of a failure', { events: [{ a: { failure: { message: 'no account DE02 of Ada' } } }] }],

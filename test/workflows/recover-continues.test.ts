@@ -1,6 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import { NativeConnection } from '@temporalio/worker';
 import { newId } from '../../src/platform/ids.js';
+import type { RecoverBatchRequest, RecoveredBatch } from '../../workflows/recover-endpoint.js';
 import { ClientId, WebhookIds } from '../../workflows/search-attributes.js';
 import { workflowWorker } from '../support/run-workflow.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
@@ -18,23 +19,16 @@ afterAll(async () => {
   await temporal?.close();
 });
 
-test('a recover continues as a new run after a number of batches, with its total, its place and its client', async () => {
+test('a recovery continues as a new run after a number of batches, with its total, its place and its client', async () => {
   const asked: (string | null)[] = [];
   const runs = new Set<string>();
-  const ask = (after: string | null) => {
-    runs.add(activityInfo().workflowExecution?.runId ?? '');
-    return asked.push(after);
-  };
   const { worker, taskQueue } = await workflowWorker(
     { nativeConnection: connection },
     {
-      async recoverBatch({ after }: { after: string | null }) {
-        const batch = ask(after);
-        return { recovered: 2, after: batch < 3 ? `d${batch}` : null };
-      },
-      async deliverMissingBatch({ after }: { after: string | null }) {
-        const batch = ask(after);
-        return { recovered: 1, after: batch < 5 ? `e${batch}` : null };
+      async recoverBatch({ from: { after } }: RecoverBatchRequest): Promise<RecoveredBatch> {
+        runs.add(activityInfo().workflowExecution?.runId ?? '');
+        const batch = asked.push(after);
+        return { recovered: 2, next: batch < 5 ? { phase: 'ended', after: `d${batch}` } : null };
       },
     },
     temporal.namespace,
@@ -47,15 +41,15 @@ test('a recover continues as a new run after a number of batches, with its total
     workflow.execute('recoverEndpoint', {
       taskQueue,
       workflowId,
-      args: [{ ...input, recoverId: newId(), includeMissing: true, missing: 2, batchesPerRun: 2 }],
+      args: [{ ...input, includeMissing: true, missing: 2, batchesPerRun: 2 }],
       typedSearchAttributes: [
         { key: ClientId, value: clientId },
         { key: WebhookIds, value: [input.webhookId] },
       ],
     }),
   );
-  expect(recovered).toBe(3 * 2 + 2 * 1);
-  expect(asked).toEqual([null, 'd1', 'd2', null, 'e4']);
+  expect(recovered).toBe(5 * 2);
+  expect(asked).toEqual([null, 'd1', 'd2', 'd3', 'd4']);
   expect(runs.size).toBe(3);
   const description = await workflow.getHandle(workflowId).describe();
   expect(description.typedSearchAttributes.get(ClientId)).toBe(clientId);

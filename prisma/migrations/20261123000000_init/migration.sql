@@ -306,20 +306,7 @@ create table limit_uses (
 );
 create index limit_uses_ends_at_idx on limit_uses (ends_at);
 
--- Recovers and checks of receivers
-
-create table recovers (
-  id uuid primary key,
-  client_id uuid not null,
-  endpoint_id uuid not null,
-  count integer not null,
-  missing integer not null default 0,
-  at timestamptz(3) not null default current_timestamp,
-  ended_at timestamptz(3)
-);
-create index recovers_client_id_idx on recovers (client_id) where ended_at is null;
-create index recovers_endpoint_id_at_idx on recovers (endpoint_id, at);
-create index recovers_at_idx on recovers (at);
+-- Checks of receivers
 
 create table receiver_checks (
   id uuid primary key,

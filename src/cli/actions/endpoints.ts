@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { showClient } from '../../auth/clients.js';
 import { type CheckRecord, getCheck, startCheck } from '../../checks/checks.js';
 import { isConclusive } from '../../checks/hints.js';
-import { recoverEndpoint } from '../../delivery/recovers.js';
+import { recoverEndpoint } from '../../delivery/recoveries.js';
 import { COUNTED_TO_CANCEL, countPending } from '../../endpoints/disable.js';
 import {
   getEndpointForOperator,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { byOf } from '../../auth/caller.js';
 import { EXPLANATION_NAMES, EXPLANATIONS, explainAttempt } from '../../checks/explain-signature.js';
-import { recoverEndpoint } from '../../delivery/recovers.js';
+import { recoverEndpoint } from '../../delivery/recoveries.js';
 import { retryDelivery } from '../../delivery/retry.js';
 import { inCountingTurn } from '../../delivery/window.js';
 import { getEndpoint } from '../../endpoints/endpoints.js';

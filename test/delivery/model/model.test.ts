@@ -14,7 +14,7 @@ import {
   queueOverdue,
 } from '../../../src/delivery/queue.js';
 import { recordAttempts } from '../../../src/delivery/record.js';
-import { deliverMissing, resetForRecovery } from '../../../src/delivery/recovery-batches.js';
+import { deliverMissing, resetForRecovery } from '../../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../../src/delivery/retry.js';
 import type { SendOutcome } from '../../../src/delivery/sender/send.js';
 import { disableEndpoint } from '../../../src/endpoints/disable.js';

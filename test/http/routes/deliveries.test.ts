@@ -237,7 +237,6 @@ describe('POST /webhook-endpoints/{webhookId}/recover', () => {
   const started = () => api.database.prisma.workflowStart.findMany({ where: { endpointId: history.webhookId } });
   beforeEach(async () => {
     await api.database.prisma.workflowStart.deleteMany();
-    await api.database.prisma.recover.deleteMany();
     await api.database.prisma.delivery.updateMany({ data: { status: 'failed' } });
   });
 
@@ -247,7 +246,7 @@ describe('POST /webhook-endpoints/{webhookId}/recover', () => {
     const count = await api.database.prisma.delivery.count({ where: { endpointId: history.webhookId } });
     expect([status, body]).toEqual([202, { count, missing: 0 }]);
     const input = { since: Date.parse('2026-11-21T00:00:00Z'), until: until.getTime(), count, missing: 0 };
-    expect(await started()).toMatchObject([{ workflowId: `recover-${history.webhookId}`, input, startedAt: null }]);
+    expect(await started()).toMatchObject([{ type: 'recoverEndpoint', input, startedAt: null }]);
   });
 
   it('recovers up to now if until is omitted', async () => {

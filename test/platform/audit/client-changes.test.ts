@@ -54,7 +54,7 @@ const ASKING = [
   ['recover', 'endpoints.recover'],
   ['check', 'endpoints.check'],
 ] as const;
-const TABLES = { retry: 'queue', recover: 'recovers', check: 'receiver_checks' } as const;
+const TABLES = { retry: 'queue', recover: 'workflow_starts', check: 'receiver_checks' } as const;
 type Asking = (typeof ASKING)[number][0];
 
 function requestOf(kind: Asking, { webhookId, deliveryId }: Awaited<ReturnType<typeof failedDelivery>>) {

@@ -79,24 +79,6 @@ it('removes the records of sandbox transfers a day after their end, and no trans
   expect(await db.prisma.transfer.count()).toBe(4);
 });
 
-it('removes recoveries that ended a day ago', async () => {
-  const recovered = newId();
-  for (const [hours, ended] of [
-    [23, true],
-    [25, true],
-    [25, false],
-  ] as const) {
-    await db.query(
-      `insert into recovers (id, client_id, endpoint_id, count, at, ended_at)
-       select $1::uuid, $1::uuid, $2::uuid, 1, at, case when $4::boolean then at end
-         from (select now() - $3::int * interval '1 hour') as t(at)`,
-      [newId(), recovered, hours, ended],
-    );
-  }
-  expect(await removeExpiredRows(db, 'recovers', RETENTION, 10)).toBe(1);
-  expect(await db.prisma.recover.count()).toBe(2);
-});
-
 it('removes expired sessions and codes of the console, and keeps live ones', async () => {
   for (const minutes of [59, 61, 600]) {
     await db.query(

@@ -1,9 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { ladderToText } from '../../workflows/ladder.js';
-import type { Handle } from '../platform/database/database.js';
-import { lowestIdAt } from '../platform/ids.js';
+import type { RecoverEndpointInput } from '../../workflows/recover-endpoint.js';
+import { getEndpoint, refuseInactive, refuseWhileCancelling } from '../endpoints/endpoints.js';
+import { hostOf } from '../endpoints/url.js';
+import { type By, recordAudit } from '../platform/audit.js';
+import { type Handle, lockInTransaction } from '../platform/database/database.js';
+import { lowestIdAt, newId } from '../platform/ids.js';
+import { LIMITS } from '../platform/limits.js';
+import { PostgresLimit } from '../platform/rate-limit.js';
 import { wakeWorkflows } from './queue.js';
-import { LEFT_JOIN_DELIVERY, LOOKED_AT } from './window.js';
+import { countWithinLimits, LEFT_JOIN_DELIVERY, LOOKED_AT, readWindow } from './window.js';
+import { admitWorkflow, enqueueWorkflow, readRunning } from './workflow-starts.js';
 
 /** The time range [since, until) in which the events were made, ms since 1970. */
 export type RecoverRange = { since: number; until: number };
@@ -11,10 +19,96 @@ export type RecoverRange = { since: number; until: number };
 /** The deliveries of one endpoint for the events of a range. */
 export type RecoverScope = RecoverRange & { clientId: string; endpointId: string };
 
-/** What a recover does: `count` deliveries start again, and `missing` events get the delivery that they lack. */
+/** What a recovery does: `count` deliveries start again, and `missing` events get the delivery that they lack. */
 export interface RecoverSize {
   count: number;
   missing: number;
+}
+
+const limit = new PostgresLimit('recoveries', LIMITS.recoveries);
+/** Longer than a batch takes with its tries, s: a recovery without a batch for so long is started again if it was lost. */
+const RENEWED_WITHIN = 180;
+
+/** A recovery of the events made in [since, until), ms since 1970. */
+export interface RecoverRequest extends RecoverScope {
+  by: By;
+  /** Whether events without a delivery for the endpoint get one. */
+  includeMissing: boolean;
+  /** Whose limit of statements the count uses; null: the operator's, which has only the time limit. */
+  countedFor: string | null;
+}
+
+/**
+ * Starts the ladder of every failed or cancelled delivery of the range again, durably and at a bounded rate, and makes the
+ * deliveries of missing events if the request includes them. A worker starts the workflow, which needs no Temporal here.
+ * The recovery runs as long as its row of `workflow_starts`, however often its workflow starts. If there is nothing to
+ * recover, none starts.
+ * @throws Refusal not_found | cancellation_in_progress | endpoint_not_active | recover_in_progress |
+ * recover_limit_reached | statement_limit_reached | unavailable
+ */
+export async function recoverEndpoint(tx: Handle, request: RecoverRequest): Promise<RecoverSize> {
+  // The limits come before the count, which is expensive. No transaction waits for another request's count.
+  await admit(tx, request);
+  const size = await measure(tx, request);
+  if (size.count + size.missing === 0) return size;
+  await lockInTransaction(tx, `recoveries of ${request.clientId}`);
+  const url = await admit(tx, request);
+  await begin(tx, request, size, hostOf(url));
+  return size;
+}
+
+/** @returns the endpoint's URL */
+async function admit(tx: Handle, { clientId, endpointId }: RecoverRequest): Promise<string> {
+  const endpoint = await getEndpoint(tx, clientId, endpointId);
+  refuseWhileCancelling(endpoint);
+  refuseInactive(endpoint);
+  await admitWorkflow(tx, { type: 'recoverEndpoint', clientId, endpointId }, LIMITS.recoveriesAtOnce, 'recovery');
+  await limit.check(tx, endpointId);
+  return endpoint.url;
+}
+
+function measure(tx: Handle, request: RecoverRequest): Promise<RecoverSize> {
+  const { clientId, endpointId, since, until, includeMissing } = request;
+  const scope = { clientId, endpointId, since, until };
+  return countWithinLimits(tx, request.countedFor, async () => {
+    if (!includeMissing) return { count: await countRecoverable(tx, scope), missing: 0 };
+    const { failed, cancelled, missing } = await readWindow(tx, scope);
+    return { count: failed + cancelled, missing };
+  });
+}
+
+async function begin(tx: Handle, request: RecoverRequest, size: RecoverSize, host: string): Promise<void> {
+  const { by, clientId, endpointId, since, until, includeMissing } = request;
+  const { count, missing } = size;
+  const recoveryId = newId();
+  await limit.consume(tx, endpointId);
+  const input = { clientId, webhookId: endpointId, host, since, until, count, includeMissing, missing };
+  await enqueueWorkflow(tx, {
+    workflowId: `recover-${recoveryId}`,
+    type: 'recoverEndpoint',
+    taskQueue: TASK_QUEUE,
+    clientId,
+    endpointId,
+    input: input satisfies RecoverEndpointInput,
+    summary: `recover ${count + missing} deliveries → ${host}`,
+    renewedWithin: RENEWED_WITHIN,
+  });
+  const times = { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
+  const details = {
+    client_id: clientId,
+    recover: recoveryId,
+    ...times,
+    include_missing: includeMissing,
+    count,
+    missing,
+  };
+  await recordAudit(tx, { ...by, action: 'endpoints.recover', target: endpointId, details });
+}
+
+/** Number of running recoveries of a client, at least 1. They share the client's rate. */
+export async function countRunning(db: Handle, clientId: string): Promise<number> {
+  const running = await readRunning(db, clientId, 'recoverEndpoint');
+  return Math.min(Math.max(1, running.length), LIMITS.recoveriesAtOnce.amount);
 }
 
 /** Counts the failed and cancelled deliveries of the scope. */
@@ -32,28 +126,6 @@ select count(*)::int as count from deliveries
 /** Deliveries of an endpoint that wait in its late line, at most; until then a recovery queues no more. */
 export const LATE_WAITING = 20;
 
-/**
- * Queues the next deliveries after the id `after`, with a new ladder: up to `limit`, and only while fewer than
- * `LATE_WAITING` attempts wait in the late line of the endpoint, so that a recovery stays behind fresh events.
- * @param retryDelays the present ladder, ms, with which they start again
- * @returns their ids, oldest first; undefined: the line is full
- */
-export async function resetForRecovery(
-  db: Handle,
-  scope: RecoverScope,
-  retryDelays: readonly number[],
-  after: string | null,
-  limit: number,
-): Promise<readonly string[] | undefined> {
-  const room = await roomInLateLine(db, scope.endpointId, limit);
-  if (room === 0) return undefined;
-  const { clientId, endpointId, since, until } = scope;
-  const range = [lowestIdAt(since), lowestIdAt(until), after];
-  const values = [endpointId, clientId, ...range, room, ladderToText(retryDelays)];
-  const rows = await db.query<{ id: string }>(RESET_FOR_RECOVERY, values);
-  return rows.map(({ id }) => id);
-}
-
 /** @returns how many attempts a recovery may queue now, at most `limit` */
 export async function roomInLateLine(db: Handle, endpointId: string, limit: number): Promise<number> {
   const [row] = await db.query<{ waiting: number }>(LATE, [endpointId, LATE_WAITING]);
@@ -63,6 +135,25 @@ export async function roomInLateLine(db: Handle, endpointId: string, limit: numb
 const LATE = `
 select count(*)::int as waiting from (
   select from queue where endpoint_id = $1::uuid and line = 'late' and lease_until is null limit $2::int) q`;
+
+/**
+ * Queues the next failed or cancelled deliveries after the delivery `after`, oldest first, with a new ladder.
+ * @param retryDelays the present ladder, ms, with which they start again
+ * @returns their ids
+ */
+export async function resetForRecovery(
+  db: Handle,
+  scope: RecoverScope,
+  retryDelays: readonly number[],
+  after: string | null,
+  limit: number,
+): Promise<readonly string[]> {
+  const { clientId, endpointId, since, until } = scope;
+  const range = [lowestIdAt(since), lowestIdAt(until), after];
+  const values = [endpointId, clientId, ...range, limit, ladderToText(retryDelays)];
+  const rows = await db.query<{ id: string }>(RESET_FOR_RECOVERY, values);
+  return rows.map(({ id }) => id);
+}
 
 /** A delivery whose attempt is in flight, or queued by a manual retry, keeps that row of the queue. */
 const RESET_FOR_RECOVERY = `
@@ -84,13 +175,8 @@ with candidates as materialized (
 ), ${wakeWorkflows('reset')}
 select id from candidates order by id`;
 
-/** The result of one batch. */
-export interface MissingBatch {
-  /** Number of deliveries that this call made. */
-  made: number;
-  /** The event after which the next batch starts; null: the last batch. */
-  after: string | null;
-}
+/** Deliveries that a batch made, and the event after which the next one starts; null: it was the last. */
+export type MissingBatch = { made: number; after: string | null };
 
 /**
  * Makes the deliveries of the next `limit` events after the event `after` that have none for the endpoint. They are queued
@@ -110,14 +196,8 @@ export async function deliverMissing(
 ): Promise<MissingBatch> {
   const { clientId, endpointId, since, until } = scope;
   const range = [lowestIdAt(since), lowestIdAt(until), after];
-  const [row] = await db.query<MissingBatch>(DELIVER_MISSING, [
-    endpointId,
-    clientId,
-    ...range,
-    LOOKED_AT,
-    limit,
-    ladderToText(retryDelays),
-  ]);
+  const values = [endpointId, clientId, ...range, LOOKED_AT, limit, ladderToText(retryDelays)];
+  const [row] = await db.query<MissingBatch>(DELIVER_MISSING, values);
   return row ?? { made: 0, after: null };
 }
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { createRecoverActivities } from '../../../activities/recover.js';
+import { createRecoverActivities } from '../../../activities/recover-endpoint.js';
 import { shareWaiting } from '../../../src/delivery/waiting.js';
 import { WorkflowOutbox } from '../../../src/delivery/workflow-starts.js';
 import { newId } from '../../../src/platform/ids.js';
 import { createMetrics } from '../../../src/platform/telemetry/metrics.js';
-import type { RecoverEndpointInput } from '../../../workflows/recover-endpoint.js';
+import type { RecoverEndpointInput, RecoveredBatch, RecoveryPosition } from '../../../workflows/recover-endpoint.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { makeEvent } from '../../support/events.js';
 import { deliverTo } from '../../support/history.js';
@@ -34,7 +34,7 @@ const recover = (client: TestClient, webhookId: string, headers = {}) =>
   client.call('POST', `/webhook-endpoints/${webhookId}/recover`, { json: { since }, headers });
 const said = ({ status, body }: Awaited<ReturnType<typeof recover>>) => [status, body.code ?? body.count];
 const startOf = (webhookId: string) =>
-  api.database.prisma.workflowStart.findUnique({ where: { workflowId: `recover-${webhookId}` } });
+  api.database.prisma.workflowStart.findFirst({ where: { endpointId: webhookId } });
 const fail = (deliveryId: string) =>
   api.database.prisma.delivery.update({
     where: { id: deliveryId },
@@ -58,30 +58,23 @@ const activities = () =>
     metrics: createMetrics(),
     onQueued: () => {},
   });
-/** The request of the first batch of a started recovery. */
-async function firstBatch(webhookId: string) {
-  const {
-    host: _,
-    count: __,
-    missing: ___,
-    includeMissing,
-    ...scope
-  } = (await startOf(webhookId))!.input as unknown as RecoverEndpointInput;
-  return { ...scope, after: null, endsRecover: true };
-}
-/** Does the work of the worker until the recovery has ended. @returns the request of the last batch */
+/** Does the work of the worker until the recovery has ended. @returns the batches, and the request of the last one */
 async function carryOut(webhookId: string) {
-  const request = await firstBatch(webhookId);
-  for (let after: string | null = null; ; ) {
-    const batch = await activities().recoverBatch({ ...request, after });
-    if (batch.after === null) return { ...request, after };
-    after = batch.after;
+  const { workflowId, input } = (await startOf(webhookId))!;
+  const scope = { ...(input as unknown as RecoverEndpointInput), workflowId };
+  const batches: RecoveredBatch[] = [];
+  for (let from: RecoveryPosition = { phase: 'ended', after: null }; ; ) {
+    const last = { ...scope, from };
+    const batch = await activities().recoverBatch(last);
+    batches.push(batch);
+    if (batch.next === null) return { batches, last };
+    from = batch.next;
   }
 }
 
 it('with include_missing return the number of events that get their delivery, and make it', async () => {
   const client = await api.client();
-  const { webhookId } = await failing(client);
+  const { webhookId, deliveryId } = await failing(client);
   const at = Date.now() - 3_600_000;
   const eventId = await makeEvent(api.database, client.id, at);
   const request = { since: new Date(at).toISOString() };
@@ -89,12 +82,17 @@ it('with include_missing return the number of events that get their delivery, an
   const including = await client.call('POST', path, { json: { ...request, include_missing: true } });
   expect([including.status, including.body]).toEqual([202, { count: 1, missing: 1 }]);
   expect(await startOf(webhookId)).toMatchObject({ input: { includeMissing: true, count: 1, missing: 1 } });
-  const batch = await firstBatch(webhookId);
-  expect(await activities().deliverMissingBatch(batch)).toEqual({ recovered: 1, after: null });
+  const { batches } = await carryOut(webhookId);
+  expect(batches).toEqual([
+    { recovered: 1, next: { phase: 'ended', after: expect.any(String) } },
+    { recovered: 0, next: { phase: 'missing', after: null } },
+    { recovered: 1, next: null },
+  ]);
   const { body } = await client.call('GET', `/events/${eventId}/deliveries`);
   expect(body.data).toMatchObject([{ event_id: eventId, webhookId, status: 'pending', attempt_count: 0 }]);
   expect((await client.call('GET', `/events/${eventId}`)).body.deliveries).toMatchObject({ pending: 1 });
   expect(await api.database.prisma.event.findUnique({ where: { id: eventId } })).toMatchObject({ outbox: 'again' });
+  await fail(deliveryId);
   const without = await client.call('POST', path, { json: { since: new Date(at - 1).toISOString() } });
   expect(without.body).toEqual({ count: 1, missing: 0 });
 });
@@ -190,14 +188,15 @@ it('start once for a key, with one response, also when the requests race over tw
   await carryOut(webhookId);
   const replayed = await send(api);
   expect([...said(replayed), replayed.headers.get('idempotency-replayed')]).toEqual([202, 1, 'true']);
-  expect(await api.database.prisma.recover.count({ where: { endpointId: webhookId } })).toBe(1);
+  const audited = { action: 'endpoints.recover', target: webhookId };
+  expect(await api.database.prisma.auditEntry.count({ where: audited })).toBe(1);
 });
 
 it('run until they have ended: a terminated workflow starts again, and blocks another recovery until then', async () => {
   const client = await api.client();
   const { webhookId } = await failing(client);
   expect(said(await recover(client, webhookId))).toEqual([202, 1]);
-  const handle = temporal.client.workflow.getHandle(`recover-${webhookId}`);
+  const handle = temporal.client.workflow.getHandle((await startOf(webhookId))!.workflowId);
   const outbox = new WorkflowOutbox({
     ...{ db: api.database, temporal: () => ({ client: temporal.client }), busy: () => false },
     ...{ waiting: shareWaiting(api.database), interval: 100, log: api.dependencies.log },
@@ -221,7 +220,7 @@ it('leave the next recovery of the endpoint alone when their last batch runs aga
   const client = await api.client();
   const { webhookId, deliveryId } = await failing(client);
   await recover(client, webhookId);
-  const last = await carryOut(webhookId);
+  const { last } = await carryOut(webhookId);
   await fail(deliveryId);
   expect(said(await recover(client, webhookId))).toEqual([202, 1]);
   const before = await startOf(webhookId);

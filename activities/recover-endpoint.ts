@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  countRunning,
+  deliverMissing,
+  resetForRecovery,
+  roomInLateLine,
+  untilAppended,
+} from '../src/delivery/recoveries.js';
+import { endStarted, keepStarted } from '../src/delivery/workflow-starts.js';
+import type { Handle } from '../src/platform/database/database.js';
+import { failpoint } from '../src/platform/failpoints.js';
+import type { Metrics } from '../src/platform/telemetry/metrics.js';
+import type { RecoverActivities, RecoveryPosition } from '../workflows/recover-endpoint.js';
+
+/**
+ * Deliveries a second over all recoveries of one client, so that fresh events of all clients continue to be delivered.
+ */
+const BATCH = 20;
+/** How long one activity waits for room in the queue, or looks for missing events, ms: well below its time limit. */
+const PATIENCE = 10_000;
+const PAUSE = 250;
+/** Below every id. */
+const LOWEST = '00000000-0000-0000-0000-000000000000';
+
+export interface RecoverDependencies {
+  database: Handle;
+  retryDelays: readonly number[];
+  metrics: Pick<Metrics, 'missingDelivered'>;
+  /** Called after attempts were queued. */
+  onQueued: () => void;
+}
+
+/** Creates the activities of the workflow `recoverEndpoint`. */
+export function createRecoverActivities(dependencies: RecoverDependencies): RecoverActivities {
+  const { database, retryDelays, metrics, onQueued } = dependencies;
+  return {
+    async recoverBatch({ workflowId, clientId, webhookId: endpointId, since, until, includeMissing, from }) {
+      await keepStarted(database, workflowId);
+      const { phase } = from;
+      const isMissing = phase === 'missing';
+      const scope = { clientId, endpointId, since, until };
+      const limit = Math.floor(BATCH / (await countRunning(database, clientId)));
+      if (isMissing && from.after === null) await untilAppended(database);
+      const deadline = performance.now() + PATIENCE;
+      let { after } = from;
+      let recovered = 0;
+      // A batch without a missing event, and a line without room, are no end.
+      do {
+        const room = await roomInLateLine(database, endpointId, limit);
+        if (room === 0) {
+          after ??= LOWEST;
+          await sleep(PAUSE);
+          continue;
+        }
+        if (isMissing) {
+          ({ made: recovered, after } = await deliverMissing(database, scope, retryDelays, after, room));
+        } else {
+          const ids = await resetForRecovery(database, scope, retryDelays, after, room);
+          recovered = ids.length;
+          after = ids.at(-1) ?? null;
+        }
+      } while (recovered === 0 && after !== null && performance.now() < deadline);
+      failpoint(isMissing ? 'after-missing-made' : 'after-requeued');
+      if (isMissing) metrics.missingDelivered(recovered);
+      if (recovered > 0) onQueued();
+      const next = nextOf({ phase, after }, includeMissing);
+      if (next === null) await endStarted(database, workflowId);
+      return { recovered, next };
+    },
+  };
+}
+
+/** @param reached `after` null: the phase has ended */
+function nextOf(reached: RecoveryPosition, includeMissing: boolean): RecoveryPosition | null {
+  if (reached.after !== null) return reached;
+  return reached.phase === 'ended' && includeMissing ? { phase: 'missing', after: null } : null;
+}
