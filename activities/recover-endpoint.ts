@@ -10,7 +10,7 @@ import { endStarted, keepStarted } from '../src/delivery/workflow-starts.js';
 import type { Handle } from '../src/platform/database/database.js';
 import { failpoint } from '../src/platform/failpoints.js';
 import type { Metrics } from '../src/platform/telemetry/metrics.js';
-import type { RecoverActivities, RecoveryPosition } from '../workflows/recover-endpoint.js';
+import type { RecoveryActivities, RecoveryPosition } from '../workflows/recover-endpoint.js';
 
 /**
  * Deliveries a second over all recoveries of one client, so that fresh events of all clients continue to be delivered.
@@ -22,7 +22,7 @@ const PAUSE = 250;
 /** Below every id. */
 const LOWEST = '00000000-0000-0000-0000-000000000000';
 
-export interface RecoverDependencies {
+export interface RecoveryDependencies {
   database: Handle;
   retryDelays: readonly number[];
   metrics: Pick<Metrics, 'missingDelivered'>;
@@ -31,7 +31,7 @@ export interface RecoverDependencies {
 }
 
 /** Creates the activities of the workflow `recoverEndpoint`. */
-export function createRecoverActivities(dependencies: RecoverDependencies): RecoverActivities {
+export function createRecoveryActivities(dependencies: RecoveryDependencies): RecoveryActivities {
   const { database, retryDelays, metrics, onQueued } = dependencies;
   return {
     async recoverBatch({ workflowId, clientId, webhookId: endpointId, since, until, includeMissing, from }) {

@@ -12,7 +12,7 @@ export interface SandboxTransferDependencies {
   metrics: Pick<Metrics, 'sandboxStepEnded'>;
 }
 
-/** Creates the activities of transfers that move by themselves. */
+/** Creates the activities of simulated transfers. */
 export function createSandboxTransferActivities({
   database,
   handover,

@@ -38,12 +38,12 @@ export interface RecoveredBatch {
   next: RecoveryPosition | null;
 }
 
-export interface RecoverActivities {
+export interface RecoveryActivities {
   /** Queues the next deliveries, at the start of their ladders. */
   recoverBatch(request: RecoverBatchRequest): Promise<RecoveredBatch>;
 }
 
-const { recoverBatch } = proxyActivities<RecoverActivities>({
+const { recoverBatch } = proxyActivities<RecoveryActivities>({
   startToCloseTimeout: '60s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '60s' },
 });

@@ -61,10 +61,10 @@ export class LiveWorkers implements EndpointShare {
     return share;
   }
 
-  /** Whether this worker is the one that a notification wakes first. @param turn a random number */
-  hasTurn(turn: number): boolean {
+  /** Whether this worker is the one that a notification wakes first. @param wakeUp a random number */
+  wakesFirst(wakeUp: number): boolean {
     const { workerId } = this.options;
-    return turn % this.count === this.#others.filter((other) => other < workerId).length;
+    return wakeUp % this.count === this.#others.filter((other) => other < workerId).length;
   }
 
   start(): void {

@@ -14,12 +14,12 @@ const CHANNEL = 'queue';
 const COALESCE = 20;
 const RECONNECT = 1_000;
 /**
- * ms after which a worker polls for a notification that is another worker's turn. A worker that is dead or has no room
+ * ms after which a worker polls for a notification that wakes another worker first. A worker that is dead or has no room
  * thus delays an attempt by little, and the other workers poll at most ten times a second.
  */
 const AFTER_OTHERS = 100;
-/** Turns are whole numbers below this. */
-const TURNS = 65_536;
+/** A notification carries a whole number below this. */
+const WAKE_UPS = 65_536;
 
 /** The handover of a process without a dispatcher: attempts stay free in the queue, and workers are notified. */
 export function notifyHandover(
@@ -32,7 +32,7 @@ export function notifyHandover(
     clearTimeout(timer);
     timer = undefined;
     try {
-      await database.query('select pg_notify($1, $2)::text', [CHANNEL, String(randomInt(TURNS))]);
+      await database.query('select pg_notify($1, $2)::text', [CHANNEL, String(randomInt(WAKE_UPS))]);
     } catch (error) {
       // Without a notification a worker polls within a second.
       log?.warn({ err: error }, 'workers could not be notified');
@@ -56,18 +56,18 @@ export function notifyHandover(
 
 export interface ListenOptions {
   url: Secret;
-  /** Whether a notification is this worker's turn. */
-  hasTurn: (turn: number) => boolean;
+  /** Whether a notification wakes this worker first. */
+  wakesFirst: (wakeUp: number) => boolean;
   poll: () => void;
   log: Log;
 }
 
 /**
- * Polls at each notification, at once if it is this worker's turn and else a little later: workers that poll at the same
+ * Polls at each notification, at once if it wakes this worker first and else a little later: workers that poll at the same
  * moment compete for the same rows, and all but one find none. It polls after each reconnection too, because
  * notifications may have been missed.
  */
-export function listenForAttempts({ url, hasTurn, poll, log }: ListenOptions): { stop(): Promise<void> } {
+export function listenForAttempts({ url, wakesFirst, poll, log }: ListenOptions): { stop(): Promise<void> } {
   const connectionString = withServerSettings(url, SERVICE_SETTINGS).reveal();
   let stopped = false;
   let client: pg.Client | undefined;
@@ -75,8 +75,8 @@ export function listenForAttempts({ url, hasTurn, poll, log }: ListenOptions): {
   let later: NodeJS.Timeout | undefined;
   const onNotified = (payload: string | undefined) => {
     if (stopped) return;
-    const turn = Number(payload || Number.NaN);
-    if (Number.isNaN(turn) || hasTurn(turn)) {
+    const wakeUp = Number(payload || Number.NaN);
+    if (Number.isNaN(wakeUp) || wakesFirst(wakeUp)) {
       poll();
       return;
     }

@@ -14,13 +14,13 @@ import { countWithinLimits, LEFT_JOIN_DELIVERY, LOOKED_AT, readWindow } from './
 import { admitWorkflow, enqueueWorkflow, readRunning } from './workflow-starts.js';
 
 /** The time range [since, until) in which the events were made, ms since 1970. */
-export type RecoverRange = { since: number; until: number };
+export type RecoveryRange = { since: number; until: number };
 
 /** The deliveries of one endpoint for the events of a range. */
-export type RecoverScope = RecoverRange & { clientId: string; endpointId: string };
+export type RecoveryScope = RecoveryRange & { clientId: string; endpointId: string };
 
 /** What a recovery does: `count` deliveries start again, and `missing` events get the delivery that they lack. */
-export interface RecoverSize {
+export interface RecoverySize {
   count: number;
   missing: number;
 }
@@ -30,7 +30,7 @@ const limit = new PostgresLimit('recoveries', LIMITS.recoveries);
 const RENEWED_WITHIN = 180;
 
 /** A recovery of the events made in [since, until), ms since 1970. */
-export interface RecoverRequest extends RecoverScope {
+export interface RecoveryRequest extends RecoveryScope {
   by: By;
   /** Whether events without a delivery for the endpoint get one. */
   includeMissing: boolean;
@@ -46,7 +46,7 @@ export interface RecoverRequest extends RecoverScope {
  * @throws Refusal not_found | cancellation_in_progress | endpoint_not_active | recover_in_progress |
  * recover_limit_reached | statement_limit_reached | unavailable
  */
-export async function recoverEndpoint(tx: Handle, request: RecoverRequest): Promise<RecoverSize> {
+export async function recoverEndpoint(tx: Handle, request: RecoveryRequest): Promise<RecoverySize> {
   // The limits come before the count, which is expensive. No transaction waits for another request's count.
   await admit(tx, request);
   const size = await measure(tx, request);
@@ -58,7 +58,7 @@ export async function recoverEndpoint(tx: Handle, request: RecoverRequest): Prom
 }
 
 /** @returns the endpoint's URL */
-async function admit(tx: Handle, { clientId, endpointId }: RecoverRequest): Promise<string> {
+async function admit(tx: Handle, { clientId, endpointId }: RecoveryRequest): Promise<string> {
   const endpoint = await getEndpoint(tx, clientId, endpointId);
   refuseWhileCancelling(endpoint);
   refuseInactive(endpoint);
@@ -67,7 +67,7 @@ async function admit(tx: Handle, { clientId, endpointId }: RecoverRequest): Prom
   return endpoint.url;
 }
 
-function measure(tx: Handle, request: RecoverRequest): Promise<RecoverSize> {
+function measure(tx: Handle, request: RecoveryRequest): Promise<RecoverySize> {
   const { clientId, endpointId, since, until, includeMissing } = request;
   const scope = { clientId, endpointId, since, until };
   return countWithinLimits(tx, request.countedFor, async () => {
@@ -77,7 +77,7 @@ function measure(tx: Handle, request: RecoverRequest): Promise<RecoverSize> {
   });
 }
 
-async function begin(tx: Handle, request: RecoverRequest, size: RecoverSize, host: string): Promise<void> {
+async function begin(tx: Handle, request: RecoveryRequest, size: RecoverySize, host: string): Promise<void> {
   const { by, clientId, endpointId, since, until, includeMissing } = request;
   const { count, missing } = size;
   const recoveryId = newId();
@@ -112,7 +112,7 @@ export async function countRunning(db: Handle, clientId: string): Promise<number
 }
 
 /** Counts the failed and cancelled deliveries of the scope. */
-export async function countRecoverable(db: Handle, scope: RecoverScope): Promise<number> {
+export async function countRecoverable(db: Handle, scope: RecoveryScope): Promise<number> {
   const { endpointId, since, until } = scope;
   // Ids contain the time of their event, so that a time range is a range of the index; only the index is read.
   const [row] = await db.query<{ count: number }>(COUNT, [endpointId, lowestIdAt(since), lowestIdAt(until)]);
@@ -143,7 +143,7 @@ select count(*)::int as waiting from (
  */
 export async function resetForRecovery(
   db: Handle,
-  scope: RecoverScope,
+  scope: RecoveryScope,
   retryDelays: readonly number[],
   after: string | null,
   limit: number,
@@ -189,7 +189,7 @@ export type MissingBatch = { made: number; after: string | null };
  */
 export async function deliverMissing(
   db: Handle,
-  scope: RecoverScope,
+  scope: RecoveryScope,
   retryDelays: readonly number[],
   after: string | null,
   limit: number,

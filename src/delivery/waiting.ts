@@ -12,7 +12,7 @@ export interface Waiting {
   starts: boolean;
   /** Workflows other than those of events are due for a start (workflow_starts). */
   workflows: boolean;
-  /** Whether the sandbox queue may have tasks: there is a row of a transfer that moves by itself, or of a check. */
+  /** Whether the sandbox queue may have tasks: there is a row of a simulated transfer, or of a check. */
   sandboxUsed: boolean;
 }
 

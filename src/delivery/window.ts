@@ -70,7 +70,7 @@ async function oneAtATime<T>(clientId: string | null, work: () => Promise<T>): P
 }
 
 function busy(): Refusal {
-  const detail = 'Another statement, list of missing events or recover of this client is being counted.';
+  const detail = 'Another statement, list of missing events or recovery of this client is being counted.';
   return new Refusal('statement_limit_reached', detail, [], { retryAfter: 1 });
 }
 

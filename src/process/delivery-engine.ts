@@ -1,5 +1,5 @@
 import { createDeliverActivities } from '../../activities/deliver.js';
-import { createRecoverActivities } from '../../activities/recover-endpoint.js';
+import { createRecoveryActivities } from '../../activities/recover-endpoint.js';
 import { createRemoveExpiredActivities } from '../../activities/remove-expired.js';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { measureAttempts, measureBacklog, readBacklog } from '../delivery/backlog.js';
@@ -100,7 +100,7 @@ export function createDeliveryEngine(dependencies: {
       taskQueue: TASK_QUEUE,
       activities: {
         ...createDeliverActivities({ database, dispatcher, log }),
-        ...createRecoverActivities({ database, retryDelays, metrics, onQueued: poll }),
+        ...createRecoveryActivities({ database, retryDelays, metrics, onQueued: poll }),
         ...createRemoveExpiredActivities({ database, retention: config.retention, log }),
       },
       ...WORKFLOW_SLOTS,
@@ -141,8 +141,8 @@ export function createDeliveryEngine(dependencies: {
       if (workflows === 'every-event') skipping.start();
       cancelling.start();
       endpointHours.start();
-      const hasTurn = (turn: number) => workers.hasTurn(turn);
-      listener = listenForAttempts({ url: config.databaseDirectUrl, hasTurn, poll, log });
+      const wakesFirst = (wakeUp: number) => workers.wakesFirst(wakeUp);
+      listener = listenForAttempts({ url: config.databaseDirectUrl, wakesFirst, poll, log });
     },
     /** Takes no new work, finishes and records the running attempts, and gives the waiting ones back to the queue. */
     async stop(): Promise<void> {

@@ -31,7 +31,7 @@ export interface TemporalWorkerOptions {
 }
 
 /**
- * The worker of a task queue, and the client on the same connection. Temporal may be away at the start or at any time:
+ * The worker of a task queue, and the client on the same connection. Temporal may be unavailable at the start or at any time:
  * the worker connects again until it is stopped.
  */
 export class TemporalWorker {

@@ -115,7 +115,7 @@ interface SandboxRow {
 }
 
 /**
- * Makes step `number` of a transfer that moves by itself, 1 for the first. The transfer changes only from the status
+ * Makes step `number` of a simulated transfer, 1 for the first. The transfer changes only from the status
  * that the step before it set, and the statement of the change records the step. A call that runs again after a crash
  * finds the record and changes nothing. Any other change of the transfer ends its automatic steps.
  */
@@ -166,7 +166,7 @@ with ended as (
 delete from workflow_starts where workflow_id = 'sandbox-' || $1::uuid`;
 
 /**
- * Registers the gauges of transfers that move by themselves. They describe the whole environment. They are NaN while
+ * Registers the gauges of simulated transfers. They describe the whole environment. They are NaN while
  * Postgres cannot be read.
  * @param counted transfers that are counted, at most
  */

@@ -195,7 +195,7 @@ test("another client's endpoint is not found, by no page and no form", async () 
   expect(await stored(path)).toMatchObject({ enabled: true, deletedAt: null });
 });
 
-test('a recover reads its window as UTC and says how many deliveries start again', async () => {
+test('a recovery reads its window as UTC and says how many deliveries start again', async () => {
   const { browser, credentials } = await editor();
   const { endpointId, deliveryId } = await makeTimeline(auth.database, credentials.client_id);
   await auth.database.prisma.delivery.update({ where: { id: deliveryId }, data: { status: 'failed' } });
@@ -210,7 +210,7 @@ test('a recover reads its window as UTC and says how many deliveries start again
   expect(wrong.status).toBe(422);
 });
 
-test('the page of a recover has a button only where events did not arrive', async () => {
+test('the page of a recovery has a button only where events did not arrive', async () => {
   const { browser, credentials } = await editor();
   const { endpointId, deliveryId } = await makeTimeline(auth.database, credentials.client_id);
   const { id, createdAt } = await auth.database.prisma.endpoint.findUniqueOrThrow({ where: { id: endpointId } });
@@ -235,7 +235,7 @@ test('the statement is shown in words, and an error of its window at its field',
   expect(wrong.text).toMatch(/id="error-since"/);
 });
 
-test('a count that is refused is shown at its form, and the recover still includes missing events', async () => {
+test('a count that is refused is shown at its form, and the recovery still includes missing events', async () => {
   const { browser } = await editor();
   const path = await register(browser);
   const { status, text } = await browser.get(`${path}/recover?since=2019-01-01T00:00`);

@@ -20,7 +20,7 @@ export interface Load {
   faults: string[];
   /** Number of responses by status, over all requests. */
   answers: Record<number, number>;
-  /** Starts no further request, and waits for the requests under way. */
+  /** Starts no further request, and waits for the requests in flight. */
   stop(): Promise<void>;
 }
 

@@ -50,7 +50,7 @@ async function main(): Promise<void> {
   table(`${total} kills`, kills);
   table('result', numbers);
   table('responses to changes (0: none)', answers);
-  table('responses to retries, disables, enables and recovers', deliveryActions);
+  table('responses to retries, disables, enables and recoveries', deliveryActions);
   console.log(`\nlost or untrue: ${faults.length}`);
   for (const fault of faults.slice(0, 50)) console.log(`  ${fault}`);
   if (values.json) writeFileSync(values.json, `${JSON.stringify({ ...result, total }, null, 2)}\n`);

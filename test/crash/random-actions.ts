@@ -18,7 +18,7 @@ export interface RandomActions {
 
 const EVERY = 700;
 
-/** Requests random retries, disables, enables and recovers, like operators who watch the deliveries. */
+/** Requests random retries, disables, enables and recoveries, like operators who watch the deliveries. */
 export function startRandomActions(
   endpoints: readonly ActionEndpoint[],
   random: () => number,

@@ -70,7 +70,7 @@ select distinct e.id from events e
   join webhook_endpoints w on w.client_id = e.client_id and w.enabled and w.enabled_at < e.created_at - interval '20 seconds'
  where not exists (select from deliveries d where d.event_id = e.id and d.endpoint_id = w.id)`;
 
-/** Counts the work under way. All three counts are 0 when the service is quiet. */
+/** Counts the work in progress. All three counts are 0 when the service is quiet. */
 export async function inProgress(database: pg.Client) {
   const { rows } = await database.query(
     `select (select count(*)::int from events where outbox <> 'done') as outbox,

@@ -123,7 +123,7 @@ async function killAsPlanned(service: Service, plan: readonly Kill[], say: (line
 /** Heals every receiver. The cancelled and exhausted deliveries must then arrive too. */
 async function recoverAll(service: Service, since: string, faults: string[]): Promise<void> {
   await service.heal();
-  // The random recovers may have used up the limit per hour.
+  // The random recoveries may have used up the limit per hour.
   await withDatabase(service.databaseUrl, (database) =>
     database.query(`delete from limit_uses where name = 'recoveries'`),
   );

@@ -112,7 +112,7 @@ describe('the deliveries of missing events', () => {
     expect(await deliver(scope)).toEqual({ made: 0, after: null });
   });
 
-  it('are one for each event and endpoint, if several recovers, changes of status and changes of the endpoint race', async () => {
+  it('are one for each event and endpoint, if several recoveries, changes of status and changes of the endpoint race', async () => {
     const { clientId, endpoint, scope } = await setUp();
     for (let i = 0; i < 60; i++) await makeEvent(db, clientId, Date.now() - HOUR + (i % 20));
     const transfers = await Promise.all(Array.from({ length: 60 }, () => makeTransfer(db, clientId)));
@@ -147,7 +147,7 @@ describe('the deliveries of missing events', () => {
 });
 
 describe('an event that is being committed while the endpoint is enabled', () => {
-  it('is waited for, and gets its one delivery from the recover', async () => {
+  it('is waited for, and gets its one delivery from the recovery', async () => {
     const { clientId, endpoint, scope } = await setUp(false);
     const { id: transferId } = await makeTransfer(db, clientId);
     let commit = () => {};

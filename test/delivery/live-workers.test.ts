@@ -91,7 +91,7 @@ describe('LiveWorkers', () => {
   it('gives each notification to one worker', async () => {
     const workers = await startWorkers(3);
     for (const turn of [0, 1, 2, 3, 65_535]) {
-      expect(workers.filter((worker) => worker.workers.hasTurn(turn))).toHaveLength(1);
+      expect(workers.filter((worker) => worker.workers.wakesFirst(turn))).toHaveLength(1);
     }
   });
 

@@ -20,10 +20,10 @@ const withoutEndpoint = { deliveries: [] as unknown } as QueuedEvent;
 const retry = { deliveryId: 'd', clientId: 'c', endpointId: 'e' };
 
 /** A worker that listens and has polled once, as it does after it has connected. */
-async function listen(hasTurn: (turn: number) => boolean = () => true) {
+async function listen(wakesFirst: (wakeUp: number) => boolean = () => true) {
   const worker = { polls: 0 };
   const poll = () => void worker.polls++;
-  const listener = listenForAttempts({ url: db.url, hasTurn, poll, log: silentLog });
+  const listener = listenForAttempts({ url: db.url, wakesFirst, poll, log: silentLog });
   listeners.push(listener);
   await waitFor('the listener to be connected', () => worker.polls === 1);
   return Object.assign(worker, { listener });

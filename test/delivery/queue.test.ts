@@ -13,7 +13,7 @@ import {
   queueDue,
   queueOverdue,
 } from '../../src/delivery/queue.js';
-import { resetForRecovery } from '../../src/delivery/recovery-batches.js';
+import { resetForRecovery } from '../../src/delivery/recoveries.js';
 import { newId } from '../../src/platform/ids.js';
 import { makeBacklog, queueBacklog } from '../support/backlog.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';

@@ -258,7 +258,7 @@ describe('the record of a manual retry', () => {
   });
 });
 
-describe('a record counts by delivery and number, whoever holds the lease', () => {
+describe('a record counts by delivery and number, whichever process holds the lease', () => {
   it('when the lease has ended and another process has leased the attempt', async () => {
     const event = await leased();
     await giveBack(db, OWN, [idOf(event)]);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createRecoverActivities } from '../../activities/recover-endpoint.js';
+import { createRecoveryActivities } from '../../activities/recover-endpoint.js';
 import { leaseOfEndpoints } from '../../src/delivery/queue.js';
 import { countRecoverable, LATE_WAITING, resetForRecovery, roomInLateLine } from '../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
@@ -198,7 +198,7 @@ describe('a batch of a recovery', () => {
     let queued = 0;
     const onQueued = () => void queued++;
     const dependencies = { database: db, retryDelays: LADDER, metrics: createMetrics(), onQueued };
-    return { ...createRecoverActivities(dependencies), queued: () => queued };
+    return { ...createRecoveryActivities(dependencies), queued: () => queued };
   }
   const ended = (after: string | null | undefined) => ({ phase: 'ended', after: after ?? null }) as const;
   const requestOf = (

@@ -25,7 +25,7 @@ async function skipAll(): Promise<number> {
 }
 const describeWorkflow = (id: string) => its.temporal.client.workflow.getHandle(id).describe();
 
-/** Three delivered events and one failed event, which no worker has started while Temporal was away. */
+/** Three delivered events and one failed event, which no worker has started while Temporal was unavailable. */
 async function backlog(): Promise<{ delivered: QueuedEvent[]; failed: QueuedEvent }> {
   const delivered = [await attemptedEvent(its.db, 'succeeded')];
   for (let i = 0; i < 2; i++) delivered.push(await attemptedEvent(its.db, 'succeeded'));

@@ -48,7 +48,7 @@ describe('EndpointHours', () => {
     expect(await read(endpointId)).toMatchObject([{ failed: 2, lastError: 'status', lastResponseStatus: 503 }]);
   });
 
-  it('keeps its counts while Postgres is away, and writes them once', async () => {
+  it('keeps its counts while Postgres is unavailable, and writes them once', async () => {
     const endpointId = newId();
     let away = true;
     const query: typeof db.query = (...given) => (away ? Promise.reject(new Error('away')) : db.query(...given));

@@ -51,7 +51,7 @@ async function change(count: number): Promise<void> {
 }
 
 test.each([1, 2])(
-  'an endpoint that recovers has at most ten requests in flight from each of %s workers, after retries and a recover',
+  'an endpoint that recovers has at most ten requests in flight from each of %s workers, after retries and a recovery',
   async (workers) => {
     production.startWorker();
     for (const { webhookId } of (await must(client('GET', '/webhook-endpoints'))).data) {

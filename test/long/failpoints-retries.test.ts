@@ -4,7 +4,7 @@ import { must } from '../support/caller.js';
 import { type MortalService, startMortalService } from '../support/mortal-service.js';
 import { waitFor } from '../support/wait-for.js';
 
-// The whole service in one process dies between two steps of a retry or a recover, once at each failpoint. Each test
+// The whole service in one process dies between two steps of a retry or a recovery, once at each failpoint. Each test
 // continues with the state that the test before it leaves.
 
 let mortal: MortalService;
@@ -81,7 +81,7 @@ test.each<[Failpoint]>([['before-commit'], ['after-retry-queued']])(
 );
 
 test.each<[Failpoint]>([['before-commit'], ['after-workflow-start']])(
-  '%s of a recover with an Idempotency-Key: recovers once for the same key, and returns the same count',
+  '%s of a recovery with an Idempotency-Key: recovers once for the same key, and returns the same count',
   async (at) => {
     const transfer = await makeSleeping();
     await setEnabled(false);
@@ -128,7 +128,7 @@ test('after-requeued: continues a recovery where it died, and delivers once', as
   expect(mortal.arrivalsOf(transfer)).toHaveLength(3);
 });
 
-test('after-missing-made: continues a recover that made missing deliveries and did not start them, and delivers once', async () => {
+test('after-missing-made: continues a recovery that made missing deliveries and did not start them, and delivers once', async () => {
   mortal.responses.statuses = [];
   await setEnabled(false);
   const transfer = await mortal.makeTransfer();

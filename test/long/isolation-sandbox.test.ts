@@ -6,7 +6,7 @@ import { type Delays, percentile, QuietClient } from '../support/quiet-client.js
 import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
 import { SECRET, transferRequest } from '../support/transfers.js';
 
-// A flood of transfers that move by themselves does not delay the deliveries of another client. `npm run
+// A flood of simulated transfers does not delay the deliveries of another client. `npm run
 // bench:isolation` is the long form.
 
 const LONG = process.env.ISOLATION === 'long';

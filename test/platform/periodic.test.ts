@@ -36,7 +36,7 @@ describe('Periodic', () => {
     let runs = 0;
     const { periodic, faults } = open(async () => {
       runs++;
-      throw new Error('Postgres is away');
+      throw new Error('Postgres is unavailable');
     });
     periodic.request();
     await waitFor('the fault', () => faults.length === 1);
@@ -45,7 +45,7 @@ describe('Periodic', () => {
     await periodic.stop();
   });
 
-  it('waits at its stop for the run that is under way, and starts no run after it', async () => {
+  it('waits at its stop for the run in progress, and starts no run after it', async () => {
     let runs = 0;
     let end = () => {};
     const { periodic } = open(() => {

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { createReadiness } from '../../src/process/readiness.js';
 
-/** Dependencies in a state that the test sets. `pending`: the missing migrations; undefined while Postgres is away. */
+/** Dependencies in a state that the test sets. `pending`: the missing migrations; undefined while Postgres is unavailable. */
 function dependencies(state: { pending?: string[] | undefined; failedAt?: number; temporal?: string }) {
   const asked = { postgres: 0, temporal: 0 };
   let respond = () => {};

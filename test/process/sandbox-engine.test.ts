@@ -59,7 +59,7 @@ describe('the task queue of the sandbox', () => {
     expect(await withWorker('production', () => pollersOf(SANDBOX_TASK_QUEUE))).toBe(0);
   });
 
-  it('has no worker in a sandbox without a transfer that moves by itself and without a check', async () => {
+  it('has no worker in a sandbox without a simulated transfer and without a check', async () => {
     const afterLook = async () => {
       await waitFor('a look at the tables', async () => {
         const last = await database.query(LOOKS, []);

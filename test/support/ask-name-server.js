@@ -6,7 +6,7 @@ const configured = new WeakSet();
 for (const method of ['resolve4', 'resolve6']) {
   const original = prototype[method];
   prototype[method] = function (...args) {
-    // Set once: Node refuses to change the servers while a query is under way.
+    // Set once: Node refuses to change the servers while a query is in progress.
     if (!configured.has(this)) this.setServers([process.env.NAME_SERVER]);
     configured.add(this);
     return original.apply(this, args);

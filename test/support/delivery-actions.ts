@@ -1,4 +1,4 @@
-import type { RecoverRange } from '../../src/delivery/recoveries.js';
+import type { RecoveryRange } from '../../src/delivery/recoveries.js';
 import { recoverEndpoint } from '../../src/delivery/recoveries.js';
 import type { Database } from '../../src/platform/database/database.js';
 import { BY_OPERATOR as by } from './factories.js';
@@ -8,7 +8,7 @@ export const recoverNow = (
   db: Database,
   clientId: string,
   endpointId: string,
-  range: RecoverRange & { includeMissing?: boolean; countedFor?: null },
+  range: RecoveryRange & { includeMissing?: boolean; countedFor?: null },
 ) =>
   db.transaction((tx) =>
     recoverEndpoint(tx, { by, clientId, endpointId, includeMissing: false, countedFor: clientId, ...range }),

@@ -92,7 +92,7 @@ async function change(expected: string) {
   });
 }
 
-test('delivers a change, and again by hand', async () => {
+test('delivers a change, and again after a manual retry', async () => {
   const { id } = await change('succeeded');
   await must(client('POST', `/deliveries/${id}/retry`));
   await waitFor('the second attempt', async () => (await must(client('GET', `/deliveries/${id}`))).attempt_count === 2);

@@ -11,7 +11,7 @@ import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// `api` and `worker` as processes of their own, on a real Temporal. The API begins while Temporal is away.
+// `api` and `worker` as processes of their own, on a real Temporal. The API begins while Temporal is unavailable.
 
 const STEP = 1_500;
 let database: TestDatabase;
@@ -56,8 +56,8 @@ const until = (id: string, status: string) =>
   });
 const workflowOf = (id: string) => temporal.client.workflow.getHandle(`sandbox-${id}`);
 
-describe('a transfer that moves by itself', () => {
-  it('is created while Temporal is away, and moves when the workers are back', async () => {
+describe('a simulated transfer', () => {
+  it('is created while Temporal is unavailable, and moves when the workers are back', async () => {
     const id = await create('SANDBOX-COMPLETE');
     worker = startRole('worker', env);
     await worker.ready;
@@ -99,10 +99,10 @@ describe('a transfer that moves by itself', () => {
     },
   );
 
-  it('ends its automatic steps when the client changes it by hand', async () => {
+  it('ends its automatic steps when the client changes it manually', async () => {
     const id = await create('SANDBOX-COMPLETE');
     await until(id, 'PROCESSING');
-    await must(client('POST', `/sandbox/transfers/${id}/status`, { status: 'FAILED', reason: 'by hand' }));
+    await must(client('POST', `/sandbox/transfers/${id}/status`, { status: 'FAILED', reason: 'manually' }));
     expect(await workflowOf(id).result()).toBe('FAILED');
     const { status, status_history } = await read(id);
     expect(status).toBe('FAILED');

@@ -71,7 +71,7 @@ describe('the retention Schedule', () => {
   });
 
   it('is updated by another migrate, and stays paused when an operator has paused it', async () => {
-    await schedule().pause('an audit is under way');
+    await schedule().pause('an audit is in progress');
     await migrateTemporal({
       address: temporal.address,
       namespace: temporal.namespace,
@@ -80,7 +80,7 @@ describe('the retention Schedule', () => {
       apiKey: undefined,
     });
     const { state, policies } = await schedule().describe();
-    expect(state).toMatchObject({ paused: true, note: 'an audit is under way' });
+    expect(state).toMatchObject({ paused: true, note: 'an audit is in progress' });
     expect(policies.overlap).toBe('SKIP');
   });
 });

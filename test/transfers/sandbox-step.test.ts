@@ -27,7 +27,7 @@ async function make(account: string): Promise<string> {
 }
 const step = (id: string, number: number) => makeSandboxStep(db, handover, id, number);
 const start = (transferId: string) => db.prisma.workflowStart.findFirst({ where: { transferId } });
-const byHand = (transferId: string, to: 'PROCESSING' | 'CANCELLED') =>
+const manually = (transferId: string, to: 'PROCESSING' | 'CANCELLED') =>
   changeStatus(db, handover, { transferId, to, reason: null });
 const read = async (id: string) => {
   const { history, sandbox, ...transfer } = await db.prisma.transfer.findUniqueOrThrow({
@@ -75,10 +75,10 @@ describe('an automatic step', () => {
   });
 
   it.each(['PROCESSING', 'CANCELLED'] as const)(
-    'is not made after a change by hand to %s, which ends all automatic steps',
+    'is not made after a manual change to %s, which ends all automatic steps',
     async (to) => {
       const id = await make('SANDBOX-COMPLETE');
-      await byHand(id, to);
+      await manually(id, to);
       expect(await step(id, 1)).toEqual({ made: false, status: to });
       expect(await step(id, 2)).toEqual({ made: false, status: to });
       expect(await start(id)).toBeNull();
@@ -86,18 +86,18 @@ describe('an automatic step', () => {
     },
   );
 
-  it('that was made stays made after a change by hand, and the next one is not made', async () => {
+  it('that was made stays made after a manual change, and the next one is not made', async () => {
     const id = await make('SANDBOX-COMPLETE');
     await step(id, 1);
-    await byHand(id, 'CANCELLED');
+    await manually(id, 'CANCELLED');
     expect(await step(id, 1)).toEqual({ made: true, status: 'CANCELLED' });
     expect(await step(id, 2)).toEqual({ made: false, status: 'CANCELLED' });
   });
 
-  it('and a change by hand at the same moment: one of them wins', async () => {
+  it('and a manual change at the same moment: one of them wins', async () => {
     for (let run = 0; run < 10; run++) {
       const id = await make('SANDBOX-COMPLETE');
-      const [automatic, manual] = await Promise.allSettled([step(id, 1), byHand(id, 'CANCELLED')]);
+      const [automatic, manual] = await Promise.allSettled([step(id, 1), manually(id, 'CANCELLED')]);
       const { status } = await read(id);
       if (automatic.status === 'rejected') throw automatic.reason;
       // A cancel after step 1 is allowed too, and changes the transfer a second time.

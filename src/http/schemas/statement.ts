@@ -50,7 +50,7 @@ export const recoverRequest = z
     path: ['since'],
     ...TOO_LONG_WINDOW,
   })
-  .register(components, { id: 'RecoverRequest' });
+  .register(components, { id: 'RecoveryRequest' });
 
 export const recovered = z
   .object({

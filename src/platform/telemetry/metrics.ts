@@ -160,7 +160,7 @@ export function createMetrics() {
     endpointDisabled: (reason: DisabledByService): void => disabled.inc({ reason }),
     /** A check of a receiver has ended. */
     receiverChecked: (result: CheckResult): void => checks.inc({ result }),
-    /** A recover has made `count` deliveries for events that had none. */
+    /** A recovery has made `count` deliveries for events that had none. */
     missingDelivered: (count: number): void => missing.inc(count),
     /** `count` delivered events were marked done without a workflow. */
     workflowsSkipped: (count: number): void => skipped.inc(count),

@@ -35,7 +35,7 @@ test('a transfer is made, moved with a reason, and listed by its status and refe
   expect(await listed('reference=Invoice')).toBe(false);
 });
 
-test('the account of a transfer that moves by itself is the chosen outcome', async () => {
+test('the account of a simulated transfer is the chosen outcome', async () => {
   const { browser } = await visitor();
   const { text } = await browser.get('/console/transfers/new');
   expect(text).toContain('value="SANDBOX-FAIL-INSUFFICIENT_FUNDS"');

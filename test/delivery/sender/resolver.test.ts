@@ -24,7 +24,7 @@ function resolver(lookUp: LookUp) {
 }
 
 /** Look-ups that the test resolves itself. */
-function byHand() {
+function manualLookUps() {
   const asked: { name: string; resolve: (addresses: ResolvedAddress[]) => void }[] = [];
   const lookUp: LookUp = (name) => new Promise((resolve) => asked.push({ name, resolve }));
   return { asked, lookUp };
@@ -33,7 +33,7 @@ function byHand() {
 const one = (address: string, ttl = 60): ResolvedAddress[] => [{ address, ttl }];
 
 test('localhost and names below it resolve to this machine without a look-up (RFC 6761)', async () => {
-  const { asked, lookUp } = byHand();
+  const { asked, lookUp } = manualLookUps();
   const resolve = resolver(lookUp).forClient();
   for (const name of ['localhost', 'LOCALHOST', 'localhost.', 'a.b.localhost']) {
     expect(await resolve(name)).toEqual(['127.0.0.1', '::1']);
@@ -59,7 +59,7 @@ test('a result with a time to live of 0 is not cached, and neither is a failure'
 });
 
 test('a name is looked up once for all that wait for it; a client has at most ten look-ups at once; other clients do not wait', async () => {
-  const { asked, lookUp } = byHand();
+  const { asked, lookUp } = manualLookUps();
   const { forClient } = resolver(lookUp);
   const greedy = forClient();
   const names = Array.from({ length: 25 }, (_, i) => `r${i}.test`);

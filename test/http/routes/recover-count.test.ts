@@ -33,11 +33,11 @@ function recover(client: TestClient, webhookId: string, { at = api, keyed = fals
   });
 }
 
-// Thirty recovers over 1.5 M events held every transaction of the process: other clients' keyed POSTs got 503.
+// Thirty recoveries over 1.5 M events held every transaction of the process: other clients' keyed POSTs got 503.
 it.each([
   ['include_missing', true, 'endpoint_disabled_periods'],
   ['no option', false, 'deliveries'],
-])('of thirty recovers at once with %s one counts, and the others do not wait', async (_, includeMissing, table) => {
+])('of thirty recoveries at once with %s one counts, and the others do not wait', async (_, includeMissing, table) => {
   const [client, victim] = [await api.client(), await api.client()];
   const webhookId = await register(client);
   const blocker = await api.database.openSession();
@@ -63,7 +63,7 @@ it.each([
   expect((await recover(client, webhookId, { includeMissing })).body).toEqual({ count: 0, missing: 0 });
 });
 
-it('a recover shares its limit of 20 a minute with statements', async () => {
+it('a recovery shares its limit of 20 a minute with statements', async () => {
   const client = await api.client();
   const webhookId = await register(client);
   for (let i = 0; i < 20; i++)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { createRecoverActivities } from '../../../activities/recover-endpoint.js';
+import { createRecoveryActivities } from '../../../activities/recover-endpoint.js';
 import { shareWaiting } from '../../../src/delivery/waiting.js';
 import { WorkflowOutbox } from '../../../src/delivery/workflow-starts.js';
 import { newId } from '../../../src/platform/ids.js';
@@ -52,7 +52,7 @@ async function failing(client: TestClient) {
 }
 
 const activities = () =>
-  createRecoverActivities({
+  createRecoveryActivities({
     database: api.database,
     retryDelays: [0],
     metrics: createMetrics(),

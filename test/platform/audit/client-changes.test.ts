@@ -139,7 +139,7 @@ describe("a client's change through the API writes an entry", () => {
     expect(await entriesOf(target)).toEqual(before);
   });
 
-  it('none for a recover of nothing, and none for a retry during an attempt', async () => {
+  it('none for a recovery of nothing, and none for a retry during an attempt', async () => {
     const { webhookId, deliveryId } = await failedDelivery();
     const nothing = { since, until: new Date(Date.parse(since) + 1_000).toISOString() };
     const recovered = await client.call('POST', `/webhook-endpoints/${webhookId}/recover`, { json: nothing });

@@ -106,7 +106,7 @@ test('a table that the owner makes between two migrations, such as a partition, 
   });
 });
 
-test('a second `migrate` takes rights on the audit back that were given by hand', async () => {
+test('a second `migrate` takes rights on the audit back that were given manually', async () => {
   const change = `update audit_entries set target = null`;
   await asRole(database.ownerUrl, (client) => client.query(`grant all on audit_entries to ${database.runtimeRole}`));
   await asRole(database.runtimeUrl, (client) => client.query(change));

@@ -82,7 +82,7 @@ test('shows the requests in flight, and the use of the pool, while Postgres make
   await api.close();
 });
 
-test('reports at a successful scrape that Postgres is away', async () => {
+test('reports at a successful scrape that Postgres is unavailable', async () => {
   const registry = new Registry();
   const away = () => Promise.reject(new Error('connect ECONNREFUSED'));
   measureBacklog(registry, away, 86_400_000);

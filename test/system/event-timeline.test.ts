@@ -107,7 +107,7 @@ function expectSamePlan(delivery: Delivery, before: Delivery): void {
   expect(delivery.planned_attempts).toEqual(moved);
 }
 
-/** Retries a sleeping delivery in vain, which leaves its plan as it was. */
+/** Retries a sleeping delivery, whose failure leaves its plan as it was. */
 async function failRetry(before: Delivery): Promise<Delivery> {
   const number = before.attempt_count + 1;
   await waitFor('the retry to be accepted', async () => (await retry(before.id)).status === 202);
@@ -180,7 +180,7 @@ test.each([
   ]);
 });
 
-test('begins the ladder again after a cancel and a recover, and continues the attempt numbers', async () => {
+test('begins the ladder again after a cancel and a recovery, and continues the attempt numbers', async () => {
   const id = await fallAsleep();
   const { webhookId } = await read(id);
   const enable = (enabled: boolean) =>
