@@ -1,10 +1,10 @@
 import { type Helper, startHelper } from './helper.js';
 import type { Options } from './options.js';
-import type { Answers, Arrivals, ReceiverQuestion } from './receiver.js';
+import type { Arrivals, ReceiverQuestion, Responses } from './receiver.js';
 import { untilNone } from './waiting.js';
 
 /**
- * The environment of every scenario. The load generator and the receiver serve the whole run, so that both are warm.
+ * The environment of every scenario. Load generator and receiver serve the whole run, so both are warm.
  */
 export interface Bench {
   options: Options;
@@ -19,7 +19,7 @@ export interface Receiver {
   pid: number;
   /** `http://host:port` */
   origin: string;
-  clear(answers: Answers): Promise<void>;
+  clear(responses: Responses): Promise<void>;
   arrivals(): Promise<Arrivals>;
   /** Resolves when `count` different deliveries have arrived, or after 30 s without a delivery. */
   untilArrived(count: number): Promise<void>;
@@ -37,8 +37,8 @@ export async function startBench(options: Options, say: Bench['say']): Promise<B
     receiver: {
       pid: receiver.pid,
       origin: `http://127.0.0.1:${port}`,
-      async clear(answers) {
-        await ask({ ask: 'clear', answers });
+      async clear(responses) {
+        await ask({ ask: 'clear', responses });
       },
       arrivals: () => ask({ ask: 'arrivals' }),
       async untilArrived(count) {

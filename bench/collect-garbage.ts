@@ -1,2 +1,2 @@
-/** Loaded into the service by the bench: on SIGUSR2 it collects all garbage, so that its memory shows what it holds. */
+/** Loaded into the service by the bench: on SIGUSR2 it collects all garbage, so its memory is what it really holds. */
 process.on('SIGUSR2', () => globalThis.gc?.());

@@ -2,7 +2,7 @@ import { untilSignalled } from '../src/process/lifecycle.js';
 
 const running = new Set<() => Promise<void>>();
 
-/** Runs `work` with a started thing and stops the thing afterwards, unless `stopAll` has already stopped it. */
+/** Runs `work` with a resource and stops the resource afterwards, unless `stopAll` has already done so. */
 export async function during<Thing extends { stop(): Promise<void> }, Result>(
   started: Promise<Thing>,
   work: (thing: Thing) => Promise<Result>,

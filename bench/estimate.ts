@@ -6,7 +6,7 @@ const WORKFLOWS = 40;
 const FILLED = 8_000;
 /** A stack and a warm service on it. */
 const SITE_SECONDS = 20;
-/** Until the workflows that are left over have ended. */
+/** Until the remaining workflows have ended. */
 const DISCARD_SECONDS = 3;
 
 /** Estimated time of a scenario on a machine with two cores, s, for the progress lines. */
@@ -18,7 +18,7 @@ export function estimateSeconds(scenario: Scenario, options: Options): number {
     case 'throughput':
       return SITE_SECONDS + rounds * 2 * burst;
     case 'burst':
-      // A third of the measurements is behind an earlier burst.
+      // A third of the measurements follow an earlier burst.
       return 2 * SITE_SECONDS + rounds * (4 * burst + 3 * DISCARD_SECONDS);
     case 'workflows':
       return temporal.length * (SITE_SECONDS + (rounds * 2 * workflows) / WORKFLOWS);

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** A process of the bench itself, which ends with this one. */
+/** A process of the bench that ends with this one. */
 export interface Helper {
   pid: number;
   /** Asks one question at a time. Rejects if the process fails to answer or ends. */
@@ -14,7 +14,7 @@ type Message = 'ready' | { answer: unknown } | { error: string };
 
 /** @param file a module in this folder that calls `answerQuestions` */
 export async function startHelper(file: string): Promise<Helper> {
-  // Ctrl-C must not reach the process: the bench ends it.
+  // Shields the process from Ctrl-C: the bench ends it.
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), { detached: true });
   const ended = once(child, 'exit').then(([code, signal]) => {
     throw new Error(`${file} ended by ${signal ?? code}`);

@@ -3,7 +3,7 @@ import type { Bench } from './bench.js';
 /**
  * Runs the variants in turn, round by round, so that each is measured beside its neighbours: what else the machine does
  * changes within minutes. Every second round is in reverse order, so that no variant is always the first.
- * @returns what each variant gave, round by round
+ * @returns the result of each variant, round by round
  */
 export async function inTurn<Results extends object>(
   rounds: number,

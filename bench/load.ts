@@ -19,7 +19,7 @@ export interface LoadResult {
   /** Transfer id, time of the request and time of the response. */
   accepted: [string, number, number][];
   /** Number of other responses by status; 0: no response. */
-  refused: Record<string, number>;
+  errors: Record<string, number>;
   startedAt: number;
   endedAt: number;
 }
@@ -28,7 +28,7 @@ const BODY = '{"status":"PROCESSING"}';
 
 async function run({ baseUrls, token, transfers, connections, rate }: Load): Promise<LoadResult> {
   const accepted: LoadResult['accepted'] = [];
-  const refused: Record<string, number> = {};
+  const errors: Record<string, number> = {};
   const request = (id: string, host: string) =>
     `POST /operator/transfers/${id}/status HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n` +
     `Content-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
@@ -43,12 +43,12 @@ async function run({ baseUrls, token, transfers, connections, rate }: Load): Pro
       const askedAt = now();
       const status = await connection.ask(request(id, host));
       if (status === 200) accepted.push([id, askedAt, now()]);
-      else refused[status] = (refused[status] ?? 0) + 1;
+      else errors[status] = (errors[status] ?? 0) + 1;
     }
     connection.close();
   };
   await Promise.all(Array.from({ length: connections }, (_, i) => work(baseUrls[i % baseUrls.length] ?? '')));
-  return { accepted, refused, startedAt, endedAt: now() };
+  return { accepted, errors, startedAt, endedAt: now() };
 }
 
 answerQuestions(run);

@@ -47,7 +47,7 @@ const minutes = (scenarios: readonly Scenario[], options: Options) =>
 async function run(options: Options): Promise<void> {
   const machine = describeMachine();
   if (machine.loadBefore > 0.5)
-    say(`other work runs here (load ${machine.loadBefore}): believe the ratios, not the rates`);
+    say(`other work runs here (load ${machine.loadBefore}): trust the ratios, not the rates`);
   say(`about ${minutes([...options.only], options)} min in all`);
   const report: Report = {
     at: new Date().toISOString(),

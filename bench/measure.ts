@@ -2,7 +2,7 @@ import type { Bench } from './bench.js';
 import type { Load, LoadResult } from './load.js';
 import { coresBetween, cpuBetween, type Reading, readMemory, readMeter, walBetween } from './meter.js';
 import type { Parts } from './processes.js';
-import type { Answers, Arrivals } from './receiver.js';
+import type { Arrivals, Responses } from './receiver.js';
 import type { Service } from './service.js';
 import type { Stack } from './stack.js';
 import { percentile } from './statistics.js';
@@ -21,7 +21,7 @@ export interface LoadPlan {
   endpointsEach: number;
   /** Changes a second; 0: at full speed. */
   rate?: number;
-  answers?: Answers;
+  responses?: Responses;
   /** Not: to the last delivery only. */
   untilQuiet?: boolean;
 }
@@ -33,22 +33,22 @@ export interface Figures {
 }
 
 /** What must not happen: summed over rounds, never evened out. */
-export const FAULTS = ['lost', 'repeated', 'refused'];
+export const FAULTS = ['lost', 'repeated', 'errors'];
 
 /** Changes each transfer's status by HTTP and follows the events to their receivers, and their workflows to the end. */
 export async function measure(site: Site, plan: LoadPlan): Promise<Figures> {
   const { bench, stack, service } = site;
-  const { transfers, endpointsEach, rate = 0, answers = 'accept', untilQuiet = true } = plan;
-  const followsWorkflows = untilQuiet && (service.workflows === 'every-event' || answers === 'refuse');
-  // Those of refused events sleep.
-  const workflowsEnd = followsWorkflows && answers === 'accept';
+  const { transfers, endpointsEach, rate = 0, responses = 'accept', untilQuiet = true } = plan;
+  const followsWorkflows = untilQuiet && (service.workflows === 'every-event' || responses === 'fail');
+  // The workflows of failed events sleep.
+  const workflowsEnd = followsWorkflows && responses === 'accept';
   const parts: Parts = {
     ...service.parts,
     ...stack.servers.parts,
     generator: [bench.generator.pid],
     receiver: [bench.receiver.pid],
   };
-  await bench.receiver.clear(answers);
+  await bench.receiver.clear(responses);
   const closedBefore = workflowsEnd ? await countClosed(stack.temporal, 'deliverEvent') : 0;
   const { connections } = bench.options;
   const load: Load = { baseUrls: service.apis, token: await service.token(), transfers, connections, rate };
@@ -57,32 +57,28 @@ export async function measure(site: Site, plan: LoadPlan): Promise<Figures> {
   const result = await bench.generator.ask<LoadResult>(load);
   await bench.receiver.untilArrived(result.accepted.length * endpointsEach);
   const delivered = await readMeter(parts, stack);
-  const trailing = followsWorkflows ? await countWaiting(stack) : Number.NaN;
+  const waiting = followsWorkflows ? await countWaiting(stack) : Number.NaN;
   if (untilQuiet) await untilAllStarted(stack);
   if (workflowsEnd) await untilClosed(stack.temporal, 'deliverEvent', closedBefore + result.accepted.length);
   const quiet = await readMeter(parts, stack);
 
   const speed = speedOf(result, await bench.receiver.arrivals(), endpointsEach);
-  const seconds = { trailing: (quiet.at - delivered.at) / 1_000, all: (quiet.at - result.startedAt) / 1_000 };
+  const seconds = { draining: (quiet.at - delivered.at) / 1_000, all: (quiet.at - result.startedAt) / 1_000 };
   return {
     speed: {
       ...speed,
-      trailing,
-      'workflows/s': trailing / seconds.trailing,
+      waiting,
+      'workflows/s': waiting / seconds.draining,
       'sustained/s': followsWorkflows ? result.accepted.length / seconds.all : Number.NaN,
     },
     cost: costOf(parts, transfers.length, before, delivered, quiet),
   };
 }
 
-function speedOf(
-  { accepted, refused, startedAt, endedAt }: LoadResult,
-  { arrivals, repeated }: Arrivals,
-  each: number,
-) {
-  const answeredAt = new Map(accepted.map(([id, , at]) => [id, at]));
-  // An arrival before its own answer counts as one at the same moment.
-  const delays = ascending(arrivals.map(([id, at]) => Math.max(0, at - (answeredAt.get(id) ?? Number.NaN))));
+function speedOf({ accepted, errors, startedAt, endedAt }: LoadResult, { arrivals, repeated }: Arrivals, each: number) {
+  const respondedAt = new Map(accepted.map(([id, , at]) => [id, at]));
+  // An arrival before its own response counts as simultaneous.
+  const delays = ascending(arrivals.map(([id, at]) => Math.max(0, at - (respondedAt.get(id) ?? Number.NaN))));
   const lastAt = arrivals.reduce((last, [, at]) => Math.max(last, at), startedAt);
   return {
     events: accepted.length,
@@ -90,19 +86,19 @@ function speedOf(
     'delivered/s': arrivals.length / ((lastAt - startedAt) / 1_000),
     'p50 ms': percentile(delays, 0.5),
     'p99 ms': percentile(delays, 0.99),
-    ...answersOf({ accepted }),
+    ...responsesOf({ accepted }),
     lost: accepted.length * each - arrivals.length,
     repeated,
-    refused: Object.values(refused).reduce((sum, count) => sum + count, 0),
+    errors: Object.values(errors).reduce((sum, count) => sum + count, 0),
   };
 }
 
-/** How long the answers took. */
-export function answersOf({
+/** Response times. */
+export function responsesOf({
   accepted,
-}: Pick<LoadResult, 'accepted'>): Record<'answer p50 ms' | 'answer p99 ms', number> {
-  const answers = ascending(accepted.map(([, askedAt, at]) => at - askedAt));
-  return { 'answer p50 ms': percentile(answers, 0.5), 'answer p99 ms': percentile(answers, 0.99) };
+}: Pick<LoadResult, 'accepted'>): Record<'response p50 ms' | 'response p99 ms', number> {
+  const responses = ascending(accepted.map(([, askedAt, at]) => at - askedAt));
+  return { 'response p50 ms': percentile(responses, 0.5), 'response p99 ms': percentile(responses, 0.99) };
 }
 
 function costOf(parts: Parts, events: number, before: Reading, delivered: Reading, quiet: Reading) {

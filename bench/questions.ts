@@ -1,4 +1,4 @@
-/** In a process of the bench: answers the questions of the parent one after the other, until the parent ends. */
+/** In a process of the bench: answers the parent's questions one by one, until the parent ends. */
 export function answerQuestions<Question, Answer>(answer: (question: Question) => Answer | Promise<Answer>): void {
   process.on('message', async (question: Question) => {
     try {

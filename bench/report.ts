@@ -7,7 +7,7 @@ export type Row = Readonly<Record<string, Cell>>;
 export interface Section {
   title: string;
   rows: readonly Row[];
-  /** What the medians were taken of; in the JSON file only. */
+  /** The values behind the medians; in the JSON file only. */
   rounds?: readonly Row[];
 }
 
@@ -21,7 +21,7 @@ export interface Verdict {
   floor?: number | undefined;
 }
 
-/** What a scenario found. */
+/** The result of a scenario. */
 export interface Outcome {
   sections: Section[];
   verdicts: Verdict[];
@@ -43,7 +43,7 @@ export const atMost = (what: string, value: number, bound: number, floor?: numbe
   met: value <= bound,
 });
 
-/** The report in Markdown, which reads well in a terminal too. */
+/** The report in Markdown, readable in a terminal too. */
 export function toMarkdown({ at, command, machine, sections, verdicts }: Report): string {
   const { cpu, cores, memoryGib, node, loadBefore } = machine;
   const head = `\`${command}\`, ${at.slice(0, 10)}: ${cores} cores (${cpu}), ${memoryGib} GiB, Node ${node}; load average before it began ${loadBefore}.`;
@@ -69,7 +69,7 @@ function table(rows: readonly Row[]): string {
   return [titles, rule, ...body].map((line) => `| ${line.join(' | ')} |`).join('\n');
 }
 
-/** Three digits are all that such a measurement is good for. */
+/** Such a measurement is good for three digits. */
 function write(cell: Cell | null | undefined): string {
   if (typeof cell === 'string') return cell;
   if (cell === undefined || cell === null || Number.isNaN(cell)) return '–';

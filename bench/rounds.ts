@@ -49,6 +49,6 @@ export const column = (rounds: readonly Figures[], name: string) =>
 /** Events a second, round by round. */
 export const floorRates = (rounds: readonly FloorFigures[]) => rounds.map((round) => round['events/s']);
 
-/** Ratios round by round. The effect of other work on the machine on both cancels out. */
+/** Ratios round by round. Other work on the machine affects both and cancels out. */
 export const ratios = (ours: readonly number[], theirs: readonly number[]) =>
   ours.map((value, round) => value / (theirs[round] ?? Number.NaN));

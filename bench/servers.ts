@@ -12,7 +12,7 @@ import { Secret } from '../src/platform/secret.js';
 import type { Parts } from './processes.js';
 import { startStore } from './temporal-store.js';
 
-/** Temporal's dev server on SQLite, or production's server on a Postgres of its own, which Go builds once. */
+/** Temporal's dev server on SQLite, or the production server, built once with Go, on its own Postgres. */
 export const TEMPORAL_KINDS = ['dev', 'postgres'] as const;
 export type TemporalKind = (typeof TEMPORAL_KINDS)[number];
 

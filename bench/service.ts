@@ -16,7 +16,7 @@ export interface ServiceOptions {
   /** A folder for V8's CPU profiles. */
   profile: string | undefined;
   env?: Readonly<Record<string, string>>;
-  /** Folder of another built version of this project, to be measured instead. */
+  /** Folder of another built version of this project, to measure instead. */
   folder?: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface Service {
   parts: Parts;
   /** A fresh token of the operator, good for an hour. */
   token(): Promise<string>;
-  /** Frees what its processes no longer use, as they would by themselves sooner or later. */
+  /** Frees what its processes no longer use, as they would do sooner or later. */
   collectGarbage(): void;
   stop(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export async function startService(stack: Stack, options: ServiceOptions): Promi
   const launch = (role: 'start' | 'api' | 'worker', own: Readonly<Record<string, string>>) =>
     spawn(process.execPath, [...NODE_OPTIONS, ...profiled, ...collectible, cli, role], {
       env: { ...env, ...own },
-      // Out of reach of Ctrl-C: the bench ends it.
+      // Shielded from Ctrl-C: the bench ends it.
       detached: true,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -100,7 +100,7 @@ async function end(child: ChildProcess): Promise<void> {
 export async function getToken(baseUrl: string, client: Stack['operator']): Promise<string> {
   const response = await fetch(`${baseUrl}/oauth/token`, {
     method: 'POST',
-    // The soak asks once a minute. The API closes an idle connection after 65 s, perhaps just as it is used again.
+    // The soak sends a request once a minute. The API may close an idle connection (65 s) just as it is reused.
     headers: { 'content-type': 'application/json', connection: 'close' },
     body: JSON.stringify({ ...client, audience: baseUrl, grant_type: 'client_credentials' }),
   });

@@ -11,17 +11,17 @@ import { discardStarts } from './workflows.js';
  * V8's compiler still takes 22 % of the process's CPU, after 30,000 3 %.
  */
 export const WARM_UP = 15_000;
-/** Those of them whose workflows run, which takes seconds. */
+/** Those of them that also run a workflow, which takes seconds. */
 const WARM_UP_WORKFLOWS = 300;
 
 type Choice = Pick<ServiceOptions, 'workflows' | 'env'> & Partial<Pick<ServiceOptions, 'roles'>>;
 
-/** A service on a stack of its own, with one client that has one endpoint. */
+/** A service on its own stack, with one client and one endpoint. */
 export interface WarmSite extends Site {
   tenant: Tenants;
 }
 
-/** Works with the service on a stack, as the options want it, and ends it after. */
+/** Runs `work` with the service of the options on a stack, and ends the service. */
 export function withService<Result>(
   bench: Bench,
   stack: Stack,
@@ -34,7 +34,7 @@ export function withService<Result>(
   return during(starting, (service) => work({ bench, stack, service }));
 }
 
-/** One client with one endpoint, for whom the service has been warmed up. */
+/** One client with one endpoint, on a warm service. */
 export async function makeWarmTenant(site: Site): Promise<Tenants> {
   const { bench, stack } = site;
   const tenant = await makeTenants(stack, bench.receiver.origin, { clients: 1, endpointsEach: 1 });
@@ -53,7 +53,7 @@ export async function measureChanges(site: WarmSite, count: number, plan: Partia
   return measure(site, { transfers, endpointsEach: site.tenant.endpointsEach, ...plan });
 }
 
-/** Works with several warm services, each on a stack of its own, so that they can be measured in turn. */
+/** Runs `work` with several warm services, each on its own stack, to measure them in turn. */
 export function withWarmSites<Name extends string, Result>(
   bench: Bench,
   choices: Readonly<Record<Name, Choice>>,

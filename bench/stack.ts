@@ -10,7 +10,7 @@ import { probeClient } from '../src/temporal/connection.js';
 import { migrateTemporal } from '../src/temporal/namespace.js';
 import { type Servers, startServers, type TemporalKind } from './servers.js';
 
-/** Servers that are ready for the service, and the bench's own way into both. */
+/** Servers ready for the service, and the bench's own connections to both. */
 export interface Stack {
   servers: Servers;
   database: pg.Client;
@@ -18,7 +18,7 @@ export interface Stack {
   store: pg.Client | undefined;
   masterKeys: MasterKeys;
   temporal: Client;
-  /** What a process of the service needs to find the servers. */
+  /** The environment of the service's processes. */
   env: Readonly<Record<string, string>>;
   operator: { client_id: string; client_secret: string };
   stop(): Promise<void>;

@@ -11,7 +11,7 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * The median of each column over the rounds; of what must not happen at all (`summed`) the sum, which hides nothing.
+ * The median of each column over the rounds; the sum of columns that must be zero (`summed`).
  */
 export function overRounds<Column extends string>(
   rounds: readonly Record<Column, number>[],

@@ -2,7 +2,7 @@ import { newId } from '../src/platform/ids.js';
 import { Secret } from '../src/platform/secret.js';
 import type { Stack } from './stack.js';
 
-/** Makes clients with endpoints. It writes directly to the tables, since the bench does not measure this. */
+/** Makes clients with endpoints. Writes directly to the tables, because the bench does not measure this. */
 export interface Tenants {
   clients: readonly { id: string; endpoints: readonly string[] }[];
   endpointsEach: number;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Largest share of the time that the polling itself may take. */
+/** Largest share of the time that polling may take. */
 const RARELY = 50;
 
 /**
  * Waits until nothing is left.
- * @returns 0 when nothing is left, or the rest that has not shrunk for `patience` ms
+ * @returns 0 when nothing is left, or the number that has not shrunk for `patience` ms
  */
 export async function untilNone(
   left: () => Promise<number>,

@@ -5,7 +5,7 @@ import { untilNone } from './waiting.js';
 
 const PATIENCE = 60_000;
 const WAITING = { every: 100, patience: PATIENCE };
-/** A batch of starts that has begun has been made and is visible after this time, ms. */
+/** Time after which a batch of starts has finished and is visible, ms. */
 const STARTED_WITHIN = 2_000;
 
 /** Unfinished events: their first attempts are not recorded, or their workflow is not started. */

@@ -1,5 +1,5 @@
 // `npm run chart`: renders deploy/chart with Helm into deploy/kubernetes, for kustomize. With --check it writes nothing and
-// fails if a file is out of date. Helm is built with Go once where it is not installed.
+// fails if a file is out of date. Builds Helm with Go once if it is not installed.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { provideProgram } from './check-deploy/programs.mjs';

@@ -1,6 +1,6 @@
 // `node scripts/complete-lockfile.mjs`: run it after `npm install` has added a package. npm omits from
 // package-lock.json the packages that its registry does not have (a mirror may lack the builds for other platforms),
-// and then `npm ci` refuses the file everywhere. This script writes those entries from their parents' entries, which
+// and then `npm ci` rejects the file everywhere. This script writes those entries from their parents' entries, which
 // have exact versions and names that contain the platform.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,6 @@
 // `npm run histories`: runs every path of the workflows on the real service, and stores the histories in
 // test/histories/<version>/. The workflow code of each later version is replayed against them
-// (docs/workflow-changes.md). `npm run histories -- PATH…` adds the histories of new paths to the present version.
+// (docs/workflow-changes.md). `npm run histories -- PATH…` adds the histories of new paths to the current version.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

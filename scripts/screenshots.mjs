@@ -34,7 +34,7 @@ try {
   rmSync(localDir, { recursive: true });
 }
 
-/** @returns the event, which one endpoint has accepted and the other has refused twice */
+/** @returns the event, which one endpoint accepted and the other rejected twice */
 async function makeEvent(client) {
   const receiver = createServer((request, response) => {
     request.resume();
@@ -78,6 +78,6 @@ async function pictureWorkflow(page, { temporal_ui_url, temporal_namespace }, { 
   await page.goto(`${temporal_ui_url}/namespaces/${temporal_namespace}/workflows/${id}`);
   await page.getByText('User Metadata').click();
   await page.getByText('waits 5m').locator('visible=true').first().waitFor();
-  // Without the navigation, which says nothing of the delivery.
+  // Without the navigation, which is not about the delivery.
   await page.screenshot({ path: image('sleeping-delivery'), clip: { x: 64, y: 104, width: 1376, height: 640 } });
 }

@@ -16,7 +16,7 @@ const { measureSandboxTransfers } = await import('../dist/src/transfers/sandbox.
 const { measureClients } = await import('../dist/src/endpoints/client-results.js');
 const { measureCertificates, measureProcess } = await import('../dist/src/platform/telemetry/gauges.js');
 
-// Registered as a process does it, and never read.
+// Registered as in a process, and never read.
 const { registry } = createMetrics();
 measureAttempts(registry, {});
 measureBacklog(registry, () => {}, 0);

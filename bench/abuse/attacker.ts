@@ -10,7 +10,7 @@ export interface AttackLoad {
   asked: Asked[];
   /** Requests per second; 0: as fast as the responses arrive. */
   rate: number;
-  /** Most requests that wait for a response at a time. */
+  /** Maximum number of requests in flight. */
   atOnce: number;
 }
 

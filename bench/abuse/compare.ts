@@ -19,7 +19,7 @@ export interface Trial {
 
 const SAMPLE_MS = 200;
 const SETTLE_MS = 3_000;
-/** Limits of the victim's p95: a factor of its p95 without the attack, or a number of ms. */
+/** Limits of the victim's p95: a multiple of its p95 without the attack, or a number of ms. */
 const [TIMES, AT_LEAST_MS] = [5, 250];
 const GROWTH_MIB = 150;
 const LARGEST_BYTES = 1_000_000;

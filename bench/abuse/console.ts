@@ -7,13 +7,13 @@ import { insertEndpoints } from '../tenants.js';
 import type { Asked, Target } from './requests.js';
 import { type AbuseSite, makeTenant, type Tenant } from './site.js';
 
-/** Events of one endpoint of another client, so that the statistics of Postgres know hardly anything else. */
+/** Events of one endpoint of another client. They dominate Postgres's statistics. */
 const ROWS_OF_ANOTHER = 1_500_000;
 const OWN_ROWS = 300;
-/** As many as a client may have. */
+/** The maximum for a client. */
 const ENDPOINTS = 20;
 
-/** Every page of the console, in the session of a client that has few rows beside one that has nearly all. */
+/** Every page of the console, in the session of a client with few rows beside one with nearly all. */
 export async function everyPage(site: AbuseSite, url: string): Promise<{ target: Target; asked: Asked[] }> {
   const { stack, service } = site;
   const [attacker, other] = [await makeTenant(site, url), await makeTenant(site, url)];

@@ -10,7 +10,7 @@ import { type AbuseSite, type EndAttack, makeTenant, type Tenant } from './site.
 import type { VictimResult } from './victim.js';
 
 /**
- * Status changes per second, each delivered to every kind of flood. The number is low, since retries cost Temporal CPU.
+ * Status changes per second, each delivered to every kind of flood. The number is low because retries cost CPU in Temporal.
  */
 const FLOOD_RATE = 5;
 
@@ -25,14 +25,14 @@ async function change({ service }: AbuseSite, transfers: string[], rate: number)
 const transfersOf = ({ stack }: AbuseSite, { id, endpointId }: Tenant, count: number) =>
   makeTransfers(stack, { clients: [{ id, endpoints: [endpointId] }], endpointsEach: 1 }, count);
 
-/** A client with a healthy receiver: ms from the time a change of status was due to its arrival there. */
+/** A client with a healthy receiver: ms from the planned time of a status change to its arrival. */
 export async function victimOfDeliveries(site: AbuseSite, rate: number): Promise<() => Promise<VictimResult>> {
   const receiver = await startHelper('./receiver.js');
   const ask = <Answer = Arrivals>(question: ReceiverQuestion) => receiver.ask<Answer>(question);
   const { port } = await ask<{ port: number }>({ ask: 'port' });
   const victim = await makeTenant(site, `http://127.0.0.1:${port}/in`);
   return async () => {
-    await ask({ ask: 'clear', answers: 'accept' });
+    await ask({ ask: 'clear', responses: 'accept' });
     const transfers = await transfersOf(site, victim, rate * site.seconds);
     const { startedAt } = await change(site, transfers, rate);
     const missing = async () => transfers.length - (await ask({ ask: 'count' })).count;

@@ -8,7 +8,7 @@ import { type Comparison, compare } from './compare.js';
 import { SCENARIOS } from './scenarios.js';
 import { withService } from './site.js';
 
-// `npm run bench:abuse`: measures the cost of an abusive client or receiver for another client and for the service.
+// `npm run bench:abuse`: measures what an abusive client or receiver costs another client and the service.
 
 const NAMES = Object.keys(SCENARIOS) as (keyof typeof SCENARIOS)[];
 const { values: options } = parseArgs({

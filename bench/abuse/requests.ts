@@ -6,7 +6,7 @@ export interface Asked {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   body?: string;
-  /** With an `Idempotency-Key` that is new each time. */
+  /** With a new `Idempotency-Key` each time. */
   keyed?: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface Answered {
 export interface Target {
   baseUrl: string;
   token: string;
-  /** The session of the console, instead of the token. */
+  /** The console session, instead of the token. */
   cookie?: string;
   /** Whether connections are kept and reused. */
   keepAlive: boolean;

@@ -41,7 +41,7 @@ async function attempts(site: AbuseSite): Promise<Trial> {
   return trial(site, 'reads of huge attempts', { ...load(site, attacker, asked), rate: 10, atOnce: 4 });
 }
 
-/** Refused requests that are expensive. */
+/** Rejected requests that are expensive. */
 async function requests(site: AbuseSite): Promise<Trial> {
   const attacker = await makeTenant(site, NOBODY);
   const fields = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [i.toString(36), 0]));
@@ -129,7 +129,7 @@ async function backlogs(site: AbuseSite): Promise<Trial> {
   };
 }
 
-/** A client recovers a large past in which nothing is missing, so that each request counts all of it and starts nothing. */
+/** A client recovers a large window without failures: each request counts all of it and starts nothing. */
 async function recovers(site: AbuseSite): Promise<Trial> {
   const attacker = await makeTenant(site, NOBODY);
   await fillDeliveries(site, attacker, 200_000);
@@ -160,7 +160,7 @@ async function checks(site: AbuseSite): Promise<Trial> {
     ids.map((id) => ({ id, clientId: attacker.id, url: NOBODY })),
   );
   const pathOf = (id: string) => `/webhook-endpoints/${id}`;
-  // An endpoint is deleted a little later, so that its deletion does not overtake its check; the first 20 delete the last.
+  // Deletes an endpoint a little later, so that the check runs first; the first 20 delete the last.
   const asked = ids.flatMap((id, i): Asked[] => [
     { method: 'POST', path: `${pathOf(id)}/checks`, keyed: true },
     { method: 'DELETE', path: pathOf(ids.at(i - 20) ?? id) },

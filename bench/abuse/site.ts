@@ -20,7 +20,7 @@ export interface Tenant {
   token: string;
 }
 
-/** ms after which the service is killed, since its work in progress may keep it from ending. */
+/** ms after which the service is killed: work in progress may keep it from ending. */
 const END_MS = 20_000;
 
 export function withService<Result>(

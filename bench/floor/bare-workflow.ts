@@ -1,5 +1,5 @@
-/** An empty workflow, to measure the cost of a workflow by itself. */
+/** An empty workflow, to measure what any workflow costs. */
 export async function bare(): Promise<void> {}
 
-/** The same, started with what operators see of a `deliverEvent` workflow: its input, summary and search attributes. */
+/** The same, with the input, summary and search attributes of a `deliverEvent` workflow. */
 export async function shown(): Promise<void> {}

@@ -6,7 +6,7 @@ import { signatureHeader } from '../../src/delivery/sender/headers.js';
 import { newId } from '../../src/platform/ids.js';
 import { SECRET } from '../tenants.js';
 
-// The least work of an event: one prepared statement and one signed POST. On request also the record of the attempt, and
+// The least work of an event: one prepared statement and one signed POST. Optionally also the record of the attempt, and
 // the lease of a process that makes attempts for another.
 
 /**
@@ -25,19 +25,19 @@ export interface EventWorkPlan {
   shape: EventShape;
 }
 
-/** A committed event, which is to be sent. */
+/** A committed event to send. */
 export interface WorkEvent {
   id: string;
   deliveryId: string;
   body: string;
 }
 
-/** Most events of a lease. */
+/** Maximum number of events in a lease. */
 export const LEASED = 64;
 
 export interface EventWork {
   commit(transferId: string): Promise<WorkEvent>;
-  /** Leases the events that wait, up to `LEASED`. */
+  /** Leases waiting events, up to `LEASED`. */
   lease(): Promise<WorkEvent[]>;
   post(event: WorkEvent): Promise<void>;
   close(): Promise<void>;
@@ -53,7 +53,7 @@ const POOL_SIZE = 10;
 const [WAITING, MIDDLE] = [1.9 * LEASE.seconds, 1.5 * LEASE.seconds];
 
 /**
- * The event is leased, so that the service beside it does not take it.
+ * Leases the event, so the service does not take it.
  * @param delivery the values of `status, attempt_count, finished_at`
  */
 const change = (outbox: string, lease: string, delivery: string) => `

@@ -8,9 +8,9 @@ import { answerQuestions } from '../questions.js';
 import { type EventShape, type EventWork, type EventWorkPlan, openEventWork } from './event-work.js';
 
 // The floor under a change by HTTP: the bare loop's work of each event behind Koa and its router, without checks,
-// batches, limits, logs or metrics. Of the shape `apart`, worker.ts makes the POSTs.
+// batches, limits, logs or metrics. In the shape `apart`, worker.ts makes the POSTs.
 
-/** Opens the server; or waits for the last POST and closes the server. */
+/** Opens the server, or waits for the last POST and closes it. */
 export type KoaQuestion = { open: EventWorkPlan } | { close: true };
 
 export interface KoaAnswer {

@@ -1,6 +1,6 @@
 import { type Helper, startHelper } from '../helper.js';
 import type { Load, LoadResult } from '../load.js';
-import { answersOf, type Site } from '../measure.js';
+import { responsesOf, type Site } from '../measure.js';
 import { coresBetween, cpuBetween, readMeter, walBetween } from '../meter.js';
 import type { Parts } from '../processes.js';
 import { makeTransfers, type Tenants } from '../tenants.js';
@@ -10,10 +10,10 @@ import type { LoopPlan, Took } from './loop.js';
 import type { WorkerQuestion } from './worker.js';
 import type { WorkflowFloor, WorkflowsPlan } from './workflows.js';
 
-/** A floor's rate, events a second, and what an event costs there. */
+/** A floor's rate, events a second, and the cost of an event. */
 export type FloorFigures = { 'events/s': number } & Record<string, number>;
 
-/** Measures one round. The service is up and idle meanwhile. */
+/** Measures one round beside the idle service. */
 export interface Floor {
   round(): Promise<FloorFigures>;
   stop(): Promise<void>;
@@ -36,7 +36,7 @@ export async function startLoopFloor(site: Site, tenant: Tenants): Promise<Floor
 }
 
 export interface KoaFloorPlan {
-  /** Events before the first round, and events of a round. */
+  /** Warm-up events, and events of a round. */
   warmUp: number;
   events: number;
   /** Changes a second; 0: at full speed. */
@@ -73,7 +73,7 @@ export async function startKoaFloor(site: Site, tenant: Tenants, plan: Partial<K
       const result = await bench.generator.ask<LoadResult>(load);
       const closed = [...servers, ...workers].map((helper) => helper.ask<{ at: number }>({ close: true }));
       const endedAt = Math.max(...(await Promise.all(closed)).map(({ at }) => at));
-      return { startedAt: result.startedAt, endedAt, figures: answersOf(result) };
+      return { startedAt: result.startedAt, endedAt, figures: responsesOf(result) };
     });
   };
   await run(Math.min(warmUp, 3 * events), 0);

@@ -6,10 +6,10 @@ import { type EventWork, type EventWorkPlan, LEASED, openEventWork } from './eve
 // The floor under a worker apart from its API: the events that the API's process commits are leased in batches, sent
 // and recorded.
 
-/** Begins to take events; or waits until none is left, and ends. */
+/** Starts taking events, or waits until none is left and ends. */
 export type WorkerQuestion = { open: EventWorkPlan } | { close: true };
 
-/** Rest after a batch that is not full, ms, as that of the service's worker. */
+/** Pause after a batch that is not full, ms, as in the service's worker. */
 const LOOK = 20;
 
 let work: EventWork | undefined;

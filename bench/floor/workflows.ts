@@ -13,7 +13,7 @@ import type { Took } from './loop.js';
 // The floor under a workflow: an empty one, started eagerly on the worker's own connection, as the service starts its
 // own.
 
-/** `bare`: without input and attributes. `shown`: with those of the service's workflow of a delivered event. */
+/** `bare`: without input and attributes. `shown`: with those of a delivered event's workflow. */
 export type WorkflowFloor = 'bare' | 'shown';
 
 export interface WorkflowsPlan {
@@ -23,7 +23,7 @@ export interface WorkflowsPlan {
   count: number;
 }
 
-/** The cache of the service's worker has the same size. */
+/** The same size as the cache of the service's worker. */
 const CACHED = 300;
 
 const CLIENT = newId();
@@ -67,7 +67,7 @@ async function run(plan: WorkflowsPlan): Promise<Took> {
 
 const taskQueueOf = (kind: WorkflowFloor) => `bench-${kind}`;
 
-/** As the service starts the workflow of an event that its one endpoint has received. */
+/** As the service starts the workflow of a delivered event with one endpoint. */
 function optionsOfDelivered() {
   const [eventId, clientId] = [newId(), CLIENT];
   const type = 'transfer.status_changed';

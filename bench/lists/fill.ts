@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { newId } from '../../src/platform/ids.js';
 
-/** What was filled in, for the queries that look at it. */
+/** What was filled in, for the queries. */
 export interface Filled {
-  /** Has half of all events, and most that failed. */
+  /** Has half of all events, and most failed ones. */
   bigClient: string;
   /** Three tenths of all deliveries, all of them failed. */
   failingEndpoint: string;
@@ -48,7 +48,7 @@ async function one(db: pg.Client, text: string): Promise<string> {
   return rows[0]?.id ?? newId();
 }
 
-/** A UUID version 7 of a time, a table and a number; whose an event is; which endpoint it goes to. */
+/** A UUID version 7 from a time, a table and a number; the client of an event; its endpoint. */
 const FUNCTIONS = `
 create function made_id(ms bigint, kind int, n bigint) returns uuid immutable parallel safe language sql as
 $$ select (lpad(to_hex(ms), 12, '0') || '7000800' || kind || lpad(to_hex(n), 12, '0'))::uuid $$;
@@ -86,7 +86,7 @@ select made_id(ms::bigint, 4, n), made_id(0, 1, client_of(n, $2::bigint)), made_
        at(ms)
   from generate_series(0, $1::bigint - 1) n, lateral (select $3::bigint + n * $4::double precision as ms) t`;
 
-/** Of the last fiftieth a part is pending; before, what an endpoint is known for, and a few of the others. */
+/** A part of the last fiftieth is pending. Before, nearly all have the status typical of the endpoint. */
 const DELIVERIES = `
 insert into deliveries (id, event_id, endpoint_id, client_id, status, ladder, reason, attempt_count, next_attempt_at, created_at, finished_at)
 select made_id(ms::bigint, 5, n), made_id(ms::bigint, 4, n), made_id(0, 2, e), made_id(0, 1, client_of(n, $2::bigint)),
@@ -106,7 +106,7 @@ select id, attempt_count, 'schedule', 'https://hooks.example.com/in', '2026-11-2
        case status when 'succeeded' then 204 else 503 end, case status when 'succeeded' then null else 'status' end
   from deliveries`;
 
-/** Two days of each endpoint, as many as retention leaves. */
+/** Two days of each endpoint, as retention leaves them. */
 const ENDPOINT_HOURS = `
 insert into endpoint_hours (endpoint_id, hour, succeeded, failed, answer_times, last_success_at)
 select made_id(0, 2, e), hour, 900, 100, array_fill(25, array[40]), hour + interval '30 minutes'

@@ -20,7 +20,7 @@ if (!options.url)
   throw new Error('give --url: a migrated database, empty or filled by this before, whose user is a superuser');
 
 const TIMES = 9;
-/** A client may ask for 20 lists of missing events a minute. The big client is asked for four. */
+/** A client may request 20 lists of missing events a minute. Each round requests four for the big client. */
 const TIMES_LIMITED = 4;
 const pages = ({ Plan: root }: Plan) => (root['Shared Hit Blocks'] ?? 0) + (root['Shared Read Blocks'] ?? 0);
 

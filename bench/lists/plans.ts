@@ -21,12 +21,12 @@ export interface Plan {
 }
 
 export interface ExplainedDatabase extends Database {
-  /** The plans of all statements since it was asked last: of the service's own code, whoever wrote the SQL. */
+  /** The plans of all statements since the last call, whether Prisma or the service wrote the SQL. */
   plans(): Plan[];
 }
 
 /**
- * The database as the service opens it, but that Postgres (auto_explain) tells the plan of each statement as it ran.
+ * The database as the service opens it; Postgres (auto_explain) also reports the plan of each statement.
  */
 export function openExplained(url: string): ExplainedDatabase {
   const address = new URL(url);
@@ -56,7 +56,7 @@ export function nodesOf(node: PlanNode): PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 }
 
-/** Rows that a node handled in all its loops: what it gave, and what it threw away. */
+/** Rows that a node read in all its loops, returned or discarded. */
 export function rowsOf(node: PlanNode): number {
   return (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
 }

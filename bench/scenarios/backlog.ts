@@ -24,7 +24,7 @@ export async function backlog(bench: Bench): Promise<Outcome> {
       bench.say(`${transfers.length} changes without Temporal`);
       const figures = await measure(site, { transfers, endpointsEach: 1, untilQuiet: false });
       const waiting = await countWaiting(stack);
-      bench.say('Temporal again');
+      bench.say('Temporal is back');
       await stack.servers.startTemporal();
       const startedAt = now();
       await untilAllStarted(stack);

@@ -6,17 +6,17 @@ import { measureChanges, type WarmSite, withWarmSites } from '../site.js';
 import { median } from '../statistics.js';
 import { discardStarts } from '../workflows.js';
 
-/** Events of an earlier burst whose workflows are still to be started. */
+/** Events of an earlier burst whose workflows have not started. */
 const BEHIND = 2_000;
 
-/** What the start of a workflow for every event costs the first attempts of a burst, also behind an earlier burst. */
+/** What a workflow for every event costs the first attempts of a burst, alone and after an earlier burst. */
 export async function burst(bench: Bench): Promise<Outcome> {
   const { rounds, events } = bench.options;
   const choices = { retriesOnly: { workflows: 'retries-only' }, every: { workflows: 'every-event' } } as const;
   return withWarmSites(bench, choices, async (sites) => {
     const run = async (site: WarmSite) => {
       const figures = await measureChanges(site, events, { untilQuiet: false });
-      // The workflows that trail would take the cores from the next measurement.
+      // The remaining workflows would compete with the next measurement.
       await discardStarts(site.stack);
       return figures;
     };

@@ -11,14 +11,14 @@ import { median } from '../statistics.js';
 
 const DATABASE_COMMAND = ['clients', 'list', '--json'];
 
-/** The time from the start of an operator's command to its end. */
+/** The duration of an operator's command. */
 export async function commands(bench: Bench): Promise<Outcome> {
   const { starts } = bench.options;
   return during(startStack(bench.say), async (stack) => {
     const env = { ...process.env, ...stack.env, BASE_URL: 'http://127.0.0.1' };
     const run = (args: readonly string[]) => secondsOf(args, env);
     bench.say(`${starts} starts of each command`);
-    // The first start of each reads files from the disk.
+    // The first run of each reads files from disk.
     await run([CLI, '--help']);
     await run([CLI, ...DATABASE_COMMAND]);
     const { bare, help, database } = await inTurn(starts, () => undefined, {

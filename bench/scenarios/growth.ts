@@ -10,7 +10,7 @@ import { startStack } from '../stack.js';
 import { median } from '../statistics.js';
 import { makeTenants, type Tenants } from '../tenants.js';
 
-/** Of events with so many endpoints fewer make the same work. */
+/** With so many endpoints, fewer events make the same work. */
 const ENDPOINTS = 20;
 
 interface Variant {
@@ -22,7 +22,7 @@ interface Variant {
 }
 
 /**
- * The first-attempt rate with few and many past events, endpoints and clients, in turn: two stacks stand side by side.
+ * The rate of first attempts with few and many past events, endpoints and clients, in turn on two stacks.
  */
 export async function growth(bench: Bench): Promise<Outcome> {
   const [few, many] = bench.options.past;

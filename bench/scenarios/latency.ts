@@ -10,8 +10,8 @@ import type { Stack } from '../stack.js';
 import { median } from '../statistics.js';
 
 /**
- * A low, steady rate: how soon the answer and the delivery are there, what an event costs, and how much of the answer
- * waits for Postgres to flush its log to disk. Beside it the least that an API in this shape costs at that rate.
+ * A low, steady rate: response and delivery times, the cost of an event, and how much of the response time
+ * is Postgres flushing its log to disk; and the least that an API of this shape costs at that rate.
  */
 export async function latency(bench: Bench): Promise<Outcome> {
   const { rounds, rate, steady } = bench.options;
@@ -26,7 +26,7 @@ export async function latency(bench: Bench): Promise<Outcome> {
         bare: () => floors.bare.round(),
         recorded: () => floors.recorded.round(),
       });
-      const shares = ratios(column(found.unflushed, ANSWER_P50), column(found.retriesOnly, ANSWER_P50)).map(
+      const shares = ratios(column(found.unflushed, RESPONSE_P50), column(found.retriesOnly, RESPONSE_P50)).map(
         (rest) => 1 - rest,
       );
       const ofFloor = (figure: string) => median(found.recorded.map((round) => round[figure] ?? Number.NaN));
@@ -43,7 +43,7 @@ export async function latency(bench: Bench): Promise<Outcome> {
           ]),
           {
             title: `Latency, at ${rate}/s: the flush`,
-            rows: [{ what: 'share of the answer’s p50 that the flush takes', share: median(shares) }],
+            rows: [{ what: 'share of the flush in the response’s p50', share: median(shares) }],
           },
         ],
         verdicts: [
@@ -73,8 +73,8 @@ async function startFloors(site: WarmSite, plan: Pick<KoaFloorPlan, 'warmUp' | '
   };
 }
 
-const ANSWER_P50 = 'answer p50 ms';
-const ANSWER_P99 = 'answer p99 ms';
+const RESPONSE_P50 = 'response p50 ms';
+const RESPONSE_P99 = 'response p99 ms';
 
 const serviceCpu = (rounds: readonly Figures[]) =>
   cpuOfEvents(
@@ -83,13 +83,13 @@ const serviceCpu = (rounds: readonly Figures[]) =>
   );
 
 const verdictsOf = (where: string, rounds: readonly Figures[], ofFloor: (figure: string) => number): Verdict[] => [
-  atMost(`p50 ms of the answer ${where}`, median(column(rounds, ANSWER_P50)), 4, ofFloor(ANSWER_P50)),
-  atMost(`p99 ms of the answer ${where}`, median(column(rounds, ANSWER_P99)), 12, ofFloor(ANSWER_P99)),
+  atMost(`p50 ms of the response ${where}`, median(column(rounds, RESPONSE_P50)), 4, ofFloor(RESPONSE_P50)),
+  atMost(`p99 ms of the response ${where}`, median(column(rounds, RESPONSE_P99)), 12, ofFloor(RESPONSE_P99)),
   atMost(`p50 ms of the delivery ${where}`, median(column(rounds, 'p50 ms')), 5),
   atMost(`p99 ms of the delivery ${where}`, median(column(rounds, 'p99 ms')), 25),
 ];
 
-/** Works while commits answer before Postgres has flushed its log. */
+/** Runs `work` while commits return before Postgres has flushed its log. */
 async function withoutFlush<Result>({ database }: Stack, work: () => Promise<Result>): Promise<Result> {
   const set = async (value: 'on' | 'off') => {
     await database.query(`alter system set synchronous_commit = ${value}`);

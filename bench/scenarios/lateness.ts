@@ -4,15 +4,15 @@ import { percentile } from '../statistics.js';
 import { makeTransfers, type Tenants } from '../tenants.js';
 import { untilNone } from '../waiting.js';
 
-/** Longer than the rung itself, 1 m: until the first timers fire nothing becomes less. */
+/** Longer than the rung, 1 m: nothing decreases before the first timers fire. */
 const PATIENCE = 150_000;
 
-/** Events whose first attempt was refused a minute ago: how long after its planned time each is tried again. */
+/** Events whose first attempt failed a minute ago: how late each retry is. */
 export async function observeLateness(site: Site, tenant: Tenants): Promise<Row> {
   const { bench, stack } = site;
   const transfers = await makeTransfers(stack, tenant, bench.options.due);
-  await measure(site, { transfers, endpointsEach: 1, answers: 'refuse' });
-  // Read now: an attempt writes the next one's time over it.
+  await measure(site, { transfers, endpointsEach: 1, responses: 'fail' });
+  // Read it now: an attempt overwrites it with the time of the next.
   const planned = await query<{ id: string; at: number }>(site, PLANNED, transfers);
   await bench.receiver.clear('accept');
   const left = await untilNone(

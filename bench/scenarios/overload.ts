@@ -13,12 +13,12 @@ import { countClosed, untilAllStarted, untilClosed } from '../workflows.js';
 const EVERY = 5_000;
 /** A retry that is due at once and made later than this is late, s. */
 const ON_TIME = 5;
-/** Share of the trailing time that the backlog may exceed the events of that time by: the loop that skips sleeps. */
+/** Factor by which the backlog may exceed the events of `WORKFLOWS_TRAIL`: the loop that skips workflows sleeps. */
 const SLACK = 1.2;
 
 /**
- * More changes than Temporal takes, for longer than the backlog may trail: shows that it stays bounded, that retries
- * are on time, and that nothing is lost. The receiver refuses the first attempt of one event in sixteen.
+ * More changes than Temporal can take, for longer than `WORKFLOWS_TRAIL`: shows that the backlog stays bounded, that retries
+ * are on time, and that nothing is lost. The receiver fails the first attempt of one event in sixteen.
  */
 export async function overload(bench: Bench): Promise<Outcome> {
   const { overload: rate, lasting, trail } = bench.options;
@@ -34,21 +34,21 @@ export async function overload(bench: Bench): Promise<Outcome> {
         transfers,
         endpointsEach: 1,
         rate,
-        answers: 'refuse some',
+        responses: 'fail some',
         untilQuiet: false,
       });
-      const atEnd = await readTrailing(site);
+      const atEnd = await readWaiting(site);
       const ended = now();
       await untilAllStarted(stack);
       const drained = (now() - ended) / 1_000;
-      const trailing = await backlog.end();
+      const backlogs = await backlog.end();
       const { started, retried, late } = await readRetries(site, transfers);
       await untilClosed(stack.temporal, 'deliverEvent', closedBefore + started);
       const row: Row = {
         what: `${rate}/s for ${lasting} s, WORKFLOWS_TRAIL=${trail}s`,
-        'trailing at most': Math.max(...trailing.map(({ count }) => count)),
-        'oldest s': Math.max(...trailing.map(({ oldest }) => oldest)),
-        'trailing at the end': atEnd.count,
+        'backlog at most': Math.max(...backlogs.map(({ count }) => count)),
+        'oldest s': Math.max(...backlogs.map(({ oldest }) => oldest)),
+        'backlog at the end': atEnd.count,
         'drained in s': drained,
         workflows: started,
         skipped: transfers.length - started,
@@ -64,7 +64,7 @@ export async function overload(bench: Bench): Promise<Outcome> {
         ],
         verdicts: [
           atMost('events lost in a lasting overload', figures.speed.lost ?? Number.NaN, 0),
-          atMost('trailing events in a lasting overload', Number(row['trailing at most']), SLACK * rate * trail),
+          atMost('backlog in a lasting overload', Number(row['backlog at most']), SLACK * rate * trail),
           atMost('s that a retry is late at p99, in a lasting overload', percentile(late, 0.99), ON_TIME),
         ],
       };
@@ -72,25 +72,25 @@ export async function overload(bench: Bench): Promise<Outcome> {
   });
 }
 
-interface Trailing {
+interface Waiting {
   count: number;
   /** Age of the oldest, s. */
   oldest: number;
 }
 
-async function readTrailing({ stack }: Site): Promise<Trailing> {
-  const { rows } = await stack.database.query<Trailing>(BACKLOG);
+async function readWaiting({ stack }: Site): Promise<Waiting> {
+  const { rows } = await stack.database.query<Waiting>(BACKLOG);
   return rows[0] ?? { count: 0, oldest: 0 };
 }
 
-function watchBacklog(site: Site): { end(): Promise<Trailing[]> } {
-  const seen: Trailing[] = [];
+function watchBacklog(site: Site): { end(): Promise<Waiting[]> } {
+  const seen: Waiting[] = [];
   let reading = Promise.resolve();
   const timer = setInterval(() => {
-    reading = readTrailing(site).then((trailing) => {
-      seen.push(trailing);
+    reading = readWaiting(site).then((waiting) => {
+      seen.push(waiting);
       if (seen.length % 6 === 0)
-        site.bench.say(`${trailing.count} trail, the oldest for ${trailing.oldest.toFixed(0)} s`);
+        site.bench.say(`${waiting.count} wait for their workflow, the oldest for ${waiting.oldest.toFixed(0)} s`);
     });
   }, EVERY);
   return {

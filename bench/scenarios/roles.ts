@@ -13,7 +13,7 @@ const CHOICES = {
   doubled: { workflows: 'retries-only', roles: { api: 2, worker: 2 } },
 } as const;
 
-/** What it costs to part API and worker, and to have two processes of each on the same cores. Beside it the floor. */
+/** The cost of separating API and worker, and of two processes of each on the same cores; and the floor. */
 export async function roles(bench: Bench): Promise<Outcome> {
   const { rounds, events } = bench.options;
   return withWarmSites(bench, CHOICES, (sites) =>

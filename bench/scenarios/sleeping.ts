@@ -9,9 +9,9 @@ import { type Stack, startStack } from '../stack.js';
 import { makeTenants, makeTransfers, type Tenants } from '../tenants.js';
 import { observeLateness } from './lateness.js';
 
-/** More than the worker keeps workflows in its cache (300), so that the cache is full before anything is compared. */
+/** More workflows than the worker's cache holds (300), so that it is full before anything is compared. */
 const CACHE_FILLED = 400;
-/** Below this number the noise of the heap is larger than the measured effect. */
+/** Below this number, the noise of the heap exceeds the effect. */
 const ENOUGH_TO_JUDGE = 20_000;
 
 interface Asleep {
@@ -38,7 +38,7 @@ export async function sleeping(bench: Bench): Promise<Outcome> {
     const grown = count < ENOUGH_TO_JUDGE ? Number.NaN : grownMib * 1_024;
     return {
       sections: [
-        ...tablesOf('Falling asleep: first attempts refused', [[`${count} events`, [figures]]]),
+        ...tablesOf('Falling asleep: failed first attempts', [[`${count} events`, [figures]]]),
         {
           title: `Asleep, idle: ${count} events`,
           rows: [
@@ -67,11 +67,11 @@ async function fallAsleep(site: Site, tenant: Tenants): Promise<Asleep> {
   const { bench, stack } = site;
   const { sleeping: count } = bench.options;
   const layDown = async (events: number) =>
-    measure(site, { transfers: await makeTransfers(stack, tenant, events), endpointsEach: 1, answers: 'refuse' });
+    measure(site, { transfers: await makeTransfers(stack, tenant, events), endpointsEach: 1, responses: 'fail' });
   await layDown(CACHE_FILLED);
   const before = await observeIdle(site);
   const bytesBefore = await bytesOnDisk(stack);
-  bench.say(`laying ${count} events to sleep`);
+  bench.say(`making ${count} sleeping events`);
   const figures = await layDown(count);
   const after = await observeIdle(site);
   const bytes = await bytesOnDisk(stack);

@@ -14,20 +14,20 @@ const NAMES: Record<TemporalKind, string> = { dev: 'dev server', postgres: 'Temp
 
 interface Measured {
   name: string;
-  trailing: Figures[];
+  delivered: Figures[];
   bare: FloorFigures[];
   shown: FloorFigures[];
 }
 
-/** The workflows that trail behind a burst beside empty ones, on each kind of Temporal. */
+/** The workflows after a burst of delivered events, beside empty ones, on each kind of Temporal. */
 export async function workflows(bench: Bench): Promise<Outcome> {
   const found: Measured[] = [];
   for (const kind of bench.options.temporal) found.push(await runOn(bench, kind));
   return {
     sections: [
       ...tablesOf(
-        'Workflows that trail',
-        found.map(({ name, trailing }) => [name, trailing]),
+        'Workflows of delivered events',
+        found.map(({ name, delivered }) => [name, delivered]),
       ),
       floorTable(
         'Workflows: floor',
@@ -38,13 +38,13 @@ export async function workflows(bench: Bench): Promise<Outcome> {
       ),
     ],
     verdicts: [
-      ...found.map(({ name, trailing, bare, shown }) => {
+      ...found.map(({ name, delivered, bare, shown }) => {
         const bareRates = floorRates(bare);
-        const ratio = median(ratios(column(trailing, 'workflows/s'), bareRates));
+        const ratio = median(ratios(column(delivered, 'workflows/s'), bareRates));
         const floor = median(ratios(floorRates(shown), bareRates));
-        return atLeast(`workflows/s, trailing ÷ bare workflow, ${name}`, ratio, 0.9, floor);
+        return atLeast(`workflows/s, delivered events ÷ bare workflow, ${name}`, ratio, 0.9, floor);
       }),
-      atMost('events lost before workflows', sumOf(found.flatMap(({ trailing }) => column(trailing, 'lost'))), 0),
+      atMost('events lost before workflows', sumOf(found.flatMap(({ delivered }) => column(delivered, 'lost'))), 0),
     ],
   };
 }
@@ -60,7 +60,7 @@ async function runOn(bench: Bench, kind: TemporalKind): Promise<Measured> {
           inTurn(rounds, progress(bench, `workflows on ${name}`), {
             bare: () => bare.round(),
             shown: () => shown.round(),
-            trailing: () => measureChanges({ ...site, tenant }, count),
+            delivered: () => measureChanges({ ...site, tenant }, count),
           }),
         ),
       );

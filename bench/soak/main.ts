@@ -40,7 +40,7 @@ async function run(options: SoakOptions): Promise<void> {
       return during(starting, (service) => soak(bench, stack, service, options));
     }),
   );
-  const { samples, acknowledged, refused, repeated, verdicts } = result;
+  const { samples, acknowledged, errors, repeated, verdicts } = result;
   console.table(
     samples.map(({ minute, memory, rows, waiting, removed }) => ({
       minute: minute.toFixed(1),
@@ -49,7 +49,7 @@ async function run(options: SoakOptions): Promise<void> {
       ...{ waiting, removed },
     })),
   );
-  console.log(`acknowledged ${acknowledged}, repeated ${repeated}, refused ${JSON.stringify(refused)}`);
+  console.log(`acknowledged ${acknowledged}, repeated ${repeated}, errors ${JSON.stringify(errors)}`);
   for (const { what, met } of verdicts)
     console.log(`${met === undefined ? 'not judged' : met ? 'ok' : 'NOT'}: ${what}`);
   if (options.json) writeFileSync(options.json, `${JSON.stringify({ machine, options, ...result }, null, 2)}\n`);

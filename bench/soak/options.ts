@@ -11,7 +11,7 @@ export interface SoakOptions {
   retention: number;
   workflows: WorkflowMode;
   temporal: TemporalKind;
-  /** The most that a part's memory may grow, MiB an hour. */
+  /** Maximum growth of a part's memory, MiB an hour. */
   growth: number;
   json: string | undefined;
 }

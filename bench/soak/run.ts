@@ -12,16 +12,16 @@ import { explainMissing, type Reading, readSample, runRetention } from './watch.
 
 const MINUTE = 60_000;
 const CLIENTS = 10;
-/** The end of a soak waits as long as something still arrives. */
+/** At its end, a soak waits while deliveries still arrive. */
 const PATIENCE = 120_000;
-/** More than a collection of all garbage takes, ms. */
+/** Longer than a full garbage collection, ms. */
 const COLLECTION = 2_000;
 
 export interface SoakResult {
   samples: Reading[];
   acknowledged: number;
   /** Responses other than 200, by status. */
-  refused: Record<string, number>;
+  errors: Record<string, number>;
   repeated: number;
   verdicts: Verdict[];
 }
@@ -33,7 +33,7 @@ export async function soak(bench: Bench, stack: Stack, service: Service, options
   const parts = { ...service.parts, ...stack.servers.parts };
   await bench.receiver.clear('accept');
   const acknowledged = new Set<string>();
-  const refused: Record<string, number> = {};
+  const errors: Record<string, number> = {};
   const samples: Reading[] = [];
   const startedAt = performance.now();
   while (performance.now() - startedAt < minutes * MINUTE - MINUTE / 2) {
@@ -44,13 +44,13 @@ export async function soak(bench: Bench, stack: Stack, service: Service, options
     };
     const result = await bench.generator.ask<LoadResult>(load);
     for (const [transfer] of result.accepted) acknowledged.add(transfer);
-    for (const [status, count] of Object.entries(result.refused)) refused[status] = (refused[status] ?? 0) + count;
+    for (const [status, count] of Object.entries(result.errors)) errors[status] = (errors[status] ?? 0) + count;
     await runRetention(stack);
     await untilCollected(service);
     const sample = await readSample(parts, stack, (performance.now() - startedAt) / MINUTE);
     samples.push(sample);
     const perSecond = result.accepted.length / ((performance.now() - began) / 1_000);
-    bench.say(describe(sample, perSecond, refused));
+    bench.say(describe(sample, perSecond, errors));
   }
   await bench.receiver.untilArrived(acknowledged.size);
   const left = await untilNone(() => countWaiting(stack), { every: 500, patience: PATIENCE });
@@ -68,16 +68,16 @@ export async function soak(bench: Bench, stack: Stack, service: Service, options
     { what: `every event has left the outbox: ${left} wait`, met: left === 0 },
     judgeArrivals(acknowledged.size, missing),
   ];
-  return { samples, acknowledged: acknowledged.size, refused, repeated, verdicts };
+  return { samples, acknowledged: acknowledged.size, errors, repeated, verdicts };
 }
 
-/** Without a collection, memory also shows when V8 last made one by itself, which is once in some twenty minutes. */
+/** Without a forced collection, memory depends on V8's last own one, about every twenty minutes. */
 async function untilCollected(service: Service): Promise<void> {
   service.collectGarbage();
   await sleep(COLLECTION);
 }
 
-function describe(sample: Reading, perSecond: number, refused: Record<string, number>): string {
+function describe(sample: Reading, perSecond: number, errors: Record<string, number>): string {
   const memory = Object.entries(sample.memory).map(([part, mib]) => `${part} ${mib.toFixed(0)}`);
   const rows = Object.entries(sample.rows).map(([table, count]) => `${count} ${table}`);
   return [
@@ -86,6 +86,6 @@ function describe(sample: Reading, perSecond: number, refused: Record<string, nu
     `rows: ${rows.join(', ')}, ${sample.removed} removed`,
     `${sample.waiting} waiting`,
     `Temporal's disk ${sample.temporalDiskMib.toFixed(0)} MiB`,
-    `refused ${JSON.stringify(refused)}`,
+    `errors ${JSON.stringify(errors)}`,
   ].join('; ');
 }

@@ -37,7 +37,7 @@ export function growthOf(points: readonly { minute: number; value: number }[]): 
   return { perHour: slope * 60, uncertainty: 2 * error * 60 };
 }
 
-/** The heaps of V8 and of Go grow for the first ten minutes, so that the slope of a shorter run says nothing. */
+/** The heaps of V8 and Go grow for the first ten minutes, so the slope of a shorter run is meaningless. */
 const SHORTEST = 30;
 
 /** The first third of a run is its warm-up: caches fill, and V8 compiles. */
@@ -61,7 +61,7 @@ export function judgeMemory(samples: readonly Sample[], bound: number): Verdict[
   });
 }
 
-/** Allowance for a run of retention that takes turns with others, or that falls behind for a while. */
+/** Allowance for a retention run that pauses or falls behind for a while. */
 const SLACK = 1.5;
 /** Retention runs once a minute and takes a while. */
 const MINUTES_BETWEEN_RUNS = 2;

@@ -33,7 +33,7 @@ export async function readSample(parts: Parts, stack: Stack, minute: number): Pr
   };
 }
 
-/** What became of the changes whose event the receiver did not get. */
+/** The outcome of changes whose event the receiver did not get. */
 export async function explainMissing({ database }: Stack, transfers: readonly string[]): Promise<Missing[]> {
   const { rows } = await database.query<{ transfer: string; status: string }>(
     `select e.transfer_id as transfer, d.status::text from events e join deliveries d on d.event_id = e.id
@@ -46,5 +46,5 @@ export async function explainMissing({ database }: Stack, transfers: readonly st
 
 const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
 
-/** Temporal runs the Schedule every hour; a soak is too short for that. A run that is still going on is not disturbed. */
+/** Temporal runs the Schedule every hour; a soak is too short for that. A run in progress is left alone. */
 export const runRetention = ({ temporal }: Stack) => temporal.schedule.getHandle('retention').trigger();

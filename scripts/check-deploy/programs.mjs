@@ -23,7 +23,7 @@ export function findProgram(name) {
   return spawnSync(name, ['--help']).error ? undefined : name;
 }
 
-/** The path of a program, which is built with Go where it is not installed. */
+/** The path of a program, built with Go if it is not installed. */
 export function provideProgram(name) {
   const found = findProgram(name);
   if (found) return found;

@@ -1,4 +1,4 @@
-// The part of the OpenAPI document from which the types of clients/typescript are made.
+// The part of the OpenAPI document that becomes the types of clients/typescript.
 import { createHash } from 'node:crypto';
 import { loadConfig } from '../../dist/src/platform/config/config.js';
 // A schema registers itself when its module is loaded, and the application loads all of them.
@@ -15,7 +15,7 @@ const CONFIG = {
   MASTER_KEY: Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64'),
 };
 
-/** The document without what types do not show: examples, refusals, servers and texts about the whole API. */
+/** The document without what types do not show: examples, errors, servers and texts about the whole API. */
 export function clientDocument() {
   const config = loadConfig(CONFIG);
   const { paths, components } = openApiDocument(apiRoutes({ config }), config);
@@ -32,7 +32,7 @@ export function clientDocument() {
   });
 }
 
-/** Identifies the document in the file that is made from it. */
+/** Identifies the document in the generated file. */
 export function digestOf(document) {
   return createHash('sha256').update(JSON.stringify(document)).digest('hex');
 }
@@ -57,7 +57,7 @@ function essence({ operationId, summary, description, security, servers, paramet
   };
 }
 
-/** Schemas register themselves in the order in which modules are loaded, which says nothing. */
+/** Sorts the schemas, which register in the order in which modules load. */
 const byName = ([a], [b]) => (a < b ? -1 : 1);
 
 const jsonOf = (content) => ({ 'application/json': content['application/json'] });

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Faults of Postgres, of the network and of the log's reader, each under the load of 50 connections: reads, transfers
-// with a key, which are repeated until they are made, transfers without one, and changes of status. Prints a row for
+// with a key (repeated until they succeed), transfers without one, and status changes. Prints a row for
 // each fault. The exit code is 1 if a request got a 500, no response, or one after more than 20 s, or if a transfer was
 // made twice under one key or is lost. `npm run build`, then
 // `node scripts/drills/faults.mjs [--only 'halted 20 s,…'] [--connections 50] [--busy]`; --busy keeps every core busy.
@@ -32,7 +32,7 @@ const { values } = parseArgs({
 });
 const UNROUTABLE = fileURLToPath(new URL('./unroutable.mjs', import.meta.url));
 const CLIENTS = 5;
-/** The most that a response may take, ms. */
+/** Longest time for a response, ms. */
 const LIMIT = 20_000;
 
 const place = makeLocalDir();
@@ -50,7 +50,7 @@ const SLOW = `
 create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(18); return new; end $$;
 create trigger slow before insert on transfers for each row execute function slow()`;
 
-/** What happens to the API `service`, for as long as the function runs. */
+/** The fault of the API `service`, while the function runs. */
 const FAULTS = {
   'backends terminated': async () => {
     for (let i = 0; i < 20; i++) {
@@ -81,7 +81,7 @@ const FAULTS = {
   'inserts of 18 s': async () => {
     await inDatabase(SLOW);
     await sleep(45_000);
-    // The lock for it waits for the statements that sleep.
+    // Its lock waits for the sleeping statements.
     await inDatabase('drop function slow cascade');
   },
   'log not read 30 s': async (service) => {
@@ -91,7 +91,7 @@ const FAULTS = {
   },
 };
 
-/** Each loop is one connection's. Every request is counted. */
+/** Each loop is one connection. Every request counts. */
 async function load(clients, connections, stopped) {
   const row = { requests: 0, slowest: 0, 'late (> 20 s)': 0, 500: 0, unanswered: 0, 503: 0 };
   const keyed = [];

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Postgres's disk is really full: its tables (or with --wal its log, at which it panics) are on a disk of 64 MiB. Needs
+// Fills Postgres's disk: its tables (or with --wal its log, at which it panics) are on a disk of 64 MiB. Needs
 // root for `mount`. Changes are requested before, while the disk is full, and after; then the crash run's judges check
-// each of them. The exit code is 1 if anything is lost or half done, or if a refusal is not a 503 with Retry-After.
+// each of them. The exit code is 1 if anything is lost or half done, or if an error is not a 503 with Retry-After.
 // `node scripts/drills/full-disk.mjs [--wal] [--seconds 40]`
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,7 +34,7 @@ const RUNGS = 8;
 const startedAt = Date.now();
 const say = (line) => console.error(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(6)} s  ${line}`);
 
-/** Undoes the changes of the drill in reverse order, once. */
+/** Undoes the drill's changes in reverse order, once. */
 const undo = [];
 let undone;
 const cleanUp = () => {
@@ -111,10 +111,10 @@ async function drill() {
   disk.fill();
   phase = 'full';
   say('the disk is full');
-  // The log's last file has space left. A switch needs the next file, for which there is no space.
+  // The log's last file still has space. A switch needs the next file, and there is no space for it.
   if (values.wal) await useUpTheLog(env.DATABASE_URL);
   await waitFor('a write to be refused', () => answers.full['write 503'] > 0, 60_000);
-  say('writes are refused');
+  say('writes are rejected');
   await lookFor(Number(values.seconds));
   disk.grow();
   phase = 'after';
@@ -125,10 +125,10 @@ async function drill() {
     () => load.asked.slice(askedBefore).some(({ answer }) => answer === 200),
     60_000,
   ).catch(async (error) => {
-    say(`what is down: ${JSON.stringify(await describeOutage(env, place.path, stack, answers.after))}`);
+    say(`down: ${JSON.stringify(await describeOutage(env, place.path, stack, answers.after))}`);
     throw error;
   });
-  say(`room: a change was taken after ${((Date.now() - roomAt) / 1_000).toFixed(1)} s`);
+  say(`room: accepted a change after ${((Date.now() - roomAt) / 1_000).toFixed(1)} s`);
   await lookFor(8);
   await load.stop();
 
@@ -156,7 +156,7 @@ async function drill() {
   if (faults.length > 0) process.exitCode = 1;
 }
 
-/** Which of Postgres, its supervisor and the service does not work. */
+/** The parts that do not work: Postgres, its supervisor, the service. */
 async function describeOutage(env, localDir, stack, answers) {
   const { pid } = readState(localDir)?.postgres ?? {};
   return {

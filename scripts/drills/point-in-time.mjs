@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Point-in-time recovery under load: a base backup while changes are made, a log that is archived, and an operator who
-// removes every event. The database is restored to the moment before, as docs/operations/backup-and-restore.md says.
+// removes every event. Restores the database to the moment before, as docs/operations/backup-and-restore.md says.
 // Prints what was acknowledged and is lost, and how the runbook finds it. The exit code is 1 if more is lost than must be,
 // or if a lost change that arrived is not found. `npm run build`, then `node scripts/drills/point-in-time.mjs [--rate 20]`.
 import { execFileSync } from 'node:child_process';

@@ -17,7 +17,7 @@ const PASSWORD = new Secret('drill');
 export const urlAt = (port) => postgresUrl(port, PASSWORD);
 
 /**
- * Starts a Postgres of the embedded programs in a folder of its own.
+ * Starts an embedded Postgres in its own folder.
  * @param backup of `backUp`: the server starts from it, as `signal` says (`standby` or `recovery`)
  */
 export async function startServer({ settings = [], backup, signal } = {}) {
@@ -45,7 +45,7 @@ export async function startServer({ settings = [], backup, signal } = {}) {
     url,
     folder,
     query: (text) => query(url, text),
-    /** `kill -9` of the postmaster, which is not started again. */
+    /** `kill -9` of the postmaster, without a restart. */
     async kill() {
       process.kill(pid, 'SIGKILL');
       await child.stop();
@@ -69,14 +69,14 @@ async function query(url, text) {
   }
 }
 
-/** How a standby reaches the primary at this port. */
+/** The connection string of a standby to the primary at this port. */
 export function connectionTo(port) {
   const { username, password } = new URL(urlAt(port).reveal());
   return `host=127.0.0.1 port=${port} user=${username} password=${password}`;
 }
 
 /**
- * A base backup of a running server, by Postgres's low-level API: the embedded programs have no pg_basebackup. The log is
+ * A base backup of a running server with Postgres's low-level API: the embedded programs have no pg_basebackup. The log is
  * not in it; a server that starts from it needs the archive or the primary.
  */
 export async function backUp(server, file) {

@@ -19,7 +19,7 @@ import { startRelay, startServer, urlAt } from './postgres-servers.mjs';
 
 /**
  * Runs `drill` with an API, a worker, a receiver and a load, whose Postgres the drill provides and loses. The site knows
- * what was acknowledged and when, and says in the end what of it is gone, and which of that the runbook's step 6 names
+ * what was acknowledged and when. At the end it reports what is lost, and what of that step 6 of the runbook names
  * (docs/operations/backup-and-restore.md). Servers and relays that the drill adds end with it.
  */
 export async function withSite(drill) {
@@ -49,7 +49,7 @@ export async function withSite(drill) {
 async function startSite(databaseUrl, rate, undo) {
   const place = makeLocalDir();
   undo.push(place.remove);
-  // For Temporal. The Postgres beside it stays idle.
+  // For Temporal. Its Postgres stays idle.
   const stack = await startStackProcess(place.path);
   undo.push(stack.stop);
   const port = String(await freePort());

@@ -95,13 +95,13 @@ async function underSleep(what, startNext) {
   await server.stop();
   server = await startNext();
   const away = Math.round((Date.now() - since) / 1_000);
-  say(`${what}: ${JSON.stringify(await describeCluster(temporalPort, superUrl))}, away for ${away} s`);
+  say(`${what}: ${JSON.stringify(await describeCluster(temporalPort, superUrl))}, unavailable for ${away} s`);
   const wentOn = async () => {
     const now = attempts(await deliveries());
     return [...before].every(([id, count]) => now.get(id) > count);
   };
   await waitFor('every sleeping delivery has made its next attempt', wentOn, PATIENCE);
-  say(`${what}: ${before.size} deliveries slept, ${before.size} made their next attempt`);
+  say(`${what}: ${before.size} deliveries were asleep, ${before.size} made their next attempt`);
 }
 
 async function rename(from, to) {

@@ -31,7 +31,7 @@ if (!existsSync(join(folder, 'server.yaml'))) {
   const dynamic = join(folder, 'dynamic.yaml');
   writeFileSync(
     dynamic,
-    // Like the dev server: a new search attribute is known at once.
+    // As in the dev server, a new search attribute is known at once.
     dynamicConfiguration({ 'system.forceSearchAttributesCacheRefreshOnRead': [{ value: true }] }),
   );
   writeFileSync(

@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import { startTemporalOnPostgres } from './start.mjs';
 
 /**
- * Runs a command whose embedded stack has production's Temporal: the server on a Postgres of its own.
+ * Runs a command whose embedded stack uses production's Temporal: the server on its own Postgres.
  * @param env variables beside those of this process
  * @returns the exit code of the command
  */

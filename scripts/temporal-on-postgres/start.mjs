@@ -52,7 +52,7 @@ exec '${programs.server}' --root / --config "$config" --env server --allow-no-au
   };
 }
 
-/** A reader of the file never finds half of a number. */
+/** Written atomically, so a reader never finds half a number. */
 function keepPid(file, pid) {
   writeFileSync(`${file}.new`, String(pid));
   renameSync(`${file}.new`, file);

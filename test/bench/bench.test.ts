@@ -21,8 +21,8 @@ describe('npm run bench', () => {
       const { sections } = JSON.parse(readFileSync(results, 'utf8')) as Report;
       const [speed, cost, floor] = sections.map(({ rows }) => rows[0]!);
       const doubled = sections.find(({ title }) => title === 'Roles, at full speed')?.rows[2];
-      expect(speed).toMatchObject({ what: 'retries-only', events: 20, lost: 0, repeated: 0, refused: 0 });
-      expect(doubled).toMatchObject({ what: '2 APIs, 2 workers', events: 20, lost: 0, repeated: 0, refused: 0 });
+      expect(speed).toMatchObject({ what: 'retries-only', events: 20, lost: 0, repeated: 0, errors: 0 });
+      expect(doubled).toMatchObject({ what: '2 APIs, 2 workers', events: 20, lost: 0, repeated: 0, errors: 0 });
       for (const figure of [speed?.['delivered/s'], cost?.['service MiB'], floor?.['events/s']]) {
         expect(figure).toBeGreaterThan(0);
       }
