@@ -1,8 +1,7 @@
 // Renders the documents for integrators into the one page that the service serves at /docs/guide.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { micromark } from 'micromark';
-import { gfmTable, gfmTableHtml } from 'micromark-extension-gfm-table';
+import { marked } from 'marked';
 
 const DOCUMENTS = ['guide.md', 'reference.md', 'errors.md'];
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
@@ -17,9 +16,10 @@ const slug = (heading) =>
 
 /** @returns HTML whose headings have anchors, and in which links between the documents are links within the page */
 function render(name) {
-  // micromark escapes HTML, so a comment would be shown.
   const markdown = readFileSync(path(`../docs/${name}`), 'utf8').replace(/<!--.*?-->\n/gs, '');
-  return micromark(markdown, { extensions: [gfmTable()], htmlExtensions: [gfmTableHtml()] })
+  return marked
+    .parse(markdown)
+    .replaceAll('&#39;', "'") // which the anchors drop
     .replace(/<(h[1-6])>(.*?)<\/\1>/g, (_, tag, text) => `<${tag} id="${slug(text)}">${text}</${tag}>`)
     .replaceAll('<pre>', '<pre tabindex="0">') // so that a reader scrolls it with the keyboard
     .replace(/href="(\w+)\.md(#[^"]*)?"/g, (_, to, anchor) => `href="${anchor ?? `#${to}`}"`);

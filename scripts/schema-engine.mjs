@@ -1,11 +1,12 @@
 // Prisma's schema engine as WebAssembly from the package registry, for `npm run migration` and the test that compares the
 // migrations with schema.prisma. `prisma migrate` downloads the same engine as a binary, which is not available everywhere.
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
+import { installTooling, TOOLING } from './client/tooling.mjs';
 
 /**
  * The SQL that leads from the schema `from` to the schema `to`, both texts of schema.prisma; `from` null: nothing.
@@ -35,8 +36,9 @@ export async function schemaChanges(url, from, to) {
 
 /** The package's own entry imports the .wasm as a module, which Node does not support. This binds the module instead. */
 async function loadEngine() {
-  const bindings = await import('@prisma/schema-engine-wasm/schema_engine_bg');
-  const folder = join(createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm'), '..');
+  installTooling();
+  const folder = join(TOOLING, 'node_modules/@prisma/schema-engine-wasm');
+  const bindings = await import(pathToFileURL(join(folder, 'schema_engine_bg.js')).href);
   const imports = { ...bindings };
   // The engine never clears its timer of 10 s for taking a lock. The timer must not keep a finished process alive.
   const timer = Object.keys(imports).find((name) => name.startsWith('__wbg_setTimeout'));

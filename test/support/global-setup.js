@@ -3,17 +3,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { installTooling } from '../../scripts/client/tooling.mjs';
 import { findTimeSkippingServer } from './time-skipping-server.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
- * Runs before all tests. It builds dist/, from which the tests of the whole stack start real processes, and starts one
+ * Runs before all tests. It installs clients/tooling and builds dist/, from which the tests of the whole stack start real processes, and starts one
  * Postgres (TEST_DATABASE_URL) and one Temporal (TEST_TEMPORAL_ADDRESS, namespace `default`) for all files. It also
  * finds the program of the time-skipping server (TEST_SERVER_PATH). A variable that is already set is used instead.
  * This is JavaScript, since Jest loads it without a transform.
  */
 export default async function setUp() {
+  installTooling();
   build();
   const cacheDir =
     process.env.CACHE_DIR || join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'transfer-service');

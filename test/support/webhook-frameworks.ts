@@ -2,14 +2,16 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Router from '@koa/router';
-import express from 'express';
-import Fastify from 'fastify';
 import Koa from 'koa';
 import { transferWebhooks as forExpress } from '../../clients/typescript/src/express.js';
 import { transferWebhooks as forFastify } from '../../clients/typescript/src/fastify.js';
 import { transferWebhooks as forFetch } from '../../clients/typescript/src/fetch.js';
 import { transferWebhooks as forKoa } from '../../clients/typescript/src/koa.js';
 import type { WebhookOptions } from '../../clients/typescript/src/receiver/receive.js';
+import { importTool } from './tooling.js';
+
+export const { default: express } = await importTool('express');
+const { default: Fastify } = await importTool('fastify');
 
 const closers: (() => Promise<unknown>)[] = [];
 /** Stops the servers that a test has started. */
@@ -63,7 +65,7 @@ export const FRAMEWORKS: Record<string, (options: WebhookOptions) => Promise<str
     const app = Fastify();
     app.register(forFastify, { path: '/hooks', ...options });
     // Other routes keep Fastify's own parser.
-    app.post('/other', async (request) => typeof request.body);
+    app.post('/other', async (request: { body: unknown }) => typeof request.body);
     closers.push(() => app.close());
     return `${await app.listen({ port: 0, host: '127.0.0.1' })}/hooks`;
   },

@@ -15,6 +15,7 @@ export interface OpenApiDocument extends Json {
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Json>>;
   components: Json & {
+    parameters: { IdempotencyKey: Json };
     schemas: Record<string, JsonSchema>;
     securitySchemes: { oauth2: Json & { flows: { clientCredentials: Json & { scopes: Record<Scope, string> } } } };
   };

@@ -3,82 +3,81 @@ import { join } from 'node:path';
 import { CLIENT_SCOPES } from '../../auth/caller.js';
 import type { Compressed } from '../response.js';
 import type { Described, OpenApiDocument } from './document.js';
-import { DIST, html, plainBody, style } from './page.js';
+import { DIST, html, plainBody, sourceOf, style } from './page.js';
 
-/** Scalar's script, compressed by scripts/copy-explorer.mjs: 1.0 MB in brotli, 1.3 MB in gzip. */
-export function explorerFiles(): Compressed {
-  return {
-    br: readFileSync(join(DIST, 'explorer/scalar.js.br')),
-    gzip: readFileSync(join(DIST, 'explorer/scalar.js.gz')),
-  };
+/** The files of Swagger UI, compressed by scripts/copy-explorer.mjs. */
+export function explorerFile(name: 'swagger-ui-bundle.js' | 'swagger-ui.css'): Compressed {
+  const read = (coding: string) => readFileSync(join(DIST, `explorer/${name}.${coding}`));
+  return { br: read('br'), gzip: read('gz') };
 }
 
+/** Corrects Swagger UI's own style: names of headers are dark on dark, tables and headings are wider than a phone. */
+const CORRECTIONS = `.dark-mode .swagger-ui table.headers td { color: inherit }
+@media (max-width: 40rem) {
+.swagger-ui .opblock-tag, .swagger-ui .opblock-tag small { display: block; padding: 0 }
+.swagger-ui .response-col_status, .swagger-ui .response-col_description { display: block; padding: .2rem 0 }
+.swagger-ui .response-col_links, .swagger-ui .responses-header { display: none }
+.swagger-ui table.headers, .swagger-ui .parameters td { overflow-wrap: anywhere }
+.swagger-ui .wrapper { padding: 0 .6rem }
+}`;
+
 /**
- * `/docs`: the API explorer (Scalar). A reader without script sees the plain page at the same address. The addresses are
- * relative, because a proxy may serve the API under a path.
+ * `/docs`: the API explorer (Swagger UI). A reader without script sees the plain page at the same address. The addresses
+ * are relative, because a proxy may serve the API under a path.
  */
 export function explorerPage(document: OpenApiDocument): string {
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${document.info.title}</title><noscript><style>${style}</style></noscript>
-<link rel="icon" href="data:,"><script src="docs/explorer.js" defer></script><script src="docs/scalar.js" defer></script></head>
+<link rel="icon" href="data:,"><link rel="stylesheet" href="docs/swagger-ui.css"><style>${CORRECTIONS}</style><script src="docs/explorer.js" defer></script><script src="docs/swagger-ui.js" defer></script></head>
 <body><noscript>${plainBody(document)}</noscript><div id="explorer"></div></body></html>
 `.text;
 }
 
 /**
  * The script that starts the explorer. It holds the OpenAPI document, so that the page fetches nothing before a reader
- * sends a request. A load of Scalar that fails leads to the plain page. The first line keeps Scalar's copy of zod from trying `eval`, which the policy refuses.
+ * sends a request. If Swagger UI does not load, the reader gets the plain page.
  */
-export function explorerScript(document: OpenApiDocument, described: Described): string {
-  return `globalThis.__zod_globalConfig = { jitless: true };
+export function explorerScript(document: OpenApiDocument, { environment, baseUrl }: Described): string {
+  const { info, components } = document;
+  const links = '[Guide](docs/guide) · [Plain page](docs/plain) · [Problem codes](docs/plain#problems)';
+  const { IdempotencyKey, ...parameters } = components.parameters;
+  // The explorer sends an example unless the reader deletes it, and every POST would repeat this key.
+  const { example: _, ...unsent } = IdempotencyKey;
+  const spec = {
+    ...document,
+    info: { ...info, description: `${info.description}\n\n${links} · [OpenAPI 3.1](openapi.json)` },
+    components: { ...withClientScopes(components), parameters: { ...parameters, IdempotencyKey: unsent } },
+  };
+  const isSandbox = environment === 'sandbox';
+  const settings = {
+    spec,
+    deepLinking: true,
+    defaultModelsExpandDepth: 0,
+    persistAuthorization: false,
+    supportedSubmitMethods: isSandbox ? ['get', 'post', 'put', 'patch', 'delete'] : [],
+    tryItOutEnabled: isSandbox,
+  };
+  return `const dark = matchMedia('(prefers-color-scheme: dark)');
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', follow);
+follow();
+const none = () => () => null;
 addEventListener('DOMContentLoaded', () => {
-  if (!globalThis.Scalar) location.replace('docs/plain' + location.hash);
-  else Scalar.createApiReference('#explorer', ${JSON.stringify(configuration(document, described))});
+  if (!globalThis.SwaggerUIBundle) return location.replace('docs/plain' + location.hash);
+  const ui = SwaggerUIBundle({
+    ...${JSON.stringify(settings)},
+    domNode: document.querySelector('#explorer'),
+    plugins: [{ wrapComponents: ${isSandbox ? '{}' : '{ authorizeBtn: none, authorizeOperationBtn: none }'} }],
+    requestInterceptor(request) {
+      // Only the dialog for tokens sets this header. It does not know the parameter that the token request needs.
+      if (request.headers['X-Requested-With']) request.body += '&audience=' + encodeURIComponent(${JSON.stringify(baseUrl)});
+      return request;
+    },
+  });
+  ui.initOAuth({ scopes: ${JSON.stringify(CLIENT_SCOPES)} });
 });
 `;
-}
-
-/** Scalar's configuration: nothing leaves the page but the requests that a reader sends to this API. */
-function configuration(document: OpenApiDocument, { environment, baseUrl }: Described) {
-  const { info } = document;
-  const more = [
-    '[Guide](docs/guide)',
-    '[Plain page](docs/plain)',
-    '[Problem codes](docs/plain#problems)',
-    '[OpenAPI 3.1](openapi.json)',
-  ].join(' · ');
-  const shown = {
-    ...document,
-    info: { ...info, description: `${info.description}\n\n${more}` },
-    components: withClientScopes(document.components),
-  };
-  return {
-    content: JSON.parse(JSON.stringify(shown), (_, value) => (isOptional(value) ? unticked(value) : value)),
-    hideTestRequestButton: environment !== 'sandbox',
-    authentication: {
-      preferredSecurityScheme: 'oauth2',
-      securitySchemes: {
-        oauth2: {
-          flows: {
-            clientCredentials: {
-              'x-scalar-security-body': { audience: baseUrl },
-              'x-scalar-credentials-location': 'body',
-            },
-          },
-        },
-      },
-    },
-    persistAuth: false,
-    telemetry: false,
-    withDefaultFonts: false,
-    hideClientButton: true,
-    showDeveloperTools: 'never',
-    agent: { disabled: true },
-    mcp: { disabled: true },
-    documentDownloadType: 'json',
-    theme: 'none',
-  };
 }
 
 /** No client has the scope `operator` beside others: with it, a token request for all scopes would be an error. */
@@ -89,30 +88,10 @@ function withClientScopes({ securitySchemes, ...components }: OpenApiDocument['c
   return { ...components, securitySchemes: { oauth2: { ...securitySchemes.oauth2, flows } } };
 }
 
-interface OptionalParameter {
-  in: 'query' | 'header';
-  example?: unknown;
-  schema: { examples?: unknown[] };
-}
-
-function isOptional(value: unknown): value is OptionalParameter {
-  const { in: where, required, schema } = (value ?? {}) as Record<string, unknown>;
-  return (where === 'query' || where === 'header') && !required && schema instanceof Object;
-}
-
 /**
- * Scalar sends every parameter that has an example or a list of values. A first request would then ask for one day and one
- * status, and each POST would repeat the key of the one before, unless the reader unticked them.
- */
-function unticked({ example, ...parameter }: OptionalParameter) {
-  const value = example ?? parameter.schema.examples?.[0] ?? '';
-  return { ...parameter, examples: { default: { value, 'x-disabled': true } } };
-}
-
-/**
- * The policy of `/docs`. Styles need 'unsafe-inline': Scalar and its editor write style elements and attributes while
- * they run, with texts that depend on what is open, so that no list of hashes holds them. A request may go to the paths of the API, and never to the console, whose cookie it would carry.
- * In production no request is sent from here at all.
+ * The policy of `/docs`. A request may go to the paths of the API, and never to the console, whose cookie it would
+ * carry. In production the page sends no request. Two style sheets are
+ * inline: the corrections, and the plain page's for readers without script.
  */
 export function explorerPolicy(document: OpenApiDocument, { environment, baseUrl, authUrl }: Described): string {
   const sources = new Set<string>();
@@ -127,7 +106,7 @@ export function explorerPolicy(document: OpenApiDocument, { environment, baseUrl
     "default-src 'none'",
     "script-src 'self'",
     `connect-src ${connect}`,
-    "style-src 'unsafe-inline'",
+    `style-src 'self' ${sourceOf(style)} ${sourceOf(CORRECTIONS)}`,
     'img-src data:',
     "frame-src 'none'",
     "frame-ancestors 'none'",

@@ -66,8 +66,8 @@ i{opacity:.7;font-size:.85em}
 :target{background:var(--soft)}
 `;
 
-/** The source that allows this style sheet in a Content-Security-Policy. */
-export const styleHash = `sha256-${createHash('sha256').update(style).digest('base64')}`;
+/** The source that allows an inline style sheet in a Content-Security-Policy. */
+export const sourceOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
 /** One row of a table of fields. */
 export interface Field {
@@ -138,7 +138,7 @@ interface Described {
 }
 
 /** The page loads no resource; the only allowed style sheet is the inline one with this hash. */
-export const plainPolicy = `default-src 'none'; style-src '${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+export const plainPolicy = `default-src 'none'; style-src ${sourceOf(style)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** A web page without script. */
 function page(title: string, body: Html): string {

@@ -6,7 +6,7 @@ import type { Config } from '../../platform/config/config.js';
 import { VERSION } from '../../platform/version.js';
 import type { AppMiddleware, State } from '../context.js';
 import { openApiDocument } from '../openapi/document.js';
-import { explorerFiles, explorerPage, explorerPolicy, explorerScript } from '../openapi/explorer.js';
+import { explorerFile, explorerPage, explorerPolicy, explorerScript } from '../openapi/explorer.js';
 import { guidePage, plainPage, plainPolicy } from '../openapi/page.js';
 import { staticDocument } from '../response.js';
 import type { Route } from '../route.js';
@@ -67,5 +67,6 @@ export function addDocuments(
   router.get('/docs/guide', limit, page(guidePage(document), plainPolicy));
   router.get('/docs/plain', limit, page(plainPage(document), plainPolicy));
   router.get('/docs/explorer.js', limit, script(explorerScript(document, config)));
-  router.get('/docs/scalar.js', limit, script(explorerFiles()));
+  router.get('/docs/swagger-ui.js', limit, script(explorerFile('swagger-ui-bundle.js')));
+  router.get('/docs/swagger-ui.css', limit, staticDocument('text/css', explorerFile('swagger-ui.css'), {}));
 }

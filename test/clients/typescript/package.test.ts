@@ -5,11 +5,10 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { installPackedClient, linkPackage, type PackedClient } from '../../support/packed-client.js';
 import { STUB_SECRET, startStubService } from '../../support/stub-service.js';
+import { toolPath } from '../../support/tooling.js';
 
 const root = join(import.meta.dirname, '../../..');
 const manifest = JSON.parse(readFileSync(join(root, 'clients/typescript/package.json'), 'utf8'));
-const tool = (path: string) => join(root, 'clients/tooling/node_modules', path);
-const withTooling = existsSync(tool('typescript')) ? test : test.skip;
 
 let packed: PackedClient;
 beforeAll(() => {
@@ -132,19 +131,18 @@ export const client = new TransferServiceClient({ baseUrl: 'https://a.example', 
   const good = { stdout: '', status: 0 };
   const compilers = {
     'TypeScript 7': join(root, 'node_modules/typescript/bin/tsc'),
-    'TypeScript 5': tool('typescript/bin/tsc'),
+    'TypeScript 5': toolPath('typescript/bin/tsc'),
   };
 
-  describe.each(Object.entries(compilers))('%s', (name, compiler) => {
-    const each = name === 'TypeScript 5' ? withTooling : test;
-    each.each([
+  describe.each(Object.entries(compilers))('%s', (_, compiler) => {
+    test.each([
       ['nodenext', 'nodenext'],
       ['esnext', 'bundler'],
     ])('compiles a program with the module system %s', (module, moduleResolution) => {
       expect(compile(compiler, 'consumer', CONSUMER, { module, moduleResolution, types: ['node'] })).toEqual(good);
     });
 
-    each('compiles the client without the types of Node', () => {
+    test('compiles the client without the types of Node', () => {
       const options = { module: 'esnext', moduleResolution: 'bundler', types: [] };
       expect(compile(compiler, 'free', PLATFORM_FREE, options)).toEqual(good);
     });
@@ -215,11 +213,11 @@ describe('bundled', () => {
     expect(run(process.execPath, ['webpack-program.mjs'])).toMatch(SAID);
   });
 
-  withTooling('by esbuild, the client needs nothing of Node and the program runs (needs clients/tooling)', () => {
+  test('by esbuild, the client needs nothing of Node and the program runs', () => {
     writeFileSync(at('client.mjs'), CLIENT);
     writeFileSync(at('program.mjs'), PROGRAM);
     const esbuild = (entry: string, platform: string) =>
-      run(tool('.bin/esbuild'), [
+      run(toolPath('.bin/esbuild'), [
         entry,
         '--bundle',
         '--format=esm',

@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
-import express from 'express';
 import { transferWebhooks as forExpress } from '../../../clients/typescript/src/express.js';
 import type { WebhookOptions } from '../../../clients/typescript/src/receiver/receive.js';
 import type { DeliveredEvent } from '../../../clients/typescript/src/types.js';
 import { type SignatureError, signatureHeader } from '../../../clients/typescript/src/verify.js';
-import { closeServers, FRAMEWORKS, serve } from '../../support/webhook-frameworks.js';
+import { closeServers, express, FRAMEWORKS, serve } from '../../support/webhook-frameworks.js';
 
 const secret = 'whsec_0123456789abcdef';
 afterEach(closeServers);
@@ -128,7 +127,7 @@ test('behind express.json(), which keeps no raw body, the error says what to do'
   const app = express();
   app.use(express.json());
   app.post('/hooks', forExpress({ secret, onEvent: () => {} }));
-  const report: express.ErrorRequestHandler = (
+  const report = (
     error: unknown,
     _request: unknown,
     response: { status(code: number): { end(): void } },

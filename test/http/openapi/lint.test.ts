@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { startApi } from '../../support/api.js';
+import { toolPath } from '../../support/tooling.js';
 
 it('the document passes a third-party linter without a warning', async () => {
   const api = await startApi();
@@ -13,7 +13,7 @@ it('the document passes a third-party linter without a warning', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
   writeFileSync(join(folder, 'openapi.json'), text);
   writeFileSync(join(folder, 'redocly.yaml'), 'extends: [recommended-strict]\n');
-  const program = join(dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')), 'bin/cli.js');
+  const program = toolPath('@redocly/cli/bin/cli.js');
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'lint', 'openapi.json', '--format=json'], {
     cwd: folder,
     encoding: 'utf8',

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { CLIENT_SCOPES } from '../../../src/auth/caller.js';
 import { startApi } from '../../support/api.js';
 import { type AuthApi, type Credentials, startAuthApi } from '../../support/auth-api.js';
@@ -39,51 +39,67 @@ describeInBrowser('/docs in a browser', () => {
   });
   afterEach(() => open?.close());
 
-  it('shows the operations, and fetches nothing but its own two scripts', async () => {
+  it('shows the operations, and fetches nothing but its own files', async () => {
     const { page, complaints, requests } = await visit();
     for (const tag of ['Tokens', 'Webhook endpoints', 'Transfers', 'Events and deliveries', 'Sandbox']) {
       await page.getByText(tag, { exact: true }).first().waitFor();
     }
     await page.getByText('Get an access token').first().waitFor();
-    expect(requests.sort()).toEqual(['GET /docs', 'GET /docs/explorer.js', 'GET /docs/scalar.js']);
+    expect(requests.sort()).toEqual([
+      'GET /docs',
+      'GET /docs/explorer.js',
+      'GET /docs/swagger-ui.css',
+      'GET /docs/swagger-ui.js',
+    ]);
     expect(complaints).toEqual([]);
   });
 
-  it('gets a token and sends requests with it, with no parameter that the reader did not choose', async () => {
-    const { page, complaints, requests } = await visit();
-    await page.locator('[data-placeholder="12345"]').click();
-    await page.keyboard.type(credentials.client_id);
-    await page.getByPlaceholder('XYZ123').fill(credentials.client_secret);
-    await page.getByRole('button', { name: 'Authorize' }).click();
-    await page.getByText('Access Token:').first().waitFor();
-    await page.getByText('Transfers', { exact: true }).first().click();
+  /** Gets a token with the dialog of the explorer. @returns the response of the token request */
+  const authorize = async (page: Page) => {
+    await page.getByRole('button', { name: 'Authorize' }).first().click();
+    await page.getByLabel('client_id').fill(credentials.client_id);
+    await page.getByLabel('client_secret').fill(credentials.client_secret);
+    const answered = page.waitForResponse((response) => new URL(response.url()).pathname === '/oauth/token');
+    await page.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
+    const response = await answered;
+    await page.getByRole('button', { name: 'Close' }).click();
+    return response;
+  };
 
-    const send = async (operation: string, path: string) => {
-      await page.getByRole('button', { name: `Test Request (${operation})` }).click();
+  it('gets a token for all the scopes that it offers, and sends requests with it, with no parameter that the reader did not choose', async () => {
+    const { page, complaints, requests } = await visit();
+    const token = await authorize(page);
+    expect((await token.json()).scope.split(' ').sort()).toEqual([...CLIENT_SCOPES].sort());
+
+    const send = async (operationId: string, path: string) => {
+      const operation = page.locator(`[id$="-${operationId}"]`);
+      await operation.locator('.opblock-summary-control').click();
       const answered = page.waitForResponse((response) => new URL(response.url()).pathname === path);
-      await page.getByRole('button', { name: 'Send', exact: false }).first().click();
+      await operation.getByRole('button', { name: 'Execute' }).click();
       const response = await answered;
-      await page.getByText(String(response.status()), { exact: false }).first().waitFor();
-      await page.keyboard.press('Escape');
+      await operation.locator('.live-responses-table').getByText(String(response.status())).first().waitFor();
       return response;
     };
-    const created = await send('post /transfers', '/transfers');
+    const created = await send('createTransfer', '/transfers');
     expect([created.status(), await created.request().headerValue('idempotency-key')]).toEqual([201, null]);
-    const listed = await send('get /transfers', '/transfers');
+    const listed = await send('listTransfers', '/transfers');
     expect([listed.status(), new URL(listed.url()).search]).toEqual([200, '']);
     expect((await listed.json()).data).toHaveLength(1);
-    expect(requests.slice(3)).toEqual(['POST /oauth/token', 'POST /transfers', 'GET /transfers']);
+    expect(requests.slice(4)).toEqual(['POST /oauth/token', 'POST /transfers', 'GET /transfers']);
     expect(complaints).toEqual([]);
   });
 
   it('keeps no credential: a reload forgets them', async () => {
     const { page } = await visit();
-    await page.getByPlaceholder('XYZ123').fill('a-secret-that-stays-here');
-    await page.reload();
-    await page.getByPlaceholder('XYZ123').waitFor();
+    await authorize(page);
+    const lock = page.locator('.auth-wrapper .authorize.locked');
+    await lock.waitFor();
     const stored = await page.evaluate('JSON.stringify([...Object.entries(localStorage), document.cookie])');
-    expect(stored).not.toContain('a-secret-that-stays-here');
-    expect(await page.getByPlaceholder('XYZ123').inputValue()).toBe('');
+    expect(stored).not.toContain(credentials.client_secret);
+    await page.reload();
+    await page.locator('.auth-wrapper .authorize.unlocked').waitFor();
+    await page.getByRole('button', { name: 'Authorize' }).first().click();
+    expect(await page.getByLabel('client_secret').inputValue()).toBe('');
   });
 
   it('cannot reach the console, nor another origin', async () => {
@@ -96,19 +112,6 @@ describeInBrowser('/docs in a browser', () => {
     }
     const refused = () => complaints.filter((complaint) => complaint.startsWith('policy: connect-src')).length;
     await waitFor('four reports', () => refused() === 4);
-  });
-
-  it('gets a token for all the scopes that it offers', async () => {
-    const { page } = await visit();
-    await page.locator('[data-placeholder="12345"]').click();
-    await page.keyboard.type(credentials.client_id);
-    await page.getByPlaceholder('XYZ123').fill(credentials.client_secret);
-    await page.getByText('Select All', { exact: true }).first().click();
-    const answered = page.waitForResponse((response) => new URL(response.url()).pathname === '/oauth/token');
-    await page.getByRole('button', { name: 'Authorize' }).click();
-    const response = await answered;
-    expect(response.status()).toBe(200);
-    expect((await response.json()).scope.split(' ').sort()).toEqual([...CLIENT_SCOPES].sort());
   });
 
   it('shows what the type of a problem points to', async () => {
@@ -128,15 +131,18 @@ describeInBrowser('/docs in a browser', () => {
 
   it('shows the plain page where the explorer does not load', async () => {
     const { page } = await visit('/docs/plain');
-    await page.route('**/docs/scalar.js', (route) => route.abort());
+    await page.route('**/docs/swagger-ui.js', (route) => route.abort());
     await page.goto('/docs');
     await page.waitForURL('**/docs/plain');
   });
 
-  it('fits a narrow screen', async () => {
-    const { page } = await visit('/docs', { viewport: { width: 360, height: 800 } });
-    await page.getByRole('heading', { name: 'Transfer Service' }).first().waitFor();
+  it.each(['light', 'dark'] as const)('fits a narrow screen, in %s', async (colorScheme) => {
+    const { page } = await visit('/docs', { viewport: { width: 360, height: 800 }, colorScheme });
+    await page.locator('[id$="-listTransfers"] .opblock-summary-control').click();
+    await page.getByText('Only transfers with exactly this reference.').waitFor();
     expect(await overflows(page)).toBe(false);
+    const title = "getComputedStyle(document.querySelector('.info .title')).color.match(/\\d+/)[0]";
+    expect(Number(await page.evaluate(title)) > 128).toBe(colorScheme === 'dark');
   });
 
   it('leads to the guide, which fits a narrow screen', async () => {
@@ -157,7 +163,7 @@ describeInBrowser('/docs in a browser', () => {
     const { page, complaints, close } = await openVisitor(browser, production.url);
     await page.goto('/docs');
     await page.getByText('Get an access token').first().waitFor();
-    expect(await page.getByRole('button', { name: /Test Request/ }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /Authorize|Try it out|Execute/ }).count()).toBe(0);
     expect(await page.evaluate("fetch('/healthz').then(() => 'answered', () => 'refused')")).toBe('refused');
     await waitFor('the report', () => complaints.some((complaint) => complaint.startsWith('policy: connect-src')));
     await close();

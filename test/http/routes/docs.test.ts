@@ -52,7 +52,7 @@ it.each(['/openapi.json', '/docs', '/docs/guide', '/docs/plain', '/docs/explorer
 it.each([
   '/openapi.json',
   '/docs',
-  '/docs/scalar.js',
+  '/docs/swagger-ui.js',
   '/meta',
   '/.well-known/jwks.json',
   '/.well-known/oauth-authorization-server',

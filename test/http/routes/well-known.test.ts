@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
-import * as openid from 'openid-client';
 import { type AuthApi, type Credentials, startAuthApi } from '../../support/auth-api.js';
+import { importTool } from '../../support/tooling.js';
+
+const openid = await importTool('openid-client');
 
 // The tests use plain HTTP on the same machine on purpose; the libraries mark the option for it as deprecated.
 const insecure = { [oauth.allowInsecureRequests]: true };
