@@ -45,7 +45,7 @@ async function failedOnce(wait: number): Promise<QueuedEvent> {
 }
 
 describe('the activity deliver, where an attempt is due', () => {
-  it('has the sleeping attempt made inside, signed with the secret of its endpoint, and returns the delivery', async () => {
+  it("makes the sleeping attempt inside the activity, signed with its endpoint's secret, and returns the delivery", async () => {
     const event = await failedOnce(-1_000);
     const sender = fakeSender();
     expect(await activities.open(sender).deliver(deliverRequest(event, { attemptCount: 1 }))).toEqual({
@@ -57,7 +57,7 @@ describe('the activity deliver, where an attempt is due', () => {
     expect((await read(event)).attempts).toMatchObject([{ number: 1 }, { number: 2, trigger: 'schedule' }]);
   });
 
-  it('has an attempt made that waits in the queue', async () => {
+  it('makes an attempt that waits in the queue', async () => {
     const event = await commitEvent(db);
     const progress = await activities.open(fakeSender()).deliver(deliverRequest(event));
     expect(progress).toMatchObject({ status: 'succeeded', attemptCount: 1 });
@@ -77,7 +77,7 @@ describe('the activity deliver, where an attempt is due', () => {
     expect(detail.wait! > MINUTE - 5_000 && detail.wait! <= MINUTE).toBe(true);
   });
 
-  it('says in this line that the ladder is exhausted', async () => {
+  it('says in that line that the ladder is exhausted', async () => {
     const event = await commitEvent(db, { retryDelays: [] });
     const failure = await failureOf(activities.open(fakeSender(down)).deliver(deliverRequest(event)));
     expect(failure.message).toBe('attempt 1 to hooks.example.com: 503; the delivery is failed');
@@ -91,7 +91,7 @@ describe('the activity deliver, where an attempt is due', () => {
     expect(sender.sent).toHaveLength(1);
   });
 
-  it('makes an attempt once when eight workers ask for it at the same moment', async () => {
+  it('makes an attempt once when eight workers request it at the same moment', async () => {
     const event = await failedOnce(-1);
     const sender = fakeSender(async () => {
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -106,7 +106,7 @@ describe('the activity deliver, where an attempt is due', () => {
 });
 
 describe('the activity deliver, where no attempt is due', () => {
-  it('returns the delivery as its row is, with the wait by the clock of Postgres, and queues nothing', async () => {
+  it("returns the row, with the wait by Postgres's clock, and queues nothing", async () => {
     const event = await failedOnce(30_000);
     const sender = fakeSender();
     const progress = await activities.open(sender).deliver(deliverRequest(event, { attemptCount: 1 }));
@@ -161,7 +161,7 @@ describe('the activity deliver, where no attempt is due', () => {
     expect(sender.sent).toEqual([]);
   });
 
-  it('ends the delivery of a row that is gone, lost in a restore or removed by retention, and logs it', async () => {
+  it('ends a delivery whose row was lost in a restore or removed by retention, and logs it', async () => {
     const event = await commitEvent(db);
     const request = deliverRequest(event, { deliveryId: newId(), attemptCount: 3 });
     const lines: object[] = [];
@@ -175,7 +175,7 @@ describe('the activity deliver, where no attempt is due', () => {
 });
 
 describe('the activity deliver, beside another worker', () => {
-  it('returns the attempt that the other worker makes meanwhile', async () => {
+  it('returns the attempt of the other worker', async () => {
     const [good, bad] = [await failedOnce(-1), await failedOnce(-1)];
     const sender = fakeSender();
     const { deliver } = activities.open(sender);
@@ -195,7 +195,7 @@ describe('the activity deliver, beside another worker', () => {
     expect(sender.sent).toEqual([]);
   });
 
-  it('asks again later while the other worker has the attempt, and makes it when that lease has ended', async () => {
+  it('checks again later while the other worker has the attempt, and makes it when that lease has ended', async () => {
     const event = await commitEvent(db, { token: newId() });
     const sender = fakeSender();
     const { deliver } = activities.open(sender);
@@ -227,7 +227,7 @@ describe('the activity deliver without a free slot', () => {
     return { ...opened, sender, queued, release: () => held.resolve() };
   }
 
-  it('fails within seconds and sends nothing; the attempt stays queued, and Temporal asks again', async () => {
+  it('fails within seconds and sends nothing; the attempt stays queued, and Temporal retries the activity', async () => {
     const { deliver, queued, sender, release } = await full();
     const event = await queued();
     const begun = performance.now();
@@ -239,14 +239,14 @@ describe('the activity deliver without a free slot', () => {
     release();
   });
 
-  it('makes the attempt inside when a slot becomes free within a second', async () => {
+  it('makes the attempt inside the activity when a slot becomes free within a second', async () => {
     const { deliver, queued, release } = await full();
     const delivered = deliver(deliverRequest(await queued()));
     release();
     expect(await delivered).toMatchObject({ status: 'succeeded', attemptCount: 1 });
   });
 
-  it('asks again after a delay that grows to 60 s, with jitter', async () => {
+  it('checks again after a delay that grows to 60 s, with jitter', async () => {
     const { deliver, queued, release } = await full();
     const events = [await queued(), await queued(), await queued()];
     const tries = [1, 1, 4, 4, 20, 20];
@@ -259,7 +259,7 @@ describe('the activity deliver without a free slot', () => {
     release();
   });
 
-  it('asks ten times a second over all activities, and lets at most 66 wait here for a slot', async () => {
+  it('checks ten times a second over all activities, and lets at most 66 wait for a slot', async () => {
     const { deliver, dispatcher, queued, release } = await full();
     const request = deliverRequest(await queued());
     const wait = dispatcher.result.bind(dispatcher);
@@ -335,13 +335,13 @@ describe('the activity deliver after Postgres was restored from a backup', () =>
 });
 
 describe('the activity readDeliveries', () => {
-  it('has a wait also for a planned time that is months away', async () => {
+  it('returns a wait even for a planned time months ahead', async () => {
     const event = await failedOnce(90 * 24 * 60 * MINUTE);
     const [progress] = await activities.open(fakeSender()).readDeliveries(event.eventId);
     expect(progress!.wait).toBeGreaterThan(24 * 24 * 60 * MINUTE);
   });
 
-  it('returns every delivery of the event as its row is', async () => {
+  it('returns the row of every delivery of the event', async () => {
     const event = await commitEvent(db, { endpoints: 2, retryDelays: [MINUTE] });
     const ids = event.deliveries.map(({ deliveryId }) => deliveryId).sort();
     await makeOne(db, ids[0]!, refusedBy(503));

@@ -23,7 +23,7 @@ function removeFor(database: Handle, turn: number) {
     new MockActivityEnvironment().run(removeExpiredFor, { after });
 }
 
-it('removes stored responses turn after turn, also where no event has expired', async () => {
+it('removes stored responses batch by batch, even if no event has expired', async () => {
   const clientId = await makeClient(db);
   await db.query(
     `insert into idempotency_keys (client_id, key, request_hash, status, headers, body, created_at)
@@ -42,7 +42,7 @@ it('removes stored responses turn after turn, also where no event has expired', 
   expect(counts).toEqual([1_500, 500, 0]);
 });
 
-it('reads a table without expired rows once in a turn, however many events the turn removes', async () => {
+it('reads a table without expired rows once in a run, however many events the run removes', async () => {
   await db.query(
     `insert into events (id, client_id, transfer_id, type, body, created_at, outbox)
      select ('00000000-0001-7000-8000-' || lpad(n::text, 12, '0'))::uuid, gen_random_uuid(), gen_random_uuid(), 't', '{}', now(), 'done'

@@ -53,7 +53,7 @@ it('returns the client, the secret and the scopes of a token as the caller', asy
   });
 });
 
-describe('refuses a live token within 5 s after', () => {
+describe('rejects a live token within 5 s after', () => {
   it.each<[string, string, (clientId: string, secretId: string) => Promise<unknown>]>([
     ['its client was revoked', 'invalid_token', (clientId) => revokeClient(database, OPERATOR, clientId)],
     [
@@ -121,7 +121,7 @@ it('issues tokens that expire no later than their secret', async () => {
   expect(expiresIn).toBeLessThan(LIFETIME / 1000);
 });
 
-it('accepts a client from its networks only, also with a valid secret', async () => {
+it('accepts a client from its networks only, even with a valid secret', async () => {
   const networks = ['203.0.113.0/24', '2001:db8::/32'];
   const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test', networks });
   const { accessToken } = await authority.issue((await authority.verifyClient(client.id, clientSecret, ADDRESS))!);
@@ -137,7 +137,7 @@ it('accepts a client from its networks only, also with a valid secret', async ()
   }
 });
 
-it('runs one statement for an unknown client and for a wrong secret alike', async () => {
+it('runs one statement for an unknown client as for a wrong secret', async () => {
   const { client } = await createClient(database, OPERATOR, { name: 'test' });
   const watch = watched(database);
   const one = testAuthority(watch.database, { clock });
@@ -151,7 +151,7 @@ it('runs one statement for an unknown client and for a wrong secret alike', asyn
 });
 
 describe('the cache', () => {
-  it('shares one look-up among concurrent requests, and looks up again behind them after 2 s', async () => {
+  it('shares one look-up among concurrent requests, and refreshes it in the background after 2 s', async () => {
     const { accessToken } = await tokenHolder();
     const watch = watched(database);
     const one = testAuthority(watch.database, { clock });
@@ -166,7 +166,7 @@ describe('the cache', () => {
     expect(lookUps()).toBe(2);
   });
 
-  it('answers from the record and the keys at hand while a read takes long, so that a busy machine refuses nobody', async () => {
+  it('uses the cached record and keys during a slow read, so a busy machine rejects no valid token', async () => {
     const { accessToken, clientId } = await tokenHolder();
     const watch = watched(database);
     let slow: Promise<unknown> = Promise.resolve();
@@ -273,7 +273,7 @@ describe('access tokens', () => {
     expect(new Set(tokens.map(({ accessToken }) => decodeJwt(accessToken).jti)).size).toBe(20);
   });
 
-  describe('a token is refused', () => {
+  describe('a token is rejected', () => {
     const base64url = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 });
 
@@ -293,7 +293,7 @@ describe('access tokens', () => {
         .sign(createPrivateKey(key));
     }
 
-    it('but not without a change, which proves that the helper signs valid tokens', async () => {
+    it('but not unchanged, which proves that the helper signs valid tokens', async () => {
       await expect(authenticate(await forged({}, {}))).resolves.toMatchObject({ clientId: client.clientId });
     });
 
@@ -371,7 +371,7 @@ describe('access tokens', () => {
     });
   });
 
-  it('refuses a cached token once it has expired', async () => {
+  it('rejects a cached token once it has expired', async () => {
     const { accessToken } = await authority.issue(client);
     clock.pass(LIFETIME - 1_000);
     await expect(authenticate(accessToken)).resolves.toBeDefined();

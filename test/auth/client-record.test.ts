@@ -49,7 +49,7 @@ const refused: [string, ClientRecord | undefined, string, Secret][] = [
 ];
 
 describe.each(refused)('%s', (_, client, clientId, secret) => {
-  it('is refused with the same work as any other: one read by UUID, one hash, two comparisons', async () => {
+  it('is rejected with the same work as any other: one read by UUID, one hash, two comparisons', async () => {
     const read = jest.fn(async (_id: string) => client);
     createHash.mockClear();
     timingSafeEqual.mockClear();

@@ -122,7 +122,7 @@ describe('rotating a secret', () => {
     },
   );
 
-  it('revokes the secret that `revoke` names, and only an active one makes room', async () => {
+  it('revokes the secret named by `revoke`, which must be active', async () => {
     const { client, secretId: first } = await make();
     const { secretId: second } = await rotateSecret(database, OPERATOR, client.id);
     const { secretId: third, revoked } = await rotateSecret(database, OPERATOR, client.id, { revoke: second });

@@ -62,7 +62,7 @@ it('seals nothing in a second run, and misses nothing with two concurrent runs a
   expect(await rotateMasterKey(database, OPERATOR, during)).toEqual({ endpoints: 0, signingKeys: 0, unreadable: [] });
 });
 
-it('keeps an erased secret erased, also if it is erased while it is being sealed', async () => {
+it('keeps an erased secret erased, even if it is erased while it is being sealed', async () => {
   const [erased, racing] = [await register(before), await register(before)];
   await database.prisma.endpoint.update({ where: { id: erased }, data: { secretEnvelope: null } });
   const handle = {

@@ -24,7 +24,7 @@ afterEach(() => database.drop());
 const kidOf = (token: string) => decodeProtectedHeader(token).kid;
 const kids = async (authority: ReturnType<typeof testAuthority>) => (await authority.jwks()).keys.map(({ kid }) => kid);
 
-it('makes the first key once, also if several processes start at once', async () => {
+it('makes the first key once, even if several processes start at once', async () => {
   // A process reads again when a busy machine was too slow for it.
   const read = () => readOrMakeSigningKeys(database, masterKeys).catch(() => undefined);
   const seen = await Promise.all(Array.from({ length: 5 }, () => waitFor('the keys', read)));
@@ -48,7 +48,7 @@ it('fails at the start of a process that has another MASTER_KEY', async () => {
 });
 
 describe('rotating the signing key', () => {
-  it('makes every process sign with the new key within 15 s, and no process ever refuses a token of another', async () => {
+  it('makes every process sign with the new key within 15 s, and no process ever rejects a token of another', async () => {
     const clock = new TestClock();
     const processes = [testAuthority(database, { clock }), testAuthority(database, { clock })];
     const [one] = processes as [ReturnType<typeof testAuthority>];
@@ -102,7 +102,7 @@ describe('rotating the signing key', () => {
 });
 
 describe('revoking a signing key', () => {
-  it('refuses its tokens in every process within 5 s, also cached tokens, and adds a new key', async () => {
+  it('rejects its tokens, cached ones included, in every process within 5 s, and adds a new key', async () => {
     const clock = new TestClock();
     const processes = [testAuthority(database, { clock }), testAuthority(database, { clock })];
     const [one] = processes as [ReturnType<typeof testAuthority>];
@@ -131,7 +131,7 @@ describe('revoking a signing key', () => {
     expect(await database.prisma.signingKey.findMany({ select: { kid: true } })).toEqual([{ kid: newest }]);
   });
 
-  it('refuses an unknown key and changes nothing', async () => {
+  it('rejects an unknown key and changes nothing', async () => {
     await readOrMakeSigningKeys(database, masterKeys);
     await expect(revokeSigningKey(database, OPERATOR, masterKeys, 'unknown')).rejects.toMatchObject({
       code: 'not_found',
@@ -218,7 +218,7 @@ it('verifies for 5 s with a key that cannot be read again, since it may be revok
   expect(await ring.verificationKey('a')).toBeDefined();
 });
 
-it('verifies with the keys at hand while they are read again, from 2 s on, and waits for the read from 4 s on', async () => {
+it('verifies with cached keys while it reads them again after 2 s, and waits for the read after 4 s', async () => {
   const { ring, clock, store } = ringOn(stored('a', 0));
   await signer(ring);
   clock.pass(1_999);
@@ -240,7 +240,7 @@ it('verifies with the keys at hand while they are read again, from 2 s on, and w
   expect(store.reads).toBe(2);
 });
 
-it('goes on signing with the known keys while the store fails, and reads again once per second', async () => {
+it('keeps signing with the known keys while the store fails, and reads again once per second', async () => {
   const { ring, clock, store } = ringOn(stored('a', 0));
   await signer(ring);
   store.broken = true;

@@ -32,7 +32,7 @@ describe('HTTP messages of the bench', () => {
     expect(cut([whole.subarray(0, whole.length - 1)])).toEqual(expected.slice(0, 2));
   });
 
-  it('are refused if they are framed in another way', () => {
+  it('are rejected if they are framed in another way', () => {
     const chunked = Buffer.from('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n');
     expect(() => cut([chunked])).toThrow('Transfer-Encoding');
   });

@@ -22,7 +22,7 @@ describe('rounds of the bench', () => {
     expect(ratios([1, 2], [1])).toEqual([1, Number.NaN]);
   });
 
-  it('sum the CPU of the named processes only, whichever of them ran', () => {
+  it('sum the CPU of only the named processes that ran', () => {
     expect(
       cpuOfEvents([round(1).cost, { 'api ms': 2, 'worker ms': 3 }], ['service', 'api', 'worker', 'postgres']),
     ).toEqual([1.5, 5]);

@@ -17,7 +17,7 @@ function made(name: CheckCase) {
 }
 
 describe('the request of a case', () => {
-  it('is signed rightly and freshly, unless the case says otherwise', () => {
+  it('has a valid, fresh signature, unless the case needs another', () => {
     const found = CHECK_CASE_NAMES.map((name) => [name, made(name).isSigned, made(name).t]);
     const fresh = '2026-11-22T10:00:00.123Z';
     expect(found).toEqual([
@@ -34,7 +34,7 @@ describe('the request of a case', () => {
     expect(made('missing_signature').signature).toBeNull();
   });
 
-  it('is an event of the known type, but for unknown_type', () => {
+  it('is an event of the known type, except for unknown_type', () => {
     const types = CHECK_CASE_NAMES.map((name) => made(name).event.type);
     expect(types.filter((type) => type !== 'transfer.status_changed')).toEqual([made('unknown_type').event.type]);
     for (const name of CHECK_CASE_NAMES) {
@@ -51,7 +51,7 @@ describe('the request of a case', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('tells an earlier status of the same transfer as out_of_order', () => {
+  it('reports an earlier status of the same transfer as out_of_order', () => {
     const [latest, older] = [JSON.parse(valid.body), made('out_of_order').event];
     expect(older.data).toEqual({ id: latest.data.id, status: 'PROCESSING' });
     expect(older.created_at < latest.created_at && older.id < latest.id).toBe(true);

@@ -92,7 +92,7 @@ describe('explainSignature', () => {
     }
   });
 
-  it('is shown each of its explanations by the cases above', () => {
+  it('the cases above produce each of its explanations', () => {
     expect(new Set(MADE.map(([explanation]) => explanation))).toEqual(new Set(EXPLANATION_NAMES));
   });
 
@@ -173,7 +173,7 @@ describe('a delivery at hand', () => {
       expect(explainMismatch(delivery, sent, 'x')).toBe('unknown');
     });
 
-    it('does not say that the digest is right where the secret at hand is not the one of the header', () => {
+    it("does not call the digest right if the given secret is not the header's", () => {
       const other = 'another-secret-entirely';
       expect(explainMismatch({ ...delivery, secret: other }, sent, sign(other, `${t}.${body}`))).toBe('unknown');
     });
@@ -190,7 +190,7 @@ describe('a delivery at hand', () => {
       expect(explainMismatch({ ...delivery, ...changed }, sent)).toBe(explanation);
     });
 
-    it('names the mistake of a sender that is not the service, such as a test of the integrator', () => {
+    it("names the mistake of another sender, such as the integrator's test", () => {
       expect(explainMismatch(delivery, sign(secret, t + body))).toBe('missing_dot');
     });
   });

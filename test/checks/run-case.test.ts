@@ -115,7 +115,7 @@ describe('a check', () => {
     expect(hints.every((one) => one !== null && one.length > 20)).toBe(true);
   });
 
-  it('points at the first mistake where the later cases share it', async () => {
+  it('points at the first mistake if later cases share it', async () => {
     const { url } = await receiver('verifies the body as Python writes it again');
     const { cases } = await check(url);
     for (const { hint } of cases.slice(1, POSITIVE.length)) expect(hint).toMatch(/case valid was refused too/);
@@ -144,7 +144,7 @@ describe('a check', () => {
     expect(made.cases[0]?.hint).toMatch(/public addresses only/);
   });
 
-  it('changes nothing of the endpoint, not even by a 410, and leaves no event and no delivery', async () => {
+  it('never modifies the endpoint, not even after a 410, and leaves no event and no delivery', async () => {
     const gone = await startCheckedReceiver(SECRET);
     receivers.push(gone);
     const plan = await begin(gone.url);

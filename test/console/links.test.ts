@@ -59,7 +59,7 @@ describe('POST /console-sessions', () => {
     expect(await auth.database.prisma.idempotencyKey.count()).toBe(0);
   });
 
-  test('refuses what it does not know', async () => {
+  test('rejects what it does not know', async () => {
     const headers = await bearer(await auth.client());
     expect((await ask(headers, { role: 'admin' })).body).toMatchObject({ code: 'invalid_request' });
     expect((await ask(headers, { rol: 'viewer' })).body).toMatchObject({ errors: [{ pointer: '/rol' }] });
@@ -131,7 +131,7 @@ describe('POST /console-sessions', () => {
 });
 
 describe('a link', () => {
-  test('is swapped once, also by requests at once to two processes', async () => {
+  test('is exchanged once, even by simultaneous requests to two processes', async () => {
     const credentials = await auth.client();
     for (let round = 0; round < 5; round++) {
       const { path, code } = await makeLink(credentials);
@@ -143,7 +143,7 @@ describe('a link', () => {
     expect(await auth.database.prisma.consoleSession.count({ where: { clientId: credentials.client_id } })).toBe(5);
   });
 
-  test('is not swapped by its page', async () => {
+  test('is not exchanged by its page', async () => {
     const { path, code } = await makeLink(await auth.client());
     for (let i = 0; i < 3; i++) expect((await browser().get(`${path}?code=${code}`)).status).toBe(200);
     expect((await browser().post(path, { code })).status).toBe(303);
@@ -161,7 +161,7 @@ describe('a link', () => {
     expect((await browser().post(path, { code })).status).toBe(401);
   });
 
-  test('takes only its own code, pasted with or without the rest of the link', async () => {
+  test('accepts only its own code, pasted with or without the rest of the link', async () => {
     const credentials = await auth.client();
     const [one, other] = [await makeLink(credentials), await makeLink(credentials)];
     const wrong = await browser().post(one.path, { code: other.code });
@@ -192,7 +192,7 @@ describe('a link', () => {
     expect((await session.get('/console')).status).toBe(303);
   });
 
-  test('is good from the networks of its client only, and stays good after a refusal', async () => {
+  test("works only from its client's networks, and still works after a rejection", async () => {
     const credentials = await auth.client();
     const { path, code } = await makeLink(credentials);
     await allowNetworks(auth.database, OPERATOR, credentials.client_id, ['203.0.113.0/24']);
@@ -210,7 +210,7 @@ describe('a link', () => {
     expect(session.scopes).toEqual(['webhooks:write']);
   });
 
-  test('of a client that lost a scope since gives a session without it', async () => {
+  test('of a client that has since lost a scope gives a session without it', async () => {
     const credentials = await auth.client();
     const { path, code } = await makeLink(credentials, { role: 'editor' });
     const scopes = ['transfers:read', 'operator'];

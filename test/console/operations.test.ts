@@ -69,7 +69,7 @@ test('a change that the API does not record has an audit entry of the session', 
 });
 
 describe('a refusal', () => {
-  test('is the same as that of the API, and leaves no audit entry', async () => {
+  test('is that of the API, and leaves no audit entry', async () => {
     const other = await api.client();
     const of = session(ALL, other.id);
     const { body } = await client.call('POST', '/transfers', { json: transferRequest() });
@@ -95,7 +95,7 @@ describe('a refusal', () => {
     expect(await refusal(all.change('setTransferStatus', change))).toBe('insufficient_scope');
   });
 
-  test('of a read that would change something, and of a change that would not, is an error of the program', async () => {
+  test('of a read that would change something, or of a change that would not, is a bug', async () => {
     const own = operations();
     expect(await refusal(own.read('registerWebhookEndpoint'))).toContain('changes something');
     expect(await refusal(own.change('listTransfers'))).toContain('changes nothing');

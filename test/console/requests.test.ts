@@ -24,7 +24,7 @@ describe('the origin of a form', () => {
     ['only in Referer', { Origin: 'https://evil.test', Referer: 'BASE_URL/console' }],
   ];
 
-  test.each(wrong)('%s is refused before anything else', async (_, headers) => {
+  test.each(wrong)('%s is rejected before anything else', async (_, headers) => {
     const credentials = await auth.client();
     const session = await signedInBrowser(auth, credentials);
     for (const [path, fields] of [
@@ -42,7 +42,7 @@ describe('the origin of a form', () => {
     expect((await session.get('/console')).status).toBe(200);
   });
 
-  test('missing is refused', async () => {
+  test('missing is rejected', async () => {
     const { status } = await fetch(`${auth.api.url}/console/sign-in`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
@@ -83,7 +83,7 @@ test('failed codes of links count too', async () => {
   expect((await browser().post(path, { code: 'x' }, from)).status).toBe(429);
 });
 
-test('a sign-in does not replace a live session, so that nobody is signed in as somebody else unawares', async () => {
+test('a sign-in does not replace a live session, so nobody is unknowingly signed in as somebody else', async () => {
   const [own, theirs] = [await auth.client({ name: 'Own' }), await auth.client({ name: 'Theirs' })];
   const session = await signedInBrowser(auth, own);
   const { cookie } = session;
@@ -105,7 +105,7 @@ test('a sign-in does not replace a live session, so that nobody is signed in as 
   expect((await browser().post(pathname, { code: hash.slice(1) })).status).toBe(303);
 });
 
-describe('the way to the page that was asked for', () => {
+describe('the way to the requested page', () => {
   test('leads through the sign-in, within the console only', async () => {
     const credentials = await auth.client();
     const person = browser();
@@ -183,7 +183,7 @@ describe('bodies', () => {
     expect((await browser().post('/console/sign-in', {}, { ...headers, ...somewhere() })).status).toBe(status);
   });
 
-  test('an id that is no UUID is a page that does not exist', async () => {
+  test('an id that is not a UUID is a missing page', async () => {
     expect((await session.post('/console/sessions/x/end')).status).toBe(404);
     expect((await browser().get('/console/sign-in/x', somewhere())).status).toBe(404);
   });
@@ -229,7 +229,7 @@ describe('every response of the console', () => {
     }
   });
 
-  test('no response of the API carries Access-Control-Allow-*, but for the public documents', async () => {
+  test('no response of the API has Access-Control-Allow-*, except for the public documents', async () => {
     const paths = ['/openapi.json', '/meta', '/.well-known/jwks.json', '/docs', '/transfers', '/healthz', '/console'];
     const allowed = [];
     for (const path of paths) {

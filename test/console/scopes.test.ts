@@ -17,7 +17,7 @@ const pages = declared.filter((one) => !isForm(one));
 const pathOf = ({ path }: { path: string }) =>
   path.replace(/{(\w+)}/g, (_, name) => (name === 'number' ? '1' : newId()));
 
-test('a viewer is refused by every form that changes something', async () => {
+test('every form that changes something rejects a viewer', async () => {
   const viewer = await signedInBrowser(auth, await auth.client(), { role: 'viewer' });
   const changing = forms.filter(({ scope }) => scope !== null);
   expect(changing.length).toBeGreaterThan(5);
@@ -32,7 +32,7 @@ test('the only forms that every session may send end sessions', () => {
   expect(forms.filter(({ scope }) => scope === null).map(({ path }) => path)).toEqual(['/console/sessions/{id}/end']);
 });
 
-test.each(CLIENT_SCOPES)('a session with %s alone is refused by the pages and forms of other scopes', async (scope) => {
+test.each(CLIENT_SCOPES)('pages and forms of other scopes reject a session with %s alone', async (scope) => {
   const session = await signedInBrowser(auth, await auth.client({ scopes: [scope] }));
   for (const page of [...pages, ...forms]) {
     const send = isForm(page) ? session.post : session.get;
@@ -41,7 +41,7 @@ test.each(CLIENT_SCOPES)('a session with %s alone is refused by the pages and fo
     if (page.path === '/console' && !permitted) {
       expect(headers.get('location')).toMatch(/^\/console\/\w+$/);
     } else if (!permitted) expect([page.path, status]).toEqual([page.path, 403]);
-    // A page that also reads with another scope may refuse too; it never fails.
+    // A page that also reads with another scope may reject too; it never fails.
     else expect([page.path, status < 500]).toEqual([page.path, true]);
   }
 });

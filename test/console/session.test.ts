@@ -56,7 +56,7 @@ describe('the cookie', () => {
     await secure.close();
   });
 
-  test('is new at each sign-in, also where the browser brings a value, and is stored as a hash only', async () => {
+  test('is new at each sign-in, even if the browser brings a value, and is stored as a hash only', async () => {
     const credentials = await auth.client();
     const { port } = new URL(auth.baseUrl);
     const planted = `console_session_${port}=${'x'.repeat(43)}`;
@@ -82,7 +82,7 @@ describe('the cookie', () => {
     }
   });
 
-  test('counts under /console alone, where a Bearer token counts nothing', async () => {
+  test('works only under /console, where a Bearer token does not', async () => {
     const credentials = await auth.client();
     const { cookie } = await signIn({}, credentials);
     for (const path of ['/transfers', '/webhook-endpoints', '/events']) {
@@ -162,7 +162,7 @@ describe('a session', () => {
     expect(await sentTo(second)).toBe('/console/sign-in?state=ended');
   });
 
-  test('whose secret was revoked is in no list, and takes the place of no live session', async () => {
+  test('whose secret was revoked is in no list, and displaces no live session', async () => {
     const credentials = await auth.client();
     const rotated = await rotateSecret(auth.database, OPERATOR, credentials.client_id);
     const renewed = { ...credentials, client_secret: rotated.clientSecret.reveal() };
@@ -179,7 +179,7 @@ describe('a session', () => {
     expect(await sentTo(oldest)).toBeUndefined();
   });
 
-  test('is ended where it is used from outside of the networks of its client', async () => {
+  test("ends when it is used from outside its client's networks", async () => {
     const credentials = await auth.client({ networks: ['203.0.113.0/24'] });
     const from = (address: string) => ({ 'X-Forwarded-For': address });
     const browser = consoleBrowser({ url: auth.api.url, baseUrl: auth.baseUrl });
@@ -193,7 +193,7 @@ describe('a session', () => {
     expect((await browser.get('/console', from('203.0.113.9'))).status).toBe(303);
   });
 
-  test('of a client is one of 20: a further sign-in ends the one that was used least recently', async () => {
+  test('of a client is one of 20: one more sign-in ends the least recently used', async () => {
     const credentials = await auth.client();
     const first = await signIn({}, credentials);
     const second = await signIn({}, credentials);
@@ -216,7 +216,7 @@ describe('a session', () => {
 });
 
 describe('a viewer', () => {
-  test('ends only its own session, and the refused form is shown on its page', async () => {
+  test('ends only its own session, and the rejected form is shown on its page', async () => {
     const credentials = await auth.client();
     const editor = await signIn({}, credentials);
     const { id } = (await sessionOf(credentials))!;

@@ -65,7 +65,7 @@ function* faultsOf(
     }
   }
   const succeeded = attempts.some(({ error }) => error === null);
-  // The attempts of the present ladder are among the last ones.
+  // The attempts of the current ladder are among the last ones.
   const succeededOnLadder = attempts.slice(attempts.length - rung).some(({ error }) => error === null);
   if (status === 'succeeded' && !succeeded) yield 'succeeded without a successful attempt';
   if (status === 'succeeded' && !seen.some(isSuccess)) yield 'succeeded, but the receiver never returned a 2xx';

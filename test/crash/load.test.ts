@@ -3,7 +3,7 @@ import type { Caller } from '../support/caller.js';
 import { waitFor } from '../support/wait-for.js';
 import { startLoad } from './load.js';
 
-test('a request that fails fast is repeated until its time is over, and the fault says what came', async () => {
+test('a request that fails fast is repeated until its time is over, and the fault names the response', async () => {
   let count = 0;
   const failing: Caller = async () => {
     count++;

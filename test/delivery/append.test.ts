@@ -70,7 +70,7 @@ describe("an event that a producer's own statement appends", () => {
     expect(queued!.dueAt.getTime()).toBeLessThanOrEqual(Date.now() + 1);
   });
 
-  it('is leased at birth to a process that has room, but for the endpoints that are full there', async () => {
+  it('is leased on insert to a process with free slots, except at endpoints that are full there', async () => {
     const clientId = await makeClient(db);
     const [open, full] = [await makeEndpoint(db, clientId), await makeEndpoint(db, clientId)];
     const token = newId();
@@ -86,7 +86,7 @@ describe("an event that a producer's own statement appends", () => {
     expect(free).toMatchObject({ leaseToken: null, leaseUntil: null });
   });
 
-  it('is due for its workflow at once, and free, when its client has no enabled endpoint', async () => {
+  it('is due for its workflow at once, without a lease, if its client has no enabled endpoint', async () => {
     const clientId = await makeClient(db);
     await makeEndpoint(db, clientId, { enabled: false });
     const [event] = await append([(await makeTransfer(db, clientId)).id], { token: newId(), full: [] });

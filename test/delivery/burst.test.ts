@@ -28,7 +28,7 @@ describe('a burst of first attempts', () => {
     expect(process.isNow(3)).toBe(false);
   });
 
-  test('is one while no attempt waits and the event loop has no rest from 200 attempts a second', () => {
+  test('is one if no attempt waits and 200 attempts a second keep the event loop busy', () => {
     const process = watched();
     process.pass(20, 70, 30);
     expect(process.isNow(100)).toBe(true);
@@ -39,7 +39,7 @@ describe('a burst of first attempts', () => {
     expect(process.isNow(200)).toBe(false);
   });
 
-  test('is none when the event loop rests, or works for something else than attempts', () => {
+  test('is none if the event loop is idle, or busy with other work than attempts', () => {
     const resting = watched();
     resting.pass(1_000, 690, 310);
     expect(resting.isNow(1_000)).toBe(false);

@@ -74,7 +74,7 @@ describe('the deliveries of missing events', () => {
     expect((await deliveriesOf(endpoint.id)).map(({ eventId }) => eventId)).toEqual(events);
   });
 
-  it('are looked for by the deliveries of each event, also before Postgres has statistics of a busy endpoint', async () => {
+  it('are found by the deliveries of each event, even before Postgres has statistics of a busy endpoint', async () => {
     const { clientId, endpoint, scope } = await setUp();
     const many = { clientId, endpointId: endpoint.id, at: Date.now() - HOUR, count: 5_000 };
     await makeManyDelivered(db, many, [2_500]);

@@ -46,7 +46,7 @@ async function quiet(): Promise<void> {
 }
 
 describe('what a dispatcher leases', () => {
-  it('is no more than its endpoint makes in about a second, so that other workers have the rest', async () => {
+  it('is no more than its endpoint can make in about a second, so other workers get the rest', async () => {
     const { sender, release } = heldSender();
     const { dispatcher } = dispatchers.open(sender, { limits: { perEndpoint: 2 } });
     await commitEvents(db, 60);
@@ -91,7 +91,7 @@ describe('what a dispatcher leases', () => {
     await waitFor('all attempts', () => sender.sent.length === flood.length + 1);
   });
 
-  it('at birth, is nothing for an endpoint that is full here, and nothing at all without room', async () => {
+  it('on insert, is nothing for an endpoint that is full here, and nothing at all without free slots', async () => {
     const { sender, release } = heldSender();
     const { commit, dispatcher, token } = dispatchers.open(sender, { limits: { perEndpoint: 1, waiting: 6 } });
     const first = await commit();
@@ -113,7 +113,7 @@ describe('what a dispatcher leases', () => {
     await waitFor('all attempts', () => sender.sent.length === 12);
   });
 
-  it('is read again from the queue by itself once half of it is made', async () => {
+  it('is refilled from the queue once half of it is made', async () => {
     const { sender, release } = heldSender();
     const { dispatcher } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
     await commitEvents(db, 10);
@@ -124,7 +124,7 @@ describe('what a dispatcher leases', () => {
     await waitFor('all attempts', () => sender.sent.length === 10);
   });
 
-  it('is nothing of an endpoint whose slots all belong to other workers: it is given back and leased no more', async () => {
+  it('is nothing at an endpoint whose slots all belong to other workers: it is given back and not leased again', async () => {
     let share = 0;
     const { db: watched, texts } = watchStatements(db);
     const sender = fakeSender();
@@ -220,7 +220,7 @@ describe('an attempt that waits', () => {
     expect(sender.sent).toHaveLength(2);
   });
 
-  it('starts with 20 s of its lease left, also if the response to its commit came late', async () => {
+  it('starts with 20 s of its lease left, even if the commit returns late', async () => {
     const { db: watched, texts } = watchStatements(db);
     const sender = fakeSender(() => outcome());
     const { dispatcher, token } = dispatchers.open(sender, { db: watched });
@@ -233,7 +233,7 @@ describe('an attempt that waits', () => {
     expect(sender.sent).toHaveLength(1);
   });
 
-  it('starts with 20 s of its lease left, also if the response to the record before it came late', async () => {
+  it('starts with 20 s of its lease left, even if the previous record returns late', async () => {
     const { db: watched, texts } = watchStatements(db);
     const token = newId();
     const recorder = new Recorder(db, { token, workflows: 'every-event' }, silentLog);
@@ -303,7 +303,7 @@ describe('an attempt that waits', () => {
   });
 });
 
-it('starts no attempt while 500 wait for their record, and goes on after that', async () => {
+it('starts no attempt while 500 wait for their record, and continues after that', async () => {
   let waiting = 500;
   const token = newId();
   const recorder: Recorder = Object.create(new Recorder(db, { token, workflows: 'every-event' }, silentLog), {

@@ -50,7 +50,7 @@ describe('the first attempts of an event of this process', () => {
     expect(texts.filter(isLeaseStatement)).toEqual([]);
   });
 
-  it('send nothing before what follows the commit at once, such as the response to the change', async () => {
+  it('are sent after what immediately follows the commit, such as the response to the change', async () => {
     const sender = fakeSender();
     const { commit } = dispatchers.open(sender);
     const event = await commit();
@@ -95,7 +95,7 @@ describe('an attempt that fails', () => {
     expect(texts.filter(isLeaseStatement)).toEqual([]);
   });
 
-  it('is followed at once by a rung of 0 s also if the response to its record was lost', async () => {
+  it('is followed at once by a rung of 0 s, even if the result of its record was lost', async () => {
     let records = 0;
     const flaky: TestDatabase = Object.create(db, {
       hot: {
@@ -165,7 +165,7 @@ describe('attempts in the queue', () => {
     await waitFor('all attempts', () => sender.sent.length === events.length);
   });
 
-  it('are found without a notification, also when the queue was empty before', async () => {
+  it('are found without a notification, even when the queue was empty before', async () => {
     const { dispatcher } = dispatchers.open(fakeSender());
     dispatcher.start();
     await sleep(50);
@@ -300,7 +300,7 @@ describe('a dispatcher that stops', () => {
     expect(sender.sent).toHaveLength(1);
   });
 
-  it('gives a rung of 0 s back that is due when it stops', async () => {
+  it('gives back a rung of 0 s that is due when it stops', async () => {
     const { sender, release } = heldSender(1, () => refusedBy(503));
     const failing = {
       ...sender,
@@ -344,7 +344,7 @@ describe('a dispatcher that stops', () => {
   });
 });
 
-it('leases nothing at birth for a client without an endpoint, and makes its event due for the workflow', async () => {
+it('leases nothing on insert for a client without an endpoint, and makes its event due for the workflow', async () => {
   const { commit } = dispatchers.open(fakeSender());
   const event = await commit({ clientId: await makeClient(db), endpoints: 0 });
   expect(event.deliveries).toEqual([]);

@@ -77,7 +77,7 @@ const idsOf = (events: readonly { eventId: string }[]) => events.map(({ eventId 
 const outboxOf = async (id: string) => (await db.prisma.event.findUniqueOrThrow({ where: { id } })).outbox;
 
 describe('events that wait in the outbox', () => {
-  it('are found without a look at the events that are done, also without statistics', async () => {
+  it('are found without reading events that are done, even without statistics', async () => {
     await newestWait('start', 20);
     expect(await rowsOfEvents(readBacklog)).toBeLessThanOrEqual(CLIENTS * 20);
     expect(await rowsOfEvents((h) => leaseEvents(h, 'again', 200))).toBeLessThanOrEqual(CLIENTS * 20);
@@ -93,7 +93,7 @@ describe('events that wait in the outbox', () => {
     expect(await leaseEvents(db, 'start', 100)).toEqual([]);
   });
 
-  it('are leased from some clients where there are more clients than the batch has events', async () => {
+  it('are leased from some clients if there are more clients than the batch has events', async () => {
     await newestWait('start', 2);
     const leased = await leaseEvents(db, 'start', 2);
     expect(new Set(leased.map(({ clientId }) => clientId)).size).toBe(2);
@@ -153,7 +153,7 @@ describe('a leased event', () => {
     expect(await outboxOf(id)).toBe(outbox);
   });
 
-  it('is leased again after the time for which it is released, and not if another process has it', async () => {
+  it('is leased again after its release time, unless another process has it', async () => {
     const { id, leased } = await leaseOne('start');
     await releaseEvents(db, leased, 20);
     expect(idsOf(await leaseEvents(db, 'start', 10))).not.toContain(id);

@@ -20,7 +20,7 @@ let deliveryId: string;
 beforeAll(async () => {
   db = await createTestDatabase();
   explained = openExplained(db.url.reveal());
-  // No statistics come by themselves, as in the first minute of an outage.
+  // No statistics appear on their own, as in the first minute of an outage.
   await db.query('alter table queue set (autovacuum_enabled = false)', []);
   const { clientId, deliveries } = await commitEvent(db);
   busy = deliveries[0]!.endpointId;

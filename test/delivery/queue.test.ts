@@ -95,7 +95,7 @@ describe('a scan of the heads of the queue', () => {
     ]);
   });
 
-  it('leases the oldest of each line, up to the number for its endpoint, and of an endpoint without room none', async () => {
+  it('leases the oldest of each line, up to the number for its endpoint, and none at an endpoint without free slots', async () => {
     const [few, many, full] = [await freeAttempts(4), await freeAttempts(4), await freeAttempts(2)];
     const [, , ...late] = many.ids;
     await db.query(`update queue set line = 'late' where delivery_id = any($1::uuid[])`, [late]);
@@ -113,7 +113,7 @@ describe('a scan of the heads of the queue', () => {
     expect(await lease({ limit: 4 })).toHaveLength(2);
   });
 
-  it('goes on where the scan before it ended, and looks at 200 lines', async () => {
+  it('continues where the scan before it ended, and looks at 200 lines', async () => {
     const clientId = await makeClient(db);
     const { id } = await makeEndpoint(db, clientId);
     await db.query(
@@ -206,7 +206,7 @@ describe('a lease that ends', () => {
     expect(idsOf(await lease())).toEqual([ids[0]]);
   });
 
-  it('is given back by the process that has it alone', async () => {
+  it('is given back only by the process that holds it', async () => {
     const { deliveryId } = await freeAttempt();
     await lease();
     await giveBack(db, newId(), [deliveryId]);
@@ -374,7 +374,7 @@ describe('queueDue', () => {
     expect(await rowOf(deliveryId)).toMatchObject({ trigger: 'recover' });
   });
 
-  it('queues one that is due a little later, as much as the caller allows', async () => {
+  it("queues one that is due slightly later, within the caller's allowance", async () => {
     const [soon, later] = [await sleeping(2_000), await sleeping(60_000)];
     const ids = [soon.deliveryId, later.deliveryId];
     expect(await queueDue(db, ids, 0)).toEqual([]);
@@ -395,7 +395,7 @@ describe('queueDue', () => {
 describe('queueOverdue', () => {
   const OVERDUE = 120_000;
 
-  it('queues what is overdue by more than the given time, the most overdue first, up to its limit', async () => {
+  it('queues deliveries overdue by more than the given time, the most overdue first, up to its limit', async () => {
     const [late, later, latest] = [await sleeping(-119_000), await sleeping(-121_000), await sleeping(-200_000)];
     expect(await queueOverdue(db, OVERDUE, 1)).toBe(1);
     expect(await rowOf(latest.deliveryId)).toMatchObject({ line: 'late', trigger: 'schedule', leaseToken: null });

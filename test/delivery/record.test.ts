@@ -150,7 +150,7 @@ describe('the record of an attempt', () => {
     expect(await queueOf(event)).toBeNull();
   });
 
-  it('ends a delivery as failed after a 410, whatever rungs are left', async () => {
+  it('ends a delivery as failed after a 410, even with rungs left', async () => {
     const event = await leased();
     await record([made(event, { outcome: refusedBy(410) })]);
     expect(await read(event)).toMatchObject({ status: 'failed', reason: 'endpoint_gone', nextAttemptAt: null });
@@ -213,7 +213,7 @@ describe('the record of a manual retry', () => {
     expect(await queueOf(event)).toBeNull();
   });
 
-  it("has the ladder's own attempt made at once when its planned time has passed meanwhile", async () => {
+  it("is followed at once by the ladder's own attempt if its planned time has passed meanwhile", async () => {
     const event = await asleep();
     const attempt = await retried(event, { outcome: down });
     await setRow(event, { nextAttemptAt: new Date(Date.now() - 1_000) });
@@ -357,7 +357,7 @@ describe("a record writes its event's outbox", () => {
     expect(await outboxOf(event)).toBe(outbox);
   });
 
-  it('again after a late success, of which its workflow knows nothing', async () => {
+  it('again after a late success that its workflow does not know', async () => {
     const event = await asleep();
     await setOutbox(event, 'done');
     await record([made(event, { outcome: outcome({ t: 'late' }) })]);
@@ -445,7 +445,7 @@ describe('the record of a delivered event, with WORKFLOWS=retries-only', () => {
     return { event, missing: { attempt: row!, outcome: down } };
   }
 
-  it('leaves a wake-up that its workflow has not had yet', async () => {
+  it('keeps a wake-up that its workflow has not received', async () => {
     const { event } = await withMissing();
     await record([made(event)], options);
     expect(await outboxOf(event)).toBe('again');
@@ -497,7 +497,7 @@ describe('the record of many attempts', () => {
 });
 
 describe('the plan of a record', () => {
-  it('finds every row by its key, also where the tables are empty when it is made', async () => {
+  it('finds every row by its key, even if it was made for empty tables', async () => {
     let text = '';
     const hot = async (statement: string) => {
       text = statement;

@@ -80,7 +80,7 @@ describe('Recorder', () => {
     expect(await recorder.record(attempt)).toBeUndefined();
   });
 
-  it('records the rows one by one when Postgres refuses one of them', async () => {
+  it('records the rows one by one when Postgres rejects one of them', async () => {
     const recorder = open();
     const [good, bad, alsoGood] = (await attempts(3)) as [MadeAttempt, MadeAttempt, MadeAttempt];
     bad.outcome = outcome({ responseBody: 'a\u0000b' });
@@ -145,7 +145,7 @@ describe('Recorder', () => {
     expect(await attemptsOf(attempt)).toMatchObject([{ number: 1 }]);
   });
 
-  it('gives up 10 s after the process began to end, also what ends later', async () => {
+  it('gives up 10 s after the process began to stop, even on attempts that end later', async () => {
     const handle = through(() => {
       throw REFUSED;
     });
@@ -165,7 +165,7 @@ describe('Recorder', () => {
     }
   });
 
-  it('writes what waits when the process ends while Postgres is reachable', async () => {
+  it('writes the waiting records when the process stops and Postgres is reachable', async () => {
     const recorder = open();
     const made = await attempts(3);
     const recorded = made.map((attempt) => recorder.record(attempt));

@@ -79,7 +79,7 @@ describe('recovering deliveries', () => {
     expect(states.map(({ outbox }) => outbox)).toEqual(['done', 'again', 'again', 'done']);
   });
 
-  it('starts the present ladder from its start', async () => {
+  it('starts the current ladder from its start', async () => {
     const { scope, ids } = await endpointWith('failed');
     const id = ids[0]!;
     await reset(scope);
@@ -90,7 +90,7 @@ describe('recovering deliveries', () => {
     expect(await read(id)).toMatchObject({ rung: 2, asleep: true });
   });
 
-  it('a manual retry that waits stays, and uses no rung of the new ladder', async () => {
+  it('a waiting manual retry stays, and uses no rung of the new ladder', async () => {
     const { scope, ids } = await endpointWith('failed');
     const id = ids[0]!;
     await retryDelivery(db, recordingHandover(), { by, clientId: null, deliveryId: id });
@@ -166,7 +166,7 @@ describe('the late line of an endpoint', () => {
     return made;
   };
 
-  it('takes no more recovered deliveries while twenty wait there, and as many as were leased', async () => {
+  it('accepts no recovered delivery while twenty wait there, then as many as were leased', async () => {
     const { scope, ids } = await full();
     expect(await reset(scope, null, COUNT)).toBeUndefined();
     for (const id of ids.slice(0, 3)) await lease(db, id);
@@ -177,7 +177,7 @@ describe('the late line of an endpoint', () => {
     expect(await reset({ ...scope, endpointId }, null, COUNT)).toEqual([other.deliveryId]);
   });
 
-  it('leaves its turn to fresh events', async () => {
+  it('gives way to fresh events', async () => {
     const { scope } = await full();
     const fresh = [await change(scope), await change(scope)];
     const request = {

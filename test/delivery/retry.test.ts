@@ -172,7 +172,7 @@ describe('a manual retry', () => {
     await Promise.all([recorded, late]);
     const { delivery, queue, counted } = await read(target);
     expect(delivery.attemptCount).toBe(3);
-    // Before the record it is the attempt that is in flight, after it one attempt more.
+    // Before the record it is the attempt that is in flight, after it one extra attempt.
     expect(queue === null ? counted : counted - 1).toBe(1);
   });
 

@@ -49,7 +49,7 @@ test('a small backlog does not wait for a large one that was there before', asyn
   expect(await countDeliveries(db, small)).toEqual({ endpoint_disabled: 1_500 });
 });
 
-test('several workers cancel each backlog once, and one goes on where another stopped', async () => {
+test('several workers cancel each backlog once, and one continues where another stopped', async () => {
   const endpoints = [await cancelling(3_500), await cancelling(3_500)];
   const pending = async () => db.prisma.delivery.count({ where: { endpointId: { in: endpoints }, status: 'pending' } });
   await withWorkers(1, () => waitFor('a batch', async () => (await pending()) < 7_000));

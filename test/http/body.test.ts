@@ -47,7 +47,7 @@ describe('a request body', () => {
     },
   );
 
-  it('nested 9,000 levels deep is refused and is no fault', async () => {
+  it('nested 9,000 levels deep is rejected and is no fault', async () => {
     const { status } = await post(`{"metadata":${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}}`);
     expect([400, 422]).toContain(status);
   });

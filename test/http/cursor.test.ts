@@ -10,7 +10,7 @@ it('reads a cursor as the key that it was written for', () => {
   fc.assert(fc.property(fc.nat(), (number) => numbers.read(numbers.write(number)) === number));
 });
 
-it('refuses a changed cursor', () => {
+it('rejects a changed cursor', () => {
   const cursor = numbers.write(4_711);
   const changed = fc.tuple(fc.nat(cursor.length - 1), fc.base64String({ minLength: 4, maxLength: 4 }));
   fc.assert(
@@ -21,12 +21,12 @@ it('refuses a changed cursor', () => {
   );
 });
 
-it('refuses a cursor of another kind of list and a long text', () => {
+it('rejects a cursor of another kind of list and a long text', () => {
   expect(ids.read(numbers.write(1))).toBeUndefined();
   expect(numbers.read('A'.repeat(1_000_000))).toBeUndefined();
 });
 
-it('refuses a cursor of another list with the same kind of key', () => {
+it('rejects a cursor of another list with the same kind of key', () => {
   const id = '0192b8a0-0000-7000-8000-000000000000';
   expect(idCursor('events').read(ids.write(id))).toBeUndefined();
   expect(idCursor('transfers').read(ids.write(id))).toBe(id);

@@ -37,7 +37,7 @@ describe('Idempotency-Key', () => {
     expect(quoted.body.id).toBe(bare.body.id);
   });
 
-  it('refuses another body, and another path', async () => {
+  it('rejects another body, and another path', async () => {
     const key = newKey();
     const { body } = await create(key);
     for (const reply of [
@@ -186,7 +186,7 @@ describe('readIdempotencyKey', () => {
     fc.assert(fc.property(texts, (text) => readIdempotencyKey([`"${text.replace(/["\\]/g, '\\$&')}"`]) === text));
   });
 
-  it('returns undefined without a header, and refuses two', () => {
+  it('returns undefined without a header, and rejects two', () => {
     expect(readIdempotencyKey(undefined)).toBeUndefined();
     expect(() => readIdempotencyKey(['a', 'b'])).toThrow(Refusal);
     expect(() => readIdempotencyKey([''])).toThrow(Refusal);

@@ -42,7 +42,7 @@ describe('parseBody', () => {
     expect(Object.keys(parseJson(bytes('{"__proto__":"a","b":1.0}')) as object)).toEqual(['__proto__', 'b']);
   });
 
-  it('refuses every object with a repeated member', () => {
+  it('rejects every object with a repeated member', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.jsonValue(), fc.jsonValue(), (name, one, two) => {
         const member = (value: unknown) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`;

@@ -86,7 +86,7 @@ describe('a body', () => {
   const post = (raw: string, path = '/transfers') => client.call('POST', path, { raw });
   const tooMany = (pointer: string) => [{ pointer, code: 'too_many', detail: expect.any(String) }];
 
-  it('of 7,000 invalid metadata values is refused by their count', async () => {
+  it('of 7,000 invalid metadata values is rejected by their count', async () => {
     const { status, body } = await post(transfer(`"metadata":{${members(6_700)}}`));
     expect([status, body.code, body.errors]).toEqual([422, 'invalid_request', tooMany('/metadata')]);
   });
@@ -137,7 +137,7 @@ describe('a body', () => {
     expect([status, body.code]).toEqual([400, 'malformed_request']);
   });
 
-  it('with too many fields is refused, also in the fields that a PUT ignores', async () => {
+  it('with too many fields is rejected, also in the fields that a PUT ignores', async () => {
     const { body: endpoint } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
     const raw = `{"url":"https://example.com/hooks","created_at":{${members(200)}}}`;
     const { status, body } = await client.call('PUT', `/webhook-endpoints/${endpoint.webhookId}`, { raw });
@@ -148,7 +148,7 @@ describe('a body', () => {
 describe('the rate limit', () => {
   const left = (headers: Headers) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
 
-  it('counts a request that is refused for its size as five, also in RateLimit', async () => {
+  it('counts a request that is rejected for its size as five, also in RateLimit', async () => {
     const limited = await startApi({ env: { RATE_LIMIT: '1000' }, database: api.database });
     try {
       const query = times(21, (i) => `a${i}`).join('&');
@@ -168,7 +168,7 @@ describe('the rate limit', () => {
     }
   });
 
-  it('refuses requests after too many oversized ones', async () => {
+  it('rejects requests after too many oversized ones', async () => {
     const limited = await startApi({ env: { RATE_LIMIT: '10' }, database: api.database });
     try {
       const own = await limited.client();

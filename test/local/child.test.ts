@@ -12,7 +12,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('starts a program again when it dies, also if recording the start fails, such as on a full disk', async () => {
+test('starts a program again when it dies, even if recording the start fails, such as on a full disk', async () => {
   const started: ProcessRecord[] = [];
   const lines: string[] = [];
   child = await startChild({

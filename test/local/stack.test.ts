@@ -124,7 +124,7 @@ test('a start ends the processes that a killed parent left running, and keeps th
   expect(await query(next, 'select text from kept')).toEqual([{ text: 'still here' }]);
 });
 
-test('refuses a second start under the same LOCAL_DIR with one line that names the process', async () => {
+test('rejects a second start under the same LOCAL_DIR with one line that names the process', async () => {
   const folder = localDir();
   const first = await start(folder);
   await expect(start(folder)).rejects.toThrow(

@@ -68,7 +68,7 @@ async function isReadOnly(): Promise<boolean> {
   return rows[0]?.default_transaction_read_only === 'on';
 }
 
-test('a read-only Postgres: changes are refused, and transfers can be read', async () => {
+test('a read-only Postgres: changes are rejected, and transfers can be read', async () => {
   const set = async (value: string) => {
     await hours.admin.query('set default_transaction_read_only = off');
     await hours.admin.query(`alter system set default_transaction_read_only = ${value}`);
@@ -203,7 +203,7 @@ test.each([1, -1])(
       );
       sleeping = data[0].id;
       const { next_attempt_at, attempts } = await must(hours.client('GET', `/deliveries/${sleeping}`));
-      // Postgres's clock sets the plan. The worker's clock sets the signature's time, which a receiver may refuse.
+      // Postgres's clock sets the plan. The worker's clock sets the signature's time, which a receiver may reject.
       expect(Math.round((Date.parse(next_attempt_at) - Date.now()) / HOUR)).toBe(1);
       expect(Math.round((Date.parse(attempts[0].t) - Date.now()) / HOUR)).toBe(jump);
       const { rows } = await hours.admin.query(

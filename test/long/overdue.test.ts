@@ -20,7 +20,7 @@ let receiver: RawReceiver;
 let database: pg.Client;
 /** Events that the receiver has refused once. */
 const refused = new Set<string>();
-/** Transfers whose first attempt the receiver refuses. */
+/** Transfers whose first attempt the receiver rejects. */
 const fresh = new Set<string>();
 
 beforeAll(async () => {
@@ -101,7 +101,7 @@ test(
       const { id, transferId } = readDelivered(raw, SECRET);
       if (!fresh.has(transferId) || transferId === first) arrived.set(id, (arrived.get(id) ?? 0) + 1);
     }
-    // The first event, which was refused once, belongs to the same transfer as the copies.
+    // The first event, which was rejected once, belongs to the same transfer as the copies.
     expect(arrived.size).toBe(COUNT + 1);
   },
   5 * HOURS,

@@ -26,7 +26,7 @@ const localDir = makeLocalDir();
 let service: ServiceProcess;
 let receiver: RawReceiver;
 let database: pg.Client;
-/** Transfers whose first attempt the receiver refuses. */
+/** Transfers whose first attempt the receiver rejects. */
 const refused = new Set<string>();
 
 beforeAll(async () => {

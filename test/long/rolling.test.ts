@@ -119,7 +119,7 @@ test('kill -9 of one of two workers: the other delivers new events while the loa
   await killed.running.ended;
   const before = load.asked.length;
   await untilAsked(before + 20);
-  // A change that was refused on a busy machine has no event.
+  // A change that was rejected on a busy machine has no event.
   const later = load.asked.slice(before).filter(({ answer }) => answer === 200);
   expect(later.length).toBeGreaterThan(0);
   const hasArrived = ({ transfer, to }: (typeof later)[number]) =>

@@ -10,7 +10,7 @@ const causeOf = (port: number) =>
   );
 
 it('chooses no port that fetch and browsers refuse to call', async () => {
-  // The last of the refused ports, so that all ports above it are called.
+  // The last of the blocked ports, so that all ports above it are called.
   expect(await causeOf(10_080)).toMatch(/bad port/);
   expect(LOWEST).toBeGreaterThan(10_080);
   const ports = await Promise.all(Array.from({ length: 50 }, freePort));

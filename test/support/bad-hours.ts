@@ -102,9 +102,9 @@ export async function startBadHours() {
   }
 
   /**
-   * Expects that a failure leaves nothing half done: two requests are refused during it, the delivery in flight is recorded
+   * Expects that a failure leaves nothing half done: two requests are rejected during it, the delivery in flight is recorded
    * once after it, and both requests succeed once when they are sent again.
-   * @param afterwards the states that the transfer of the refused request may have
+   * @param afterwards the states that the transfer of the rejected request may have
    */
   async function expectNothingHalfDone(
     begin: () => Promise<unknown>,
@@ -166,7 +166,7 @@ export async function startBadHours() {
     workerUrl,
     /** The receiver that accepts every delivery. */
     receiver,
-    /** The receiver that refuses every delivery. */
+    /** The receiver that rejects every delivery. */
     failing,
     client: (...request: Parameters<typeof client>) => client(...request),
     /** Gets a new token for the client. */

@@ -16,7 +16,7 @@ export interface Delays {
 }
 
 /**
- * A client with a steady trickle of events and two receivers: the first accepts each event at once, the second refuses
+ * A client with a steady trickle of events and two receivers: the first accepts each event at once, the second rejects
  * each event once.
  */
 export class QuietClient {

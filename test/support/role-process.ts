@@ -13,7 +13,7 @@ export interface RoleProcess {
   said: string[];
   /** Resolves when the process serves, rejects if it ends before. */
   ready: Promise<void>;
-  /** Resolves at the end of the process with the signal that ended it; null if it exited by itself. */
+  /** Resolves at the end of the process with the signal that ended it; null if it exited on its own. */
   ended: Promise<NodeJS.Signals | null>;
   /** Sends SIGTERM and waits for the end of the process. */
   stop(): Promise<void>;

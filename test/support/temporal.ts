@@ -22,7 +22,7 @@ export async function createTestNamespace(): Promise<TestTemporal> {
   return { client, namespace, address, close: () => connection.close() };
 }
 
-/** The frontend's cache gets a new namespace within seconds. Until then it refuses a workflow start. */
+/** The frontend's cache gets a new namespace within seconds. Until then it rejects a workflow start. */
 async function untilKnown(client: Client): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
     try {

@@ -12,7 +12,7 @@ export interface TlsPostgres {
 
 /**
  * Speaks TLS in front of a Postgres that speaks plaintext on loopback, in the way of Postgres: it accepts an SSLRequest
- * and refuses a client that does not send one.
+ * and rejects a client that does not send one.
  * @param server the port of Postgres
  * @param keys PEM
  */

@@ -23,7 +23,7 @@ describe.each([
   ['sandbox', 'production', () => [sandbox, production] as const],
   ['production', 'sandbox', () => [production, sandbox] as const],
 ])('of %s, in %s', (_, __, both) => {
-  it('credentials are refused for the audience of either environment', async () => {
+  it('credentials are rejected for the audience of either environment', async () => {
     const [home, other] = both();
     const credentials = await home.client();
     expect((await home.token(credentials)).status).toBe(200);
@@ -33,13 +33,13 @@ describe.each([
     }
   });
 
-  it('the audience of the other environment is refused at home', async () => {
+  it('the audience of the other environment is rejected at home', async () => {
     const [home, other] = both();
     const { status, body } = await home.token({ ...(await home.client()), audience: other.baseUrl });
     expect([status, body.error]).toEqual([400, 'invalid_target']);
   });
 
-  it('tokens are refused', async () => {
+  it('tokens are rejected', async () => {
     const [home, other] = both();
     const { access_token } = (await home.token(await home.client())).body;
     expect((await list(home, access_token)).status).toBe(200);
@@ -47,7 +47,7 @@ describe.each([
     expect([status, body.code]).toEqual([401, 'invalid_token']);
   });
 
-  it('tokens are refused by issuer and audience alone, even with the same clients and keys', async () => {
+  it('tokens are rejected by issuer and audience alone, even with the same clients and keys', async () => {
     const [home, other] = both();
     const { access_token } = (await home.token(await home.client())).body;
     const config = { authUrl: other.authUrl, baseUrl: other.baseUrl, accessTokenLifetime: 3_600_000 };

@@ -20,7 +20,7 @@ import { waitFor } from '../support/wait-for.js';
 const localDir = makeLocalDir();
 /** The longest ladder allowed, so that no delivery is exhausted before the end of the tests. */
 const DELIVERY_RETRY_DELAYS = ['0s', ...Array<string>(49).fill('4s')].join(',');
-/** Transfers whose deliveries the receiver accepts. It refuses the others with 503. */
+/** Transfers whose deliveries the receiver accepts. It rejects the others with 503. */
 const accepted = new Set<string>();
 let service: ServiceProcess;
 let receiver: RawReceiver;
@@ -82,7 +82,7 @@ async function oversleep(transferId: string): Promise<void> {
   expect(moved).toBeDefined();
 }
 
-/** Changes a new transfer, whose delivery is refused until the transfer is in `accepted`. */
+/** Changes a new transfer, whose delivery is rejected until the transfer is in `accepted`. */
 async function refuseOne(): Promise<string> {
   const [id] = await makeTransfers(service.client, 1);
   await must(service.client('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' }));
@@ -110,7 +110,7 @@ async function cli<T>(...args: string[]): Promise<T> {
 const folderOf = (part: 'postgres' | 'temporal') => realpathSync(join(localDir.path, part));
 const copyOf = (part: 'postgres' | 'temporal') => `${folderOf(part)}.copy`;
 
-/** Keeps owners and modes: Postgres refuses a folder that another user owns. */
+/** Keeps owners and modes: Postgres rejects a folder that another user owns. */
 function copy(from: string, to: string): void {
   rmSync(to, { recursive: true, force: true });
   execFileSync('cp', ['-a', from, to]);

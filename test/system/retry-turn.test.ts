@@ -41,7 +41,7 @@ test('a retry gets its turn while first attempts wait for every slot of its endp
   const { acknowledged, done } = changeAll(service.client, transfers, 'PROCESSING');
   await done;
   const retryAt = () => arrived.lastIndexOf(arrived[0] ?? '');
-  // A change that was refused on a busy machine has no event.
+  // A change that was rejected on a busy machine has no event.
   await waitFor('every event and the retry', () => arrived.length > acknowledged.length && retryAt() > 0);
   const retry = retryAt();
   // It was due a second after the first attempt. The others took some nine seconds.

@@ -130,7 +130,7 @@ describe('a simulated transfer', () => {
     expect((await read(id)).status_history).toHaveLength(2);
   });
 
-  it('goes on from its last step when its workflow was terminated', async () => {
+  it('continues from its last step when its workflow was terminated', async () => {
     const id = await create('SANDBOX-COMPLETE');
     await until(id, 'PROCESSING');
     await workflowOf(id).terminate();

@@ -6,7 +6,7 @@ import { type ServiceProcess, startService } from '../support/service-process.js
 import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// Two endpoints of one client. One refuses its first request; the other responds only when that one was tried again.
+// Two endpoints of one client. One rejects its first request; the other responds only when that one was tried again.
 
 const localDir = makeLocalDir();
 let service: ServiceProcess;

@@ -146,7 +146,7 @@ describe('changeStatus', () => {
     }
   });
 
-  it('refuses a change from a status outside the given ones', async () => {
+  it('rejects a change from a status outside the given ones', async () => {
     const transfer = await makeTransfer(db, clientId, 'PROCESSING');
     const cancel = { transferId: transfer.id, to: 'CANCELLED', reason: null, from: ['CREATED'] } as const;
     await expect(changeStatus(db, recordingHandover(), cancel)).rejects.toMatchObject({ code: 'invalid_transition' });
@@ -171,7 +171,7 @@ describe('changeStatus', () => {
     }
   });
 
-  it('refuses a change when another change commits while it waits for the row', async () => {
+  it('rejects a change when another change commits while it waits for the row', async () => {
     const transfer = await makeTransfer(db, clientId);
     const holder = await db.pool.connect();
     await holder.query('begin');
@@ -208,7 +208,7 @@ describe('changeStatus', () => {
     expect(new Set(handover.events.map((event) => event.deliveries[0]?.deliveryId)).size).toBe(30);
   });
 
-  it('commits the other changes of a batch when Postgres refuses one', async () => {
+  it('commits the other changes of a batch when Postgres rejects one', async () => {
     const [good, bad] = [await makeTransfer(db, clientId), await makeTransfer(db, clientId)];
     const [first, second] = await Promise.allSettled([
       changeStatus(db, recordingHandover(), { transferId: good.id, to: 'PROCESSING', reason: null }),

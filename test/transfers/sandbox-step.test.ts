@@ -59,7 +59,7 @@ describe('an automatic step', () => {
     expect(handover.events.map(({ deliveries }) => deliveries.length)).toEqual([1, 1]);
   });
 
-  it('that runs again finds its record and changes nothing, also after a later step', async () => {
+  it('that runs again finds its record and changes nothing, even after a later step', async () => {
     const id = await make('SANDBOX-COMPLETE');
     for (const number of [1, 1, 2, 1, 3, 2, 3]) expect(await step(id, number)).toMatchObject({ made: true });
     expect(await read(id)).toMatchObject({ status: 'COMPLETED', eventCount: 3 });

@@ -36,7 +36,7 @@ function expectWaits(event: QueuedEvent, waits: readonly number[]): void {
 const A_LADDER = 33 * HOUR;
 
 describe('a manual retry', () => {
-  it('is one attempt more, and keeps the planned times of the ladder that the delivery began with', async () => {
+  it('is one extra attempt, and keeps the planned times of the ladder that the delivery began with', async () => {
     const event = await ladder.fallAsleep();
     await ladder.retry(event);
     await ladder.untilAttempts(event, 3);

@@ -73,7 +73,7 @@ describe('planned attempts are what is made', () => {
     expect(await readPlan(event)).toEqual([]);
   });
 
-  it('after a recovery: the present ladder of the worker, from its start', async () => {
+  it('after a recovery: the current ladder of the worker, from its start', async () => {
     const event = await ladder.fallAsleep(undefined, [0, 10 * MINUTE]);
     await ladder.env.sleep(HOUR);
     await ladder.untilEnded(event);

@@ -24,7 +24,7 @@ describe('the growth of memory', () => {
     expect(uncertainty).toBeCloseTo(0, 6);
   });
 
-  it('is uncertain where the points scatter, and unknown of two points', () => {
+  it('is uncertain if the points scatter, and unknown for two points', () => {
     const points = [10, 30, 5, 35, 15].map((value, minute) => ({ minute, value }));
     const { perHour, uncertainty } = growthOf(points);
     expect(perHour).toBeCloseTo(90, 6);

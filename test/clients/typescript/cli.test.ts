@@ -109,7 +109,7 @@ describe('against a stub', () => {
   });
   const page = (...events: Event[]) => ({ status: 200, json: { data: events, has_more: false, next_cursor: null } });
 
-  test('a feed reports the events that are made from now on, oldest first and once, late ones too', async () => {
+  test('a feed reports new events, oldest first and once, late ones too', async () => {
     const feed = new EventFeed(stub.client(), ended.signal);
     stub.answers = [page(event(10)), page(event(10), event(5))];
     await feed.begin();

@@ -26,7 +26,7 @@ test('iterates over the items of all pages by next_cursor, with the filters on e
   expect(urls()).toEqual([`/transfers?${query}`, `/transfers?${query}&cursor=c%261`, `/transfers?${query}&cursor=c2`]);
 });
 
-test('requests nothing before it is read, and no page after the last that is wanted', async () => {
+test('requests nothing before it is read, and no page beyond the last one needed', async () => {
   stub.otherwise = () => page(['a', 'b'], 'next');
   const list = stub.client().events.listDeliveries('e-1');
   expect(urls()).toEqual([]);
@@ -35,7 +35,7 @@ test('requests nothing before it is read, and no page after the last that is wan
   expect((await list.page()).next_cursor).toBe('next');
 });
 
-test('reads pages one by one, from a cursor on', async () => {
+test('reads pages one by one, starting at a cursor', async () => {
   stub.answers = [page(['a'], 'c1'), page(['b'], null)];
   const pages = [];
   for await (const { data } of stub.client().webhookEndpoints.list({ cursor: 'c0' }).pages()) pages.push(data.length);

@@ -44,7 +44,7 @@ test('two calls have two keys, and an explicit key is sent as given', async () =
   expect(keys()[3]).toBeUndefined();
 });
 
-test('tries four times at most, and the error has the key for a later repetition', async () => {
+test('tries at most four times, and the error has the key for a later repeat', async () => {
   stub.otherwise = () => 'broken';
   await expect(stub.client().transfers.create(transferRequest(), { idempotencyKey: 'k-1' })).rejects.toMatchObject({
     name: 'TransferServiceError',
@@ -68,7 +68,7 @@ test.each([400, 403, 404, 409, 422, 500, 502])('a %i is an error at once', async
   expect(stub.requests).toHaveLength(1);
 });
 
-test('a response that is no problem, such as the page of a proxy, is named by its status', async () => {
+test("a response that is not a problem, such as a proxy's page, is named by its status", async () => {
   stub.otherwise = () => ({ status: 502, text: '<h1>Bad gateway</h1>' });
   await expect(stub.client().transfers.get('t-1')).rejects.toMatchObject({
     code: 'invalid_response',
@@ -107,7 +107,7 @@ describe('the delay', () => {
     expect(asked).toEqual([3_250]);
   });
 
-  test('that would pass 60 s in all is not begun', async () => {
+  test('is skipped if it would exceed 60 s in all', async () => {
     stub.answers = [problem(429, 'retry_limit_reached')];
     (stub.answers[0] as { headers: Record<string, string> }).headers['retry-after'] = '600';
     await expect(stub.client().deliveries.retry('d-1')).rejects.toMatchObject({ code: 'retry_limit_reached' });
@@ -146,7 +146,7 @@ describe('time limits', () => {
     expect(stub.requests).toEqual([]);
   });
 
-  test('a call ends after timeoutMs, although the server never answers', async () => {
+  test('a call ends after timeoutMs if the server never responds', async () => {
     stub.otherwise = () => 'silent';
     await expect(stub.client().transfers.get('t-1', { timeoutMs: 200 })).rejects.toMatchObject({
       name: 'TransferServiceError',
@@ -162,7 +162,7 @@ describe('time limits', () => {
     await expect(client.transfers.get('t-1', { timeoutMs: 100 })).rejects.toMatchObject({ code: 'timeout' });
   });
 
-  test('an abort ends a call with the reason of the signal, also during a delay', async () => {
+  test('an abort ends a call with the reason of the signal, even during a delay', async () => {
     random.mockReturnValue(1 as never);
     stub.otherwise = () => BUSY;
     const reason = new Error('no longer needed');

@@ -110,7 +110,7 @@ test.each<[string, (stub: StubService) => void]>([
   expect(error).not.toHaveProperty('cause');
 });
 
-test('a fetch that throws what it was given shows no secret', async () => {
+test('a fetch that throws its arguments shows no secret', async () => {
   const client = stub.client({
     fetch: (input, init) => Promise.reject(new Error(`${input} ${JSON.stringify(init)}`, { cause: init })),
   });
@@ -154,7 +154,7 @@ describe('the options', () => {
     ['an empty secret', { clientSecret: '' }, /^clientSecret/],
     ['no client', { clientId: undefined }, /^clientId/],
   ];
-  test.each(refused)('%s is refused, and the secret is not shown', (_, wrong, says) => {
+  test.each(refused)('%s is rejected, and the secret is not shown', (_, wrong, says) => {
     let error: unknown;
     try {
       new TransferServiceClient({ ...valid, ...wrong } as typeof valid);
@@ -173,7 +173,7 @@ describe('the options', () => {
     },
   );
 
-  test('a header that cannot be sent is refused before a request', async () => {
+  test('a header that cannot be sent is rejected before a request', async () => {
     const client = stub.client();
     await expect(client.transfers.cancel('t-1', { idempotencyKey: 'two\r\nlines' })).rejects.toThrow(TypeError);
     await expect(client.transfers.get('t-1', { requestId: 'a b' })).rejects.toThrow(TypeError);

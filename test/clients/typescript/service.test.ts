@@ -60,7 +60,7 @@ async function persistently<T>(call: (idempotencyKey?: string) => Promise<T>): P
 }
 
 describe('the API', () => {
-  test('answers each kind of call, and its refusals are errors with their codes', async () => {
+  test('responds to each kind of call, and its errors have their codes', async () => {
     const transfer = await client.transfers.create(transferRequest());
     const moved = await client.sandbox.setTransferStatus(transfer.id, { status: 'PROCESSING' });
     expect(moved.status).toBe('PROCESSING');

@@ -81,7 +81,7 @@ describe('a 401 of the API', () => {
     expect(bearers()).toEqual(['Bearer token-1', 'Bearer token-2']);
   });
 
-  test('is the error when the new token is refused too', async () => {
+  test('is the error when the new token is rejected too', async () => {
     stub.otherwise = () => problem(401, 'invalid_token');
     await expect(stub.client().transfers.get('t-1')).rejects.toMatchObject({ status: 401, code: 'invalid_token' });
     expect(bearers()).toEqual(['Bearer token-1', 'Bearer token-2']);
@@ -116,7 +116,7 @@ test('503, 429 and a broken connection of the token endpoint are tried again', a
   expect(stub.tokens).toHaveLength(4);
 });
 
-test('a caller that aborts stops waiting, and the token request goes on for the others', async () => {
+test('a caller that aborts stops waiting, and the token request continues for the others', async () => {
   stub.tokenAnswers = ['broken'];
   const client = stub.client();
   const abort = new AbortController();

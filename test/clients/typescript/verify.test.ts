@@ -134,7 +134,7 @@ test('a parsed body or an empty secret is a TypeError', () => {
   expect(() => verify({ header, body, secret: '' })).toThrow(TypeError);
 });
 
-describe('a delivery of 2020 was accepted where a comparison with the option was always false:', () => {
+describe('a delivery of 2020 was accepted when a comparison with the option was always false:', () => {
   const old = '2020-01-01T00:00:00.000Z';
   const replayed = { header: signatureHeader({ secret: new Secret(secret), t: old, body }), body, secret };
   const invalid = (name: 'toleranceSeconds' | 'now', values: readonly unknown[]) =>

@@ -69,7 +69,7 @@ it.each([
   expect(whatHappensNext({ ...ended, endpoint: { ...endpoint, ...change } }, now).next).toMatch(text);
 });
 
-it('says what a failed manual retry left as it was', () => {
+it('says what a failed manual retry left unchanged', () => {
   const manual = { ...answered(503), number: 3, trigger: 'manual' as const };
   const asleep = { ...delivery, attemptCount: 3, attempts: [...delivery.attempts, manual] };
   expect(whatHappensNext(asleep, now)).toMatchObject({

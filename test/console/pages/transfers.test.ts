@@ -16,7 +16,7 @@ async function visitor(fields: Record<string, string> = {}) {
 
 const NEW = { outcome: '', value: '1250', currency: 'eur', name: 'Ada', account: 'DE1', reference: 'Invoice 7' };
 
-test('a transfer is made, moved with a reason, and listed by its status and reference', async () => {
+test('a transfer is created, its status changed with a reason, and listed by status and reference', async () => {
   const { browser } = await visitor();
   const made = await browser.post('/console/transfers/new', NEW);
   expect(made.status).toBe(303);
@@ -46,7 +46,7 @@ test('the account of a simulated transfer is the chosen outcome', async () => {
   expect((await browser.get(made.headers.get('location') ?? '')).text).toContain('SANDBOX-COMPLETE');
 });
 
-test('a refused form says what is wrong at its field and keeps what was typed', async () => {
+test('a rejected form says what is wrong at its field and keeps what was typed', async () => {
   const { browser } = await visitor();
   const { status, text } = await browser.post('/console/transfers/new', { ...NEW, value: 'a lot', currency: 'XXY' });
   expect(status).toBe(422);
@@ -56,7 +56,7 @@ test('a refused form says what is wrong at its field and keeps what was typed', 
   expect(text).toContain('value="Invoice 7"');
 });
 
-test('a change that the table of statuses forbids is refused, and the transfer is shown as it is', async () => {
+test('a change that the table of statuses forbids is rejected, and the transfer is shown as it is', async () => {
   const { clientId, browser } = await visitor();
   const { id } = await makeTransfer(auth.database, clientId, 'SENT');
   const refused = await browser.post(`/console/transfers/${id}/status`, { status: 'PROCESSING' });

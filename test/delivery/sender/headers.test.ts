@@ -122,7 +122,7 @@ describe('keepHeaders', () => {
     expect(kept).toEqual({ via: 'a, b', server: 'x'.repeat(256), date: 'ab[31mcd' });
   });
 
-  it('cuts no character in half: Postgres would refuse the record', () => {
+  it('cuts no character in half: Postgres would reject the record', () => {
     expect(keepHeaders({ server: `${'x'.repeat(255)}😀😀` })).toEqual({ server: `${'x'.repeat(255)}😀` });
   });
 

@@ -148,7 +148,7 @@ describe('POST /transfers', () => {
     expect([status, body.errors]).toMatchObject([422, [{ pointer: '/metadata', code: 'too_large' }]]);
   });
 
-  it('accepts 20 pairs, and refuses the name __proto__', async () => {
+  it('accepts 20 pairs, and rejects the name __proto__', async () => {
     await create({ metadata: pairs(20) });
     const raw = JSON.stringify(transferRequest()).replace('"order"', '"__proto__"');
     const { status, body } = await client.call('POST', '/transfers', { raw });

@@ -270,7 +270,7 @@ describe('POST /webhook-endpoints/{webhookId}/recover', () => {
     expect(await started()).toEqual([]);
   });
 
-  it('is refused for an endpoint that is not active, and while a recovery runs', async () => {
+  it('is rejected for an endpoint that is not active, and while a recovery runs', async () => {
     const { body: endpoint } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
     await setEndpointEnabledByOperator(api.database, OPERATOR, endpoint.webhookId, false);
     const disabled = await recover({ since: '2026-01-01T00:00:00Z' }, endpoint.webhookId);

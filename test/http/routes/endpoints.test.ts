@@ -105,7 +105,7 @@ describe('POST /webhook-endpoints', () => {
     expect(text.replaceAll(`/${secret}`, '')).not.toContain(secret);
   });
 
-  it('refuses a literal address that is blocked', async () => {
+  it('rejects a literal address that is blocked', async () => {
     const { status, body } = await client.call('POST', '/webhook-endpoints', {
       json: endpointRequest({ url: 'http://127.0.0.1:8080/' }),
     });

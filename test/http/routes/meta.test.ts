@@ -25,7 +25,7 @@ describe('GET /meta', () => {
     expect(headers.get('access-control-allow-credentials')).toBeNull();
   });
 
-  it('refuses every other method with 405 and Allow', async () => {
+  it('rejects every other method with 405 and Allow', async () => {
     const { status, headers } = await api.call('POST', '/meta', { json: {} });
     expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
   });

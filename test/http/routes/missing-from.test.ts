@@ -93,7 +93,7 @@ describe('the events that an endpoint missed', () => {
   });
 });
 
-describe('the list of missed events is refused', () => {
+describe('the list of missed events is rejected', () => {
   it('without `created_after`, and for one more than 31 days ago', async () => {
     const { client, query } = await setUp();
     const refusal = async (changed: Record<string, string>) => {

@@ -56,7 +56,7 @@ describe('reason_code', () => {
     expect((await client.call('GET', `/transfers/${id}`)).body.status).toBe('CREATED');
   });
 
-  it('is refused where it is unknown', async () => {
+  it('is rejected where it is unknown', async () => {
     const refused = await change(await newTransfer(), { status: 'FAILED', reason_code: 'bad_mood' });
     expect(refused.status).toBe(422);
     expect(refused.body.errors).toEqual([expect.objectContaining({ pointer: '/reason_code', code: 'invalid_value' })]);

@@ -257,7 +257,7 @@ describe('a check', () => {
 });
 
 describe('the check of an endpoint', () => {
-  it('is refused while another check of it runs, even when ten requests race', async () => {
+  it('is rejected while another check of it runs, even when ten requests race', async () => {
     const webhookId = await register();
     const replies = await Promise.all(Array.from({ length: 10 }, () => check(webhookId)));
     expect(replies.filter(({ status }) => status === 202)).toHaveLength(1);
@@ -268,7 +268,7 @@ describe('the check of an endpoint', () => {
     expect(said(await check(webhookId))).toEqual([409, 'check_in_progress']);
   });
 
-  it('is refused within 10 s of the last one, with Retry-After', async () => {
+  it('is rejected within 10 s of the last one, with Retry-After', async () => {
     const webhookId = await register();
     const { id } = (await check(webhookId)).body;
     await withWorker(() => ended(webhookId, id));
@@ -281,7 +281,7 @@ describe('the check of an endpoint', () => {
     expect((await admitted(() => check(webhookId))).status).toBe(202);
   });
 
-  it('is refused while two others of the client run, also of deleted endpoints', async () => {
+  it('is rejected while two others of the client run, also of deleted endpoints', async () => {
     const [one, two, three] = [await register(), await register(), await register()];
     const { id } = (await check(one)).body;
     expect((await check(two)).status).toBe(202);
@@ -294,7 +294,7 @@ describe('the check of an endpoint', () => {
   });
 
   // The limits counted by endpoint alone: a client registered, checked and deleted, 18 checks a second.
-  it('is refused after ten of the client in a minute, when each endpoint is registered, checked and deleted', async () => {
+  it('is rejected after ten of the client in a minute, when each endpoint is registered, checked and deleted', async () => {
     const url = 'https://receiver.example/hooks';
     const loop = async () => {
       const { body } = await client.call('POST', '/webhook-endpoints', { json: { url, secret: SECRET } });
@@ -314,7 +314,7 @@ describe('the check of an endpoint', () => {
     expect((await admitted(loop)).status).toBe(202);
   });
 
-  it('is refused if the endpoint is disabled, deleted, unknown or of another client', async () => {
+  it('is rejected if the endpoint is disabled, deleted, unknown or of another client', async () => {
     const webhookId = await register();
     const path = `/webhook-endpoints/${webhookId}`;
     const stranger = await api.client();
@@ -340,7 +340,7 @@ describe('the check of an endpoint', () => {
     expect(await starts(webhookId)).toBe(0);
   });
 
-  it('whose workflow was terminated goes on where it was, and blocks another until then', async () => {
+  it('whose workflow was terminated continues where it was, and blocks another until then', async () => {
     const webhookId = await register();
     const { id } = (await check(webhookId)).body;
     await started(id);

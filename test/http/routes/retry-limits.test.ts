@@ -34,7 +34,7 @@ const admitted = (ask: () => ReturnType<TestClient['call']>) =>
   });
 
 describe('manual retries of one delivery', () => {
-  it('are limited to ten an hour across two processes; the next is refused until the first is an hour old', async () => {
+  it('are limited to ten an hour across two processes; the next is rejected until the first is an hour old', async () => {
     const client = await api.client();
     const { deliveryId } = await deliverTo(api, client);
     const path = `/deliveries/${deliveryId}/retry`;
@@ -120,7 +120,7 @@ describe('manual retries of one delivery', () => {
     expect(await counted(deliveryId)).toBe(2);
   });
 
-  it('are refused for the endpoint and the delivery first, and a refused key is free again', async () => {
+  it('are rejected for the endpoint and the delivery first, and a rejected key is free again', async () => {
     const client = await api.client();
     const { deliveryId, webhookId } = await deliverTo(api, client);
     const path = `/deliveries/${deliveryId}/retry`;

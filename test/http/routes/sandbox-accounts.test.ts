@@ -62,7 +62,7 @@ describe('a transfer to an account of the sandbox', () => {
     },
   );
 
-  it('is refused with sandbox_account in production, whether the account is known or not', async () => {
+  it('is rejected with sandbox_account in production, whether the account is known or not', async () => {
     const production = await startApi({
       env: { ENVIRONMENT: 'production', MASTER_KEY: randomBytes(32).toString('base64') },
     });

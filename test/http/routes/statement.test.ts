@@ -198,7 +198,7 @@ describe('the disabled periods of a statement', () => {
   });
 });
 
-describe('a statement is refused', () => {
+describe('a statement is rejected', () => {
   const refusal = async (query: Record<string, string>) => {
     const client = await api.client();
     const { status, body } = await statement(client, await register(client), query);

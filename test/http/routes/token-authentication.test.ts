@@ -159,7 +159,7 @@ describe('a client that asks for too many tokens', () => {
     expect((await token(await auth.client())).status).toBe(200);
   });
 
-  it('uses up no allowance by requests that are refused for another reason', async () => {
+  it('uses up no allowance by requests that are rejected for another reason', async () => {
     const client = await auth.client();
     const invalid = await Promise.all(Array.from({ length: 30 }, () => token({ ...client, audience: 'x' })));
     expect(new Set(invalid.map(({ status }) => status))).toEqual(new Set([400]));

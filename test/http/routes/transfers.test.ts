@@ -71,7 +71,7 @@ describe('GET /transfers', () => {
     expect(body.errors).toEqual([{ parameter, code, detail: expect.any(String) }]);
   });
 
-  it('has cursors that other lists of the same client refuse', async () => {
+  it('has cursors that other lists of the same client reject', async () => {
     const own = await api.client();
     for (let i = 0; i < 2; i++) await own.call('POST', '/transfers', { json: transferRequest() });
     const { next_cursor } = (await own.call('GET', '/transfers?limit=1')).body;
@@ -82,7 +82,7 @@ describe('GET /transfers', () => {
     }
   });
 
-  it('refuses a cursor that was altered', async () => {
+  it('rejects a cursor that was altered', async () => {
     await create();
     await create();
     const cursor: string = (await client.call('GET', '/transfers?limit=1')).body.next_cursor;
@@ -155,7 +155,7 @@ describe('a transfer', () => {
     }
   });
 
-  it('refuses a change to CREATED, and from CREATED to SENT', async () => {
+  it('rejects a change to CREATED, and from CREATED to SENT', async () => {
     const { id } = await create();
     for (const status of ['CREATED', 'SENT']) {
       const reply = await operator.call('POST', `/operator/transfers/${id}/status`, { json: { status } });

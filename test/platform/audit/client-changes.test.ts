@@ -131,7 +131,7 @@ describe("a client's change through the API writes an entry", () => {
     expect([status, await entriesOf(target)]).toEqual([503, before]);
   });
 
-  it.each(ASKING)('none for a refused request: %s', async (kind, _action) => {
+  it.each(ASKING)('none for a rejected request: %s', async (kind, _action) => {
     const { target, path, json } = { json: {}, ...requestOf(kind, await failedDelivery()) };
     const before = await entriesOf(target);
     const other = await api.client();

@@ -30,7 +30,7 @@ it('lists the newest entries first, with filters and page by page', async () => 
   expect(newest?.at.getTime()).toBe(timeOf(newest!.id));
 });
 
-it('reads no more entries than it lists, also where one client wrote nearly all of them', async () => {
+it('reads no more entries than it lists, even if one client wrote nearly all of them', async () => {
   await db.query(
     `insert into audit_entries (id, at, actor, action, target)
      select gen_random_uuid(), now(), 'client:busy', 'endpoints.update', 'busy' from generate_series(1, 20000)`,

@@ -85,7 +85,7 @@ describe('no entry is written', () => {
     expect(await entriesOf(id)).toHaveLength(1);
   });
 
-  it('for a refused action', async () => {
+  it('for a rejected action', async () => {
     const before = await db.prisma.auditEntry.count();
     const { length: clients } = await listClients(db);
     const id = newId();

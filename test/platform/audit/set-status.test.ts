@@ -32,7 +32,7 @@ it('records a change by the operator’s system with the id of its event', async
   ]);
 });
 
-it('records a change once per Idempotency-Key, and does not record a refused change', async () => {
+it('records a change once per Idempotency-Key, and does not record a rejected change', async () => {
   const { id } = await makeTransfer(api.database, client.id);
   const path = `/operator/transfers/${id}/status`;
   const call = (status: string, key: string) =>

@@ -34,7 +34,7 @@ describe('the settings of production', () => {
     ).toEqual([]);
   });
 
-  it('refuses an http: BASE_URL in production also if the scheme is in capitals', () => {
+  it('rejects an http: BASE_URL in production, even with the scheme in capitals', () => {
     expect(linesOf(() => loadConfig({ ...PRODUCTION, BASE_URL: 'HTTP://api.example.com' }))).toEqual([
       expect.stringMatching('^BASE_URL: '),
     ]);

@@ -113,7 +113,7 @@ describe('Batcher', () => {
     expect(await Promise.all([first, second, fourth])).toEqual([2, 4, 8]);
   });
 
-  it('runs each item alone if Postgres refuses the data of a batch, so that one item does not fail the others', async () => {
+  it('runs each item alone if Postgres rejects the data of a batch, so that one item does not fail the others', async () => {
     const { batcher } = open((items) => (items.includes(3) ? Promise.reject(refusedData) : double(items)));
     const results = await Promise.allSettled([1, 2, 3].map((item) => batcher.run(item)));
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);

@@ -28,7 +28,7 @@ beforeAll(async () => {
   db = await createTestDatabase();
   client = await db.openSession();
   tenants = await makeTenants({ database: client, masterKeys }, 'http://x', { clients: 1, endpointsEach: 1 });
-  // No statistics come by themselves, as in the first minute of a burst.
+  // No statistics appear on their own, as in the first minute of a burst.
   await client.query(FILLED.map((table) => `alter table ${table} set (autovacuum_enabled = false)`).join(';'));
 });
 afterAll(() => db?.drop());
