@@ -3,25 +3,18 @@ import type { CheckCase } from '../src/platform/vocabulary.js';
 
 export interface CheckReceiverInput {
   checkId: string;
-  clientId: string;
-  webhookId: string;
   /** Host and port of the receiver, for the summaries. */
   host: string;
   /** The cases in their order: kept for as long as this workflow runs. */
   cases: readonly CheckCase[];
 }
 
-/** One case to send. It has only ids and a name, so that the workflow's history holds no secret and no request. */
-export interface SendCaseRequest {
-  checkId: string;
-  clientId: string;
-  webhookId: string;
-  name: CheckCase;
-}
+/** `endpoint_not_active`, `ended` (the check has ended or is removed): the request was not sent, and the check ends. */
+export type CaseResult = 'passed' | 'failed' | 'endpoint_not_active' | 'ended';
 
 export interface CheckActivities {
-  /** Sends one case and records it. After any other result than `passed` and `failed` the check ends early. */
-  sendCase(request: SendCaseRequest): Promise<'passed' | 'failed' | 'endpoint_not_active' | 'ended'>;
+  /** Sends one case and records it. The request holds no secret, so the workflow's history does not either. */
+  sendCase(request: { checkId: string; name: CheckCase }): Promise<CaseResult>;
   /** Ends the check and records the cases that were not sent. */
   finishCheck(request: { checkId: string; endpointActive: boolean }): Promise<void>;
 }
@@ -33,13 +26,12 @@ const { sendCase, finishCheck } = proxyActivities<CheckActivities>({
 });
 
 /** Sends the requests of a check, one after the other. The report is in Postgres. @returns the names of failed cases */
-export async function checkReceiver({ cases, host, ...ids }: CheckReceiverInput): Promise<CheckCase[]> {
+export async function checkReceiver({ checkId, host, cases }: CheckReceiverInput): Promise<CheckCase[]> {
   const failed: CheckCase[] = [];
   let passed = 0;
   let endpointActive = true;
   for (const name of cases) {
-    const request = { ...ids, name };
-    const result = await sendCase.executeWithOptions({ summary: `${name} → ${host}` }, [request]);
+    const result = await sendCase.executeWithOptions({ summary: `${name} → ${host}` }, [{ checkId, name }]);
     if (result === 'passed') passed++;
     else if (result === 'failed') failed.push(name);
     else {
@@ -51,7 +43,7 @@ export async function checkReceiver({ cases, host, ...ids }: CheckReceiverInput)
   if (!endpointActive) {
     setCurrentDetails(`${detailsOf(passed, cases.length, failed)} The endpoint was disabled or deleted.`);
   }
-  await finishCheck({ checkId: ids.checkId, endpointActive });
+  await finishCheck({ checkId, endpointActive });
   return failed;
 }
 

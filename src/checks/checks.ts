@@ -1,3 +1,4 @@
+import type { CheckReceiverInput } from '../../workflows/check-receiver.js';
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
 import { admitWorkflow, enqueueWorkflow } from '../delivery/workflow-starts.js';
 import { getEndpoint, refuseInactive } from '../endpoints/endpoints.js';
@@ -49,7 +50,7 @@ export async function startCheck(tx: Handle, { by, clientId, endpointId }: Check
     taskQueue: SANDBOX_TASK_QUEUE,
     clientId,
     endpointId,
-    input: { checkId, clientId, webhookId: endpointId, host, cases: CHECK_CASE_NAMES },
+    input: { checkId, host, cases: CHECK_CASE_NAMES } satisfies CheckReceiverInput,
     summary: `check of the receiver → ${host}`,
     renewedWithin: RENEWED_WITHIN,
   });

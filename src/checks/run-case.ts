@@ -1,3 +1,4 @@
+import type { CaseResult } from '../../workflows/check-receiver.js';
 import { deliveryHeaders } from '../delivery/sender/headers.js';
 import type { Sender } from '../delivery/sender/send.js';
 import type { Database, Handle } from '../platform/database/database.js';
@@ -13,14 +14,6 @@ export interface CaseDependencies {
   sender: Sender;
 }
 
-export interface CaseToRun {
-  checkId: string;
-  name: CheckCase;
-}
-
-/** `endpoint_not_active`, `ended` (the check has ended or is removed): the request was not sent. */
-export type CaseResult = 'passed' | 'failed' | 'endpoint_not_active' | 'ended';
-
 /**
  * Sends one case and records it, once. A case that was sent before a crash, but not recorded, is sent again. The
  * receiver's response changes nothing of its endpoint.
@@ -28,7 +21,7 @@ export type CaseResult = 'passed' | 'failed' | 'endpoint_not_active' | 'ended';
  */
 export async function runCase(
   { database, masterKeys, sender }: CaseDependencies,
-  { checkId, name }: CaseToRun,
+  { checkId, name }: { checkId: string; name: CheckCase },
 ): Promise<CaseResult> {
   const [check] = await database.query<RunningCheck>(READ, [checkId, name]);
   if (!check) return 'ended';

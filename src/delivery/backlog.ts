@@ -1,6 +1,6 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Handle } from '../platform/database/database.js';
-import { readAtScrape, readingGauges } from '../platform/telemetry/gauges.js';
+import { readingGauges, sharedGauges } from '../platform/telemetry/gauges.js';
 import { dueEvents } from './outbox.js';
 
 /** Rows of a backlog that are counted, at most. A larger count would cost a scrape more than it is worth. */
@@ -103,57 +103,38 @@ select json_build_object(
  * process that delivers. They are NaN while the backlog cannot be read. @param retention in ms
  */
 export function measureBacklog(registry: Registry, readBacklog: () => Promise<Backlog>, retention: number): void {
-  const read = readAtScrape(readBacklog);
-  const gauge = readingGauges(registry);
-  const from = (pick: (backlog: Backlog) => number) => async () => {
-    const backlog = await read();
-    return backlog ? pick(backlog) : Number.NaN;
-  };
-  const states = (name: string, help: string, pick: (backlog: Backlog) => Backlog['waiting']) => {
-    new Gauge({
-      name,
-      help,
-      labelNames: ['state'],
-      registers: [registry],
-      async collect() {
-        for (const state of WAITING_STATES) this.set({ state }, await from((b) => pick(b)[state])());
-      },
-    });
-  };
-  gauge('webhook_backlog_up', 'Whether Postgres returned the backlog. If 0, the gauges below are NaN.', async () =>
-    (await read()) ? 1 : 0,
+  const { read, gauge, gaugeOfEach } = sharedGauges(registry, readBacklog);
+  const states = ['state', WAITING_STATES] as const;
+  readingGauges(registry)(
+    'webhook_backlog_up',
+    'Whether Postgres returned the backlog. If 0, the gauges below are NaN.',
+    async () => ((await read()) ? 1 : 0),
   );
-  states(
+  gaugeOfEach(
     'webhook_outbox_events',
     `Attempts in the queue (\`attempt\`), and events waiting for their workflow because a row changed (\`again\`), a delivery sleeps or has failed (\`start\`), or all are delivered (\`delivered\`); up to ${COUNTED}.`,
-    (backlog) => backlog.waiting,
+    states,
+    ({ waiting }) => waiting,
   );
-  states(
+  gaugeOfEach(
     'webhook_outbox_oldest_age_seconds',
     '`attempt`: how long the oldest attempt at an endpoint with none in flight has been due. Other states: age of the oldest event. 0 if there is none.',
-    (backlog) => backlog.oldestAge,
+    states,
+    ({ oldestAge }) => oldestAge,
   );
-  gauge(
-    'webhook_deliveries_sleeping',
-    `Sleeping deliveries; up to ${COUNTED}.`,
-    from(({ sleeping }) => sleeping),
-  );
+  gauge('webhook_deliveries_sleeping', `Sleeping deliveries; up to ${COUNTED}.`, ({ sleeping }) => sleeping);
   gauge(
     'webhook_deliveries_overdue',
     `Deliveries whose next attempt was due more than ${OVERDUE_AFTER} s ago; up to ${COUNTED}.`,
-    from(({ overdue }) => overdue),
+    ({ overdue }) => overdue,
   );
   gauge(
     'webhook_most_overdue_seconds',
     'How late the most overdue attempt is; 0 if none is.',
-    from(({ mostOverdue }) => mostOverdue),
+    ({ mostOverdue }) => mostOverdue,
   );
-  gauge(
-    'webhook_oldest_event_age_seconds',
-    'Age of the oldest retained event.',
-    from(({ oldestKeptAge }) => oldestKeptAge),
-  );
-  gauge('webhook_retention_seconds', 'The setting `RETENTION`.', () => retention / 1_000);
+  gauge('webhook_oldest_event_age_seconds', 'Age of the oldest retained event.', ({ oldestKeptAge }) => oldestKeptAge);
+  readingGauges(registry)('webhook_retention_seconds', 'The setting `RETENTION`.', () => retention / 1_000);
 }
 
 /** The attempts that a process holds in memory. */

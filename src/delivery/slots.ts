@@ -160,23 +160,6 @@ export class Slots<Job> {
     return undefined;
   }
 
-  /**
-   * Takes a slot for a job that does not wait here.
-   * @returns false when no slot is free for it
-   */
-  tryAcquire(clientId: string, endpointId: string, max: number | null = null): boolean {
-    const endpoint = this.#endpoint(clientId, endpointId, max);
-    const acquired = this.#isFree(endpoint) && this.#hasSlot(endpoint.client);
-    if (acquired) {
-      endpoint.active++;
-      endpoint.client.active++;
-      this.#active++;
-    } else {
-      this.#removeIfIdle(endpoint);
-    }
-    return acquired;
-  }
-
   /** Frees the slot of a job. */
   release(clientId: string, endpointId: string): void {
     const endpoint = this.#endpoint(clientId, endpointId);

@@ -1,5 +1,6 @@
 import { SpanKind } from '@opentelemetry/api';
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
 import {
   type DeliverEventInput,
   type DeliveryProgress,
@@ -90,30 +91,28 @@ export async function readDelivery(db: Handle, deliveryId: string): Promise<Deli
   return row && toProgress(row);
 }
 
-/** How an event's workflow learns what changed; `eager`: its first task runs at once on the worker of this process. */
-export interface StartOptions {
-  how: 'delivered' | 'start' | 'again';
-  eager: boolean;
-}
-
 /**
- * Starts the workflow of an event. `delivered`: once. `start`: unless it runs. `again`: wakes it if it runs, so that it
+ * Starts the workflow of an event, whose first task runs at once on the worker of this process. `delivered`: once. `start`: unless it runs. `again`: wakes it if it runs, so that it
  * reads its deliveries again.
  */
-export function startDeliverEvent(client: Client, start: WorkflowStart, options: StartOptions): Promise<void> {
+export function startDeliverEvent(
+  client: Client,
+  start: WorkflowStart,
+  how: 'delivered' | 'start' | 'again',
+): Promise<void> {
   const attributes = { temporalWorkflowID: start.event.eventId };
   const { traceparent } = start.event;
   return inSpan('StartWorkflow:deliverEvent', { kind: SpanKind.CLIENT, attributes, traceparent }, async () => {
     const workflow = workflowOf(start);
     try {
-      if (options.how === 'again') {
+      if (how === 'again') {
         const wake = { ...workflow, workflowIdReusePolicy: 'ALLOW_DUPLICATE', signal: 'wake' } as const;
         await client.workflow.signalWithStart('deliverEvent', wake);
       } else {
         await client.workflow.start('deliverEvent', {
           ...workflow,
-          workflowIdReusePolicy: options.how === 'delivered' ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE',
-          requestEagerStart: options.eager,
+          workflowIdReusePolicy: how === 'delivered' ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE',
+          requestEagerStart: client.connection instanceof NativeConnection,
         });
       }
     } catch (error) {

@@ -29,7 +29,7 @@ const START_DEADLINE = 10_000;
 export interface WorkflowStarterOptions {
   db: Handle;
   /** Undefined while Temporal is unavailable. */
-  temporal: () => { client: Client; eager: boolean } | undefined;
+  temporal: () => Client | undefined;
   workflows: WorkflowMode;
   /** Whether attempts come in a burst. They go first. */
   busy: () => boolean;
@@ -123,13 +123,10 @@ export class WorkflowStarter {
     const isNeeded = workflows === 'every-event' || start.input.deliveries.some(isUnsuccessful) || how === 'again';
     if (!isNeeded) return undefined;
     try {
-      const connected = this.options.temporal();
-      if (!connected) throw new Error('Temporal is unavailable');
-      const { client, eager } = connected;
+      const client = this.options.temporal();
+      if (!client) throw new Error('Temporal is unavailable');
       failpoint('before-start');
-      await client.connection.withDeadline(Date.now() + START_DEADLINE, () =>
-        startDeliverEvent(client, start, { how, eager }),
-      );
+      await client.connection.withDeadline(Date.now() + START_DEADLINE, () => startDeliverEvent(client, start, how));
       failpoint('after-start');
       return undefined;
     } catch (error) {

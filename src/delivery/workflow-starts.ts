@@ -186,7 +186,7 @@ const [RETRY_AFTER, REJECTED_AFTER] = [1, 60];
 export interface WorkflowOutboxOptions {
   db: Handle;
   /** Undefined while Temporal is unavailable. */
-  temporal: () => { client: Client } | undefined;
+  temporal: () => Client | undefined;
   /** Whether first attempts come in a burst. */
   busy: () => boolean;
   /** Asked at each poll: whether rows are due. */
@@ -252,13 +252,13 @@ export class WorkflowOutbox {
   /** @returns false if Temporal may take no other start either */
   async #startOne(start: LeasedStart): Promise<boolean> {
     const { db, temporal, log } = this.options;
-    const connected = temporal();
-    if (!connected) {
+    const client = temporal();
+    if (!client) {
       await releaseStart(db, start, 0);
       return false;
     }
     try {
-      await startWorkflow(connected.client, start);
+      await startWorkflow(client, start);
       failpoint('after-workflow-start');
       await markStarted(db, start);
       return true;

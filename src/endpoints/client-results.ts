@@ -1,15 +1,12 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Handle } from '../platform/database/database.js';
-import { readAtScrape } from '../platform/telemetry/gauges.js';
+import { sharedGauges } from '../platform/telemetry/gauges.js';
 
 /**
  * Clients by the result of their attempts in the last 15 minutes, over all workers: whether at least one succeeded, at
  * any endpoint.
  */
-export interface ClientResults {
-  reached: number;
-  failing: number;
-}
+export type ClientResults = Record<'reached' | 'failing', number>;
 
 /** Reads `endpoint_hours`, which has a row or two for each endpoint with an attempt in that time. */
 export async function readClientResults(db: Handle): Promise<ClientResults> {
@@ -23,18 +20,12 @@ export async function readClientResults(db: Handle): Promise<ClientResults> {
  * broken receiver is most of the failed attempts, and one client.
  */
 export function measureClients(registry: Registry, readResults: () => Promise<ClientResults>): void {
-  const read = readAtScrape(readResults);
-  new Gauge({
-    name: 'webhook_clients',
-    help: 'Clients with attempts in the last 15 minutes: `reached` (at least one succeeded) or `failing` (none did). NaN while Postgres is unreachable.',
-    labelNames: ['result'],
-    registers: [registry],
-    async collect() {
-      const { reached, failing } = (await read()) ?? { reached: Number.NaN, failing: Number.NaN };
-      this.set({ result: 'reached' }, reached);
-      this.set({ result: 'failing' }, failing);
-    },
-  });
+  sharedGauges(registry, readResults).gaugeOfEach(
+    'webhook_clients',
+    'Clients with attempts in the last 15 minutes: `reached` (at least one succeeded) or `failing` (none did). NaN while Postgres is unreachable.',
+    ['result', ['reached', 'failing']],
+    (results) => results,
+  );
 }
 
 const SINCE = `now() - interval '15 minutes'`;

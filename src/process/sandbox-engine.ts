@@ -6,7 +6,6 @@ import {
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
 import { endUnstartedChecks } from '../checks/checks.js';
 import { COUNTED } from '../delivery/backlog.js';
-import { Slots } from '../delivery/slots.js';
 import type { Waiting } from '../delivery/waiting.js';
 import type { Config } from '../platform/config/config.js';
 import type { Log } from '../platform/telemetry/log.js';
@@ -20,9 +19,6 @@ import { measureSandboxTransfers } from '../transfers/sandbox.js';
  */
 const [SHORTEST_INTERVAL, LONGEST_INTERVAL] = [500, 1_000];
 
-/** Requests of checks at once. They leave slots to the other workflows of the sandbox. */
-const CHECKS_AT_ONCE = { perEndpoint: 1, perClient: 3, total: 6, waiting: 0 };
-
 /**
  * Assembles the part of a worker process that only a sandbox has: automatic steps of transfers, and checks of receivers.
  * Their task queue has few slots of its own. Its Temporal worker takes some 37 MiB, so it starts only with the first
@@ -30,7 +26,7 @@ const CHECKS_AT_ONCE = { perEndpoint: 1, perClient: 3, total: 6, waiting: 0 };
  */
 export function createSandboxEngine(
   config: Config,
-  dependencies: Omit<CheckDependencies, 'slots'> &
+  dependencies: CheckDependencies &
     SandboxTransferDependencies & {
       waiting: () => Promise<Waiting>;
       metrics: Pick<Metrics, 'registry' | 'receiverChecked'>;
@@ -38,17 +34,17 @@ export function createSandboxEngine(
     },
 ) {
   const { database, metrics, log } = dependencies;
-  const slots = new Slots<never>(CHECKS_AT_ONCE);
   const worker = new TemporalWorker({
     temporal: config.temporal,
     queue: {
       taskQueue: SANDBOX_TASK_QUEUE,
       activities: {
-        ...createCheckActivities({ ...dependencies, slots }),
+        ...createCheckActivities(dependencies),
         ...createSandboxTransferActivities(dependencies),
       },
       cachedWorkflows: 20,
       workflowTasksAtOnce: 2,
+      // Only checks have regular activities: a client has at most two in flight (LIMITS.checksAtOnce).
       activitiesAtOnce: 10,
     },
     measured: config.metrics !== undefined,

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
-import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { DefaultLogger, type LogEntry, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { Config } from '../platform/config/config.js';
 import { freePort } from '../platform/free-port.js';
 import type { Log } from '../platform/telemetry/log.js';
@@ -35,7 +35,7 @@ export interface TemporalWorkerOptions {
  * the worker connects again until it is stopped.
  */
 export class TemporalWorker {
-  #connected: { client: Client; eager: boolean } | undefined;
+  #client: Client | undefined;
   #worker: Worker | undefined;
   #loop: Promise<void> | undefined;
   readonly #stop = new AbortController();
@@ -43,9 +43,9 @@ export class TemporalWorker {
 
   constructor(private readonly options: TemporalWorkerOptions) {}
 
-  /** A client whose starts run their first task in this process; undefined while Temporal is unavailable. */
-  get client(): { client: Client; eager: boolean } | undefined {
-    return this.#connected;
+  /** The client of this connection; undefined while Temporal is unavailable. */
+  get client(): Client | undefined {
+    return this.#client;
   }
 
   /** The listener is called after each connection, because work may have waited for it. */
@@ -82,7 +82,7 @@ export class TemporalWorker {
         log.warn({ err: error, task_queue: queue.taskQueue }, `${reason}; next try in ${delay} ms`);
         delay = Math.min(delay * 2, RECONNECT_LONGEST);
       } finally {
-        this.#connected = undefined;
+        this.#client = undefined;
         this.#worker = undefined;
         await connection?.close().catch(() => undefined);
       }
@@ -102,7 +102,7 @@ export class TemporalWorker {
       return;
     }
     this.#worker = worker;
-    this.#connected = { client: new Client({ connection, namespace }), eager: true };
+    this.#client = new Client({ connection, namespace });
     log.info({ address, namespace, task_queue: queue.taskQueue }, 'connected to Temporal');
     this.#onConnected();
     await worker.run();
@@ -174,20 +174,13 @@ async function install(log: Log, measured: boolean): Promise<void> {
         },
       }),
     },
-    logger: {
-      log: (level, message, meta) => write(log, level, message, meta),
-      trace: (message, meta) => write(log, 'TRACE', message, meta),
-      debug: (message, meta) => write(log, 'DEBUG', message, meta),
-      info: (message, meta) => write(log, 'INFO', message, meta),
-      warn: (message, meta) => write(log, 'WARN', message, meta),
-      error: (message, meta) => write(log, 'ERROR', message, meta),
-    },
+    logger: new DefaultLogger('TRACE', (entry) => write(log, entry)),
   });
   sdkMetrics = bindAddress && `http://${bindAddress}/metrics`;
 }
 
 /** The SDK's warnings and errors keep their level. Its other lines become debug lines. */
-function write(log: Log, level: string, message: string, meta?: Record<string | symbol, unknown>): void {
+function write(log: Log, { level, message, meta }: LogEntry): void {
   const { error, ...fields } = meta ?? {};
   const line = { ...fields, ...(error !== undefined && { err: error }), sdk: true };
   if (level === 'ERROR') log.error(line, message);

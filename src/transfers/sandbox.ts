@@ -7,7 +7,7 @@ import type { TransferStatus } from '../platform/database/generated/enums.js';
 import { LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
 import { Refusal, type RefusalCode } from '../platform/refusal.js';
-import { readAtScrape, readingGauges } from '../platform/telemetry/gauges.js';
+import { sharedGauges } from '../platform/telemetry/gauges.js';
 import { changeStatus } from './change-status.js';
 import { REASON_CODES, type ReasonCode } from './reason-codes.js';
 
@@ -171,24 +171,19 @@ delete from workflow_starts where workflow_id = 'sandbox-' || $1::uuid`;
  * @param counted transfers that are counted, at most
  */
 export function measureSandboxTransfers(registry: Registry, db: Handle, counted: number): void {
-  const read = readAtScrape(async () => ({
+  const { gauge } = sharedGauges(registry, async () => ({
     waiting: await countWaiting(db, 'sandboxTransfer', counted),
     unfinished: await countUnfinished(db, counted, null),
   }));
-  const gauge = readingGauges(registry);
-  const from = (pick: (counts: { waiting: number; unfinished: number }) => number) => async () => {
-    const counts = await read();
-    return counts ? pick(counts) : Number.NaN;
-  };
   gauge(
     'sandbox_transfers_waiting',
     `Simulated transfers whose workflow has not started yet; up to ${counted}.`,
-    from(({ waiting }) => waiting),
+    ({ waiting }) => waiting,
   );
   gauge(
     'sandbox_transfers_unfinished',
     `Simulated transfers with remaining steps; up to ${counted}.`,
-    from(({ unfinished }) => unfinished),
+    ({ unfinished }) => unfinished,
   );
 }
 

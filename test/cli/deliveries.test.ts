@@ -46,7 +46,7 @@ describe('deliveries', () => {
       db,
       rows.map((row) => ({ ...row, eventId: row.id })),
     );
-    for (const start of starts) await startDeliverEvent(temporal.client, start, { how: 'start', eager: false });
+    for (const start of starts) await startDeliverEvent(temporal.client, start, 'start');
     expect(await json('deliveries', 'lost', '--since', '1h')).toEqual([]);
     await db.prisma.delivery.deleteMany({ where: { eventId: eventIds[0]! } });
     await db.prisma.event.delete({ where: { id: eventIds[0]! } });

@@ -37,7 +37,7 @@ afterEach(async () => {
 
 function open(options: Partial<WorkflowOutboxOptions> = {}): void {
   const outbox = new WorkflowOutbox({
-    ...{ db, temporal: () => ({ client: temporal.client }), busy: () => false, waiting: shareWaiting(db) },
+    ...{ db, temporal: () => temporal.client, busy: () => false, waiting: shareWaiting(db) },
     ...{ interval: 200, log: silentLog, ...options },
   });
   outboxes.push(outbox);
@@ -97,7 +97,7 @@ describe('the workflow outbox', () => {
     open({
       temporal: () => {
         asked++;
-        return unavailable ? undefined : { client: temporal.client };
+        return unavailable ? undefined : temporal.client;
       },
     });
     await waitFor('the outbox to look', () => asked > 1);
@@ -153,7 +153,7 @@ describe('the workflow outbox', () => {
     const empty = await createTestNamespace();
     try {
       await makeDue();
-      open({ temporal: () => ({ client: empty.client }) });
+      open({ temporal: () => empty.client });
       const described = await waitFor('the start', () =>
         empty.client.workflow
           .getHandle(id)

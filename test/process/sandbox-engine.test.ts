@@ -10,7 +10,7 @@ import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { waitFor } from '../support/wait-for.js';
 
 /** A check without cases, of which Postgres has no row. */
-const SHORTEST_CHECK = { checkId: newId(), clientId: newId(), webhookId: newId(), host: 'receiver.test', cases: [] };
+const SHORTEST_CHECK = { checkId: newId(), host: 'receiver.test', cases: [] };
 
 /** The worker's reading of what waits, where it was the last statement of a connection. */
 const LOOKS = `

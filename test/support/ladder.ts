@@ -49,7 +49,7 @@ export async function startLadder() {
   const dispatchers = createTestDispatchers(db);
   const { dispatcher, commit } = dispatchers.open(sender, { token, recorder, attempts });
   dispatcher.start();
-  const starters = createTestStarters(db, () => ({ client: env.client, eager: false }));
+  const starters = createTestStarters(db, () => env.client);
   const starter = starters.open();
   const { deliver, ...rest } = createDeliverActivities({ database: db, dispatcher, log: silentLog });
   const worker = await createWorker(env, {

@@ -17,7 +17,7 @@ export function useStarters() {
   beforeAll(async () => {
     const [db, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
     Object.assign(its, { db, temporal });
-    its.starters = createTestStarters(db, () => ({ client: temporal.client, eager: false }));
+    its.starters = createTestStarters(db, () => temporal.client);
   }, 120_000);
   afterEach(() => its.starters.stop());
   afterAll(async () => {
@@ -91,7 +91,7 @@ export function fakeTemporal(respond: (start: AskedStart) => Promise<void> | voi
     workflow: { start: ask(), signalWithStart: ask('wake') },
   } as unknown as Client;
   return {
-    temporal: () => ({ client, eager: false }),
+    temporal: () => client,
     client,
     asked,
     ids: () => asked.map(({ workflowId }) => workflowId),

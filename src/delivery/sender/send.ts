@@ -17,8 +17,6 @@ export type Outgoing = Signing & {
   body: string;
   /** The client that owns the receiver. Connections and name look-ups are limited for each client, and never shared. */
   clientId: string;
-  /** Aborts the attempt: `send` rejects with the signal's reason. */
-  signal?: AbortSignal;
 };
 
 /** The secret signs the body at the time of sending. A signature is sent as it is; null: the header is missing. */
@@ -41,7 +39,7 @@ export interface SendOutcome {
 
 export interface Sender {
   /**
-   * Makes one POST. Rejects only for a fault of this service, or when the signal aborts; never for a receiver's fault.
+   * Makes one POST. Rejects only for a fault of this service, never for a receiver's fault.
    */
   send(outgoing: Outgoing): Promise<SendOutcome>;
   /** Refuses new POSTs (`send` rejects), and resolves when the running ones have ended, at most 16 s later. */
@@ -115,7 +113,7 @@ export function createSender({ guard, resolver: resolverOptions, caCertificates,
 
   return {
     async send(outgoing) {
-      const { url, body, clientId, signal } = outgoing;
+      const { url, body, clientId } = outgoing;
       if (closed) throw new Error('the sender is closed');
       const { origin, pathname, search } = new URL(url);
       const bytes = Buffer.from(body);
@@ -126,7 +124,6 @@ export function createSender({ guard, resolver: resolverOptions, caCertificates,
         agentOf(clientId),
         { origin, path: pathname + search, method: 'POST', headers: deliveryHeaders(signature), body: bytes },
         { responseMs, bodyMs },
-        signal,
       );
       return { t, startedAt, ...response };
     },
@@ -149,17 +146,16 @@ const KEPT_BYTES = 4 * 1024;
  * record, up to a time limit. undici's own time limits restart with each chunk, so that a receiver that sends slowly
  * never reaches them. The two limits here do not restart. The connection limits the size of the response
  * (response-meter.ts).
- * @throws a fault of this service, or the reason of the signal that aborted
+ * @throws a fault of this service
  */
 function exchange(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
   limits: Omit<SendLimits, 'connectMs'>,
-  signal: AbortSignal | undefined,
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
-    const handler = new Exchange(limits, signal, resolve, reject);
-    if (!signal?.aborted) dispatcher.dispatch({ ...request, headersTimeout: 0, bodyTimeout: 0 }, handler);
+    const handler = new Exchange(limits, resolve, reject);
+    dispatcher.dispatch({ ...request, headersTimeout: 0, bodyTimeout: 0 }, handler);
   });
 }
 
@@ -174,19 +170,16 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(
     readonly limits: Omit<SendLimits, 'connectMs'>,
-    readonly signal: AbortSignal | undefined,
     readonly resolve: (response: Response) => void,
     readonly reject: (reason: unknown) => void,
   ) {
     this.#timer = setTimeout(() => this.#cut('timeout'), limits.responseMs);
-    if (signal?.aborted) this.#giveUp();
-    else signal?.addEventListener('abort', this.#giveUp, { once: true });
   }
 
-  /** undici is about to write the request, which may have been aborted while it waited for a connection. */
+  /** undici is about to write the request, whose time may have ended while it waited for a connection. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#settled) controller.abort(new Error('given up'));
+    if (this.#settled) controller.abort(new Error('cut'));
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
@@ -218,11 +211,6 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.abort(new Error('cut'));
   }
 
-  readonly #giveUp = (): void => {
-    this.#fail(this.signal?.reason);
-    this.#controller?.abort(new Error('given up'));
-  };
-
   /** Once the head has arrived, its status decides. `error` is the reason for a missing head. */
   #settle(error: AttemptError = 'reset'): void {
     if (!this.#end()) return;
@@ -244,7 +232,6 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#settled) return false;
     this.#settled = true;
     clearTimeout(this.#timer);
-    this.signal?.removeEventListener('abort', this.#giveUp);
     return true;
   }
 }

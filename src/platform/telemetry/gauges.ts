@@ -28,6 +28,37 @@ export function readingGauges(registry: Registry) {
   };
 }
 
+/** Registers gauges that share one reading of another system. They are NaN while it cannot be read. */
+export function sharedGauges<T>(registry: Registry, readAll: () => Promise<T>) {
+  const read = readAtScrape(readAll);
+  const from = async (pick: (all: T) => number) => {
+    const all = await read();
+    return all === undefined ? Number.NaN : pick(all);
+  };
+  return {
+    read,
+    gauge: (name: string, help: string, pick: (all: T) => number): void =>
+      readingGauges(registry)(name, help, () => from(pick)),
+    /** A gauge with a value for each of `values`, its label. */
+    gaugeOfEach<V extends string>(
+      name: string,
+      help: string,
+      [label, values]: readonly [string, readonly V[]],
+      pick: (all: T) => Record<V, number>,
+    ): void {
+      new Gauge({
+        name,
+        help,
+        labelNames: [label],
+        registers: [registry],
+        async collect() {
+          for (const value of values) this.set({ [label]: value }, await from((all) => pick(all)[value]));
+        },
+      });
+    },
+  };
+}
+
 /** Gauges to which prom-client gives a counter's name. promtool rejects them. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 

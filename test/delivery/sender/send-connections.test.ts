@@ -117,26 +117,6 @@ describe('connections', () => {
 });
 
 describe('ending an attempt', () => {
-  test('a signal that aborts rejects with its reason and closes the connection', async () => {
-    const stop = new AbortController();
-    const closed: Promise<unknown>[] = [];
-    const { url } = await receiver((socket) => {
-      closed.push(new Promise((resolve) => socket.once('close', resolve)));
-      stop.abort(new Error('shutting down'));
-    });
-    await expect(sender().send(outgoing(url, { signal: stop.signal }))).rejects.toThrow('shutting down');
-    expect(closed).toHaveLength(1);
-    await Promise.all(closed);
-  });
-
-  test('a signal that has aborted already prevents the request', async () => {
-    const { url, connections } = await receiver(OK);
-    await expect(sender().send(outgoing(url, { signal: AbortSignal.abort(new Error('late')) }))).rejects.toThrow(
-      'late',
-    );
-    expect(connections()).toBe(0);
-  });
-
   test('close waits for the attempts in flight and refuses new attempts', async () => {
     let asked: Socket | undefined;
     const { url } = await receiver((socket) => {

@@ -6,10 +6,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { createCheckActivities } from '../../../activities/check-receiver.js';
-import { endUnstartedChecks } from '../../../src/checks/checks.js';
+import { endUnstartedChecks, finishCheck } from '../../../src/checks/checks.js';
 import { createAddressGuard } from '../../../src/delivery/sender/address-guard.js';
 import { createSender } from '../../../src/delivery/sender/send.js';
-import { Slots } from '../../../src/delivery/slots.js';
 import { shareWaiting } from '../../../src/delivery/waiting.js';
 import { WorkflowOutbox } from '../../../src/delivery/workflow-starts.js';
 import { newId } from '../../../src/platform/ids.js';
@@ -56,7 +55,7 @@ afterAll(async () => {
 function openOutbox(connected = true): void {
   const { database: db, log } = api.dependencies;
   outbox = new WorkflowOutbox({
-    ...{ db, temporal: () => (connected ? { client: temporal.client } : undefined), busy: () => false, log },
+    ...{ db, temporal: () => (connected ? temporal.client : undefined), busy: () => false, log },
     ...{ waiting: shareWaiting(db), interval: 100, endLate: async () => void (await endUnstartedChecks(db, null)) },
   });
   outbox.start();
@@ -90,13 +89,12 @@ async function withWorker<T>(work: () => Promise<T>): Promise<T> {
   const { database, masterKeys } = api.dependencies;
   const sender = createSender({ guard: createAddressGuard({ allowPrivate: true, blocked: [] }) });
   const connection = await NativeConnection.connect({ address: temporal.address });
-  const slots = new Slots<() => void>({ perEndpoint: 1, perClient: 3, total: 6, waiting: 100 });
   const worker = await Worker.create({
     connection,
     namespace: temporal.namespace,
     taskQueue: SANDBOX_TASK_QUEUE,
     workflowBundle: { codePath: fileURLToPath(new URL('../../../dist/workflow-bundle.js', import.meta.url)) },
-    activities: createCheckActivities({ database, masterKeys, sender, metrics, slots }),
+    activities: createCheckActivities({ database, masterKeys, sender, metrics }),
   });
   try {
     return await worker.runUntil(work());
@@ -300,10 +298,7 @@ describe('the check of an endpoint', () => {
       const { body } = await client.call('POST', '/webhook-endpoints', { json: { url, secret: SECRET } });
       const reply = await check(body.webhookId);
       await client.call('DELETE', `/webhook-endpoints/${body.webhookId}`);
-      await api.database.prisma.receiverCheck.updateMany({
-        where: { clientId: client.id, finishedAt: null },
-        data: { status: 'failed', finishedAt: new Date() },
-      });
+      if (reply.status === 202) await finishCheck(api.database, reply.body.id, 'stopped');
       return reply;
     };
     for (let i = 0; i < 10; i++) expect((await loop()).status).toBe(202);

@@ -198,7 +198,7 @@ it('run until they have ended: a terminated workflow starts again, and blocks an
   expect(said(await recover(client, webhookId))).toEqual([202, 1]);
   const handle = temporal.client.workflow.getHandle((await startOf(webhookId))!.workflowId);
   const outbox = new WorkflowOutbox({
-    ...{ db: api.database, temporal: () => ({ client: temporal.client }), busy: () => false },
+    ...{ db: api.database, temporal: () => temporal.client, busy: () => false },
     ...{ waiting: shareWaiting(api.database), interval: 100, log: api.dependencies.log },
   });
   outbox.start();
