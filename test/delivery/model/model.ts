@@ -2,9 +2,18 @@ import type { Line } from '../../../src/delivery/handover.js';
 import type { Trigger } from '../../../src/platform/vocabulary.js';
 
 // The table of transitions of docs/architecture.md, written a second time, without SQL. The test compares it with the rows.
+// Times are ms since 1970, on the test's clock.
 
-/** Delays after the first, second and third attempt: a rung of 0 s, a longer one, and the end. */
-export const MODEL_LADDER = [0, 60_000] as const;
+const LEASE = 30_000;
+/** A lease that ends later than this was given by another clock. */
+const OTHER_CLOCK = 60_000;
+const HOUR = 3_600_000;
+const RETRIES_AN_HOUR = 10;
+
+type Outbox = 'attempt' | 'delivered' | 'start' | 'again' | 'done';
+const RANK: readonly Outbox[] = ['attempt', 'delivered', 'start', 'again', 'done'];
+
+export type Answer = 'success' | 'failure' | 'gone' | 'hang';
 
 export interface ModelDelivery {
   id: string;
@@ -12,99 +21,252 @@ export interface ModelDelivery {
   endpointId: string;
   status: 'pending' | 'succeeded' | 'failed' | 'cancelled';
   count: number;
+  ladder: readonly number[];
   rung: number;
   recovered: boolean;
   asleep: boolean;
-  /** The planned time has passed. */
-  overdue: boolean;
-  queued: { line: Line; trigger: Trigger; holder: string | null } | null;
+  nextAt: number | null;
+  queued: { line: Line; trigger: Trigger; due: number; holder: string | null; until: number | null } | null;
   /** Cancelled because its endpoint is gone. */
   gone: boolean;
-  retries: number;
+  /** Manual retries that count. */
+  retries: number[];
+  /** It sleeps or has failed, and no workflow has read that. */
+  isNews: boolean;
 }
 
 export interface ModelEvent {
   id: string;
-  outbox: 'attempt' | 'delivered' | 'start' | 'again' | 'done';
+  outbox: Outbox;
+  leaseUntil: number;
+  /** The workflow that runs: the deliveries that are pending as far as it knows. */
+  follows: Set<string> | null;
+  /** A workflow of this event has run. */
+  isKnown: boolean;
+  /** Its workflow was terminated, or Postgres was set back behind it: the watchdog asks for it. */
+  isLost: boolean;
 }
 
 export interface ModelEndpoint {
   id: string;
   active: boolean;
   deleted: boolean;
+  /** Its pending deliveries are being cancelled in batches. */
+  cancelling: boolean;
+  reason: 'operator' | 'gone' | null;
 }
 
 /** An attempt in the memory of a worker. */
 export interface ModelJob {
-  worker: string;
+  token: string;
   deliveryId: string;
   number: number;
   trigger: Trigger;
   single: boolean;
+  isOnly: boolean;
 }
 
-export type Answer = 'success' | 'failure' | 'gone';
+/** The next attempt that a record leases at once. */
+export type Next = { number: number; trigger: Trigger };
 
-const RANK = ['attempt', 'delivered', 'start', 'again'] as const;
+type Keys = { id: string; endpointId: string };
 
 export class Model {
-  readonly deliveries = new Map<string, ModelDelivery>();
-  readonly events = new Map<string, ModelEvent>();
-  readonly endpoints = new Map<string, ModelEndpoint>();
+  deliveries = new Map<string, ModelDelivery>();
+  events = new Map<string, ModelEvent>();
+  endpoints = new Map<string, ModelEndpoint>();
 
-  /** – → P·Q, leased to `holder` where the producer has a dispatcher */
-  event(id: string, deliveries: readonly { id: string; endpointId: string }[], holder: string | null): void {
-    this.events.set(id, { id, outbox: deliveries.length > 0 ? 'attempt' : 'delivered' });
-    for (const delivery of deliveries) this.#add({ ...delivery, eventId: id }, 'fresh', 'schedule', holder);
+  constructor(public now: number) {}
+
+  isFree(until: number | null): boolean {
+    return until === null || until <= this.now || until > this.now + OTHER_CLOCK;
+  }
+
+  /** – → P·Q, leased to `token` where the producer has a dispatcher */
+  event(
+    id: string,
+    deliveries: readonly Keys[],
+    made: { at: number; ladder: readonly number[]; token: string | null },
+  ): void {
+    const outbox = deliveries.length > 0 ? 'attempt' : 'delivered';
+    this.events.set(id, { id, outbox, leaseUntil: this.now, follows: null, isKnown: false, isLost: false });
+    for (const keys of deliveries) {
+      this.#add(keys, id, { ladder: made.ladder, nextAt: made.at, recovered: false });
+      this.#queue(this.get(keys.id), 'fresh', 'schedule', this.now);
+      if (made.token) this.lease(keys.id, made.token);
+    }
   }
 
   /** – → P·Q by include_missing */
-  missing(delivery: { id: string; eventId: string; endpointId: string }): void {
-    this.#add(delivery, 'late', 'recover', null);
-    this.#get(delivery.id).recovered = true;
-    this.#tell(delivery.eventId, 'again');
+  missing(keys: Keys, eventId: string, ladder: readonly number[]): void {
+    this.#add(keys, eventId, { ladder, nextAt: this.now, recovered: true });
+    this.#queue(this.get(keys.id), 'late', 'recover', this.now);
+    this.#raise(eventId, 'again');
   }
 
-  lease(id: string, holder: string): void {
-    const { queued } = this.#get(id);
-    if (queued) queued.holder = holder;
+  lease(id: string, token: string): void {
+    const { queued } = this.get(id);
+    if (queued) Object.assign(queued, { holder: token, until: this.now + LEASE });
   }
 
-  giveBack(id: string, holder: string): void {
-    const { queued } = this.#get(id);
-    if (queued?.holder === holder) queued.holder = null;
+  giveBack(id: string, token: string): void {
+    const { queued } = this.get(id);
+    if (queued?.holder === token) Object.assign(queued, { holder: null, until: null });
   }
 
-  leaseEnds(id: string): void {
-    const { queued } = this.#get(id);
-    if (queued) queued.holder = null;
+  freeExpired(): boolean {
+    let freed = false;
+    for (const { queued } of this.deliveries.values()) {
+      if (!queued || queued.until === null || !this.isFree(queued.until)) continue;
+      Object.assign(queued, { holder: null, until: null });
+      freed = true;
+    }
+    return freed;
   }
 
-  /** Whether the attempt of a leased row may be made. */
+  /** Whether the attempt of a queued row may be made. */
   isDue(id: string): boolean {
-    const delivery = this.#get(id);
-    const active = this.endpoints.get(delivery.endpointId)?.active ?? false;
-    return active && (delivery.status === 'pending' || delivery.queued?.trigger === 'manual');
+    const d = this.get(id);
+    return this.#isActive(d) && (d.status === 'pending' || d.queued?.trigger === 'manual');
   }
 
   /** P·L → C, E·L → E where it is not due */
-  drop(id: string, holder: string): void {
-    const delivery = this.#get(id);
+  drop(id: string, token: string): void {
+    const d = this.get(id);
     if (this.isDue(id)) return;
-    if (delivery.status === 'pending') this.#cancel(delivery, false);
-    if (delivery.queued?.holder === holder) delivery.queued = null;
+    if (d.status === 'pending') this.#cancel(d, this.#isGone(d.endpointId));
+    if (d.queued?.holder === token) d.queued = null;
   }
 
-  /** @returns the next attempt, if it is due at once and leased to the recording worker */
-  record(
-    job: ModelJob,
-    answer: Answer,
-    isOnly: boolean,
-    retriesOnly: boolean,
-  ): { number: number; trigger: Trigger } | null {
-    const d = this.#get(job.deliveryId);
-    const late = job.number !== d.count + 1;
-    if (late && answer !== 'success') return null;
+  /** @returns for each attempt the next one; null: none is leased here; undefined: it is not recorded */
+  record(batch: readonly { job: ModelJob; answer: Answer }[], retriesOnly: boolean): (Next | null | undefined)[] {
+    const told = new Map<string, { outbox: Outbox; needsNone: boolean }>();
+    const results = batch.map(({ job, answer }) => {
+      const d = this.deliveries.get(job.deliveryId);
+      if (!d) return undefined;
+      const late = job.number !== d.count + 1;
+      if (late && answer !== 'success') return undefined;
+      this.#step(d, job, answer, late);
+      const news = this.#newsOf(d, job.trigger === 'manual' || late);
+      const before = told.get(d.eventId) ?? { outbox: 'attempt', needsNone: true };
+      const outbox = RANK.indexOf(news) > RANK.indexOf(before.outbox) ? news : before.outbox;
+      told.set(d.eventId, { outbox, needsNone: before.needsNone && job.isOnly && retriesOnly });
+      return this.#requeue(d, job);
+    });
+    for (const [eventId, { outbox, needsNone }] of told) this.#raise(eventId, outbox, needsNone);
+    return results;
+  }
+
+  /** @returns whether the retry counts; undefined: over the limit */
+  retry(id: string): boolean | undefined {
+    const d = this.get(id);
+    if (d.queued && (d.queued.trigger === 'manual' || !this.isFree(d.queued.until))) return false;
+    const recent = d.retries.filter((at) => Math.abs(this.now - at) < HOUR);
+    if (recent.length >= RETRIES_AN_HOUR) return undefined;
+    d.retries = [...recent, this.now];
+    d.asleep = false;
+    d.isNews = false;
+    const { holder = null, until = null } = d.queued ?? {};
+    d.queued = { line: 'fresh', trigger: 'manual', due: this.now, holder, until };
+    return true;
+  }
+
+  /** F, C → P·Q with a new ladder: the oldest of the endpoint. @returns their ids */
+  recover(endpointId: string, ladder: readonly number[], limit: number): string[] {
+    const ended = [...this.deliveries.values()]
+      .filter((d) => d.endpointId === endpointId && (d.status === 'failed' || d.status === 'cancelled'))
+      .filter((d) => this.#isActive(d))
+      .sort((one, other) => (one.id < other.id ? -1 : 1))
+      .slice(0, limit);
+    for (const d of ended) {
+      Object.assign(d, { status: 'pending', rung: 0, ladder, recovered: true, nextAt: this.now });
+      Object.assign(d, { asleep: false, gone: false, isNews: false });
+      if (!d.queued) this.#queue(d, 'late', 'recover', this.now);
+      this.#raise(d.eventId, 'again');
+    }
+    return ended.map(({ id }) => id);
+  }
+
+  /** Disabling, deletion, or a 410; its deliveries are cancelled at once or, of a large backlog, later. */
+  deactivate(endpointId: string, how: { reason?: 'operator' | 'gone'; deleted?: boolean; large?: boolean }): void {
+    const endpoint = this.endpoints.get(endpointId);
+    if (!endpoint) return;
+    endpoint.active = false;
+    endpoint.deleted ||= how.deleted ?? false;
+    endpoint.reason = how.reason ?? endpoint.reason;
+    endpoint.cancelling = how.large ?? false;
+    if (!endpoint.cancelling) this.cancelPending(endpointId);
+  }
+
+  cancelPending(endpointId: string): void {
+    const endpoint = this.endpoints.get(endpointId);
+    if (endpoint) endpoint.cancelling = false;
+    for (const d of this.deliveries.values())
+      if (d.endpointId === endpointId && d.status === 'pending') this.#cancel(d, this.#isGone(endpointId));
+  }
+
+  /** P·Z → P·Q, if it is late by so much. */
+  wake(id: string, late: number): boolean {
+    const d = this.get(id);
+    if (!d.asleep || d.nextAt === null || d.nextAt > this.now - late) return false;
+    d.asleep = false;
+    this.#queue(d, 'late', d.recovered ? 'recover' : 'schedule', d.nextAt);
+    return true;
+  }
+
+  /** The watchdog's part for an event whose delivery it has queued. */
+  askAgain(eventId: string): void {
+    if (this.events.get(eventId)?.outbox === 'done') this.#raise(eventId, 'again');
+  }
+
+  /** The workflow of a leased event starts, or reads its rows again. */
+  startWorkflow(eventId: string, how: Outbox): void {
+    const event = this.#event(eventId);
+    const runs = event.follows !== null;
+    if (how === 'delivered' ? event.isKnown : how === 'start' && runs) return;
+    event.follows ??= new Set();
+    event.isKnown = true;
+    event.isLost = false;
+    for (const d of this.of(eventId)) {
+      if (d.status === 'pending') event.follows.add(d.id);
+      d.isNews = false;
+    }
+  }
+
+  /** The workflow looks at the row of a delivery that it follows, and returns when it follows none. */
+  look(id: string): void {
+    const d = this.get(id);
+    const event = this.#event(d.eventId);
+    if (d.status !== 'pending') event.follows?.delete(id);
+    d.isNews = false;
+    if (event.follows?.size === 0) event.follows = null;
+  }
+
+  /** What every state must satisfy, whatever the steps were. */
+  faults(): string[] {
+    const faults: string[] = [];
+    for (const d of this.deliveries.values()) {
+      if (d.status === 'pending' ? d.asleep === (d.queued !== null) : d.asleep)
+        faults.push(`${d.id} is ${d.status}: it must sleep or be queued, and not both`);
+      if ((d.status === 'pending') !== (d.nextAt !== null)) faults.push(`${d.id} is ${d.status}, planned ${d.nextAt}`);
+      const { outbox, follows, isLost } = this.#event(d.eventId);
+      const isTold = outbox === 'start' || outbox === 'again' || follows?.has(d.id) || isLost;
+      if ((d.asleep || d.isNews) && !isTold) faults.push(`no workflow learns of ${d.id}: the outbox says ${outbox}`);
+    }
+    return faults;
+  }
+
+  get(id: string): ModelDelivery {
+    const delivery = this.deliveries.get(id);
+    if (!delivery) throw new Error(`the model has no delivery ${id}`);
+    return delivery;
+  }
+
+  of(eventId: string): ModelDelivery[] {
+    return [...this.deliveries.values()].filter((d) => d.eventId === eventId);
+  }
+
+  #step(d: ModelDelivery, job: ModelJob, answer: Answer, late: boolean): void {
     const before = d.status;
     const manual = job.trigger === 'manual';
     d.count++;
@@ -116,126 +278,75 @@ export class Model {
     } else if (answer === 'gone' && before === 'cancelled' && d.gone && !job.single) {
       this.#end(d, 'failed');
     } else if (before === 'pending' && !manual) {
-      const wait = MODEL_LADDER[d.rung];
+      const wait = d.ladder[d.rung];
       d.rung++;
       if (wait === undefined) this.#end(d, 'failed');
-      else {
-        d.asleep = wait > 0;
-        d.overdue = wait === 0;
-      }
+      else Object.assign(d, { asleep: wait > 0, nextAt: this.now + wait });
     } else if (before === 'pending') {
-      d.asleep = !d.overdue;
+      d.asleep = (d.nextAt ?? 0) > this.now;
     }
-    // A late success is as unplanned for a workflow as a manual retry.
-    const told =
-      manual || late
-        ? 'again'
-        : d.asleep || d.status === 'failed'
-          ? 'start'
-          : d.status === 'pending'
-            ? 'attempt'
-            : null;
-    if (told) this.#tell(d.eventId, told);
-    else if (isOnly && retriesOnly) this.#done(d.eventId);
-    else this.#tell(d.eventId, 'delivered');
+    d.isNews = d.asleep || (d.status === 'failed' && before !== 'failed');
+  }
+
+  #newsOf(d: ModelDelivery, isUnplanned: boolean): Outbox {
+    if (isUnplanned) return 'again';
+    if (d.asleep || d.status === 'failed') return 'start';
+    return d.status === 'pending' ? 'attempt' : 'delivered';
+  }
+
+  /** An attempt that is due at once stays queued: leased, where this worker holds it and its endpoint is active. */
+  #requeue(d: ModelDelivery, job: ModelJob): Next | null {
     if (d.status !== 'pending' || d.asleep) {
       d.queued = null;
       return null;
     }
-    if (d.queued?.holder !== job.worker) return null;
+    if (d.queued?.holder !== job.token || !this.#isActive(d)) return null;
     const trigger = d.recovered ? 'recover' : 'schedule';
-    d.queued = { line: 'fresh', trigger, holder: job.worker };
+    const due = d.nextAt ?? this.now;
+    d.queued = { line: 'fresh', trigger, due, holder: job.token, until: this.now + LEASE };
     return { number: d.count + 1, trigger };
   }
 
-  /** @returns whether the retry counts */
-  retry(id: string): boolean {
-    const d = this.#get(id);
-    if (d.queued && (d.queued.trigger === 'manual' || d.queued.holder !== null)) return false;
-    d.asleep = false;
-    d.queued = { line: 'fresh', trigger: 'manual', holder: null };
-    d.retries++;
-    return true;
-  }
-
-  recover(id: string): void {
-    const d = this.#get(id);
-    Object.assign(d, { status: 'pending', rung: 0, recovered: true, asleep: false, overdue: true, gone: false });
-    d.queued ??= { line: 'late', trigger: 'recover', holder: null };
-    this.#tell(d.eventId, 'again');
-  }
-
-  /** Disabling, deletion, or a 410. */
-  deactivate(endpointId: string, { gone = false, deleted = false } = {}): void {
+  #isGone(endpointId: string): boolean {
     const endpoint = this.endpoints.get(endpointId);
-    if (!endpoint) return;
-    endpoint.active = false;
-    endpoint.deleted ||= deleted;
-    for (const d of this.deliveries.values()) {
-      if (d.endpointId === endpointId && d.status === 'pending') this.#cancel(d, gone);
-    }
+    return endpoint?.reason === 'gone' && !endpoint.deleted;
   }
 
-  timePasses(id: string): void {
-    this.#get(id).overdue = true;
+  #isActive({ endpointId }: ModelDelivery): boolean {
+    return this.endpoints.get(endpointId)?.active ?? false;
   }
 
-  /** P·Z → P·Q, if its time has come. */
-  wake(id: string, byWatchdog: boolean): boolean {
-    const d = this.#get(id);
-    if (!d.asleep || !d.overdue) return false;
-    d.asleep = false;
-    d.queued = { line: 'late', trigger: d.recovered ? 'recover' : 'schedule', holder: null };
-    const event = this.events.get(d.eventId);
-    if (byWatchdog && event?.outbox === 'done') event.outbox = 'again';
-    return true;
+  #add({ id, endpointId }: Keys, eventId: string, given: Pick<ModelDelivery, 'ladder' | 'nextAt' | 'recovered'>): void {
+    const fresh = { status: 'pending', count: 0, rung: 0, asleep: false, gone: false, isNews: false } as const;
+    this.deliveries.set(id, { id, eventId, endpointId, ...fresh, queued: null, retries: [], ...given });
   }
 
-  #add(
-    { id, eventId, endpointId }: { id: string; eventId: string; endpointId: string },
-    line: Line,
-    trigger: Trigger,
-    holder: string | null,
-  ): void {
-    const start = { status: 'pending', count: 0, rung: 0, recovered: false, asleep: false, overdue: true } as const;
-    this.deliveries.set(id, {
-      id,
-      eventId,
-      endpointId,
-      ...start,
-      queued: { line, trigger, holder },
-      gone: false,
-      retries: 0,
-    });
+  #queue(d: ModelDelivery, line: Line, trigger: Trigger, due: number): void {
+    d.queued = { line, trigger, due, holder: null, until: null };
   }
 
   #cancel(d: ModelDelivery, gone: boolean): void {
     this.#end(d, 'cancelled');
     d.gone = gone;
-    if (d.queued?.holder === null) d.queued = null;
-    const event = this.events.get(d.eventId);
-    if (event?.outbox === 'attempt') event.outbox = 'delivered';
+    d.isNews = false;
+    if (d.queued?.until === null) d.queued = null;
+    if (this.#event(d.eventId).outbox === 'attempt') this.#raise(d.eventId, 'delivered');
   }
 
   #end(d: ModelDelivery, status: 'succeeded' | 'failed' | 'cancelled'): void {
-    Object.assign(d, { status, asleep: false, overdue: false, gone: false });
+    Object.assign(d, { status, asleep: false, nextAt: null, gone: false });
   }
 
-  #tell(eventId: string, state: (typeof RANK)[number]): void {
+  #raise(eventId: string, outbox: Outbox, needsNone = false): void {
+    const event = this.#event(eventId);
+    if (outbox !== 'again' && RANK.indexOf(outbox) <= RANK.indexOf(event.outbox)) return;
+    event.outbox = needsNone && outbox === 'delivered' ? 'done' : outbox;
+    event.leaseUntil = this.now;
+  }
+
+  #event(eventId: string): ModelEvent {
     const event = this.events.get(eventId);
-    if (!event) return;
-    if (state === 'again') event.outbox = 'again';
-    else if (event.outbox !== 'done' && RANK.indexOf(state) > RANK.indexOf(event.outbox)) event.outbox = state;
-  }
-
-  #done(eventId: string): void {
-    const event = this.events.get(eventId);
-    if (event) event.outbox = 'done';
-  }
-
-  #get(id: string): ModelDelivery {
-    const delivery = this.deliveries.get(id);
-    if (!delivery) throw new Error(`the model has no delivery ${id}`);
-    return delivery;
+    if (!event) throw new Error(`the model has no event ${eventId}`);
+    return event;
   }
 }
