@@ -4,21 +4,19 @@ import type { AttemptError } from '../platform/vocabulary.js';
 import { HOUR, quantileOf, sumOf } from './hours.js';
 
 /**
- * SQL: the newest deliveries of an endpoint, of one status or of all. Only the index on (endpoint, status, id) or on
- * (endpoint, id) has their order: its column before the id is compared as a range (see `exactly`).
+ * SQL: the newest deliveries of an endpoint in one status. Only the index on (endpoint, status, id) has their order: its
+ * column before the id is compared as a range (see `exactly`).
  * @param of.endpoint of.status of.limit SQL expressions
  * @param of.within a condition on the id
  */
 export function newestDeliveries(
   columns: string,
-  of: { endpoint: string; status?: string | undefined; within?: string; limit: string | number },
+  of: { endpoint: string; status: string; within?: string; limit: string | number },
 ): string {
   const { endpoint, status, within = 'true', limit } = of;
-  const [owned, order] =
-    status === undefined
-      ? [`endpoint_id >= ${endpoint} and endpoint_id <= ${endpoint}`, 'endpoint_id']
-      : [`endpoint_id = ${endpoint} and status >= ${status} and status <= ${status}`, 'status'];
-  return `select ${columns} from deliveries where ${owned} and ${within} order by ${order}, id desc limit ${limit}`;
+  return `select ${columns} from deliveries
+    where endpoint_id = ${endpoint} and status >= ${status} and status <= ${status} and ${within}
+    order by status, id desc limit ${limit}`;
 }
 
 /** Hours that health shows: the current one, which has only begun, and 23 before it. */

@@ -5,7 +5,6 @@ import {
   countDeliveriesForOperator,
   listDeliveries,
   listDeliveriesForOperator,
-  type OperatorFilters,
 } from '../../src/reports/list-deliveries.js';
 import { makeBacklog } from '../support/backlog.js';
 import { commitEvent } from '../support/committed-event.js';
@@ -96,7 +95,8 @@ describe('listDeliveriesForOperator', () => {
           for (const endpointId of pick(some.endpointId)) {
             for (const [since, before] of [[], [timeOf(some.id)], [undefined, some.id]] as const) {
               for (const eventIds of pick([some.eventId, all[0]!.eventId], [])) {
-                const filters: OperatorFilters = { status, clientId, endpointId, since, before, eventIds, take };
+                const createdAfter = since === undefined ? undefined : since - 1;
+                const filters = { status, clientId, endpointId, createdAfter, before, eventIds, take };
                 const expected = all.filter(
                   (one) =>
                     (status ?? one.status) === one.status &&

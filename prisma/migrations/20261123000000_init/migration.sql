@@ -216,7 +216,6 @@ create index deliveries_event_id_idx on deliveries (event_id);
 create index deliveries_endpoint_id_id_idx on deliveries (endpoint_id, id desc);
 create index deliveries_endpoint_id_status_id_idx on deliveries (endpoint_id, status, id desc);
 create index deliveries_next_attempt_at_idx on deliveries (next_attempt_at) where asleep;
-create index deliveries_status_id_idx on deliveries (status, id desc) where status in ('failed', 'cancelled');
 
 create type queue_line as enum ('fresh', 'late');
 

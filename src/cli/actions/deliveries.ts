@@ -73,7 +73,8 @@ async function find(db: Handle, options: ListOptions): Promise<{ found: Delivery
   if (clientId !== undefined) await showClient(db, clientId);
   const ofTransfer = transfer === undefined ? undefined : await eventIdsOfTransfer(db, transfer);
   const eventIds = event === undefined ? ofTransfer : [event].filter((id) => ofTransfer?.includes(id) ?? true);
-  const filters = { status, clientId, endpointId, eventIds, since };
+  const createdAfter = since === undefined ? undefined : since - 1;
+  const filters = { status, clientId, endpointId, eventIds, createdAfter };
   const found = await listDeliveriesForOperator(db, { ...filters, before, take: limit });
   const last = found.length === limit ? found.at(-1)?.id : undefined;
   return { found, more: last === undefined ? 0 : await countDeliveriesForOperator(db, { ...filters, before: last }) };
