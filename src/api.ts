@@ -22,7 +22,7 @@ export async function startApi(
   const readiness = readinessOf(context, signalled, isConnected);
   const authority = openAuthority(context);
   const dependencies = { ...context, handover, authority, readiness };
-  const app = createApp(dependencies, [consoleExtension]);
+  const app = createApp(dependencies, consoleExtension);
   await authority.prepare().catch((error: unknown) => {
     if (error instanceof EnvelopeError) throw new ConfigError([`MASTER_KEY: a signing key ${error.message}`]);
     // Postgres may be unavailable at start. The keys are read again when they are needed.

@@ -33,11 +33,23 @@ export type { AppDependencies } from './context.js';
 
 /**
  * The API as a Koa application. It covers the whole contract except the requests that are sent to receivers.
- * @param extensions further paths, such as the console's
+ * @param extend adds further paths, such as the console's
  */
-export function createApp(dependencies: AppDependencies, extensions: readonly Extend[] = []): Koa<State> {
-  const { config, log, metrics } = dependencies;
-  const { router, extended } = createRouter(dependencies, extensions);
+export function createApp(dependencies: AppDependencies, extend?: Extend): Koa<State> {
+  const { config, database, authority, log, metrics } = dependencies;
+  const routes = apiRoutes(dependencies);
+  const limit = rateLimit(config.rateLimit);
+  const failures = new FailedAuthentications(database);
+  const extension = extend?.({ ...dependencies, routes, failures, rateLimit: limit });
+  const router = new Router<State>({ strict: true, sensitive: true });
+  addRoutes(router, routes, dependencies, limit);
+  addTokenEndpoint(router, { authority, log, failures });
+  const documents = documentLimit();
+  addWellKnown(router, authority, documents);
+  addHealth(router, config.baseUrl, dependencies.readiness);
+  addDocuments(router, config, routes, documents);
+  if (extension) router.use(extension.router.routes());
+
   const app = new Koa<State>();
   // Only faults of a socket or a stream arrive here: `problems` turns every other error into a response.
   app.silent = true;
@@ -47,45 +59,26 @@ export function createApp(dependencies: AppDependencies, extensions: readonly Ex
   app.use(traceRequest());
   app.use(accessLog(log, metrics));
   app.use(problems({ baseUrl: config.baseUrl, log }));
-  app.use(tokenErrors(dependencies));
-  for (const { errors } of extended) app.use(errors);
+  app.use(tokenErrors({ authority, log }));
+  if (extension) app.use(extension.errors);
   app.use(deadline(config.requestDeadline));
   app.use(networks(config));
-  for (const { before } of extended) app.use(before);
+  if (extension) app.use(extension.before);
   app.use(decodablePath());
   app.use(router.routes());
   app.use(unrouted(router));
   return app;
 }
 
-/**
- * Every path of the service. The token and its scope are checked before the rest of a request is read (contract,
- * Scopes).
- */
-function createRouter(
-  dependencies: AppDependencies,
-  extensions: readonly Extend[],
-): { router: Router<State>; extended: Extension[] } {
-  const { config, database, masterKeys, authority, log } = dependencies;
-  const routes = apiRoutes(dependencies);
-  const router = new Router<State>({ strict: true, sensitive: true });
-  const authenticated = authenticate(authority);
-  const limit = rateLimit(config.rateLimit);
+/** The token and its scope are checked before the rest of a request is read (contract, Scopes). */
+function addRoutes(router: Router<State>, routes: readonly Route[], dependencies: AppDependencies, limit: RateLimit) {
+  const authenticated = authenticate(dependencies.authority);
   const limited = limitClients(limit);
-  const documents = documentLimit();
-  const failures = new FailedAuthentications(database);
-  const extended = extensions.map((extend) => extend({ ...dependencies, routes, failures, rateLimit: limit }));
   for (const route of routes) {
     const path = route.path.replace(/{(\w+)}/g, ':$1');
-    const handle = dispatch(route, { database, masterKeys, baseUrl: config.baseUrl });
+    const handle = dispatch(route, dependencies);
     router.register(path, [route.method], [authenticated, requireScope(scopesOf(route)), limited, handle]);
   }
-  addTokenEndpoint(router, { authority, log, failures });
-  addWellKnown(router, authority, documents);
-  addHealth(router, config.baseUrl, dependencies.readiness);
-  addDocuments(router, config, routes, documents);
-  for (const extension of extended) router.use(extension.router.routes());
-  return { router, extended };
 }
 
 /** What an extension shares with the API. */
@@ -98,7 +91,7 @@ export interface Shared extends AppDependencies {
   rateLimit: RateLimit;
 }
 
-/** Further paths of the application, from a room above this one. */
+/** Further paths of the application, from a layer above this one. */
 interface Extension {
   /** Runs around the checks of every request, so that errors on the extension's paths have its own form. */
   errors: AppMiddleware;

@@ -68,7 +68,15 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 export function parseBody(bytes: Uint8Array, maxMembers = MAX_MEMBERS): { value: unknown } | { excess: Excess } {
   const text = decode(bytes);
   const structure = examineStructure(text, maxMembers);
-  return structure.excess ? { excess: structure.excess } : { value: parse(text, structure) };
+  if (structure.excess) return { excess: structure.excess };
+  let value: unknown;
+  try {
+    value = JSON.parse(text, withoutRounding);
+  } catch {
+    throw new Refusal('malformed_request', 'The body is not valid JSON.');
+  }
+  if (structure.repeated) throw new Refusal('malformed_request', 'A member name appears twice in one object.');
+  return { value };
 }
 
 function decode(bytes: Uint8Array): string {
@@ -80,18 +88,6 @@ function decode(bytes: Uint8Array): string {
   }
   if (text.trim() === '') throw new Refusal('malformed_request', 'The body is empty; send a JSON object.');
   return text;
-}
-
-function parse(text: string, { repeated, mayRound }: JsonStructure): unknown {
-  let value: unknown;
-  try {
-    // A reviver makes parsing slower, so only a text that needs one is parsed with it.
-    value = mayRound ? JSON.parse(text, withoutRounding) : JSON.parse(text);
-  } catch {
-    throw new Refusal('malformed_request', 'The body is not valid JSON.');
-  }
-  if (repeated) throw new Refusal('malformed_request', 'A member name appears twice in one object.');
-  return value;
 }
 
 /**
@@ -126,12 +122,10 @@ export interface JsonStructure {
   repeated: boolean;
   /** The first excess; the rest of the text is not examined. */
   excess?: Excess;
-  /** A number has a fraction or an exponent: only such a number can be rounded to an integer of at most 2^53−1. */
-  mayRound?: true;
 }
 
 /**
- * Examines names, brackets and the form of numbers, each character once, and stops at the first excess: a text of 7,000
+ * Examines names and brackets, each character once, and stops at the first excess: a text of 7,000
  * members costs no more than a text of `maxMembers`. The result for a text that is not JSON has no meaning; this
  * function does not throw.
  */
@@ -140,7 +134,6 @@ export function examineStructure(text: string, maxMembers: number): JsonStructur
   const open: (Set<string> | null)[] = [];
   let members = 0;
   let nameIsNext = false;
-  let mayRound = false;
   let outermost: string | undefined;
   const excess = (of: Excess['of']): JsonStructure => ({
     repeated: false,
@@ -171,12 +164,9 @@ export function examineStructure(text: string, maxMembers: number): JsonStructur
       const within = open.at(-1);
       nameIsNext = within instanceof Set;
       if (within === null && ++members > maxMembers) return excess('members');
-    } else if (character === '.' || character === 'e' || character === 'E') {
-      // The `e` of `true` and `false` follows a letter.
-      mayRound ||= character === '.' || /\d/.test(text[i - 1] ?? '');
     }
   }
-  return mayRound ? { repeated: false, mayRound } : { repeated: false };
+  return { repeated: false };
 }
 
 /**

@@ -4,19 +4,13 @@ import type { MasterKeys } from '../platform/database/encryption.js';
 import { isId } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import { readBody } from './body.js';
-import type { AppContext } from './context.js';
+import type { AppContext, AppDependencies } from './context.js';
 import { type HttpResponse, problemResponse, send, type WrittenResponse, writeResponse } from './response.js';
 import { isKeyed, type Route } from './route.js';
 import { limitParameters } from './validation-errors.js';
 
-interface DispatchDependencies {
-  database: Database;
-  masterKeys: MasterKeys;
-  baseUrl: string;
-}
-
 /** Runs a route for an authorized caller: reads the body, checks the request, does the work and sends the response. */
-export function dispatch(route: Route, { database: shared, masterKeys, baseUrl }: DispatchDependencies) {
+export function dispatch(route: Route, { database: shared, masterKeys, config: { baseUrl } }: AppDependencies) {
   return async (ctx: AppContext & { params: Record<string, string> }): Promise<void> => {
     const { caller, requestId } = ctx.state;
     // As for the rate, the operator has no limit.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { isId } from '../platform/ids.js';
-import { type HttpResponse, MAX_RESPONSE_BYTES } from './response.js';
+import { MAX_RESPONSE_BYTES, Reply } from './response.js';
 import { components, validationError } from './schemas/fields.js';
 
 /**
@@ -134,7 +134,7 @@ export function respondWithPage<Key, Row, View>(
   rows: readonly Row[],
   present: (row: Row) => View,
   next: Key | null = null,
-): HttpResponse {
+): Reply {
   const items: string[] = [];
   let bytes = 0;
   for (const row of rows.slice(0, limit)) {
@@ -147,8 +147,8 @@ export function respondWithPage<Key, Row, View>(
   const hasMore = rows.length > items.length && last !== undefined;
   const cursor = hasMore ? cursors.after(last) : next && cursors.write(next);
   const json = `{"data":[${items.join()}],"has_more":${cursor !== null},"next_cursor":${JSON.stringify(cursor)}}`;
-  if (cursor === null) return { status: 200, json };
+  if (cursor === null) return new Reply({ json });
   const following = new URLSearchParams(search);
   following.set('cursor', cursor);
-  return { status: 200, headers: { Link: `<${url}?${following}>; rel="next"` }, json };
+  return new Reply({ headers: { Link: `<${url}?${following}>; rel="next"` }, json });
 }

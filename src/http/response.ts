@@ -10,12 +10,17 @@ import type { AppMiddleware } from './context.js';
  */
 export const MAX_RESPONSE_BYTES = 1_000_000;
 
-/** The response of a route; `body` is serialized as JSON, `json` is a body that is already serialized. */
+/** A response; `body` is serialized as JSON, `json` is a body that is already serialized. */
 export interface HttpResponse {
   status: number;
   headers?: Readonly<Record<string, string>>;
   body?: unknown;
   json?: string;
+}
+
+/** What a handler returns where the body is not all: headers, or a body that is already serialized. */
+export class Reply {
+  constructor(readonly parts: Omit<HttpResponse, 'status'>) {}
 }
 
 /** A response as it is sent, and as it is kept for an `Idempotency-Key`. */

@@ -3,7 +3,7 @@ import type { Caller, Scope } from '../auth/caller.js';
 import type { Handle } from '../platform/database/database.js';
 import { Refusal, type RefusalCode } from '../platform/refusal.js';
 import { parseBody } from './body.js';
-import type { HttpResponse } from './response.js';
+import { type HttpResponse, Reply } from './response.js';
 import { bodyErrors, queryErrors, refuseExcess, shortened } from './validation-errors.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -30,8 +30,8 @@ export interface Incoming<Path extends string, Query, Body> {
   db: Handle;
 }
 
-/** The declaration of an operation: it documents the operation and checks its requests. */
-interface Declaration<Path extends string, Query extends z.ZodType, Body extends z.ZodType> {
+/** One operation of the API: the single declaration that documents it, checks its requests and runs it. */
+interface Operation<Path extends string, Query extends z.ZodType, Body extends z.ZodType, View extends z.ZodType> {
   method: Method;
   /** As OpenAPI writes it: `/transfers/{id}`. */
   path: Path;
@@ -55,15 +55,12 @@ interface Declaration<Path extends string, Query extends z.ZodType, Body extends
   query?: Query;
   /** A strict object; if omitted, the body must be absent or an empty object. */
   body?: Body;
-  response: { status: number; description: string; schema?: z.ZodType; headers?: Readonly<Record<string, string>> };
+  /** Without a schema the response has no body. */
+  response: { status: number; description: string; schema?: View; headers?: Readonly<Record<string, string>> };
   /** In addition to the refusals that every operation has. */
   refusals?: readonly RefusalCode[];
-}
-
-/** One operation of the API: its declaration and its handler. */
-export interface Operation<Path extends string, Query extends z.ZodType, Body extends z.ZodType>
-  extends Declaration<Path, Query, Body> {
-  handle(incoming: Incoming<Path, z.output<Query>, z.output<Body>>): Promise<HttpResponse>;
+  /** Does the work and presents its result. */
+  handle(incoming: Incoming<Path, z.output<Query>, z.output<Body>>): Promise<z.output<View> | Reply>;
 }
 
 /** A request before it is parsed. */
@@ -77,7 +74,7 @@ export interface Unread {
 }
 
 /** An operation with its types closed over. */
-export interface Route extends Omit<Declaration<string, z.ZodType, z.ZodType>, 'query' | 'body'> {
+export interface Route extends Omit<Operation<string, z.ZodType, z.ZodType, z.ZodType>, 'query' | 'body' | 'handle'> {
   query: z.ZodType;
   body?: z.ZodType;
   /** Checks the whole request and returns the work. @throws Refusal malformed_request | invalid_request | … */
@@ -96,33 +93,33 @@ export function isKeyed({ method, ignoresIdempotencyKey }: Pick<Route, 'method' 
   return method === 'POST' && !ignoresIdempotencyKey;
 }
 
-/** @param operation the single declaration that runs, documents and tests the operation */
 export function route<
   const Path extends string,
   Query extends z.ZodType = typeof NOTHING,
   Body extends z.ZodType = typeof NOTHING,
->(operation: Operation<Path, Query, Body>): Route {
-  const { handle, ...declaration } = operation;
-  return checked(declaration, (incoming) => (db) => handle({ ...incoming, db }));
-}
-
-function checked<const Path extends string, Query extends z.ZodType, Body extends z.ZodType>(
-  { query: querySchema, body: bodySchema, ...documented }: Declaration<Path, Query, Body>,
-  toWork: (incoming: Omit<Incoming<Path, z.output<Query>, z.output<Body>>, 'db'>) => ReturnType<Route['accept']>,
-): Route {
-  const schemas = { query: querySchema ?? NOTHING, body: bodySchema ?? NOTHING };
+  View extends z.ZodType = z.ZodVoid,
+>({ handle, query, body, ...documented }: Operation<Path, Query, Body, View>): Route {
+  const schemas = { query: query ?? NOTHING, body: body ?? NOTHING };
+  const { status } = documented.response;
   return {
     ...documented,
     query: schemas.query,
-    ...(bodySchema && { body: bodySchema }),
-    accept({ caller, params, url, search, bytes }) {
-      const readsBody = documented.method !== 'GET' && (bodySchema !== undefined || bytes.length > 0);
+    ...(body && { body }),
+    accept({ bytes, search, params, ...request }) {
+      const readsBody = documented.method !== 'GET' && (body !== undefined || bytes.length > 0);
       const read = readsBody ? parseBody(bytes) : { value: {} };
       if ('excess' in read) refuseExcess(schemas.body, read.excess);
-      const query = readQuery(schemas.query, search) as z.output<Query>;
-      const body = check(schemas.body, read.value) as z.output<Body>;
-      const ids = params as Record<Parameters<Path>, string>;
-      return toWork({ caller, params: ids, query, body, url, search });
+      const incoming = {
+        ...request,
+        search,
+        params: params as Record<Parameters<Path>, string>,
+        query: readQuery(schemas.query, search) as z.output<Query>,
+        body: check(schemas.body, read.value) as z.output<Body>,
+      };
+      return async (db) => {
+        const result = await handle({ ...incoming, db });
+        return result instanceof Reply ? { status, ...result.parts } : { status, body: result };
+      };
     },
   };
 }

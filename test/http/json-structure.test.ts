@@ -25,15 +25,6 @@ describe('examineStructure', () => {
     );
   });
 
-  it('reports a number with a fraction or an exponent, and no other text', () => {
-    for (const number of ['1.0', '-0.5', '1e2', '1E2', '1.5e-3']) {
-      expect([number, examineStructure(`{"a":[true,${number}]}`, 100).mayRound]).toEqual([number, true]);
-    }
-    for (const other of ['1', '-9007199254740993', 'true', 'false', 'null', '"1.5e3"', '{"1.5e3":1}']) {
-      expect([other, examineStructure(`{"a":${other},"b":[${other}]}`, 100).mayRound]).toEqual([other, undefined]);
-    }
-  });
-
   it('counts members and items, and stops at the first excess', () => {
     expect(examineStructure('{"a":1,"b":{"c":2}}', 3)).toEqual({ repeated: false });
     expect(examineStructure('{"a":1,"b":{"c":2}}', 2)).toEqual({

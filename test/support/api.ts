@@ -79,7 +79,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     readiness: async () => ({ ready: true, checks: { postgres: 'ok', migrations: 'ok', temporal: 'ok' } }),
     ...options.dependencies,
   };
-  const listening = await listen(createApp(dependencies, [consoleExtension]), config);
+  const listening = await listen(createApp(dependencies, consoleExtension), config);
   const url = `http://127.0.0.1:${listening.port}`;
   const check = documented(dependencies);
   const call = async (method: string, path: string, sent?: Sent) => {

@@ -45,7 +45,7 @@ export function consoleSessionRoutes({ config }: AppDependencies) {
         const { clientId, secretId } = caller;
         const grant = { clientId, secretId, role, scopes: [...caller.scopes] };
         const { url, expiresAt } = await makeSignInLink(db, `client:${clientId}`, config.baseUrl, grant);
-        return { status: 201, body: { url, expires_at: expiresAt.toISOString() } };
+        return { url, expires_at: expiresAt.toISOString() };
       },
     }),
   ];

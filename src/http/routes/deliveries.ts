@@ -68,7 +68,7 @@ export function deliveryRoutes({ handover }: AppDependencies) {
       },
       async handle({ caller, params, db }) {
         const delivery = await getDeliveryWithAttempts(db, caller.clientId, params.id);
-        return { status: 200, body: presentDeliveryWithAttempts(delivery) };
+        return presentDeliveryWithAttempts(delivery);
       },
     }),
     route({
@@ -106,7 +106,7 @@ export function deliveryRoutes({ handover }: AppDependencies) {
       async handle({ caller, params, db }) {
         const { clientId } = caller;
         await retryDelivery(db, handover, { by: byOf(caller), clientId, deliveryId: params.id });
-        return { status: 202, body: presentDelivery(await getDelivery(db, clientId, params.id)) };
+        return presentDelivery(await getDelivery(db, clientId, params.id));
       },
     }),
     route({
@@ -133,7 +133,7 @@ export function deliveryRoutes({ handover }: AppDependencies) {
         const { since, until = Date.now(), include_missing: includeMissing } = body;
         const { clientId } = caller;
         const request = { by: byOf(caller), clientId, endpointId, since, until, includeMissing, countedFor: clientId };
-        return { status: 202, body: await recoverEndpoint(db, request) };
+        return await recoverEndpoint(db, request);
       },
     }),
   ];
@@ -182,7 +182,7 @@ export function explainSignatureRoute({ masterKeys }: AppDependencies) {
       await limit.consume(db, caller.clientId);
       const name = { deliveryId: params.id, number: Number(params.number) };
       const explanation = await explainAttempt(db, masterKeys, caller.clientId, name, v0);
-      return { status: 200, body: { explanation, detail: EXPLANATIONS[explanation] } };
+      return { explanation, detail: EXPLANATIONS[explanation] };
     },
   });
 }

@@ -14,6 +14,7 @@ import { Secret } from '../../platform/secret.js';
 import { readStatement } from '../../reports/statement.js';
 import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
+import { Reply } from '../response.js';
 import { type Incoming, route } from '../route.js';
 import { endpointPatch, endpointUpdate, endpointView, newEndpoint, presentEndpoint } from '../schemas/endpoint.js';
 import { presentStatement, statementView, statementWindow } from '../schemas/statement.js';
@@ -37,7 +38,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
     const { url, description, max_concurrency: maxConcurrency, enabled } = body;
     const whose = { by: byOf(caller), clientId: caller.clientId, id: params.webhookId };
     const change = { ...whose, url, description, maxConcurrency, enabled };
-    return { status: 200, body: presentEndpoint(await updateEndpoint(db, rules, change)) };
+    return presentEndpoint(await updateEndpoint(db, rules, change));
   };
   return [
     route({
@@ -68,7 +69,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
           secret: new Secret(secret),
         });
         const headers = { Location: `${config.baseUrl}/webhook-endpoints/${endpoint.id}` };
-        return { status: 201, headers, body: presentEndpoint(endpoint) };
+        return new Reply({ headers, body: presentEndpoint(endpoint) });
       },
     }),
     route({
@@ -93,9 +94,8 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       summary: 'Read an endpoint',
       scope: 'webhooks:read',
       response: { status: 200, description: 'The endpoint.', schema: endpointView },
-      async handle({ caller, params, db }) {
-        return { status: 200, body: presentEndpoint(await getEndpoint(db, caller.clientId, params.webhookId)) };
-      },
+      handle: async ({ caller, params, db }) =>
+        presentEndpoint(await getEndpoint(db, caller.clientId, params.webhookId)),
     }),
     route({
       method: 'PUT',
@@ -136,10 +136,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       scope: 'webhooks:write',
       isAudited: true,
       response: { status: 204, description: 'Deleted.' },
-      async handle({ caller, params, db }) {
-        await deleteEndpoint(db, byOf(caller), caller.clientId, params.webhookId);
-        return { status: 204 };
-      },
+      handle: ({ caller, params, db }) => deleteEndpoint(db, byOf(caller), caller.clientId, params.webhookId),
     }),
   ];
 }
@@ -159,7 +156,7 @@ export function statementRoute({ config: { retention } }: AppDependencies) {
     refusals: ['outside_retention', 'statement_limit_reached'],
     async handle({ caller, params, query: { since, until }, db }) {
       const request = { clientId: caller.clientId, endpointId: params.webhookId, since, until, retention };
-      return { status: 200, body: presentStatement(await readStatement(db, request)) };
+      return presentStatement(await readStatement(db, request));
     },
   });
 }

@@ -92,9 +92,7 @@ export function eventRoutes() {
         description: 'The event as delivered, with the number of its deliveries in each status.',
         schema: eventView,
       },
-      async handle({ caller, params, db }) {
-        return { status: 200, body: presentEvent(await getEvent(db, caller.clientId, params.id)) };
-      },
+      handle: async ({ caller, params, db }) => presentEvent(await getEvent(db, caller.clientId, params.id)),
     }),
     route({
       method: 'GET',

@@ -4,6 +4,7 @@ import { getCheck, startCheck } from '../../checks/checks.js';
 import { LIMITS } from '../../platform/limits.js';
 import { Refusal } from '../../platform/refusal.js';
 import type { AppDependencies } from '../context.js';
+import { Reply } from '../response.js';
 import { route } from '../route.js';
 import { components, uuid } from '../schemas/fields.js';
 import { presentCheck, receiverCheckView } from '../schemas/receiver-check.js';
@@ -39,11 +40,8 @@ export function receiverCheckRoutes({ config, readiness }: AppDependencies) {
       },
       async handle({ caller, params: { webhookId: endpointId }, db }) {
         const id = await startCheck(db, { by: byOf(caller), clientId: caller.clientId, endpointId });
-        return {
-          status: 202,
-          headers: { Location: `${config.baseUrl}/webhook-endpoints/${endpointId}/checks/${id}` },
-          body: { id },
-        };
+        const headers = { Location: `${config.baseUrl}/webhook-endpoints/${endpointId}/checks/${id}` };
+        return new Reply({ headers, body: { id } });
       },
     }),
     route({
@@ -57,7 +55,7 @@ export function receiverCheckRoutes({ config, readiness }: AppDependencies) {
       response: { status: 200, description: 'The report.', schema: receiverCheckView },
       async handle({ caller, params: { webhookId: endpointId, id }, db }) {
         const check = await getCheck(db, { clientId: caller.clientId, endpointId, id });
-        return { status: 200, body: presentCheck(check, caller.scopes.has('webhooks:write')) };
+        return presentCheck(check, caller.scopes.has('webhooks:write'));
       },
     }),
   ];

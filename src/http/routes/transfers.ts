@@ -9,6 +9,7 @@ import { ACCOUNT_CODES, SANDBOX_ACCOUNTS } from '../../transfers/sandbox.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
+import { Reply } from '../response.js';
 import { type Incoming, route } from '../route.js';
 import { madeWithin, text } from '../schemas/fields.js';
 import {
@@ -61,7 +62,7 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       async handle({ caller, body, db }) {
         const transfer = await createTransfer(db, config, { ...body, clientId: caller.clientId });
         const headers = { Location: `${config.baseUrl}/transfers/${transfer.id}` };
-        return { status: 201, headers, body: presentTransfer(transfer) };
+        return new Reply({ headers, body: presentTransfer(transfer) });
       },
     }),
     route({
@@ -88,9 +89,8 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       summary: 'Read a transfer',
       scope: 'transfers:read',
       response: { status: 200, description: 'The transfer with its status history.', schema: transferWithHistoryView },
-      async handle({ caller, params, db }) {
-        return { status: 200, body: presentTransferWithHistory(await getTransfer(db, caller.clientId, params.id)) };
-      },
+      handle: async ({ caller, params, db }) =>
+        presentTransferWithHistory(await getTransfer(db, caller.clientId, params.id)),
     }),
     route({
       method: 'POST',
@@ -114,7 +114,7 @@ export function transferRoutes({ config, handover }: AppDependencies) {
           reason: null,
           reasonCode: 'customer_request',
         });
-        return { status: 200, body: presentTransfer(transfer) };
+        return presentTransfer(transfer);
       },
     }),
   ];
@@ -139,7 +139,7 @@ export function statusRoutes({ config, handover }: AppDependencies) {
   const change = async ({ params, body, db }: StatusRequest, whose: { clientId?: string; by?: By }) => {
     const { status: to, reason, reason_code: reasonCode } = body;
     const transfer = await changeStatus(db, handover, { transferId: params.id, to, reason, reasonCode, ...whose });
-    return { status: 200, body: presentTransfer(transfer) };
+    return presentTransfer(transfer);
   };
   const byOperator = route({
     ...shared,

@@ -3,16 +3,10 @@ import { EVENT_CATALOGUE, EVENT_TYPES, EVENT_VERSION } from '../../delivery/even
 import { KEPT_HEADERS, type KeptHeaders } from '../../delivery/sender/headers.js';
 import type { Attempt } from '../../platform/database/generated/client.js';
 import { DeliveryStatus, type TransferStatus } from '../../platform/database/generated/enums.js';
-import {
-  ATTEMPT_ERRORS,
-  type AttemptError,
-  SHOWN_ATTEMPTS,
-  TRIGGERS,
-  type Trigger,
-} from '../../platform/vocabulary.js';
-import type { DeliveryRecord, DeliveryRow, DeliveryWithAttempts, LastAttempt } from '../../reports/read-deliveries.js';
+import { ATTEMPT_ERRORS, SHOWN_ATTEMPTS, TRIGGERS } from '../../platform/vocabulary.js';
+import type { DeliveryRecord, DeliveryRow, DeliveryWithAttempts } from '../../reports/read-deliveries.js';
 import type { EventRecord } from '../../reports/read-events.js';
-import { components, time, uuid } from './fields.js';
+import { components, present, time, uuid } from './fields.js';
 import { transferStatus } from './transfer.js';
 
 /** One schema for the data of all event types. */
@@ -135,53 +129,29 @@ export const deliveryWithAttemptsView = delivery
   .register(components, { id: 'DeliveryWithAttempts' });
 
 export function presentDelivery(record: DeliveryRecord): z.output<typeof deliveryView> {
-  return { ...fieldsOf(record), last_attempt: record.lastAttempt && summaryOf(record.lastAttempt) };
+  return { ...fieldsOf(record), last_attempt: record.lastAttempt && present(lastAttempt, record.lastAttempt) };
 }
 
 export function presentDeliveryWithAttempts(record: DeliveryWithAttempts): z.output<typeof deliveryWithAttemptsView> {
   return {
     ...fieldsOf(record),
     attempts: record.attempts.map(presentAttempt),
-    planned_attempts: record.planned.map(({ number, at }) => ({ number, at: at.toISOString() })),
+    planned_attempts: record.planned.map((planned) => present(plannedAttempt, planned)),
   };
 }
 
 export function presentAttempt(made: Attempt): z.output<typeof attemptView> {
-  const { trigger, error } = made as { trigger: Trigger; error: AttemptError | null };
-  return {
-    ...summaryOf({ ...made, trigger, error }),
-    url: made.url,
-    t: made.t,
-    response_headers: made.responseHeaders as KeptHeaders | null,
-    response_body: made.responseBody,
-  };
+  return present(attemptView, { ...made, responseHeaders: made.responseHeaders as KeptHeaders | null });
 }
 
 function fieldsOf(row: DeliveryRow): z.output<typeof delivery> {
-  return {
-    id: row.id,
-    event_id: row.eventId,
+  const { data } = JSON.parse(row.event.body) as { data: { status: TransferStatus } };
+  return present(delivery, {
+    ...row,
     webhookId: row.endpointId,
     url: row.endpoint.url,
-    status: row.status,
-    reason: row.reason,
-    attempt_count: row.attemptCount,
-    next_attempt_at: row.nextAttemptAt?.toISOString() ?? null,
-    created_at: row.createdAt.toISOString(),
-    finished_at: row.finishedAt?.toISOString() ?? null,
-    event_type: row.event.type,
-    transfer_id: row.event.transferId,
-    transfer_status: (JSON.parse(row.event.body) as { data: { status: TransferStatus } }).data.status,
-  };
-}
-
-function summaryOf(made: LastAttempt): z.output<typeof lastAttempt> {
-  return {
-    number: made.number,
-    trigger: made.trigger,
-    started_at: made.startedAt.toISOString(),
-    duration_ms: made.durationMs,
-    response_status: made.responseStatus,
-    error: made.error,
-  };
+    eventType: row.event.type,
+    transferId: row.event.transferId,
+    transferStatus: data.status,
+  });
 }

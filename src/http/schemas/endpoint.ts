@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { PublicEndpoint } from '../../endpoints/endpoints.js';
 import { DISABLED_REASONS, MAX_CONCURRENCY } from '../../platform/vocabulary.js';
-import { components, text, time, uuid, validationError } from './fields.js';
+import { components, present, text, time, uuid, validationError } from './fields.js';
 
 const url = z.string().meta({
   description:
@@ -118,14 +118,5 @@ export const endpointView = z
   .register(components, { id: 'WebhookEndpoint' });
 
 export function presentEndpoint(endpoint: PublicEndpoint): z.output<typeof endpointView> {
-  return {
-    webhookId: endpoint.id,
-    url: endpoint.url,
-    description: endpoint.description,
-    max_concurrency: endpoint.maxConcurrency,
-    enabled: endpoint.enabled,
-    disabled_reason: endpoint.disabledReason as z.output<typeof endpointView>['disabled_reason'],
-    created_at: endpoint.createdAt.toISOString(),
-    updated_at: endpoint.updatedAt.toISOString(),
-  };
+  return present(endpointView, { ...endpoint, webhookId: endpoint.id });
 }

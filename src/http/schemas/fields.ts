@@ -75,3 +75,20 @@ export const time = z.string().meta({
 
 /** A UUID in a response. */
 export const uuid = z.string().meta({ format: 'uuid', examples: [EXAMPLE_ID] });
+
+type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name;
+type ValueOf<Shown> = Shown extends string ? string | Date : Shown;
+/** What a view is made of: its fields in camelCase, a time as a `Date`. */
+type RowOf<View> = { [Name in keyof View & string as CamelCase<Name>]: ValueOf<View[Name]> };
+
+/** The fields of `view`, and no others, from a row. */
+export function present<View extends z.ZodObject>(view: View, row: RowOf<z.output<View>>): z.output<View> {
+  const values = row as Readonly<Record<string, unknown>>;
+  const fields = Object.keys(view.shape).map((name) => {
+    const value = values[name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())];
+    return [name, value instanceof Date ? value.toISOString() : value];
+  });
+  return Object.fromEntries(fields) as z.output<View>;
+}

@@ -3,14 +3,12 @@ import type { CheckRecord } from '../../checks/checks.js';
 import { deliveryHeaders } from '../../delivery/sender/headers.js';
 import {
   ATTEMPT_ERRORS,
-  type AttemptError,
   CHECK_CASE_NAMES,
   CHECK_CASES,
   CHECK_STATUSES,
   type CheckCase,
-  type CheckStatus,
 } from '../../platform/vocabulary.js';
-import { components, time, uuid } from './fields.js';
+import { components, present, time, uuid } from './fields.js';
 
 const EXAMPLE_REQUEST = {
   headers: deliveryHeaders('t=2026-11-21T10:00:00.123Z,v0=***'),
@@ -55,24 +53,17 @@ export const receiverCheckView = z
 
 /** @param showsSignature whether the reader may see `v0` */
 export function presentCheck(check: CheckRecord, showsSignature: boolean): z.output<typeof receiverCheckView> {
-  return {
-    id: check.id,
-    status: check.status as CheckStatus,
-    started_at: check.startedAt.toISOString(),
-    finished_at: check.finishedAt?.toISOString() ?? null,
-    cases: check.cases.map((made) => ({
-      name: made.name as CheckCase,
+  const cases = check.cases.map(({ requestHeaders, requestBody, ...made }) =>
+    present(checkCase, {
+      ...made,
       expected: CHECK_CASES[made.name as CheckCase],
-      response_status: made.responseStatus,
-      error: made.error as AttemptError | null,
-      passed: made.passed,
-      hint: made.hint,
       request:
-        made.requestHeaders === null || made.requestBody === null
+        requestHeaders === null || requestBody === null
           ? null
-          : { headers: headersOf(made.requestHeaders, showsSignature), body: made.requestBody },
-    })),
-  };
+          : { headers: headersOf(requestHeaders, showsSignature), body: requestBody },
+    }),
+  );
+  return present(receiverCheckView, { ...check, cases });
 }
 
 /** In the order in which they were sent; jsonb sorts them by length. */

@@ -3,7 +3,7 @@ import { SHOWN_PERIODS } from '../../delivery/window.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { DISABLED_REASONS } from '../../platform/vocabulary.js';
 import type { Statement } from '../../reports/statement.js';
-import { components, time, validationError, when } from './fields.js';
+import { components, present, time, validationError, when } from './fields.js';
 
 export const TOO_LONG_WINDOW = validationError('window_too_long', `the window may be at most ${MAX_WINDOW_DAYS} days`);
 
@@ -63,6 +63,12 @@ export const recovered = z
 
 const count = z.int().nonnegative();
 
+const disabledPeriod = z.object({
+  from: time,
+  to: time.nullable().meta({ description: 'Null for a period that lasts.' }),
+  reason: z.enum(DISABLED_REASONS),
+});
+
 /** The statement of an endpoint (contract, Events and deliveries). */
 export const statementView = z
   .object({
@@ -99,22 +105,10 @@ export const statementView = z
   .register(components, { id: 'Statement' });
 
 export function presentStatement(statement: Statement): z.output<typeof statementView> {
-  return {
-    since: new Date(statement.since).toISOString(),
-    until: new Date(statement.until).toISOString(),
-    events: statement.events,
-    succeeded: statement.succeeded,
-    pending: statement.pending,
-    failed: statement.failed,
-    cancelled: statement.cancelled,
-    missing: statement.missing,
-    complete: statement.complete,
-    final: statement.final,
-    disabled_periods: statement.disabledPeriods.map(({ from, to, reason }) => ({
-      from: from.toISOString(),
-      to: to?.toISOString() ?? null,
-      reason,
-    })),
-    periods_known_since: statement.periodsKnownSince.toISOString(),
-  };
+  return present(statementView, {
+    ...statement,
+    since: new Date(statement.since),
+    until: new Date(statement.until),
+    disabledPeriods: statement.disabledPeriods.map((period) => present(disabledPeriod, period)),
+  });
 }

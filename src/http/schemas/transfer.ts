@@ -1,14 +1,9 @@
 import { z } from 'zod';
 import type { StatusChange, Transfer } from '../../platform/database/generated/client.js';
 import { CURRENCIES } from '../../transfers/currencies.js';
-import {
-  REASON_CODES,
-  type ReasonCode,
-  STATUSES_WITH_REASON_CODE,
-  takesReasonCode,
-} from '../../transfers/reason-codes.js';
+import { REASON_CODES, STATUSES_WITH_REASON_CODE, takesReasonCode } from '../../transfers/reason-codes.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
-import { components, text, time, uuid, validationError } from './fields.js';
+import { components, present, text, time, uuid, validationError } from './fields.js';
 
 /**
  * A whole number by value: `1e3` and `1000.0` are 1000 (JSON has one kind of number, RFC 8259 §6). `int` limits it to
@@ -126,33 +121,26 @@ export const transferView = z
   })
   .register(components, { id: 'Transfer' });
 
+const historyEntry = z.object({
+  status: transferStatus,
+  at: time,
+  reason: z.nullable(z.string()).meta({ examples: [null] }),
+  reason_code: reasonCode,
+});
+
 export const transferWithHistoryView = transferView
   .extend({
-    status_history: z
-      .array(
-        z.object({
-          status: transferStatus,
-          at: time,
-          reason: z.nullable(z.string()).meta({ examples: [null] }),
-          reason_code: reasonCode,
-        }),
-      )
-      .meta({ description: 'Oldest first; the first entry is `CREATED`.' }),
+    status_history: z.array(historyEntry).meta({ description: 'Oldest first; the first entry is `CREATED`.' }),
   })
   .register(components, { id: 'TransferWithHistory' });
 
 export function presentTransfer(transfer: Transfer): z.output<typeof transferView> {
-  return {
-    id: transfer.id,
-    status: transfer.status,
-    reason_code: transfer.reasonCode as ReasonCode | null,
+  return present(transferView, {
+    ...transfer,
     amount: { value: Number(transfer.amountValue), currency: transfer.amountCurrency },
     destination: { name: transfer.destinationName, account: transfer.destinationAccount },
-    reference: transfer.reference,
     metadata: transfer.metadata as Record<string, string>,
-    created_at: transfer.createdAt.toISOString(),
-    updated_at: transfer.updatedAt.toISOString(),
-  };
+  });
 }
 
 export function presentTransferWithHistory(
@@ -160,11 +148,6 @@ export function presentTransferWithHistory(
 ): z.output<typeof transferWithHistoryView> {
   return {
     ...presentTransfer(transfer),
-    status_history: transfer.history.map(({ status, at, reason, reasonCode }) => ({
-      status,
-      at: at.toISOString(),
-      reason,
-      reason_code: reasonCode as ReasonCode | null,
-    })),
+    status_history: transfer.history.map((change) => present(historyEntry, change)),
   };
 }
