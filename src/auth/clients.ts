@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Actor } from '../platform/audit.js';
 import { recordAudit } from '../platform/audit.js';
 import { atomically, type Handle } from '../platform/database/database.js';
+import type { Client, ClientSecret } from '../platform/database/generated/client.js';
 import { formatDuration } from '../platform/duration.js';
 import { isId, newId } from '../platform/ids.js';
 import { isNetwork } from '../platform/networks.js';
@@ -9,25 +10,8 @@ import { Refusal, type ValidationError } from '../platform/refusal.js';
 import { Secret } from '../platform/secret.js';
 import { CLIENT_SCOPES, SCOPES } from './caller.js';
 
-/** A client as the operator sees it, without secrets and their hashes. `id` is the `client_id`. */
-export interface Client {
-  id: string;
-  name: string;
-  scopes: string[];
-  /** CIDRs that the client may call from; empty: any address. */
-  networks: string[];
-  createdAt: Date;
-  revokedAt: Date | null;
-  erasedAt: Date | null;
-}
-
-/** A secret is active while it is neither revoked nor expired. */
-export interface ClientSecretInfo {
-  id: string;
-  createdAt: Date;
-  expiresAt: Date | null;
-  revokedAt: Date | null;
-}
+/** A secret as the operator sees it. It is active while it is neither revoked nor expired. */
+export type ClientSecretInfo = Pick<ClientSecret, 'id' | 'createdAt' | 'expiresAt' | 'revokedAt'>;
 
 export interface NewClient {
   /** A name for people, 1 to 255 characters. */
@@ -36,16 +20,6 @@ export interface NewClient {
   scopes?: readonly string[] | undefined;
   networks?: readonly string[] | undefined;
 }
-
-const columns = {
-  id: true,
-  name: true,
-  scopes: true,
-  networks: true,
-  createdAt: true,
-  revokedAt: true,
-  erasedAt: true,
-} as const;
 
 /**
  * Makes a client with its first secret. The secret is readable only in this result.
@@ -69,7 +43,6 @@ export async function createClient(
         networks: [...new Set(networks)],
         secrets: { create: { id: secretId, hash } },
       },
-      select: columns,
     });
     const { id: target, name, scopes: granted, networks: from } = client;
     const details = { name, scopes: granted, networks: from, secret_id: secretId };
@@ -80,7 +53,7 @@ export async function createClient(
 
 /** Every client, including revoked clients, oldest first. */
 export function listClients(db: Handle): Promise<Client[]> {
-  return db.prisma.client.findMany({ select: columns, orderBy: { id: 'asc' } });
+  return db.prisma.client.findMany({ orderBy: { id: 'asc' } });
 }
 
 /** The client with its secrets, oldest secret first. @throws Refusal not_found */
@@ -88,8 +61,7 @@ export async function showClient(db: Handle, clientId: string): Promise<Client &
   if (!isId(clientId)) throw noClient();
   const client = await db.prisma.client.findUnique({
     where: { id: clientId },
-    select: {
-      ...columns,
+    include: {
       secrets: {
         select: { id: true, createdAt: true, expiresAt: true, revokedAt: true },
         orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
@@ -143,13 +115,13 @@ export async function allowNetworks(
 async function lockClient(tx: Handle, clientId: string): Promise<Client> {
   if (!isId(clientId)) throw noClient();
   await tx.query('select id from clients where id = $1::uuid for no key update', [clientId]);
-  const client = await tx.prisma.client.findUnique({ where: { id: clientId }, select: columns });
+  const client = await tx.prisma.client.findUnique({ where: { id: clientId } });
   if (!client) throw noClient();
   return client;
 }
 
 function updateClient(tx: Handle, id: string, data: { revokedAt: Date } | { networks: string[] }): Promise<Client> {
-  return tx.prisma.client.update({ where: { id }, data, select: columns });
+  return tx.prisma.client.update({ where: { id }, data });
 }
 
 /** Secrets of a client that are active at one time. With two, a client replaces a secret without an outage. */

@@ -185,6 +185,8 @@ const READ_INTERVAL = 1_000;
 
 interface RingKey extends NewKey {
   publicKey: KeyObject;
+  /** Decrypted at its first use: `keys rotate-master` changes the envelope, not the key. */
+  privateKey: KeyObject | undefined;
   /** `Clock.steady()` at the time at which the key was made. */
   madeAt: number;
 }
@@ -201,7 +203,6 @@ export interface KeyRingOptions {
 
 /** The signing keys that this process knows. They are at most `REREAD_AFTER` old at each use. */
 export class KeyRing {
-  readonly #privateKeys = new Map<string, KeyObject>();
   #keys: readonly RingKey[] = [];
   #readAt: number | undefined;
   #failedAt: number | undefined;
@@ -269,23 +270,19 @@ export class KeyRing {
     const begun = clock.steady();
     const stored = await read();
     const useful = stored.filter((key) => key.retiredFor === null || key.retiredFor < lifetime + RETIREMENT_MARGIN);
-    this.#keys = useful.map((key) => ({
-      kid: key.kid,
-      publicJwk: key.publicJwk,
-      publicKey: this.#find(key.kid)?.publicKey ?? createPublicKey({ key: { ...key.publicJwk }, format: 'jwk' }),
-      privateKeyEnvelope: key.privateKeyEnvelope,
-      madeAt: begun - key.age,
-    }));
+    this.#keys = useful.map((key) => {
+      const { kid, publicJwk, privateKeyEnvelope } = key;
+      const known = this.#find(kid);
+      const publicKey = known?.publicKey ?? createPublicKey({ key: { ...publicJwk }, format: 'jwk' });
+      const madeAt = begun - key.age;
+      return { kid, publicJwk, privateKeyEnvelope, publicKey, privateKey: known?.privateKey, madeAt };
+    });
     this.#readAt = begun;
   }
 
-  /** Decrypts each key once per process: `keys rotate-master` changes the envelope, not the key. */
   #open(key: RingKey): KeyObject {
-    const known = this.#privateKeys.get(key.kid);
-    if (known) return known;
-    const pem: Secret = this.options.masterKeys.open(key.privateKeyEnvelope, key.kid);
-    const opened = createPrivateKey(pem.reveal());
-    this.#privateKeys.set(key.kid, opened);
-    return opened;
+    const { kid, privateKeyEnvelope } = key;
+    key.privateKey ??= createPrivateKey(this.options.masterKeys.open(privateKeyEnvelope, kid).reveal());
+    return key.privateKey;
   }
 }

@@ -1,4 +1,4 @@
-import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRunning, type ProcessRecord, recordProcess } from './child.js';
 
@@ -16,40 +16,30 @@ const NAME = /^lock\.(\d+)$/;
  * @throws LockedError
  */
 export function takeLock(folder: string): void {
-  const mine = recordProcess(process.pid);
-  const draft = join(folder, `lock-of-${process.pid}`);
-  writeFileSync(draft, JSON.stringify(mine), { mode: 0o600 });
-  try {
-    for (;;) {
-      const last = highest(folder);
-      const holder = last === 0 ? undefined : readHolder(folder, last);
-      if (holder && isRunning(holder)) {
-        throw new LockedError(
-          `the embedded stack under ${folder} is already running as process ${holder.pid}; stop it, or set another LOCAL_DIR`,
-        );
-      }
-      if (!claim(draft, join(folder, `lock.${last + 1}`))) continue;
-      if (highest(folder) !== last + 1) continue;
-      for (const older of generations(folder))
-        if (older <= last) rmSync(join(folder, `lock.${older}`), { force: true });
-      return;
+  const mine = JSON.stringify(recordProcess(process.pid));
+  for (;;) {
+    const last = highest(folder);
+    const holder = runningHolder(folder, last);
+    if (holder) {
+      throw new LockedError(
+        `the embedded stack under ${folder} is already running as process ${holder.pid}; stop it, or set another LOCAL_DIR`,
+      );
     }
-  } finally {
-    rmSync(draft, { force: true });
+    if (!claim(folder, last + 1, mine) || highest(folder) !== last + 1) continue;
+    for (const older of generations(folder)) if (older <= last) rmSync(join(folder, `lock.${older}`), { force: true });
+    return;
   }
 }
 
 /** The running process that holds the lock of `folder`, if any. */
 export function lockHolder(folder: string): ProcessRecord | undefined {
-  const last = highest(folder);
-  const holder = last === 0 ? undefined : readHolder(folder, last);
-  return holder && isRunning(holder) ? holder : undefined;
+  return runningHolder(folder, highest(folder));
 }
 
 /** Releases the lock of this process, which may go on running. */
 export function releaseLock(folder: string): void {
   const last = highest(folder);
-  if (readHolder(folder, last)?.pid === process.pid) writeFileSync(join(folder, `lock.${last}`), '');
+  if (runningHolder(folder, last)?.pid === process.pid) claim(folder, last + 1, 'released');
 }
 
 function generations(folder: string): number[] {
@@ -62,19 +52,20 @@ function generations(folder: string): number[] {
 
 const highest = (folder: string) => Math.max(0, ...generations(folder));
 
-function readHolder(folder: string, generation: number): ProcessRecord | undefined {
+function runningHolder(folder: string, generation: number): ProcessRecord | undefined {
   try {
-    const text = readFileSync(join(folder, `lock.${generation}`), 'utf8');
-    return text === '' ? undefined : (JSON.parse(text) as ProcessRecord);
+    const holder = JSON.parse(readlinkSync(join(folder, `lock.${generation}`))) as ProcessRecord;
+    return isRunning(holder) ? holder : undefined;
   } catch {
+    // Released, or not there.
     return undefined;
   }
 }
 
-/** A hard link is atomic, and the file has its content from the start. False if the generation exists. */
-function claim(draft: string, path: string): boolean {
+/** A link is made with its content in one step. False if the generation exists. */
+function claim(folder: string, generation: number, content: string): boolean {
   try {
-    linkSync(draft, path);
+    symlinkSync(content, join(folder, `lock.${generation}`));
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;

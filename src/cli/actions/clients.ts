@@ -1,7 +1,8 @@
-import type { Client, ClientSecretInfo } from '../../auth/clients.js';
+import type { ClientSecretInfo } from '../../auth/clients.js';
 import * as auth from '../../auth/clients.js';
 import { makeOperatorLink } from '../../auth/console-sessions.js';
 import { personHere } from '../../platform/audit.js';
+import type { Client } from '../../platform/database/generated/client.js';
 import { eraseClient } from '../../transfers/erase-client.js';
 import type { CommandResult } from '../command.js';
 import { canAsk, confirm } from '../terminal.js';
