@@ -15,7 +15,7 @@ export function shownError(error: unknown) {
   }
   const refusal = refusalOf(error);
   const { status, title } = PROBLEMS[refusal.code];
-  const { headers = {} } = problemResponse(refusal, { baseUrl: '', path: '', requestId: '' });
+  const { headers } = problemResponse(refusal, { baseUrl: '', path: '', requestId: '' });
   const { 'Content-Type': _type, 'WWW-Authenticate': _challenge, ...kept } = headers;
   // The API's message names a header, which no person sends.
   const detail =

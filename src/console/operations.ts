@@ -1,6 +1,6 @@
 import { bySession, type ConsoleSession, recordBySession } from '../auth/console-sessions.js';
 import { readParams } from '../http/dispatch.js';
-import { type HttpResponse, writeResponse } from '../http/response.js';
+import type { HttpResponse } from '../http/response.js';
 import { type Route, scopesOf } from '../http/route.js';
 import { type Database, type Handle, timeLimited } from '../platform/database/database.js';
 import { Refusal } from '../platform/refusal.js';
@@ -94,8 +94,7 @@ export function lacksScope(scopes: readonly string[]): Refusal {
   return new Refusal('insufficient_scope', `Your session lacks the scope ${scopes.join(' or ')}.`);
 }
 
-function parsed(response: HttpResponse): unknown {
-  const { text } = writeResponse(response);
+function parsed({ text }: HttpResponse): unknown {
   return text === '' ? undefined : JSON.parse(text);
 }
 

@@ -5,7 +5,7 @@ import { isId } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import { readBody } from './body.js';
 import type { AppContext, AppDependencies } from './context.js';
-import { type HttpResponse, problemResponse, send, type WrittenResponse, writeResponse } from './response.js';
+import { type HttpResponse, problemResponse, send } from './response.js';
 import { isKeyed, type Route } from './route.js';
 import { limitParameters } from './validation-errors.js';
 
@@ -25,7 +25,7 @@ export function dispatch(route: Route, { database: shared, masterKeys, config: {
     if (key === undefined) {
       const work = accept();
       const run = () => (isTransaction(route) ? database.transaction(work) : work(database));
-      send(ctx, writeResponse(await around(caller, run)));
+      send(ctx, await around(caller, run));
       return;
     }
     const hashes = masterKeys.digests('idempotency', [`${ctx.method} ${ctx.path}\n`, bytes]);
@@ -97,7 +97,7 @@ export function respondOnce(
   request: KeyedRequest,
   work: (db: Handle) => Promise<HttpResponse>,
   refused: (refusal: Refusal) => HttpResponse,
-): Promise<WrittenResponse> {
+): Promise<HttpResponse> {
   const { clientId, key, hashes } = request;
   return database.transaction(async (tx) => {
     if (!(await tryLockInTransaction(tx, `idempotency ${clientId} ${key}`))) {
@@ -108,7 +108,7 @@ export function respondOnce(
       const headers = { ...(kept.headers as Record<string, string>), 'Idempotency-Replayed': 'true' };
       return { status: kept.status, headers, text: kept.body };
     }
-    const response = writeResponse(await work(tx).catch((error: unknown) => refused(keptRefusal(error))));
+    const response = await work(tx).catch((error: unknown) => refused(keptRefusal(error)));
     const hash = hashes[0].toString('hex');
     await tx.query(KEEP, [clientId, key, hash, response.status, JSON.stringify(response.headers), response.text]);
     return response;

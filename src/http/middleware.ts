@@ -12,7 +12,7 @@ import type { Log } from '../platform/telemetry/log.js';
 import type { Metrics } from '../platform/telemetry/metrics.js';
 import { currentTraceId, inSpan } from '../platform/telemetry/traces.js';
 import type { AppMiddleware } from './context.js';
-import { problemResponse, refusalOf, send, writeResponse } from './response.js';
+import { problemResponse, refusalOf, send } from './response.js';
 
 /**
  * The pattern of the matched route; undefined where none matched. Never the path or query as sent: they may hold any
@@ -121,7 +121,7 @@ export function problems({ baseUrl, log }: { baseUrl: string; log: Log }): AppMi
         log[level]({ err: error, request_id: ctx.state.requestId }, refusal.code);
       }
       const where = { baseUrl, path: ctx.path, requestId: ctx.state.requestId };
-      send(ctx, writeResponse(problemResponse(refusal, where)));
+      send(ctx, problemResponse(refusal, where));
     }
   };
 }

@@ -8,7 +8,7 @@ import type { Metrics } from '../platform/telemetry/metrics.js';
 import type { Readiness } from '../process/readiness.js';
 import type { State } from './context.js';
 import { problems, requestId, secureHeaders, unrouted } from './middleware.js';
-import { problemResponse, send, writeResponse } from './response.js';
+import { problemResponse, send } from './response.js';
 import { CONNECTION_LIMITS, listen, toConfigError } from './server.js';
 
 export interface Operations {
@@ -52,7 +52,7 @@ export async function listenForOperators(
   app.use(router.routes());
   app.use(unrouted(router));
   // Scrapers and probes connect directly: no proxy is trusted, and X-Forwarded-For is ignored.
-  const address = { ...settings, host, trustedProxies: [] };
+  const address = { ...settings, baseUrl, host, trustedProxies: [] };
   const limits = { ...CONNECTION_LIMITS, connections: MAX_CONNECTIONS };
   const listening = await listen(app, address, limits).catch(toConfigError('METRICS_PORT', address));
   return { url: `http://localhost:${listening.port}`, close: () => listening.close() };
@@ -70,7 +70,6 @@ export function addHealth(router: Router<State>, baseUrl: string, readiness: () 
       return;
     }
     const where = { baseUrl, path: ctx.path, requestId: ctx.state.requestId };
-    const { body, ...response } = problemResponse(new Refusal('unavailable', 'This process is not ready.'), where);
-    send(ctx, writeResponse({ ...response, body: { ...(body as object), checks } }));
+    send(ctx, problemResponse(new Refusal('unavailable', 'This process is not ready.'), where, { checks }));
   });
 }

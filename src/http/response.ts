@@ -10,52 +10,44 @@ import type { AppMiddleware } from './context.js';
  */
 export const MAX_RESPONSE_BYTES = 1_000_000;
 
-/** A response; `body` is serialized as JSON, `json` is a body that is already serialized. */
-export interface HttpResponse {
-  status: number;
-  headers?: Readonly<Record<string, string>>;
-  body?: unknown;
-  json?: string;
-}
-
-/** What a handler returns where the body is not all: headers, or a body that is already serialized. */
-export class Reply {
-  constructor(readonly parts: Omit<HttpResponse, 'status'>) {}
-}
-
 /** A response as it is sent, and as it is kept for an `Idempotency-Key`. */
-export interface WrittenResponse {
+export interface HttpResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
   text: string;
 }
 
-export function writeResponse({ status, headers, body, json }: HttpResponse): WrittenResponse {
-  const text = json ?? (body === undefined ? '' : JSON.stringify(body));
-  if (text === '') return { status, headers: { ...headers }, text };
-  return { status, headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers }, text };
+/** What a handler returns where the body is not all: headers, or a body that is already serialized. */
+export class Reply {
+  constructor(readonly parts: { headers?: Readonly<Record<string, string>>; body?: unknown; json?: string }) {}
+}
+
+/** @param text JSON; empty: the response has no body */
+export function jsonResponse(status: number, text = '', headers: Readonly<Record<string, string>> = {}): HttpResponse {
+  const type = text !== '' && { 'Content-Type': 'application/json; charset=utf-8' };
+  return { status, headers: { ...type, ...headers }, text };
 }
 
 /** RFC 6750 has no error code for a forbidden network; `insufficient_scope` is its code for a 403. */
 const NETWORK_CHALLENGE = 'Bearer realm="transfer-service", error="insufficient_scope"';
 
-/** A refusal as RFC 9457 problem details. */
-export function problemResponse(
-  refusal: Refusal,
-  where: { baseUrl: string; path: string; requestId: string },
-): HttpResponse {
+/** The refused request: the API's base URL as clients know it, and the path if the request could be read. */
+interface Refused {
+  baseUrl: string;
+  path: string | undefined;
+  requestId: string;
+}
+
+/** A refusal as RFC 9457 problem details. @param members further members of the problem */
+export function problemResponse(refusal: Refusal, where: Refused, members: object = {}): HttpResponse {
   const { status } = PROBLEMS[refusal.code];
-  return {
-    status,
-    headers: {
-      'Content-Type': 'application/problem+json',
-      ...(status === 503 && { 'Retry-After': '2' }),
-      ...(refusal.code === 'idempotency_key_in_use' && { 'Retry-After': '1' }),
-      ...(refusal.retryAfter !== undefined && { 'Retry-After': String(refusal.retryAfter) }),
-      ...(refusal.code === 'network_not_allowed' && { 'WWW-Authenticate': NETWORK_CHALLENGE }),
-    },
-    body: toProblem(refusal, where),
-  };
+  return jsonResponse(status, JSON.stringify({ ...toProblem(refusal, where), ...members }), {
+    'Content-Type': 'application/problem+json',
+    ...(status === 503 && { 'Retry-After': '2' }),
+    ...(refusal.code === 'idempotency_key_in_use' && { 'Retry-After': '1' }),
+    ...(refusal.retryAfter !== undefined && { 'Retry-After': String(refusal.retryAfter) }),
+    ...(refusal.code === 'network_not_allowed' && { 'WWW-Authenticate': NETWORK_CHALLENGE }),
+  });
 }
 
 /** The members of an RFC 9457 problem. */
@@ -64,14 +56,13 @@ export interface Problem {
   title: string;
   status: number;
   detail: string;
-  instance: string;
+  instance: string | undefined;
   code: RefusalCode;
   request_id: string;
   errors?: readonly ValidationError[];
 }
 
-/** @param where the API's base URL as clients know it, the requested path, and the request's id */
-export function toProblem(refusal: Refusal, where: { baseUrl: string; path: string; requestId: string }): Problem {
+export function toProblem(refusal: Refusal, where: Refused): Problem {
   const { status, title } = PROBLEMS[refusal.code];
   return {
     // The plain page has an anchor for each code, with and without script; the explorer makes its anchors as it runs.
@@ -79,16 +70,12 @@ export function toProblem(refusal: Refusal, where: { baseUrl: string; path: stri
     title,
     status,
     detail: refusal.message,
-    instance: instanceOf(where.path),
+    // A path that cannot be decoded is not a URI reference (RFC 3986 §2.1) until its stray % are escaped.
+    instance: where.path?.replace(/%(?![0-9a-f]{2})/gi, '%25'),
     code: refusal.code,
     request_id: where.requestId,
     ...(refusal.errors.length > 0 && { errors: refusal.errors }),
   };
-}
-
-/** A path that cannot be decoded is not a URI reference (RFC 3986 §2.1) until its stray % are escaped. */
-export function instanceOf(path: string): string {
-  return path.replace(/%(?![0-9a-f]{2})/gi, '%25');
 }
 
 /**
@@ -106,7 +93,7 @@ export function refusalOf(error: unknown): Refusal {
   return new Refusal('internal_error', 'The service failed to process the request.');
 }
 
-export function send(ctx: Context, { status, headers, text }: WrittenResponse): void {
+export function send(ctx: Context, { status, headers, text }: HttpResponse): void {
   ctx.body = text === '' ? null : text;
   // Setting the body makes Koa set the status to 200 or 204: the status is set after it.
   ctx.status = status;

@@ -3,7 +3,7 @@ import type { Caller, Scope } from '../auth/caller.js';
 import type { Handle } from '../platform/database/database.js';
 import { Refusal, type RefusalCode } from '../platform/refusal.js';
 import { parseBody } from './body.js';
-import { type HttpResponse, Reply } from './response.js';
+import { type HttpResponse, jsonResponse, Reply } from './response.js';
 import { bodyErrors, queryErrors, refuseExcess, shortened } from './validation-errors.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -118,7 +118,12 @@ export function route<
       };
       return async (db) => {
         const result = await handle({ ...incoming, db });
-        return result instanceof Reply ? { status, ...result.parts } : { status, body: result };
+        const {
+          headers,
+          body,
+          json = JSON.stringify(body),
+        } = result instanceof Reply ? result.parts : { body: result };
+        return jsonResponse(status, json, headers);
       };
     },
   };

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Koa from 'koa';
@@ -6,8 +6,9 @@ import type { Config } from '../platform/config/config.js';
 import { ConfigError } from '../platform/config/config-error.js';
 import { newId } from '../platform/ids.js';
 import { guardSockets } from '../platform/networks.js';
+import { Refusal } from '../platform/refusal.js';
 import { requestIdOf } from './middleware.js';
-import { instanceOf } from './response.js';
+import { type HttpResponse, problemResponse } from './response.js';
 
 export interface Listening {
   /** The port that was bound: the configured port, or a free port where that is 0. */
@@ -58,7 +59,7 @@ type Exchange = readonly [request: IncomingMessage, response: ServerResponse];
 /** @throws the system's error (`EADDRINUSE`, `EACCES`) where the port cannot be bound */
 export async function listen<State, Ctx>(
   app: Koa<State, Ctx>,
-  config: Pick<Config, 'host' | 'port' | 'allowedNetworks' | 'trustedProxies'>,
+  config: Pick<Config, 'baseUrl' | 'host' | 'port' | 'allowedNetworks' | 'trustedProxies'>,
   limits = CONNECTION_LIMITS,
 ): Promise<Listening> {
   const handle = app.callback();
@@ -77,7 +78,7 @@ export async function listen<State, Ctx>(
     });
     const hosts = request.headersDistinct.host?.length ?? 0;
     if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) {
-      refuse(response, 400, 'Bad Request', 'An HTTP/1.1 request has exactly one Host header (RFC 9112, section 3.2).');
+      refuse(response, 400, 'An HTTP/1.1 request has exactly one Host header (RFC 9112, section 3.2).', config.baseUrl);
       return;
     }
     endStalledResponse(response, limits.responseTaken);
@@ -112,9 +113,11 @@ export async function listen<State, Ctx>(
     else if (connection && connection.waiting.length < limits.pipelined) connection.waiting.push([request, response]);
     else request.socket.destroy();
   });
-  server.on('clientError', (error, socket: Socket) => refuseUnreadable(error, socket, connections.get(socket)?.latest));
+  server.on('clientError', (error, socket: Socket) =>
+    refuseUnreadable(error, socket, connections.get(socket)?.latest, config.baseUrl),
+  );
   server.on('checkExpectation', (_request, response: ServerResponse) => {
-    refuse(response, 417, 'Expectation Failed', 'The only supported expectation is 100-continue.');
+    refuse(response, 417, 'The only supported expectation is 100-continue.', config.baseUrl);
   });
   await bound(server, config);
   // An error such as a lack of file descriptors affects the accepted connection, not the process.
@@ -164,31 +167,25 @@ function bound(server: Server, { host, port }: Pick<Config, 'host' | 'port'>): P
 }
 
 /** Refuses a request before the application sees it, with problem details like every other error. */
-function refuse(response: ServerResponse, status: number, title: string, detail: string): void {
+function refuse(response: ServerResponse, status: number, detail: string, baseUrl: string): void {
   const requestId = requestIdOf(response.req);
-  const headers = { 'Content-Type': 'application/problem+json', 'X-Request-Id': requestId, Connection: 'close' };
-  response.writeHead(status, headers).end(problem({ status, title, detail, requestId, request: response.req }));
+  const { headers, text } = problemOf(status, detail, { baseUrl, requestId, request: response.req });
+  response.writeHead(status, { ...headers, 'X-Request-Id': requestId, Connection: 'close' }).end(text);
 }
 
-interface Unhandled {
-  status: number;
-  title: string;
-  detail: string;
-  requestId: string;
-  /** Undefined where the head of the request could not be read. */
-  request: IncomingMessage | undefined;
+/** @param where `request` is undefined where the head of the request could not be read */
+function problemOf(
+  status: number,
+  detail: string,
+  where: { baseUrl: string; requestId: string; request: IncomingMessage | undefined },
+): HttpResponse {
+  const path = where.request?.url?.split('?', 1)[0];
+  return problemResponse(new Refusal('malformed_request', detail), { ...where, path }, { status });
 }
 
-function problem({ status, title, detail, requestId, request }: Unhandled): string {
-  const path = request?.url?.split('?', 1)[0];
-  const instance = path === undefined ? undefined : instanceOf(path);
-  const code = 'malformed_request';
-  return JSON.stringify({ type: 'about:blank', title, status, detail, instance, code, request_id: requestId });
-}
-
-const UNREADABLE: Readonly<Record<string, readonly [number, string, string]>> = {
-  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'The headers are too large.'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'The request did not arrive in time.'],
+const UNREADABLE: Readonly<Record<string, readonly [number, string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'The headers are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
 };
 
 /**
@@ -196,21 +193,22 @@ const UNREADABLE: Readonly<Record<string, readonly [number, string, string]>> = 
  * if its head could be read; the problem then has the request's id, which the log has too.
  * @param latest the latest response of the connection
  */
-function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, latest: ServerResponse | undefined): void {
+function refuseUnreadable(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  latest: ServerResponse | undefined,
+  baseUrl: string,
+): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
-  const [status, title, detail] = UNREADABLE[error.code ?? ''] ?? [
-    400,
-    'Bad Request',
-    'The message is not a valid HTTP request.',
-  ];
+  const [status, detail] = UNREADABLE[error.code ?? ''] ?? [400, 'The message is not a valid HTTP request.'];
   const response = latest?.req.complete ? undefined : latest;
   const requestId = String(response?.getHeader('X-Request-Id') ?? newId());
-  const body = problem({ status, title, detail, requestId, request: response?.req });
+  const { text } = problemOf(status, detail, { baseUrl, requestId, request: response?.req });
   socket.end(
-    `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${text}`,
   );
 }
 

@@ -8,7 +8,8 @@ import { requestId } from '../../src/http/middleware.js';
 import { CONNECTION_LIMITS, type Listening, listen } from '../../src/http/server.js';
 import { PROBLEMS } from '../../src/platform/refusal.js';
 
-const config = { host: '127.0.0.1', port: 0, allowedNetworks: [], trustedProxies: [] };
+const baseUrl = 'https://api.example.com';
+const config = { baseUrl, host: '127.0.0.1', port: 0, allowedNetworks: [], trustedProxies: [] };
 
 let server: Listening;
 let release: () => void;
@@ -120,7 +121,12 @@ describe('a request that never reaches the application', () => {
     ['an unknown expectation', 'GET /a HTTP/1.1\r\nHost: x\r\nExpect: pony\r\n\r\n', 417, '/a'],
   ])('gets a problem with a request id: %s', async (_, text, status, instance) => {
     const problem = await problemOf(text);
-    expect(problem).toMatchObject({ type: 'about:blank', status, code: 'malformed_request', request_id: UUID });
+    expect(problem).toMatchObject({
+      type: `${baseUrl}/docs/plain#malformed_request`,
+      status,
+      code: 'malformed_request',
+      request_id: UUID,
+    });
     expect(problem.instance).toBe(instance);
     const { status: usual, otherStatuses } = PROBLEMS.malformed_request;
     expect([usual, ...otherStatuses]).toContain(status);

@@ -55,7 +55,13 @@ interface Services extends TokenDependencies {
 /** `POST {AUTH_URL}/oauth/token`. */
 export function addTokenEndpoint(router: Router<State>, dependencies: Omit<Services, 'limit'>): void {
   const services = { ...dependencies, limit: new MemoryLimit(LIMITS.tokens) };
-  router.post(tokenPaths(services.authority.issuer), (ctx) => answerTokenRequest(ctx, services));
+  router.post(tokenPaths(services.authority.issuer), (ctx) =>
+    answerTokenRequest(ctx, services).catch(async (error: unknown) => {
+      if (error instanceof OAuthError && error.code === 'invalid_client')
+        await services.failures.count(ctx.state.address);
+      throw error;
+    }),
+  );
 }
 
 const tokenPaths = (issuer: string) => authPaths(issuer, '/oauth/token');
@@ -67,9 +73,8 @@ const tokenPaths = (issuer: string) => authPaths(issuer, '/oauth/token');
  */
 async function answerTokenRequest(ctx: AppContext, services: Services): Promise<void> {
   const { authority, limit } = services;
-  const { address } = ctx.state;
   const parameters = await readTokenParameters(ctx);
-  const credentials = await findCredentials(ctx.get('Authorization'), parameters, address, services);
+  const credentials = findClientCredentials(ctx.get('Authorization'), parameters);
   requireGrantType(parameters);
   const targets = requireTargets(parameters);
   const client = await authenticateClient(ctx, credentials, services);
@@ -79,20 +84,6 @@ async function answerTokenRequest(ctx: AppContext, services: Services): Promise<
   const { accessToken, expiresIn, scope } = await authority.issue(client, scopes);
   forbidStorage(ctx);
   ctx.body = { access_token: accessToken, token_type: 'Bearer', expires_in: expiresIn, scope };
-}
-
-async function findCredentials(
-  authorization: string,
-  parameters: TokenParameters,
-  address: string,
-  { failures }: Services,
-): Promise<ClientCredentials> {
-  try {
-    return findClientCredentials(authorization, parameters);
-  } catch (error) {
-    if (error instanceof OAuthError && error.code === 'invalid_client') await failures.count(address);
-    throw error;
-  }
 }
 
 function requireGrantType({ grant_type }: TokenParameters): void {
@@ -126,7 +117,6 @@ async function authenticateClient(
     state.tokenClient = { clientId: client.clientId, secretId: client.secretId };
     return client;
   }
-  await failures.count(address);
   throw invalidClient();
 }
 
