@@ -6,7 +6,7 @@ import type { Client, ClientSecret } from '../platform/database/generated/client
 import { formatDuration } from '../platform/duration.js';
 import { isId, newId } from '../platform/ids.js';
 import { isNetwork } from '../platform/networks.js';
-import { Refusal, type ValidationError } from '../platform/refusal.js';
+import { Refusal } from '../platform/refusal.js';
 import { Secret } from '../platform/secret.js';
 import { CLIENT_SCOPES, SCOPES } from './caller.js';
 
@@ -246,23 +246,18 @@ function noClient(): Refusal {
   return new Refusal('not_found', 'There is no such client.');
 }
 
-/** @throws Refusal invalid_request, with every validation error */
+/** @throws Refusal invalid_request that names every invalid value */
 function refuseInvalid({ name, scopes = [], networks = [] }: Partial<NewClient>): void {
-  const errors: ValidationError[] = [];
-  if (name !== undefined && !isName(name)) {
-    errors.push({ pointer: '/name', code: 'invalid', detail: 'The name must be 1 to 255 characters.' });
-  }
-  for (const scope of scopes.filter((one) => !(SCOPES as readonly string[]).includes(one))) {
-    const detail = `${scope} is not a scope; the scopes are ${SCOPES.join(', ')}.`;
-    errors.push({ pointer: '/scopes', code: 'unknown_scope', detail });
-  }
-  for (const network of networks.filter((one) => !isNetwork(one))) {
-    const detail = `${network} is not a network; give a CIDR such as 203.0.113.0/24 or 2001:db8::/32.`;
-    errors.push({ pointer: '/networks', code: 'invalid_network', detail });
-  }
-  if (errors.length > 0) {
-    throw new Refusal('invalid_request', errors.map(({ detail }) => detail).join(' '), errors);
-  }
+  const faults = [
+    ...(name === undefined || isName(name) ? [] : ['The name must be 1 to 255 characters.']),
+    ...scopes
+      .filter((one) => !(SCOPES as readonly string[]).includes(one))
+      .map((one) => `${one} is not a scope; the scopes are ${SCOPES.join(', ')}.`),
+    ...networks
+      .filter((one) => !isNetwork(one))
+      .map((one) => `${one} is not a network; give a CIDR such as 203.0.113.0/24 or 2001:db8::/32.`),
+  ];
+  if (faults.length > 0) throw new Refusal('invalid_request', faults.join(' '));
 }
 
 function isName(name: string): boolean {

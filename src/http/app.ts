@@ -21,9 +21,9 @@ import { addHealth } from './operations.js';
 import { documentLimit, limitClients, type RateLimit, rateLimit } from './rate-limits.js';
 import { type Route, scopesOf } from './route.js';
 import { consoleSessionRoutes } from './routes/console-sessions.js';
-import { deliveryRoutes, explainSignatureRoute } from './routes/deliveries.js';
+import { deliveryRoutes } from './routes/deliveries.js';
 import { addDocuments } from './routes/documents.js';
-import { endpointRoutes, statementRoute } from './routes/endpoints.js';
+import { endpointRoutes } from './routes/endpoints.js';
 import { eventRoutes } from './routes/events.js';
 import { receiverCheckRoutes } from './routes/receiver-checks.js';
 import { statusRoutes, transferRoutes } from './routes/transfers.js';
@@ -110,8 +110,6 @@ export function apiRoutes(dependencies: AppDependencies): Route[] {
     transferRoutes,
     eventRoutes,
     deliveryRoutes,
-    statementRoute,
-    explainSignatureRoute,
     statusRoutes,
     consoleSessionRoutes,
     receiverCheckRoutes,

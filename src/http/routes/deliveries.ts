@@ -34,8 +34,34 @@ const attempts = pageView('AttemptPage', attemptView);
 const attemptCursors = numberCursor('attempts');
 const attemptFilters = z.strictObject(paging(attemptCursors, { most: SHOWN_ATTEMPTS, usual: SHOWN_ATTEMPTS }));
 
-/** `/deliveries`, and the deliveries of one endpoint (contract, Events and deliveries). */
-export function deliveryRoutes({ handover }: AppDependencies) {
+const MAX_LENGTH = 512;
+
+const computed = z
+  .strictObject({
+    v0: z
+      .string()
+      .refine(
+        (text) => text.length <= MAX_LENGTH,
+        validationError('too_long', `may have at most ${MAX_LENGTH} characters`),
+      )
+      .meta({
+        description: 'The digest that your receiver computed, with or without `v0=` before it.',
+        maxLength: MAX_LENGTH,
+        examples: ['5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd'],
+      }),
+  })
+  .register(components, { id: 'ComputedSignature' });
+
+const explained = z
+  .object({
+    explanation: z.enum(EXPLANATION_NAMES).meta({ examples: ['reserialized_body'] }),
+    detail: z.string().meta({ description: 'What to change.', examples: [EXPLANATIONS.reserialized_body] }),
+  })
+  .register(components, { id: 'SignatureExplanation' });
+
+/** `/deliveries`, and the deliveries of one endpoint (contract, Events and deliveries; Why was my signature refused?). */
+export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
+  const explanations = new PostgresLimit('explanations', LIMITS.explanations);
   const tag = 'Events and deliveries';
   return [
     route({
@@ -136,53 +162,23 @@ export function deliveryRoutes({ handover }: AppDependencies) {
         return await recoverEndpoint(db, request);
       },
     }),
+    route({
+      method: 'POST',
+      path: '/deliveries/{id}/attempts/{number}/explain-signature',
+      operationId: 'explainSignature',
+      tag,
+      summary: 'Explain why a signature was rejected',
+      description: `Tries common mistakes of receivers on this attempt, and names the first that produces your digest. At most ${LIMITS.explanations.amount} a minute.`,
+      scope: 'webhooks:write',
+      body: computed,
+      response: { status: 200, description: 'The mistake, and what to change.', schema: explained },
+      refusals: ['secret_erased'],
+      async handle({ caller, params, body: { v0 }, db }) {
+        await explanations.consume(db, caller.clientId);
+        const name = { deliveryId: params.id, number: Number(params.number) };
+        const explanation = await explainAttempt(db, masterKeys, caller.clientId, name, v0);
+        return { explanation, detail: EXPLANATIONS[explanation] };
+      },
+    }),
   ];
-}
-
-const MAX_LENGTH = 512;
-
-const computed = z
-  .strictObject({
-    v0: z
-      .string()
-      .refine(
-        (text) => text.length <= MAX_LENGTH,
-        validationError('too_long', `may have at most ${MAX_LENGTH} characters`),
-      )
-      .meta({
-        description: 'The digest that your receiver computed, with or without `v0=` before it.',
-        maxLength: MAX_LENGTH,
-        examples: ['5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd'],
-      }),
-  })
-  .register(components, { id: 'ComputedSignature' });
-
-const explained = z
-  .object({
-    explanation: z.enum(EXPLANATION_NAMES).meta({ examples: ['reserialized_body'] }),
-    detail: z.string().meta({ description: 'What to change.', examples: [EXPLANATIONS.reserialized_body] }),
-  })
-  .register(components, { id: 'SignatureExplanation' });
-
-/** `/deliveries/{id}/attempts/{number}/explain-signature` (contract, Why was my signature refused?). */
-export function explainSignatureRoute({ masterKeys }: AppDependencies) {
-  const limit = new PostgresLimit('explanations', LIMITS.explanations);
-  return route({
-    method: 'POST',
-    path: '/deliveries/{id}/attempts/{number}/explain-signature',
-    operationId: 'explainSignature',
-    tag: 'Events and deliveries',
-    summary: 'Explain why a signature was rejected',
-    description: `Tries common mistakes of receivers on this attempt, and names the first that produces your digest. At most ${LIMITS.explanations.amount} a minute.`,
-    scope: 'webhooks:write',
-    body: computed,
-    response: { status: 200, description: 'The mistake, and what to change.', schema: explained },
-    refusals: ['secret_erased'],
-    async handle({ caller, params, body: { v0 }, db }) {
-      await limit.consume(db, caller.clientId);
-      const name = { deliveryId: params.id, number: Number(params.number) };
-      const explanation = await explainAttempt(db, masterKeys, caller.clientId, name, v0);
-      return { explanation, detail: EXPLANATIONS[explanation] };
-    },
-  });
 }

@@ -138,25 +138,27 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       response: { status: 204, description: 'Deleted.' },
       handle: ({ caller, params, db }) => deleteEndpoint(db, byOf(caller), caller.clientId, params.webhookId),
     }),
+    route({
+      method: 'GET',
+      path: '/webhook-endpoints/{webhookId}/statement',
+      operationId: 'getWebhookEndpointStatement',
+      tag: 'Events and deliveries',
+      summary: "Read an endpoint's statement",
+      description: `Counts the outcome of every event in a window of up to ${MAX_WINDOW_DAYS} days, to prove that all have arrived. A client can request one statement at a time, and ${LIMITS.statements.amount} a minute.`,
+      scope: 'webhooks:read',
+      query: statementWindow,
+      response: { status: 200, description: 'The statement.', schema: statementView },
+      refusals: ['outside_retention', 'statement_limit_reached'],
+      async handle({ caller, params, query: { since, until }, db }) {
+        const request = {
+          clientId: caller.clientId,
+          endpointId: params.webhookId,
+          since,
+          until,
+          retention: config.retention,
+        };
+        return presentStatement(await readStatement(db, request));
+      },
+    }),
   ];
-}
-
-/** `/webhook-endpoints/{webhookId}/statement` (contract, Events and deliveries). */
-export function statementRoute({ config: { retention } }: AppDependencies) {
-  return route({
-    method: 'GET',
-    path: '/webhook-endpoints/{webhookId}/statement',
-    operationId: 'getWebhookEndpointStatement',
-    tag: 'Events and deliveries',
-    summary: "Read an endpoint's statement",
-    description: `Counts the outcome of every event in a window of up to ${MAX_WINDOW_DAYS} days, to prove that all have arrived. A client can request one statement at a time, and ${LIMITS.statements.amount} a minute.`,
-    scope: 'webhooks:read',
-    query: statementWindow,
-    response: { status: 200, description: 'The statement.', schema: statementView },
-    refusals: ['outside_retention', 'statement_limit_reached'],
-    async handle({ caller, params, query: { since, until }, db }) {
-      const request = { clientId: caller.clientId, endpointId: params.webhookId, since, until, retention };
-      return presentStatement(await readStatement(db, request));
-    },
-  });
 }

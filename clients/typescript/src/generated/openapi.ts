@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 6369cf8dfaaec0b5fbddbfa029aa9152c256492a79039faab9b6e346ff4b62d1
+// Document: 68ac47d4151e4b8d3a0a3290eaf9994c9106d7ff6b21ef5f06792e1ce81195da
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -950,6 +950,33 @@ export interface operations {
       };
     };
   };
+  getWebhookEndpointStatement: {
+    parameters: {
+      query?: {
+        /** The start of the window, inclusive; default: 24 hours ago, or the registration of the endpoint if that is later. */
+        since?: string;
+        /** The end of the window, exclusive; default: now. */
+        until?: string;
+      };
+      header?: never;
+      path: {
+        webhookId: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** The statement. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Statement"];
+        };
+      };
+    };
+  };
   listTransfers: {
     parameters: {
       query?: {
@@ -1258,33 +1285,6 @@ export interface operations {
       };
     };
   };
-  getWebhookEndpointStatement: {
-    parameters: {
-      query?: {
-        /** The start of the window, inclusive; default: 24 hours ago, or the registration of the endpoint if that is later. */
-        since?: string;
-        /** The end of the window, exclusive; default: now. */
-        until?: string;
-      };
-      header?: never;
-      path: {
-        webhookId: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** The statement. */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Statement"];
-        };
-      };
-    };
-  };
   explainSignature: {
     parameters: {
       query?: never;
@@ -1528,6 +1528,10 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
     "method": "DELETE",
     "path": "/webhook-endpoints/{webhookId}"
   },
+  "getWebhookEndpointStatement": {
+    "method": "GET",
+    "path": "/webhook-endpoints/{webhookId}/statement"
+  },
   "createTransfer": {
     "method": "POST",
     "path": "/transfers"
@@ -1575,10 +1579,6 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   "recoverWebhookEndpoint": {
     "method": "POST",
     "path": "/webhook-endpoints/{webhookId}/recover"
-  },
-  "getWebhookEndpointStatement": {
-    "method": "GET",
-    "path": "/webhook-endpoints/{webhookId}/statement"
   },
   "explainSignature": {
     "method": "POST",
