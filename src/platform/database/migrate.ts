@@ -29,6 +29,7 @@ create table if not exists _prisma_migrations (
 /**
  * Applies the pending migrations. It keeps `_prisma_migrations` as `prisma migrate deploy` does, so that either may
  * follow the other. Concurrent processes take turns.
+ * @throws if a migration fails, or if a file differs from what was applied
  * @param roles the roles of the service's processes, which get their rights
  * @returns the names of the migrations that this call applied, oldest first
  */
@@ -44,10 +45,19 @@ export async function migrate(url: Secret, roles: RoleNames = {}): Promise<{ app
     await takeTurn(client);
     for (const [role, name] of named) await checkRuntimeRole(client, role, name);
     await client.query(RECORDS);
-    const pending = await pendingMigrations({ query: async (text) => (await client.query(text)).rows });
-    for (const name of pending) await apply(client, name);
+    const recorded = await client.query<Recorded>(FINISHED);
+    const applied: string[] = [];
+    for (const name of await namesOfMigrations()) {
+      const sql = await readFile(join(prismaFolder(), 'migrations', name, 'migration.sql'), 'utf8');
+      const checksum = createHash('sha256').update(sql).digest('hex');
+      const record = recorded.rows.find((row) => row.name === name);
+      if (!record) {
+        await apply(client, { name, sql, checksum });
+        applied.push(name);
+      } else if (record.checksum !== checksum) throw new Error(CHANGED(name));
+    }
     for (const [role, name] of named) await grantToRuntimeRole(client, role, name);
-    return { applied: pending };
+    return { applied };
   } finally {
     await client.end();
   }
@@ -65,38 +75,54 @@ async function takeTurn(client: pg.Client): Promise<void> {
   }
 }
 
+interface Recorded {
+  name: string;
+  checksum: string;
+}
+const FINISHED = `
+select migration_name as name, checksum from _prisma_migrations where finished_at is not null and rolled_back_at is null`;
+
+const CHANGED = (name: string) =>
+  `the database has another version of the migration ${name}: its migration.sql was changed after it was applied. Restore the file; an embedded database of an unreleased version can be deleted instead (LOCAL_DIR)`;
+
 /**
  * Runs a migration's file and records it. One message is one implicit transaction: both are committed, or a failure
  * leaves neither, and `migrate` may be run again. Postgres refuses `concurrently` in a transaction, so such a file has
  * only that statement, and its record follows. A failed try of Prisma's own CLI counts as rolled back.
  */
-async function apply(client: pg.Client, name: string): Promise<void> {
-  const sql = await readFile(join(prismaFolder(), 'migrations', name, 'migration.sql'), 'utf8');
-  const checksum = createHash('sha256').update(sql).digest('hex');
+async function apply(client: pg.Client, { name, sql, checksum }: Recorded & { sql: string }): Promise<void> {
   const record = `
 update _prisma_migrations set rolled_back_at = now()
  where migration_name = ${pg.escapeLiteral(name)} and finished_at is null and rolled_back_at is null;
 insert into _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
 values ('${newId()}', '${checksum}', ${pg.escapeLiteral(name)}, now(), 1)`;
-  const messages = /\bconcurrently\b/i.test(sql) ? [sql, record] : [`${sql}\n;${record}`];
-  for (const message of messages) await client.query(message);
+  const isTransaction = !/\bconcurrently\b/i.test(sql);
+  try {
+    for (const message of isTransaction ? [`${sql}\n;${record}`] : [sql, record]) await client.query(message);
+  } catch (error) {
+    const left = isTransaction
+      ? 'No changes were made'
+      : 'It may have left an invalid index, which must be dropped before the next try';
+    throw new Error(`migration ${name} failed: ${(error as Error).message}. ${left}`, { cause: error });
+  }
 }
 
 /** The migrations of this release that the database lacks, oldest first. If there are none, the database is ready. */
 export async function pendingMigrations(database: Pick<Handle, 'query'>): Promise<string[]> {
-  const entries = await readdir(join(prismaFolder(), 'migrations'), { withFileTypes: true });
-  const names = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
+  const names = await namesOfMigrations();
   const [table] = await database.query<{ exists: boolean }>(
     `select to_regclass('_prisma_migrations') is not null as exists`,
     [],
   );
   if (!table?.exists) return names;
-  const rows = await database.query<{ name: string }>(
-    'select migration_name as name from _prisma_migrations where finished_at is not null and rolled_back_at is null',
-    [],
-  );
-  const applied = new Set(rows.map((row) => row.name));
+  const applied = new Set((await database.query<Recorded>(FINISHED, [])).map((row) => row.name));
   return names.filter((name) => !applied.has(name));
+}
+
+/** The migrations of this release, oldest first. */
+async function namesOfMigrations(): Promise<string[]> {
+  const entries = await readdir(join(prismaFolder(), 'migrations'), { withFileTypes: true });
+  return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
 }
 
 /** The folder `prisma/` of this package, searched upwards from this file in `src/` or in `dist/src/`. */

@@ -71,13 +71,21 @@ test('records what `prisma migrate deploy` expects: the SHA-256 of each file as 
 
 test('a failed migration leaves neither its changes nor a record, and may be run again', async () => {
   await database.pool.query('create table events (id int)');
-  await expect(migrate(url)).rejects.toThrow('relation "events" already exists');
+  await expect(migrate(url)).rejects.toThrow(
+    `migration ${names[0]} failed: relation "events" already exists. No changes were made`,
+  );
   const { rows } = await database.pool.query(
     `select (select count(*)::int from _prisma_migrations) as records, to_regclass('clients') as earlier`,
   );
   expect(rows).toEqual([{ records: 0, earlier: null }]);
   await database.pool.query('drop table events');
   expect(await migrate(url)).toEqual({ applied: names });
+});
+
+test('refuses a migration whose file was changed after it was applied', async () => {
+  await migrate(url);
+  await database.pool.query(`update _prisma_migrations set checksum = 'other' where migration_name = $1`, [names[0]]);
+  await expect(migrate(url)).rejects.toThrow(`the database has another version of the migration ${names[0]}`);
 });
 
 test("a failed try of Prisma's own CLI counts as rolled back once the migration is applied", async () => {
