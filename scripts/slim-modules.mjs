@@ -1,6 +1,6 @@
 // The Dockerfile's last step on node_modules: removes what the service never loads on this machine. These are programs
 // for other platforms, engines for other databases, source maps and type declarations.
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, sep } from 'node:path';
 
@@ -24,8 +24,11 @@ for (const name of ['bridge-macros', 'sdk-core', 'src', 'ts', 'Cargo.toml', 'Car
 // Prisma's query compilers. The generated client (src/platform/database/generated) loads one of them.
 const runtime = join(modules, '@prisma/client/runtime');
 const compilers = readdirSync(runtime).filter((name) => name.startsWith('query_compiler_'));
-const kept = compilers.filter((name) => name.startsWith('query_compiler_small_bg.postgresql.'));
-if (kept.length === 0) throw new Error(`${runtime} has no query compiler for PostgreSQL`);
+const client = readFileSync(join(modules, '../dist/src/platform/database/generated/internal/class.js'), 'utf8');
+const [loaded] = /query_compiler_\w+_bg\.postgresql\./.exec(client) ?? [];
+const kept = compilers.filter((name) => loaded !== undefined && name.startsWith(loaded));
+if (kept.length === 0)
+  throw new Error(`${runtime} does not have the query compiler of the generated client: ${loaded}`);
 for (const name of compilers) if (!kept.includes(name)) remove(join(runtime, name));
 
 for (const entry of readdirSync(modules, { recursive: true, withFileTypes: true })) {

@@ -65,16 +65,13 @@ it('seals nothing in a second run, and misses nothing with two concurrent runs a
 it('keeps an erased secret erased, even if it is erased while it is being sealed', async () => {
   const [erased, racing] = [await register(before), await register(before)];
   await database.prisma.endpoint.update({ where: { id: erased }, data: { secretEnvelope: null } });
-  const handle = {
-    ...database,
-    query: async <Row>(text: string, values: readonly unknown[]) => {
-      if (text.includes('update webhook_endpoints')) {
-        await database.prisma.endpoint.update({ where: { id: racing }, data: { secretEnvelope: null } });
-      }
-      return database.query<Row>(text, values);
-    },
-  };
-  expect(await rotateMasterKey(handle, OPERATOR, during)).toEqual({ endpoints: 0, signingKeys: 0, unreadable: [] });
+  const eraser = await database.openSession();
+  await eraser.query('begin');
+  await eraser.query('update webhook_endpoints set secret_envelope = null where id = $1', [racing]);
+  const rotated = rotateMasterKey(database, OPERATOR, during);
+  await database.untilBlocked();
+  await eraser.query('commit');
+  expect(await rotated).toEqual({ endpoints: 0, signingKeys: 0, unreadable: [] });
   expect([(await read(erased)).secretEnvelope, (await read(racing)).secretEnvelope]).toEqual([null, null]);
 });
 

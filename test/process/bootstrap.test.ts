@@ -5,10 +5,10 @@ import { NODE_OPTIONS } from '../../src/process/bootstrap.js';
 
 test('every way to start the service gives the options that V8 reads only at its start', () => {
   const options = NODE_OPTIONS.join(' ');
+  const given = (command = '') => command.split(' ').filter((word) => word.startsWith('--'));
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
-  expect(scripts.start).toBe(`exec node ${options} dist/src/main.js`);
-  expect(scripts.cli).toBe(`exec node ${options} dist/src/cli.js`);
-  expect(readFileSync('src/cli.ts', 'utf8').split('\n')[0]).toBe(`#!/usr/bin/env -S node ${options}`);
+  const [shebang] = readFileSync('src/cli.ts', 'utf8').split('\n');
+  for (const way of [scripts.start, scripts.cli, shebang]) expect(given(way)).toEqual(NODE_OPTIONS);
   // Node.js rejects a name that it does not allow there.
   execFileSync(process.execPath, ['--eval', ''], { env: { ...process.env, NODE_OPTIONS: options } });
   const dockerfile = readFileSync('Dockerfile', 'utf8');
