@@ -21,7 +21,7 @@ export interface Delivery extends Schema<'Delivery'> {}
 export interface DeliveryWithAttempts extends Schema<'DeliveryWithAttempts'> {}
 export type DeliveryStatus = Schemas['DeliveryStatus'];
 export interface Attempt extends Schema<'Attempt'> {}
-export interface RecoverRequest extends Schema<'RecoverRequest'> {}
+export interface RecoverRequest extends Schema<'RecoveryRequest'> {}
 export interface Recovered extends Schema<'Recovered'> {}
 export interface SignatureExplanation extends Schema<'SignatureExplanation'> {}
 export interface Meta extends Schema<'Meta'> {}

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 68ac47d4151e4b8d3a0a3290eaf9994c9106d7ff6b21ef5f06792e1ce81195da
+// Document: 8f01e846c2e6070908ee97e8f577c298814324bd9f0d1355c18b7b2a2d268570
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -326,7 +326,13 @@ export interface components {
         body: string;
       } | null;
     };
-    RecoverRequest: {
+    Recovered: {
+      /** Number of restarted deliveries. */
+      count: number;
+      /** Number of events that had no delivery and now get one; 0 without `include_missing`. */
+      missing: number;
+    };
+    RecoveryRequest: {
       /**
        * Format: date-time
        * The start of the range, inclusive.
@@ -342,12 +348,6 @@ export interface components {
        * @default false
        */
       include_missing?: boolean;
-    };
-    Recovered: {
-      /** Number of restarted deliveries. */
-      count: number;
-      /** Number of events that had no delivery and now get one; 0 without `include_missing`. */
-      missing: number;
     };
     SignatureExplanation: {
       explanation: "match" | "upper_case_digest" | "base64_digest" | "reserialized_body" | "body_with_newline" | "body_without_timestamp" | "missing_dot" | "timestamp_changed" | "secret_with_newline" | "secret_trimmed" | "secret_base64_decoded" | "secret_hex_decoded" | "empty_secret" | "other_endpoint" | "wrong_algorithm" | "unknown";
@@ -1270,7 +1270,7 @@ export interface operations {
     };
     requestBody: {
       content: {
-        "application/json": components["schemas"]["RecoverRequest"];
+        "application/json": components["schemas"]["RecoveryRequest"];
       };
     };
     responses: {
