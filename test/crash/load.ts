@@ -31,7 +31,7 @@ const AT_ONCE = 100;
 const PATIENCE = 120_000;
 
 /**
- * Makes about `rate` changes per second until it is stopped: it creates transfers and moves them through some states.
+ * Makes about `rate` changes per second until it is stopped: it creates transfers and changes their status.
  */
 export function startLoad(clients: readonly Caller[], random: () => number, rate: number, patience = PATIENCE): Load {
   const created: string[] = [];

@@ -52,7 +52,7 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
     const deliveryActions = startRandomActions(service.endpoints, random, since);
     const kills = await killAsPlanned(service, plan, say);
     await Promise.all([load.stop(), deliveryActions.stop()]);
-    say(`${load.asked.length} changes asked for; waiting for quiet`);
+    say(`${load.asked.length} changes requested; waiting for quiet`);
     if (!patient) await hurry(service);
 
     const quiet: Record<string, number> = {};
@@ -67,7 +67,7 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
       return { record, arrivals, judgement, changes };
     };
     await judge('after the kills');
-    say('quiet; recovering what was cancelled or exhausted');
+    say('quiet; recovering cancelled and failed deliveries');
     await recoverAll(service, since, faults);
     quiet.again = await untilQuiet(service, faults);
     const { record, arrivals, judgement, changes } = await judge('after the recovery');

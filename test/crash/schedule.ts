@@ -1,6 +1,6 @@
 import { pick } from '../support/random.js';
 
-/** The target of a kill. Temporal has a Postgres of its own on production's Temporal only. */
+/** The target of a kill. Only production's Temporal has its own Postgres. */
 export type Target =
   | 'api'
   | 'worker'

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** A producer of its own: it appends an event for each of these transfers and changes none of them. */
+/** A separate producer: it appends an event for each of these transfers without changing them. */
 const PRODUCER = `
 with noticed as (
   select gen_random_uuid() as event_id, t.client_id, t.id as transfer_id, now() as at,

@@ -51,7 +51,7 @@ const heartbeatOf = async (id: string) => {
   );
   return row?.alive;
 };
-/** Waits until a heartbeat after this moment has been answered. */
+/** Waits until a later heartbeat has returned. */
 async function nextHeartbeat({ id }: TestWorker): Promise<void> {
   for (let beats = 0; beats < 2; beats++) {
     const before = await heartbeatOf(id);

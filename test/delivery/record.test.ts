@@ -476,7 +476,7 @@ describe('the record of many attempts', () => {
     const events: QueuedEvent[] = [];
     for (let i = 0; i < 15; i++) events.push(await leased({ endpoints: 4, retryDelays: Array(40).fill(0) }));
     const all = events.flatMap((event) => event.deliveries.map((_, of) => [event, of] as const));
-    // Each worker has all deliveries, in an order of its own, and the number of each round.
+    // Each worker has all deliveries, in its own order, and the number of each round.
     const worker = async (token: string, order: (a: number, b: number) => number) => {
       for (let number = 1; number <= 30; number++) {
         const attempts = all.map(([event, of]) => made(event, { of, number, outcome: down }));

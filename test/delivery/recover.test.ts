@@ -171,7 +171,7 @@ describe('the late line of an endpoint', () => {
     expect(await reset(scope, null, COUNT)).toBeUndefined();
     for (const id of ids.slice(0, 3)) await lease(db, id);
     expect(await reset(scope, null, COUNT)).toEqual(ids.slice(LATE_WAITING, LATE_WAITING + 3));
-    // Another endpoint of the client has a line of its own.
+    // Another endpoint of the client has its own line.
     const { id: endpointId } = await makeEndpoint(db, scope.clientId);
     const other = await makeDelivered(db, { ...scope, endpointId, at: Date.now() - HOUR, status: 'failed' });
     expect(await reset({ ...scope, endpointId }, null, COUNT)).toEqual([other.deliveryId]);

@@ -135,7 +135,7 @@ describe('a manual retry', () => {
     expect(before.counted).toBe(isManual ? 1 : 0);
   });
 
-  it('is counted if the lease of the attempt has ended: its process is dead', async () => {
+  it("counts if the attempt's lease has ended because its process is dead", async () => {
     const target = await queued();
     await lease(db, target.deliveryId);
     const leaseUntil = new Date(Date.now() - 1_000);
@@ -189,7 +189,7 @@ describe('a manual retry', () => {
     ]);
   });
 
-  it('that is rolled back queues nothing, counts nothing and hands nothing over', async () => {
+  it('that is rolled back queues, counts and hands over nothing', async () => {
     const target = await asleep();
     const before = await read(target);
     const { clientId, deliveryId } = target;
@@ -317,7 +317,7 @@ describe('the attempt of a manual retry', () => {
     expect(await read(target)).toMatchObject({ delivery: { status: 'cancelled' }, queue: null });
   });
 
-  it('is not made if the endpoint of an ended delivery is disabled before it: the delivery stays as it is', async () => {
+  it('is not made if the endpoint of an ended delivery is disabled before it: the delivery is unchanged', async () => {
     const target = await ended('failed');
     const { delivery } = await read(target);
     await retry(target);

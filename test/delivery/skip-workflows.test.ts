@@ -33,7 +33,7 @@ async function backlog(): Promise<{ delivered: QueuedEvent[]; failed: QueuedEven
 }
 
 describe('SkipWorkflows', () => {
-  it('marks and counts delivered events; an event with something left to do gets its workflow', async () => {
+  it('marks and counts delivered events; an event with remaining work gets its workflow', async () => {
     const { delivered, failed } = await backlog();
     expect(await skipAll()).toBe(3);
     expect(await Promise.all(delivered.map(its.starters.outboxOf))).toEqual(['done', 'done', 'done']);

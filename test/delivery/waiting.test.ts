@@ -44,7 +44,7 @@ test.each([
   expect(await readWaiting(db)).toEqual({ ...NONE, ...expected });
 });
 
-test('finds the lease of a clock that was ahead behind one that runs', async () => {
+test('finds an expired lease of a clock that was ahead, behind a live one', async () => {
   await commitEvent(db, { endpoints: 2 });
   await db.query(
     `update queue set lease_until = now() + case when endpoint_id = (select max(endpoint_id::text)::uuid from queue)
@@ -79,7 +79,7 @@ test('polls of the same moment share one statement', async () => {
   expect(statements).toBe(1);
 });
 
-test('every loop looks for itself when Postgres does not answer', async () => {
+test('each loop queries the table itself if the shared read fails', async () => {
   const away = Object.assign(Object.create(db), { query: () => Promise.reject(new Error('away')) });
   expect(await shareWaiting(away)()).toEqual(ANY);
 });

@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 afterAll(() => db.drop());
 
-/** Starts a watchdog, whose first pass is at once. */
+/** Starts a watchdog. Its first pass is immediate. */
 function open(options: Partial<WatchdogOptions> = {}): Periodic {
   const loop = watchdog({ db, onQueued: () => undefined, log: silentLog, ...options });
   watchdogs.push(loop);
@@ -57,7 +57,7 @@ const statusOf = async (event: QueuedEvent) =>
   (await db.prisma.delivery.findUniqueOrThrow({ where: { id: idOf(event) } })).status;
 
 describe('the watchdog', () => {
-  it('has an overdue attempt made without Temporal, two minutes late, and leaves one that is on time', async () => {
+  it('queues an overdue attempt without Temporal, two minutes late, and leaves punctual ones', async () => {
     const [late, onTime, fresh] = [await overdue(2 * MINUTE + 1_000), await overdue(MINUTE), await commitEvent(db)];
     await db.query('delete from queue where delivery_id = $1::uuid', [idOf(fresh)]);
     const { dispatcher } = dispatchers.open(fakeSender());
@@ -75,14 +75,14 @@ describe('the watchdog', () => {
     expect(row).toMatchObject({ line: 'late', trigger: 'recover', dueAt: nextAttemptAt, leaseUntil: null });
   });
 
-  it('asks for the workflow that is lost, or was terminated, and not for one that waits for its start', async () => {
+  it('requests the workflow that was lost or terminated, but not one that has yet to start', async () => {
     const [lost, waits] = [await overdue(10 * MINUTE), await overdue(10 * MINUTE, 'start')];
     open();
     await waitFor('the attempts in the queue', async () => (await queueOf(lost)) && (await queueOf(waits)));
     expect([await outboxOf(lost), await outboxOf(waits)]).toEqual(['again', 'start']);
   });
 
-  it('leaves what is queued already, and what has ended', async () => {
+  it('leaves queued and ended deliveries', async () => {
     const [queued, ended] = [await overdue(10 * MINUTE), await attemptedEvent(db, 'succeeded')];
     expect(await queueOverdue(db, 2 * MINUTE, 500)).toBe(1);
     const before = await queueOf(queued);
@@ -121,7 +121,7 @@ describe('the watchdog', () => {
     expect(sums.filter((sum) => sum > 0).length).toBeGreaterThan(1);
   });
 
-  it('warns of a fault of Postgres, and once a pass of what no workflow woke', async () => {
+  it('warns of a Postgres fault, and once a pass of deliveries that no workflow woke', async () => {
     const event = await overdue(10 * MINUTE);
     const lines: unknown[] = [];
     const log = Object.assign(Object.create(silentLog) as typeof silentLog, {
@@ -157,7 +157,7 @@ update deliveries d set event_id = e.id, next_attempt_at = now() - interval '1 h
 });
 
 describe('what the watchdog reads', () => {
-  it('is overdue deliveries alone, by the index on the planned time', async () => {
+  it('is only overdue deliveries, by the index on the planned time', async () => {
     const { deliveries } = await commitEvent(db);
     await makeBacklog(db, deliveries[0]!.endpointId, 3_000);
     const { endpointId } = deliveries[0]!;

@@ -20,7 +20,7 @@ const rowOf = async ({ eventId }: QueuedEvent) => {
 const startOf = async (event: QueuedEvent) => (await readStarts(db, [await rowOf(event)]))[0]!;
 
 describe('what the workflow of an event starts with', () => {
-  it('is every delivery as its row is, by ids and the host, and nothing else', async () => {
+  it('is the row of every delivery, as ids and host, and nothing else', async () => {
     const event = await commitEvent(db, {
       endpoints: 3,
       retryDelays: [60_000],
@@ -53,7 +53,7 @@ describe('what the workflow of an event starts with', () => {
     expect(await startOf(event)).toMatchObject({ isQueued: false });
   });
 
-  it('has the client as its fairness key, and attributes by which operators find it', async () => {
+  it("has the client as its fairness key, and attributes for operators' searches", async () => {
     const event = await commitEvent(db, { endpoints: 2 });
     const { eventId, clientId } = event;
     const start = await startOf(event);

@@ -134,7 +134,7 @@ describe('WorkflowStarter', () => {
     expect(new Set(ids()).size).toBe(4);
   });
 
-  it('takes what has changed or is left to do before delivered events', async () => {
+  it('takes changed events and those with remaining work before delivered ones', async () => {
     const events = [await attemptedEvent(its.db, 'succeeded'), await attemptedEvent(its.db, 'pending')];
     events.push(await attemptedEvent(its.db, 'succeeded'));
     await setOutbox(events[2]!, 'again');
@@ -192,7 +192,7 @@ describe('WorkflowStarter', () => {
     expect(asked[0]!.deadline - Date.now()).toBeLessThanOrEqual(10_000);
   });
 
-  it('starts all other events while Temporal rejects the input of one, also one that comes before them', async () => {
+  it('starts all other events while Temporal rejects the input of one, even the first', async () => {
     const poison = await attemptedEvent(its.db, 'pending');
     await setOutbox(poison, 'again');
     const others = [await attemptedEvent(its.db, 'pending'), await attemptedEvent(its.db, 'succeeded')];
@@ -207,10 +207,10 @@ describe('WorkflowStarter', () => {
     expect(await its.starters.outboxOf(poison)).toBe('again');
   });
 
-  it('does not mark an event whose record came between lease and mark', async () => {
+  it('does not mark an event that was recorded between lease and mark', async () => {
     const event = await commitEvent(its.db, { endpoints: 2, retryDelays: [300_000] });
     await makeOne(its.db, idOf(event));
-    // The other delivery's attempt waits in the queue; its row is made to look attempted, so that the event is started.
+    // The other delivery's attempt waits in the queue; its row looks attempted, so the event is started.
     await its.db.query('update deliveries set attempt_count = 1 where id = $1::uuid', [idOf(event, 1)]);
     const { temporal, asked } = fakeTemporal(async () => {
       if (asked.length === 1) await makeOne(its.db, idOf(event, 1), refusedBy(503));
@@ -236,7 +236,7 @@ describe('WorkflowStarter', () => {
     expect(ids()).toEqual([event.eventId]);
   });
 
-  it('gives way to attempts that come in a burst: two events a batch, delivered ones once a second', async () => {
+  it('gives way to a burst of attempts: two events a batch, delivered ones once a second', async () => {
     const events: QueuedEvent[] = [];
     for (let i = 0; i < 20; i++) events.push(await attemptedEvent(its.db, i < 10 ? 'succeeded' : 'pending'));
     const at: number[] = [];
@@ -301,7 +301,7 @@ describe('the outbox of events', () => {
     expect(await leaseEvents(its.db, 'start', 10)).toEqual([]);
   });
 
-  it('gives an event with deliveries that are not the only ones its whole state', async () => {
+  it('sets the whole state of an event with several deliveries', async () => {
     const event = await commitEvent(its.db, { endpoints: 2, retryDelays: [] });
     await makeOne(its.db, idOf(event), outcome());
     await makeOne(its.db, idOf(event, 1), refusedBy(503));

@@ -22,7 +22,7 @@ test('the chart has the settings of deploy/kubernetes, and the version of the pa
   expect(images).toEqual([{ name: 'transfer-service', newName: values.image.repository, newTag: released }]);
 });
 
-test('the schema of the values knows every setting that is no secret', () => {
+test('the schema of the values has every setting that is not a secret', () => {
   const schema = JSON.parse(readFileSync(`${CHART}/values.schema.json`, 'utf8'));
   const [, { enum: names }] = schema.properties.settings.propertyNames.anyOf;
   expect(names).toEqual(
@@ -102,7 +102,7 @@ withHelm('Helm (built by `npm run chart`, which needs Go)', () => {
     expect(stderr).toContain("don't meet the specifications of the schema");
   });
 
-  test('every pod gets what the values say of pods', () => {
+  test('every pod gets the pod settings of the values', () => {
     const given = {
       serviceAccountName: 'payments',
       priorityClassName: 'high',
@@ -129,7 +129,7 @@ withHelm('Helm (built by `npm run chart`, which needs Go)', () => {
     expect(api.spec.template.spec.terminationGracePeriodSeconds).toBe(seconds);
   });
 
-  test('API and worker may have secrets of their own', () => {
+  test('API and worker may have separate secrets', () => {
     const rendered = render('--set=secrets.api=of-api,secrets.worker=of-worker');
     const secretOf = (name: string) => rendered[name].spec.template.spec.containers[0].envFrom.at(-1).secretRef.name;
     expect(PODS.map(secretOf)).toEqual(['of-api', 'of-worker', values.secrets.migrate]);

@@ -26,7 +26,7 @@ describe.each(ours)('%s', (name, service) => {
     expect([...Object.keys(settings), 'SUDO_USER']).toEqual(expect.arrayContaining(given.map(([name]) => name)));
   });
 
-  test('knows the password of its own database role alone, although .env has every password', () => {
+  test('gets only the password of its own database role, although .env has every password', () => {
     const passwords = Object.keys(readEnvFile('.env.example')).filter((variable) => variable.endsWith('PASSWORD'));
     expect(passwords.length).toBe(4);
     for (const password of passwords) expect(service.environment[password]).toBe('');
@@ -57,7 +57,7 @@ test('the proxy forwards to the port of the API, and closes idle connections bef
 });
 
 describe.each(Object.entries<Document>(compose.services))('%s', (name, service) => {
-  test('gains no rights, has a limit of memory, and keeps a bounded log', () => {
+  test('gains no rights, has a memory limit, and keeps a bounded log', () => {
     expect(service).toMatchObject({
       cap_drop: ['ALL'],
       security_opt: ['no-new-privileges:true'],
@@ -68,13 +68,13 @@ describe.each(Object.entries<Document>(compose.services))('%s', (name, service) 
     expect(service.privileged).toBeUndefined();
   });
 
-  test('has a root that is read-only, unless its image writes to it', () => {
+  test('has a read-only root, unless its image writes to it', () => {
     const writing = name.startsWith('temporal') || name === 'grafana';
     expect(service.read_only ?? false).toBe(!writing);
   });
 });
 
-test('only the proxy may name an address of a client, and no other container can get its address', () => {
+test("only the proxy may forward a client's address, and no other container can get its own", () => {
   const { ipv4_address: address } = compose.services.proxy.networks.inside;
   expect(compose.services.api.environment.TRUSTED_PROXIES).toBe(`${address}/32`);
   const [{ subnet, ip_range }] = compose.networks.inside.ipam.config;

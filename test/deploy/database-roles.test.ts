@@ -108,7 +108,7 @@ withPsql('psql (Debian: postgresql-client)', () => {
     });
   });
 
-  test('with passwords for them, APIs and workers get roles of their own with the same time limits', async () => {
+  test('with passwords for them, APIs and workers get their own roles with the same time limits', async () => {
     const own = { DATABASE_API_PASSWORD: 'api', DATABASE_WORKER_PASSWORD: 'worker' };
     expect(makeRoles({ ...PASSWORDS, ...own })).toBe('');
     const { runtime, api, worker } = names;

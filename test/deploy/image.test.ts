@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 
-/** A package in package-lock.json, with the reasons for which it may be omitted. */
+/** A package in package-lock.json, with the reasons to omit it. */
 type Locked = { dev?: true; optional?: true; devOptional?: true; peer?: true; link?: true; integrity?: string };
 
 /** An entry of a CycloneDX document. */

@@ -68,7 +68,7 @@ describe.each([
     expect(container.resources.limits.memory).toBeDefined();
   });
 
-  test('has the settings and one secret: only the migrations know the owner of the tables, and no master key', () => {
+  test("has the settings and one secret: only the migrations get the owner's credentials, and no master key", () => {
     const { metadata, stringData } = kind === 'Job' ? migrateSecret : secret;
     expect(container.envFrom).toEqual([
       { configMapRef: { name: kustomization.configMapGenerator[0].name } },

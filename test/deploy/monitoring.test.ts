@@ -35,7 +35,7 @@ test('each alert links to its entry in the runbook, and has a test in which it f
     expect(rules).toContain(`runbook_url: "{{ $externalLabels.runbook }}#${anchor}"\n`);
     expect(runbook).toContain(`\n### ${alert}\n`);
     expect(tests).toMatch(new RegExp(`alertname: ${alert}\\n\\s+exp_alerts:`));
-    // Each but the one that always fires also has a moment at which it does not.
+    // Each, except the one that always fires, also has a moment without firing.
     if (alert !== 'Watchdog') expect(tests).toContain(`alertname: ${alert} }`);
   }
 });

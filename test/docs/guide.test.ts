@@ -26,7 +26,7 @@ let receiverPort: number;
 let screen = '';
 const pasted = new Set<string>();
 
-/** Pastes a command of the guide. @returns what it printed, what its background processes printed meanwhile included */
+/** Pastes a command of the guide. @returns its output, including that of its background processes */
 async function paste(name: string): Promise<string> {
   const code = commands.get(name);
   pasted.add(name);
@@ -176,7 +176,7 @@ test('the last step removes what the guide made', async () => {
   await type(`until ! curl -so /dev/null http://127.0.0.1:${receiverPort}/; do sleep 0.1; done; wait`);
 });
 
-test('the guide has a port of its own: README and its package listen on 4000', () => {
+test('the guide has its own port: README and the package listen on 4000', () => {
   const ports = [...commands.values()].flatMap((code) => code.match(/(?<=localhost:|--port )\d+/g) ?? []);
   expect([...new Set(ports)]).toEqual(['4100']);
 });

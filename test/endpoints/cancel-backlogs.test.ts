@@ -20,7 +20,7 @@ async function cancelling(left: number): Promise<string> {
   return id;
 }
 
-/** Workers that run until `work` has ended. @returns the endpoints in the order in which they were done */
+/** Workers that run until `work` has ended. @returns the endpoints in order of completion */
 async function withWorkers(count: number, work: () => Promise<unknown>): Promise<string[]> {
   const done: string[] = [];
   const log = Object.assign(createLog('silent', 'test'), {
@@ -42,7 +42,7 @@ const untilNoneIsLeft = () =>
     return left === 0;
   });
 
-test('a small backlog does not wait for a large one that was there before', async () => {
+test('a small backlog does not wait for an older large one', async () => {
   const [large, small] = [await cancelling(5_000), await cancelling(500)];
   expect(await withWorkers(1, untilNoneIsLeft)).toEqual([small, large]);
   expect(await countDeliveries(db, large)).toEqual({ endpoint_disabled: 6_000 });
@@ -59,7 +59,7 @@ test('several workers cancel each backlog once, and one continues where another 
   for (const id of endpoints) expect(await countDeliveries(db, id)).toEqual({ endpoint_disabled: 4_500 });
 });
 
-test('an endpoint that was enabled meanwhile by SQL keeps its deliveries', async () => {
+test('an endpoint enabled meanwhile by SQL keeps its deliveries', async () => {
   const id = await cancelling(500);
   await db.prisma.endpoint.update({ where: { id }, data: { enabled: true, disabledReason: null } });
   await withWorkers(1, untilNoneIsLeft);

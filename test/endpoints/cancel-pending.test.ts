@@ -56,7 +56,7 @@ describe('an endpoint with a backlog that is disabled', () => {
     expect(await read(endpoint)).toMatchObject({ enabled: false, cancellingAfter: null });
   });
 
-  it('may be enabled at once where it had no more than 1,000 pending deliveries', async () => {
+  it('may be enabled at once if it had at most 1,000 pending deliveries', async () => {
     const endpoint = await endpointWith(CANCELLED_AT_ONCE);
     await disable(endpoint);
     expect(await setEnabled(endpoint, true)).toMatchObject({ enabled: true });
@@ -74,7 +74,7 @@ describe('an endpoint with a backlog that is disabled', () => {
     expect(await countDeliveries(db, endpoint.id)).toEqual({ endpoint_disabled: 1_001 });
   });
 
-  it('keeps the first reason while others disable it, until it is deleted', async () => {
+  it('keeps its first reason while it is disabled again, until it is deleted', async () => {
     const endpoint = await endpointWith(3_500);
     await disable(endpoint, 'gone');
     await setEnabled(endpoint, false);
@@ -101,7 +101,7 @@ describe('an endpoint with a backlog that is disabled', () => {
     expect(await queueOf(endpoint)).toEqual([]);
   });
 
-  it('has its queued attempts removed with their deliveries, but for those that a process has leased', async () => {
+  it('has its queued attempts removed with their deliveries, except leased ones', async () => {
     const endpoint = await endpointWith(3);
     await queueBacklog(db, endpoint.id);
     const { deliveryId } = (await queueOf(endpoint))[0]!;
@@ -118,14 +118,14 @@ describe('an endpoint with a backlog that is disabled', () => {
     });
   });
 
-  it('lets the events of cancelled first attempts have their workflows', async () => {
+  it('has workflows started for the events of cancelled first attempts', async () => {
     const { clientId, eventId } = await commitEvent(db);
     await disable(await db.prisma.endpoint.findFirstOrThrow({ where: { clientId } }));
     const event = await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } });
     expect(event).toMatchObject({ outbox: 'delivered' });
   });
 
-  it('has a delivery failed that gets its 410 while the others are cancelled', async () => {
+  it('fails the delivery that gets its 410 while the others are cancelled', async () => {
     const endpoint = await endpointWith(1_002);
     const [first, ...others] = await db.prisma.delivery.findMany({
       where: { endpointId: endpoint.id },

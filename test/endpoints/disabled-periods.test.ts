@@ -39,7 +39,7 @@ describe('the periods in which an endpoint was disabled', () => {
     expect(await periodsOf(id)).toEqual([['owner', true]]);
   });
 
-  it('do not change with an update that changes neither state nor reason', async () => {
+  it('are unchanged by an update that changes neither state nor reason', async () => {
     const { id, clientId, url } = await endpoint(false);
     await db.transaction((tx) => disableEndpoint(tx, id, 'gone'));
     await updateEndpoint(db, rules, { by, clientId, id, url, description: 'new', enabled: false });

@@ -54,7 +54,7 @@ const healthOf = async (endpointId: string, now?: number) =>
   (await readEndpointHealth(db, clientId, now)).get(endpointId);
 
 describe('readEndpointHealth', () => {
-  it('is empty for an endpoint that nothing was sent to', async () => {
+  it('is empty for an endpoint without attempts', async () => {
     const { id } = await makeEndpoint(db, clientId);
     const health = await healthOf(id);
     expect(health).toMatchObject({ succeeded: 0, failed: 0, answerTime: null, lastSuccessAt: null, lastFailure: null });
@@ -80,7 +80,7 @@ describe('readEndpointHealth', () => {
     expect(health?.lastFailure).toMatchObject({ error: 'status', responseStatus: 503 });
   });
 
-  it('says how many deliveries wait and when the next attempt is planned', async () => {
+  it('says how many deliveries are pending and when the next attempt is planned', async () => {
     const { id } = await makeEndpoint(db, clientId);
     const [soon, later] = [new Date('2026-11-22T10:05:00Z'), new Date('2026-11-22T16:00:00Z')];
     await pendingDeliveries(id, 2, soon);
@@ -121,7 +121,7 @@ describe('readEndpointHealth', () => {
     expect(await healthOf(id)).toMatchObject({ succeeded: 0, lastSuccessAt: finishedAt });
   });
 
-  it('has nothing of an endpoint of another client, and of a deleted one', async () => {
+  it("has nothing for another client's endpoint or a deleted one", async () => {
     const { id } = await makeEndpoint(db, await makeClient(db));
     const deleted = await makeEndpoint(db, clientId);
     await db.prisma.endpoint.update({ where: { id: deleted.id }, data: { deletedAt: new Date() } });
@@ -201,7 +201,7 @@ describe('the gauge of clients', () => {
     const hours = new EndpointHours(db, silentLog);
     const clientWith = async (...attempts: ReturnType<typeof outcome>[]) => {
       const clientId = await makeClient(db);
-      // Each attempt is at an endpoint of its own.
+      // Each attempt is at its own endpoint.
       for (const attempt of attempts) hours.count((await makeEndpoint(db, clientId)).id, attempt);
     };
     await clientWith(outcome());

@@ -34,11 +34,11 @@ describe('EndpointHours', () => {
       lastError: 'timeout',
       lastResponseStatus: null,
     });
-    // An attempt without an answer has no answer time.
+    // An attempt without a response has no response time.
     expect(ten?.answerTimes.reduce((sum, count) => sum + count, 0)).toBe(2);
   });
 
-  it('keeps the later failure, whichever process writes last', async () => {
+  it('keeps the later failure, no matter which process writes last', async () => {
     const endpointId = newId();
     const [one, other] = [new EndpointHours(db, silentLog), new EndpointHours(db, silentLog)];
     one.count(endpointId, { ...refusedBy(503), startedAt: at(10, 30) });
@@ -74,7 +74,7 @@ describe('EndpointHours', () => {
 
 const counted = (times: readonly number[]) => sumOf(times.map((ms) => [...Array<number>(bucketOf(ms)).fill(0), 1]));
 
-describe('answer times', () => {
+describe('response times', () => {
   it('has no quantile before an attempt is counted', () => {
     expect(quantileOf([], 0.5)).toBeNull();
     expect(quantileOf(counted([]), 0.95)).toBeNull();
@@ -97,7 +97,7 @@ describe('answer times', () => {
     );
   });
 
-  it('has few buckets, also for the longest attempt', () => {
+  it('has few buckets, even for the longest attempt', () => {
     expect(bucketOf(0)).toBe(0);
     expect(bucketOf(16_000)).toBeLessThan(45);
   });

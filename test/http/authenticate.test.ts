@@ -96,7 +96,7 @@ describe('from outside the allowed networks', () => {
   });
 });
 
-it('a removed network is rejected from the next look-up on', async () => {
+it('a removed network is rejected after the next look-up', async () => {
   const credentials = await auth.client({ networks: ['203.0.113.0/24'] });
   await allowNetworks(auth.database, OPERATOR, credentials.client_id, ['10.0.0.0/8']);
   const { status, body } = await auth.token(credentials, HERE);

@@ -69,7 +69,7 @@ async function expectUnavailableInTime(request: () => Promise<Awaited<ReturnType
   expect(performance.now() - begun).toBeLessThan(DEADLINE + 2_000);
 }
 
-describe('every request is answered by its deadline', () => {
+describe('every request gets a response by its deadline', () => {
   test('if Postgres is halted, with or without a key, and more requests wait than there are connections', async () => {
     proxy.halt();
     const requests = Array.from(
@@ -83,7 +83,7 @@ describe('every request is answered by its deadline', () => {
     expect(await countTransfers('halted')).toBe(6);
   });
 
-  test('if what it waits for never responds', async () => {
+  test('if its dependency never responds', async () => {
     const stalled = await startApi({
       env: { REQUEST_DEADLINE: '1s' },
       database,
@@ -108,7 +108,7 @@ describe('a change that Postgres is too slow for', () => {
     );
   });
 
-  test('is not made later without a key either, and a change that shares its statement neither', async () => {
+  test('is not made later without a key either, nor is a change that shares its statement', async () => {
     await expectUnavailableInTime(() => create('slow'));
     const { body } = await repeat('to change', 'to change');
     await expectUnavailableInTime(() =>

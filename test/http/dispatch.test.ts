@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it("one client's requests that wait for each other do not keep another client's out", async () => {
+it("one client's requests that wait for each other do not block another client's", async () => {
   const [client, victim] = [await api.client(), await api.client()];
   const session = await api.database.openSession();
   await session.query('begin');

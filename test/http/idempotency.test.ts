@@ -86,7 +86,7 @@ describe('Idempotency-Key', () => {
     expect([right.status, right.headers.get('idempotency-replayed')]).toEqual([201, null]);
   });
 
-  it('does not keep a refusal because of a limit, nor a 404', async () => {
+  it('stores neither an error caused by a limit nor a 404', async () => {
     const limited = await startApi({ env: { MAX_ENDPOINTS: '1' }, database: api.database });
     const own = await limited.client();
     const [first] = [await keyed(own, '/webhook-endpoints', newKey(), endpointRequest())];
@@ -98,7 +98,7 @@ describe('Idempotency-Key', () => {
     await limited.close();
   });
 
-  it('keeps the refusal of an invalid transition', async () => {
+  it('stores the error for an invalid transition', async () => {
     const { body: transfer } = await create(newKey());
     const path = `/sandbox/transfers/${transfer.id}/status`;
     const key = newKey();
@@ -120,7 +120,7 @@ describe('Idempotency-Key', () => {
     expect(api.committed.slice(before)).toHaveLength(1);
   });
 
-  it('is free again after the request failed half way', async () => {
+  it('is free again after the request failed midway', async () => {
     const { body: transfer } = await create(newKey());
     let dying = true;
     const failing = await startApi({

@@ -137,7 +137,7 @@ describe('every route', () => {
 
   it('works for the owner with the same requests', async () => {
     const responses = [];
-    // DELETE runs last, so that the other requests still find the endpoint.
+    // DELETE runs last: the other requests need the endpoint.
     for (const route of [...routes].sort((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))) {
       const { path, json } = requestTo(route);
       const caller = route.scope === 'operator' ? operator : owner;

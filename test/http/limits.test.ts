@@ -132,12 +132,12 @@ describe('a body', () => {
     expect(text.length).toBeLessThan(1_000);
   });
 
-  it('must not repeat a name, also not with escapes', async () => {
+  it('must not repeat a name, not even with escapes', async () => {
     const { status, body } = await post(transfer('"\\u0061mount":{"value":2,"currency":"EUR"}'));
     expect([status, body.code]).toEqual([400, 'malformed_request']);
   });
 
-  it('with too many fields is rejected, also in the fields that a PUT ignores', async () => {
+  it('with too many fields is rejected, even within fields that a PUT ignores', async () => {
     const { body: endpoint } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
     const raw = `{"url":"https://example.com/hooks","created_at":{${members(200)}}}`;
     const { status, body } = await client.call('PUT', `/webhook-endpoints/${endpoint.webhookId}`, { raw });
@@ -148,7 +148,7 @@ describe('a body', () => {
 describe('the rate limit', () => {
   const left = (headers: Headers) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
 
-  it('counts a request that is rejected for its size as five, also in RateLimit', async () => {
+  it('counts a request rejected for its size as five, in RateLimit too', async () => {
     const limited = await startApi({ env: { RATE_LIMIT: '1000' }, database: api.database });
     try {
       const query = times(21, (i) => `a${i}`).join('&');

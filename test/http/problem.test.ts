@@ -16,7 +16,7 @@ const byModel = (tx: Handle, id: string) => tx.prisma.client.update({ where: { i
 const byStatement = (tx: Handle, id: string) =>
   tx.query(`update clients set name = 'x' where id = $1::uuid returning id`, [id]);
 
-describe('the refusal of a fault', () => {
+describe('the error for a fault', () => {
   it.each([
     ['a model', byModel],
     ['a statement', byStatement],
@@ -39,12 +39,12 @@ describe('the refusal of a fault', () => {
     expect(failed.map(({ reason }) => refusalOf(reason).code)).toEqual(['unavailable']);
   });
 
-  it('reveals nothing about an internal error', () => {
+  it('reveals nothing of an internal error', () => {
     const refusal = refusalOf(new TypeError('secret of 10.0.0.1'));
     expect([refusal.code, refusal.message]).toEqual(['internal_error', 'The service failed to process the request.']);
   });
 
-  it('is the refusal itself if one was thrown', () => {
+  it('is the thrown error itself if it is an expected one', () => {
     const refusal = new Refusal('not_found', 'The resource does not exist.');
     expect(refusalOf(refusal)).toBe(refusal);
   });

@@ -18,8 +18,8 @@ import { startApi, type TestApi } from '../support/api.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeEndpoint, masterKeys } from '../support/factories.js';
 
-// Every read of the API and of the console, on tables in which one endpoint of one client has nearly all rows. Postgres
-// tells the plan of each statement as it ran.
+// Every read of the API and the console, on tables where one endpoint of one client has nearly all rows. Postgres
+// reports the plan of each statement that ran.
 
 const ROWS = 100_000;
 const SMALL_ROWS = 60;
@@ -69,7 +69,7 @@ async function makeTenant(filling: pg.Client, rows: number): Promise<Tenant> {
   await fillPast({ database: filling }, { clients: [{ id, endpoints: [endpoint] }], endpointsEach: 1 }, rows, () => {});
   await filling.query(`update transfers set reference = 'the same' where client_id = $1`, [id]);
   await filling.query('analyze');
-  // A few of the oldest have another status, of which the statistics know nothing.
+  // A few of the oldest have another status, unknown to the statistics.
   const status = `(array['pending', 'failed', 'cancelled'])[1 + n % 3]::delivery_status`;
   await filling.query(
     `update deliveries d set status = ${status}, next_attempt_at = case when n % 3 = 0 then now() end
@@ -210,7 +210,7 @@ async function get(address: string, { token, cookie }: Tenant): Promise<void> {
   if (!isPlain) throw new Error(`${address}: ${status} ${text.slice(0, 300)}`);
 }
 
-/** A node that reads one of the tables, with what it costs. */
+/** A node that reads one of the tables, with its cost. */
 function costOf(node: PlanNode): { rows: number; pages: number; what: string } | undefined {
   const table = node['Relation Name'];
   if (!TABLES.includes(table ?? '') && !/^(events|transfer|deliveries|attempts)/.test(node['Index Name'] ?? '')) return;

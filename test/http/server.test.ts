@@ -52,7 +52,7 @@ function exchange(text: string, port = server.port): Promise<string> {
 }
 
 describe('close', () => {
-  it('lets a request in flight end, takes no new one, and closes the connection after it', async () => {
+  it('lets a request in flight end, accepts no new one, and then closes the connection', async () => {
     const url = `http://127.0.0.1:${server.port}`;
     const slow = fetch(`${url}/slow`);
     await entered;
@@ -72,7 +72,7 @@ describe('close', () => {
     // Less than a request in flight is given.
   }, 8_000);
 
-  it('first serves on for as long as it is told, and asks every client to let its connection go', async () => {
+  it('first keeps serving for the given time, and asks every client to close its connection', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const get = async () => {
       const [reply] = await once(request({ agent, host: '127.0.0.1', port: server.port }).end(), 'response');
@@ -90,13 +90,13 @@ describe('close', () => {
   });
 });
 
-it('says which port is taken, as an error that can be told apart', async () => {
+it('names the port in use, in an error of its own type', async () => {
   await expect(listen(new Koa(), { ...config, port: server.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
 });
 
 describe('a request that never reaches the application', () => {
   const UUID = expect.stringMatching(/^[0-9a-f-]{36}$/);
-  /** The problem of an answer, after a check that its id is also in the header. */
+  /** The problem in a response, whose id must also be in the header. */
   async function problemOf(text: string) {
     const answer = await exchange(text);
     const problem = JSON.parse(answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1));
@@ -132,14 +132,14 @@ describe('a request that never reaches the application', () => {
     expect([usual, ...otherStatuses]).toContain(status);
   });
 
-  it('keeps the id that it has', async () => {
+  it('keeps its id', async () => {
     const id = 'x'.repeat(128);
     const problem = await problemOf(`GET / HTTP/1.1\r\nX-Request-Id: ${id}\r\n\r\n`);
     expect(problem.request_id).toBe(id);
   });
 });
 
-it('gives a request whose body cannot be read the id that the application has for it', async () => {
+it('gives a request with an unreadable body the id that the application uses for it', async () => {
   const ids: unknown[] = [];
   const app = new Koa<State>();
   app.use(requestId());
@@ -201,11 +201,11 @@ describe('a client that holds on to its connection', () => {
     await closed;
   }
 
-  it('and never reads its answers is cut off', async () => {
+  it('and never reads its responses is cut off', async () => {
     await cutOff(await connectTo({ responseTaken: 200, pipelined: 1_000 }));
   });
 
-  it('is cut off where no byte passes in either direction', async () => {
+  it('is cut off if no byte passes in either direction', async () => {
     const socket = await connectTo({ silence: 200 });
     socket.resume();
     socket.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -250,7 +250,7 @@ describe('a client that holds on to its connection', () => {
     expect(handled.indexOf('/single')).toBeLessThan(50);
   });
 
-  it('is closed when it sends more requests than may wait for their turn', async () => {
+  it('is closed if it sends more requests than may wait', async () => {
     const socket = await connectTo({ pipelined: 10 });
     socket.resume();
     const request = 'GET /never HTTP/1.1\r\nHost: a\r\n\r\n';

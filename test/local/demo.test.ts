@@ -31,7 +31,7 @@ function nothingRuns(): boolean {
   return postgres !== undefined && temporal !== undefined && !isRunning(postgres) && !isRunning(temporal);
 }
 
-test('the demo delivers verified webhooks, shows a delivery that waits for a retry, checks its receiver, makes up for an outage, and with --once stops every process', async () => {
+test('the demo delivers verified webhooks, shows a sleeping delivery, checks its receiver, recovers from an outage, and with --once stops every process', async () => {
   const demo = spawn(process.execPath, ['dist/src/local/demo.js', '--once'], { env: environment() });
   const [stdout, stderr] = await Promise.all([text(demo.stdout), text(demo.stderr), once(demo, 'close')]);
   expect({ code: demo.exitCode, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('"level"') });
@@ -44,7 +44,7 @@ test('the demo delivers verified webhooks, shows a delivery that waits for a ret
   expect(stdout).toMatch(/statement +6 events: 3 succeeded, 0 pending, 3 missing: not complete\n/);
   expect(stdout).toMatch(/recover +3 missing events get a delivery, 0 ended deliveries start again\n/);
   expect(stdout).toMatch(/statement +6 events: 6 succeeded, 0 pending, 0 missing: complete\n/);
-  // The service ends with the demo, so that a link into its console would lead nowhere.
+  // The service ends with the demo, so a link into its console would be dead.
   expect(stdout).not.toContain('/console/sign-in/');
   expect(nothingRuns()).toBe(true);
 });

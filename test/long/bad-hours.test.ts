@@ -43,7 +43,7 @@ test('a missing Temporal namespace stops retries only, is reported, and is fixed
   await hours.untilWorkflowEnded(id);
 }, 240_000);
 
-test('a Temporal namespace that is deleted while the worker runs is fixed by migrate without a restart', async () => {
+test('migrate repairs a deleted Temporal namespace while the worker runs, without a restart', async () => {
   await hours.temporal.operatorService.deleteNamespace({ namespace: 'bad-hours' });
   const missing = async () => (await readyz(hours.workerUrl)).checks.temporal === 'no namespace bad-hours';
   await waitFor('the missing namespace to be noticed', missing, 60_000);

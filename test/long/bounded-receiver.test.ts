@@ -7,7 +7,7 @@ import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// An endpoint that recovers is not overloaded by the deliveries that waited for it.
+// A recovering endpoint is not overloaded by its waiting deliveries.
 
 const PER_WORKER = 10;
 /** `npm run bench:isolation` takes two hundred. */

@@ -64,7 +64,7 @@ test.each<[Failpoint, number]>([
   120_000,
 );
 
-test('before-commit: creates nothing, and the same Idempotency-Key creates one transfer that moves', async () => {
+test('before-commit: creates nothing, and the same Idempotency-Key creates one simulated transfer', async () => {
   const before = await count();
   const key = { 'Idempotency-Key': `sandbox-${Date.now()}` };
   expect(await mortal.dieAndBegin(['before-commit', 1], () => create(key), STEP)).toBeUndefined();
@@ -75,7 +75,7 @@ test('before-commit: creates nothing, and the same Idempotency-Key creates one t
   expect(await count()).toBe(before + 1);
 }, 120_000);
 
-test('kill -9 between two steps: the timers go on, and the next process makes the rest', async () => {
+test('kill -9 between two steps: the timers continue, and the next process makes the remaining steps', async () => {
   const id = await create();
   await waitFor('the first step', async () => (await read(id)).status === 'PROCESSING');
   await mortal.killAndBegin(STEP);

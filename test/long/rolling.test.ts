@@ -33,7 +33,7 @@ interface Instance {
   running: RoleProcess;
 }
 
-/** The number of log lines of the APIs about a 503, by what they say. */
+/** The number of the APIs' log lines about a 503, by message. */
 const reasons: Record<string, number> = {};
 
 let database: TestDatabase;

@@ -51,7 +51,7 @@ test('a transaction that gets its turn from a late request has the deadline of i
   await two.close();
 });
 
-test('a request in time commits, and so does work of no request', async () => {
+test('a request in time commits, and so does work outside any request', async () => {
   const insert = (name: string) =>
     database.transaction((tx) => tx.query('insert into made values ($1) returning name', [name]));
   await withDeadline(60_000, () => insert('in time'));
@@ -60,7 +60,7 @@ test('a request in time commits, and so does work of no request', async () => {
 });
 
 // In one process with the API, a 410 after the deadline of the request that had made the event disabled no endpoint.
-test('what the delivery of an event does has no deadline of the request that made the event', async () => {
+test('delivering an event is not bound by the deadline of the request that made it', async () => {
   const { promise: late, resolve: passed } = Promise.withResolvers<void>();
   let delivered: Promise<unknown> = Promise.resolve();
   const committed = () => {

@@ -27,7 +27,7 @@ function dependencies(state: { pending?: string[] | undefined; failedAt?: number
 
 const never = new Promise<void>(() => {});
 
-/** A process that reads its dependencies anew each time, at a time that the test sets. */
+/** A process that reads its dependencies every time, at a time set by the test. */
 function processOn(state: { pending?: string[] | undefined; failedAt?: number; temporal?: string }) {
   const { probes, respond } = dependencies(state);
   respond();
@@ -50,7 +50,7 @@ it('reads Postgres and Temporal once for all callers within a second', async () 
   respond();
   await Promise.all(first);
   await Promise.all(Array.from({ length: 50 }, () => readiness()));
-  // A slow machine may take longer than the second for which a reading is kept.
+  // A slow machine may take longer than the second of the cache.
   expect(asked.postgres).toBeLessThanOrEqual(2);
   expect(asked.temporal).toBeLessThanOrEqual(2);
 });

@@ -81,7 +81,7 @@ describe('listDeliveriesForOperator', () => {
     const statuses = Object.values(DeliveryStatus);
     const clients = [await makeClient(db), await makeClient(db), await makeClient(db)];
     for (let i = 0; i < 24; i++) {
-      // A client gets endpoints over time, so that some endpoints have many deliveries and some have one.
+      // The client gets endpoints over time, so some have many deliveries and some have one.
       const { eventId } = await commitEvent(db, { clientId: clients[i % 3]!, endpoints: i % 4 === 0 ? 1 : 0 });
       await db.prisma.delivery.updateMany({ where: { eventId }, data: { status: statuses[i % 5] ?? 'pending' } });
     }

@@ -26,7 +26,7 @@ with endpoint as (select id, client_id from webhook_endpoints where id = $1::uui
 insert into deliveries (id, event_id, endpoint_id, client_id, attempt_count, rung, next_attempt_at, asleep, ladder)
 select uuidv7(), id, $1::uuid, client_id, 1, 1, now() + interval '1 hour', true, '0s,1h' from event`;
 
-/** Moves the endpoint's sleeping deliveries to the queue, as if they had been due one after the other until now. */
+/** Moves the endpoint's sleeping deliveries to the queue, as if they had become due one after another until now. */
 export async function queueBacklog(
   db: { query(text: string, values: unknown[]): Promise<unknown> },
   endpointId: string,

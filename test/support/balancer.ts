@@ -8,7 +8,7 @@ export interface Balancer {
   url: string;
   /** Number of upstreams that count as ready. */
   ready(): number;
-  /** Requests that the balancer answered with 502, with the reason. */
+  /** Requests to which the balancer responded with 502, and the reason. */
   failures: string[];
   /** The number of 503 responses of the APIs by their `detail`. */
   unavailable: Record<string, number>;

@@ -46,7 +46,7 @@ export async function openVisitor(
   });
   context.setDefaultTimeout(30_000);
   const complaints: string[] = [];
-  // A script that catches the refusal of its own `eval` leaves nothing on the console.
+  // A script that catches the error of its `eval` leaves nothing on the console.
   await context.exposeFunction('complain', (text: string) => complaints.push(text));
   await context.addInitScript(`addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI }) =>
     complain('policy: ' + effectiveDirective + ' ' + blockedURI))`);
@@ -105,7 +105,7 @@ export async function accessibilityViolations(page: Page): Promise<string[]> {
   return found;
 }
 
-/** Whether the page is wider than the window, so that a reader has to scroll sideways. */
+/** Whether the page is wider than the window, so a reader must scroll sideways. */
 export function overflows(page: Page): Promise<boolean> {
   return page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
 }

@@ -28,7 +28,7 @@ export interface CheckedReceiver {
 
 const FIVE_MINUTES = 5 * 60_000;
 
-/** A receiver that follows the specification (§5, §6), but for one mistake. */
+/** A receiver that follows the specification (§5, §6), except for one mistake. */
 export async function startCheckedReceiver(secret: string, mistake?: Mistake): Promise<CheckedReceiver> {
   const requests: CheckedReceiver['requests'] = [];
   const known = new Set<string>();

@@ -6,7 +6,7 @@ import { LADDER } from './run-workflow.js';
 
 /**
  * Commits an event with a delivery for each endpoint of the client, of which it makes `endpoints`. The attempts are free
- * in the queue, or leased to the process `token`, but for those at the endpoints `full`.
+ * in the queue, or leased to the process `token`, except those at the endpoints `full`.
  */
 export async function commitEvent(
   db: Database,

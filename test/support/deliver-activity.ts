@@ -10,7 +10,7 @@ import type { TestDatabase } from './database.js';
 import { createTestDispatchers, type TestDispatcherOptions } from './dispatcher.js';
 import { silentLog } from './silent-log.js';
 
-/** The activities of `deliverEvent` on `db`, each set as in a process of its own; `stop` ends their dispatchers. */
+/** The activities of `deliverEvent` on `db`, each set as in a separate process; `stop` ends their dispatchers. */
 export function createTestActivities(db: TestDatabase) {
   const dispatchers = createTestDispatchers(db);
   return {

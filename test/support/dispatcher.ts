@@ -51,7 +51,7 @@ export function watchStatements<Db extends Handle>(db: Db): { db: Db; texts: str
 /** Whether a statement leases attempts from the queue. */
 export const isLeaseStatement = (text: string) => text.includes('set lease_token = $1');
 
-/** Dispatchers on `db`, each as in a process of its own; `stop` ends them and empties queue and outbox. */
+/** Dispatchers on `db`, each as in a separate process; `stop` ends them and empties queue and outbox. */
 export function createTestDispatchers(db: TestDatabase) {
   const opened: Dispatcher[] = [];
   const readEvent = (id: string) =>

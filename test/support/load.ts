@@ -31,7 +31,7 @@ export function changeAll(call: Caller, ids: readonly string[], status: string, 
     const answered = await call('POST', `/sandbox/transfers/${id}/status`, { status }).catch(() => ({ status: 0 }));
     if (answered.status === 200) acknowledged.push(id);
     else others[answered.status] = (others[answered.status] ?? 0) + 1;
-    // A client pauses after a refusal.
+    // A client pauses after an error.
     if (answered.status === 0 || answered.status === 503) await sleep(20);
   });
   return { acknowledged, others, done };

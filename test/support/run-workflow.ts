@@ -48,7 +48,7 @@ export const refused = ({ attemptCount }: DeliverRequest): Outcome => {
 };
 const PENDING = { status: 'pending', reason: null } as const;
 
-/** A worker of the built workflows with these activities, on a task queue of its own. */
+/** A worker of the built workflows with these activities, on its own task queue. */
 export async function workflowWorker(
   env: Pick<TestWorkflowEnvironment, 'nativeConnection'>,
   activities: object,

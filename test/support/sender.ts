@@ -45,7 +45,7 @@ export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Sends one request to a receiver that answers so. */
+/** Sends one request to a receiver with this response. */
 export async function answered(answering: Answering | string, limits?: Partial<SendLimits>): Promise<SendOutcome> {
   const { url } = await receiver(answering);
   return sender(limits).send(outgoing(url));

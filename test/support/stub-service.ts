@@ -24,11 +24,11 @@ export interface StubService {
   tokens: StubRequest[];
   /** The other requests. */
   requests: StubRequest[];
-  /** The answers to the next token requests; after them, a new token each. */
+  /** The next responses to token requests; then a new token for each. */
   tokenAnswers: StubAnswer[];
-  /** The answers to the next requests; after them, `otherwise`. */
+  /** The next responses to requests; then `otherwise`. */
   answers: StubAnswer[];
-  /** Answers when `answers` is empty. */
+  /** Responds when `answers` is empty. */
   otherwise: (request: StubRequest) => StubAnswer | Promise<StubAnswer>;
   /** `expires_in` of the tokens, s. */
   lifetime: number;
@@ -38,7 +38,7 @@ export interface StubService {
 
 export const STUB_SECRET = 'the-secret-of-the-stub-client';
 
-/** A service that answers as a test says. The first token is `token-1`. */
+/** A service whose responses a test sets. The first token is `token-1`. */
 export async function startStubService(): Promise<StubService> {
   const server = createServer(async (request, response) => {
     const { method = '', url = '', headers } = request;

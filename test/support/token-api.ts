@@ -19,7 +19,7 @@ export interface TokenApi extends Omit<AuthApi, 'token'> {
 }
 
 let last = 0;
-/** The header that names the caller's address: a new address for each request, so that failures are counted apart. */
+/** The header that names the caller's address: a new address for each request, so that failures count separately. */
 export const from = (address = `2001:db8:0:${(++last).toString(16)}::1`) => ({ 'X-Forwarded-For': address });
 
 /** The API with its authority, behind a proxy that it trusts. */

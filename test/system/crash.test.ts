@@ -75,7 +75,7 @@ test('kill -9 of Temporal stops neither changes nor first attempts, and each eve
   const first = changeAll(service.client, ids.slice(0, 50), 'PROCESSING');
   await waitFor('some changes', () => first.acknowledged.length > 20);
   killPart(localDir.path, 'temporal');
-  // Another listener takes its port for a while, so that it stays down.
+  // Another listener holds its port for a while, so that it stays down.
   const port = Number(service.sandbox.temporal_address.split(':').at(-1));
   const squatter = createServer((socket) => socket.destroy());
   await waitFor(

@@ -107,7 +107,7 @@ function expectSamePlan(delivery: Delivery, before: Delivery): void {
   expect(delivery.planned_attempts).toEqual(moved);
 }
 
-/** Retries a sleeping delivery, whose failure leaves its plan as it was. */
+/** Retries a sleeping delivery. The failure leaves its plan unchanged. */
 async function failRetry(before: Delivery): Promise<Delivery> {
   const number = before.attempt_count + 1;
   await waitFor('the retry to be accepted', async () => (await retry(before.id)).status === 202);

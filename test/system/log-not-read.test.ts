@@ -7,7 +7,7 @@ import { freePort } from '../../src/platform/free-port.js';
 
 const REQUESTS = 10_000;
 const CONNECTIONS = 50;
-/** Warns at a signal, and prints an uncaught error, whose line in the log nobody reads here. */
+/** Warns at a signal, and prints an uncaught error, which nobody reads here. */
 const HOOKS = `data:text/javascript,
 process.on('SIGUSR2', () => process.emitWarning('deprecated'));
 process.on('uncaughtExceptionMonitor', (error) => console.log(error.stack));`;

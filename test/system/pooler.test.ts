@@ -65,7 +65,7 @@ test('connections through a pooler carry no startup options, which it would refu
       .finally(() => connected.close());
     return row?.limit;
   };
-  // The owner has no time limits of its own.
+  // The owner has no time limits.
   expect([await readLimit(true), await readLimit(false)]).toEqual(['0', SERVICE_SETTINGS.statement_timeout]);
 });
 

@@ -10,7 +10,7 @@ import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// `api` and `worker` as processes of their own, on a real Temporal, which the API cannot reach.
+// `api` and `worker` as separate processes, on a real Temporal that the API cannot reach.
 
 let database: TestDatabase;
 let temporal: TestTemporal;

@@ -153,7 +153,7 @@ test('Postgres restored under a newer Temporal: deliveries continue from their r
     { event_id: eventId, transfer_id: lost },
   ]);
 
-  // Its workflow ended in the time that was lost, so that only the watchdog wakes it.
+  // Its workflow ended in the lost time, so only the watchdog wakes it.
   expect(await rowOf(delivered)).toMatchObject({ status: 'pending' });
   await oversleep(delivered);
   await waitFor('the delivery again', async () => (await rowOf(delivered))?.status === 'succeeded');

@@ -8,7 +8,7 @@ import { type ServiceProcess, startService } from '../support/service-process.js
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// An endpoint with one attempt at a time, whose first attempts come faster than it responds.
+// An endpoint with one attempt at a time. First attempts come faster than it responds.
 
 const COUNT = 300;
 /** ms */

@@ -14,7 +14,7 @@ import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
 // The database as a deployment with all roles makes it: `migrate` runs as the owner of the tables, the API and the worker
-// each as a role of its own, and commands as the runtime role.
+// each with its own role, and commands with the runtime role.
 
 let database: OwnedDatabase;
 let temporal: TestTemporal;

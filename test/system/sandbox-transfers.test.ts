@@ -11,7 +11,7 @@ import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// `api` and `worker` as processes of their own, on a real Temporal. The API begins while Temporal is unavailable.
+// `api` and `worker` as separate processes, on a real Temporal. The API starts while Temporal is unavailable.
 
 const STEP = 1_500;
 let database: TestDatabase;

@@ -12,7 +12,7 @@ import { type StackProcess, startStackProcess } from '../support/stack-process.j
 import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// Several workers as processes of their own, and one slow receiver that counts its concurrent requests.
+// Several workers as separate processes, and one slow receiver that counts its concurrent requests.
 
 const ANSWERS_AFTER = 300;
 const DEPLOYMENT_LIMIT = 6;

@@ -83,7 +83,7 @@ async function run(role: 'api' | 'worker', env: Record<string, string>): Promise
   return JSON.parse(line as string).ready;
 }
 
-/** Makes one event, whose first attempt fails and whose second succeeds. */
+/** Makes one event: the first attempt fails, the second succeeds. */
 async function deliver(): Promise<void> {
   await must(
     client('POST', '/webhook-endpoints', { url: `${receiver.url}/hooks/of-somebody?key=zebra-4711`, secret: SECRET }),

@@ -85,7 +85,7 @@ metadata:
     {{- include "labels" .component | nindent 4 }}
 spec:
   maxUnavailable: 1
-  # A pod that is not ready serves nobody: a drain may evict it, also during an outage of Postgres.
+  # A pod that is not ready serves nobody: a drain may evict it, even during an outage of Postgres.
   unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels:

@@ -22,7 +22,7 @@ const at = (name: string) => join(packed.folder, name);
 const run = (program: string, args: string[]) =>
   execFileSync(program, args, { cwd: packed.folder, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '' } });
 
-/** Uses every entry; it prints what it found. */
+/** Uses every entry and prints the results. */
 const PROGRAM = `import { TransferServiceClient, TransferServiceError } from 'transfer-service-client';
 import { SignatureError, signatureHeader, verify } from 'transfer-service-client/verify';
 import { transferWebhooks as forExpress } from 'transfer-service-client/express';

@@ -115,7 +115,7 @@ describe.each(Object.entries(FRAMEWORKS))('%s', (name, start) => {
   test('responds with 413 to a body over 64 KiB and serves on', async () => {
     const url = await start(options);
     const response = await post(url, ' '.repeat(70_000)).catch(() => undefined);
-    // Some servers cut the connection of a sender that goes on.
+    // Some servers cut the connection of a sender that continues.
     if (name.startsWith('express behind')) expect(response?.status).toBe(400);
     else expect([413, undefined]).toContain(response?.status);
     expect((await post(url)).status).toBe(204);

@@ -12,7 +12,7 @@ describeInBrowser('one event, in a browser', () => {
   let console: ConsoleService;
   let receiver: Server;
   let receiverUrl: string;
-  /** Status and body of the receiver's next answers. */
+  /** Status and body of the receiver's next responses. */
   let answer = { status: 503, body: 'down' };
 
   beforeAll(async () => {
@@ -30,7 +30,7 @@ describeInBrowser('one event, in a browser', () => {
     receiver?.close();
   });
 
-  /** A client with one endpoint and one transfer that was moved, so that one event is on its way. */
+  /** A client with one endpoint and one changed transfer, so one event is in delivery. */
   async function setUp(name = 'Acme') {
     const { credentials, call } = await console.client({ name });
     const endpoint = { url: receiverUrl, secret: 'a secret of sixteen or more', description: 'Ledger' };

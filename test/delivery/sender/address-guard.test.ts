@@ -196,7 +196,7 @@ describe("the operator's own networks", () => {
 describe('with private receivers allowed', () => {
   const { blocks, blocksLiteral } = createAddressGuard({ allowPrivate: true, blocked: [] });
 
-  test('private addresses are allowed, and texts that are no addresses stay blocked', () => {
+  test('private addresses are allowed, and texts that are not addresses stay blocked', () => {
     expect(['127.0.0.1', '::1', '10.0.0.1', 'fd00::1', '::ffff:127.0.0.1'].filter(blocks)).toEqual([]);
     expect(blocksLiteral('[::1]')).toBe(false);
     expect([blocks('fe80::1%eth0'), blocks('nonsense')]).toEqual([true, true]);

@@ -55,7 +55,7 @@ test('a failure to connect keeps its reason', () => {
   expect(reasonOfExchange(new ConnectFailure('blocked_address'))).toBe('blocked_address');
 });
 
-test("a lack of this machine's resources is an own fault, not the receiver's", () => {
+test('a lack of resources on this machine is a fault of the service, not of the receiver', () => {
   expect(['EMFILE', 'ENFILE', 'UND_ERR_CLOSED'].every((code) => isOwnFault(withCode(code)))).toBe(true);
   expect(['ECONNREFUSED', 'ECONNRESET', 'UND_ERR_SOCKET'].some((code) => isOwnFault(withCode(code)))).toBe(false);
 });

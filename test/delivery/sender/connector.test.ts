@@ -47,7 +47,7 @@ test('a name that changes to a private address between two deliveries (DNS rebin
   expect(connections()).toBe(1);
 });
 
-test('a connection makes no second look-up, which could give another address', async () => {
+test('a connection makes no second look-up, which could return another address', async () => {
   const { port, connections } = await receiver();
   let lookUps = 0;
   const send = sending({

@@ -58,7 +58,7 @@ test('a result with a time to live of 0 is not cached, and neither is a failure'
   expect(await resolve('receiver.test')).toEqual(['192.0.2.2']);
 });
 
-test('a name is looked up once for all that wait for it; a client has at most ten look-ups at once; other clients do not wait', async () => {
+test('a name is looked up once for all waiting attempts; a client has at most ten concurrent look-ups; other clients do not wait', async () => {
   const { asked, lookUp } = manualLookUps();
   const { forClient } = resolver(lookUp);
   const greedy = forClient();
@@ -186,7 +186,7 @@ function write(text: string, changedAt: number): void {
   utimesSync(path, changedAt, changedAt);
 }
 
-test('reads several names of a line and of several lines, and skips comments and malformed lines', () => {
+test('reads several names in one line and in several, and skips comments and malformed lines', () => {
   write('# 10.0.0.9 commented\n127.0.0.1\tlocalhost  Alias # alias2\nfd00::1 alias\nnonsense other\n\n10.0.0.1\n', 1);
   const addressesOf = createHostsFile(path);
   expect(addressesOf('localhost')).toEqual(['127.0.0.1']);
@@ -194,7 +194,7 @@ test('reads several names of a line and of several lines, and skips comments and
   expect(['commented', 'alias2', 'other', 'missing'].map(addressesOf)).toEqual([[], [], [], []]);
 });
 
-test('reads a changed file again, and takes a removed file as empty', () => {
+test('reads a changed file again, and treats a removed file as empty', () => {
   write('10.0.0.1 receiver\n', 1);
   const addressesOf = createHostsFile(path);
   expect(addressesOf('receiver')).toEqual(['10.0.0.1']);

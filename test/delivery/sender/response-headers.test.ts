@@ -15,7 +15,7 @@ async function sendTo(response: string) {
   }
 }
 
-test('an attempt keeps the headers of the response, of a failure too', async () => {
+test('an attempt keeps the headers of the response, even of a failure', async () => {
   const head = 'HTTP/1.1 503 x\r\nRetry-After: 120\r\nServer: a\r\nSet-Cookie: session=1\r\nContent-Length: 0\r\n\r\n';
   const { responseStatus, responseHeaders } = await sendTo(head);
   expect({ responseStatus, responseHeaders }).toEqual({

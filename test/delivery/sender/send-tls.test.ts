@@ -37,7 +37,7 @@ function send(
   return sender.send({ url, body: '{}', secret: new Secret('s'.repeat(16)), clientId: 'client' });
 }
 
-test('a certificate for the name is trusted although the connection is made to an address; SNI has the name', async () => {
+test('a certificate for the name is trusted on a connection to an address; SNI has the name', async () => {
   const asked: string[] = [];
   const { port, requests } = await receiver({
     ...identity('receiver'),
@@ -54,7 +54,7 @@ test('a certificate for the name is trusted although the connection is made to a
   expect(requests[0]).toContain(`host: receiver.test:${port}\r\n`);
 });
 
-test('a receiver that has HTTP/2 too is offered HTTP/1.1 alone', async () => {
+test('a receiver with HTTP/2 is offered only HTTP/1.1', async () => {
   const offered: string[] = [];
   const { port, requests } = await receiver({
     ...identity('receiver'),

@@ -152,7 +152,7 @@ describe('the response body', () => {
     expect(await answered(answering)).toMatchObject({ error: null, responseStatus: 200 });
   });
 
-  test('that breaks off after a failure status leaves the status', async () => {
+  test('that breaks off after a failure status keeps the status', async () => {
     expect(await answered((socket) => socket.end('HTTP/1.1 500 X\r\nContent-Length: 10\r\n\r\nabc'))).toMatchObject({
       error: 'status',
       responseStatus: 500,

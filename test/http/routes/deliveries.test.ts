@@ -111,7 +111,7 @@ describe('deliveries', () => {
     expect((await client.call('POST', `/deliveries/${history.deliveryId}/retry`)).body).toEqual(listed);
   });
 
-  it('say in a list which transfer they are about, each by its own event', async () => {
+  it('say in a list which transfer they belong to, each by its own event', async () => {
     const [transferId] = await moveMany(client, 1);
     const { body } = await client.call('GET', `/webhook-endpoints/${history.webhookId}/deliveries`);
     const events = (await client.call('GET', '/events')).body.data;

@@ -290,7 +290,7 @@ describe('PATCH /webhook-endpoints/{webhookId}', () => {
 });
 
 describe('an endpoint', () => {
-  it('is gone after it is deleted, with its secret', async () => {
+  it('is gone after deletion, with its secret', async () => {
     const { webhookId } = await register();
     const path = `/webhook-endpoints/${webhookId}`;
     const deleted = await client.call('DELETE', path);

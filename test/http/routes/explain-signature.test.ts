@@ -78,7 +78,7 @@ describe('POST /deliveries/{id}/attempts/{number}/explain-signature', () => {
     expect((await other.call('POST', pathOf(history), { json: { v0: '' } })).status).toBe(404);
   });
 
-  it('answers 409 secret_erased once the endpoint is deleted', async () => {
+  it('responds with 409 secret_erased once the endpoint is deleted', async () => {
     const own = await api.client();
     const made = await deliverTo(api, own);
     await own.call('DELETE', `/webhook-endpoints/${made.webhookId}`);
@@ -86,7 +86,7 @@ describe('POST /deliveries/{id}/attempts/{number}/explain-signature', () => {
     expect([status, problem.code]).toEqual([409, 'secret_erased']);
   });
 
-  it('explains at most 30 a minute for a client, and says when to ask again', async () => {
+  it('explains at most 30 a minute for a client, and says when to try again', async () => {
     const eager = await api.client();
     const made = await deliverTo(api, eager);
     const ask = () => eager.call('POST', pathOf(made), { json: { v0: '' } });

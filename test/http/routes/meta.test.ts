@@ -30,7 +30,7 @@ describe('GET /meta', () => {
     expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
   });
 
-  it('has no egress address where the operator states none', async () => {
+  it('has no egress address unless the operator configures one', async () => {
     const plain = await startApi({ database: api.database });
     expect((await plain.call('GET', '/meta')).body.egress_addresses).toEqual([]);
     await plain.close();

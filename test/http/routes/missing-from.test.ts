@@ -72,7 +72,7 @@ describe('the events that an endpoint missed', () => {
     expect(event.deliveries).toEqual({ pending: 0, succeeded: 0, failed: 0, cancelled: 0 });
   });
 
-  it('are looked for among 10,000 events a page: a page may be short or empty, and the walk ends and is complete', async () => {
+  it('are searched among 10,000 events a page: pages may be short or empty, and all of them together are complete', async () => {
     const { client, webhookId, at, query } = await setUp();
     const many = { clientId: client.id, endpointId: webhookId, at, count: 20_100 };
     const [first, second, third, last] = await makeManyDelivered(api.database, many, [0, 9_999, 10_000, 20_099]);
@@ -135,7 +135,7 @@ describe('the list of missed events is rejected', () => {
     expect((await list(client, {})).status).toBe(200);
   });
 
-  it('while a statement or another list of the same client is made', async () => {
+  it('while a statement or another list of the same client is in progress', async () => {
     const { client, query } = await setUp();
     const during = await atomically(api.database, async (tx) => {
       expect(await tryLockInTransaction(tx, `statement of ${client.id}`)).toBe(true);

@@ -20,7 +20,7 @@ const newTransfer = async () => {
 const change = (id: string, json: object) => client.call('POST', `/sandbox/transfers/${id}/status`, { json });
 
 describe('reason_code', () => {
-  it.each(REASON_CODES)('%s stands on the transfer, in its history and in every list', async (reason_code) => {
+  it.each(REASON_CODES)('%s is on the transfer, in its history and in every list', async (reason_code) => {
     const id = await newTransfer();
     const { status, body } = await change(id, { status: 'FAILED', reason: 'Bank said no', reason_code });
     expect([status, body.reason_code]).toEqual([200, reason_code]);
@@ -34,7 +34,7 @@ describe('reason_code', () => {
     expect(listed).toMatchObject({ id, reason_code });
   });
 
-  it('is null where none was given, and follows the latest change', async () => {
+  it('is null if none was given, and follows the latest change', async () => {
     const id = await newTransfer();
     for (const status of ['PROCESSING', 'SENT', 'COMPLETED']) await change(id, { status });
     expect((await client.call('GET', `/transfers/${id}`)).body.reason_code).toBeNull();
@@ -56,7 +56,7 @@ describe('reason_code', () => {
     expect((await client.call('GET', `/transfers/${id}`)).body.status).toBe('CREATED');
   });
 
-  it('is rejected where it is unknown', async () => {
+  it('is rejected if it is unknown', async () => {
     const refused = await change(await newTransfer(), { status: 'FAILED', reason_code: 'bad_mood' });
     expect(refused.status).toBe(422);
     expect(refused.body.errors).toEqual([expect.objectContaining({ pointer: '/reason_code', code: 'invalid_value' })]);

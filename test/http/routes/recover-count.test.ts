@@ -59,7 +59,7 @@ it.each([
   expect(counting?.count).toBe(1);
   expect(said(await first)).toEqual([503, 'unavailable']);
   await blocker.query('rollback');
-  // What was rejected did not count: the next recover is answered at once.
+  // Rejected requests did not count: the next recovery starts at once.
   expect((await recover(client, webhookId, { includeMissing })).body).toEqual({ count: 0, missing: 0 });
 });
 

@@ -68,7 +68,7 @@ describe('manual retries of one delivery', () => {
     expect((await client.call('POST', path)).status).toBe(429);
   });
 
-  it('that arrive at both processes at the same moment ask for one attempt, and count once', async () => {
+  it('that arrive at both processes at the same moment request one attempt, and count once', async () => {
     const client = await api.client();
     const { deliveryId } = await deliverTo(api, client);
     const path = `/deliveries/${deliveryId}/retry`;
@@ -97,7 +97,7 @@ describe('manual retries of one delivery', () => {
     expect(await counted(deliveryId)).toBe(10);
   });
 
-  it('do not count for a replayed key, or while an attempt is in flight or asked for', async () => {
+  it('do not count for a replayed key, or while an attempt is in flight or requested', async () => {
     const client = await api.client();
     const { deliveryId } = await deliverTo(api, client);
     const path = `/deliveries/${deliveryId}/retry`;

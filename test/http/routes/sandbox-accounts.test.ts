@@ -93,7 +93,7 @@ describe('a transfer to an account of the sandbox', () => {
 });
 
 describe('the limits of a client for these transfers', () => {
-  it('are 10 in a second, over all processes, and other transfers are not counted or refused', async () => {
+  it('are 10 a second, over all processes; other transfers are neither counted nor rejected', async () => {
     await use(9);
     const elsewhere = await startApi({ database: api.database });
     try {
@@ -123,7 +123,7 @@ describe('the limits of a client for these transfers', () => {
     expect((await create('SANDBOX-CANCEL')).status).toBe(201);
   });
 
-  it('count a request with an Idempotency-Key once, and a refusal does not use up the key', async () => {
+  it('count a request with an Idempotency-Key once, and an error does not use up the key', async () => {
     const send = (key: string) =>
       client.call('POST', '/transfers', { json: to('SANDBOX-CANCEL'), headers: { 'Idempotency-Key': key } });
     const key = newId();

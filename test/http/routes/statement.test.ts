@@ -32,7 +32,7 @@ const enable = (client: TestClient, webhookId: string, enabled: boolean) =>
   client.call('PUT', `/webhook-endpoints/${webhookId}`, { json: { url: 'https://example.com/hooks', enabled } });
 
 describe('the statement of an endpoint', () => {
-  it('counts what became of every event made in [since, until), and the numbers add up to the events', async () => {
+  it('counts the outcome of every event made in [since, until), and the numbers add up to the events', async () => {
     const client = await api.client();
     const [webhookId, other] = [await register(client), await register(client)];
     const since = Date.now() - DAY;
@@ -140,7 +140,7 @@ describe('the statement of an endpoint', () => {
 });
 
 describe('the disabled periods of a statement', () => {
-  it('are those in which the client or the operator had disabled the endpoint, oldest first; `to` is null for one that lasts', async () => {
+  it('are those in which client or operator had disabled the endpoint, oldest first; `to` is null for the current one', async () => {
     const client = await api.client();
     const webhookId = await register(client);
     const since = iso(Date.now() - MINUTE);
@@ -248,7 +248,7 @@ describe('a statement is rejected', () => {
     expect((await statement(another, await register(another), window)).status).toBe(200);
   });
 
-  it('while another of the same client is made, and with 503 after 5 s; nothing is left running in Postgres', async () => {
+  it('while another of the same client is in progress, and with 503 after 5 s; nothing keeps running in Postgres', async () => {
     const client = await api.client();
     const webhookId = await register(client);
     const window = { since: iso(Date.now() - MINUTE) };

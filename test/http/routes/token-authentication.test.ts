@@ -144,7 +144,7 @@ describe('failed authentications', () => {
   });
 });
 
-describe('a client that asks for too many tokens', () => {
+describe('a client that requests too many tokens', () => {
   it('gets 429 with Retry-After while other clients get tokens', async () => {
     const eager = await auth.client();
     let limited: Reply | undefined;
@@ -174,7 +174,7 @@ describe('a client that asks for too many tokens', () => {
   });
 });
 
-describe('the log names the client that asks for a token', () => {
+describe('the log names the client that requests a token', () => {
   const lineOf = async (asking: Promise<Reply>) => {
     const id = (await asking).headers.get('x-request-id');
     return lines.find(({ request_id }) => request_id === id);

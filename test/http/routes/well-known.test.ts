@@ -89,7 +89,7 @@ describe.each(['', '/auth', '/a/b'])('below an AUTH_URL with the path %j', (auth
     await opens(response.access_token);
   });
 
-  it('oauth4webapi understands a refusal', async () => {
+  it('oauth4webapi understands an error', async () => {
     const issuer = new URL(auth.authUrl);
     const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure });
     const server = await oauth.processDiscoveryResponse(issuer, found);

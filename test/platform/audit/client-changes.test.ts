@@ -48,7 +48,7 @@ async function failedDelivery() {
 const since = new Date(Date.now() - 3_600_000).toISOString();
 const until = new Date(Date.now() + 3_600_000).toISOString();
 
-/** What has a limit of its own, as requests of the API and as operations of the console. */
+/** Operations with their own limit, as requests of the API and of the console. */
 const ASKING = [
   ['retry', 'deliveries.retry'],
   ['recover', 'endpoints.recover'],
@@ -139,7 +139,7 @@ describe("a client's change through the API writes an entry", () => {
     expect(await entriesOf(target)).toEqual(before);
   });
 
-  it('none for a recovery of nothing, and none for a retry during an attempt', async () => {
+  it('none for an empty recovery, and none for a retry during an attempt', async () => {
     const { webhookId, deliveryId } = await failedDelivery();
     const nothing = { since, until: new Date(Date.parse(since) + 1_000).toISOString() };
     const recovered = await client.call('POST', `/webhook-endpoints/${webhookId}/recover`, { json: nothing });
@@ -172,7 +172,7 @@ describe("a change in the console has its session's entry in the transaction of 
     expect((await entriesOf(requestOf(kind, made).target)).slice(-1)).toEqual([entry]);
   });
 
-  it.each(ASKING)('without an entry nothing happens: %s', async (kind, action) => {
+  it.each(ASKING)('without an entry, nothing changes: %s', async (kind, action) => {
     const made = await failedDelivery();
     const count = async () =>
       (await api.database.query<{ n: number }>(`select count(*)::int as n from ${TABLES[kind]}`, []))[0]?.n;

@@ -59,7 +59,7 @@ describe('a secret in a file', () => {
     expect(Buffer.from(config.masterKey.reveal()).toString('base64')).toBe(MASTER_KEY);
   });
 
-  it('counts as unset where NAME_FILE is empty', () => {
+  it('counts as unset if NAME_FILE is empty', () => {
     expect(readEnvironment({ MASTER_KEY, MASTER_KEY_FILE: '' }).MASTER_KEY).toBeDefined();
   });
 
@@ -113,7 +113,7 @@ describe('a secret from a command', () => {
     expect(Buffer.from(config.masterKey.reveal()).toString('base64')).toBe(MASTER_KEY);
   });
 
-  it('runs with the environment of the process, and not where the variable is empty', () => {
+  it('runs with the environment of the process, and not if the variable is empty', () => {
     const path = join(folder, 'ran');
     readEnvironment({
       MASTER_KEY,

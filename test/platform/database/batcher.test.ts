@@ -73,7 +73,7 @@ describe('Batcher', () => {
     await Promise.all(results);
   });
 
-  it('runs further batches beside one that Postgres holds up', async () => {
+  it('runs further batches beside one that Postgres delays', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
     const holdUp = (items: readonly number[]) => (items.includes(1) ? held.then(() => double(items)) : double(items));
     const { batcher, batches } = open(holdUp, { concurrency: 2, gather: 5 });
@@ -86,7 +86,7 @@ describe('Batcher', () => {
     expect(await first).toBe(2);
   });
 
-  it('does not let a batch that has just ended delay the next beside one that is held up', async () => {
+  it('does not let a batch that has just ended delay the next, beside a delayed one', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
     const others: (() => void)[] = [];
     const { batcher, batches } = open(
@@ -105,7 +105,7 @@ describe('Batcher', () => {
     await new Promise(setImmediate);
     others[0]?.();
     await third;
-    // The held-up batch is older than 200 ms, so that the next one begins in this turn of the event loop.
+    // The delayed batch is older than 200 ms, so the next one begins in this turn of the event loop.
     await new Promise(setImmediate);
     expect(batches).toEqual([[1, 2], [3], [4]]);
     others[1]?.();
@@ -119,7 +119,7 @@ describe('Batcher', () => {
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
   });
 
-  it('does not run a batch again that may be committed, and rejects its items', async () => {
+  it('does not rerun a batch that may have committed, and rejects its items', async () => {
     const { batcher, batches } = open(() => Promise.reject(lostConnection));
     const results = await Promise.allSettled([1, 2].map((item) => batcher.run(item)));
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);

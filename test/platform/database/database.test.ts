@@ -140,7 +140,7 @@ test('statements of every kind share one pool, whose sessions have no settings o
   expect(new Set([...pids, ...inside].map((rows) => JSON.stringify(rows))).size).toBe(1);
 });
 
-test('knows since when connections fail, and that Postgres is reached again', async () => {
+test('knows since when connections fail, and when Postgres is reachable again', async () => {
   const proxy = await startHaltingProxy(database.url);
   const halting = openDatabase({ url: proxy.url, poolSize: 1, limits: { wait: 300, hold: 300 } });
   const fails = () => expect(halting.query('select 1', [])).rejects.toThrow();

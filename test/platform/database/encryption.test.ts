@@ -68,7 +68,7 @@ describe('encryption at rest', () => {
     expect(() => keys.open(envelope, 'row')).toThrow(new RegExp(`${keyId(other)}.*${keyId(current)}`));
   });
 
-  it('digests under the key and for the purpose, so that a dump alone reveals nothing of the digested value', () => {
+  it('digests with the key and for one purpose, so a dump alone reveals nothing', () => {
     const [now, before] = keys.digests('purpose', ['a', 'b']);
     expect(new MasterKeys(current).digests('purpose', ['ab'])).toEqual([now]);
     expect(new MasterKeys(previous).digests('purpose', ['ab'])).toEqual([before]);

@@ -25,6 +25,6 @@ test.each([1, 2, 3, 5])('%i flooding clients leave a share free for a client tha
   expect(withinShare(0, 1, free)).toBe(true);
 });
 
-test('a client gets no more units at once than are free beyond its own', () => {
+test('a client gets at most as many units as are free beyond its own', () => {
   expect([withinShare(30, 40, 70), withinShare(30, 41, 70), withinShare(0, 70, 70)]).toEqual([true, false, true]);
 });

@@ -78,7 +78,7 @@ test.each<[string, (url: URL) => void]>([
   expect(errors.map(isUnreachable)).toEqual([true, true, true, true]);
 });
 
-/** What the system says of a connection that cannot be made, or that breaks. */
+/** System error codes of a connection that cannot be made, or that breaks. */
 const SYSTEM_CODES = [
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOTCONN', 'ENOENT', 'EACCES', 'EPERM'],
   ...[
@@ -156,6 +156,6 @@ test.each([
   expect(isUnreachable(error)).toBe(unreachable);
 });
 
-test('refused data and conflicts have classes of their own', () => {
+test('rejected data and conflicts have their own classes', () => {
   expect([isRefusedData({ code: '22P05' }), isConflict({ code: '40P01' })]).toEqual([true, true]);
 });

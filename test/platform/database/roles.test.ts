@@ -27,7 +27,7 @@ async function rightsOn(role: string): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map(({ table, rights }) => [table, rights]));
 }
 
-test('the runtime role reads and writes the rows of a table, but for records and what the owner migrates', async () => {
+test("the runtime role reads and writes rows, except records and the owner's tables", async () => {
   const { _prisma_migrations, audit_entries, transfers, transfer_status_history, ...others } = await rightsOn(
     database.runtimeRole,
   );
@@ -106,7 +106,7 @@ test('a table that the owner makes between two migrations, such as a partition, 
   });
 });
 
-test('a second `migrate` takes rights on the audit back that were given manually', async () => {
+test('a second `migrate` revokes manually granted rights on the audit', async () => {
   const change = `update audit_entries set target = null`;
   await asRole(database.ownerUrl, (client) => client.query(`grant all on audit_entries to ${database.runtimeRole}`));
   await asRole(database.runtimeUrl, (client) => client.query(change));
@@ -143,7 +143,7 @@ describe('the rights of the connected role', () => {
     return readRoleRights(connected).finally(() => connected.close());
   };
 
-  test('exceed those of a running service in nothing for the role of a process', async () => {
+  test('never exceed what a running process needs, for its own role', async () => {
     for (const role of RUNTIME_ROLES) {
       expect(await rightsOf(database.urls[role])).toEqual({ role: database.roles[role], excess: [] });
     }

@@ -37,7 +37,7 @@ test('a statement gets a connection while more transactions are open than the po
   }
 });
 
-test('a transaction whose turn does not come in time fails as one that found no free connection, and never runs', async () => {
+test('a transaction whose turn does not come in time fails as if no connection were free, and never runs', async () => {
   const inTurn = transactionTurns(1, 20);
   const end = signal();
   const first = inTurn(() => end.given);
@@ -59,7 +59,7 @@ test('a transaction that fails gives its turn to the next, and rejects with its 
   expect(await inTurn(async (remaining) => remaining > 4_000)).toBe(true);
 });
 
-test("one client's transactions hold half of the turns at most, and a turn stays for a client that holds none", async () => {
+test("one client's transactions hold at most half of the turns, and one turn stays free for other clients", async () => {
   const inTurn = transactionTurns(4, 60_000);
   const begun: string[] = [];
   const ends: (() => void)[] = [];
