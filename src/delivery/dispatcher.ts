@@ -114,7 +114,7 @@ export class Dispatcher implements Handover {
     });
     this.#loop = new Periodic({
       interval: INTERVAL,
-      onInterval: () => void this.#tick(),
+      isDue: () => this.#tick(),
       run: () => this.#lease(),
       onFault: reportTo(log, 'leasing attempts failed; next try in a second'),
     });
@@ -122,7 +122,6 @@ export class Dispatcher implements Handover {
 
   start(): void {
     this.#loop.start();
-    this.poll();
   }
 
   /** The queue may have attempts that this process does not know of. */
@@ -302,15 +301,16 @@ export class Dispatcher implements Handover {
     return !this.#elsewhere.has(endpointId) && this.options.slots.isHalfEmpty(clientId, endpointId);
   }
 
-  async #tick(): Promise<void> {
+  /** @returns true: endpoints may have room again although nothing is new in the queue */
+  async #tick(): Promise<true> {
     const { slots, db, waiting } = this.options;
     slots.tick();
     this.pump();
     this.#giveBack(slots.expire(performance.now() - GIVEN_BACK_AFTER));
     const { queued, expired } = await waiting();
     const freed = expired && (await freeExpired(db).catch(() => false));
-    if (queued || freed) this.poll();
-    else this.#loop.request();
+    if (queued || freed) this.#scan = true;
+    return true;
   }
 
   /** Leases what this process has room for. */

@@ -69,7 +69,6 @@ export class LiveWorkers implements EndpointShare {
 
   start(): void {
     this.#heart.start();
-    this.#heart.request();
   }
 
   /** Call this after the last attempt has ended: the other workers have the share of this one at once. */

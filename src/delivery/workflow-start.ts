@@ -1,5 +1,5 @@
 import { SpanKind } from '@opentelemetry/api';
-import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import {
   type DeliverEventInput,
@@ -11,6 +11,7 @@ import { ClientId, DeliveryState, EventType, TransferId, WebhookIds } from '../.
 import { hostOf } from '../endpoints/url.js';
 import type { Handle } from '../platform/database/database.js';
 import { inSpan } from '../platform/telemetry/traces.js';
+import { startUnlessRunning } from '../temporal/connection.js';
 import { eventTitle } from './event-catalogue.js';
 
 /** An event whose workflow is due, and what the workflow starts with. */
@@ -103,21 +104,14 @@ export function startDeliverEvent(
   const attributes = { temporalWorkflowID: start.event.eventId };
   const { traceparent } = start.event;
   return inSpan('StartWorkflow:deliverEvent', { kind: SpanKind.CLIENT, attributes, traceparent }, async () => {
-    const workflow = workflowOf(start);
-    try {
-      if (how === 'again') {
-        const wake = { ...workflow, workflowIdReusePolicy: 'ALLOW_DUPLICATE', signal: 'wake' } as const;
-        await client.workflow.signalWithStart('deliverEvent', wake);
-      } else {
-        await client.workflow.start('deliverEvent', {
-          ...workflow,
-          workflowIdReusePolicy: how === 'delivered' ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE',
-          requestEagerStart: client.connection instanceof NativeConnection,
-        });
-      }
-    } catch (error) {
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-    }
+    const workflowIdReusePolicy = how === 'delivered' ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE';
+    const workflow = { ...workflowOf(start), workflowIdReusePolicy } as const;
+    const requestEagerStart = client.connection instanceof NativeConnection;
+    await startUnlessRunning(client, () =>
+      how === 'again'
+        ? client.workflow.signalWithStart('deliverEvent', { ...workflow, signal: 'wake' })
+        : client.workflow.start('deliverEvent', { ...workflow, requestEagerStart }),
+    );
   });
 }
 

@@ -23,8 +23,6 @@ const WHILE_BUSY = { size: 2, pause: 250, delivered: 1_000 };
 const RETRY_AFTER = 1;
 /** A delivered event with a sibling in the queue waits this long for the sibling's attempt, s. */
 const SIBLING = 2;
-/** Time limit of one start, ms, so that a hanging Temporal does not hold up the others. */
-const START_DEADLINE = 10_000;
 
 export interface WorkflowStarterOptions {
   db: Handle;
@@ -51,7 +49,7 @@ export class WorkflowStarter {
   constructor(private readonly options: WorkflowStarterOptions) {
     this.#loop = new Periodic({
       interval: POLL,
-      onInterval: () => void this.#poll(),
+      isDue: async () => (await options.waiting()).starts,
       run: () => this.#startAll(),
       onFault: (error) => {
         reportTo(options.log, 'starting workflows failed; next try in a second')(error);
@@ -62,7 +60,6 @@ export class WorkflowStarter {
 
   start(): void {
     this.#loop.start();
-    this.nudge();
   }
 
   /** Reads the table at once. */
@@ -73,10 +70,6 @@ export class WorkflowStarter {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#loop.stop();
-  }
-
-  async #poll(): Promise<void> {
-    if ((await this.options.waiting()).starts) this.nudge();
   }
 
   async #startAll(): Promise<void> {
@@ -126,7 +119,7 @@ export class WorkflowStarter {
       const client = this.options.temporal();
       if (!client) throw new Error('Temporal is unavailable');
       failpoint('before-start');
-      await client.connection.withDeadline(Date.now() + START_DEADLINE, () => startDeliverEvent(client, start, how));
+      await startDeliverEvent(client, start, how);
       failpoint('after-start');
       return undefined;
     } catch (error) {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { SearchAttributePair } from '@temporalio/common';
 import { ClientId, TransferId, WebhookIds } from '../../workflows/search-attributes.js';
 import type { Handle } from '../platform/database/database.js';
@@ -9,7 +9,7 @@ import type { Limit } from '../platform/limits.js';
 import { Periodic } from '../platform/periodic.js';
 import { Refusal, type RefusalCode } from '../platform/refusal.js';
 import type { Log } from '../platform/telemetry/log.js';
-import { isRefusedInput } from '../temporal/connection.js';
+import { isRefusedInput, startUnlessRunning } from '../temporal/connection.js';
 
 /** A workflow that runs until the work of its row has ended. */
 export interface WorkflowStart {
@@ -171,8 +171,6 @@ select count(*)::int as count from (
 const BATCH = 5;
 /** After so many seconds, a row that a process leased and did not start is free again. */
 const LEASE_SECONDS = 30;
-/** Temporal may take this long for a start, ms. */
-const TIME_LIMIT = 10_000;
 /**
  * The rest after each start, as a multiple of the time that the start took: the slower Temporal is, the fewer starts it
  * gets. A flood waits in Postgres, because in Temporal its tasks would take the server's time from deliveries.
@@ -205,7 +203,7 @@ export class WorkflowOutbox {
   constructor(private readonly options: WorkflowOutboxOptions) {
     this.#loop = new Periodic({
       interval: options.interval,
-      onInterval: () => void this.#poll(),
+      isDue: async () => (await options.waiting()).workflows,
       run: async () => {
         await options.endLate?.();
         while (await this.#startBatch());
@@ -216,16 +214,10 @@ export class WorkflowOutbox {
 
   start(): void {
     this.#loop.start();
-    void this.#poll();
   }
 
   stop(): Promise<void> {
     return this.#loop.stop();
-  }
-
-  async #poll(): Promise<void> {
-    const { workflows } = await this.options.waiting();
-    if (workflows) this.#loop.request();
   }
 
   /** Starts one workflow after the other. @returns whether the table may have more */
@@ -272,26 +264,22 @@ export class WorkflowOutbox {
 }
 
 /** Starts the workflow, unless it runs already. */
-async function startWorkflow(client: Client, start: LeasedStart): Promise<void> {
+function startWorkflow(client: Client, start: LeasedStart): Promise<void> {
   const { workflowId, type, taskQueue, clientId, input, summary, endpointId, transferId } = start;
   const attributes: SearchAttributePair[] = [
     { key: ClientId, value: clientId },
     ...(endpointId === null ? [] : [{ key: WebhookIds, value: [endpointId] }]),
     ...(transferId === null ? [] : [{ key: TransferId, value: transferId }]),
   ];
-  try {
-    await client.connection.withDeadline(Date.now() + TIME_LIMIT, () =>
-      client.workflow.start(type, {
-        workflowId,
-        taskQueue,
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-        args: [input],
-        priority: { fairnessKey: clientId },
-        staticSummary: summary,
-        typedSearchAttributes: attributes,
-      }),
-    );
-  } catch (error) {
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-  }
+  return startUnlessRunning(client, () =>
+    client.workflow.start(type, {
+      workflowId,
+      taskQueue,
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      args: [input],
+      priority: { fairnessKey: clientId },
+      staticSummary: summary,
+      typedSearchAttributes: attributes,
+    }),
+  );
 }

@@ -1,5 +1,4 @@
-import type { By } from '../platform/audit.js';
-import { type Action, recordAudit } from '../platform/audit.js';
+import { type Action, type Actor, type By, recordAudit } from '../platform/audit.js';
 import { atomically, type Handle, lockInTransaction } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
 import type { Endpoint, Prisma } from '../platform/database/generated/client.js';
@@ -18,7 +17,7 @@ export interface EndpointRules extends EndpointUrlRules {
 /** An endpoint without its secret. No function here returns the secret. */
 export type PublicEndpoint = Omit<Endpoint, 'secretEnvelope'>;
 
-export const WITHOUT_SECRET = { secretEnvelope: true } as const;
+const WITHOUT_SECRET = { secretEnvelope: true } as const;
 
 export interface NewEndpoint {
   by: By;
@@ -106,7 +105,7 @@ export function getEndpointForOperator(db: Handle, id: string): Promise<PublicEn
 
 async function findEndpoint(db: Handle, where: { id: string; clientId?: string }): Promise<PublicEndpoint> {
   const endpoint = await db.prisma.endpoint.findFirst({ where: { ...where, deletedAt: null }, omit: WITHOUT_SECRET });
-  if (!endpoint) throw notFound();
+  if (!endpoint) throw new Refusal('not_found', 'There is no such webhook endpoint.');
   return endpoint;
 }
 
@@ -130,16 +129,15 @@ export function updateEndpoint(db: Handle, rules: EndpointRules, update: Endpoin
   const { by, clientId, id, url, description, maxConcurrency, enabled } = update;
   if (url !== undefined) refuseBadUrl(url, rules);
   return atomically(db, async (tx) => {
-    const endpoint = await lockEndpoint(tx, id, clientId);
-    const enables = enabled === true && !endpoint.enabled;
-    if (enables && endpoint.disabledReason === 'operator') {
+    const before = await lockEndpoint(tx, id, clientId);
+    const enables = enabled === true && !before.enabled;
+    if (enables && before.disabledReason === 'operator') {
       throw new Refusal(
         'disabled_by_operator',
         'The operator disabled this endpoint, and only the operator can enable it.',
       );
     }
-    if (enables) refuseWhileCancelling(endpoint);
-    const before = await getEndpoint(tx, clientId, id);
+    if (enables) refuseWhileCancelling(before);
     const disables = enabled === false && (await disableEndpoint(tx, id, 'owner'));
     const after = await tx.prisma.endpoint.update({
       where: { id },
@@ -175,8 +173,7 @@ const UPDATABLE = [
  * @throws Refusal not_found | endpoint_changed
  */
 export async function refuseIfChanged(tx: Handle, clientId: string, id: string, shown: string): Promise<void> {
-  await lockEndpoint(tx, id, clientId);
-  const { updatedAt } = await getEndpoint(tx, clientId, id);
+  const { updatedAt } = await lockEndpoint(tx, id, clientId);
   if (updatedAt.toISOString() === shown) return;
   throw new Refusal(
     'endpoint_changed',
@@ -194,23 +191,74 @@ export function deleteEndpoint(db: Handle, by: By, clientId: string, id: string)
   });
 }
 
+/**
+ * Enables or disables an endpoint as the operator. The operator's disabling replaces any earlier reason, and only the
+ * operator can undo it. A repeated call changes nothing.
+ * @throws Refusal not_found | cancellation_in_progress
+ */
+export function setEndpointEnabledByOperator(
+  db: Handle,
+  actor: Actor,
+  id: string,
+  enabled: boolean,
+): Promise<PublicEndpoint> {
+  return atomically(db, async (tx) => {
+    const before = await lockEndpoint(tx, id);
+    if (enabled ? before.enabled : before.disabledReason === 'operator') return before;
+    if (enabled) refuseWhileCancelling(before);
+    else await disableEndpoint(tx, id, 'operator');
+    const data = enabled ? enabledNow() : { disabledReason: 'operator' };
+    const endpoint = await tx.prisma.endpoint.update({ where: { id }, data, omit: WITHOUT_SECRET });
+    await recordAudit(tx, {
+      actor,
+      action: enabled ? 'endpoints.enable' : 'endpoints.disable',
+      target: id,
+      details: { client_id: endpoint.clientId, was: before.disabledReason ?? 'enabled' },
+    });
+    return endpoint;
+  });
+}
+
+/**
+ * Sets an endpoint's limit of attempts at once as the operator. A repeated call changes nothing.
+ * @param limit null: the limit of the deployment
+ * @throws Refusal not_found
+ */
+export function setEndpointConcurrencyByOperator(
+  db: Handle,
+  actor: Actor,
+  id: string,
+  limit: number | null,
+): Promise<PublicEndpoint> {
+  return atomically(db, async (tx) => {
+    const before = await lockEndpoint(tx, id);
+    if (before.maxConcurrency === limit) return before;
+    const data = { maxConcurrency: limit };
+    const endpoint = await tx.prisma.endpoint.update({ where: { id }, data, omit: WITHOUT_SECRET });
+    await recordAudit(tx, {
+      actor,
+      action: 'endpoints.set-concurrency',
+      target: id,
+      details: { client_id: endpoint.clientId, was: before.maxConcurrency ?? 'default', limit: limit ?? 'default' },
+    });
+    return endpoint;
+  });
+}
+
 /** The columns that enabling an endpoint sets. */
 export const enabledNow = () => ({ enabled: true, disabledReason: null, enabledAt: new Date() });
 
-type Locked = Pick<Endpoint, 'enabled' | 'disabledReason' | 'cancellingAfter'>;
-
 /**
- * Locks an endpoint's row: changes of the endpoint wait for it, inserts of its deliveries do not.
+ * Locks an endpoint's row, and reads it: changes of the endpoint wait for it, inserts of its deliveries do not.
  * @throws Refusal not_found
  */
-export async function lockEndpoint(tx: Handle, id: string, clientId?: string): Promise<Locked> {
-  const [endpoint] = await tx.query<Locked>(
-    `select enabled, disabled_reason as "disabledReason", cancelling_after as "cancellingAfter" from webhook_endpoints
+async function lockEndpoint(tx: Handle, id: string, clientId?: string): Promise<PublicEndpoint> {
+  await tx.query(
+    `select from webhook_endpoints
       where id = $1::uuid and ($2::uuid is null or client_id = $2::uuid) and deleted_at is null for no key update`,
     [id, clientId ?? null],
   );
-  if (!endpoint) throw notFound();
-  return endpoint;
+  return findEndpoint(tx, { id, ...(clientId !== undefined && { clientId }) });
 }
 
 /** @throws Refusal endpoint_not_active */
@@ -229,10 +277,6 @@ export function refuseWhileCancelling({ cancellingAfter }: Pick<Endpoint, 'cance
     'cancellation_in_progress',
     'The pending deliveries of this endpoint are still being cancelled; try again in a few seconds.',
   );
-}
-
-function notFound(): Refusal {
-  return new Refusal('not_found', 'There is no such webhook endpoint.');
 }
 
 function refuseBadUrl(url: string, rules: EndpointUrlRules): void {

@@ -2,14 +2,14 @@ export interface PeriodicOptions {
   /** ms between two runs. */
   interval: number;
   run: () => Promise<void>;
-  /** Called at each interval; a plain request by default. */
-  onInterval?: () => void;
-  /** Handles an error of `run`. The next run waits for its end. */
+  /** Asked at the start and at each interval: whether to run. Always by default. */
+  isDue?: () => Promise<boolean>;
+  /** Handles an error of `run` or `isDue`. The next run waits for its end. */
   onFault: (error: unknown) => Promise<void> | void;
 }
 
 /**
- * Work that repeats in one process: at an interval, and at once on request. Two runs never overlap. A request that
+ * Work that repeats in one process: at the start, at an interval, and at once on request. Two runs never overlap. A request that
  * arrives during a run causes one more run after it, so that no request is lost.
  */
 export class Periodic {
@@ -24,10 +24,9 @@ export class Periodic {
     return this.#stopped;
   }
 
-  /** The first run is after one interval, or on request. */
   start(): void {
-    const { interval, onInterval = () => this.request() } = this.options;
-    this.#timer = setInterval(onInterval, interval);
+    this.#timer = setInterval(() => void this.#look(), this.options.interval);
+    void this.#look();
   }
 
   request(): void {
@@ -43,6 +42,15 @@ export class Periodic {
     this.#stopped = true;
     clearInterval(this.#timer);
     await this.#running;
+  }
+
+  async #look(): Promise<void> {
+    const { isDue, onFault } = this.options;
+    try {
+      if (!isDue || (await isDue())) this.request();
+    } catch (error) {
+      await onFault(error);
+    }
   }
 
   async #runWhileRequested(): Promise<void> {

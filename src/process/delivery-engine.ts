@@ -137,7 +137,6 @@ export function createDeliveryEngine(dependencies: {
       workflowOutbox.start();
       dispatcher.start();
       overdue.start();
-      overdue.request();
       if (workflows === 'every-event') skipping.start();
       cancelling.start();
       endpointHours.start();

@@ -1,6 +1,12 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { Client, Connection, isGrpcServiceError, ServiceError } from '@temporalio/client';
+import {
+  Client,
+  Connection,
+  isGrpcServiceError,
+  ServiceError,
+  WorkflowExecutionAlreadyStartedError,
+} from '@temporalio/client';
 import { type Config, type Environment, temporalAt } from '../platform/config/config.js';
 import { ConfigError } from '../platform/config/config-error.js';
 import type { TemporalTls } from '../platform/config/temporal.js';
@@ -70,6 +76,18 @@ export async function withTemporal<T>(environment: Environment, work: (client: C
     return await work(new Client({ connection, namespace: temporal.namespace }));
   } finally {
     await connection.close();
+  }
+}
+
+/** Time limit of one start, ms, so that a hanging Temporal does not hold up the others. */
+const START_LIMIT = 10_000;
+
+/** Starts a workflow, unless it runs already or has run and may not run again. */
+export async function startUnlessRunning(client: Client, start: () => Promise<unknown>): Promise<void> {
+  try {
+    await client.connection.withDeadline(Date.now() + START_LIMIT, start);
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
 }
 

@@ -38,7 +38,6 @@ function open(options: Partial<WatchdogOptions> = {}): Periodic {
   const loop = watchdog({ db, onQueued: () => undefined, log: silentLog, ...options });
   watchdogs.push(loop);
   loop.start();
-  loop.request();
   return loop;
 }
 const idOf = ({ deliveries }: QueuedEvent) => deliveries[0]!.deliveryId;

@@ -266,6 +266,7 @@ describe('WorkflowStarter', () => {
     });
     const waiting = async () => ({ starts: false });
     const starter = its.starters.open({ db: counting, waiting });
+    starter.nudge();
     await waitFor('another read', () => reads === 2);
   });
 });

@@ -3,8 +3,12 @@ import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
 import { dropUndue, leaseByName, leaseHeads } from '../../src/delivery/queue.js';
 import { recordAttempts } from '../../src/delivery/record.js';
 import { CANCELLED_AT_ONCE, cancelPending, disableEndpoint } from '../../src/endpoints/disable.js';
-import { deleteEndpoint, type EndpointRules, updateEndpoint } from '../../src/endpoints/endpoints.js';
-import { setEndpointEnabledByOperator } from '../../src/endpoints/operate.js';
+import {
+  deleteEndpoint,
+  type EndpointRules,
+  setEndpointEnabledByOperator,
+  updateEndpoint,
+} from '../../src/endpoints/endpoints.js';
 import type { Endpoint } from '../../src/platform/database/generated/client.js';
 import { newId } from '../../src/platform/ids.js';
 import { record } from '../support/attempt.js';

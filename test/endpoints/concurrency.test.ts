@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { setEndpointConcurrencyByOperator } from '../../src/endpoints/operate.js';
+import { setEndpointConcurrencyByOperator } from '../../src/endpoints/endpoints.js';
 import { lease } from '../support/attempt.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

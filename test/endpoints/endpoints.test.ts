@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { deleteEndpoint, type EndpointRules, getEndpoint, updateEndpoint } from '../../src/endpoints/endpoints.js';
-import { setEndpointEnabledByOperator } from '../../src/endpoints/operate.js';
+import {
+  deleteEndpoint,
+  type EndpointRules,
+  getEndpoint,
+  setEndpointEnabledByOperator,
+  updateEndpoint,
+} from '../../src/endpoints/endpoints.js';
 import type { Endpoint } from '../../src/platform/database/generated/client.js';
 import { newId } from '../../src/platform/ids.js';
 import { changeStatus } from '../../src/transfers/change-status.js';

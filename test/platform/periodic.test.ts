@@ -10,11 +10,33 @@ function open(run: () => Promise<void>, interval = HOUR) {
 }
 
 describe('Periodic', () => {
-  it('runs at each interval', async () => {
+  it('runs at its start and at each interval', async () => {
     let runs = 0;
     const { periodic } = open(async () => void runs++, 5);
     periodic.start();
+    await Promise.resolve();
+    expect(runs).toBe(1);
     await waitFor('three runs', () => runs >= 3);
+    await periodic.stop();
+  });
+
+  it('runs only when it is due, and reports the fault of the question', async () => {
+    let runs = 0;
+    let due: boolean | undefined;
+    const faults: unknown[] = [];
+    const periodic = new Periodic({
+      ...{ interval: 5, run: async () => void runs++, onFault: (error) => void faults.push(error) },
+      isDue: async () => {
+        if (due === undefined) throw new Error('Postgres is unavailable');
+        return due;
+      },
+    });
+    periodic.start();
+    await waitFor('two faults', () => faults.length > 1);
+    due = false;
+    expect(runs).toBe(0);
+    due = true;
+    await waitFor('a run', () => runs > 0);
     await periodic.stop();
   });
 

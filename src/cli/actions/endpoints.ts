@@ -9,9 +9,10 @@ import {
   listEndpoints,
   type PublicEndpoint,
   readEndpoints,
+  setEndpointConcurrencyByOperator,
+  setEndpointEnabledByOperator,
 } from '../../endpoints/endpoints.js';
 import { type FailingEndpoint, listFailingEndpoints } from '../../endpoints/health.js';
-import { setEndpointConcurrencyByOperator, setEndpointEnabledByOperator } from '../../endpoints/operate.js';
 import { presentEndpoint } from '../../http/schemas/endpoint.js';
 import { presentCheck } from '../../http/schemas/receiver-check.js';
 import { presentStatement } from '../../http/schemas/statement.js';

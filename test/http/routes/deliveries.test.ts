@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { setEndpointEnabledByOperator } from '../../../src/endpoints/operate.js';
+import { setEndpointEnabledByOperator } from '../../../src/endpoints/endpoints.js';
 import { newId } from '../../../src/platform/ids.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { makeOne } from '../../support/attempt.js';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { cancelPending } from '../../../src/endpoints/disable.js';
-import { setEndpointEnabledByOperator } from '../../../src/endpoints/operate.js';
+import { setEndpointEnabledByOperator } from '../../../src/endpoints/endpoints.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { countDeliveries, makeBacklog } from '../../support/backlog.js';
 import { OPERATOR } from '../../support/factories.js';

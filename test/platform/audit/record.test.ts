@@ -9,7 +9,7 @@ import {
 } from '../../../src/auth/clients.js';
 import { rotateMasterKey } from '../../../src/auth/master-key.js';
 import { revokeSigningKey, rotateSigningKey } from '../../../src/auth/signing-keys.js';
-import { setEndpointEnabledByOperator } from '../../../src/endpoints/operate.js';
+import { setEndpointEnabledByOperator } from '../../../src/endpoints/endpoints.js';
 import { newId } from '../../../src/platform/ids.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 import { makeClient, makeEndpoint, masterKeys, OPERATOR } from '../../support/factories.js';
