@@ -1,13 +1,12 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 /** Native ES modules (jose is ESM only): the scripts start Jest with --experimental-vm-modules. */
-export default {
+const project = {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
-  testMatch: ['**/*.test.{ts,tsx}'],
   // What takes minutes each: `npm run test:long`.
   testPathIgnorePatterns: ['/node_modules/', ...(process.env.LONG ? [] : ['/test/long/'])],
-  globalSetup: '<rootDir>/test/support/global-setup.js',
-  globalTeardown: '<rootDir>/test/support/global-teardown.js',
-  reporters: ['default', '<rootDir>/test/support/closing-line-reporter.js'],
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
   transform: {
     '^.+\\.tsx?$': [
@@ -24,6 +23,39 @@ export default {
     ],
   },
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+};
+
+/** Servers that the set-up starts for the tests that read their addresses. */
+const SERVERS = /TEST_(DATABASE_URL|TEMPORAL_ADDRESS|SERVER_PATH)/;
+const known = new Map();
+
+/** Whether a test, or a file of test/ that it imports, uses a server. */
+function usesServers(path) {
+  if (!known.has(path)) {
+    known.set(path, false);
+    const text = readFileSync(path, 'utf8');
+    const imported = [...text.matchAll(/(?:from |import |import\()'(\.{1,2}\/.*)\.js'/g)].flatMap(([, name]) =>
+      globSync(`${join(path, '..', name)}.{ts,tsx,js}`).filter((file) => file.startsWith('test/')),
+    );
+    known.set(path, SERVERS.test(text) || imported.some(usesServers));
+  }
+  return known.get(path);
+}
+
+const tests = globSync('test/**/*.test.{ts,tsx}', { cwd: import.meta.dirname });
+const matching = (uses) => tests.filter((path) => usesServers(path) === uses).map((path) => `<rootDir>/${path}`);
+
+export default {
+  projects: [
+    { ...project, testMatch: matching(false), globalSetup: '<rootDir>/test/support/build.js' },
+    {
+      ...project,
+      testMatch: matching(true),
+      globalSetup: '<rootDir>/test/support/global-setup.js',
+      globalTeardown: '<rootDir>/test/support/global-teardown.js',
+    },
+  ],
+  reporters: ['default', '<rootDir>/test/support/closing-line-reporter.js'],
   // A limit is for what never ends: the machines are shared, and some are three times as slow.
   testTimeout: 240_000,
   // Most tests wait for a condition more than they compute: Jest's own choice on two cores would be one at a time.

@@ -1,21 +1,15 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { installTooling } from '../../scripts/client/tooling.mjs';
+import build from './build.js';
 import { findTimeSkippingServer } from './time-skipping-server.js';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-
 /**
- * Runs before all tests. It installs clients/tooling and builds dist/, from which the tests of the whole stack start real processes, and starts one
- * Postgres (TEST_DATABASE_URL) and one Temporal (TEST_TEMPORAL_ADDRESS, namespace `default`) for all files. It also
- * finds the program of the time-skipping server (TEST_SERVER_PATH). A variable that is already set is used instead.
- * This is JavaScript, since Jest loads it without a transform.
+ * Runs before the tests that use servers. It builds (build.js), and starts one Postgres (TEST_DATABASE_URL) and one
+ * Temporal (TEST_TEMPORAL_ADDRESS, namespace `default`) for all files. It also finds the program of the time-skipping
+ * server (TEST_SERVER_PATH). A variable that is already set is used instead.
  */
 export default async function setUp() {
-  installTooling();
   build();
   const cacheDir =
     process.env.CACHE_DIR || join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'transfer-service');
@@ -28,19 +22,6 @@ export default async function setUp() {
   if (!process.env.TEST_DATABASE_URL) running.push(await startTestPostgres(common));
   if (!process.env.TEST_TEMPORAL_ADDRESS) running.push(await startTestTemporal(common, cacheDir));
   process.env.TEST_SERVER_PATH ||= await findTimeSkippingServer(cacheDir, say);
-}
-
-function build() {
-  const compiler = join(root, 'node_modules/typescript/bin/tsc');
-  for (const project of ['tsconfig.build.json', 'clients/typescript']) {
-    const { stdout } = spawnSync(process.execPath, [compiler, '-p', project], { cwd: root, encoding: 'utf8' });
-    // Type errors do not stop the run: `npm run check` reports them, and the tests run the emitted code.
-    if (stdout) process.stderr.write(stdout);
-  }
-  for (const script of ['copy-assets', 'copy-explorer', 'render-guide', 'bundle-workflows', 'link-command']) {
-    const { status, stderr } = spawnSync(process.execPath, [`scripts/${script}.mjs`], { cwd: root, encoding: 'utf8' });
-    if (status !== 0) throw new Error(`scripts/${script}.mjs has failed: ${stderr}`);
-  }
 }
 
 async function startTestPostgres(common) {
