@@ -109,7 +109,7 @@ test('a disabled endpoint is shown on the overview with the way back, and enabli
   expect(overview.text).toContain('Disabled by you');
   expect(overview.text).toContain(`action="${path}/enable"`);
   const enabled = await browser.post(`${path}/enable`);
-  expect(enabled.headers.get('Location')).toMatch(new RegExp(`^${path}/recover\\?since=`));
+  expect(enabled.headers.get('Location')).toMatch(new RegExp(`^${path}/statement\\?since=`));
   expect(await stored(path)).toMatchObject({ enabled: true, disabledReason: null });
 });
 
@@ -170,9 +170,9 @@ test('a viewer sees no form that changes something, and every such form and page
     expect([page, status]).toEqual([page, 200]);
     const forms = [...text.matchAll(/method="post" action="([^"]*)"/g)].map(([, action]) => action);
     expect([page, ...forms]).toEqual([page, '/console/sign-out']);
-    expect(text).not.toMatch(/href="[^"]*\/(new|edit|delete|recover|new-secret)"/);
+    expect(text).not.toMatch(/(href|action)="[^"]*\/(new|edit|delete|recover|new-secret)"/);
   }
-  for (const page of ['edit', 'disable', 'delete', 'recover', 'new-secret']) {
+  for (const page of ['edit', 'disable', 'delete', 'new-secret']) {
     expect((await viewer.get(`${path}/${page}`)).status).toBe(403);
   }
   for (const form of ['edit', 'delete', 'recover', 'new-secret', 'disable', 'enable', 'new-secret/delete-first']) {
@@ -185,7 +185,7 @@ test('a viewer sees no form that changes something, and every such form and page
 test("another client's endpoint is not found, by no page and no form", async () => {
   const path = await register((await editor()).browser);
   const { browser } = await editor();
-  for (const page of ['', '/edit', '/delete', '/recover', '/new-secret', '/statement']) {
+  for (const page of ['', '/edit', '/delete', '/new-secret', '/statement']) {
     expect((await browser.get(`${path}${page}`)).status).toBe(404);
   }
   for (const form of ['edit', 'delete', 'recover', 'new-secret', 'disable', 'enable', 'new-secret/delete-first']) {
@@ -210,13 +210,13 @@ test('a recovery reads its window as UTC and says how many deliveries start agai
   expect(wrong.status).toBe(422);
 });
 
-test('the page of a recovery has a button only where events did not arrive', async () => {
+test('a statement has the button of a recovery only where events did not arrive', async () => {
   const { browser, credentials } = await editor();
   const { endpointId, deliveryId } = await makeTimeline(auth.database, credentials.client_id);
   const { id, createdAt } = await auth.database.prisma.endpoint.findUniqueOrThrow({ where: { id: endpointId } });
-  const page = `/console/endpoints/${id}/recover?since=${createdAt.toISOString().slice(0, 16)}`;
+  const page = `/console/endpoints/${id}/statement?since=${createdAt.toISOString().slice(0, 16)}`;
   const { text } = await browser.get(page);
-  expect(text).toContain('Nothing to recover in this time range.');
+  expect(text).toContain('Not complete yet: 1 delivery is pending');
   expect(text).not.toContain('aria-label="Recover"');
   await auth.database.prisma.delivery.update({ where: { id: deliveryId }, data: { status: 'failed' } });
   expect((await browser.get(page)).text).toContain('Recover 1 event');
@@ -229,16 +229,16 @@ test('the statement is shown in words, and an error of its window at its field',
   const { status, text } = await browser.get(`${path}/statement?since=${since}`);
   expect(status).toBe(200);
   expect(text).toContain('Complete: no event was created in this time range');
-  expect(text).toContain('Not final:');
+  expect(text).toContain('This is not final:');
   const wrong = await browser.get(`${path}/statement?since=2019-01-01T00:00`);
   expect(wrong.status).toBe(422);
   expect(wrong.text).toMatch(/id="error-since"/);
 });
 
-test('a count that is refused is shown at its form, and the recovery still includes missing events', async () => {
+test('a statement that is rejected is shown at its form, and the recovery still includes missing events', async () => {
   const { browser } = await editor();
   const path = await register(browser);
-  const { status, text } = await browser.get(`${path}/recover?since=2019-01-01T00:00`);
+  const { status, text } = await browser.get(`${path}/statement?since=2019-01-01T00:00`);
   expect(status).toBe(422);
   expect(text).toMatch(/id="error-since"/);
   expect(text).toMatch(/name="include_missing" checked/);

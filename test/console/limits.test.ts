@@ -169,7 +169,7 @@ describe('a query and a form have at most 20 parameters, counted before they are
     const credentials = await auth.client();
     const session = await signedInBrowser(auth, credentials);
     const { id } = await makeEndpoint(auth.database, credentials.client_id);
-    for (const path of [`/console/endpoints/${id}/recover`, '/console/deliveries', '/console/settings']) {
+    for (const path of [`/console/endpoints/${id}/statement`, '/console/deliveries', '/console/settings']) {
       const { status, text } = await session.get(`${path}?${many(21)}`);
       expect([path, status]).toEqual([path, 422]);
       expect(text).toContain('A query may have at most 20 parameters.');

@@ -190,8 +190,11 @@ const CONSOLE: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
   '/console/endpoints/{webhookId}/disable': () => [''],
   '/console/endpoints/{webhookId}/edit': () => [''],
   '/console/endpoints/{webhookId}/new-secret': ({ disabled }) => ['', `?new=${disabled}`],
-  '/console/endpoints/{webhookId}/recover': () => [`?since=${at(20).slice(0, 16)}&until=${at(19).slice(0, 16)}`],
-  '/console/endpoints/{webhookId}/statement': () => ['', `?since=${at(29).slice(0, 16)}&until=${at(1).slice(0, 16)}`],
+  '/console/endpoints/{webhookId}/statement': () => [
+    '',
+    `?since=${at(29).slice(0, 16)}&until=${at(1).slice(0, 16)}`,
+    `?since=${at(20).slice(0, 16)}&until=${at(19).slice(0, 16)}`,
+  ],
   '/console/settings': () => [''],
   '/console/transfers': () => ['', `?${FIELDS}`, '?status=RETURNED', `?status=SENT&${FIELDS}`, '?reference=none'],
   '/console/transfers/new': () => [''],

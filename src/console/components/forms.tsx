@@ -57,9 +57,7 @@ export function Field({ label, hint, pointer, kind, type, value, beside, ...rest
 
 /** A field for a time in ISO 8601, which a person can paste and read in any locale (`readIsoTime`). */
 export function TimeField(field: Omit<Control, 'type'>) {
-  return (
-    <Field class="medium" placeholder="2026-11-22 06:14" autoComplete="off" {...field} label={`${field.label} (UTC)`} />
-  );
+  return <Field placeholder="2026-11-22 06:14" autoComplete="off" {...field} label={`${field.label} (UTC)`} />;
 }
 
 /** A choice whose text differs from its value. */
@@ -191,9 +189,9 @@ function nameOf({ pointer, parameter }: ValidationError): string {
   return LABELS[pointer ?? ''] ?? name.replaceAll('_', ' ');
 }
 
-/** The value of a field for a time, in UTC: `2026-11-22T06:14:03`. */
+/** The value of a field for a time, in UTC: `2026-11-22 06:14:03`. */
 export function timeValue(at: Date): string {
-  return at.toISOString().slice(0, 19);
+  return at.toISOString().slice(0, 19).replace('T', ' ');
 }
 
 /** Reads a time in ISO 8601 as a person types it: a date, or date and time, in UTC unless it names a zone. */

@@ -7,34 +7,26 @@ import { addressOf, Live } from './parts.js';
 
 // What the pages of lists share: table, filters, pages.
 
-interface Column<Row> {
-  heading: string;
-  /** The heading is only read aloud. */
-  hidden?: true;
-  /** `wide-only`: a table of a medium width omits it. */
-  class?: 'right' | 'wide-only';
-  cell(row: Row): ComponentChildren;
-}
-
 interface TableProps<Row> {
   rows: readonly Row[];
-  columns: readonly Column<Row>[];
+  /** The cell of a row, by the heading of its column. */
+  columns: Readonly<Record<string, (row: Row) => ComponentChildren>>;
+  /** By headings. `wide-only`: a table of a medium width omits the column. */
+  classes?: Readonly<Record<string, 'right' | 'wide-only'>>;
   /** By which the script knows a row again, and what it reads aloud when that changes. */
   row?(row: Row): { id: string; 'data-announce'?: string };
   /** The page of a row: the link in its first cell covers the row. */
   href?: (row: Row) => string;
   /** A checkbox for each row, which belongs to the form with this id. */
   select?: { form: string; name: string; value(row: Row): string; label(row: Row): string };
-  /** Stays a table on a narrow screen. */
-  small?: true;
   /** It is a card of its own. */
   card?: true;
 }
 
 /** A table; on a narrow screen each row becomes a card, whose cells are named by the headings. */
-export function Table<Row>({ rows, columns, row, href, select, small, card }: TableProps<Row>) {
+export function Table<Row>({ rows, columns, classes = {}, row, href, select, card }: TableProps<Row>) {
   const table = (
-    <table class={small ? 'table small' : 'table'}>
+    <table class="table">
       <thead>
         <tr>
           {select && (
@@ -42,9 +34,9 @@ export function Table<Row>({ rows, columns, row, href, select, small, card }: Ta
               <input type="checkbox" data-check-all={select.form} aria-label="Select all on this page" hidden />
             </th>
           )}
-          {columns.map(({ heading, hidden, ...column }) => (
-            <th key={heading} scope="col" class={column.class}>
-              {hidden ? <span class="visually-hidden">{heading}</span> : heading}
+          {Object.keys(columns).map((heading) => (
+            <th key={heading} scope="col" class={classes[heading]}>
+              {heading}
             </th>
           ))}
         </tr>
@@ -63,8 +55,8 @@ export function Table<Row>({ rows, columns, row, href, select, small, card }: Ta
                 />
               </td>
             )}
-            {columns.map(({ heading, hidden, cell, ...column }, i) => (
-              <td key={heading} data-label={hidden ? undefined : heading} class={column.class}>
+            {Object.entries(columns).map(([heading, cell], i) => (
+              <td key={heading} data-label={heading} class={classes[heading]}>
                 {i === 0 && href ? (
                   <a class="row-link" href={href(one)}>
                     {cell(one)}
@@ -140,7 +132,11 @@ export function List({ path, query, many, one, filters, table, nextCursor, noMat
         <TimeField kind="custom" label="From" name="from" value={query.get('from')} />
         <TimeField kind="custom" label="To" name="to" value={query.get('to')} />
         <button type="submit">Filter</button>
-        {(set > 0 || refused) && <a href={path}>Clear filters</a>}
+        {(set > 0 || refused) && (
+          <a class="button" href={path}>
+            Clear filters
+          </a>
+        )}
       </form>
       <Live id={many} path={path} query={query} class="stack">
         {table}

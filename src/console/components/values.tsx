@@ -185,9 +185,14 @@ export function countOf(count: number, singular: string, plural: string, more = 
   return `${more ? 'more than ' : ''}${countText(count)} ${count === 1 && !more ? singular : plural}`;
 }
 
-/** ms for people: `85 ms`, `1.3 s` */
+/** ms for people: `85 ms`, `1.3 s`, `32 h 35 min`, `90 days` */
 export function durationText(ms: number): string {
-  return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toPrecision(2)} s`;
+  if (ms < 1_000) return `${ms} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toPrecision(2)} s`;
+  const minutes = Math.round(ms / 60_000);
+  if (minutes >= 2 * 1_440 && minutes % 1_440 === 0) return `${minutes / 1_440} days`;
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
+  return [hours > 0 && `${hours} h`, rest > 0 && `${rest} min`].filter(Boolean).join(' ');
 }
 
 /** An amount of money with its currency's digits: 1250 minor units of EUR are `12.50 EUR`. */

@@ -3,7 +3,7 @@ import { DELIVERY_HEADERS, type KeptHeaders, SIGNATURE_HEADER } from '../../deli
 import type { AttemptError } from '../../platform/vocabulary.js';
 import { Field } from '../components/forms.js';
 import { Crumbs, Facts } from '../components/parts.js';
-import { CopyButton, JsonText, Time, Untrusted, UntrustedLines } from '../components/values.js';
+import { CopyButton, durationText, JsonText, Time, Untrusted, UntrustedLines } from '../components/values.js';
 import { form, isEditor, page, seeOther, type Visit } from '../page.js';
 import { isRejection, receiverSentence } from './delivery-texts.js';
 import { attemptPath, eventPath } from './paths.js';
@@ -52,7 +52,7 @@ function AttemptView({ visit, sent }: { visit: Visit; sent: SentAttempt }) {
           <span>
             <Time at={attempt.startedAt} ago />
           </span>
-          <span class="muted">took {attempt.durationMs} ms</span>
+          <span class="muted">took {durationText(attempt.durationMs)}</span>
         </p>
         <ResponseView sent={sent} />
         {isEditor(visit) && isRejection(attempt) && (
@@ -71,7 +71,7 @@ function RequestView({ sent }: { sent: SentAttempt }) {
   const command = curlCommand(attempt.url, headers, body);
   return (
     <section class="stack" aria-labelledby={`request-${id}`}>
-      <h3 id={`request-${id}`}>Request</h3>
+      <h2 id={`request-${id}`}>Request</h2>
       <p class="mono">
         POST <Untrusted text={attempt.url} />
       </p>
@@ -93,12 +93,15 @@ function RequestView({ sent }: { sent: SentAttempt }) {
   );
 }
 
+/** A body of at least 4 KiB was cut there, perhaps within a character. */
+const KEPT_BYTES = 4_096 - 4;
+
 function ResponseView({ sent: { attempt } }: { sent: SentAttempt }) {
   const headers = Object.entries((attempt.responseHeaders ?? {}) as KeptHeaders);
   const id = `response-${attempt.deliveryId}-${attempt.number}`;
   return (
     <section class="stack" aria-labelledby={id}>
-      <h3 id={id}>Response {attempt.responseStatus}</h3>
+      <h2 id={id}>Response {attempt.responseStatus}</h2>
       {attempt.responseStatus === null && <p class="muted">There was no response.</p>}
       {headers.length > 0 && <HeaderList headers={headers} />}
       {attempt.responseBody === null ? (
@@ -106,7 +109,7 @@ function ResponseView({ sent: { attempt } }: { sent: SentAttempt }) {
       ) : (
         <>
           <JsonText label={`Body of the response to attempt ${attempt.number}`} text={attempt.responseBody} />
-          <p class="hint">The first 4 KiB are kept.</p>
+          {Buffer.byteLength(attempt.responseBody) > KEPT_BYTES && <p class="hint">Only the first 4 KiB are kept.</p>}
         </>
       )}
     </section>

@@ -6,7 +6,7 @@ import { isId, timeOf } from '../../platform/ids.js';
 import { LIMITS } from '../../platform/limits.js';
 import { PROBLEMS, type Refusal } from '../../platform/refusal.js';
 import { listDeliveries } from '../../reports/list-deliveries.js';
-import type { DeliveryRecord } from '../../reports/read-deliveries.js';
+import type { DeliveryRecord, LastAttempt } from '../../reports/read-deliveries.js';
 import { findEventOf } from '../../reports/read-events.js';
 import { Field, Select } from '../components/forms.js';
 import { ANY, invalidFilter, List, pageOf, readChoice, readCursor, Table, timeRange } from '../components/lists.js';
@@ -95,12 +95,6 @@ interface TableProps {
 const BULK = 'bulk-retry';
 
 export function DeliveryTable({ visit, deliveries, names }: TableProps) {
-  const endpoint = {
-    heading: 'Endpoint',
-    cell: ({ endpointId, endpoint }: DeliveryRecord) => (
-      <Clamped text={names?.get(endpointId) ?? (endpoint.description || endpoint.url)} />
-    ),
-  };
   const select = {
     form: BULK,
     name: 'delivery',
@@ -114,30 +108,29 @@ export function DeliveryTable({ visit, deliveries, names }: TableProps) {
       row={({ id, status }) => ({ id: `delivery-${id}`, 'data-announce': `${status} delivery` })}
       href={({ id, eventId }) => eventPath(eventId, id)}
       {...(names && isEditor(visit) && { select })}
-      columns={[
-        { heading: 'Event', cell: ({ event }) => eventSubject(event.type, event.body) },
-        ...(names ? [endpoint] : []),
-        { heading: 'Status', cell: (delivery) => <StatusAndNext delivery={delivery} /> },
-        {
-          heading: 'Last response',
-          cell: ({ lastAttempt }) =>
-            lastAttempt ? (
-              <span class="one-line">
-                <Response {...lastAttempt} /> <span class="muted">attempt {lastAttempt.number}</span>
-              </span>
-            ) : (
-              <span class="muted">none</span>
-            ),
-        },
-        {
-          heading: 'Transfer',
-          class: 'wide-only',
-          cell: ({ event }) => <Id id={event.transferId} href={transferHref(visit, event.transferId)} />,
-        },
+      classes={{ Transfer: 'wide-only' }}
+      columns={{
+        Event: ({ event }) => eventSubject(event.type, event.body),
+        ...(names && {
+          Endpoint: ({ endpointId, endpoint }) => (
+            <Clamped text={names.get(endpointId) ?? (endpoint.description || endpoint.url)} />
+          ),
+        }),
+        Status: (delivery) => <StatusAndNext delivery={delivery} />,
+        'Last response': ({ lastAttempt }) => lastAttempt && <LastResponse attempt={lastAttempt} />,
+        Transfer: ({ event }) => <Id id={event.transferId} href={transferHref(visit, event.transferId)} />,
         // The list has the order of its events: a recovery may have made the delivery long after.
-        { heading: 'Event created', cell: ({ id }) => <Time at={new Date(timeOf(id))} /> },
-      ]}
+        'Event created': ({ id }) => <Time at={new Date(timeOf(id))} />,
+      }}
     />
+  );
+}
+
+function LastResponse({ attempt }: { attempt: LastAttempt }) {
+  return (
+    <span class="one-line">
+      <Response {...attempt} /> <span class="muted">attempt {attempt.number}</span>
+    </span>
   );
 }
 

@@ -6,7 +6,7 @@ import { type EventTimeline, readDeliveryTimeline, type TimelineDelivery } from 
 import { PostButton } from '../components/forms.js';
 import { type Listed, Pager, Table } from '../components/lists.js';
 import { Crumbs, Facts, Live } from '../components/parts.js';
-import { Id, Response, Sentence, Status, Time, Untrusted } from '../components/values.js';
+import { durationText, Id, Response, Sentence, Status, Time, Untrusted } from '../components/values.js';
 import { form, isEditor, page, seeOther, type Visit } from '../page.js';
 import { explainId } from './attempt.js';
 import { isRejection, retryEffect, whatHappensNext } from './delivery-texts.js';
@@ -65,19 +65,13 @@ function AttemptTable({ deliveryId, attempts }: { deliveryId: string; attempts: 
         rows={attempts}
         row={({ number }) => ({ id: `attempt-${number}` })}
         href={({ number }) => attemptPath(deliveryId, number)}
-        columns={[
-          {
-            heading: 'Attempt',
-            cell: ({ number }) => `Attempt ${number}`,
-          },
-          {
-            heading: 'Response',
-            cell: ({ error, response_status }) => <Response error={error} responseStatus={response_status} />,
-          },
-          { heading: 'Trigger', cell: ({ trigger }) => trigger },
-          { heading: 'Took', cell: ({ duration_ms }) => `${duration_ms} ms` },
-          { heading: 'Started', cell: ({ started_at }) => <Time at={started_at} /> },
-        ]}
+        columns={{
+          Attempt: ({ number }) => `Attempt ${number}`,
+          Response: ({ error, response_status }) => <Response error={error} responseStatus={response_status} />,
+          Trigger: ({ trigger }) => trigger,
+          Took: ({ duration_ms }) => durationText(duration_ms),
+          Started: ({ started_at }) => <Time at={started_at} />,
+        }}
       />
     </section>
   );
@@ -201,7 +195,7 @@ function MadeAttempt({ deliveryId, attempt }: { deliveryId: string; attempt: Las
         <span>
           <Time at={startedAt} ago />
         </span>
-        <span class="muted numeric">took {durationMs} ms</span>
+        <span class="muted numeric">took {durationText(durationMs)}</span>
       </span>
       <details class="attempt-details" id={`details-${deliveryId}-${number}`} data-load="">
         <summary>

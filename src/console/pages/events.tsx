@@ -69,21 +69,22 @@ export const eventList = page({
   },
 });
 
-/** Events as a table, on this page and on a transfer's. */
-export function EventTable({ visit, events }: { visit: Visit; events: readonly Event[] }) {
+/** Events as a table, on this page and on that of their transfer. @param visit if the table names their transfers */
+export function EventTable({ visit, events }: { visit?: Visit; events: readonly Event[] }) {
   return (
-    <Table
+    <Table<Event>
       card
       rows={events}
       row={({ id }) => ({ id: `event-${id}` })}
       href={({ id }) => eventPath(id)}
-      columns={[
-        { heading: 'Event', cell: (event) => eventSubject(event.type, JSON.stringify(event)) },
-        { heading: 'Deliveries', cell: ({ deliveries }) => <Delivered counts={deliveries} /> },
-        { heading: 'Id', class: 'wide-only', cell: ({ id }) => <Id id={id} /> },
-        { heading: 'Transfer', cell: ({ data }) => <Id id={data.id} href={transferHref(visit, data.id)} /> },
-        { heading: 'Created', cell: ({ created_at }) => <Time at={created_at} /> },
-      ]}
+      classes={{ Id: 'wide-only' }}
+      columns={{
+        Event: (event) => eventSubject(event.type, JSON.stringify(event)),
+        Deliveries: ({ deliveries }) => <Delivered counts={deliveries} />,
+        Id: ({ id }) => <Id id={id} />,
+        ...(visit && { Transfer: ({ data }) => <Id id={data.id} href={transferHref(visit, data.id)} /> }),
+        Created: ({ created_at }) => <Time at={created_at} />,
+      }}
     />
   );
 }

@@ -1,16 +1,9 @@
 import { Live, PageHead } from '../components/parts.js';
 import { isEditor, mayMove, page, type Visit } from '../page.js';
-import {
-  type Endpoint,
-  EndpointName,
-  type HealthByEndpoint,
-  healthOf,
-  namesOf,
-  readEndpoints,
-} from './endpoints/endpoint.js';
-import { HealthView } from './endpoints/health.js';
-import { EndpointState, stateOf, Trouble, Untried } from './endpoints/state.js';
-import { endpointPath, MOVING_TRANSFER, REGISTER } from './paths.js';
+import { type Endpoint, type HealthByEndpoint, healthOf, namesOf, readEndpoints } from './endpoints/endpoint.js';
+import { EndpointTable } from './endpoints/show.js';
+import { stateOf, Trouble, Untried } from './endpoints/state.js';
+import { MOVING_TRANSFER, REGISTER } from './paths.js';
 
 export const overview = page({
   path: '/console',
@@ -28,12 +21,10 @@ export const overview = page({
 type Seen = Pick<Visit, 'session' | 'config'>;
 type Shown = { visit: Seen; endpoints: readonly Endpoint[]; health: HealthByEndpoint };
 
-/** The health of each endpoint; those in trouble come first. */
+/** Endpoints in trouble with the way out, then the health of all. */
 export function Overview({ visit, endpoints, health }: Shown) {
   const stateOfOne = (endpoint: Endpoint) => stateOf(endpoint, health.get(endpoint.webhookId));
-  const isTroubled = (endpoint: Endpoint) => ['disabled', 'failing'].includes(stateOfOne(endpoint));
-  const troubled = endpoints.filter(isTroubled);
-  const others = endpoints.filter((endpoint) => !isTroubled(endpoint));
+  const troubled = endpoints.filter((endpoint) => ['disabled', 'failing'].includes(stateOfOne(endpoint)));
   const untried = endpoints.filter((endpoint) => stateOfOne(endpoint) === 'untried');
   const names = namesOf(endpoints);
   const allWork = troubled.length + untried.length === 0;
@@ -42,30 +33,15 @@ export function Overview({ visit, endpoints, health }: Shown) {
       <PageHead title="Overview" button={isEditor(visit) && REGISTER} />
       <Live id="overview" class="stack" path="/console">
         <p class={allWork ? 'good-text' : undefined}>
-          <strong>{summaryOf(endpoints.length, troubled.length, untried.length)}</strong>
+          <strong>{summaryOf(endpoints.length, troubled.length, untried.length)}</strong>{' '}
+          {untried.length > 0 && <Untried makesTransfers={mayMove(visit)} />}
         </p>
-        {[...troubled, ...others].map((endpoint) => {
-          const own = health.get(endpoint.webhookId);
-          return (
-            <section key={endpoint.webhookId} class="card stack" aria-label={`Endpoint ${endpoint.webhookId}`}>
-              <div class="row between">
-                <h2>
-                  <a href={endpointPath(endpoint.webhookId)}>
-                    <EndpointName endpoint={endpoint} name={names.get(endpoint.webhookId)} />
-                  </a>
-                </h2>
-                <EndpointState endpoint={endpoint} health={own} />
-              </div>
-              <Trouble endpoint={endpoint} health={own} editor={isEditor(visit)} />
-              {untried.includes(endpoint) && (
-                <p>
-                  <Untried makesTransfers={mayMove(visit)} />
-                </p>
-              )}
-              <HealthView health={own} />
-            </section>
-          );
+        {troubled.map((endpoint) => {
+          const { webhookId } = endpoint;
+          const shown = { endpoint, health: health.get(webhookId), name: names.get(webhookId) };
+          return <Trouble key={webhookId} {...shown} editor={isEditor(visit)} />;
         })}
+        <EndpointTable endpoints={endpoints} health={health} />
       </Live>
     </>
   );

@@ -2,12 +2,11 @@ import { endSession, type ListedSession, listSessions } from '../../auth/console
 import { MAX_BODY_BYTES } from '../../http/body.js';
 import { presentMeta } from '../../http/routes/documents.js';
 import type { Config } from '../../platform/config/config.js';
-import { formatDuration } from '../../platform/duration.js';
 import { LIMITS } from '../../platform/limits.js';
 import { PostButton } from '../components/forms.js';
 import { Table } from '../components/lists.js';
 import { Card, Facts } from '../components/parts.js';
-import { RelativeTime, Time, Untrusted } from '../components/values.js';
+import { durationText, Id, RelativeTime, Time, Untrusted } from '../components/values.js';
 import { form, page, seeOther, type Visit } from '../page.js';
 
 const settings = page({
@@ -22,18 +21,7 @@ const settings = page({
       <>
         <h1>Settings</h1>
         <div class="columns">
-          <Environment config={config} />
-          <Card title="Client">
-            <Facts
-              of={{
-                Name: <Untrusted text={session.clientName} />,
-                'Client id': <code>{session.clientId}</code>,
-                'Your role': session.role,
-                'Scopes of your session': [...session.scopes].join(' ') || 'none',
-              }}
-            />
-          </Card>
-          <Ladder delays={config.retryDelays} />
+          <Connection config={config} session={session} />
           <Limits config={config} />
         </div>
         <Sessions sessions={sessions} own={session} />
@@ -55,12 +43,16 @@ const end = form({
 export const settingsPages = [settings, end];
 
 /** What a client's system needs before its first request. */
-function Environment({ config }: { config: Config }) {
+function Connection({ config, session }: Pick<Visit, 'config' | 'session'>) {
   const meta = presentMeta(config);
   return (
-    <Card title="Environment">
+    <Card title="Client and environment">
       <Facts
         of={{
+          Client: <Untrusted text={session.clientName} />,
+          'Client id': <Id id={session.clientId} whole />,
+          'Your role': session.role,
+          'Scopes of your session': [...session.scopes].join(' ') || 'none',
           Environment: meta.environment,
           'Base URL and audience': <code>{config.baseUrl}</code>,
           'Token URL': <code>{config.authUrl}/oauth/token</code>,
@@ -81,33 +73,10 @@ function Environment({ config }: { config: Config }) {
   );
 }
 
-/** The planned attempts of a delivery if each fails at once. */
-function Ladder({ delays }: { delays: readonly number[] }) {
-  const rows = [0, ...delays].map((delay, index) => ({
-    number: index + 1,
-    delay,
-    after: delays.slice(0, index).reduce((sum, each) => sum + each, 0),
-  }));
-  return (
-    <Card title="Attempts of a delivery" table>
-      <p class="muted">
-        Each delay starts at the end of the previous attempt. A delivery keeps the delays that it started with.
-      </p>
-      <Table
-        small
-        rows={rows}
-        columns={[
-          { heading: 'Attempt', cell: ({ number }) => number },
-          { heading: 'Delay', cell: ({ delay }) => (delay === 0 ? 'immediate' : formatDuration(delay, 'h')) },
-          { heading: 'After the first', cell: ({ number, after }) => (number === 1 ? '–' : inHours(after)) },
-        ]}
-      />
-    </Card>
-  );
-}
-
 function Limits({ config }: { config: Config }) {
-  const { disableAfter, retention, rateLimit, maxEndpoints, endpointConcurrency } = config;
+  const { disableAfter, retention, rateLimit, maxEndpoints, endpointConcurrency, retryDelays } = config;
+  const delays = retryDelays.map((delay) => (delay === 0 ? 'immediately' : durationText(delay)));
+  const all = retryDelays.reduce((sum, delay) => sum + delay, 0);
   return (
     <Card title="Limits">
       <Facts
@@ -116,25 +85,18 @@ function Limits({ config }: { config: Config }) {
           'Request body': `${MAX_BODY_BYTES / 1024} KiB`,
           'Webhook endpoints': maxEndpoints,
           'Concurrent deliveries': `${endpointConcurrency} to an endpoint without its own limit`,
+          'Automatic retries': `${delays.join(', ')} after the previous attempt; ${durationText(all)} in all`,
           'Manual retries': `${LIMITS.retries.amount} an hour for a delivery`,
           Recoveries: `${LIMITS.recoveries.amount} an hour for an endpoint`,
           'Failing endpoint':
             disableAfter === 0
               ? 'Never disabled'
-              : `Disabled after ${formatDuration(disableAfter)} without a success, if at least two deliveries are exhausted`,
-          'Events are kept': formatDuration(retention),
+              : `Disabled after ${durationText(disableAfter)} without a success, if at least two deliveries are exhausted`,
+          'Events are kept': durationText(retention),
         }}
       />
     </Card>
   );
-}
-
-/** `1955m` → `32 h 35 min` */
-function inHours(milliseconds: number): string {
-  const minutes = Math.round(milliseconds / 60_000);
-  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
-  if (milliseconds < 60_000) return formatDuration(milliseconds);
-  return [hours > 0 && `${hours} h`, (rest > 0 || hours === 0) && `${rest} min`].filter(Boolean).join(' ');
 }
 
 const WAYS = { credentials: 'credentials', link: 'a link of the client', 'operator-link': 'a link of the operator' };
@@ -148,14 +110,15 @@ function Sessions({ sessions, own }: Own & { sessions: readonly ListedSession[] 
       <p class="muted">A session ends after an hour without use, and 8 hours after the sign-in.</p>
       <Table
         rows={sessions}
-        columns={[
-          { heading: 'Role', cell: ({ role }) => role },
-          { heading: 'Signed in by', cell: ({ signedInBy }) => WAYS[signedInBy] },
-          { heading: 'Address', cell: ({ address }) => <code>{address}</code> },
-          { heading: 'Since', cell: ({ createdAt }) => <Time at={createdAt} /> },
-          { heading: 'Last seen', cell: ({ lastSeenAt }) => <RelativeTime at={lastSeenAt} /> },
-          { heading: 'Action', hidden: true, class: 'right', cell: (session) => <End session={session} own={own} /> },
-        ]}
+        classes={{ Action: 'right' }}
+        columns={{
+          Role: ({ role }) => role,
+          'Signed in by': ({ signedInBy }) => WAYS[signedInBy],
+          Address: ({ address }) => <code>{address}</code>,
+          Since: ({ createdAt }) => <Time at={createdAt} />,
+          'Last seen': ({ lastSeenAt }) => <RelativeTime at={lastSeenAt} />,
+          Action: (session) => <End session={session} own={own} />,
+        }}
       />
     </Card>
   );

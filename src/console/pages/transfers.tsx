@@ -5,7 +5,7 @@ import { Field, Select } from '../components/forms.js';
 import { ANY, Empty, List, type Listed, listQuery, readChoice, Table } from '../components/lists.js';
 import { Card, Crumbs, Facts, Live, PageHead } from '../components/parts.js';
 import { Amount, Clamped, Id, Status, Time, Untrusted } from '../components/values.js';
-import { form, mayMove, page, seeOther, type Visit } from '../page.js';
+import { form, mayMove, page, seeOther } from '../page.js';
 import { filtersOf } from './deliveries.js';
 import { type Event, EventTable } from './events.js';
 import { MoveForms, NEW_TRANSFER, newTransferForm, newTransferPage, refuseOutsideSandbox } from './sandbox-transfer.js';
@@ -62,18 +62,15 @@ function TransferTable({ transfers }: { transfers: readonly Transfer[] }) {
       rows={transfers}
       row={({ id, status }) => ({ id: `transfer-${id}`, 'data-announce': `${status} transfer` })}
       href={({ id }) => `${PATH}/${id}`}
-      columns={[
-        { heading: 'To', cell: ({ destination }) => <Clamped text={destination.name} /> },
-        { heading: 'Amount', class: 'right', cell: ({ amount }) => <Amount amount={amount} /> },
-        { heading: 'Status', cell: ({ status }) => <Status status={status} /> },
-        {
-          heading: 'Reference',
-          cell: ({ reference }) =>
-            reference === null ? <span class="muted">none</span> : <Clamped text={reference} />,
-        },
-        { heading: 'Id', class: 'wide-only', cell: ({ id }) => <Id id={id} /> },
-        { heading: 'Created', cell: ({ created_at }) => <Time at={created_at} /> },
-      ]}
+      classes={{ Amount: 'right', Id: 'wide-only' }}
+      columns={{
+        To: ({ destination }) => <Clamped text={destination.name} />,
+        Amount: ({ amount }) => <Amount amount={amount} />,
+        Status: ({ status }) => <Status status={status} />,
+        Reference: ({ reference }) => (reference === null ? '–' : <Clamped text={reference} />),
+        Id: ({ id }) => <Id id={id} />,
+        Created: ({ created_at }) => <Time at={created_at} />,
+      }}
     />
   );
 }
@@ -106,7 +103,7 @@ const transferPage = page({
           <TransferFacts transfer={transfer} />
           <History history={transfer.status_history} />
           {mayMove(visit) && <MoveForms id={id} status={transfer.status} />}
-          {events && <Events visit={visit} events={events.data} />}
+          {events && <Events events={events.data} />}
         </Live>
       </>
     );
@@ -162,7 +159,7 @@ function History({ history }: { history: TransferWithHistory['status_history'] }
   );
 }
 
-function Events({ visit, events }: { visit: Visit; events: readonly Event[] }) {
+function Events({ events }: { events: readonly Event[] }) {
   return (
     <section class="stack" aria-labelledby="events-name">
       <h2 id="events-name">Events</h2>
@@ -171,7 +168,7 @@ function Events({ visit, events }: { visit: Visit; events: readonly Event[] }) {
           <p>The first change of the status after the creation makes the first event.</p>
         </Empty>
       ) : (
-        <EventTable visit={visit} events={events} />
+        <EventTable events={events} />
       )}
     </section>
   );

@@ -100,7 +100,7 @@ describeInBrowser('endpoints, in a browser', () => {
     await page.getByText('It has missed 2 events so far.').waitFor();
     await fits(visitor);
     await page.getByRole('button', { name: 'Enable and count what it missed' }).click();
-    await page.getByText('2 events of this time range did not arrive:').waitFor();
+    await page.getByRole('heading', { name: 'Not complete: 2 events did not arrive' }).waitFor();
     await fits(visitor);
     await page.getByRole('button', { name: 'Recover 2 events' }).click();
     await page
@@ -110,16 +110,30 @@ describeInBrowser('endpoints, in a browser', () => {
     await endsWell(visitor);
   });
 
-  test('a receiver that breaks is shown with its response and its pending deliveries', async () => {
+  test('the overview names what is wrong with an endpoint, and shows the rates of all in one table', async () => {
     const { visitor, page, call } = await editor();
     await register(call);
+    await register(call, { description: 'Orders, live' });
     answer = 503;
     await makeEvent(call);
     await page.goto('/console');
-    await page.getByText('The receiver responded with 503.').waitFor();
-    await page.getByText(/1 delivery is pending; the next attempt is in/).waitFor();
+    await page.getByRole('heading', { name: 'Orders, live: The receiver responded with 503' }).waitFor();
+    await page
+      .getByText(/1 delivery is pending; the next attempt is in/)
+      .first()
+      .waitFor();
     answer = 204;
+    await page.getByRole('link', { name: 'Orders, live' }).first().waitFor();
+    const rows = page.getByRole('row', { name: /failing.* 0 % / });
+    expect(await rows.count()).toBe(2);
     await fits(visitor);
+    // The label of a filter stands directly above its control.
+    await page.goto('/console/deliveries');
+    const distance = await page.evaluate<number>(
+      `document.querySelector('#field-status').getBoundingClientRect().top -
+       document.querySelector('[for=field-status]').getBoundingClientRect().bottom`,
+    );
+    expect(distance).toBeLessThan(8);
     await endsWell(visitor);
   });
 
@@ -150,7 +164,7 @@ describeInBrowser('endpoints, in a browser', () => {
     await makeEvent(call);
     await page.goto(`/console/endpoints/${id}`);
     await page.getByRole('cell', { name: 'succeeded' }).waitFor();
-    await page.getByRole('link', { name: 'Statement' }).click();
+    await page.getByRole('link', { name: 'Statement and recovery' }).click();
     await page.getByRole('button', { name: 'Create the statement' }).click();
     await page.getByText('Complete: this endpoint has received every event').waitFor();
     await fits(visitor);
@@ -178,7 +192,7 @@ describeInBrowser('endpoints, in a browser', () => {
     }
     await fillDeliveries(credentials.client_id, ids, 10_000);
     await page.goto('/console');
-    await page.getByText('more than 1,000').first().waitFor();
+    await page.getByText('1,000+').first().waitFor();
     await fits(visitor);
     for (const path of ['/console/endpoints', `/console/endpoints/${ids[0]}`, `/console/endpoints/${ids[0]}/edit`]) {
       await page.goto(path);

@@ -26,5 +26,5 @@ it.each([
 });
 
 it('fills a field with a time in UTC', () => {
-  expect(timeValue(new Date('2026-11-22T06:14:03.999Z'))).toBe('2026-11-22T06:14:03');
+  expect(timeValue(new Date('2026-11-22T06:14:03.999Z'))).toBe('2026-11-22 06:14:03');
 });

@@ -11,5 +11,5 @@ afterAll(() => auth?.close());
 test('the settings name both conditions that disable a failing endpoint', async () => {
   const browser = await signedInBrowser(auth, await auth.client());
   const { text } = await browser.get('/console/settings');
-  expect(text).toContain('Disabled after 5d without a success, if at least two deliveries are exhausted');
+  expect(text).toContain('Disabled after 5 days without a success, if at least two deliveries are exhausted');
 });

@@ -1,11 +1,12 @@
+import type { ComponentChildren } from 'preact';
 import { COUNTED_TO_CANCEL, countPending } from '../../../endpoints/disable.js';
 import type { Config } from '../../../platform/config/config.js';
 import { MAX_CONCURRENCY } from '../../../platform/vocabulary.js';
 import { Field, Submit } from '../../components/forms.js';
 import { countText, Untrusted } from '../../components/values.js';
-import { form, page, seeOther, type Visit } from '../../page.js';
+import { form, page, type SeeOther, seeOther, type Visit } from '../../page.js';
 import { endpointPath } from '../paths.js';
-import { changeEndpoint, type Endpoint, endpointForm, endpointPage } from './endpoint.js';
+import { changeEndpoint, type Endpoint, type EndpointVisit, endpointForm, endpointPage } from './endpoint.js';
 
 const registerPage = page({
   path: '/console/endpoints/new',
@@ -101,66 +102,75 @@ async function Cancelled({ visit, endpoint }: { visit: Visit; endpoint: Endpoint
   return <strong>{`${number} pending ${count === 1 ? 'delivery' : 'deliveries'} will be cancelled.`}</strong>;
 }
 
-const disablePage = endpointPage('disable', {
-  points: 3,
-  async view({ visit, endpoint, path }) {
-    return (
-      <form class="card stack narrow" method="post" action={`${path}/disable`}>
-        <p>
-          {await Cancelled({ visit, endpoint })} New events are not delivered to this endpoint while it is disabled.
-        </p>
+interface Ending {
+  title: string;
+  keep: string;
+  /** What it changes. @param cancelled the sentence about pending deliveries */
+  text(cancelled: ComponentChildren, endpoint: Endpoint, path: string): ComponentChildren;
+  submit(visit: EndpointVisit): Promise<SeeOther>;
+}
+
+/** A page that says what its form cancels, and the form. */
+function endingPages(end: 'disable' | 'delete', { title, keep, text, submit }: Ending) {
+  const shown = endpointPage(end, {
+    points: 3,
+    async view({ visit, endpoint, path }) {
+      return (
+        <form class="card stack narrow" method="post" action={`${path}/${end}`}>
+          <h2>{title}?</h2>
+          {text(await Cancelled({ visit, endpoint }), endpoint, path)}
+          <p class="row">
+            <button type="submit" class="danger">
+              {title}
+            </button>
+            <a href={path}>{keep}</a>
+          </p>
+        </form>
+      );
+    },
+  });
+  return [shown, endpointForm(end, shown, submit)];
+}
+
+export const endPages = [
+  ...endingPages('disable', {
+    title: 'Disable this endpoint',
+    keep: 'Keep it enabled',
+    text: (cancelled) => (
+      <>
+        <p>{cancelled} New events are not delivered to this endpoint while it is disabled.</p>
         <p>
           To undo this, enable it on its page. You can then recover everything that it missed, including what is
           cancelled now.
         </p>
-        <p class="row">
-          <button type="submit" class="danger">
-            Disable this endpoint
-          </button>
-          <a href={path}>Keep it enabled</a>
-        </p>
-      </form>
-    );
-  },
-});
-
-const disable = endpointForm('disable', disablePage, async (visit) => {
-  const path = endpointPath(visit.params.webhookId);
-  await changeEndpoint(visit, { enabled: false });
-  return seeOther(path, 'The endpoint is disabled. Enable it here to continue and to recover what it missed.');
-});
-
-const deletePage = endpointPage('delete', {
-  points: 3,
-  async view({ visit, endpoint, path }) {
-    return (
-      <form class="card stack narrow" method="post" action={`${path}/delete`}>
+      </>
+    ),
+    async submit(visit) {
+      await changeEndpoint(visit, { enabled: false });
+      const notice = 'The endpoint is disabled. Enable it here to continue and to recover what it missed.';
+      return seeOther(endpointPath(visit.params.webhookId), notice);
+    },
+  }),
+  ...endingPages('delete', {
+    title: 'Delete this endpoint',
+    keep: 'Keep it',
+    text: (cancelled, { enabled }, path) => (
+      <>
         <p>
-          <strong>This cannot be undone.</strong> The secret is erased. {await Cancelled({ visit, endpoint })} Its
-          deliveries cannot be sent again.
+          <strong>This cannot be undone.</strong> The secret is erased. {cancelled} Its deliveries cannot be sent again.
         </p>
         <p>
-          To pause deliveries,{' '}
-          {endpoint.enabled ? <a href={`${path}/disable`}>disable the endpoint</a> : 'leave it disabled'} instead: what
-          it misses can then be recovered.
+          To pause deliveries, {enabled ? <a href={`${path}/disable`}>disable the endpoint</a> : 'leave it disabled'}{' '}
+          instead: what it misses can then be recovered.
         </p>
-        <p class="row">
-          <button type="submit" class="danger">
-            Delete this endpoint
-          </button>
-          <a href={path}>Keep it</a>
-        </p>
-      </form>
-    );
-  },
-});
-
-const deletion = endpointForm('delete', deletePage, async ({ operations, params: { webhookId } }) => {
-  await operations.change('deleteWebhookEndpoint', { params: { webhookId } });
-  return seeOther('/console/endpoints', 'The endpoint is deleted.');
-});
-
-export const endPages = [disablePage, disable, deletePage, deletion];
+      </>
+    ),
+    async submit({ operations, params: { webhookId } }) {
+      await operations.change('deleteWebhookEndpoint', { params: { webhookId } });
+      return seeOther('/console/endpoints', 'The endpoint is deleted.');
+    },
+  }),
+];
 
 const MAX_URL = 2048;
 const MAX_DESCRIPTION = 255;

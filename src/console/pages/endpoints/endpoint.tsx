@@ -76,8 +76,7 @@ export async function healthOf({ db, session }: Pick<Visit, 'db' | 'session'>): 
 /** The pages of one endpoint, by the ends of their paths. One without a tab is reached from another page. */
 const TABS = {
   '': { tab: 'Health', title: 'Endpoint', scope: 'webhooks:read' },
-  statement: { tab: 'Statement', title: 'Statement', scope: 'webhooks:read' },
-  recover: { tab: 'Recover', title: 'Recover missed events', scope: 'webhooks:write' },
+  statement: { tab: 'Statement and recovery', title: 'Statement and recovery', scope: 'webhooks:read' },
   check: { tab: 'Check', title: 'Check the receiver', scope: 'webhooks:read' },
   'new-secret': { tab: 'New secret', title: 'Switch to a new secret', scope: 'webhooks:write' },
   edit: { tab: 'Edit', title: 'Edit the endpoint', scope: 'webhooks:write' },
@@ -142,10 +141,18 @@ function EndpointHead({ endpoint, health, here, visit }: HeadProps) {
     <>
       <Crumbs to={{ '/console/endpoints': 'Endpoints' }} />
       <div class="row between">
-        <h1>{TABS[here].title}</h1>
+        <div>
+          <h1>
+            <Untrusted text={endpoint.description || endpoint.url} />
+          </h1>
+          {endpoint.description && (
+            <code class="muted">
+              <Untrusted text={endpoint.url} />
+            </code>
+          )}
+        </div>
         <EndpointState endpoint={endpoint} health={health} />
       </div>
-      <EndpointName endpoint={endpoint} />
       <nav class="tabs" aria-label="This endpoint">
         <ul>
           {Object.entries(TABS).map(
@@ -180,7 +187,7 @@ export function namesOf(endpoints: readonly Named[]): ReadonlyMap<string, string
       const twins = endpoints.filter((other) => other !== endpoint && nameOf(other) === nameOf(endpoint));
       const { webhookId } = endpoint;
       const isUnique = twins.every((twin) => registered(twin) !== registered(endpoint));
-      const mark = isUnique ? registered(endpoint) : `…${webhookId.slice(-8)}`;
+      const mark = isUnique ? registered(endpoint) : `id ${webhookId.slice(-8)}`;
       return [webhookId, twins.length === 0 ? nameOf(endpoint) : `${nameOf(endpoint)} (${mark})`];
     }),
   );

@@ -80,11 +80,11 @@ export function HoursTable({ health: { hours } }: { health: EndpointHealth }) {
       <summary>The numbers of each hour</summary>
       <Table
         rows={hours.toReversed()}
-        columns={[
-          { heading: 'Hour (UTC)', cell: ({ start }) => start.toISOString().slice(0, 16).replace('T', ' ') },
-          { heading: 'Succeeded', cell: ({ succeeded }) => countText(succeeded) },
-          { heading: 'Failed', cell: ({ failed }) => countText(failed) },
-        ]}
+        columns={{
+          'Hour (UTC)': ({ start }) => start.toISOString().slice(0, 16).replace('T', ' '),
+          Succeeded: ({ succeeded }) => countText(succeeded),
+          Failed: ({ failed }) => countText(failed),
+        }}
       />
     </details>
   );

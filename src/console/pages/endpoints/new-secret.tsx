@@ -1,5 +1,6 @@
 import { Refusal } from '../../../platform/refusal.js';
 import { PostButton } from '../../components/forms.js';
+import { Table } from '../../components/lists.js';
 import { Card, Live } from '../../components/parts.js';
 import { RelativeTime } from '../../components/values.js';
 import { seeOther } from '../../page.js';
@@ -7,7 +8,6 @@ import { endpointPath } from '../paths.js';
 import { SecretField } from './edit.js';
 import {
   type Endpoint,
-  EndpointName,
   endpointForm,
   endpointPage,
   type HealthByEndpoint,
@@ -15,6 +15,7 @@ import {
   readEndpoint,
   readEndpoints,
 } from './endpoint.js';
+import { LastSuccess } from './health.js';
 
 /**
  * The switch to a new secret (spec §5, Secret rotation) as three steps. The endpoints are its only state: `new` in
@@ -36,7 +37,6 @@ const newSecretPage = endpointPage('new-secret', {
           <BothReceive first={endpoint} second={second} health={await healthOf(visit)} />
         ) : (
           <>
-            <Steps here={1} />
             {successors.map(({ webhookId, created_at }) => (
               <p class="banner good" key={webhookId}>
                 <span>
@@ -70,35 +70,32 @@ function successorsOf(first: Endpoint, endpoints: readonly Endpoint[]): readonly
   return endpoints.filter(({ url, webhookId }) => url === first.url && webhookId > first.webhookId);
 }
 
-/** The steps; the current one is marked. */
-function Steps({ here }: { here: 1 | 2 | 3 }) {
-  const steps = ['Register the new secret', 'Both receive', 'Delete the first'];
-  return (
-    <ol class="steps row" aria-label="Steps">
-      {steps.map((name, i) => (
-        <li key={name} aria-current={i + 1 === here ? 'step' : undefined}>
-          {name} {i + 1 < here && <span class="good-text">✓</span>}
-        </li>
-      ))}
-    </ol>
-  );
-}
-
 function BothReceive({ first, second, health }: Record<'first' | 'second', Endpoint> & { health: HealthByEndpoint }) {
-  const [ofFirst, ofSecond] = [first, second].map(({ webhookId }) => {
-    const latest = health.get(webhookId)?.lastSuccessAt;
-    return { latest, receives: !!latest && latest >= new Date(second.created_at) };
-  }) as [Successes, Successes];
-  const both = ofFirst.receives && ofSecond.receives;
+  const receivers = [
+    { secret: 'old', endpoint: first },
+    { secret: 'new', endpoint: second },
+  ].map(({ endpoint, ...rest }) => {
+    const own = health.get(endpoint.webhookId);
+    const receives = (own?.lastSuccessAt ?? 0) >= new Date(second.created_at);
+    return { ...rest, webhookId: endpoint.webhookId, own, receives };
+  });
+  const [firstReceives, secondReceives] = receivers.map(({ receives }) => receives);
+  const both = firstReceives && secondReceives;
   const path = `${endpointPath(first.webhookId)}/new-secret`;
   return (
     <Live id="switch-over" class="stack" path={path} query={new URLSearchParams({ new: second.webhookId })}>
-      <Steps here={both ? 3 : 2} />
-      <Card title="2. Wait until both have received">
-        <div class="columns">
-          <Receiver title="First, old secret" endpoint={first} {...ofFirst} />
-          <Receiver title="Second, new secret" endpoint={second} {...ofSecond} />
-        </div>
+      <Card title="2. Wait until both have received" table>
+        <Table
+          rows={receivers}
+          href={({ webhookId }) => endpointPath(webhookId)}
+          columns={{
+            Endpoint: ({ secret }) => `With the ${secret} secret`,
+            'Since the switch': ({ receives }) => (
+              <span class={receives ? 'badge good' : 'badge warn'}>{receives ? 'receives' : 'not yet'}</span>
+            ),
+            'Last success': ({ own }) => <LastSuccess health={own} />,
+          }}
+        />
         {!both && (
           <p class="muted">
             The next event is sent to both. You can leave this page: it finds the second endpoint again.
@@ -113,7 +110,7 @@ function BothReceive({ first, second, health }: Record<'first' | 'second', Endpo
           </p>
         ) : (
           <p class="banner warn">
-            {ofSecond.receives
+            {secondReceives
               ? 'The first has received nothing since the second was registered.'
               : 'The second has not received anything yet. If your receiver rejects the new secret, nothing would arrive.'}
           </p>
@@ -127,34 +124,6 @@ function BothReceive({ first, second, health }: Record<'first' | 'second', Endpo
         </PostButton>
       </Card>
     </Live>
-  );
-}
-
-interface Successes {
-  latest: Date | null | undefined;
-  /** Since the second endpoint was registered. */
-  receives: boolean;
-}
-
-function Receiver({ title, endpoint, latest, receives }: Successes & { title: string; endpoint: Endpoint }) {
-  return (
-    <div class="stack">
-      <h3>{title}</h3>
-      <EndpointName endpoint={endpoint} />
-      <p>
-        <span class={receives ? 'badge good' : 'badge warn'}>{receives ? 'receives' : 'not yet'}</span>{' '}
-        {latest ? (
-          <>
-            latest success <RelativeTime at={latest} />
-          </>
-        ) : (
-          'no success yet'
-        )}
-      </p>
-      <p>
-        <a href={endpointPath(endpoint.webhookId)}>{title}: its page</a>
-      </p>
-    </div>
   );
 }
 

@@ -1,20 +1,22 @@
 import { listDeliveries } from '../../../reports/list-deliveries.js';
 import { Empty, Table } from '../../components/lists.js';
 import { Card, Facts, Live, PageHead } from '../../components/parts.js';
-import { Id, RelativeTime, Time } from '../../components/values.js';
+import { countText, durationText, Id, Time } from '../../components/values.js';
 import { isEditor, mayMove, page, seeOther } from '../../page.js';
 import { DeliveryTable } from '../deliveries.js';
 import { endpointPath, REGISTER } from '../paths.js';
 import {
   changeEndpoint,
+  type Endpoint,
   EndpointName,
   endpointForm,
   endpointPage,
+  type HealthByEndpoint,
   healthOf,
   namesOf,
   readEndpoints,
 } from './endpoint.js';
-import { HealthView, HoursTable, LastSuccess, Rate } from './health.js';
+import { HealthView, HoursTable, LastSuccess, Rate, Sparkline } from './health.js';
 import { EndpointState, Trouble, Untried } from './state.js';
 import { missedSince } from './statement.js';
 
@@ -26,7 +28,6 @@ export const endpointList = page({
   navigation: 'Endpoints',
   async view(visit) {
     const [endpoints, health] = await Promise.all([readEndpoints(visit), healthOf(visit)]);
-    const names = namesOf(endpoints);
     return (
       <>
         <PageHead title="Endpoints" button={isEditor(visit) && REGISTER} />
@@ -37,27 +38,7 @@ export const endpointList = page({
           </Empty>
         ) : (
           <Live id="endpoints" path="/console/endpoints">
-            <Table
-              card
-              rows={endpoints}
-              href={({ webhookId }) => endpointPath(webhookId)}
-              columns={[
-                {
-                  heading: 'Endpoint',
-                  cell: (endpoint) => <EndpointName endpoint={endpoint} name={names.get(endpoint.webhookId)} />,
-                },
-                {
-                  heading: 'State',
-                  cell: (endpoint) => <EndpointState endpoint={endpoint} health={health.get(endpoint.webhookId)} />,
-                },
-                { heading: 'Success rate, 24 h', cell: ({ webhookId }) => <Rate health={health.get(webhookId)} /> },
-                {
-                  heading: 'Last success',
-                  cell: ({ webhookId }) => <LastSuccess health={health.get(webhookId)} />,
-                },
-                { heading: 'Registered', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
-              ]}
-            />
+            <EndpointTable endpoints={endpoints} health={health} />
           </Live>
         )}
         <p class="hint">
@@ -67,6 +48,33 @@ export const endpointList = page({
     );
   },
 });
+
+interface TableProps {
+  endpoints: readonly Endpoint[];
+  health: HealthByEndpoint;
+}
+
+/** Endpoints with their last 24 h, on the list and on the overview. */
+export function EndpointTable({ endpoints, health }: TableProps) {
+  const names = namesOf(endpoints);
+  return (
+    <Table
+      card
+      rows={endpoints.map((endpoint) => ({ endpoint, own: health.get(endpoint.webhookId) }))}
+      href={({ endpoint }) => endpointPath(endpoint.webhookId)}
+      classes={{ 'Last 24 h': 'wide-only', 'Success rate': 'right', p95: 'right', Pending: 'right' }}
+      columns={{
+        Endpoint: ({ endpoint }) => <EndpointName endpoint={endpoint} name={names.get(endpoint.webhookId)} />,
+        State: ({ endpoint, own }) => <EndpointState endpoint={endpoint} health={own} />,
+        'Last 24 h': ({ own }) => own && <Sparkline hours={own.hours} />,
+        'Success rate': ({ own }) => <Rate health={own} />,
+        p95: ({ own }) => (own?.answerTime ? durationText(own.answerTime.p95) : '–'),
+        Pending: ({ own }) => own && countText(own.pending.count) + (own.pending.more ? '+' : ''),
+        'Last success': ({ own }) => <LastSuccess health={own} />,
+      }}
+    />
+  );
+}
 
 /** Deliveries on the page; the list of deliveries has the others. */
 const LATEST = 10;
@@ -133,7 +141,7 @@ const enable = endpointForm('enable', healthPage, async (visit) => {
   const endpoint = await changeEndpoint(visit, { enabled: true });
   const since = missedSince(endpoint, health, visit.config.retention);
   return seeOther(
-    `${endpointPath(webhookId)}/recover?since=${encodeURIComponent(since)}`,
+    `${endpointPath(webhookId)}/statement?since=${encodeURIComponent(since)}`,
     'The endpoint is enabled. Below is what it missed.',
   );
 });

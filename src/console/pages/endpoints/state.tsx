@@ -1,9 +1,8 @@
-import type { ComponentChildren } from 'preact';
 import type { z } from 'zod';
 import type { EndpointHealth } from '../../../endpoints/health.js';
 import type { endpointView } from '../../../http/schemas/endpoint.js';
 import { PostButton } from '../../components/forms.js';
-import { countOf, RelativeTime } from '../../components/values.js';
+import { countOf, RelativeTime, Untrusted } from '../../components/values.js';
 import { receiverSentence } from '../delivery-texts.js';
 import { endpointPath, MOVING_TRANSFER } from '../paths.js';
 
@@ -69,54 +68,67 @@ export function EndpointState({ endpoint, health }: Props) {
   return state === 'failing' ? <span class="badge warn">failing</span> : <span class="badge good">enabled</span>;
 }
 
-/** Why an endpoint receives nothing, or fails, and what to do. Null for an endpoint that works. */
-export function Trouble({ endpoint, health, editor }: Props & { editor: boolean }) {
+/**
+ * Why an endpoint receives nothing, or fails, and what to do. Null for an endpoint that works.
+ * @param name leads to its page, where a page shows several endpoints
+ */
+export function Trouble({ endpoint, health, editor, name }: Props & { editor: boolean; name?: string | undefined }) {
   const state = stateOf(endpoint, health);
-  if (state === 'failing' && health) return <Failing {...{ endpoint, health, editor }} />;
-  if (state !== 'disabled') return null;
-  const { title, why, way } = reasonOf(endpoint);
-  const missed = health?.missed;
-  return (
-    <Banner tone="bad" title={title}>
-      <p>
-        {why}
-        {missed &&
-          ` It has missed ${missed.count === 0 ? 'no event' : countOf(missed.count, 'event', 'events', missed.more)} so far.`}
-      </p>
-      <p>{way}</p>
-      {editor && endpoint.disabled_reason !== 'operator' && (
-        <PostButton action={`${endpointPath(endpoint.webhookId)}/enable`}>Enable and count what it missed</PostButton>
+  const path = endpointPath(endpoint.webhookId);
+  const head = (title: string) => (
+    <h2>
+      {name !== undefined && (
+        <>
+          <a href={path}>
+            <Untrusted text={name} />
+          </a>
+          :{' '}
+        </>
       )}
-    </Banner>
+      {title}
+    </h2>
   );
-}
-
-function Failing({ endpoint, health, editor }: { endpoint: Endpoint; health: EndpointHealth; editor: boolean }) {
-  const { lastFailure, lastSuccessAt, pending } = health;
-  const deliveries = `/console/deliveries?endpoint=${endpoint.webhookId}`;
-  return (
-    <Banner tone="warn" title="The latest attempt failed">
-      {lastFailure && (
+  if (state === 'failing' && health?.lastFailure) {
+    const { lastFailure, lastSuccessAt, pending } = health;
+    const deliveries = `/console/deliveries?endpoint=${endpoint.webhookId}`;
+    return (
+      <div class="banner warn">
+        {head(receiverSentence([lastFailure]).slice(0, -1))}
         <p>
-          {receiverSentence([lastFailure])} This was <RelativeTime at={lastFailure.at} />.{' '}
+          The latest attempt failed <RelativeTime at={lastFailure.at} />.{' '}
           {lastSuccessAt ? (
             <>
               The last success was <RelativeTime at={lastSuccessAt} />.
             </>
           ) : (
             'Nothing has succeeded yet.'
-          )}
+          )}{' '}
+          <Pending pending={pending} /> {pending.count > 0 && 'Retries continue automatically.'}
         </p>
-      )}
+        <p class="row">
+          <a href={`${deliveries}&status=pending`}>Pending deliveries</a>
+          <a href={`${deliveries}&status=failed`}>Failed deliveries</a>
+          {editor && <a href={`${path}/statement`}>Recover what failed</a>}
+        </p>
+      </div>
+    );
+  }
+  if (state !== 'disabled') return null;
+  const { title, why, way } = reasonOf(endpoint);
+  const missed = health?.missed;
+  return (
+    <div class="banner bad">
+      {head(title)}
       <p>
-        <Pending pending={pending} /> {pending.count > 0 && 'Retries continue on their own once the receiver works.'}
+        {why}
+        {missed &&
+          ` It has missed ${missed.count === 0 ? 'no event' : countOf(missed.count, 'event', 'events', missed.more)} so far.`}{' '}
+        {way}
       </p>
-      <p class="row">
-        <a href={`${deliveries}&status=pending`}>Pending deliveries</a>
-        <a href={`${deliveries}&status=failed`}>Failed deliveries</a>
-        {editor && <a href={`${endpointPath(endpoint.webhookId)}/recover`}>Recover what failed</a>}
-      </p>
-    </Banner>
+      {editor && endpoint.disabled_reason !== 'operator' && (
+        <PostButton action={`${path}/enable`}>Enable and count what it missed</PostButton>
+      )}
+    </div>
   );
 }
 
@@ -129,15 +141,6 @@ function Pending({ pending: { count, more, nextAttemptAt } }: Pick<EndpointHealt
     <>
       {deliveries}; the next attempt is {nextAttemptAt > new Date() ? <RelativeTime at={nextAttemptAt} /> : 'due now'}.
     </>
-  );
-}
-
-function Banner({ tone, title, children }: { tone: 'bad' | 'warn'; title: string; children: ComponentChildren }) {
-  return (
-    <section class={`banner ${tone}`} aria-label={title}>
-      <h3>{title}</h3>
-      {children}
-    </section>
   );
 }
 

@@ -6,18 +6,18 @@ const now = Date.parse('2026-11-22T06:30:00Z');
 
 describe('the start of the window that an endpoint may have missed', () => {
   it('is its last success', () => {
-    expect(missedSince(endpoint(), health(), 90 * DAY, now)).toBe('2026-11-22T06:28:00');
+    expect(missedSince(endpoint(), health(), 90 * DAY, now)).toBe('2026-11-22 06:28:00');
   });
 
   it('is its registration if nothing has succeeded', () => {
     const none = health({ lastSuccessAt: null });
-    expect(missedSince(endpoint(), none, 90 * DAY, now)).toBe('2026-11-20T06:00:00');
-    expect(missedSince(endpoint(), undefined, 90 * DAY, now)).toBe('2026-11-20T06:00:00');
+    expect(missedSince(endpoint(), none, 90 * DAY, now)).toBe('2026-11-20 06:00:00');
+    expect(missedSince(endpoint(), undefined, 90 * DAY, now)).toBe('2026-11-20 06:00:00');
   });
 
   it('is within the longest window and the retention, so that the statement is not refused', () => {
     const old = endpoint({ created_at: '2026-01-01T00:00:00.000Z' });
-    expect(missedSince(old, undefined, 90 * DAY, now)).toBe('2026-10-22T06:31:00');
-    expect(missedSince(old, undefined, DAY, now)).toBe('2026-11-21T06:31:00');
+    expect(missedSince(old, undefined, 90 * DAY, now)).toBe('2026-10-22 06:31:00');
+    expect(missedSince(old, undefined, DAY, now)).toBe('2026-11-21 06:31:00');
   });
 });
