@@ -1,17 +1,16 @@
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { Dispatcher } from '../src/delivery/dispatcher.js';
 import { queueDue } from '../src/delivery/queue.js';
-import { readDelivery, readProgress } from '../src/delivery/workflow-start.js';
+import { readDelivery, readProgress } from '../src/delivery/workflow-starter.js';
 import type { Handle } from '../src/platform/database/database.js';
 import type { Log } from '../src/platform/telemetry/log.js';
+import type { DeliveryProgress } from '../workflows/deliver-event.input.js';
 import {
   ATTEMPT_FAILED,
   type DeliverActivities,
   type DeliverRequest,
   type ReadDeliveriesActivities,
-} from '../workflows/deliver-event.activities.js';
-import type { DeliveryProgress } from '../workflows/deliver-event.input.js';
-import { RetryPacer } from './retry-pacer.js';
+} from '../workflows/deliver-event.input.js';
 
 export interface DeliverDependencies {
   database: Handle;
@@ -118,4 +117,26 @@ function noSlot(attempt: number, turn: number): ApplicationFailure {
     message: 'no slot is free for this receiver or this client, or another process makes the attempt; it is queued',
     nextRetryDelay: Math.round(Math.max(turn, delay * (0.5 + Math.random() / 2))),
   });
+}
+
+/**
+ * Decides when an activity asks again that found no slot: at most `perSecond`
+ * turns in all, shared equally by the clients that wait. With thousands of activities that wait for one slow receiver,
+ * the delay grows with their number, and asking costs Temporal no more than with a hundred (the generic cell rate
+ * algorithm, one cell a turn).
+ */
+export class RetryPacer {
+  /** The time up to which a client's turns are taken, ms. */
+  readonly #takenUntil = new Map<string, number>();
+
+  constructor(private readonly perSecond: number) {}
+
+  /** Takes the next turn of this client. @returns ms until that turn; 0 when no other activity of the client waits */
+  next(clientId: string, now: number): number {
+    for (const [id, until] of this.#takenUntil) if (until <= now) this.#takenUntil.delete(id);
+    const turn = Math.max(now, this.#takenUntil.get(clientId) ?? 0);
+    this.#takenUntil.set(clientId, turn);
+    this.#takenUntil.set(clientId, turn + (1_000 / this.perSecond) * this.#takenUntil.size);
+    return turn - now;
+  }
 }

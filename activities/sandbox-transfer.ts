@@ -8,7 +8,7 @@ import type { SandboxTransferActivities } from '../workflows/sandbox-transfer.js
 export interface SandboxTransferDependencies {
   database: Handle;
   /** Takes the event of each step, as of any other change. */
-  handover: () => Handover;
+  handover: Handover;
   metrics: Pick<Metrics, 'sandboxStepEnded'>;
 }
 
@@ -21,7 +21,7 @@ export function createSandboxTransferActivities({
   return {
     async sandboxStep({ transferId, number }) {
       failpoint('before-step');
-      const result = await makeSandboxStep(database, handover(), transferId, number);
+      const result = await makeSandboxStep(database, handover, transferId, number);
       failpoint('after-step');
       metrics.sandboxStepEnded(result.made ? 'made' : 'overtaken');
       return result;

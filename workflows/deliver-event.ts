@@ -11,8 +11,14 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import { formatDuration } from '../src/platform/duration.js';
-import { ATTEMPT_FAILED, type DeliverActivities, type ReadDeliveriesActivities } from './deliver-event.activities.js';
-import { type DeliverEventInput, type DeliveryProgress, stateOf } from './deliver-event.input.js';
+import {
+  ATTEMPT_FAILED,
+  type DeliverActivities,
+  type DeliverEventInput,
+  type DeliveryProgress,
+  type ReadDeliveriesActivities,
+  stateOf,
+} from './deliver-event.input.js';
 import { detailsOf, failureOf } from './details.js';
 import { DeliveryState } from './search-attributes.js';
 

@@ -5,7 +5,6 @@ import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { Metrics } from '../platform/telemetry/metrics.js';
 import { isFree, LEASE } from './queue.js';
-import type { EventRow } from './workflow-start.js';
 
 /** States in which an event waits for its workflow. */
 export const DUE_STATES = ['again', 'start', 'delivered'] as const;
@@ -13,6 +12,17 @@ export type DueState = (typeof DUE_STATES)[number];
 
 /** Events of one client in one batch, at most, so that the other clients get theirs. */
 const SHARE = 50;
+
+/** An event, as its workflow is started from it. */
+export interface EventRow {
+  eventId: string;
+  clientId: string;
+  transferId: string;
+  type: string;
+  body: string;
+  /** Of the request that made the event, in W3C's form; null: not traced. */
+  traceparent: string | null;
+}
 
 /** An event that this process has leased, to start its workflow. */
 export interface LeasedEvent extends EventRow {

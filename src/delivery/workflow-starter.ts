@@ -1,16 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SpanKind } from '@opentelemetry/api';
 import type { Client } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
 import pLimit from 'p-limit';
+import {
+  type DeliverEventInput,
+  type DeliveryProgress,
+  stateOf,
+  TASK_QUEUE,
+} from '../../workflows/deliver-event.input.js';
+import { ClientId, DeliveryState, EventType, TransferId, WebhookIds } from '../../workflows/search-attributes.js';
+import { hostOf } from '../endpoints/url.js';
 import type { WorkflowMode } from '../platform/config/config.js';
 import type { Handle } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
 import { failpoint } from '../platform/failpoints.js';
 import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
-import { isRefusedInput } from '../temporal/connection.js';
-import { DUE_STATES, type DueState, type LeasedEvent, leaseEvents, markDone, releaseEvents } from './outbox.js';
+import { inSpan } from '../platform/telemetry/traces.js';
+import { isRefusedInput, startUnlessRunning } from '../temporal/connection.js';
+import { eventTitle } from './event-catalogue.js';
+import {
+  DUE_STATES,
+  type DueState,
+  type EventRow,
+  type LeasedEvent,
+  leaseEvents,
+  markDone,
+  releaseEvents,
+} from './outbox.js';
 import type { Waiting } from './waiting.js';
-import { readStarts, startDeliverEvent, type WorkflowStart } from './workflow-start.js';
 
 /** The table is read this often, ms. */
 const POLL = 1_000;
@@ -96,7 +115,7 @@ export class WorkflowStarter {
     const early = state === 'delivered' ? starts.filter(({ isQueued }) => isQueued) : [];
     const started = starts.filter((start) => !early.includes(start));
     const results = await Promise.all(started.map((start) => this.#limit(() => this.#start(state, start, workflows))));
-    const eventsOf = (some: readonly WorkflowStart[]) => some.flatMap(({ event }) => byId.get(event.eventId) ?? []);
+    const eventsOf = (some: readonly EventStart[]) => some.flatMap(({ event }) => byId.get(event.eventId) ?? []);
     const done = started.filter((_, i) => results[i] === undefined);
     const failed = started.filter((_, i) => results[i] !== undefined);
     failpoint('before-mark');
@@ -112,7 +131,7 @@ export class WorkflowStarter {
   }
 
   /** @returns the fault; undefined: the workflow knows the event's state, or none is needed */
-  async #start(how: DueState, start: WorkflowStart, workflows: WorkflowMode): Promise<unknown> {
+  async #start(how: DueState, start: EventStart, workflows: WorkflowMode): Promise<unknown> {
     const isNeeded = workflows === 'every-event' || start.input.deliveries.some(isUnsuccessful) || how === 'again';
     if (!isNeeded) return undefined;
     try {
@@ -133,3 +152,113 @@ export class WorkflowStarter {
 }
 
 const isUnsuccessful = ({ status }: { status: string }) => status === 'pending' || status === 'failed';
+
+/** An event whose workflow is due, and what the workflow starts with. */
+export interface EventStart {
+  event: EventRow;
+  input: DeliverEventInput;
+  /** A delivery is in the queue, and has had no attempt. */
+  isQueued: boolean;
+}
+
+interface DeliveryRow extends Omit<DeliveryProgress, 'host'> {
+  eventId: string;
+  url: string;
+  isQueued: boolean;
+}
+
+/** Reads the deliveries of an event as its workflow shows them. */
+export async function readProgress(db: Handle, eventId: string): Promise<DeliveryProgress[]> {
+  return (await readRows(db, [eventId])).map(toProgress);
+}
+
+/** Reads what the workflows of these events start with: the present state of each delivery. */
+export async function readStarts(db: Handle, events: readonly EventRow[]): Promise<EventStart[]> {
+  const ids = events.map(({ eventId }) => eventId);
+  const rows = await readRows(db, ids);
+  return events.map((event) => {
+    const own = rows.filter(({ eventId }) => eventId === event.eventId);
+    const { eventId, clientId, type, body } = event;
+    const input = { eventId, clientId, title: eventTitle(type, body), deliveries: own.map(toProgress) };
+    return { event, input, isQueued: own.some(({ isQueued }) => isQueued) };
+  });
+}
+
+/** Copies field by field, so that a workflow's history holds nothing that is not named here. */
+function toProgress(row: DeliveryRow): DeliveryProgress {
+  return {
+    deliveryId: row.deliveryId,
+    webhookId: row.webhookId,
+    host: hostOf(row.url),
+    status: row.status,
+    reason: row.reason,
+    attemptCount: row.attemptCount,
+    lastOutcome: row.lastOutcome,
+    nextAttemptAt: row.nextAttemptAt,
+    wait: row.wait,
+  };
+}
+
+/** SQL: the columns of a `DeliveryProgress`, for a statement that joins `PROGRESS_FROM`. */
+const PROGRESS = `
+d.event_id as "eventId", d.id as "deliveryId", d.endpoint_id as "webhookId", e.url, d.status::text, d.reason,
+d.attempt_count as "attemptCount", coalesce(a.response_status::text, a.error) as "lastOutcome",
+to_char(d.next_attempt_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "nextAttemptAt",
+case when d.next_attempt_at is not null then
+  least(greatest(0, ceil(extract(epoch from d.next_attempt_at - now()) * 1000)), 2147483647)::int end as wait,
+d.status = 'pending' and not d.asleep and d.attempt_count = 0 as "isQueued"
+  from deliveries d
+  join webhook_endpoints e on e.id = d.endpoint_id
+  left join attempts a on a.delivery_id = d.id and a.number = d.attempt_count`;
+
+function readRows(db: Handle, eventIds: readonly string[]): Promise<DeliveryRow[]> {
+  return db.query<DeliveryRow>(`select ${PROGRESS} where d.event_id = any($1::uuid[]) order by d.id`, [eventIds]);
+}
+
+/** Reads one delivery. @returns undefined if it is gone: lost in a restore of Postgres, or removed by retention */
+export async function readDelivery(db: Handle, deliveryId: string): Promise<DeliveryProgress | undefined> {
+  const [row] = await db.query<DeliveryRow>(`select ${PROGRESS} where d.id = $1::uuid`, [deliveryId]);
+  return row && toProgress(row);
+}
+
+/**
+ * Starts the workflow of an event, whose first task runs at once on the worker of this process. `delivered`: once. `start`: unless it runs. `again`: wakes it if it runs, so that it
+ * reads its deliveries again.
+ */
+export function startDeliverEvent(
+  client: Client,
+  start: EventStart,
+  how: 'delivered' | 'start' | 'again',
+): Promise<void> {
+  const attributes = { temporalWorkflowID: start.event.eventId };
+  const { traceparent } = start.event;
+  return inSpan('StartWorkflow:deliverEvent', { kind: SpanKind.CLIENT, attributes, traceparent }, async () => {
+    const workflowIdReusePolicy = how === 'delivered' ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE';
+    const workflow = { ...workflowOf(start), workflowIdReusePolicy } as const;
+    const requestEagerStart = client.connection instanceof NativeConnection;
+    await startUnlessRunning(client, () =>
+      how === 'again'
+        ? client.workflow.signalWithStart('deliverEvent', { ...workflow, signal: 'wake' })
+        : client.workflow.start('deliverEvent', { ...workflow, requestEagerStart }),
+    );
+  });
+}
+
+/** Id, summary and search attributes of the workflow, by which operators find it. */
+export function workflowOf({ event, input }: EventStart) {
+  const { length } = input.deliveries;
+  return {
+    workflowId: event.eventId,
+    taskQueue: TASK_QUEUE,
+    args: [input],
+    priority: { fairnessKey: input.clientId },
+    staticSummary: `${input.title} → ${length === 1 ? '1 endpoint' : `${length} endpoints`}`,
+    typedSearchAttributes: [
+      { key: ClientId, value: input.clientId },
+      { key: TransferId, value: event.transferId },
+      { key: EventType, value: event.type },
+      { key: WebhookIds, value: input.deliveries.map(({ webhookId }) => webhookId) },
+      { key: DeliveryState, value: stateOf(input.deliveries) },
+    ],
+  };
+}

@@ -1,8 +1,12 @@
+import { createCheckActivities } from '../../activities/check-receiver.js';
 import { createDeliverActivities } from '../../activities/deliver.js';
 import { createRecoveryActivities } from '../../activities/recover-endpoint.js';
 import { createRemoveExpiredActivities } from '../../activities/remove-expired.js';
+import { createSandboxTransferActivities } from '../../activities/sandbox-transfer.js';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
-import { measureAttempts, measureBacklog, readBacklog } from '../delivery/backlog.js';
+import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
+import { endUnstartedChecks } from '../checks/checks.js';
+import { COUNTED, measureAttempts, measureBacklog, readBacklog } from '../delivery/backlog.js';
 import { Burst } from '../delivery/burst.js';
 import { Dispatcher, type Job } from '../delivery/dispatcher.js';
 import type { Handover } from '../delivery/handover.js';
@@ -10,11 +14,11 @@ import { LiveWorkers } from '../delivery/live-workers.js';
 import type { AttemptDependencies } from '../delivery/make-attempt.js';
 import { listenForAttempts } from '../delivery/notifications.js';
 import { skipWorkflowsLoop } from '../delivery/outbox.js';
-import { Recorder } from '../delivery/recorder.js';
+import { Recorder } from '../delivery/record.js';
 import { createAddressGuard } from '../delivery/sender/address-guard.js';
 import { createSender } from '../delivery/sender/send.js';
 import { type Limits, Slots } from '../delivery/slots.js';
-import { shareWaiting } from '../delivery/waiting.js';
+import { shareWaiting, type Waiting } from '../delivery/waiting.js';
 import { watchdog } from '../delivery/watchdog.js';
 import { WorkflowStarter } from '../delivery/workflow-starter.js';
 import { WorkflowOutbox } from '../delivery/workflow-starts.js';
@@ -22,13 +26,11 @@ import { measureClients, readClientResults } from '../endpoints/client-results.j
 import { cancelBacklogs } from '../endpoints/disable.js';
 import { EndpointHours } from '../endpoints/hours.js';
 import type { Config } from '../platform/config/config.js';
-import type { Database } from '../platform/database/database.js';
-import type { MasterKeys } from '../platform/database/encryption.js';
 import { newId } from '../platform/ids.js';
-import type { Log } from '../platform/telemetry/log.js';
 import type { Metrics } from '../platform/telemetry/metrics.js';
 import { readSdkMetrics, TemporalWorker } from '../temporal/worker.js';
-import { createSandboxEngine } from './sandbox-engine.js';
+import { measureSandboxTransfers } from '../transfers/sandbox.js';
+import type { RoleContext } from './bootstrap.js';
 
 /**
  * Attempts in flight in one process, so that no client takes all. Those that wait are a few seconds of work; what waits
@@ -42,14 +44,7 @@ const LIMITS: Omit<Limits, 'perEndpoint'> = { perClient: 60, total: 150, waiting
 const WORKFLOW_SLOTS = { cachedWorkflows: 300, workflowTasksAtOnce: 40, activitiesAtOnce: 200 };
 
 /** Assembles everything that delivers in a worker process: dispatcher, watchdog, starters, and the Temporal worker. */
-export function createDeliveryEngine(dependencies: {
-  config: Config;
-  database: Database;
-  masterKeys: MasterKeys;
-  metrics: Metrics;
-  log: Log;
-}) {
-  const { config, database, masterKeys, metrics, log } = dependencies;
+export function createDeliveryEngine({ config, database, masterKeys, metrics, log }: RoleContext) {
   const { retryDelays, workflows } = config;
   const token = newId();
   const sender = createSender({ guard: createAddressGuard(config.receivers) });
@@ -117,7 +112,7 @@ export function createDeliveryEngine(dependencies: {
   const cancelling = cancelBacklogs({ db: database, log });
   const sandbox =
     config.environment === 'sandbox'
-      ? createSandboxEngine(config, { ...attempts, metrics, handover: () => dispatcher, waiting })
+      ? createSandboxEngine(config, { ...attempts, metrics, handover: dispatcher }, waiting)
       : undefined;
   const workflowOutbox = new WorkflowOutbox({
     ...{ db: database, temporal: client, busy, waiting, interval: 1_000, log },
@@ -131,15 +126,14 @@ export function createDeliveryEngine(dependencies: {
     temporal,
     /** Starts to take events and tasks. */
     start(): void {
-      workers.start();
-      temporal.start();
-      starter.start();
-      workflowOutbox.start();
-      dispatcher.start();
-      overdue.start();
-      if (workflows === 'every-event') skipping.start();
-      cancelling.start();
-      endpointHours.start();
+      const loops = [
+        dispatcher,
+        overdue,
+        cancelling,
+        endpointHours,
+        ...(workflows === 'every-event' ? [skipping] : []),
+      ];
+      for (const part of [workers, temporal, starter, workflowOutbox, ...loops]) part.start();
       const wakesFirst = (wakeUp: number) => workers.wakesFirst(wakeUp);
       listener = listenForAttempts({ url: config.databaseDirectUrl, wakesFirst, poll, log });
     },
@@ -152,5 +146,60 @@ export function createDeliveryEngine(dependencies: {
       await endpointHours.stop();
       await sender.close();
     },
+  };
+}
+
+/**
+ * The first step of a simulated transfer counts from its creation, so a start within SANDBOX_STEP delays no step, and no notification
+ * is needed. Only the first step in a process may be late, by the time in which its worker of the sandbox queue starts.
+ */
+const [SHORTEST_INTERVAL, LONGEST_INTERVAL] = [500, 1_000];
+
+/**
+ * Assembles the part of a worker process that only a sandbox has: automatic steps of transfers, and checks of receivers.
+ * Their task queue has few slots of its own. Its Temporal worker takes some 37 MiB, so it starts only with the first
+ * simulated transfer of the environment, or the first check.
+ */
+function createSandboxEngine(
+  config: Config,
+  dependencies: AttemptDependencies & { metrics: Metrics; handover: Handover },
+  readWaiting: () => Promise<Waiting>,
+) {
+  const { database, metrics, log } = dependencies;
+  const worker = new TemporalWorker({
+    temporal: config.temporal,
+    queue: {
+      taskQueue: SANDBOX_TASK_QUEUE,
+      activities: {
+        ...createCheckActivities(dependencies),
+        ...createSandboxTransferActivities(dependencies),
+      },
+      cachedWorkflows: 20,
+      workflowTasksAtOnce: 2,
+      // Only checks have regular activities: a client has at most two in flight (LIMITS.checksAtOnce).
+      activitiesAtOnce: 10,
+    },
+    measured: config.metrics !== undefined,
+    log,
+  });
+  measureSandboxTransfers(metrics.registry, database, COUNTED);
+  return {
+    /** The options by which the workflow outbox of a sandbox differs. */
+    outbox: {
+      interval: Math.min(LONGEST_INTERVAL, Math.max(SHORTEST_INTERVAL, config.sandboxStep / 2)),
+      /** Reads what waits, and serves the sandbox queue once it may have a task. */
+      async waiting(): Promise<Waiting> {
+        const found = await readWaiting();
+        if (found.sandboxUsed) worker.start();
+        return found;
+      },
+      /** Ends the checks that are too late to start. */
+      async endLate(): Promise<void> {
+        const ended = await endUnstartedChecks(database, null);
+        for (let i = 0; i < ended; i++) metrics.receiverChecked('failed');
+      },
+    },
+    /** Takes no new task and finishes the running ones. */
+    stop: (): Promise<void> => worker.stop(),
   };
 }

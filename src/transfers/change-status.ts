@@ -1,6 +1,8 @@
-import { handOverAfterCommit } from '../delivery/append.js';
+import { appendEvents, appendValues, handOverAfterCommit } from '../delivery/append.js';
 import { eventBody } from '../delivery/event-catalogue.js';
-import type { Handover } from '../delivery/handover.js';
+import type { FreshDelivery, Handover } from '../delivery/handover.js';
+import { KEPT } from '../delivery/workflow-starts.js';
+import type { Action, By } from '../platform/audit.js';
 import { Batcher } from '../platform/database/batcher.js';
 import type { Database, Handle } from '../platform/database/database.js';
 import type { Transfer } from '../platform/database/generated/client.js';
@@ -8,15 +10,7 @@ import type { TransferStatus } from '../platform/database/generated/enums.js';
 import { newId } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import { currentTraceparent } from '../platform/telemetry/traces.js';
-import {
-  type Change,
-  type ChangedRow,
-  changeAll,
-  changeByStep,
-  EVENT_TYPE,
-  type StatusChangeRequest,
-  toTransfer,
-} from './change-statement.js';
+import type { ReasonCode } from './reason-codes.js';
 import { nextStatuses, previousStatuses } from './states.js';
 
 /**
@@ -101,3 +95,175 @@ function refused(seen: TransferStatus, to: TransferStatus, allowed: readonly Tra
       : `The transfer is ${seen} and may not become ${to} this way; from here: ${next.join(', ')}.`,
   );
 }
+
+export interface StatusChangeRequest {
+  transferId: string;
+  /** The client that must own the transfer; absent: any client (the operator). */
+  clientId?: string;
+  /** Who changes it, for the audit entry; absent: no entry. */
+  by?: By;
+  to: TransferStatus;
+  reason: string | null;
+  /** Allowed only with a status of STATUSES_WITH_REASON_CODE; absent: no code. */
+  reasonCode?: ReasonCode | null;
+  /** Narrows the statuses from which the change is allowed, as a client's `/cancel` does. */
+  from?: readonly TransferStatus[];
+  /** The automatic step of the sandbox that this change is; recorded in the same statement. */
+  sandboxStep?: { number: number; isLast: boolean };
+}
+
+/** A change of status, and the event that it makes. */
+export interface Change {
+  request: StatusChangeRequest;
+  allowed: readonly TransferStatus[];
+  eventId: string;
+  at: string;
+  body: string;
+  traceparent: string | null;
+}
+
+/** The result for one change. `changed` is null if the status that the statement saw did not allow the change. */
+export interface ChangedRow {
+  eventId: string;
+  seen: TransferStatus;
+  changed: TransferRow | null;
+  deliveries: FreshDelivery[];
+}
+
+export interface TransferRow {
+  id: string;
+  client_id: string;
+  amount_value: number;
+  amount_currency: string;
+  destination_name: string;
+  destination_account: string;
+  reference: string | null;
+  metadata: Record<string, string>;
+  status: TransferStatus;
+  reason_code: ReasonCode | null;
+  created_at: string;
+  updated_at: string;
+}
+
+export function toTransfer(row: TransferRow): Transfer {
+  return {
+    id: row.id,
+    clientId: row.client_id,
+    amountValue: BigInt(row.amount_value),
+    amountCurrency: row.amount_currency,
+    destinationName: row.destination_name,
+    destinationAccount: row.destination_account,
+    reference: row.reference,
+    metadata: row.metadata,
+    status: row.status,
+    reasonCode: row.reason_code,
+    createdAt: new Date(row.created_at),
+    updatedAt: new Date(row.updated_at),
+  };
+}
+
+export const EVENT_TYPE = 'transfer.status_changed';
+const SET_STATUS: Action = 'transfers.set-status';
+
+/**
+ * Makes the changes in one statement. None of them is an automatic step.
+ * @param handover says whether the statement also leases the attempts to this process, and gives the ladder
+ * @returns a row for each change, in the given order; undefined if the transfer does not exist
+ */
+export async function changeAll(
+  db: Handle,
+  handover: Pick<Handover, 'lease' | 'retryDelays'>,
+  changes: readonly Change[],
+): Promise<(ChangedRow | undefined)[]> {
+  const rows = await db.hot<ChangedRow>(CHANGE_STATUS, valuesOf(handover, changes));
+  const byEvent = new Map(rows.map((row) => [row.eventId, row]));
+  return changes.map(({ eventId }) => byEvent.get(eventId));
+}
+
+/**
+ * Makes the change of an automatic step and records the step, in one statement. A workflow that starts again begins after
+ * this step; after the last step none does.
+ * @returns undefined unless the steps before this one are recorded and this one is not
+ */
+export async function changeByStep(
+  db: Handle,
+  handover: Pick<Handover, 'lease' | 'retryDelays'>,
+  change: Change,
+  { number, isLast }: NonNullable<StatusChangeRequest['sandboxStep']>,
+): Promise<ChangedRow | undefined> {
+  const [row] = await db.query<ChangedRow>(CHANGE_BY_STEP, [...valuesOf(handover, [change]), number, isLast]);
+  return row;
+}
+
+function valuesOf(handover: Pick<Handover, 'lease' | 'retryDelays'>, changes: readonly Change[]): unknown[] {
+  return [
+    changes.map(({ request }) => request.transferId),
+    changes.map(({ request }) => request.clientId ?? null),
+    changes.map(({ request }) => request.to),
+    changes.map(({ allowed }) => `{${allowed.join()}}`),
+    changes.map(({ at }) => at),
+    changes.map(({ request }) => request.reason),
+    changes.map(({ eventId }) => eventId),
+    changes.map(({ body }) => body),
+    changes.map(({ request: { by } }) => (by ? JSON.stringify(by) : null)),
+    changes.map(({ traceparent }) => traceparent),
+    ...appendValues(EVENT_TYPE, handover),
+    SET_STATUS,
+    changes.map(({ request }) => request.reasonCode ?? null),
+  ];
+}
+
+/**
+ * `seen` is read once and kept (materialized), so that an update that waited for another commit compares the new row
+ * with the old status and changes nothing. If `input` has several changes of one transfer, the update applies only one
+ * of them. An audit entry has the id of the event that the change made.
+ * @param where a condition on the transfers that may change, `i.transfer_id`
+ * @param record a further CTE, which may read `changed`
+ */
+const changeStatement = (where = '', record = '') => `
+with input as (
+  select * from unnest($1::uuid[], $2::uuid[], $3::transfer_status[], $4::text[], $5::timestamptz[], $6::text[],
+                       $7::uuid[], $8::text[], $9::text[], $10::text[], $16::text[])
+    as i(transfer_id, client_id, status, allowed, at, reason, event_id, body, by, traceparent, reason_code)
+), seen as materialized (
+  select i.*, t.status as seen
+    from input i join transfers t on t.id = i.transfer_id and (i.client_id is null or t.client_id = i.client_id)
+   ${where}
+   order by i.transfer_id
+), changed as (
+  update transfers t set status = s.status, reason_code = s.reason_code, updated_at = s.at
+    from seen s
+   where t.id = s.transfer_id and t.status = s.seen and s.seen = any(s.allowed::transfer_status[])
+  returning s.event_id, s.at, s.reason, s.reason_code, s.body, s.by::jsonb, s.traceparent, s.seen, t.id as transfer_id, t.client_id, t.status, row_to_json(t) as transfer
+), history as (
+  insert into transfer_status_history (transfer_id, position, status, at, reason, reason_code)
+  select c.transfer_id, (select max(h.position) + 1 from transfer_status_history h where h.transfer_id = c.transfer_id), c.status, c.at, c.reason,
+         c.reason_code
+    from changed c
+), audit as (
+  insert into audit_entries (id, at, actor, action, target, details)
+  select c.event_id, c.at, c.by->>'actor', $15::text, c.transfer_id,
+         jsonb_strip_nulls(jsonb_build_object('client_id', c.client_id, 'from', c.seen, 'to', c.status, 'reason', c.reason,
+                                              'reason_code', c.reason_code)) || coalesce(c.by->'session', '{}')
+    from changed c where c.by is not null
+), ${appendEvents('changed', ['$11', '$12', '$13', '$14'])}${record}
+select s.event_id as "eventId", s.seen::text as seen, c.transfer as changed, coalesce(a.deliveries, '[]') as deliveries
+  from seen s
+  left join changed c on c.event_id = s.event_id
+  left join appended a on a.event_id = s.event_id`;
+
+const CHANGE_STATUS = changeStatement();
+
+const CHANGE_BY_STEP = changeStatement(
+  `where exists (select from sandbox_transfers x
+                  where x.transfer_id = i.transfer_id and x.steps_made = $17::int - 1 and x.ended_at is null)`,
+  `, step as (
+  update sandbox_transfers x set steps_made = $17::int, ended_at = case when $18::boolean then now() end
+    from changed c where x.transfer_id = c.transfer_id
+), kept as (
+  update workflow_starts w set ${KEPT}, input = w.input || jsonb_build_object('made', $17::int)
+    from changed c where not $18::boolean and w.workflow_id = 'sandbox-' || c.transfer_id
+), ended as (
+  delete from workflow_starts w using changed c where $18::boolean and w.workflow_id = 'sandbox-' || c.transfer_id
+)`,
+);

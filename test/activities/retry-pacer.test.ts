@@ -1,4 +1,4 @@
-import { RetryPacer } from '../../activities/retry-pacer.js';
+import { RetryPacer } from '../../activities/deliver.js';
 
 const turns = (pacer: RetryPacer, clientId: string, count: number, now: number) =>
   Array.from({ length: count }, () => pacer.next(clientId, now));

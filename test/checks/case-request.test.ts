@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { caseRequest } from '../../src/checks/case-request.js';
+import { caseRequest } from '../../src/checks/run-case.js';
 import { Secret } from '../../src/platform/secret.js';
 import { CHECK_CASE_NAMES, type CheckCase } from '../../src/platform/vocabulary.js';
 

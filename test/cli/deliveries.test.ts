@@ -1,5 +1,5 @@
 import type { QueuedEvent } from '../../src/delivery/handover.js';
-import { readStarts, startDeliverEvent } from '../../src/delivery/workflow-start.js';
+import { readStarts, startDeliverEvent } from '../../src/delivery/workflow-starter.js';
 import { newId } from '../../src/platform/ids.js';
 import { makeBacklog } from '../support/backlog.js';
 import { runCli } from '../support/cli.js';

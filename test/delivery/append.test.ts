@@ -1,7 +1,7 @@
 import { appendEvents, appendValues } from '../../src/delivery/append.js';
 import type { FreshDelivery, Handover } from '../../src/delivery/handover.js';
 import { newId } from '../../src/platform/ids.js';
-import { EVENT_TYPE } from '../../src/transfers/change-statement.js';
+import { EVENT_TYPE } from '../../src/transfers/change-status.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
 import { LADDER } from '../support/run-workflow.js';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type pg from 'pg';
-import { Recorder } from '../../src/delivery/recorder.js';
+import { Recorder } from '../../src/delivery/record.js';
 import { newId } from '../../src/platform/ids.js';
 import type { Log } from '../../src/platform/telemetry/log.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { makeAttempt } from '../../src/delivery/make-attempt.js';
-import { Recorder } from '../../src/delivery/recorder.js';
+import { Recorder } from '../../src/delivery/record.js';
 import type { SendOutcome } from '../../src/delivery/sender/send.js';
 import type { Database } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import type { MadeAttempt } from '../../src/delivery/record.js';
-import { Recorder } from '../../src/delivery/recorder.js';
+import { type MadeAttempt, Recorder } from '../../src/delivery/record.js';
 import type { Database } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
 import { commitEvent } from '../support/committed-event.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
-import { readDelivery, readStarts, workflowOf } from '../../src/delivery/workflow-start.js';
+import { readDelivery, readStarts, workflowOf } from '../../src/delivery/workflow-starter.js';
 import { newId } from '../../src/platform/ids.js';
 import { makeOne } from '../support/attempt.js';
 import { commitEvent } from '../support/committed-event.js';

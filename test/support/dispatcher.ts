@@ -1,7 +1,6 @@
 import { Dispatcher, type DispatcherOptions, type Job } from '../../src/delivery/dispatcher.js';
 import type { AttemptDependencies } from '../../src/delivery/make-attempt.js';
-import type { RecordOptions } from '../../src/delivery/record.js';
-import { Recorder } from '../../src/delivery/recorder.js';
+import { Recorder, type RecordOptions } from '../../src/delivery/record.js';
 import type { Sender } from '../../src/delivery/sender/send.js';
 import { type EndpointShare, type Limits, Slots } from '../../src/delivery/slots.js';
 import { shareWaiting } from '../../src/delivery/waiting.js';

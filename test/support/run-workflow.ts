@@ -5,8 +5,12 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import { newId } from '../../src/platform/ids.js';
-import { ATTEMPT_FAILED, type DeliverRequest } from '../../workflows/deliver-event.activities.js';
-import type { DeliverEventInput, DeliveryProgress } from '../../workflows/deliver-event.input.js';
+import {
+  ATTEMPT_FAILED,
+  type DeliverEventInput,
+  type DeliverRequest,
+  type DeliveryProgress,
+} from '../../workflows/deliver-event.input.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -3,8 +3,13 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import '../support/quiet-temporal.js';
 import { ApplicationFailure } from '@temporalio/common';
 import { newId } from '../../src/platform/ids.js';
-import { ATTEMPT_FAILED, type DeliverRequest } from '../../workflows/deliver-event.activities.js';
-import { type DeliverEventInput, type DeliveryProgress, TASK_QUEUE } from '../../workflows/deliver-event.input.js';
+import {
+  ATTEMPT_FAILED,
+  type DeliverEventInput,
+  type DeliverRequest,
+  type DeliveryProgress,
+  TASK_QUEUE,
+} from '../../workflows/deliver-event.input.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { waitFor } from '../support/wait-for.js';
 import { ATTEMPT, otherBuild, replay, thisBuild } from '../support/workflow-builds.js';

@@ -20,12 +20,11 @@ import {
   queueDue,
   queueOverdue,
 } from '../../../src/delivery/queue.js';
-import { recordAttempts, recordAttemptsAgain } from '../../../src/delivery/record.js';
-import { Recorder } from '../../../src/delivery/recorder.js';
+import { Recorder, recordAttempts, recordAttemptsAgain } from '../../../src/delivery/record.js';
 import { deliverMissing, resetForRecovery } from '../../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../../src/delivery/retry.js';
 import type { SendOutcome } from '../../../src/delivery/sender/send.js';
-import { readDelivery, readStarts } from '../../../src/delivery/workflow-start.js';
+import { readDelivery, readStarts } from '../../../src/delivery/workflow-starter.js';
 import { cancelPending, disableEndpoint } from '../../../src/endpoints/disable.js';
 import { deleteEndpoint, setEndpointEnabledByOperator } from '../../../src/endpoints/endpoints.js';
 import type { Handle } from '../../../src/platform/database/database.js';

@@ -5,7 +5,7 @@ import { makeTenants, makeTransfers, type Tenants } from '../../../bench/tenants
 import type { LeasedAttempt } from '../../../src/delivery/handover.js';
 import { recordAttempts } from '../../../src/delivery/record.js';
 import { newId } from '../../../src/platform/ids.js';
-import { changeAll } from '../../../src/transfers/change-statement.js';
+import { changeAll } from '../../../src/transfers/change-status.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 import { masterKeys, outcome } from '../../support/factories.js';
 
