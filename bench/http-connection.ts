@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { HttpMessages } from './http-messages.js';
 
-export interface HttpConnection {
+interface HttpConnection {
   /** Sends one request at a time. Resolves with the status of the complete response; 0: no response. */
   ask(request: string): Promise<number>;
   close(): void;

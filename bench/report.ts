@@ -1,6 +1,6 @@
 import type { Machine } from './machine.js';
 
-export type Cell = string | number;
+type Cell = string | number;
 export type Row = Readonly<Record<string, Cell>>;
 
 /** A table. */

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 
 /** A Postgres with Temporal's schema, and a program `temporal` that runs Temporal's server on it. */
-export interface Store {
+interface Store {
   /** The program's folder. */
   bin: string;
   url: string;

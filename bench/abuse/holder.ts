@@ -3,7 +3,7 @@ import { answerQuestions } from '../questions.js';
 
 // A client that holds connections: it sends requests and reads no response, sends half a head, or sends nothing.
 
-export interface HeldConnections {
+interface HeldConnections {
   baseUrl: string;
   token: string;
   /** Connections whose responses are not read. */

@@ -10,7 +10,7 @@ export interface Asked {
   keyed?: boolean;
 }
 
-export interface Answered {
+interface Answered {
   /** 0: no response within the time limit, or the connection broke. */
   status: number;
   /** Of the body. */

@@ -26,7 +26,7 @@ export interface EventWorkPlan {
 }
 
 /** A committed event to send. */
-export interface WorkEvent {
+interface WorkEvent {
   id: string;
   deliveryId: string;
   body: string;

@@ -17,7 +17,7 @@ const PATIENCE = 120_000;
 /** Longer than a full garbage collection, ms. */
 const COLLECTION = 2_000;
 
-export interface SoakResult {
+interface SoakResult {
   samples: Reading[];
   acknowledged: number;
   /** Responses other than 200, by status. */

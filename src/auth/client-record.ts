@@ -27,7 +27,7 @@ export interface ClientRecord {
   secrets: readonly SecretRecord[];
 }
 
-export interface SecretRecord {
+interface SecretRecord {
   id: string;
   hash: Buffer;
   revoked: boolean;

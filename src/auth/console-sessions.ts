@@ -14,7 +14,7 @@ export const CONSOLE_ROLES = ['viewer', 'editor'] as const;
 export type ConsoleRole = (typeof CONSOLE_ROLES)[number];
 
 /** How a session was signed in: with the client's credentials, or by a link of the client or of the operator. */
-export type SignInWay = 'credentials' | 'link' | 'operator-link';
+type SignInWay = 'credentials' | 'link' | 'operator-link';
 
 /** The right to a session of the console: what a sign-in with credentials, or the maker of a link, passes on. */
 export interface ConsoleGrant {
@@ -29,14 +29,14 @@ export interface ConsoleGrant {
  * The scopes of a session: never `operator`, and for a viewer only scopes that end in `:read`.
  * @throws Refusal insufficient_scope if none is left
  */
-export function consoleScopes({ role, scopes }: Pick<ConsoleGrant, 'role' | 'scopes'>): string[] {
+function consoleScopes({ role, scopes }: Pick<ConsoleGrant, 'role' | 'scopes'>): string[] {
   const permitted = permittedScopes(role, scopes);
   if (permitted.length > 0) return permitted;
   const reading = role === 'viewer' ? ' that ends in :read' : '';
   throw new Refusal('insufficient_scope', `The console needs a scope of a client${reading}; there is none.`);
 }
 
-export function permittedScopes(role: ConsoleRole, scopes: readonly string[]): string[] {
+function permittedScopes(role: ConsoleRole, scopes: readonly string[]): string[] {
   return CLIENT_SCOPES.filter((scope) => scopes.includes(scope) && (role === 'editor' || scope.endsWith(':read')));
 }
 
@@ -70,12 +70,12 @@ export function bySession({ id, clientId, role, address, signedInBy }: ActingSes
  * The SQL condition that the secret behind a session or a code is valid. A null secret is the operator's.
  * @param row the alias of the row with `secret_id` and `client_id`
  */
-export const secretIsValid = (row: string) => `(${row}.secret_id is null or exists (
+const secretIsValid = (row: string) => `(${row}.secret_id is null or exists (
   select from client_secrets k where k.id = ${row}.secret_id and k.client_id = ${row}.client_id and k.revoked_at is null
      and (k.expires_at is null or k.expires_at > now())))`;
 
 /** Sessions of a client at one time. A further sign-in ends the session that was used least recently. */
-export const MAX_SESSIONS = 20;
+const MAX_SESSIONS = 20;
 
 /** A session that was found valid for a request. */
 export interface ConsoleSession extends ActingSession {
@@ -231,14 +231,12 @@ select id::text, role, signed_in_by as "signedInBy", address, created_at as "cre
  * never end one.
  */
 const MAKE_ROOM = `
-with gone as (
-  select s.id, ${LIVE} as live, row_number() over (partition by ${LIVE}, (s.secret_id is null) = ($3::uuid is null)
-                                                       order by s.last_seen_at desc, s.id desc) as place,
-         (s.secret_id is null) = ($3::uuid is null) as alike
-    from console_sessions s where s.client_id = $1::uuid
-)
-delete from console_sessions where id in (select id from gone where not live or alike and place > $2::int)
-returning id::text, (select live from gone where gone.id = console_sessions.id) as live`;
+delete from console_sessions s
+ where s.client_id = $1::uuid and (not (${LIVE}) or s.id in (
+   select s.id from console_sessions s
+    where s.client_id = $1::uuid and (s.secret_id is null) = ($3::uuid is null) and ${LIVE}
+    order by s.last_seen_at desc, s.id desc offset $2::int))
+returning s.id::text, ${LIVE} as live`;
 
 const INSERT_SESSION = `
 insert into console_sessions (id, token_hash, client_id, secret_id, role, scopes, signed_in_by, address)
@@ -246,7 +244,7 @@ values ($1::uuid, decode($2, 'hex'), $3::uuid, $4::uuid, $5, array(select json_a
 returning id`;
 
 /** A sign-in link at the only time at which its code is readable. */
-export interface SignInLink {
+interface SignInLink {
   url: string;
   expiresAt: Date;
 }

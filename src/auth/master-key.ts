@@ -6,7 +6,7 @@ import { EnvelopeError, type MasterKeys } from '../platform/database/encryption.
 const BATCH = 200;
 const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
 
-export interface MasterKeyRotation {
+interface MasterKeyRotation {
   /** Endpoint secrets that this run sealed again. */
   endpoints: number;
   /** Signing keys that this run sealed again. */

@@ -110,7 +110,7 @@ export async function revokeSigningKey(
 }
 
 /** A signing key without its key material. `verifying`: it signs no more, and tokens that it signed may still be valid. */
-export interface ListedKey {
+interface ListedKey {
   kid: string;
   state: 'signing' | 'verifying' | 'expired';
   createdAt: Date;
@@ -191,7 +191,7 @@ interface RingKey extends NewKey {
   madeAt: number;
 }
 
-export interface KeyRingOptions {
+interface KeyRingOptions {
   read: () => Promise<StoredKey[]>;
   masterKeys: MasterKeys;
   /** Lifetime of a token, ms. */

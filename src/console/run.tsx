@@ -145,12 +145,12 @@ function loadAgain(ctx: AppContext, services: Services): void {
 /**
  * The fields of a form, `application/x-www-form-urlencoded` in UTF-8.
  * @param limit in bytes
- * @throws PageError 400 | 415; Refusal payload_too_large | too_many_parameters | malformed_request (cut off)
+ * @throws PageError 400 | 415; Refusal payload_too_large | unsupported_media_type | too_many_parameters |
+ * malformed_request (cut off)
  */
 export async function readForm(ctx: AppContext, limit = MAX_BODY_BYTES, parameters?: number): Promise<URLSearchParams> {
-  const encoding = ctx.get('Content-Encoding').trim().toLowerCase();
   const type = ctx.get('Content-Type').split(';')[0]?.trim().toLowerCase();
-  if (type !== 'application/x-www-form-urlencoded' || (encoding !== '' && encoding !== 'identity')) {
+  if (type !== 'application/x-www-form-urlencoded') {
     throw new PageError(415, 'Unsupported media type', 'Send the form as application/x-www-form-urlencoded.');
   }
   const bytes = await readBytes(ctx, limit);

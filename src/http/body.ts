@@ -11,10 +11,6 @@ export const MAX_BODY_BYTES = 64 * 1024;
  * malformed_request (cut off)
  */
 export async function readBody(ctx: AppContext): Promise<Buffer> {
-  const encoding = ctx.get('Content-Encoding').trim().toLowerCase();
-  if (encoding !== '' && encoding !== 'identity') {
-    throw new Refusal('unsupported_media_type', 'Send the body uncompressed, without Content-Encoding.');
-  }
   const bytes = await readBytes(ctx);
   const types = mediaTypesOf(ctx.method);
   if (bytes.length > 0 && !isJson(ctx.get('Content-Type'), types)) {
@@ -27,9 +23,13 @@ export async function readBody(ctx: AppContext): Promise<Buffer> {
 /**
  * The body's bytes; the media type is not checked.
  * @param limit in bytes
- * @throws Refusal payload_too_large | malformed_request (cut off)
+ * @throws Refusal payload_too_large | unsupported_media_type (compressed) | malformed_request (cut off)
  */
 export async function readBytes(ctx: AppContext, limit = MAX_BODY_BYTES): Promise<Buffer> {
+  const encoding = ctx.get('Content-Encoding').trim().toLowerCase();
+  if (encoding !== '' && encoding !== 'identity') {
+    throw new Refusal('unsupported_media_type', 'Send the body uncompressed, without Content-Encoding.');
+  }
   try {
     return await getRawBody(ctx.req, { length: ctx.get('Content-Length') || null, limit });
   } catch (error) {
@@ -117,7 +117,7 @@ export interface Excess {
   within: string | undefined;
 }
 
-export interface JsonStructure {
+interface JsonStructure {
   /** A member name appears twice in one object. */
   repeated: boolean;
   /** The first excess; the rest of the text is not examined. */

@@ -92,7 +92,7 @@ interface KeyedRequest {
  * @param refused makes the response of a refusal that is kept
  * @throws Refusal idempotency_key_in_use | idempotency_key_reused, and what `work` throws
  */
-export function respondOnce(
+function respondOnce(
   database: Database,
   request: KeyedRequest,
   work: (db: Handle) => Promise<HttpResponse>,

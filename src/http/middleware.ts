@@ -12,7 +12,7 @@ import type { Log } from '../platform/telemetry/log.js';
 import type { Metrics } from '../platform/telemetry/metrics.js';
 import { currentTraceId, inSpan } from '../platform/telemetry/traces.js';
 import type { AppMiddleware } from './context.js';
-import { problemResponse, refusalOf, send } from './response.js';
+import { problemResponse, REALM, refusalOf, send } from './response.js';
 
 /**
  * The pattern of the matched route; undefined where none matched. Never the path or query as sent: they may hold any
@@ -178,25 +178,16 @@ export function unrouted(router: Router): AppMiddleware {
   };
 }
 
-const REALM = 'realm="transfer-service"';
-
 /**
  * Sets `ctx.state.caller` to the owner of the request's token. The token is read from `Authorization: Bearer` only (RFC
- * 6750 §2.1): a query or a body may be logged. The challenge of a 401 names `invalid_token` also where no token was
- * sent.
+ * 6750 §2.1): a query or a body may be logged.
  * @throws Refusal unauthorized | invalid_token | network_not_allowed | unavailable
  */
 export function authenticate(authority: Pick<Authority, 'authenticate'>): AppMiddleware {
   return async (ctx, next) => {
     const token = bearerToken(ctx.get('Authorization'));
-    try {
-      if (token === undefined) throw new Refusal('unauthorized', 'Send an access token: Authorization: Bearer …');
-      ctx.state.caller = await authority.authenticate(token, ctx.state.address);
-    } catch (error) {
-      const challenge = challengeFor(error);
-      if (challenge) ctx.set('WWW-Authenticate', challenge);
-      throw error;
-    }
+    if (token === undefined) throw new Refusal('unauthorized', 'Send an access token: Authorization: Bearer …');
+    ctx.state.caller = await authority.authenticate(token, ctx.state.address);
     return next();
   };
 }
@@ -205,7 +196,7 @@ export function authenticate(authority: Pick<Authority, 'authenticate'>): AppMid
 export function requireScope(scopes: readonly Scope[]): AppMiddleware {
   return (ctx, next) => {
     if (scopes.some((scope) => ctx.state.caller.scopes.has(scope))) return next();
-    ctx.set('WWW-Authenticate', `Bearer ${REALM}, error="insufficient_scope", scope="${scopes.join(' ')}"`);
+    ctx.set('WWW-Authenticate', `${REALM}, error="insufficient_scope", scope="${scopes.join(' ')}"`);
     throw new Refusal('insufficient_scope', `This request requires the scope ${scopes.join(' or ')}.`);
   };
 }
@@ -213,9 +204,4 @@ export function requireScope(scopes: readonly Scope[]): AppMiddleware {
 /** The token as `token68` of RFC 9110 §11.2; the scheme is case-insensitive (§11.1). */
 function bearerToken(authorization: string): string | undefined {
   return /^bearer +([\w.~+/-]+=*)$/i.exec(authorization)?.[1];
-}
-
-function challengeFor(error: unknown): string | undefined {
-  const code = error instanceof Refusal ? error.code : undefined;
-  return code === 'unauthorized' || code === 'invalid_token' ? `Bearer ${REALM}, error="invalid_token"` : undefined;
 }

@@ -28,8 +28,16 @@ export function jsonResponse(status: number, text = '', headers: Readonly<Record
   return { status, headers: { ...type, ...headers }, text };
 }
 
-/** RFC 6750 has no error code for a forbidden network; `insufficient_scope` is its code for a 403. */
-const NETWORK_CHALLENGE = 'Bearer realm="transfer-service", error="insufficient_scope"';
+export const REALM = 'Bearer realm="transfer-service"';
+/**
+ * The challenges of RFC 6750 §3.1. A missing token is challenged like an invalid one. A forbidden network has no code
+ * there; `insufficient_scope` is that of a 403.
+ */
+const CHALLENGES: Readonly<Partial<Record<RefusalCode, string>>> = {
+  unauthorized: `${REALM}, error="invalid_token"`,
+  invalid_token: `${REALM}, error="invalid_token"`,
+  network_not_allowed: `${REALM}, error="insufficient_scope"`,
+};
 
 /** The refused request: the API's base URL as clients know it, and the path if the request could be read. */
 interface Refused {
@@ -41,12 +49,13 @@ interface Refused {
 /** A refusal as RFC 9457 problem details. @param members further members of the problem */
 export function problemResponse(refusal: Refusal, where: Refused, members: object = {}): HttpResponse {
   const { status } = PROBLEMS[refusal.code];
+  const challenge = CHALLENGES[refusal.code];
   return jsonResponse(status, JSON.stringify({ ...toProblem(refusal, where), ...members }), {
     'Content-Type': 'application/problem+json',
     ...(status === 503 && { 'Retry-After': '2' }),
     ...(refusal.code === 'idempotency_key_in_use' && { 'Retry-After': '1' }),
     ...(refusal.retryAfter !== undefined && { 'Retry-After': String(refusal.retryAfter) }),
-    ...(refusal.code === 'network_not_allowed' && { 'WWW-Authenticate': NETWORK_CHALLENGE }),
+    ...(challenge !== undefined && { 'WWW-Authenticate': challenge }),
   });
 }
 

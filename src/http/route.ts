@@ -64,7 +64,7 @@ interface Operation<Path extends string, Query extends z.ZodType, Body extends z
 }
 
 /** A request before it is parsed. */
-export interface Unread {
+interface Unread {
   caller: Caller;
   params: Readonly<Record<string, string>>;
   url: string;

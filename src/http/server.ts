@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,7 +22,7 @@ export interface Listening {
 }
 
 /** Limits on connections; times in ms. */
-export interface ConnectionLimits {
+interface ConnectionLimits {
   /**
    * Open connections; further ones are closed. An idle connection takes about 20 KB; a process has 512 MiB in deploy/.
    */
@@ -119,7 +120,8 @@ export async function listen<State, Ctx>(
   server.on('checkExpectation', (_request, response: ServerResponse) => {
     refuse(response, 417, 'The only supported expectation is 100-continue.', config.baseUrl);
   });
-  await bound(server, config);
+  server.listen({ port: config.port, host: config.host, backlog: BACKLOG });
+  await once(server, 'listening');
   // An error such as a lack of file descriptors affects the accepted connection, not the process.
   server.on('error', (error) => app.emit('error', error));
   return {
@@ -155,16 +157,6 @@ function endStalledResponse(response: ServerResponse, limit: number): void {
  * kernel takes at most net.core.somaxconn (4,096 by default on Linux).
  */
 const BACKLOG = 4_096;
-
-function bound(server: Server, { host, port }: Pick<Config, 'host' | 'port'>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port, host, backlog: BACKLOG }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
 
 /** Refuses a request before the application sees it, with problem details like every other error. */
 function refuse(response: ServerResponse, status: number, detail: string, baseUrl: string): void {

@@ -87,7 +87,7 @@ export interface StartPlan {
   signal: AbortSignal | undefined;
 }
 
-export interface ChildPlan extends Omit<StartPlan, 'localDir'> {
+interface ChildPlan extends Omit<StartPlan, 'localDir'> {
   /** The program's name in messages. */
   name: string;
   command: string;

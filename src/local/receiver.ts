@@ -22,7 +22,7 @@ export interface Arrival {
   answered: number;
 }
 
-export interface ReceiverOptions {
+interface ReceiverOptions {
   /** 0 picks a free port. */
   port: number;
   secret: Uint8Array | string;

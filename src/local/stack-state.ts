@@ -28,7 +28,7 @@ export function readPrivateJson(path: string): unknown {
 }
 
 /** The secrets that the embedded stack makes at its first start. */
-export interface LocalSecrets {
+interface LocalSecrets {
   postgresPassword: Secret;
   /** 32 bytes in base64, like `MASTER_KEY`. */
   masterKey: Secret;

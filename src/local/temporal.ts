@@ -10,7 +10,7 @@ import { Connection } from '@temporalio/client';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.js';
 import { type Child, type StartPlan, startChild } from './child.js';
 
-export interface TemporalPlan extends StartPlan {
+interface TemporalPlan extends StartPlan {
   /** The program `temporal`. */
   command: string;
   port: number;
@@ -60,7 +60,7 @@ async function describeNamespace(address: string, namespace: string): Promise<vo
 const VERSION = '1.5.1';
 const DOWNLOAD_WITHIN = 120_000;
 
-export interface BinarySearch extends Pick<StartPlan, 'progress' | 'signal'> {
+interface BinarySearch extends Pick<StartPlan, 'progress' | 'signal'> {
   cacheDir: string;
   path: string | undefined;
 }

@@ -56,7 +56,7 @@ export type Action =
   // the API's operation.
   | `console.${string}`;
 
-export interface AuditRecord extends By {
+interface AuditRecord extends By {
   action: Action;
   /** The id of the changed resource; null: all resources. */
   target: string | null;
@@ -72,7 +72,7 @@ export async function recordAudit(tx: Handle, record: AuditRecord): Promise<void
   await tx.prisma.auditEntry.create({ data });
 }
 
-export interface EntryFilters extends IdRange {
+interface EntryFilters extends IdRange {
   target?: string | undefined;
   actor?: string | undefined;
   /** A prefix of the action, such as `clients` or `clients.revoke`. */
@@ -98,7 +98,7 @@ export function listEntries(
 }
 
 /** Age from which no entry is added before another, ms. A transaction that writes an entry takes less. */
-export const SETTLED_AFTER = 60_000;
+const SETTLED_AFTER = 60_000;
 const PAGE = 500;
 /** Time between two looks for new entries, ms. */
 const LOOK = 2_000;

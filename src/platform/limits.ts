@@ -64,7 +64,7 @@ export function describeLimit({ what, of, amount, seconds }: Limit): string {
 
 export const MAX_WINDOW_DAYS = 31;
 /** The longest window whose events are counted or compared, ms (contract, Events and deliveries). */
-export const MAX_WINDOW = MAX_WINDOW_DAYS * 86_400_000;
+const MAX_WINDOW = MAX_WINDOW_DAYS * 86_400_000;
 /**
  * Allowance for a window that ends at the request, ms: a client that computes a start 31 days ago reads its clock
  * before the service does.

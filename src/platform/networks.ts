@@ -80,7 +80,7 @@ export function hostNetwork(address: string): string {
 }
 
 /** Who may connect to a server. */
-export interface Admission {
+interface Admission {
   /** CIDRs; an empty list allows every address. */
   allowedNetworks: readonly string[];
   /** CIDRs. A trusted proxy may always connect: the client's address is checked when the headers have arrived. */

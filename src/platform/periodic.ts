@@ -1,4 +1,4 @@
-export interface PeriodicOptions {
+interface PeriodicOptions {
   /** ms between two runs. */
   interval: number;
   run: () => Promise<void>;

@@ -6,10 +6,10 @@ import { lowestIdAt } from './ids.js';
  * SQL, a value for the list of a `select`: the commit of this transaction does not wait for the disk. A removal that a
  * crash of Postgres takes back is made again by the next run.
  */
-export const WITHOUT_FLUSH = `set_config('synchronous_commit', 'off', true) as flush`;
+const WITHOUT_FLUSH = `set_config('synchronous_commit', 'off', true) as flush`;
 
 /** The result of one batch. */
-export interface RemovedBatch {
+interface RemovedBatch {
   /** Events that were removed, with their deliveries and attempts. */
   removed: number;
   /**

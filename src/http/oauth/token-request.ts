@@ -70,12 +70,9 @@ export type TokenParameters = Partial<Record<(typeof NAMES)[number], string>>;
 
 /**
  * Reads the body as JSON (the spec's format) or as a form (RFC 6749's format). Unknown fields are ignored (§3.2).
- * @throws OAuthError invalid_request; Refusal payload_too_large | malformed_request
+ * @throws OAuthError invalid_request; Refusal payload_too_large | unsupported_media_type | malformed_request
  */
 export async function readTokenParameters(ctx: AppContext): Promise<TokenParameters> {
-  const encoding = ctx.get('Content-Encoding').trim().toLowerCase();
-  if (encoding !== '' && encoding !== 'identity')
-    throw invalidRequest('Send the body uncompressed, without Content-Encoding.');
   const type = ctx.get('Content-Type').split(';')[0]?.trim().toLowerCase();
   const bytes = await readBytes(ctx, MAX_TOKEN_BODY_BYTES);
   if (type === 'application/json') return fromJson(bytes);

@@ -48,7 +48,7 @@ export function presentEvent({ body, deliveries }: EventRecord): z.output<typeof
   return { ...(JSON.parse(body) as z.output<typeof delivered>), deliveries };
 }
 
-export const deliveryStatus = z
+const deliveryStatus = z
   .enum(DeliveryStatus)
   .meta({
     description: '`failed`: all attempts failed, or the receiver responded with 410.',

@@ -32,7 +32,7 @@ export function text({ min = 0, max }: { min?: number; max: number }) {
  * Whether a text has at most `max` code points. A text of more than twice as many UTF-16 units exceeds that and is not
  * counted.
  */
-export function hasAtMost(text: string, max: number): boolean {
+function hasAtMost(text: string, max: number): boolean {
   return text.length <= 2 * max && [...text].length <= max;
 }
 

@@ -10,7 +10,7 @@ import { shareReading } from '../shared-reading.js';
  * one scrape, share one reading for 5 s. A reading may take 3 s, less than a scrape (10 s), so that a system that does
  * not respond does not cost the other metrics.
  */
-export function readAtScrape<T>(read: () => Promise<T>): () => Promise<T | undefined> {
+function readAtScrape<T>(read: () => Promise<T>): () => Promise<T | undefined> {
   return shareReading(read, { keep: 5_000, limit: 3_000 });
 }
 

@@ -10,7 +10,7 @@ export type Log = Logger;
  */
 const MOST_WAITING = 1_000_000;
 
-export interface LogOptions {
+interface LogOptions {
   /** Default: standard error. */
   output?: Writable;
   /** Called for each line that is dropped: it does not fit, or cannot be written. */
@@ -98,7 +98,7 @@ const MOST = 10;
 const MINUTE = 60_000;
 
 /** Limits repeated warnings, and reports once a minute how many of each kind were left out. */
-export class WarningLimit {
+class WarningLimit {
   readonly #counts = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 

@@ -24,7 +24,7 @@ export interface CountedAttempt {
   delayMs: number | undefined;
 }
 
-export interface CountedRequest {
+interface CountedRequest {
   method: string;
   /** The route's pattern, never the path as sent; undefined: the path has no route. */
   route: string | undefined;
@@ -33,7 +33,7 @@ export interface CountedRequest {
 }
 
 /** Connections of a pool, and the statements and transactions that wait for one. */
-export interface PoolUse {
+interface PoolUse {
   busy: number;
   idle: number;
   waiting: number;

@@ -11,7 +11,7 @@ import {
 
 const tracer = trace.getTracer('transfer-service');
 
-export interface SpanPlan {
+interface SpanPlan {
   kind: SpanKind;
   /** Never a path, a query, a body or a secret. */
   attributes: Attributes;
