@@ -6,11 +6,12 @@ import type { Command } from 'commander';
 import { createCli } from '../../src/cli/program.js';
 import { runCli } from '../support/cli.js';
 
-/** The names of the commands that `program` has, those of its groups included. */
-const commandsOf = (program: Command): string[] =>
-  program.commands.flatMap((one) =>
-    one.commands.length === 0 ? [one.name()] : commandsOf(one).map((name) => `${one.name()} ${name}`),
-  );
+/** The commands that `program` has, those of its groups included. */
+const commandsOf = (program: Command, group = ''): [string, Command][] =>
+  program.commands.flatMap((one): [string, Command][] => {
+    const name = `${group}${one.name()}`;
+    return one.commands.length === 0 ? [[name, one]] : commandsOf(one, `${name} `);
+  });
 const role = () => Promise.reject(new Error('no role is started here'));
 const COMMANDS = commandsOf(createCli({ start: role, api: role, worker: role }));
 const ID = '0195f000-0000-7000-8000-000000000000';
@@ -24,11 +25,18 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('every command', () => {
-  test.each(COMMANDS)('%s has --help and --json', async (command) => {
-    const { code, stdout, stderr } = await runCli([...command.split(' '), '--help']);
+  test.each(COMMANDS)('%s explains itself and has --json', (name, command) => {
+    const help = command.helpInformation();
+    expect(help).toContain(`Usage: transfer-service ${name}`);
+    expect(help).toContain('--json');
+    expect(command.description()).not.toBe('');
+  });
+
+  test('prints its help with --help', async () => {
+    const [name, command] = COMMANDS.find(([, { parent }]) => parent?.parent) ?? [];
+    const { code, stdout, stderr } = await runCli([...(name ?? '').split(' '), '--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toContain(`Usage: transfer-service ${command}`);
-    expect(stdout).toContain('--json');
+    expect(stdout).toBe(command?.helpInformation());
   });
 });
 
