@@ -1,0 +1,205 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { Line } from '../../../src/delivery/handover.js';
+import { type Limits, Slots } from '../../../src/delivery/slots.js';
+
+// Slots and a reference that only counts: the same jobs, and a judgement of each start by the rules alone.
+
+const LIMITS: Limits = { perEndpoint: 2, perClient: 4, total: 9, waiting: 40 };
+const OTHER: Record<Line, Line> = { fresh: 'late', late: 'fresh' };
+
+interface Job {
+  id: number;
+  client: string;
+  endpoint: string;
+  line: Line;
+  since: number;
+}
+
+const step = fc.record({
+  kind: fc.constantFrom(
+    ...(['enqueue', 'enqueue', 'enqueue', 'enqueue', 'next', 'next', 'next', 'release', 'release'] as const),
+    ...(['fill', 'expire', 'share', 'ask', 'tick'] as const),
+  ),
+  client: fc.nat(3),
+  endpoint: fc.nat(2),
+  line: fc.constantFrom<Line>('fresh', 'late'),
+  number: fc.nat(9),
+});
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+class Reference {
+  readonly slots: Slots<Job>;
+  /** In the order in which they came. */
+  waiting: Job[] = [];
+  active: Pick<Job, 'client' | 'endpoint'>[] = [];
+  readonly shares = new Map<string, number>();
+  readonly max = new Map<string, number>();
+  readonly started: Job[] = [];
+  /** For each client, endpoint and line with a job that may start: since which start it waits for its turn. */
+  readonly ready = new Map<string, number>();
+  ids = 0;
+
+  constructor() {
+    const of = (endpoint: string, max: number) => Math.min(max, this.shares.get(endpoint) ?? max);
+    this.slots = new Slots<Job>(LIMITS, { of });
+  }
+
+  run({ kind, client: c, endpoint: e, line, number }: Step, now: number): void {
+    const client = `c${c}`;
+    const endpoint = `${client}e${e}`;
+    switch (kind) {
+      case 'enqueue': {
+        if (!this.slots.admits(client)) return;
+        const job = { id: this.ids++, client, endpoint, line, since: now };
+        const max = number < 6 ? null : number - 5;
+        this.slots.enqueue(client, endpoint, line, job, now, max);
+        this.max.set(endpoint, max ?? LIMITS.perEndpoint);
+        this.waiting.push(job);
+        return;
+      }
+      case 'next':
+        this.next();
+        return;
+      case 'fill':
+        while (this.next());
+        return;
+      case 'release': {
+        const [done] = this.active.splice(number % Math.max(1, this.active.length), 1);
+        if (done) this.slots.release(done.client, done.endpoint);
+        return;
+      }
+      case 'expire': {
+        const expired = this.slots.expire(now - number * 3);
+        const expected = this.waiting.filter(({ since }) => since < now - number * 3);
+        const byId = (one: Job, other: Job) => one.id - other.id;
+        expect(expired.sort(byId)).toEqual(expected);
+        this.waiting = this.waiting.filter((job) => !expected.includes(job));
+        return;
+      }
+      case 'share':
+        // Workers join and end. A share that grows is announced.
+        this.shares.set(endpoint, number % 4);
+        this.slots.refresh();
+        return;
+      case 'ask': {
+        const max = this.has(endpoint) ? this.maxOf(endpoint) : LIMITS.perEndpoint;
+        const isIdle = this.waiting.every((job) => job.endpoint !== endpoint);
+        expect(this.slots.isFree(client, endpoint)).toBe(isIdle && this.isFree({ client, endpoint }, max));
+        const own = this.waiting.filter((job) => job.client === client).length;
+        expect(this.slots.admits(client)).toBe(own < LIMITS.waiting - this.waiting.length);
+        return;
+      }
+      case 'tick':
+        this.slots.tick();
+    }
+  }
+
+  /** Starts the next job. @returns false if none has a slot */
+  next(): boolean {
+    const free = this.waiting.filter((job) => this.isFree(job, this.maxOf(job.endpoint)));
+    const job = this.slots.next();
+    if (!job) {
+      // No client waits while a slot is free for it.
+      expect(free).toEqual([]);
+      return false;
+    }
+    expect(free).toContain(job);
+    const inLine = free.find(({ endpoint, line }) => endpoint === job.endpoint && line === job.line);
+    expect(inLine).toBe(job);
+    this.#judgeTurn(job, free);
+    this.waiting = this.waiting.filter((one) => one !== job);
+    this.active.push(job);
+    this.started.push(job);
+    return true;
+  }
+
+  /**
+   * Nobody who could start before the last start of this client, of this endpoint, or from this line, and could ever
+   * since, still waits for a turn.
+   */
+  #judgeTurn(job: Job, free: readonly Job[]): void {
+    const keys = [
+      ['client', (one: Job) => one.client, () => true],
+      ['endpoint', (one: Job) => one.endpoint, (one: Job) => one.client === job.client],
+    ] as const;
+    for (const [kind, keyOf, isRival] of keys) {
+      const last = this.started.findLastIndex((one) => keyOf(one) === keyOf(job));
+      for (const rival of free.filter((one) => isRival(one) && keyOf(one) !== keyOf(job))) {
+        const since = this.ready.get(`${kind} ${keyOf(rival)}`) ?? this.started.length;
+        expect(last === -1 || since > last).toBe(true);
+      }
+    }
+    const before = this.started.findLast(({ endpoint }) => endpoint === job.endpoint);
+    const rival = free.find(({ endpoint, line }) => endpoint === job.endpoint && line === OTHER[job.line]);
+    const since = this.ready.get(`line ${job.endpoint} ${OTHER[job.line]}`) ?? this.started.length;
+    if (before && rival && since <= this.started.lastIndexOf(before)) expect(before.line).not.toBe(job.line);
+  }
+
+  /** Call this after each step: who may start now, and since which start. */
+  observe(): void {
+    const free = this.waiting.filter((job) => this.isFree(job, this.maxOf(job.endpoint)));
+    const keys = free.flatMap((job) => [
+      `client ${job.client}`,
+      `endpoint ${job.endpoint}`,
+      `line ${job.endpoint} ${job.line}`,
+    ]);
+    for (const key of this.ready.keys()) if (!keys.includes(key)) this.ready.delete(key);
+    for (const key of keys) this.ready.set(key, this.ready.get(key) ?? this.started.length);
+    // A turn was taken: the wait for the next one begins.
+    const last = this.started.at(-1);
+    if (last && this.#observed !== this.started.length) {
+      for (const key of [`client ${last.client}`, `endpoint ${last.endpoint}`, `line ${last.endpoint} ${last.line}`])
+        if (this.ready.has(key)) this.ready.set(key, this.started.length);
+    }
+    this.#observed = this.started.length;
+  }
+  #observed = 0;
+
+  isFree({ client, endpoint }: Pick<Job, 'client' | 'endpoint'>, max: number): boolean {
+    const ofClient = this.active.filter((job) => job.client === client).length;
+    const ofEndpoint = this.active.filter((job) => job.endpoint === endpoint).length;
+    return (
+      ofEndpoint < Math.min(max, this.shares.get(endpoint) ?? max) &&
+      ofClient < LIMITS.perClient &&
+      // A client has no more than is left, so that one without an attempt in flight finds a slot.
+      ofClient < LIMITS.total - this.active.length
+    );
+  }
+
+  has(endpoint: string): boolean {
+    return [...this.waiting, ...this.active].some((job) => job.endpoint === endpoint);
+  }
+
+  maxOf(endpoint: string): number {
+    return this.max.get(endpoint) ?? LIMITS.perEndpoint;
+  }
+}
+
+test('no limit is exceeded, nobody waits beside a free slot, and clients, endpoints and lines take turns', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 150, size: 'max' }), (steps) => {
+      const reference = new Reference();
+      steps.forEach((one, now) => {
+        // One start at a time, so that each is judged by the state before it.
+        if (one.kind === 'fill') while (reference.next()) reference.observe();
+        else reference.run(one, now);
+        reference.observe();
+        expect([reference.slots.active, reference.slots.waiting]).toEqual([
+          reference.active.length,
+          reference.waiting.length,
+        ]);
+      });
+      // Every job starts in the end.
+      reference.shares.clear();
+      reference.slots.refresh();
+      for (let guard = 0; guard < 1_000 && reference.waiting.length > 0; guard++) {
+        while (reference.next()) reference.observe();
+        for (const { client, endpoint } of reference.active.splice(0)) reference.slots.release(client, endpoint);
+        reference.observe();
+      }
+      expect(reference.waiting).toEqual([]);
+    }),
+    { numRuns: 500 },
+  );
+});
