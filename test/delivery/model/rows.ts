@@ -6,6 +6,7 @@ with clock as (
   update clock.time set at = $2::timestamptz
 )
 select d.id::text, d.status::text, d.attempt_count as count, d.rung, d.asleep, d.recovered, v.outbox::text as outbox,
+       array(select (extract(epoch from wait) * 1000)::float8 from unnest(string_to_array(d.ladder, ',')::interval[]) wait) as ladder,
        (extract(epoch from d.next_attempt_at) * 1000)::float8 as "nextAt",
        (extract(epoch from v.lease_until) * 1000)::float8 as "leaseUntil",
        (select count(*)::int from attempts a where a.delivery_id = d.id) as attempts,

@@ -57,7 +57,7 @@ const OVERDUE = 120_000;
 const WEIGHTS = {
   ...{ event: 2, eventHere: 3, time: 4, clockBack: 1 },
   ...{ scan: 3, scanLost: 1, refill: 1, byName: 1, giveBack: 1, freeExpired: 2, dies: 1 },
-  ...{ attempt: 7, post: 4, record: 3, recordAll: 2, recordAgain: 1, recordBad: 1, refused: 2 },
+  ...{ make: 8, attempt: 5, post: 4, record: 3, recordAll: 2, recordAgain: 1, recordBad: 1, refused: 2 },
   ...{ retry: 3, recover: 2, missing: 1, disable: 1, disableLarge: 1, cancelBatch: 2, enable: 3, delete: 1 },
   ...{ watchdog: 2, look: 3, startWorkflows: 3, markDone: 3, starterDies: 1, workflowLost: 1, save: 1, restore: 1 },
 } as const;
@@ -174,10 +174,13 @@ export class World {
         return true;
       case 'post':
         return job !== undefined && this.#post(job, answer, b);
-      case 'attempt': {
-        if (!job || !(await this.#post(job, answer, b))) return false;
-        const made = this.#made.find((one) => one.job === job);
-        return made ? this.#record([made]) : true;
+      case 'attempt':
+        return job !== undefined && this.#attempt(job, answer, b);
+      case 'make': {
+        if (!delivery) return false;
+        await this.#byName(token, delivery);
+        const leased = this.#jobs.find((one) => one.token === token && one.deliveryId === delivery.id);
+        return !leased || this.#attempt(leased, answer, b);
       }
       case 'record': {
         const made = pick(this.#made, b);
@@ -283,6 +286,7 @@ export class World {
       attempts: d.count,
       last: d.count,
       rung: d.rung,
+      ladder: d.ladder,
       asleep: d.asleep,
       nextAt: d.nextAt,
       recovered: d.recovered,
@@ -444,6 +448,12 @@ export class World {
     await giveBack(this.db, job.token, [job.deliveryId]);
     this.#jobs = this.#jobs.filter((one) => one !== job);
     if (this.model.deliveries.has(job.deliveryId)) this.model.giveBack(job.deliveryId, job.token);
+  }
+
+  async #attempt(job: Job, answer: Answer, b: number): Promise<boolean> {
+    await this.#post(job, answer, b);
+    const made = this.#made.find((one) => one.job === job);
+    return made ? this.#record([made]) : true;
   }
 
   /** The look before an attempt, and the POST. */
