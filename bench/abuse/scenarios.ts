@@ -50,7 +50,7 @@ async function requests(site: AbuseSite): Promise<Trial> {
     { method: 'POST', path: '/transfers', body: JSON.stringify({ ...TRANSFER, metadata: fields(7_000) }) },
     { method: 'POST', path: '/transfers', body: JSON.stringify(fields(7_300)) },
   ];
-  return trial(site, 'refused requests', { ...load(site, attacker, asked), rate: ATTACK_RATE, atOnce: 60 });
+  return trial(site, 'rejected requests', { ...load(site, attacker, asked), rate: ATTACK_RATE, atOnce: 60 });
 }
 
 /** Receivers whose responses never end. */
@@ -130,7 +130,7 @@ async function backlogs(site: AbuseSite): Promise<Trial> {
 }
 
 /** A client recovers a large window without failures: each request counts all of it and starts nothing. */
-async function recovers(site: AbuseSite): Promise<Trial> {
+async function recoveries(site: AbuseSite): Promise<Trial> {
   const attacker = await makeTenant(site, NOBODY);
   await fillDeliveries(site, attacker, 200_000);
   await settle(site.stack);
@@ -145,7 +145,7 @@ async function recovers(site: AbuseSite): Promise<Trial> {
     }),
   );
   return {
-    name: 'recovers of a large past',
+    name: 'recoveries of a large window',
     victim: await victimOfRequests(site, true, CREATE),
     begin: () => attack({ ...load(site, attacker, asked), rate: ATTACK_RATE, atOnce: 60 }),
   };
@@ -181,7 +181,7 @@ async function pages(site: AbuseSite): Promise<Trial> {
   });
 }
 
-const ALL = { attempts, requests, receivers, retries, connections, backlogs, recovers, checks, pages };
+const ALL = { attempts, requests, receivers, retries, connections, backlogs, recoveries, checks, pages };
 export const SCENARIOS = ALL satisfies Record<string, Scenario>;
 
 async function trial(site: AbuseSite, name: string, attackLoad: AttackLoad): Promise<Trial> {

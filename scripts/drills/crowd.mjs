@@ -22,7 +22,7 @@ const { values } = parseArgs({
 const [clients, rate, limit] = [values.clients, values.rate, values.limit].map(Number);
 const EACH = 20;
 const WINDOW = 15 * rate;
-const COLUMNS = ['p50 ms', 'p99 ms', 'answer p50 ms', 'answer p99 ms', 'lost', 'refused'];
+const COLUMNS = ['p50 ms', 'p99 ms', 'response p50 ms', 'response p99 ms', 'lost', 'errors'];
 const startedAt = performance.now();
 const seconds = () => (performance.now() - startedAt) / 1_000;
 const say = (line) => console.error(`${seconds().toFixed(0).padStart(5)} s  ${line}`);
@@ -38,7 +38,7 @@ await during(startBench(options, say), (quiet) =>
       withService(quiet, stack, { workflows: 'every-event' }, async (site) => {
         const well = await makeWarmTenant(site);
         const crowd = await makeTenants(stack, crowded.receiver.origin, { clients, endpointsEach: EACH });
-        await crowded.receiver.clear('refuse');
+        await crowded.receiver.clear('fail');
         const parts = { ...site.service.parts, ...stack.servers.parts };
         const ids = crowd.clients.map(({ id }) => id);
         const windows = [];
@@ -55,7 +55,7 @@ await during(startBench(options, say), (quiet) =>
         await load('before');
         const begun = seconds();
         const flood = crowded.generator.ask({
-          baseUrl: site.service.baseUrl,
+          baseUrls: site.service.apis,
           token: await site.service.token(),
           transfers: await makeTransfers(stack, crowd, clients),
           connections: 32,

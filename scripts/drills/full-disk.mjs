@@ -113,7 +113,7 @@ async function drill() {
   say('the disk is full');
   // The log's last file still has space. A switch needs the next file, and there is no space for it.
   if (values.wal) await useUpTheLog(env.DATABASE_URL);
-  await waitFor('a write to be refused', () => answers.full['write 503'] > 0, 60_000);
+  await waitFor('a write to be rejected', () => answers.full['write 503'] > 0, 60_000);
   say('writes are rejected');
   await lookFor(Number(values.seconds));
   disk.grow();

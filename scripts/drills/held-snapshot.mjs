@@ -15,7 +15,7 @@ const { values } = parseArgs({ options: { minutes: { type: 'string', default: '1
 const lasting = Number(values.minutes) * 60_000;
 const startedAt = performance.now();
 const say = (line) => console.error(`${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(5)} s  ${line}`);
-const COLUMNS = ['delivered/s', 'p50 ms', 'p99 ms', 'answer p99 ms', 'lost', 'refused'];
+const COLUMNS = ['delivered/s', 'p50 ms', 'p99 ms', 'response p99 ms', 'lost', 'errors'];
 const SIZE = `select pg_total_relation_size('queue') / 1024 / 1024 as mib`;
 
 const options = readOptions([]);
@@ -31,7 +31,7 @@ await during(startBench(options, say), (bench) =>
         const { mib } = (await stack.database.query(SIZE)).rows[0];
         const cpu = { 'service ms': cost['service ms'].toFixed(2), 'postgres ms': cost['postgres ms'].toFixed(2) };
         rows.push({ when, ...figures, ...cpu, 'queue MiB': Number(mib) });
-        lost += speed.lost + speed.refused;
+        lost += speed.lost + speed.errors;
         say(JSON.stringify(rows.at(-1)));
       };
       for (let i = 0; i < 3; i++) await round('before');

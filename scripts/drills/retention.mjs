@@ -22,7 +22,7 @@ const { values } = parseArgs({
 const [events, rate, limit] = [values.events, values.rate, values.limit].map(Number);
 /** Changes in one window of the load, about 20 s. */
 const WINDOW = 20 * rate;
-const COLUMNS = ['p50 ms', 'p99 ms', 'answer p50 ms', 'answer p99 ms', 'lost', 'repeated', 'refused'];
+const COLUMNS = ['p50 ms', 'p99 ms', 'response p50 ms', 'response p99 ms', 'lost', 'repeated', 'errors'];
 const startedAt = performance.now();
 const seconds = () => (performance.now() - startedAt) / 1_000;
 const say = (line) => console.error(`${seconds().toFixed(0).padStart(5)} s  ${line}`);

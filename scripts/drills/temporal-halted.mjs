@@ -52,7 +52,7 @@ await during(startBench(options, say), (accepting) =>
         async (site) => {
           const well = await makeTenants(stack, accepting.receiver.origin, { clients: 2, endpointsEach: 1 });
           const ill = await makeTenants(stack, failing.receiver.origin, { clients: 1, endpointsEach: 1 });
-          await failing.receiver.clear('refuse');
+          await failing.receiver.clear('fail');
           /** Both loads run for `seconds`; the figures are those of the two clients whose receivers accept. */
           const load = async (when, seconds) => {
             const [transfers, others] = await Promise.all([
@@ -74,14 +74,14 @@ await during(startBench(options, say), (accepting) =>
               rate: (rate * 2) / 3,
               untilQuiet: false,
             });
-            const refused = Object.values((await flood).refused).reduce((sum, count) => sum + count, 0);
-            const columns = ['p50 ms', 'p99 ms', 'answer p50 ms', 'answer p99 ms', 'lost', 'repeated', 'refused'];
+            const errors = Object.values((await flood).errors).reduce((sum, count) => sum + count, 0);
+            const columns = ['p50 ms', 'p99 ms', 'response p50 ms', 'response p99 ms', 'lost', 'repeated', 'errors'];
             const row = {
               when,
               ...Object.fromEntries(columns.map((name) => [name, Math.round(speed[name] * 10) / 10])),
             };
-            row.refused += refused;
-            failed ||= row.lost + row.repeated + row.refused > 0;
+            row.errors += errors;
+            failed ||= row.lost + row.repeated + row.errors > 0;
             say(JSON.stringify(row));
             return row;
           };

@@ -76,7 +76,7 @@ export const paths = {
     await keepEnded('cancelled', eventId);
   },
 
-  async 'gone: the receiver answers 410 in the middle of the ladder'({ event, keepEnded }) {
+  async 'gone: the receiver responds 410 in the middle of the ladder'({ event, keepEnded }) {
     await keepEnded('gone', (await event((attempt) => (attempt < 4 ? 503 : 410))).eventId);
   },
 

@@ -53,7 +53,7 @@ describe('a new client', () => {
     ['an unknown scope', { name: 'a', scopes: ['admin'] }, 'admin is not a scope;'],
     ['an address for a network', { name: 'a', networks: ['10.0.0.1'] }, '10.0.0.1 is not a network;'],
     ['two invalid values', { name: '', networks: ['10/8'] }, /^The name must be .* 10\/8 is not a network;/],
-  ])('is refused with %s', async (_, wanted, message) => {
+  ])('is rejected with %s', async (_, wanted, message) => {
     const refused = createClient(database, OPERATOR, wanted);
     await expect(refused).rejects.toMatchObject({
       code: 'invalid_request',
@@ -89,7 +89,7 @@ it('replaces the list of allowed networks', async () => {
 });
 
 it.each(['no-uuid', newId(), "'; drop table clients; --", '\0'])(
-  'refuses the unknown client %j in every function',
+  'rejects the unknown client %j in every function',
   async (id) => {
     const verbs = [
       () => showClient(database, id),

@@ -68,7 +68,7 @@ test('a change that the API does not record has an audit entry of the session', 
   ]);
 });
 
-describe('a refusal', () => {
+describe('an error', () => {
   test('is that of the API, and leaves no audit entry', async () => {
     const other = await api.client();
     const of = session(ALL, other.id);

@@ -64,7 +64,7 @@ export function startLoad(clients: readonly Caller[], random: () => number, rate
       `${path} was repeated without success for ${seconds} s; responses (0: none): ${JSON.stringify(got)}`,
     );
   };
-  const story = async (call: Caller) => {
+  const lifecycle = async (call: Caller) => {
     const { id } = await askUntilAnswered(call, '/transfers', transferRequest());
     created.push(id);
     const steps = 1 + Math.floor(random() * PATH_OF_A_TRANSFER.length);
@@ -83,7 +83,7 @@ export function startLoad(clients: readonly Caller[], random: () => number, rate
     while (!stopped.signal.aborted) {
       const call = clients[Math.floor(random() * clients.length)];
       if (call && running.size < AT_ONCE) {
-        const one = story(call)
+        const one = lifecycle(call)
           .catch((error: Error) => void faults.push(error.message))
           .finally(() => running.delete(one));
         running.add(one);

@@ -17,7 +17,7 @@ async function skipAll(): Promise<number> {
   const skipping = skipWorkflowsLoop({ db: its.db, trail: 1, metrics, log: silentLog });
   skipping.request();
   await waitFor(
-    'the trailing events',
+    'the delivered events',
     async () => (await its.db.prisma.event.count({ where: { outbox: 'delivered' } })) === 0,
   );
   await skipping.stop();

@@ -59,7 +59,7 @@ describe('Slots', () => {
     expect(takeAll(slots)).toEqual(['fresh0', 'late0', 'fresh1', 'late1', 'late2', 'late3']);
   });
 
-  it('expires jobs that have waited since before a time, in both lines', () => {
+  it('expires jobs that have waited since before a given time, in both lines', () => {
     const slots = new Slots<string>({ ...limits, perEndpoint: 1, perClient: 9, total: 9 });
     for (const line of ['fresh', 'late'] as const) {
       slots.enqueue('c', 'e', line, `${line} is old`, 10);
@@ -72,7 +72,7 @@ describe('Slots', () => {
     expect([slots.waiting, slots.next()]).toEqual([0, undefined]);
   });
 
-  it('reports whether an attempt would start at once, also of an unknown client', () => {
+  it('reports whether an attempt would start at once, even for an unknown client', () => {
     const slots = new Slots<string>(limits);
     expect(slots.isFree('c', 'e')).toBe(true);
     take(slots, 'c', 'e');
@@ -134,7 +134,7 @@ describe('Slots', () => {
       expect(slots.allowance('c', 'e')).toBe(5);
     });
 
-    it('none while its client has as many waiting as room is left, so that other clients have room', () => {
+    it("none while its client's waiting attempts equal the remaining slots, so that other clients get some", () => {
       const slots = new Slots<string>({ ...wide, perEndpoint: 100 });
       for (let i = 0; i < 50; i++) slots.enqueue('loud', 'e', 'fresh', `${i}`, 0);
       expect([slots.admits('loud'), slots.admits('quiet'), slots.room]).toEqual([false, true, 50]);
@@ -144,7 +144,7 @@ describe('Slots', () => {
       expect(slots.admits('loud')).toBe(true);
     });
 
-    it('more when at most half of what it may have waits', () => {
+    it('more when at most half of its allowance waits', () => {
       const slots = new Slots<string>(wide);
       expect(slots.isHalfEmpty('c', 'e')).toBe(true);
       for (let i = 0; i < 5; i++) slots.enqueue('c', 'e', 'fresh', `${i}`, 0);

@@ -60,7 +60,7 @@ const describeWorkflow = (id: string) => temporal.client.workflow.getHandle(id).
 const ahead = async (id: string) => ((await row(id)).startAfter.getTime() - Date.now()) / 1_000;
 
 describe('the workflow outbox', () => {
-  it('starts one workflow for each row, also with two workers', async () => {
+  it('starts one workflow for each row, even with two workers', async () => {
     const endpointId = newId();
     const ids = [await enqueue({ endpointId }), await enqueue({ endpointId }), await enqueue({ endpointId })];
     expect(await countWaiting(db, 'sandboxTransfer', 100)).toBe(3);
@@ -106,7 +106,7 @@ describe('the workflow outbox', () => {
     await started(id);
   });
 
-  it('ends what is too late before it starts anything, also while Temporal is unavailable', async () => {
+  it('ends expired work before it starts anything, even while Temporal is unavailable', async () => {
     await enqueue();
     let ended = 0;
     open({

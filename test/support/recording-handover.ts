@@ -4,7 +4,7 @@ import { newId } from '../../src/platform/ids.js';
 /** A handover without a dispatcher. `events` and `retried` have what was handed over. */
 export type RecordingHandover = Handover & { events: QueuedEvent[]; retried: string[]; token: string };
 
-/** @param leases whether an insert leases the attempts to this process, as for a dispatcher with room */
+/** @param leases whether an insert leases the attempts to this process, as for a dispatcher with free slots */
 export function recordingHandover({
   leases = true,
   retryDelays = [0],

@@ -75,7 +75,7 @@ it('is accepted while Temporal is unavailable, and runs with the first worker, t
   expect(receiver.requests).toHaveLength(25);
 });
 
-it('whose workflow is terminated after its first batch recovers the rest with another one', async () => {
+it('whose workflow is terminated after its first batch recovers the rest with a new workflow', async () => {
   api = startRole('api', { ...env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
   await api.ready;
   await worker?.stop();

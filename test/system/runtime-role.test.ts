@@ -100,7 +100,7 @@ test('delivers a change, and again after a manual retry', async () => {
   await waitFor('the third attempt', async () => (await must(client('GET', `/deliveries/${id}`))).attempt_count === 3);
 });
 
-test('retries what failed, gives it up and recovers it, with the events that were missed', async () => {
+test('retries and fails deliveries, then recovers them with the missed events', async () => {
   const since = new Date(Date.now() - 60_000).toISOString();
   status = 500;
   await change('pending');

@@ -104,7 +104,7 @@ describe('changeStatus', () => {
     expect(handover.events).toMatchObject([{ deliveries: [{ leased: false }] }]);
   });
 
-  it('leaves the attempts at endpoints without room in this process free', async () => {
+  it('leases no attempts at endpoints without free slots in this process', async () => {
     const transfer = await makeTransfer(db, clientId);
     const [full, other] = [await makeEndpoint(db, clientId), await makeEndpoint(db, clientId)];
     const handover = recordingHandover();

@@ -32,7 +32,7 @@ describe('recoverEndpoint', () => {
   }
   const at = (phase: RecoveryPosition['phase'], after: string | null) => ({ phase, after });
 
-  it('recovers batch after batch, each from where the one before ended, until none is left', async () => {
+  it('recovers batch by batch, each from where the previous one ended', async () => {
     const results = [
       { recovered: 20, next: at('ended', 'd1') },
       { recovered: 20, next: at('ended', 'd2') },

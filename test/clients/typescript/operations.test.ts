@@ -42,7 +42,7 @@ const id = '0192f0c1-2f3a-7b4c-8d5e-6f708192a3b4';
 const since = '2026-11-21T00:00:00Z';
 const status = { status: 'SENT' } as const;
 
-/** A call of each operation; the compiler refuses a list that lacks one. */
+/** A call of each operation; the compiler rejects an incomplete list. */
 const CALLS: Record<Exclude<OperationId, 'requestToken'>, (client: TransferServiceClient) => Promise<unknown>> = {
   createTransfer: (client) => client.transfers.create(transferRequest()),
   listTransfers: (client) => client.transfers.list().page(),

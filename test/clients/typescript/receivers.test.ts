@@ -72,7 +72,7 @@ describe.each(Object.entries(FRAMEWORKS))('%s', (name, start) => {
     ],
     ['no signature', { 'service-signature': '' }, body, /^missing_header/],
     ['words', { 'service-signature': 'sha256=abc' }, body, /^malformed_header/],
-  ])('refuses %s with 400 and the reason', async (_, headers, text, says) => {
+  ])('rejects %s with 400 and the reason', async (_, headers, text, says) => {
     const url = await start(options);
     const signature = signatureHeader({ secret, t: now(), body });
     const response = await post(url, text, { 'service-signature': signature, ...headers });
@@ -84,7 +84,7 @@ describe.each(Object.entries(FRAMEWORKS))('%s', (name, start) => {
     expect(onRejected).toHaveBeenCalledTimes(1);
   });
 
-  test('refuses signed bytes that are no event with 400', async () => {
+  test('rejects signed bytes that are not an event with 400', async () => {
     const url = await start(options);
     for (const text of ['[]', 'null', '"e-1"', 'no JSON']) expect((await post(url, text)).status).toBe(400);
     expect(events).toEqual([]);
@@ -141,7 +141,7 @@ test('behind express.json(), which keeps no raw body, the error says what to do'
   expect(said).toEqual([expect.stringContaining('put the webhook before every body parser')]);
 });
 
-test('two signature headers are refused', async () => {
+test('two signature headers are rejected', async () => {
   const url = await FRAMEWORKS.koa!({ secret, onEvent: () => {} });
   const signature = signatureHeader({ secret, t: now(), body });
   const { request } = await import('node:http');

@@ -83,7 +83,7 @@ describe('connections', () => {
     expect(connections()).toBe(5);
   });
 
-  test('that break as the next request arrives make one POST, which is a reset', async () => {
+  test('that break as the next request is sent cause one POST, recorded as a reset', async () => {
     const { url, requests, connections } = await receiver((socket, number) =>
       number === 1 ? socket.write(OK) : socket.resetAndDestroy(),
     );

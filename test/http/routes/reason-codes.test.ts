@@ -48,13 +48,18 @@ describe('reason_code', () => {
     expect(body).toMatchObject({ status: 'CANCELLED', reason_code: 'customer_request' });
   });
 
-  it.each(['PROCESSING', 'SENT', 'COMPLETED', 'CREATED'])('is refused with %s, and nothing changes', async (status) => {
-    const id = await newTransfer();
-    const refused = await change(id, { status, reason_code: 'other' });
-    expect(refused.status).toBe(422);
-    expect(refused.body.errors).toEqual([expect.objectContaining({ pointer: '/reason_code', code: 'not_applicable' })]);
-    expect((await client.call('GET', `/transfers/${id}`)).body.status).toBe('CREATED');
-  });
+  it.each(['PROCESSING', 'SENT', 'COMPLETED', 'CREATED'])(
+    'is rejected with %s, and nothing changes',
+    async (status) => {
+      const id = await newTransfer();
+      const refused = await change(id, { status, reason_code: 'other' });
+      expect(refused.status).toBe(422);
+      expect(refused.body.errors).toEqual([
+        expect.objectContaining({ pointer: '/reason_code', code: 'not_applicable' }),
+      ]);
+      expect((await client.call('GET', `/transfers/${id}`)).body.status).toBe('CREATED');
+    },
+  );
 
   it('is rejected if it is unknown', async () => {
     const refused = await change(await newTransfer(), { status: 'FAILED', reason_code: 'bad_mood' });

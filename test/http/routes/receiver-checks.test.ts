@@ -200,7 +200,7 @@ describe('a check', () => {
       expect(masked.text).not.toMatch(/[0-9a-f]{64}/);
     }));
 
-  it('is seen in Temporal by client and endpoint, with its progress and without secret, request or URL', () =>
+  it('is found in Temporal by client and endpoint, with its progress and without secret, request or URL', () =>
     withWorker(async () => {
       const webhookId = await register('accepts an old t');
       const { id } = (await check(webhookId)).body;
@@ -279,7 +279,7 @@ describe('the check of an endpoint', () => {
     expect((await admitted(() => check(webhookId))).status).toBe(202);
   });
 
-  it('is rejected while two others of the client run, also of deleted endpoints', async () => {
+  it('is rejected while two others of the client run, even at deleted endpoints', async () => {
     const [one, two, three] = [await register(), await register(), await register()];
     const { id } = (await check(one)).body;
     expect((await check(two)).status).toBe(202);
@@ -365,7 +365,7 @@ describe('the check of an endpoint', () => {
       }
     }));
 
-  it('that is not started within a minute blocks nothing where no worker runs', () =>
+  it('that is not started within a minute blocks nothing, even without a worker', () =>
     withOutbox(NO_WORKER, async () => {
       const [read, checked] = [await register(), await register()];
       const { id } = (await check(read)).body;
@@ -403,7 +403,7 @@ describe('the report of a check', () => {
   });
 });
 
-it('exists in the sandbox only: production responds with 404 and documents nothing of it', async () => {
+it('exists only in the sandbox: production responds with 404 and does not document it', async () => {
   const production = await startApi({
     database: api.database,
     env: { ENVIRONMENT: 'production', MASTER_KEY: randomBytes(32).toString('base64') },

@@ -123,7 +123,7 @@ it('start nothing for a range that begins in the future, and respond that there 
   expect(await startOf(webhookId)).toBeNull();
 });
 
-it('start nothing if there is nothing to recover, and the next call is not refused', async () => {
+it('start nothing if there is nothing to recover, and the next call is not rejected', async () => {
   const client = await api.client();
   const { body } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
   for (let i = 0; i < 12; i++) expect(said(await recover(client, body.webhookId))).toEqual([202, 0]);
@@ -174,7 +174,7 @@ it('are limited to ten an hour for an endpoint', async () => {
   expect(said(await recover(client, webhookId))).toEqual([409, 'endpoint_not_active']);
 });
 
-it('start once for a key, with one response, also when the requests race over two processes', async () => {
+it('start once for a key, with one response, even when the requests race over two processes', async () => {
   const client = await api.client();
   const { webhookId } = await failing(client);
   const headers = { 'Idempotency-Key': newId(), Authorization: `Bearer ${client.token}` };

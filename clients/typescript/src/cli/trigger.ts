@@ -11,7 +11,7 @@ const OUTCOME = /^SANDBOX-(?:COMPLETE|CANCEL|(?:FAIL|RETURN)-[A-Z_]+)$/;
 const FINAL: readonly TransferStatus[] = ['CANCELLED', 'FAILED', 'RETURNED'];
 
 export const trigger: Command = {
-  summary: 'make a sandbox transfer that moves by itself, and wait for its webhooks',
+  summary: 'create a simulated transfer, and wait for its webhooks',
   usage: '[--outcome ACCOUNT] [options]',
   help: `Ends with 0 when every delivery of the transfer's events has succeeded, and with 1 when one has not.
 
