@@ -7,24 +7,24 @@ import { Refusal } from '../platform/refusal.js';
 
 /** The mistakes that are tried, in this order, and what a receiver changes (contract, Why was my signature refused?). */
 export const EXPLANATIONS = {
-  match: 'The digest is right: compare it with `v0` as text, in constant time, and look at the age of `t`.',
+  match: 'The digest is correct: compare it with `v0` as text, in constant time, and check the age of `t`.',
   upper_case_digest: 'The digest is in upper case; write it in lower case, or compare the bytes.',
   base64_digest: 'The digest is in base64; write it in hexadecimal.',
   reserialized_body: 'The body was parsed and written again; use the raw bytes of the request, before any parser.',
-  body_with_newline: 'The body has a line end added; use exactly the bytes of the request.',
+  body_with_newline: 'A line break was added to the body; use the exact bytes of the request.',
   body_without_timestamp: 'Only the body was signed; the signed text is `t`, a dot, and the body.',
   missing_dot: 'The dot between `t` and the body is missing.',
-  timestamp_changed: '`t` was parsed and written again; use its text exactly as the header has it.',
-  secret_with_newline: 'The secret has a line end, as a file often has; remove it.',
-  secret_trimmed: 'Blanks at an end of the secret were removed; use the secret exactly as it was registered.',
+  timestamp_changed: '`t` was parsed and written again; use its exact text from the header.',
+  secret_with_newline: 'The secret ends with a line break, as files often do; remove it.',
+  secret_trimmed: 'The secret was trimmed; use it exactly as registered.',
   secret_base64_decoded: 'The secret was decoded from base64; the key is its text as bytes.',
   secret_hex_decoded: 'The secret was decoded from hexadecimal; the key is its text as bytes.',
   empty_secret: 'The secret was empty; set the variable or the file that your receiver reads it from.',
-  other_endpoint: 'The secret is that of another endpoint of yours; use the one of the endpoint that got the delivery.',
+  other_endpoint: 'The secret belongs to another of your endpoints; use that of the endpoint that got the delivery.',
   wrong_algorithm: 'Another algorithm was used; use HMAC-SHA256 with the secret as its key.',
   unknown:
-    'None of the usual mistakes gives this digest. Each attempt has its own `t`: is the digest of this attempt, all 64 ' +
-    'hexadecimal digits of it? Then compare secret, `t` and raw body byte by byte.',
+    'No common mistake produces this digest. Is it of this attempt (each has its own `t`), with all 64 hexadecimal ' +
+    'digits? Then compare secret, `t` and raw body byte by byte.',
 } as const;
 
 export type Explanation = keyof typeof EXPLANATIONS;

@@ -13,7 +13,7 @@ export const NOT_SENT = {
   stopped: 'Not sent: the check was stopped before this case. Check again.',
 } as const;
 
-/** Whether the receiver did what the case expects. "Refused" needs a response: no response proves nothing. */
+/** Whether the receiver did what the case expects. `refused` needs a response: no response proves nothing. */
 export function hasPassed(name: CheckCase, { responseStatus, error }: CaseOutcome): boolean {
   return CHECK_CASES[name] === '2xx' ? error === null : responseStatus !== null && error !== null;
 }
@@ -32,30 +32,30 @@ export function hintFor(name: CheckCase, outcome: CaseOutcome, validPassed: bool
   }
   const known = OF_STATUS[responseStatus];
   if (known) return `${begin} ${known}`;
-  if (responseStatus >= 500) return `${begin} The receiver failed on this request: look into its log.`;
-  if (validPassed === false) return `${begin} The case valid was refused too: correct that first, then check again.`;
+  if (responseStatus >= 500) return `${begin} The receiver failed on this request: check its log.`;
+  if (validPassed === false)
+    return `${begin} The receiver rejected the case valid too: fix that first, then check again.`;
   return `${begin} ${REFUSED[name] ?? ''}`;
 }
 
 const RAW_BYTES =
-  'Compute HMAC-SHA256 over t, a dot and the body exactly as received, before any JSON parser: re-serialised JSON has other bytes.';
+  'Compute HMAC-SHA256 over t, a dot and the body exactly as received, before any JSON parser: reserialised JSON has different bytes.';
 
-/** The mistake behind a refused case for which a 2xx is expected. */
+/** The mistake behind a rejected case that expects a 2xx. */
 const REFUSED: Partial<Record<CheckCase, string>> = {
-  valid: `It refuses an event that is signed rightly. Verify with the secret of this endpoint. ${RAW_BYTES} Write the digest in lower-case hexadecimal.`,
+  valid: `It rejects an event with a valid signature. Verify with the secret of this endpoint. ${RAW_BYTES} Write the digest in lower-case hexadecimal.`,
   duplicate:
-    'It refuses an event that it already has. A delivery may be repeated: respond with 2xx to a known event id, and process the event only once.',
+    'It rejects an event that it already has. A delivery may be repeated: respond with 2xx to a known event id, and process the event only once.',
   out_of_order:
-    'It refuses an event that is older than another one of the same transfer. Order is not guaranteed: respond with 2xx, and ignore the event if its created_at is older than what you have.',
-  unknown_type:
-    'It refuses an event type that it does not know. New types may be added: respond with 2xx, and ignore the event.',
-  unknown_field: `It refuses an event with a field that it does not know. New fields may be added: ignore unknown fields. If the signature was refused, the receiver signs re-serialised JSON. ${RAW_BYTES}`,
+    'It rejects an event that is older than another of the same transfer. Order is not guaranteed: respond with 2xx, and ignore the event if you have a newer created_at.',
+  unknown_type: 'It rejects an unknown event type. New types may be added: respond with 2xx, and ignore the event.',
+  unknown_field: `It rejects an event with an unknown field. New fields may be added: ignore unknown fields. If it rejected the signature, it signs reserialised JSON. ${RAW_BYTES}`,
 };
 
-/** The mistake behind an accepted case that must be refused. */
+/** The mistake behind an accepted case that must be rejected. */
 const ACCEPTED: Partial<Record<CheckCase, string>> = {
   stale_timestamp:
-    'It accepts an old timestamp, so that a recorded request can be replayed. Refuse, with 400 for example, when t is more than 5 minutes older than your clock.',
+    'It accepts an old timestamp, so a recorded request can be replayed. Respond with 400 if t is more than 5 minutes older than your clock.',
   wrong_secret:
     'It accepts any signature: this request was signed with random bytes. Compute the HMAC with the secret of this endpoint, compare it with v0 in constant time, and respond with 401 if they differ. Verify before you respond.',
   changed_body: `It accepts a body that was changed after signing. The signature must cover the body. ${RAW_BYTES}`,
@@ -73,24 +73,24 @@ const OF_STATUS: Readonly<Record<number, string>> = {
   429: 'The receiver limits the rate of requests: raise the limit for the addresses that deliveries come from (GET /meta).',
 };
 
-/** The remedy where no response came. */
+/** The remedy if there was no response. */
 const OF_ERROR: Readonly<Record<AttemptError, string>> = {
   dns: 'The host name of the URL does not resolve. Correct the URL, or publish the name.',
   refused:
-    'Nothing accepts connections at the host and port of the URL. Start the receiver, and open its firewall for the addresses that deliveries come from (GET /meta).',
+    'Nothing accepts connections at the host and port of the URL. Start the receiver, and open its firewall to the addresses that deliveries come from (GET /meta).',
   tls: 'The TLS handshake failed. Install a certificate for this host name, issued by a public authority, with its intermediate certificates.',
   timeout: 'No response came in time (5 s to connect, 15 s in all). Respond first, then process the event.',
   reset: 'The connection was closed before a response. Read the whole request, then respond.',
   protocol: 'The response is not HTTP/1.1, or its head is larger than 16 KiB. Look for another service on this port.',
   blocked_address: 'The host of the URL is at a private or special address. Deliveries go to public addresses only.',
   redirect: 'Deliveries follow no redirect.',
-  status: 'The receiver refused the request.',
+  status: 'The receiver rejected the request.',
 };
 
 function noResponse(name: CheckCase, error: AttemptError | null): string {
   const reason = OF_ERROR[error ?? 'reset'];
   if (CHECK_CASES[name] === '2xx') return reason;
-  return `${reason} A refusal is a response such as 401: a request without a response is sent again.`;
+  return `${reason} To reject a request, respond, such as with 401: a delivery without a response is retried.`;
 }
 
 /**

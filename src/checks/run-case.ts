@@ -146,7 +146,7 @@ function olderThan(body: string): string {
 
 /**
  * Adds a field that no JSON writer repeats byte for byte: a number with a fraction of zero, an escaped letter, a slash
- * and a `<`. A receiver that verifies re-serialised JSON gives itself away here, whatever its language.
+ * and a `<`. A receiver that verifies reserialised JSON gives itself away here, in any language.
  */
 function withUnknownField(body: string): string {
   return `${body.slice(0, -1)},"unknown_field":{"number":1.0,"text":"caf\\u00e9 / <"}}`;

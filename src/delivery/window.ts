@@ -75,7 +75,7 @@ function busy(): Refusal {
 }
 
 function tooLate(): Refusal {
-  return new Refusal('unavailable', `This took longer than ${TIME_LIMIT / 1_000} s. Ask for a shorter window.`);
+  return new Refusal('unavailable', `This took longer than ${TIME_LIMIT / 1_000} s. Request a shorter window.`);
 }
 
 /**

@@ -95,8 +95,8 @@ describe('a check', () => {
   it.each<[Mistake, string[], RegExp]>([
     ['accepts any signature', ['wrong_secret', 'changed_body'], /accepts any signature/],
     ['accepts an old t', ['stale_timestamp'], /more than 5 minutes older/],
-    ['verifies the body as Python writes it again', POSITIVE, /before any JSON parser: re-serialised JSON/],
-    ['verifies the body as JavaScript writes it again', ['unknown_field'], /signs re-serialised JSON/],
+    ['verifies the body as Python writes it again', POSITIVE, /before any JSON parser: reserialised JSON/],
+    ['verifies the body as JavaScript writes it again', ['unknown_field'], /signs reserialised JSON/],
     ['refuses unknown types', ['unknown_type'], /New types may be added/],
     ['refuses unknown fields', ['unknown_field'], /ignore unknown fields/],
     ['refuses duplicates', ['duplicate'], /A delivery may be repeated/],
@@ -105,7 +105,7 @@ describe('a check', () => {
     ['ignores the body', ['stale_timestamp', 'wrong_secret', 'changed_body'], /accepts an old timestamp/],
     ['redirects', POSITIVE, /follow no redirect/],
     ['hangs', [...CHECK_CASE_NAMES], /No response came in time/],
-    ['fails', POSITIVE, /look into its log/],
+    ['fails', POSITIVE, /check its log/],
   ])('finds a receiver that %s', async (mistake, failed, hint) => {
     const { url } = await receiver(mistake);
     const made = await check(url, mistake === 'hangs' ? impatient : sender);
@@ -118,7 +118,7 @@ describe('a check', () => {
   it('points at the first mistake if later cases share it', async () => {
     const { url } = await receiver('verifies the body as Python writes it again');
     const { cases } = await check(url);
-    for (const { hint } of cases.slice(1, POSITIVE.length)) expect(hint).toMatch(/case valid was refused too/);
+    for (const { hint } of cases.slice(1, POSITIVE.length)) expect(hint).toMatch(/rejected the case valid too/);
   });
 
   it('names why no response came', async () => {
@@ -129,7 +129,7 @@ describe('a check', () => {
     expect(failedIn(made)).toEqual(CHECK_CASE_NAMES);
     expect(made.cases[0]).toMatchObject({ responseStatus: null, error: 'refused' });
     expect(made.cases[0]?.hint).toMatch(/Nothing accepts connections/);
-    expect(made.cases[8]?.hint).toMatch(/Nothing accepts connections.*A refusal is a response such as 401/);
+    expect(made.cases[8]?.hint).toMatch(/Nothing accepts connections.*To reject a request, respond, such as with 401/);
   });
 
   it('sends nothing to an address that the guard blocks', async () => {

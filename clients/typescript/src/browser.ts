@@ -1,5 +1,5 @@
 /**
- * Refuses a browser: everybody who opens the page could read the client secret.
+ * Throws in a browser, where everybody who opens the page could read the client secret.
  * @throws Error
  */
 export function refuseBrowser(): void {

@@ -31,7 +31,7 @@ export function refusalOf(
   const more = named.length > 5 ? ` and ${named.length - 5} more` : '';
   const message = [
     `${title}: ${status}${code ? ` ${code}` : ''}`,
-    // The fields follow at once: the sentence that refers to them goes on.
+    // The fields follow at once: the sentence that refers to them continues.
     ...(detail ? [named.length > 0 ? detail.replace(/(; see errors)?\.$/, '') : detail] : []),
     ...(named.length > 0 ? [named.slice(0, 5).join(', ') + more] : []),
   ].join(': ');
@@ -64,7 +64,7 @@ export function refusalOf(
   }
 }
 
-/** The body as a JSON object; undefined if it is none, such as the HTML page of a proxy. */
+/** The body as a JSON object; undefined if it is not one, such as the HTML page of a proxy. */
 export function parseObject({ text }: HttpResponse): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);

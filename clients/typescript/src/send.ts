@@ -23,7 +23,7 @@ export interface HttpRequest {
   repeatable: boolean;
 }
 
-/** The time for one try, ms: the service itself answers within 5 s, or with 503. */
+/** The time for one try, ms: the service responds within REQUEST_DEADLINE, 15 s by default. */
 const TRY_LIMIT = 15_000;
 /** The service's responses have at most 1 MB; its documents are smaller than this limit too. In bytes. */
 const MAX_RESPONSE = 8 * 1024 * 1024;

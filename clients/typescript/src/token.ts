@@ -60,7 +60,7 @@ export class TokenSource {
     return token.value;
   }
 
-  /** Forgets a token that the API refused, unless it has been replaced already. */
+  /** Forgets a token that the API rejected, unless it has been replaced already. */
   discard(value: string): void {
     if (this.#token?.value === value) this.#token = undefined;
   }

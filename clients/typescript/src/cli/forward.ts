@@ -4,7 +4,7 @@ import type { DeliveredEvent } from '../types.js';
 import { signatureHeader } from '../verify.js';
 import { UsageError } from './command.js';
 
-/** What became of an event that was sent to the receiver. */
+/** The outcome of an event that was sent to the receiver. */
 export interface Forwarded {
   /** Null if no response came. */
   status: number | null;

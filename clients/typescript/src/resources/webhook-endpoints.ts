@@ -71,7 +71,7 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Counts what became of every event made in [`since`, `until`) at this endpoint, over 31 days at most; by default of
+   * Counts the outcome of every event made in [`since`, `until`) at this endpoint, over 31 days at most; by default of
    * the last 24 hours, or since its registration. Scope: `webhooks:read`.
    */
   statement(
