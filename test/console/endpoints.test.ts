@@ -44,7 +44,7 @@ test('a registered endpoint has a page, which never shows its secret, and an ent
   expect(entry).toMatchObject({ actor: `console:${credentials.client_id}`, action: 'endpoints.create' });
 });
 
-test('a refused registration shows its errors at their fields, keeps what was typed, and never echoes the secret', async () => {
+test('a rejected registration shows its errors at their fields, keeps the input, and never echoes the secret', async () => {
   const { browser } = await editor();
   const secret = 'fifteen letters';
   const { status, text } = await browser.post('/console/endpoints', {
@@ -73,7 +73,7 @@ test('an edit replaces URL and description, and an empty description is none', a
   expect((await browser.post(`${path}/edit`, { url: 'no url' })).status).toBe(422);
 });
 
-test('an editor never undoes the change of another one: the form that shows an older state is refused and says what changed', async () => {
+test("an editor never undoes another's change: a form that shows an older state is rejected and says what changed", async () => {
   const { browser } = await editor();
   const path = await register(browser);
   const shown = async () => /name="shown" value="([^"]+)"/.exec((await browser.get(`${path}/edit`)).text)?.[1] ?? '';
@@ -113,7 +113,7 @@ test('a disabled endpoint is shown on the overview with the way back, and enabli
   expect(await stored(path)).toMatchObject({ enabled: true, disabledReason: null });
 });
 
-test('disabling asks on a page that counts what it cancels, and the page after it shows the count as it is now', async () => {
+test('disabling asks on a page that counts what it cancels, and the next page shows the current count', async () => {
   const { browser, credentials } = await editor();
   const { endpointId } = await makeTimeline(auth.database, credentials.client_id);
   const path = `/console/endpoints/${endpointId}`;
@@ -127,7 +127,7 @@ test('disabling asks on a page that counts what it cancels, and the page after i
   expect((await browser.get(`${path}/disable`)).text).toContain('No delivery is pending.');
 });
 
-test('what the operator disabled is not enabled here: 409, and the page says who can', async () => {
+test('an endpoint that the operator disabled is not enabled here: 409, and the page says who can enable it', async () => {
   const { browser } = await editor();
   const path = await register(browser);
   const { id } = await stored(path);
@@ -161,7 +161,7 @@ test('deleting asks for confirmation on a page of its own', async () => {
   expect((await browser.get(path)).status).toBe(404);
 });
 
-test('a viewer sees no form that changes something, and every such form and page is refused with 403', async () => {
+test('a viewer sees no form that changes something, and every such form and page is rejected with 403', async () => {
   const { browser, credentials } = await editor();
   const path = await register(browser);
   const viewer = await viewerOf(credentials);

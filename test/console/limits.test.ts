@@ -33,7 +33,7 @@ describe('each page', () => {
     }
   });
 
-  test('counts its points for the client of the session', async () => {
+  test('counts its points against the client of the session', async () => {
     for (const [path, points] of [
       ['/console', 5],
       ['/console/settings', 2],
@@ -63,7 +63,7 @@ describe('a request is counted before any work', () => {
 
   const browser = () => consoleBrowser({ url: limited.api.url, baseUrl: limited.baseUrl });
 
-  /** Sends forty requests at once while no session can be read, and waits until most of them are refused. */
+  /** Sends forty requests at once while no session can be read, and waits until most of them are rejected. */
   async function refusedWithoutSessions(send: (index: number) => ReturnType<ConsoleBrowser['get']>): Promise<void> {
     const lock = await limited.database.openSession();
     await lock.query('begin; lock table console_sessions in access exclusive mode');
@@ -71,7 +71,7 @@ describe('a request is counted before any work', () => {
     const all = Array.from({ length: 40 }, async (_, index) => {
       if ((await send(index)).status === 429) refused++;
     });
-    await waitFor('thirty refused requests', async () => refused >= 30);
+    await waitFor('thirty rejected requests', async () => refused >= 30);
     await lock.query('rollback');
     await Promise.all(all);
   }
@@ -93,7 +93,7 @@ describe('a request is counted before any work', () => {
     expect((await Promise.all(own)).filter((reply) => reply.status === 429).length).toBeGreaterThan(0);
   });
 
-  test('with cookies that nobody knows, by address', async () => {
+  test('with unknown cookies, by address', async () => {
     const from = somewhere();
     await refusedWithoutSessions(() => {
       const Cookie = `${cookieName(limited)}=${randomBytes(32).toString('base64url')}`;
@@ -188,7 +188,7 @@ describe('a query and a form have at most 20 parameters, counted before they are
   });
 });
 
-test('if Postgres is halted, a page is answered before the deadline of requests, and a person can try again', async () => {
+test('if Postgres is halted, a page responds before the request deadline, and a person can try again', async () => {
   const proxy = await startHaltingProxy(auth.database.url);
   const halting = openDatabase({ url: proxy.url, poolSize: 4, limits: limitsWithin(15_000) });
   const { authority, authUrl, baseUrl } = auth;

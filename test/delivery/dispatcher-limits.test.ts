@@ -74,7 +74,7 @@ describe('what a dispatcher leases', () => {
     release();
   });
 
-  it('leaves room for other clients while one client floods it', async () => {
+  it('leaves slots for other clients while one client floods it', async () => {
     const { sender, release } = heldSender();
     const { commit, slots, dispatcher } = dispatchers.open(sender, { limits: { perEndpoint: 1, waiting: 4 } });
     const clientId = await makeClient(db);

@@ -9,10 +9,10 @@ import { type RoleProcess, startRole } from '../support/role-process.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { waitFor } from '../support/wait-for.js';
 
-/** A check without cases, of which Postgres has no row. */
+/** A check without cases and without a row in Postgres. */
 const SHORTEST_CHECK = { checkId: newId(), host: 'receiver.test', cases: [] };
 
-/** The worker's reading of what waits, where it was the last statement of a connection. */
+/** The worker's read of waiting work, if it was the last statement of a connection. */
 const LOOKS = `
 select from pg_stat_activity
  where datname = current_database() and pid <> pg_backend_pid() and query like '%"sandboxUsed"%'`;

@@ -83,7 +83,7 @@ export function createTestDispatchers(db: TestDatabase) {
         slots,
         recorder,
         token,
-        /** Commits an event as this process does: the insert leases its attempts where there is room. */
+        /** Commits an event as this process does: the insert leases its attempts if slots are free. */
         async commit(given: Parameters<typeof commitEvent>[1] = {}) {
           const { retryDelays } = dispatcher;
           const event = await commitEvent(db, { retryDelays, ...dispatcher.lease(), ...given });

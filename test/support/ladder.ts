@@ -65,7 +65,7 @@ export async function startLadder() {
       where: { id: deliveries[0]!.deliveryId },
       include: { attempts: { orderBy: { number: 'asc' } } },
     });
-  /** Waits until the event's workflow knows what the rows say. */
+  /** Waits until the event's workflow knows the rows. */
   const untilKnown = ({ eventId }: QueuedEvent) =>
     waitFor('the workflow to be told', async () => {
       starter.nudge();
@@ -87,7 +87,7 @@ export async function startLadder() {
     follow,
     madeAt,
     note,
-    /** What the receiver does with an event's body; a test replaces it. */
+    /** The receiver's reaction to an event's body; a test replaces it. */
     receiver,
     /** The receiver refuses with 503. */
     down,

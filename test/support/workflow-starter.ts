@@ -33,7 +33,7 @@ export function createTestStarters(db: TestDatabase, temporal: WorkflowStarterOp
   const outboxOf = async ({ eventId }: QueuedEvent) =>
     (await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } })).outbox;
   return {
-    /** Opens a starter, as in a process of its own, and starts it. */
+    /** Opens a starter, as in a separate process, and starts it. */
     open(options: Partial<WorkflowStarterOptions> = {}) {
       const starter = new WorkflowStarter({
         db,

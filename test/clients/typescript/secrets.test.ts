@@ -54,7 +54,7 @@ const echo = (status: number): StubAnswer =>
 
 test.each<[string, (stub: StubService) => void]>([
   [
-    'a refusal that returns the secrets',
+    'an error that returns the secrets',
     () => {
       stub.otherwise = () => echo(422);
     },
@@ -90,7 +90,7 @@ test.each<[string, (stub: StubService) => void]>([
     },
   ],
   [
-    'a refused token',
+    'a rejected token',
     () => {
       stub.tokenAnswers = [{ status: 401, json: { error: 'invalid_client', error_description: STUB_SECRET } }];
     },

@@ -13,7 +13,7 @@ describeInBrowser('endpoints, in a browser', () => {
   let service: ConsoleService;
   let receiver: Server;
   let url: string;
-  /** The status that the receiver answers with. */
+  /** The status of the receiver's responses. */
   let answer = 204;
 
   beforeAll(async () => {

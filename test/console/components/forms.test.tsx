@@ -2,7 +2,7 @@ import { render } from 'preact-render-to-string';
 import { ErrorSummary, readIsoTime, timeValue } from '../../../src/console/components/forms.js';
 import { Refusal } from '../../../src/platform/refusal.js';
 
-it('names a refused field as its label does, where the API has another name', () => {
+it('names a rejected field by its label if the API has another name', () => {
   const errors = [
     { pointer: '/url', code: 'required', detail: 'is missing' },
     { pointer: '/max_concurrency', code: 'too_big', detail: 'may be at most 100' },

@@ -20,7 +20,7 @@ async function visitor(fields: Record<string, string> = {}, scopes?: string[]) {
 }
 
 describe('the page of an event', () => {
-  test('shows the exact body, what happens next, the attempts made and the rungs that are left', async () => {
+  test('shows the exact body, what happens next, the attempts and the remaining rungs', async () => {
     const { clientId, browser } = await visitor();
     const { eventId, deliveryId, body, transferId } = await makeTimeline(auth.database, clientId);
     const { status, text } = await browser.get(`/console/events/${eventId}`);
@@ -118,7 +118,7 @@ describe('hostile texts', () => {
     expect(text).toContain('<dd><bdi class="untrusted">javascript:alert(1)</bdi></dd>');
   });
 
-  test('in the filters of a list are refused or escaped', async () => {
+  test('in the filters of a list are rejected or escaped', async () => {
     const { browser } = await visitor();
     const hostile = '"><script>alert(1)</script>';
     for (const path of ['events?id', 'deliveries?status', 'deliveries?from', 'transfers?status']) {
@@ -146,7 +146,7 @@ describe('the page of an attempt', () => {
     expect(text).not.toContain(ENDPOINT_SECRET);
   });
 
-  test('shows a viewer no signature, no retry and no explanation, and nobody one of an erased secret', async () => {
+  test('shows a viewer no signature, retry or explanation, and explains nothing for an erased secret', async () => {
     const { clientId, browser } = await visitor({ role: 'viewer' });
     const { deliveryId, eventId } = await makeTimeline(auth.database, clientId);
     const { text } = await browser.get(`/console/deliveries/${deliveryId}/attempts/1`);
@@ -162,7 +162,7 @@ describe('the page of an attempt', () => {
     expect(page.text).toContain(`v0=${'*'.repeat(64)}`);
   });
 
-  test('is not found for a number that was not made', async () => {
+  test('is not found for an unknown number', async () => {
     const { clientId, browser } = await visitor();
     const { deliveryId } = await makeTimeline(auth.database, clientId);
     for (const number of ['3', '0', 'one']) {
@@ -236,7 +236,7 @@ describe('retry now', () => {
     expect(refused.text).toContain(`data-live="/console/deliveries/${timeline.deliveryId}"`);
   });
 
-  test('is refused to a viewer, and to a form of another origin', async () => {
+  test('is rejected for a viewer, and from a form of another origin', async () => {
     const { clientId, browser } = await visitor({ role: 'viewer' });
     const { deliveryId } = await makeTimeline(auth.database, clientId);
     expect((await browser.post(`/console/deliveries/${deliveryId}/retry`)).status).toBe(403);

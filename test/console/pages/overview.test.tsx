@@ -41,7 +41,7 @@ describe('the overview', () => {
     expect(text).toContain('2 deliveries are pending; the next attempt is in 4 min.');
   });
 
-  it('does not claim that an endpoint works that nothing was sent to, and says what comes next', () => {
+  it('does not claim that an endpoint without attempts works, and says what comes next', () => {
     const html = overview(undefined, untried());
     expect(textOf(html)).toContain('Your endpoint is ready.');
     expect(textOf(html)).not.toContain('works');
@@ -72,7 +72,7 @@ describe('the overview', () => {
     expect(textFor(null)).not.toContain('so far');
   });
 
-  it('says that only the operator enables what the operator disabled, and has no button for it', () => {
+  it('says that only the operator can enable an endpoint that the operator disabled, and has no button for it', () => {
     const html = overview([endpoint({ enabled: false, disabled_reason: 'operator' })]);
     expect(textOf(html)).toContain('Only the operator can enable it');
     expect(html).not.toContain('<form');

@@ -191,7 +191,7 @@ export class World {
       case 'recordAgain': {
         const made = pick(this.#recorded, b);
         if (!made) return false;
-        // Its commit succeeded, and the connection broke before the answer.
+        // Its commit succeeded, and the connection broke before the result arrived.
         expect(await recordAttemptsAgain(db, this.#options(made.job.token), [attemptOf(made)])).toEqual([]);
         return true;
       }

@@ -15,7 +15,7 @@ describe('the start of the window that an endpoint may have missed', () => {
     expect(missedSince(endpoint(), undefined, 90 * DAY, now)).toBe('2026-11-20 06:00:00');
   });
 
-  it('is within the longest window and the retention, so that the statement is not refused', () => {
+  it('is within the longest window and the retention, so the statement is not rejected', () => {
     const old = endpoint({ created_at: '2026-01-01T00:00:00.000Z' });
     expect(missedSince(old, undefined, 90 * DAY, now)).toBe('2026-10-22 06:31:00');
     expect(missedSince(old, undefined, DAY, now)).toBe('2026-11-21 06:31:00');
