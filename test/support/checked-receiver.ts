@@ -9,10 +9,10 @@ export type Mistake =
   | 'accepts an old t'
   | 'verifies the body as Python writes it again'
   | 'verifies the body as JavaScript writes it again'
-  | 'refuses unknown types'
-  | 'refuses unknown fields'
-  | 'refuses duplicates'
-  | 'refuses older events'
+  | 'rejects unknown types'
+  | 'rejects unknown fields'
+  | 'rejects duplicates'
+  | 'rejects older events'
   | 'ignores a missing signature'
   | 'ignores the body'
   | 'redirects'
@@ -59,10 +59,10 @@ export async function startCheckedReceiver(secret: string, mistake?: Mistake): P
     if (is('ignores the body')) return signature === undefined ? 401 : 204;
     if (!isSigned(body, signature)) return 401;
     const event = JSON.parse(body);
-    if (is('refuses unknown types') && event.type !== 'transfer.status_changed') return 422;
-    if (is('refuses unknown fields') && 'unknown_field' in event) return 422;
-    if (is('refuses duplicates') && known.has(event.id)) return 409;
-    if (is('refuses older events') && event.created_at < (latest.get(event.data.id) ?? '')) return 409;
+    if (is('rejects unknown types') && event.type !== 'transfer.status_changed') return 422;
+    if (is('rejects unknown fields') && 'unknown_field' in event) return 422;
+    if (is('rejects duplicates') && known.has(event.id)) return 409;
+    if (is('rejects older events') && event.created_at < (latest.get(event.data.id) ?? '')) return 409;
     known.add(event.id);
     latest.set(event.data.id, event.created_at);
     return 204;
