@@ -47,11 +47,13 @@ async function haveWorkers(count: number): Promise<void> {
     process.process.kill('SIGKILL');
     await process.ended;
   }
-  while (workers.length < count) {
-    const process = startRole('worker', { ...env, METRICS_PORT: '0' });
-    roles.push(process);
-    workers.push({ process, metrics: await metricsOf(process) });
-  }
+  const missing = Array.from({ length: count - workers.length }, () =>
+    startRole('worker', { ...env, METRICS_PORT: '0' }),
+  );
+  roles.push(...missing);
+  workers.push(
+    ...(await Promise.all(missing.map(async (process) => ({ process, metrics: await metricsOf(process) })))),
+  );
   await waitFor('each worker to count all workers', async () => {
     const counted = await Promise.all(workers.map(({ metrics }) => countWorkers(metrics)));
     return counted.every((one) => one === count);
