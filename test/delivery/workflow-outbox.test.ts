@@ -1,13 +1,6 @@
 import { shareWaiting } from '../../src/delivery/waiting.js';
-import {
-  countWaiting,
-  enqueueWorkflow,
-  keepStarted,
-  leaseStarts,
-  WorkflowOutbox,
-  type WorkflowOutboxOptions,
-  type WorkflowStart,
-} from '../../src/delivery/workflow-starts.js';
+import { leaseStarts, WorkflowOutbox, type WorkflowOutboxOptions } from '../../src/delivery/workflow-outbox.js';
+import { countWaiting, enqueueWorkflow, keepStarted, type WorkflowStart } from '../../src/delivery/workflow-starts.js';
 import { newId } from '../../src/platform/ids.js';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { ClientId, WebhookIds } from '../../workflows/search-attributes.js';

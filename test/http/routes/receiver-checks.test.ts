@@ -10,7 +10,7 @@ import { endUnstartedChecks, finishCheck } from '../../../src/checks/checks.js';
 import { createAddressGuard } from '../../../src/delivery/sender/address-guard.js';
 import { createSender } from '../../../src/delivery/sender/send.js';
 import { shareWaiting } from '../../../src/delivery/waiting.js';
-import { WorkflowOutbox } from '../../../src/delivery/workflow-starts.js';
+import { WorkflowOutbox } from '../../../src/delivery/workflow-outbox.js';
 import { newId } from '../../../src/platform/ids.js';
 import { createMetrics } from '../../../src/platform/telemetry/metrics.js';
 import { CHECK_CASE_NAMES } from '../../../src/platform/vocabulary.js';

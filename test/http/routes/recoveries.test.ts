@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createRecoveryActivities } from '../../../activities/recover-endpoint.js';
 import { shareWaiting } from '../../../src/delivery/waiting.js';
-import { WorkflowOutbox } from '../../../src/delivery/workflow-starts.js';
+import { WorkflowOutbox } from '../../../src/delivery/workflow-outbox.js';
 import { newId } from '../../../src/platform/ids.js';
 import { createMetrics } from '../../../src/platform/telemetry/metrics.js';
 import type { RecoverEndpointInput, RecoveredBatch, RecoveryPosition } from '../../../workflows/recover-endpoint.js';
