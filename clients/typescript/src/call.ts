@@ -121,5 +121,5 @@ function read({ status, headers, text }: HttpResponse, title: string): unknown {
   if (!headers.get('content-type')?.includes('json')) return text;
   const body = parseObject({ status, headers, text });
   if (body !== undefined) return body;
-  throw new TransferServiceError(`${title}: the response is no JSON object`, { code: 'invalid_response', status });
+  throw new TransferServiceError(`${title}: the response is not a JSON object`, { code: 'invalid_response', status });
 }

@@ -42,7 +42,7 @@ export function checkOptions(options: ClientOptions): Settings {
 }
 
 function checkText(name: string, value: unknown): string {
-  if (typeof value !== 'string' || value === '') throw new TypeError(`${name} must be a text that is not empty`);
+  if (typeof value !== 'string' || value === '') throw new TypeError(`${name} must be a string that is not empty`);
   return value;
 }
 

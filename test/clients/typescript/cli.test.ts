@@ -44,7 +44,7 @@ describe('invalid arguments end with 2 and one line', () => {
     [
       'a broken file of credentials',
       [...LISTEN, 'http://localhost:1/', '--credentials', 'broken.json'],
-      /is no JSON object/,
+      /is not a JSON object/,
     ],
     ['no endpoint', ['check'], /^error: give the webhookId/],
     ['a timeout of nothing', ['trigger', '--timeout', '0'], /^error: --timeout must be a number from 1 to 600/],

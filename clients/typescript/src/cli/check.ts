@@ -8,9 +8,9 @@ import { harmless, harmlessJson } from './harmless.js';
 const POLL = 1_000;
 
 export const check: Command = {
-  summary: 'check that the receiver of an endpoint accepts what is genuine and refuses what is not (sandbox)',
+  summary: "check that an endpoint's receiver accepts genuine requests and rejects forged ones (sandbox)",
   usage: 'ENDPOINT [options]',
-  help: `The service sends nine requests to the endpoint's URL. Ends with 0 when every case passed, and with 1 when one failed.
+  help: `The service sends nine requests to the endpoint's URL. Exits with 0 if every case passed, and with 1 if one failed.
 
   ENDPOINT             the webhookId of a registered endpoint
   --timeout SECONDS    how long to wait, 1 to 600 (300)

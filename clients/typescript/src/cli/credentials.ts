@@ -23,7 +23,8 @@ export async function readCredentials({ values, env }: Pick<Given, 'values' | 'e
     );
   };
   const authUrl = given.auth_url;
-  if (authUrl !== undefined && typeof authUrl !== 'string') throw new UsageError(`auth_url of ${where} is no text`);
+  if (authUrl !== undefined && typeof authUrl !== 'string')
+    throw new UsageError(`auth_url of ${where} is not a string`);
   return {
     baseUrl: text('base_url', 'TRANSFER_SERVICE_BASE_URL'),
     clientId: text('client_id', 'TRANSFER_SERVICE_CLIENT_ID'),
@@ -49,5 +50,5 @@ async function readJson(path: string): Promise<Record<string, unknown>> {
   } catch {
     // The parser's message would show a part of the file, which contains a secret.
   }
-  throw new UsageError(`${path} is no JSON object`);
+  throw new UsageError(`${path} is not a JSON object`);
 }

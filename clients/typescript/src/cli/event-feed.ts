@@ -7,7 +7,7 @@ const OVERLAP = 60_000;
 const DEEP_EVERY = 15_000;
 const PAGE = 100;
 
-/** Reads the events that are made from now on. Times are the service's, so that a wrong clock here does no harm. */
+/** Reads new events from now on. Times are the service's, so a wrong clock here does no harm. */
 export class EventFeed {
   readonly #client: TransferServiceClient;
   readonly #signal: AbortSignal;

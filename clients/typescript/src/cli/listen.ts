@@ -17,7 +17,7 @@ const LONGEST_SHOWN = 200;
 export const listen: Command = {
   summary: "post your account's events to a receiver on this machine: no tunnel, no public URL",
   usage: '--forward-to URL --secret-file FILE [options]',
-  help: `Reads the events that are made from now on, signs each with the secret as the service does, and posts it to the
+  help: `Reads new events from now on, signs each with the secret as the service does, and posts it to the
 receiver. It registers no endpoint, and retries nothing.
 
   --forward-to URL     the receiver, such as http://localhost:4000/hooks

@@ -13,7 +13,7 @@ const FINAL: readonly TransferStatus[] = ['CANCELLED', 'FAILED', 'RETURNED'];
 export const trigger: Command = {
   summary: 'create a simulated transfer, and wait for its webhooks',
   usage: '[--outcome ACCOUNT] [options]',
-  help: `Ends with 0 when every delivery of the transfer's events has succeeded, and with 1 when one has not.
+  help: `Exits with 0 if every delivery of the transfer's events has succeeded, and with 1 if one has not.
 
   --outcome ACCOUNT    SANDBOX-COMPLETE (default), SANDBOX-CANCEL, SANDBOX-FAIL-CODE or SANDBOX-RETURN-CODE,
                        such as SANDBOX-FAIL-INSUFFICIENT_FUNDS
