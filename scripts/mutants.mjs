@@ -17,7 +17,8 @@ symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
 
 const { default: base } = await import('../jest.config.js');
 const { globalSetup: _setUp, globalTeardown: _tearDown, ...project } = base.projects.at(-1);
-const config = { ...project, rootDir: folder, testMatch: ['<rootDir>/test/**/*.test.ts'] };
+const testMatch = ['<rootDir>/test/**/*.test.ts'];
+const config = { ...project, rootDir: folder, testMatch, testTimeout: (seconds + 240) * 1_000, forceExit: true };
 writeFileSync(join(folder, 'mutants.json'), JSON.stringify(config));
 const postgres = process.env.TEST_DATABASE_URL ? undefined : await startPostgres();
 
