@@ -90,8 +90,8 @@ function withClientScopes({ securitySchemes, ...components }: OpenApiDocument['c
 
 /**
  * The policy of `/docs`. A request may go to the paths of the API, and never to the console, whose cookie it would
- * carry. In production the page sends no request. Two style sheets are
- * inline: the corrections, and the plain page's for readers without script.
+ * carry. In production the page sends no request. Two style sheets are inline: the corrections, and the plain page's for
+ * readers without script.
  */
 export function explorerPolicy(document: OpenApiDocument, { environment, baseUrl, authUrl }: Described): string {
   const sources = new Set<string>();
