@@ -110,7 +110,6 @@ function Sessions({ sessions, own }: Own & { sessions: readonly ListedSession[] 
       <p class="muted">A session ends after an hour without use, and 8 hours after the sign-in.</p>
       <Table
         rows={sessions}
-        classes={{ Action: 'right' }}
         columns={{
           Role: ({ role }) => role,
           'Signed in by': ({ signedInBy }) => WAYS[signedInBy],

@@ -53,6 +53,8 @@ describeInBrowser('endpoints, in a browser', () => {
     (await call('POST', '/webhook-endpoints', { url, secret: ENDPOINT_SECRET, ...fields })).body.webhookId;
 
   async function fits({ page }: { page: Visitor['page'] }): Promise<void> {
+    // Text is there before the style sheet is.
+    await page.waitForLoadState('load');
     expect(await accessibilityViolations(page)).toEqual([]);
     for (const width of [360, 768, 1280]) {
       await page.setViewportSize({ width, height: 800 });
@@ -134,6 +136,13 @@ describeInBrowser('endpoints, in a browser', () => {
        document.querySelector('[for=field-status]').getBoundingClientRect().bottom`,
     );
     expect(distance).toBeLessThan(8);
+    for (const width of [375, 768, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      const hidden = await page.evaluate<number>(
+        "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.table-card'))",
+      );
+      expect([width, hidden]).toEqual([width, 0]);
+    }
     await endsWell(visitor);
   });
 
