@@ -29,14 +29,12 @@ export function addClients(program: Command): void {
     .does(async () => (await import('./actions/clients.js')).list);
 
   clients
-    .command('show')
-    .argument('<client_id>')
+    .command('show <client_id>')
     .description('show a client and the ids of its secrets')
     .does(async () => (await import('./actions/clients.js')).show);
 
   clients
-    .command('rotate-secret')
-    .argument('<client_id>')
+    .command('rotate-secret <client_id>')
     .description('add a secret and print it once; the old one stays valid, and a client has two at most')
     .option(
       '--expire-old <duration>',
@@ -47,35 +45,29 @@ export function addClients(program: Command): void {
     .does(async () => (await import('./actions/clients.js')).rotateSecret);
 
   clients
-    .command('revoke')
-    .argument('<client_id>')
+    .command('revoke <client_id>')
     .description('revoke a client and its tokens; effective within 5 s')
     .does(async () => (await import('./actions/clients.js')).revoke);
 
   clients
-    .command('revoke-secret')
-    .argument('<client_id>')
-    .argument('<secret_id>')
+    .command('revoke-secret <client_id> <secret_id>')
     .description('revoke a secret and the tokens issued with it; effective within 5 s')
     .does(async () => (await import('./actions/clients.js')).revokeSecret);
 
   clients
-    .command('allow')
-    .argument('<client_id>')
+    .command('allow <client_id>')
     .argument('[cidr...]', 'if omitted, the client may call from any network', parseNetworks)
     .description('replace the list of networks that a client may call from')
     .does(async () => (await import('./actions/clients.js')).allow);
 
   clients
-    .command('erase')
-    .argument('<client_id>')
+    .command('erase <client_id>')
     .description('erase names and accounts of a revoked client; needs the DATABASE_URL of the owner')
     .option('--yes', 'do not ask')
     .does(async () => (await import('./actions/clients.js')).erase);
 
   clients
-    .command('console-link')
-    .argument('<client_id>')
+    .command('console-link <client_id>')
     .option('--viewer', 'the session changes nothing')
     .description('make a sign-in link of the console for a client; it works once and for 5 minutes')
     .does(async () => (await import('./actions/clients.js')).consoleLink);

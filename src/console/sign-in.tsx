@@ -35,7 +35,8 @@ const USED = 'The sign-in link is unknown, used or expired. Ask for a new one.';
 /** Sign-in with credentials or by a link, and sign-out. */
 export function signInRouter(services: Services): Router<State> {
   const router = new Router<State>({ strict: true, sensitive: true });
-  const permit = signInLimit();
+  const limit = new PostgresLimit('console-sign-ins', LIMITS.signIns);
+  const permit: Permit = (db, signer) => limit.consume(db, signer);
   router.get('/console/sign-in', (ctx) => showSignIn(ctx, services, { next: nextOf(ctx.query.next) }));
   router.post('/console/sign-in', (ctx) => signInWithCredentials(ctx, services, permit));
   router.get('/console/sign-in/:link', (ctx) => showLink(ctx, services, ctx.params.link));
@@ -49,13 +50,8 @@ export function signInRouter(services: Services): Router<State> {
   return router;
 }
 
-type Permit = (db: Handle, signer: string) => Promise<void>;
-
 /** Limits the sign-ins of a client that has authenticated, over all processes. @throws Refusal rate_limited */
-function signInLimit(): Permit {
-  const limit = new PostgresLimit('console-sign-ins', LIMITS.signIns);
-  return (db, signer) => limit.consume(db, signer);
-}
+type Permit = (db: Handle, signer: string) => Promise<void>;
 
 type Shown = Pick<SignInProps, 'next' | 'error' | 'clientId' | 'role'>;
 
