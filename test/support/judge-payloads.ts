@@ -51,7 +51,7 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   cases: oneOf(...CHECK_CASE_NAMES),
   name: oneOf(...CHECK_CASE_NAMES),
   phase: oneOf('ended', 'missing'),
-  workflowId: new RegExp(ID.source.replace('^', '^recover-')),
+  workflowId: new RegExp(ID.source.replace('^', '^(recover|again)-')),
   /** A name of `patched()`. */
   id: /^[a-z-]+$/,
   activity_type: oneOf('sandboxStep', 'readDeliveries'),
