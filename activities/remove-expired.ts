@@ -3,7 +3,7 @@ import type { Handle } from '../src/platform/database/database.js';
 import { failpoint } from '../src/platform/failpoints.js';
 import { lowestIdAt } from '../src/platform/ids.js';
 import {
-  firstKept,
+  lowestIdBefore,
   removeExpiredEvents,
   removeExpiredRows,
   restAfterBatch,
@@ -40,7 +40,7 @@ export function createRemoveExpiredActivities(dependencies: RemoveExpiredDepende
     async removeExpiredFor(request) {
       const { cancellationSignal, heartbeat } = Context.current();
       const until = performance.now() + turn;
-      const before = await firstKept(database, retention);
+      const before = await lowestIdBefore(database, retention);
       let removed = 0;
       let keys = 0;
       let after = request.after;

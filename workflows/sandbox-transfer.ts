@@ -3,7 +3,6 @@ import { formatDuration } from '../src/platform/duration.js';
 
 export interface SandboxTransferInput {
   transferId: string;
-  clientId: string;
   /** The statuses of all steps, in order. */
   statuses: readonly string[];
   /** Steps that an earlier workflow of this transfer has made. */
@@ -14,16 +13,16 @@ export interface SandboxTransferInput {
   createdAt: number;
 }
 
+/** `made`: the step is made, now or by an earlier call. Otherwise another change came first and the steps end. */
+export interface SandboxStepResult {
+  made: boolean;
+  /** The transfer's status; null: the transfer is gone (Postgres was restored to a point before it). */
+  status: string | null;
+}
+
 export interface SandboxTransferActivities {
-  /**
-   * Makes step `number`, 1 for the first. `made` false: another change came first, and `status` is the transfer's; null:
-   * the transfer is gone.
-   */
-  sandboxStep(request: {
-    transferId: string;
-    clientId: string;
-    number: number;
-  }): Promise<{ made: boolean; status: string | null }>;
+  /** Makes step `number`, 1 for the first. */
+  sandboxStep(request: { transferId: string; number: number }): Promise<SandboxStepResult>;
 }
 
 /**
@@ -37,11 +36,11 @@ const { sandboxStep } = proxyLocalActivities<SandboxTransferActivities>({
 });
 
 /**
- * Moves a transfer of the sandbox by itself: one status after the other, each after a durable timer. Another change of
+ * Moves a simulated transfer: one status after the other, each after a durable timer. Another change of
  * the transfer ends it. @returns the transfer's status as the last step found it
  */
 export async function sandboxTransfer(input: SandboxTransferInput): Promise<string | null> {
-  const { transferId, clientId, statuses, made, stepDelay, createdAt } = input;
+  const { transferId, statuses, made, stepDelay, createdAt } = input;
   const times: (number | undefined)[] = [];
   let end = '';
   const show = () => setCurrentDetails(detailsOf(statuses, made, times) + end);
@@ -54,9 +53,7 @@ export async function sandboxTransfer(input: SandboxTransferInput): Promise<stri
     if (wait > 0) {
       await sleep(wait, { summary: `${next} after ${formatDuration(Math.ceil(wait / 1_000) * 1_000)}` });
     }
-    const step = await sandboxStep.executeWithOptions({ summary: `${current} → ${next}` }, [
-      { transferId, clientId, number },
-    ]);
+    const step = await sandboxStep.executeWithOptions({ summary: `${current} → ${next}` }, [{ transferId, number }]);
     current = step.status;
     if (!step.made) {
       end = `\n\nThe automatic steps ended: ${current === null ? 'the transfer is gone' : `another change made the transfer ${current}`}.`;

@@ -1,7 +1,7 @@
 import type { Handle } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
-import { lowestIdAt } from '../platform/ids.js';
 import { Periodic } from '../platform/periodic.js';
+import { lowestIdBefore } from '../platform/retention.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { Metrics } from '../platform/telemetry/metrics.js';
 import { isFree, LEASE } from './queue.js';
@@ -69,9 +69,7 @@ export async function skipWorkflows(
   db: Handle,
   { trail, limit }: { trail: number; limit: number },
 ): Promise<SkippedBatch> {
-  const [clock] = await db.query<{ now: string }>(`select (extract(epoch from now()) * 1000)::bigint::text as now`, []);
-  const before = lowestIdAt(Number(clock?.now ?? 0) - trail);
-  const [row] = await db.query<SkippedBatch>(SKIP, [before, limit]);
+  const [row] = await db.query<SkippedBatch>(SKIP, [await lowestIdBefore(db, trail), limit]);
   return row ?? { skipped: 0, due: 0 };
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Handle } from './database/database.js';
 import type { AuditEntry, Prisma } from './database/generated/client.js';
 import { type IdRange, idsWithin, lowestIdAt, newId, timeOf } from './ids.js';
-import { firstKept } from './retention.js';
+import { lowestIdBefore } from './retention.js';
 
 /** Who acts: a person at a command line, a client through the API, or a client's session of the console. */
 export type Actor = `cli:${string}` | `client:${string}` | `console:${string}`;
@@ -123,7 +123,7 @@ export async function* exportEntries(
 ): AsyncGenerator<AuditEntry[]> {
   let last = after;
   do {
-    const lt = await firstKept(db, settledAfter);
+    const lt = await lowestIdBefore(db, settledAfter);
     for (let full = true; full && !follow?.aborted; ) {
       const id = { lt, gte: lowestIdAt(since), ...(last !== undefined && { gt: last }) };
       const page = await db.prisma.auditEntry.findMany({ where: { id }, orderBy: { id: 'asc' }, take: PAGE });

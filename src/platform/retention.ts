@@ -18,10 +18,10 @@ interface RemovedBatch {
   after: string | null;
 }
 
-/** The least event id that is kept, by Postgres's clock. A machine whose clock is wrong removes nothing early. */
-export async function firstKept(db: Handle, retention: number): Promise<string> {
+/** The least id of `age` ms ago, by Postgres's clock. A machine whose clock is wrong removes nothing early. */
+export async function lowestIdBefore(db: Handle, age: number): Promise<string> {
   const [row] = await db.query<{ now: string }>(`select (extract(epoch from now()) * 1000)::bigint::text as now`, []);
-  return lowestIdAt(Number(row?.now ?? 0) - retention);
+  return lowestIdAt(Number(row?.now ?? 0) - age);
 }
 
 /**

@@ -77,7 +77,7 @@ select distinct d.event_id::text as id
  order by id desc limit $7::int`;
 
 /** Reads a client's events of these ids, in their order. */
-export async function readEventRecords(db: Handle, clientId: string, ids: readonly string[]): Promise<EventRecord[]> {
+async function readEventRecords(db: Handle, clientId: string, ids: readonly string[]): Promise<EventRecord[]> {
   const where = { id: { in: [...ids] }, clientId };
   return withCounts(
     db,
@@ -87,8 +87,7 @@ export async function readEventRecords(db: Handle, clientId: string, ids: readon
 
 /** @throws Refusal not_found */
 export async function getEvent(db: Handle, clientId: string, id: string): Promise<EventRecord> {
-  const events = await db.prisma.event.findMany({ where: { id, clientId }, select: { id: true, body: true } });
-  const [event] = await withCounts(db, events);
+  const [event] = await readEventRecords(db, clientId, [id]);
   if (!event) throw new Refusal('not_found', 'There is no such event.');
   return event;
 }

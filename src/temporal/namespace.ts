@@ -11,10 +11,9 @@ import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.js';
 import type { Config } from '../platform/config/config.js';
 import { formatDuration } from '../platform/duration.js';
-import { connectOnce, isNotAllowed, isRefusedInput } from './connection.js';
+import { connectOnce, isNamespaceMissing, isNotAllowed, isRefusedInput } from './connection.js';
 
 const ALREADY_EXISTS = 6;
-const NOT_FOUND = 5;
 /** 60 attempts with a pause of 500 ms between them take half a minute. */
 const ATTEMPTS = 60;
 const PAUSE = 500;
@@ -68,7 +67,7 @@ async function registerNamespace(
     });
     return `keeps ended workflows for ${formatDuration(1_000 * seconds)}`;
   } catch (error) {
-    if ((error as { code?: number }).code !== NOT_FOUND) throw error;
+    if (!isNamespaceMissing(error)) throw error;
   }
   try {
     await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: retention });

@@ -41,7 +41,7 @@ const OVERDUE = 120_000;
 async function enqueueSteps(tx: Handle, transfer: Transfer, { sandboxStep: stepDelay }: SandboxRules): Promise<void> {
   const { id: transferId, clientId, destinationAccount: account, createdAt } = transfer;
   const statuses = (sandboxSteps(account) ?? []).map(({ status }) => status);
-  const input = { transferId, clientId, statuses, made: 0, stepDelay, createdAt: createdAt.getTime() };
+  const input = { transferId, statuses, made: 0, stepDelay, createdAt: createdAt.getTime() };
   await enqueueWorkflow(tx, {
     workflowId: `sandbox-${transferId}`,
     type: 'sandboxTransfer',

@@ -3,7 +3,7 @@ import { recordAudit } from '../platform/audit.js';
 import type { Database, Handle } from '../platform/database/database.js';
 import { requireOwner } from '../platform/database/roles.js';
 import { formatDuration } from '../platform/duration.js';
-import { firstKept, inBatches } from '../platform/retention.js';
+import { inBatches, lowestIdBefore } from '../platform/retention.js';
 import { ENDED_STATUSES } from './states.js';
 
 const BATCH = 200;
@@ -17,7 +17,7 @@ const BATCH = 200;
  */
 export async function expireTransfers(database: Database, by: By, retention: number, limit = BATCH): Promise<number> {
   await requireOwner(database);
-  const before = await firstKept(database, retention);
+  const before = await lowestIdBefore(database, retention);
   let removed = 0;
   let after: string | null = null;
   await inBatches(async () => {

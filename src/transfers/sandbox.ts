@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import type { SandboxStepResult } from '../../workflows/sandbox-transfer.js';
 import type { Handover } from '../delivery/handover.js';
 import { countWaiting } from '../delivery/workflow-starts.js';
 import type { Config } from '../platform/config/config.js';
@@ -98,13 +99,6 @@ export async function admitSandboxTransfer(tx: Handle, clientId: string, rules: 
   throw new Refusal('sandbox_limit_reached', detail, [], {
     retryAfter: Math.max(1, Math.ceil(rules.sandboxStep / 1_000)),
   });
-}
-
-/** `made`: the step is made, now or by an earlier call. Otherwise another change came first and the steps end. */
-export interface SandboxStepResult {
-  made: boolean;
-  /** The transfer's status; null: the transfer is gone (Postgres was restored to a point before it). */
-  status: TransferStatus | null;
 }
 
 interface SandboxRow {

@@ -1,6 +1,6 @@
 import { type Handle, openDatabase } from '../../../src/platform/database/database.js';
 import { withServerSettings } from '../../../src/platform/database/server-settings.js';
-import { firstKept, removeExpiredEvents } from '../../../src/platform/retention.js';
+import { lowestIdBefore, removeExpiredEvents } from '../../../src/platform/retention.js';
 import { commitEvent } from '../../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 
@@ -35,7 +35,7 @@ async function ended(endpoints = 1): Promise<string> {
 }
 
 const remove = async (limit = 100, after: string | null = null) =>
-  removeExpiredEvents(db, { before: await firstKept(db, -60_000), after, limit });
+  removeExpiredEvents(db, { before: await lowestIdBefore(db, -60_000), after, limit });
 const left = async () => ({
   events: (await db.prisma.event.findMany({ orderBy: { id: 'asc' } })).map(({ id }) => id),
   deliveries: await db.prisma.delivery.count(),
@@ -52,7 +52,7 @@ describe('retention', () => {
 
   it('does not wait for the disk at its commit, as the transactions after it do', async () => {
     await ended();
-    const before = await firstKept(db, -60_000);
+    const before = await lowestIdBefore(db, -60_000);
     const flush = (handle: Handle) => handle.query(`select current_setting('synchronous_commit') as value`, []);
     const waiting = withServerSettings(db.url, { synchronous_commit: 'on' });
     const one = openDatabase({ url: waiting, poolSize: 1 });
@@ -67,7 +67,7 @@ describe('retention', () => {
 
   it('keeps younger events', async () => {
     const id = await ended();
-    const kept = await removeExpiredEvents(db, { before: await firstKept(db, 60_000), after: null, limit: 100 });
+    const kept = await removeExpiredEvents(db, { before: await lowestIdBefore(db, 60_000), after: null, limit: 100 });
     expect(kept).toEqual({ removed: 0, after: null });
     expect((await left()).events).toEqual([id]);
   });
