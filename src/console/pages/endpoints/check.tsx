@@ -73,7 +73,6 @@ const MEANINGS: Readonly<Record<CheckCase, string>> = {
 
 /** The nine cases of a check: the expected response, the receiver's, and what to change. */
 export function CheckReport({ check }: { check: Check }) {
-  const made = new Map(check.cases.map((one) => [one.name, one]));
   return (
     <section class="stack" aria-label="Report">
       <h2 class={TONES[check.status]} data-announce={headline(check)}>
@@ -81,13 +80,7 @@ export function CheckReport({ check }: { check: Check }) {
       </h2>
       <ol class="stack">
         {CHECK_CASE_NAMES.map((name) => (
-          <CaseItem
-            key={name}
-            name={name}
-            made={made.get(name)}
-            running={check.status === 'running'}
-            conclusive={isConclusive(name, check.cases)}
-          />
+          <CaseItem key={name} name={name} check={check} />
         ))}
       </ol>
     </section>
@@ -106,21 +99,15 @@ function headline({ status, cases }: Check): string {
   return `Failed: ${passed}${open > 0 ? `, and ${open} ${open === 1 ? 'is' : 'are'} inconclusive because your receiver accepts nothing` : ''}`;
 }
 
-interface CaseProps {
-  name: CheckCase;
-  made: Case | undefined;
-  running: boolean;
-  conclusive: boolean;
-}
-
-function CaseItem({ name, made, running, conclusive }: CaseProps) {
+function CaseItem({ name, check }: { name: CheckCase; check: Check }) {
+  const made = check.cases.find((one) => one.name === name);
   return (
     <li class="card stack">
       <div class="row between">
         <span>
           <strong class="mono">{name}</strong> <span class="muted">{MEANINGS[name]}</span>
         </span>
-        <Result {...{ made, running, conclusive }} />
+        <Result made={made} check={check} />
       </div>
       <p class="muted">
         Expected: {CHECK_CASES[name] === '2xx' ? 'a 2xx' : 'any other response'}.{' '}
@@ -137,9 +124,9 @@ function CaseItem({ name, made, running, conclusive }: CaseProps) {
   );
 }
 
-function Result({ made, running, conclusive }: Omit<CaseProps, 'name'>) {
-  if (!made) return <span class="badge">{running ? 'pending' : 'not sent'}</span>;
-  if (!conclusive) return <span class="badge warn">inconclusive</span>;
+function Result({ made, check: { status, cases } }: { made: Case | undefined; check: Check }) {
+  if (!made) return <span class="badge">{status === 'running' ? 'pending' : 'not sent'}</span>;
+  if (!isConclusive(made.name, cases)) return <span class="badge warn">inconclusive</span>;
   return made.passed ? <span class="badge good">passed</span> : <span class="badge bad">failed</span>;
 }
 

@@ -86,14 +86,17 @@ const TABS = {
 
 type Tab = keyof typeof TABS;
 
+interface EndpointRequest {
+  visit: EndpointVisit;
+  endpoint: Endpoint;
+  health: EndpointHealth | undefined;
+  /** The path of the endpoint's first page. */
+  path: string;
+}
+
 interface EndpointDeclaration extends Pick<Page, 'points' | 'asksItself'> {
-  /** What stands below the top that every page of an endpoint has. `path` is that of its first page. */
-  view(request: {
-    visit: EndpointVisit;
-    endpoint: Endpoint;
-    health: EndpointHealth | undefined;
-    path: string;
-  }): Promise<ComponentChildren>;
+  /** What stands below the top that every page of an endpoint has. */
+  view(request: EndpointRequest): Promise<ComponentChildren>;
 }
 
 /** Declares a page of one endpoint. */
@@ -105,11 +108,12 @@ export function endpointPage(tab: Tab, { view, ...declaration }: EndpointDeclara
     title: TABS[tab].title,
     async view(visit) {
       const [endpoint, all] = await Promise.all([readEndpoint(visit), healthOf(visit)]);
-      const health = all.get(endpoint.webhookId);
+      const { webhookId } = endpoint;
+      const request = { visit, endpoint, health: all.get(webhookId), path: endpointPath(webhookId) };
       return (
         <>
-          <EndpointHead {...{ endpoint, health, visit }} here={tab} />
-          {await view({ visit, endpoint, health, path: endpointPath(endpoint.webhookId) })}
+          <EndpointHead {...request} here={tab} />
+          {await view(request)}
         </>
       );
     },
@@ -125,18 +129,10 @@ export function endpointForm(
   return form({ path: `/console/endpoints/{webhookId}/${end}`, scope: 'webhooks:write', page: shown, submit });
 }
 
-interface HeadProps {
-  endpoint: Endpoint;
-  health: EndpointHealth | undefined;
-  here: Tab;
-  visit: Visit;
-}
-
 /** The top of every page of one endpoint: its name and state, and its other pages. */
-function EndpointHead({ endpoint, health, here, visit }: HeadProps) {
+function EndpointHead({ endpoint, health, here, visit, path }: EndpointRequest & { here: Tab }) {
   const { scopes } = visit.session;
   const isOpen = (name: string) => name !== 'check' || visit.config.environment === 'sandbox';
-  const path = endpointPath(endpoint.webhookId);
   return (
     <>
       <Crumbs to={{ '/console/endpoints': 'Endpoints' }} />
