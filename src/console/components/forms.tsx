@@ -1,4 +1,4 @@
-import { type ComponentChildren, createContext } from 'preact';
+import { type ComponentChildren, createContext, type InputHTMLAttributes } from 'preact';
 import { useContext } from 'preact/hooks';
 import { PROBLEMS, type ValidationError } from '../../platform/refusal.js';
 import type { RefusedForm } from '../page.js';
@@ -19,18 +19,10 @@ interface Labelled {
   value?: string | null | undefined;
 }
 
-interface Control extends Labelled {
-  /** A password is never shown again: its field comes back empty. */
-  type?: 'url' | 'password';
-  class?: string;
-  placeholder?: string;
+/** The attributes of an input. A password is never shown again: its field comes back empty. */
+interface Control extends Labelled, Omit<InputHTMLAttributes<HTMLInputElement>, keyof Labelled> {
   /** Buttons that fill or show it. */
   beside?: ComponentChildren;
-  required?: boolean;
-  maxLength?: number;
-  inputMode?: 'numeric';
-  autoComplete?: 'off' | 'new-password' | 'username' | 'current-password';
-  spellcheck?: boolean;
 }
 
 /** A field with its label, its hint and the error of the refused form. */
