@@ -9,8 +9,7 @@ import {
   startSession,
   swapCode,
 } from '../auth/console-sessions.js';
-import type { AppContext, State } from '../http/context.js';
-import type { Handle } from '../platform/database/database.js';
+import type { AppContext, AppMiddleware, State } from '../http/context.js';
 import { isId } from '../platform/ids.js';
 import { LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
@@ -35,12 +34,19 @@ const USED = 'The sign-in link is unknown, used or expired. Ask for a new one.';
 /** Sign-in with credentials or by a link, and sign-out. */
 export function signInRouter(services: Services): Router<State> {
   const router = new Router<State>({ strict: true, sensitive: true });
+  /** Limits the sign-ins of a client that has authenticated, over all processes. */
   const limit = new PostgresLimit('console-sign-ins', LIMITS.signIns);
-  const permit: Permit = (db, signer) => limit.consume(db, signer);
-  router.get('/console/sign-in', (ctx) => showSignIn(ctx, services, { next: nextOf(ctx.query.next) }));
-  router.post('/console/sign-in', (ctx) => signInWithCredentials(ctx, services, permit));
-  router.get('/console/sign-in/:link', (ctx) => showLink(ctx, services, ctx.params.link));
-  router.post('/console/sign-in/:link', (ctx) => signInByLink(ctx, services, permit, ctx.params.link));
+  /** A live session is not replaced: the person has to sign out first. */
+  const signedOut: AppMiddleware = (ctx, next) => {
+    const session = sessionOf(ctx);
+    if (!session) return next();
+    const status = ctx.method === 'POST' ? 409 : 200;
+    return show(ctx, services, { title: 'Signed in', content: <AlreadySignedIn session={session} />, status });
+  };
+  router.get('/console/sign-in', signedOut, (ctx) => showSignIn(ctx, services, { next: nextOf(ctx.query.next) }));
+  router.post('/console/sign-in', signedOut, (ctx) => signInWithCredentials(ctx, services, limit));
+  router.get('/console/sign-in/:link', signedOut, (ctx) => showLink(ctx, services, ctx.params.link));
+  router.post('/console/sign-in/:link', signedOut, (ctx) => signInByLink(ctx, services, limit, ctx.params.link));
   router.post('/console/sign-out', async (ctx) => {
     const session = sessionOf(ctx);
     if (session) await signOut(services.database, session);
@@ -50,27 +56,18 @@ export function signInRouter(services: Services): Router<State> {
   return router;
 }
 
-/** Limits the sign-ins of a client that has authenticated, over all processes. @throws Refusal rate_limited */
-type Permit = (db: Handle, signer: string) => Promise<void>;
-
 type Shown = Pick<SignInProps, 'next' | 'error' | 'clientId' | 'role'>;
 
 function showSignIn(ctx: AppContext, services: Services, shown: Shown, status = 200) {
-  if (sessionOf(ctx)) return showAlreadySignedIn(ctx, services, status);
   const content = <SignInView {...shown} environment={services.config.environment} state={String(ctx.query.state)} />;
   show(ctx, services, { title: 'Sign in', content, status });
-}
-
-function showAlreadySignedIn(ctx: AppContext, services: Services, status: number): void {
-  show(ctx, services, { title: 'Signed in', content: <AlreadySignedIn session={sessionOf(ctx)} />, status });
 }
 
 /**
  * The steps of a sign-in with credentials. The origin was checked before. A failure counts in the limit of the token
  * endpoint, and an unknown client and a wrong secret do the same work and get the same response.
  */
-async function signInWithCredentials(ctx: AppContext, services: Services, permit: Permit): Promise<void> {
-  if (sessionOf(ctx)) return showAlreadySignedIn(ctx, services, 409);
+async function signInWithCredentials(ctx: AppContext, services: Services, limit: PostgresLimit): Promise<void> {
   const { authority, failures, database } = services;
   const { address } = ctx.state;
   const fields = await readForm(ctx, MAX_SIGN_IN_BYTES);
@@ -96,7 +93,7 @@ async function signInWithCredentials(ctx: AppContext, services: Services, permit
   }
   const { secretId, scopes } = client;
   ctx.state.tokenClient = { clientId: client.clientId, secretId };
-  await permit(database, client.clientId);
+  await limit.consume(database, client.clientId);
   const grant: ConsoleGrant = { clientId: client.clientId, secretId, role, scopes };
   const { token } = await database.transaction((tx) => startSession(tx, grant, { signedInBy: 'credentials', address }));
   ctx.set('Set-Cookie', services.cookie.set(token));
@@ -105,7 +102,6 @@ async function signInWithCredentials(ctx: AppContext, services: Services, permit
 
 /** The page of a link. It does not swap the code: a preview of the link in a chat would use it up. */
 async function showLink(ctx: AppContext, services: Services, id = '', status = 200, error?: string): Promise<void> {
-  if (sessionOf(ctx)) return showAlreadySignedIn(ctx, services, status);
   const link = await readLink(services.database, id);
   if (!link) throw new PageError(error === undefined ? 404 : status, 'Link not valid', USED);
   const { environment } = services.config;
@@ -113,14 +109,14 @@ async function showLink(ctx: AppContext, services: Services, id = '', status = 2
   show(ctx, services, { title: 'Sign in', content, status, clientName: link.clientName });
 }
 
-async function signInByLink(ctx: AppContext, services: Services, permit: Permit, id = ''): Promise<void> {
-  if (sessionOf(ctx)) return showAlreadySignedIn(ctx, services, 409);
+async function signInByLink(ctx: AppContext, services: Services, limit: PostgresLimit, id = ''): Promise<void> {
   const { failures, database } = services;
   const { address } = ctx.state;
   const fields = await readForm(ctx, MAX_SIGN_IN_BYTES);
   await failures.check(address);
   const code = new Secret(fields.get('code')?.trim().replace(/^.*#/, '') ?? '');
-  const swapped = await swapCode(database, { id, code, address, permit });
+  const sent = { id, code, address };
+  const swapped = await swapCode(database, { ...sent, permit: (tx, signer) => limit.consume(tx, signer) });
   if (!swapped) {
     await failures.count(address);
     return showLink(ctx, services, id, 401, 'The code does not belong to this link.');
@@ -224,17 +220,16 @@ function LinkView({ link, id, environment, error }: LinkProps) {
   );
 }
 
-/** A live session is not replaced: the person has to sign out first. */
-function AlreadySignedIn({ session }: { session: ConsoleSession | undefined }) {
+function AlreadySignedIn({ session }: { session: ConsoleSession }) {
   return (
     <section class="sign-in card stack">
       <h1>You are signed in</h1>
       <p>
         This browser has a session of{' '}
         <strong>
-          <Untrusted text={session?.clientName ?? ''} />
+          <Untrusted text={session.clientName} />
         </strong>{' '}
-        ({session?.role}). To use another client or role, sign out first. A sign-in link stays valid meanwhile.
+        ({session.role}). To use another client or role, sign out first. A sign-in link stays valid meanwhile.
       </p>
       <form method="post" action="/console/sign-out">
         <button type="submit">Sign out</button>
