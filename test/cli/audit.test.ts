@@ -35,7 +35,7 @@ beforeAll(async () => {
   transferId = (await makeTransfer(database, clientId)).id;
   const endpoint = await makeEndpoint(database, clientId);
   await json('clients', 'allow', clientId, '10.0.0.0/8');
-  await json('transfers', 'set-status', transferId, 'PROCESSING', '--reason', 'manually');
+  await json('transfers', 'set-status', transferId, 'PROCESSING', '--reason', 'checked manually');
   await json('endpoints', 'disable', endpoint.id);
 });
 afterAll(() => database.drop());
@@ -55,7 +55,7 @@ test('lists command-line actions with actor and time, newest first', async () =>
       actor: me,
       action: 'transfers.set-status',
       target: transferId,
-      details: { client_id: clientId, from: 'CREATED', to: 'PROCESSING', reason: 'manually' },
+      details: { client_id: clientId, from: 'CREATED', to: 'PROCESSING', reason: 'checked manually' },
     },
   ]);
   const [next, page, nobody] = await Promise.all([
@@ -68,7 +68,7 @@ test('lists command-line actions with actor and time, newest first', async () =>
 
 onLinux('prints the details of a status change as a readable line', async () => {
   const args = ['audit', 'list', '--target', transferId];
-  const details = `CREATED → PROCESSING reason="manually" client_id=${clientId}`;
+  const details = `CREATED → PROCESSING reason="checked manually" client_id=${clientId}`;
   const { stdout } = await runCli(args, env);
   expect(stdout).toMatch(/^20\S+Z\t/);
   expect(stdout.slice(stdout.indexOf('\t'))).toBe(`\t${me}\ttransfers.set-status\t${transferId}\t${details}\n`);

@@ -77,7 +77,7 @@ describe('verify --explain', () => {
 
   test('names the mistake in the given body and what to change', async () => {
     const { code, verdict, text } = await explain({ header: header(), body: `${BODY}\n` }, '--explain');
-    const detail = expect.stringContaining('use exactly the bytes of the request');
+    const detail = expect.stringContaining('use the exact bytes of the request');
     expect({ code, verdict }).toEqual({
       code: 1,
       verdict: { verified: false, code: 'signature_mismatch', explanation: 'body_with_newline', detail },
