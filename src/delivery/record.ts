@@ -44,7 +44,8 @@ export interface RecordOptions {
  * - A failed attempt of the ladder uses up a rung. A manual retry uses none: its failure leaves the plan as it was.
  * - The attempt leaves the queue, unless the next one is due at once.
  * - The event's `outbox` says what its workflow has to learn. `again`, `start` and `delivered` rank in this order, and
- *   only `again` brings an event back from `done`: a manual retry or a late success, of which its workflow knows nothing.
+ *   only `again` brings an event back from `done`: a manual retry, a late success or a cancelled
+ *   delivery that failed, of which its workflow knows nothing.
  * @returns no row for an attempt that was not recorded
  */
 export function recordAttempts(
@@ -92,7 +93,7 @@ select id from deliveries where id = any(array(select unnest($1::uuid[]))) order
 
 /**
  * A delivery that another attempt's 410 cancelled while this attempt, which also got a 410, was in flight: it is failed,
- * as the delivery of the first 410 is.
+ * as the delivery of the first 410 is. Its event's workflow may have ended with the cancellation, and learns of it.
  */
 const GONE_IN_A_BURST = `d.status = 'cancelled' and d.reason = 'endpoint_gone' and a.response_status = 410 and not a.single`;
 const GONE = `a.error is not null and a.response_status is not distinct from 410`;
@@ -117,10 +118,11 @@ with input as (
     as i(delivery_id, number, trigger, single, needs_none, url, t, started_at, duration_ms, response_status,
          response_headers, response_body, error)
 ), locked as materialized (
-  select d.id, d.attempt_count, (string_to_array(d.ladder, ',')::interval[])[d.rung + 1] as wait
+  select d.id, d.attempt_count, d.status = 'cancelled' as cancelled,
+         (string_to_array(d.ladder, ',')::interval[])[d.rung + 1] as wait
     from input i join deliveries d on d.id = i.delivery_id order by d.id for no key update of d
 ), attempt as materialized (
-  select i.*, l.attempt_count + 1 as recorded_as, l.wait, i.number <> l.attempt_count + 1 as late
+  select i.*, l.attempt_count + 1 as recorded_as, l.wait, l.cancelled, i.number <> l.attempt_count + 1 as late
     from input i join locked l on l.id = i.delivery_id
    where i.number = l.attempt_count + 1
       or i.error is null and i.t <> all(array(
@@ -139,7 +141,8 @@ with input as (
     from attempt a
    where d.id = a.delivery_id
   returning d.id, d.event_id, d.status, d.reason, d.next_attempt_at, d.asleep, ${LADDER_TRIGGER} as ladder_trigger,
-            d.endpoint_id, a.recorded_as, a.trigger = 'manual' or a.late as unplanned, a.needs_none
+            d.endpoint_id, a.recorded_as, a.needs_none,
+            a.trigger = 'manual' or a.late or a.cancelled and d.status = 'failed' as unplanned
 ), recorded as (
   insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
                         response_headers, response_body, error)

@@ -168,6 +168,15 @@ describe('the record of an attempt', () => {
     expect([await queueOf(event), await queueOf(other)]).toEqual([null, null]);
   });
 
+  it('wakes a workflow that ended when a 410 cancelled its delivery, if the attempt in flight makes it failed', async () => {
+    const event = await leased();
+    await disable(event, 'gone');
+    // The workflow started between the disabling and the record, and saw the delivery cancelled.
+    await setOutbox(event, 'done');
+    await record([made(event, { outcome: refusedBy(410) })], { workflows: 'retries-only' });
+    expect([(await read(event)).status, await outboxOf(event)]).toEqual(['failed', 'again']);
+  });
+
   it.each([
     ['a success', outcome()],
     ['a failure', down],

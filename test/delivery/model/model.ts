@@ -146,8 +146,10 @@ export class Model {
       if (!d) return undefined;
       const late = job.number !== d.count + 1;
       if (late && answer !== 'success') return undefined;
+      const wasCancelled = d.status === 'cancelled';
       this.#step(d, job, answer, late);
-      const news = this.#newsOf(d, job.trigger === 'manual' || late);
+      const isReversed = wasCancelled && d.status === 'failed';
+      const news = this.#newsOf(d, job.trigger === 'manual' || late || isReversed);
       const before = told.get(d.eventId) ?? { outbox: 'attempt', needsNone: true };
       const outbox = RANK.indexOf(news) > RANK.indexOf(before.outbox) ? news : before.outbox;
       told.set(d.eventId, { outbox, needsNone: before.needsNone && job.isOnly && retriesOnly });
