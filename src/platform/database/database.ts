@@ -9,12 +9,13 @@ import { transactionsAtOnce, transactionTurns } from './transaction-turns.js';
 
 /** A statement has at most this many names. From the last one on it has run 4,096 times. */
 const MOST_NAMES = 13;
-/** Statements with a name, at most. The service has some 120, which are constants. */
+/** Statements with a name, at most. Those of the service are constants, and few. */
 const MOST_STATEMENTS = 500;
 
 /**
- * Names of prepared statements. Each connection parses a named statement once, and Postgres keeps its plan from the
- * sixth run on (unless a plan for the values would be cheaper).
+ * Names of the hot statements. Each connection parses a named statement once, and Postgres keeps its plan from the
+ * sixth run on (unless a plan for the values would be cheaper). No other statement has a name: a kept plan of a list
+ * does not know how many rows a client or a status has.
  *
  * Such a plan lasts until the statistics of its tables change. If a table is small when Postgres makes the plan, the
  * plan scans the table, also when a burst has filled the table since. So a statement gets a further name, and with it
@@ -129,10 +130,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const through =
     (client: Prisma.TransactionClient) =>
     // Without `async` the statement would begin only when its result is awaited.
-    async <Row>(text: string, values: readonly unknown[]): Promise<Row[]> => {
-      names.add(text);
-      return client.$queryRawUnsafe<Row[]>(text, ...values);
-    };
+    async <Row>(text: string, values: readonly unknown[]): Promise<Row[]> =>
+      client.$queryRawUnsafe<Row[]>(text, ...values);
   const transactionOf =
     (client?: string): Database['transaction'] =>
     async (work) => {
