@@ -13,7 +13,7 @@ const { PROBLEMS } = await import('../dist/src/platform/refusal.js');
 const { createMetrics } = await import('../dist/src/platform/telemetry/metrics.js');
 const { COUNTED, measureAttempts, measureBacklog } = await import('../dist/src/delivery/backlog.js');
 const { measureSandboxTransfers } = await import('../dist/src/transfers/sandbox.js');
-const { measureClients } = await import('../dist/src/endpoints/health.js');
+const { measureClients } = await import('../dist/src/endpoints/client-results.js');
 const { measureCertificates, measureProcess } = await import('../dist/src/platform/telemetry/gauges.js');
 
 // Registered as in a process, and never read.

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
+import { measureClients, readClientResults } from '../../src/endpoints/client-results.js';
 import {
   COUNTED_MISSED,
   COUNTED_PENDING,
   listFailingEndpoints,
-  measureClients,
-  readClientResults,
   readEndpointHealth,
   SHOWN_HOURS,
 } from '../../src/endpoints/health.js';
