@@ -9,6 +9,7 @@ import {
 import { endStarted, keepStarted } from '../src/delivery/workflow-starts.js';
 import type { Handle } from '../src/platform/database/database.js';
 import { failpoint } from '../src/platform/failpoints.js';
+import { NIL_ID } from '../src/platform/ids.js';
 import type { Metrics } from '../src/platform/telemetry/metrics.js';
 import type { RecoveryActivities, RecoveryPosition } from '../workflows/recover-endpoint.js';
 
@@ -19,8 +20,6 @@ const BATCH = 20;
 /** How long one activity waits for room in the queue, or looks for missing events, ms: well below its time limit. */
 const PATIENCE = 10_000;
 const PAUSE = 250;
-/** Below every id. */
-const LOWEST = '00000000-0000-0000-0000-000000000000';
 
 export interface RecoveryDependencies {
   database: Handle;
@@ -48,7 +47,7 @@ export function createRecoveryActivities(dependencies: RecoveryDependencies): Re
       do {
         const room = await roomInLateLine(database, endpointId, limit);
         if (room === 0) {
-          after ??= LOWEST;
+          after ??= NIL_ID;
           await sleep(PAUSE);
           continue;
         }

@@ -11,6 +11,7 @@ import { readOptions } from '../../dist/bench/options.js';
 import { withService } from '../../dist/bench/site.js';
 import { startStack } from '../../dist/bench/stack.js';
 import { makeTenants, makeTransfers } from '../../dist/bench/tenants.js';
+import { say } from './say.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -22,17 +23,17 @@ const { values } = parseArgs({
 const [overdue, clients, rate] = [values.overdue, values.clients, values.rate].map(Number);
 const WINDOW = 15;
 const LIMIT = 1_000;
-const startedAt = performance.now();
-const say = (line) => console.error(`${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(5)} s  ${line}`);
 
 /** Copies one event of the endpoint, each copy with its own body and id, asleep before attempt 3 until an hour ago. */
 const OVERDUE = `
-  with made as (
+  with one as (
+    select * from events where client_id = $1::uuid limit 1
+  ), made as (
     insert into events (id, client_id, transfer_id, type, body, created_at, outbox)
     select n.id, v.client_id, v.transfer_id, v.type, replace(v.body, v.id::text, n.id::text), v.created_at, 'done'
-      from (select * from events where client_id = $1::uuid limit 1) v,
-           (select (substr(v.id::text, 1, 13) || '-7' || substr(gen_random_uuid()::text, 16))::uuid as id
-              from (select id from events where client_id = $1::uuid limit 1) v, generate_series(1, $2::int)) n
+      from one v cross join lateral (
+        select (substr(v.id::text, 1, 13) || '-7' || substr(gen_random_uuid()::text, 16))::uuid as id
+          from generate_series(1, $2::int)) n
     returning id
   )
   insert into deliveries (id, event_id, endpoint_id, client_id, next_attempt_at, ladder, rung, attempt_count, asleep)

@@ -11,6 +11,7 @@ import { readOptions } from '../../dist/bench/options.js';
 import { makeWarmTenant, withService } from '../../dist/bench/site.js';
 import { startStack } from '../../dist/bench/stack.js';
 import { makeTenants, makeTransfers } from '../../dist/bench/tenants.js';
+import { say, seconds } from './say.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -23,9 +24,6 @@ const [clients, rate, limit] = [values.clients, values.rate, values.limit].map(N
 const EACH = 20;
 const WINDOW = 15 * rate;
 const COLUMNS = ['p50 ms', 'p99 ms', 'response p50 ms', 'response p99 ms', 'lost', 'errors'];
-const startedAt = performance.now();
-const seconds = () => (performance.now() - startedAt) / 1_000;
-const say = (line) => console.error(`${seconds().toFixed(0).padStart(5)} s  ${line}`);
 const STANDING = `
   select count(*) filter (where d.attempt_count >= 1)::int as first, count(*) filter (where d.attempt_count >= 2)::int as second,
          (select count(*)::int from events where outbox <> 'done') as "in the outbox"

@@ -10,11 +10,10 @@ import { during } from '../../dist/bench/ending.js';
 import { readOptions } from '../../dist/bench/options.js';
 import { makeWarmTenant, measureChanges, withService } from '../../dist/bench/site.js';
 import { startStack } from '../../dist/bench/stack.js';
+import { say } from './say.mjs';
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' } } });
 const lasting = Number(values.minutes) * 60_000;
-const startedAt = performance.now();
-const say = (line) => console.error(`${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(5)} s  ${line}`);
 const COLUMNS = ['delivered/s', 'p50 ms', 'p99 ms', 'response p99 ms', 'lost', 'errors'];
 const SIZE = `select pg_total_relation_size('queue') / 1024 / 1024 as mib`;
 

@@ -11,6 +11,7 @@ import { fillPast, settle } from '../../dist/bench/past.js';
 import { makeWarmTenant, withService } from '../../dist/bench/site.js';
 import { startStack } from '../../dist/bench/stack.js';
 import { makeTransfers } from '../../dist/bench/tenants.js';
+import { say, seconds } from './say.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -23,9 +24,6 @@ const [events, rate, limit] = [values.events, values.rate, values.limit].map(Num
 /** Changes in one window of the load, about 20 s. */
 const WINDOW = 20 * rate;
 const COLUMNS = ['p50 ms', 'p99 ms', 'response p50 ms', 'response p99 ms', 'lost', 'repeated', 'errors'];
-const startedAt = performance.now();
-const seconds = () => (performance.now() - startedAt) / 1_000;
-const say = (line) => console.error(`${seconds().toFixed(0).padStart(5)} s  ${line}`);
 const SIZES = `
   select relname as table, n_live_tup::int as rows, n_dead_tup::int as dead, n_tup_del::int as removed,
          autovacuum_count::int as vacuums, pg_size_pretty(pg_total_relation_size(relid)) as size

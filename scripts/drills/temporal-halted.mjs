@@ -12,6 +12,7 @@ import { readOptions } from '../../dist/bench/options.js';
 import { withService } from '../../dist/bench/site.js';
 import { startStack } from '../../dist/bench/stack.js';
 import { makeTenants, makeTransfers } from '../../dist/bench/tenants.js';
+import { say } from './say.mjs';
 
 const { values } = parseArgs({
   options: { minutes: { type: 'string', default: '10' }, rate: { type: 'string', default: '40' } },
@@ -20,8 +21,6 @@ const [minutes, rate] = [values.minutes, values.rate].map(Number);
 /** Every attempt of a failing delivery falls into the outage, or is planned for a time after it. */
 const LADDER = '0s,1m,2m,3m,5m';
 const LATEST = 150;
-const startedAt = performance.now();
-const say = (line) => console.error(`${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(5)} s  ${line}`);
 
 /** An attempt is due after the end of the attempt before and the delay of its rung. */
 const LATE = `

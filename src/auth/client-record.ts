@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Handle } from '../platform/database/database.js';
 import { within } from '../platform/deadline.js';
-import { isId } from '../platform/ids.js';
+import { isId, NIL_ID } from '../platform/ids.js';
 import { Networks } from '../platform/networks.js';
 import type { Secret } from '../platform/secret.js';
 import { hashSecret, MAX_ACTIVE_SECRETS } from './clients.js';
@@ -138,8 +138,6 @@ export class ClientCache {
   }
 }
 
-/** The nil UUID (RFC 9562 §5.9), which no client has. A malformed client_id is looked up as this, at the same cost. */
-const NO_CLIENT = '00000000-0000-0000-0000-000000000000';
 const NO_HASH = Buffer.alloc(32);
 
 /**
@@ -154,7 +152,8 @@ export async function checkCredentials(
   now: number,
 ): Promise<{ client: ClientRecord; secret: SecretRecord } | undefined> {
   const given = hashSecret(clientSecret);
-  const client = await read(isId(clientId) ? clientId : NO_CLIENT);
+  // A malformed client_id is looked up too, at the same cost.
+  const client = await read(isId(clientId) ? clientId : NIL_ID);
   const secrets = client?.secrets.filter((secret) => isAlive(secret, now)) ?? [];
   let match: SecretRecord | undefined;
   for (let i = 0; i < MAX_ACTIVE_SECRETS; i++) {

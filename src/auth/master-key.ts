@@ -2,9 +2,9 @@ import type { Actor } from '../platform/audit.js';
 import { recordAudit } from '../platform/audit.js';
 import type { Handle } from '../platform/database/database.js';
 import { EnvelopeError, type MasterKeys } from '../platform/database/encryption.js';
+import { NIL_ID } from '../platform/ids.js';
 
 const BATCH = 200;
-const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
 
 interface MasterKeyRotation {
   /** Endpoint secrets that this run sealed again. */
@@ -16,7 +16,7 @@ interface MasterKeyRotation {
 }
 
 /** The columns that hold envelopes; a row's id is the associated data. `first` is below every id. */
-const ENDPOINTS = { table: 'webhook_endpoints', id: 'id', type: 'uuid', first: LOWEST_ID, envelope: 'secret_envelope' };
+const ENDPOINTS = { table: 'webhook_endpoints', id: 'id', type: 'uuid', first: NIL_ID, envelope: 'secret_envelope' };
 const SIGNING_KEYS = { table: 'signing_keys', id: 'kid', type: 'text', first: '', envelope: 'private_key_envelope' };
 
 /**

@@ -1,5 +1,6 @@
 import { ACTIVE, CANCELLED, CANCELLED_BECAUSE, endFirstAttempts } from '../endpoints/disable.js';
 import type { Handle } from '../platform/database/database.js';
+import { NIL_ID } from '../platform/ids.js';
 import type { LeasedAttempt, Line } from './handover.js';
 
 /**
@@ -69,7 +70,7 @@ export async function leaseHeads(
   const [row] = await db.query<{ leased: LeasedRow[]; heads: number; last: Cursor | null }>(LEASE_HEADS, [
     ...valuesOf(request),
     request.attempts,
-    after?.endpointId ?? '00000000-0000-0000-0000-000000000000',
+    after?.endpointId ?? NIL_ID,
     after?.line ?? 'fresh',
   ]);
   return { leased: row?.leased ?? [], next: row && row.heads === HEADS ? row.last : null };

@@ -39,8 +39,9 @@ export interface RecordOptions {
 /**
  * Records attempts and writes the next step of each delivery, in one statement and from the rows alone.
  *
- * - An attempt counts by (delivery, number), whichever process holds the lease. If another attempt has its number, a late failure
- *   changes nothing, and a late success gets the next number and makes a pending or failed delivery succeed.
+ * - An attempt counts by (delivery, number), whichever process holds the lease. If another attempt has its number, a
+ *   late failure changes nothing, and a late success gets the next number and makes a pending or failed delivery
+ *   succeed.
  * - A failed attempt of the ladder uses up a rung. A manual retry uses none: its failure leaves the plan as it was.
  * - The attempt leaves the queue, unless the next one is due at once.
  * - The event's `outbox` says what its workflow has to learn. `again`, `start` and `delivered` rank in this order, and

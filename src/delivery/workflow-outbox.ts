@@ -21,7 +21,7 @@ const LEASE_SECONDS = 30;
 const REST = 4;
 /** Shortest and longest rest, ms. The longest also applies during a burst of first attempts. */
 const [SHORTEST_REST, LONGEST_REST] = [40, 1_000];
-/** A row whose workflow could not be started is due again after so many seconds; one that Temporal rejects, after the second. */
+/** A row whose workflow could not be started is due again after the first, s; one that Temporal rejects, after the second. */
 const [RETRY_AFTER, REJECTED_AFTER] = [1, 60];
 
 export interface WorkflowOutboxOptions {

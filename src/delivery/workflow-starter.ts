@@ -222,8 +222,8 @@ export async function readDelivery(db: Handle, deliveryId: string): Promise<Deli
 }
 
 /**
- * Starts the workflow of an event, whose first task runs at once on the worker of this process. `delivered`: once. `start`: unless it runs. `again`: wakes it if it runs, so that it
- * reads its deliveries again.
+ * Starts the workflow of an event, whose first task runs at once on the worker of this process. `delivered`: once.
+ * `start`: unless it runs. `again`: wakes it if it runs, so that it reads its deliveries again.
  */
 export function startDeliverEvent(
   client: Client,

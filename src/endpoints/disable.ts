@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, type Handle, tryLockInTransaction } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
 import { failpoint } from '../platform/failpoints.js';
+import { NIL_ID } from '../platform/ids.js';
 import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { DisabledReason } from '../platform/vocabulary.js';
@@ -79,7 +80,7 @@ export const endFirstAttempts = (eventIds: string) => `unattempted as materializ
  */
 const CANCEL_PENDING = `
 with endpoint as materialized (
-  select coalesce(e.cancelling_after, '00000000-0000-0000-0000-000000000000') as after, ${CANCELLED_BECAUSE} as reason
+  select coalesce(e.cancelling_after, '${NIL_ID}') as after, ${CANCELLED_BECAUSE} as reason
     from webhook_endpoints e where e.id = $1::uuid and not (${ACTIVE})
 ), pending as materialized (
   select d.id from deliveries d

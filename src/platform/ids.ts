@@ -5,6 +5,9 @@ export function newId(at?: number): string {
   return at === undefined ? v7() : v7({ msecs: at });
 }
 
+/** The nil UUID (RFC 9562 §5.9): below every id, and no row's. */
+export const NIL_ID = '00000000-0000-0000-0000-000000000000';
+
 /** The least UUID version 7 of `at` (ms since 1970). It turns a filter on time into a range of ids. */
 export function lowestIdAt(at: number): string {
   const hex = Math.max(0, Math.min(at, 2 ** 48 - 1))

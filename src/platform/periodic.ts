@@ -9,8 +9,8 @@ interface PeriodicOptions {
 }
 
 /**
- * Work that repeats in one process: at the start, at an interval, and at once on request. Two runs never overlap. A request that
- * arrives during a run causes one more run after it, so that no request is lost.
+ * Work that repeats in one process: at the start, at an interval, and at once on request. Two runs never overlap. A
+ * request that arrives during a run causes one more run after it, so that no request is lost.
  */
 export class Periodic {
   #timer: NodeJS.Timeout | undefined;

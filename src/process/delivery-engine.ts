@@ -150,8 +150,8 @@ export function createDeliveryEngine({ config, database, masterKeys, metrics, lo
 }
 
 /**
- * The first step of a simulated transfer counts from its creation, so a start within SANDBOX_STEP delays no step, and no notification
- * is needed. Only the first step in a process may be late, by the time in which its worker of the sandbox queue starts.
+ * The first step of a simulated transfer counts from its creation, so a start within SANDBOX_STEP delays no step, and no
+ * notification is needed. Only the first step in a process may be late, by the time in which its worker of the sandbox queue starts.
  */
 const [SHORTEST_INTERVAL, LONGEST_INTERVAL] = [500, 1_000];
 

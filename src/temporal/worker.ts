@@ -31,8 +31,8 @@ export interface TemporalWorkerOptions {
 }
 
 /**
- * The worker of a task queue, and the client on the same connection. Temporal may be unavailable at the start or at any time:
- * the worker connects again until it is stopped.
+ * The worker of a task queue, and the client on the same connection. Temporal may be unavailable at the start or at
+ * any time: the worker connects again until it is stopped.
  */
 export class TemporalWorker {
   #client: Client | undefined;
