@@ -98,8 +98,8 @@ export async function freeExpired(db: Handle): Promise<boolean> {
 }
 
 /**
- * Takes attempts out of the queue that this process has leased and that may not be made. A pending delivery of an
- * inactive endpoint is cancelled: it was inserted while the endpoint was being disabled.
+ * Takes attempts out of the queue that may not be made, unless another process has leased them meanwhile. A pending
+ * delivery of an inactive endpoint is cancelled: it was inserted while the endpoint was being disabled.
  */
 export async function dropUndue(db: Handle, token: string, deliveryIds: readonly string[]): Promise<void> {
   await db.query(DROP_UNDUE, [token, deliveryIds]);
@@ -255,7 +255,8 @@ with endpoint as materialized (
   returning d.event_id
 ), ${endFirstAttempts('select event_id from cancelled')}
 delete from queue q using asked a
- where q.delivery_id = a.id and q.${HELD} and (not a.active or a.status <> 'pending' and q.trigger <> 'manual')`;
+ where q.delivery_id = a.id and (q.${HELD} or q.lease_until is null)
+   and (not a.active or a.status <> 'pending' and q.trigger <> 'manual')`;
 
 const DUE = `
 select q.delivery_id as id

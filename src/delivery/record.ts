@@ -106,11 +106,17 @@ const ENDS = `d.status = 'pending' and (${GONE} or ${CLIMBS} and a.wait is null)
 const NEXT = `case when a.trigger = 'manual' then d.next_attempt_at else now() + a.wait end`;
 
 /**
+ * Postgres was set back to a time at which the delivery slept, so that its row of the queue is gone. The delivery sleeps
+ * then, even if its next attempt is due: its workflow or the watchdog queues it.
+ */
+const UNQUEUED = '(select true from queue q where q.delivery_id = d.id) is null';
+
+/**
  * Postgres does not know the length of `(select $2)`, so that it plans alike for one attempt and for many, and keeps the
  * plan. Deliveries are locked by id, as a cancellation locks them, then the queue, then events by id.
  *
- * \`known\` finds the statement's own earlier try: its commit may have succeeded although the connection broke. An array,
- * since Postgres would answer an \`exists\` here from a hash of the whole table.
+ * \`known\` finds a success that the statement's own earlier try has recorded, under whatever number: its commit may have
+ * succeeded although the connection broke. An array, since Postgres would answer an \`exists\` here from a hash of the whole table.
  */
 const RECORD = `
 with input as (
@@ -125,9 +131,9 @@ with input as (
 ), attempt as materialized (
   select i.*, l.attempt_count + 1 as recorded_as, l.wait, l.cancelled, i.number <> l.attempt_count + 1 as late
     from input i join locked l on l.id = i.delivery_id
-   where i.number = l.attempt_count + 1
+   where i.error is not null and i.number = l.attempt_count + 1
       or i.error is null and i.t <> all(array(
-           select known.t from attempts known where known.delivery_id = i.delivery_id))
+           select known.t from attempts known where known.delivery_id = i.delivery_id and known.error is null))
 ), updated as (
   update deliveries d set
     attempt_count = a.recorded_as,
@@ -137,7 +143,7 @@ with input as (
     reason = case when ${SUCCEEDS} then null
                   when ${ENDS} then case when ${GONE} then 'endpoint_gone' else 'exhausted' end else d.reason end,
     next_attempt_at = case when not (${SUCCEEDS} or ${ENDS}) and d.status = 'pending' then ${NEXT} end,
-    asleep = not (${SUCCEEDS} or ${ENDS}) and d.status = 'pending' and ${NEXT} > now(),
+    asleep = not (${SUCCEEDS} or ${ENDS}) and d.status = 'pending' and (${NEXT} > now() or ${UNQUEUED}),
     finished_at = case when ${SUCCEEDS} or ${ENDS} or ${GONE_IN_A_BURST} then now() else d.finished_at end
     from attempt a
    where d.id = a.delivery_id

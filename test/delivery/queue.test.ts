@@ -276,6 +276,15 @@ describe('an attempt that may not be made', () => {
     expect(await rowOf(deliveryId)).not.toBeNull();
   });
 
+  it('leaves the queue with its cancelled delivery if its lease has ended meanwhile', async () => {
+    const { deliveryId, endpointId } = await freeAttempt();
+    await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
+    await lease();
+    await giveBack(db, TOKEN, [deliveryId]);
+    await dropUndue(db, TOKEN, [deliveryId]);
+    expect([await deliveryOf(deliveryId), await rowOf(deliveryId)]).toMatchObject([{ status: 'cancelled' }, null]);
+  });
+
   it('stays queued if a recovery has started its delivery again meanwhile', async () => {
     const { clientId, endpointId, deliveryId } = await freeAttempt();
     await lease();

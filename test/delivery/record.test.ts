@@ -337,6 +337,23 @@ describe('a record counts by delivery and number, whichever process holds the le
     ]);
   });
 
+  it('and after Postgres was set back, a success ahead of its row counts once, if the connection broke after the commit', async () => {
+    const ahead = made(await leased(), { number: 2 });
+    expect(await record([ahead])).toMatchObject([{ number: 1, status: 'succeeded' }]);
+    expect(await record([ahead])).toEqual([]);
+  });
+
+  it('and after Postgres was set back, a delivery without a row in the queue sleeps, even if its next attempt is due', async () => {
+    const event = await leased({ retryDelays: [0, 0] });
+    await db.prisma.queuedAttempt.delete({ where: { deliveryId: idOf(event) } });
+    expect(await record([made(event, { outcome: down })])).toMatchObject([{ status: 'pending', next: null }]);
+    expect([await read(event), await queueOf(event), await outboxOf(event)]).toMatchObject([
+      { asleep: true },
+      null,
+      'start',
+    ]);
+  });
+
   it('and after Postgres was set back, a number ahead of its row: a failure is made again, a success counts', async () => {
     const [bad, good] = [await asleep(), await asleep()];
     const row = await read(bad);

@@ -135,7 +135,7 @@ export class Model {
     const d = this.get(id);
     if (this.isDue(id)) return;
     if (d.status === 'pending') this.#cancel(d, this.#isGone(d.endpointId));
-    if (d.queued?.holder === token) d.queued = null;
+    if (d.queued?.holder === token || d.queued?.holder === null) d.queued = null;
   }
 
   /** @returns for each attempt the next one; null: none is leased here; undefined: it is not recorded */
@@ -283,9 +283,9 @@ export class Model {
       const wait = d.ladder[d.rung];
       d.rung++;
       if (wait === undefined) this.#end(d, 'failed');
-      else Object.assign(d, { asleep: wait > 0, nextAt: this.now + wait });
+      else Object.assign(d, { asleep: wait > 0 || !d.queued, nextAt: this.now + wait });
     } else if (before === 'pending') {
-      d.asleep = (d.nextAt ?? 0) > this.now;
+      d.asleep = (d.nextAt ?? 0) > this.now || !d.queued;
     }
     d.isNews = d.asleep || (d.status === 'failed' && before !== 'failed');
   }
