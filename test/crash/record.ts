@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { waitFor } from '../support/wait-for.js';
 
 /** The content of the database after a run. It must be true. */
 export interface Record {
@@ -80,14 +81,19 @@ export async function inProgress(database: pg.Client) {
   return rows[0] as { outbox: number; pending: number; queued: number };
 }
 
-/** Runs on a new connection, since Postgres is killed during a run. */
+/** Runs on a new connection, since Postgres is killed during a run. Waits until Postgres accepts one. */
 export async function withDatabase<T>(databaseUrl: string, work: (database: pg.Client) => Promise<T>): Promise<T> {
-  const database = new pg.Client({ connectionString: databaseUrl });
-  database.on('error', () => {});
-  await database.connect();
+  const database = await waitFor('Postgres to accept a connection', () => connect(databaseUrl).catch(() => undefined));
   try {
     return await work(database);
   } finally {
     await database.end();
   }
+}
+
+async function connect(databaseUrl: string): Promise<pg.Client> {
+  const database = new pg.Client({ connectionString: databaseUrl });
+  database.on('error', () => {});
+  await database.connect();
+  return database;
 }
