@@ -112,7 +112,7 @@ export function measureBacklog(registry: Registry, readBacklog: () => Promise<Ba
   );
   gaugeOfEach(
     'webhook_outbox_events',
-    `Attempts in the queue (\`attempt\`), and events waiting for their workflow because a row changed (\`again\`), a delivery sleeps or has failed (\`start\`), or all are delivered (\`delivered\`); up to ${COUNTED}.`,
+    `\`attempt\`: rows of the queue, first attempts and retries. Other states: events waiting for their workflow because a row changed (\`again\`), a delivery sleeps or has failed (\`start\`), or all are delivered (\`delivered\`). Up to ${COUNTED} each.`,
     states,
     ({ waiting }) => waiting,
   );
@@ -148,7 +148,11 @@ export interface InMemory {
 export function measureAttempts(registry: Registry, { slots, recorder, workers }: InMemory): void {
   const gauge = readingGauges(registry);
   gauge('webhook_attempts_in_flight', 'Attempts in flight in this process.', () => slots.active);
-  gauge('webhook_first_attempts_waiting', 'Leased attempts waiting in memory for a slot.', () => slots.waiting);
+  gauge(
+    'webhook_first_attempts_waiting',
+    'Leased attempts, first ones and retries, waiting in memory for a slot.',
+    () => slots.waiting,
+  );
   gauge('webhook_workers', 'Live workers, as this process counts them.', () => workers.count);
   gauge(
     'webhook_records_waiting',

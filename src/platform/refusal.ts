@@ -55,7 +55,7 @@ const MEANINGS = {
   },
   429: {
     rate_limited:
-      'Wait for `Retry-After`. A request rejected for its size counts as five requests, a console page as up to 25.',
+      'Wait for `Retry-After`. A request rejected for its size counts as five requests, a console page as 2 to 10, retrying a list there as 25.',
     retry_limit_reached: `A delivery can be retried manually at most ${LIMITS.retries.amount} times an hour; wait for \`Retry-After\`.`,
     recover_limit_reached: `An endpoint can be recovered at most ${LIMITS.recoveries.amount} times an hour; wait for \`Retry-After\`.`,
     console_link_limit_reached: `A client may have at most ${LIMITS.signInLinks.amount} console sign-in links that are neither used nor expired; wait for \`Retry-After\`.`,
@@ -66,7 +66,7 @@ const MEANINGS = {
   500: { internal_error: 'The service failed; report the `request_id` to the operator.' },
   503: {
     unavailable:
-      'A dependency is down. Try again after `Retry-After`; repeat a change with the same `Idempotency-Key`.',
+      'A dependency is down, or the request took too long. Try again after `Retry-After`, with a shorter window if `detail` asks for one; repeat a change with the same `Idempotency-Key`.',
   },
 } as const;
 

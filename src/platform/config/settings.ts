@@ -119,7 +119,10 @@ export const settings = {
 
   // Keys and tokens
   MASTER_KEY: secretSetting(masterKey, 'Key that encrypts secrets at rest: 32 bytes in base64.'),
-  MASTER_KEY_PREVIOUS: secretSetting(masterKey, 'The previous master key, until `keys rotate-master` has finished.'),
+  MASTER_KEY_PREVIOUS: secretSetting(
+    masterKey,
+    'A second master key that only decrypts, during a rotation: first the new one, then the old one.',
+  ),
   ACCESS_TOKEN_LIFETIME: setting(durationWithin(SECOND, DAY), '1h', 'Lifetime of an access token.'),
 
   // Deliveries, their workflows and their receivers
