@@ -7,11 +7,8 @@ import {
   ServiceError,
   WorkflowExecutionAlreadyStartedError,
 } from '@temporalio/client';
-import { type Config, type Environment, temporalAt } from '../platform/config/config.js';
+import { type Environment, type TemporalConfig, type TemporalTls, temporalAt } from '../platform/config/config.js';
 import { ConfigError } from '../platform/config/config-error.js';
-import type { TemporalTls } from '../platform/config/temporal.js';
-
-type TemporalConfig = Config['temporal'];
 
 /** The options of every connection to Temporal: of the SDK's client and of its worker. */
 export function connectionOptions({ address, tls, apiKey }: Omit<TemporalConfig, 'namespace' | 'retention'>) {

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { ConfigError } from './config-error.js';
-import type { Setting } from './forms.js';
-import { type Environment, SECRETS, settings } from './settings.js';
+
+import { type Environment, SECRETS, type Setting, settings } from './settings.js';
 
 /** Parses each variable on its own. An empty variable counts as unset. @throws ConfigError */
 export function readEnvironment(env: NodeJS.ProcessEnv): Environment {

@@ -1,28 +1,120 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { formatDuration, parseDuration } from '../duration.js';
+import { isNetwork } from '../networks.js';
+import { Secret } from '../secret.js';
 import { MAX_CONCURRENCY } from '../vocabulary.js';
-import {
-  collector,
-  count,
-  DAY,
-  delays,
-  duration,
-  durationWithin,
-  flag,
-  hostAndPort,
-  masterKey,
-  networks,
-  origin,
-  port,
-  postgresUrl,
-  roleName,
-  SECOND,
-  secretSetting,
-  secretText,
-  setting,
-  type Values,
-} from './forms.js';
+
+/** An environment variable: its form, its default (as text) and its meaning. */
+export interface Setting<T extends z.ZodType = z.ZodType, D extends string | undefined = string | undefined> {
+  form: T;
+  byDefault: D;
+  meaning: string;
+  secret: boolean;
+}
+
+function setting<T extends z.ZodType, D extends string | undefined = undefined>(
+  form: T,
+  meaning: string,
+  byDefault?: D,
+): Setting<T, D> {
+  return { form, byDefault: byDefault as D, meaning, secret: false };
+}
+
+/** A secret has no default. Its value may come from the file `NAME_FILE` or the output of `NAME_COMMAND`. */
+function secretSetting<T extends z.ZodType>(form: T, meaning: string): Setting<T, undefined> {
+  return { ...setting(form, meaning), secret: true };
+}
+
+/** Text in a form that `parse` reads. It returns undefined for any other text, which `hint` explains. */
+function parsed<T>(parse: (text: string) => T | undefined, hint: string | ((text: string) => string)) {
+  return z.string().transform((text, context) => {
+    const value = parse(text);
+    if (value !== undefined) return value;
+    context.addIssue({ code: 'custom', message: typeof hint === 'string' ? hint : hint(text) });
+    return z.NEVER;
+  });
+}
+
+const wholeNumber = (min: number, max: number, hint: string) =>
+  z.coerce.number({ error: hint }).int(hint).min(min, hint).max(max, hint);
+
+const count = (min: number, max: number) => wholeNumber(min, max, `give a whole number from ${min} to ${max}`);
+
+const port = wholeNumber(0, 65_535, 'give a whole number from 0 to 65535 (0 picks a free port)');
+
+/** A duration, in ms. */
+const duration = parsed(parseDuration, 'give a duration such as 30s, 5m, 2h or 90d');
+
+/** ms */
+const SECOND = 1_000;
+/** ms */
+const DAY = 86_400_000;
+
+/** A duration with bounds, such as a lifetime: none and endless are both invalid. @param min in ms, as is `max` */
+const durationWithin = (min: number, max: number) =>
+  duration.refine(
+    (milliseconds) => milliseconds >= min && milliseconds <= max,
+    `give a duration from ${formatDuration(min)} to ${formatDuration(max)}`,
+  );
+
+const delays = parsed<readonly number[]>((text) => {
+  const ladder = list(text).map(parseDuration);
+  return ladder.length > 50 || ladder.includes(undefined) ? undefined : (ladder as number[]);
+}, 'give at most 50 durations, such as 0s,5m,30m,2h,6h,24h');
+
+const flag = z.enum(['true', 'false'], { error: 'give true or false' }).transform((text) => text === 'true');
+
+/** The items of a text that separates them by commas. */
+const list = (text: string) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+
+/** A list of CIDRs. */
+const networks = parsed<readonly string[]>(
+  (text) => (list(text).every(isNetwork) ? list(text) : undefined),
+  (text) =>
+    `${list(text).find((cidr) => !isNetwork(cidr))} is not a network; give CIDRs such as 10.0.0.0/8,2001:db8::/32`,
+);
+
+const secretText = z.string().transform((text) => new Secret(text));
+
+/** Node skips characters that are not base64 and stops at the padding, so a truncated or concatenated key would pass. */
+const masterKey = parsed(
+  (text) => (/^[A-Za-z0-9+/]{43}=$/.test(text) ? new Secret<Uint8Array>(Buffer.from(text, 'base64')) : undefined),
+  'give 32 bytes in base64 (openssl rand -base64 32)',
+);
+
+const postgresUrl = parsed(
+  (text) => (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? new Secret(text) : undefined),
+  'give a URL such as postgresql://user:password@host:5432/database',
+);
+
+const roleName = z.string().min(1).max(63, 'give the name of a role, at most 63 characters');
+
+/** The URL is compared as text with the audience that clients send, so it must have the URL standard's spelling. */
+const origin = z.string().refine((text) => {
+  const url = URL.parse(text);
+  const spelling = url && url.origin + url.pathname.replace(/\/$/, '');
+  return text === spelling && /^https?:/.test(text) && !text.endsWith('/');
+}, 'give an absolute http(s) URL in lower case with no trailing slash, such as https://api.example.com');
+
+const collector = z
+  .string()
+  .refine(
+    (text) => /^https?:\/\//.test(text) && URL.canParse(text),
+    'give an http(s) URL, such as http://localhost:4318',
+  );
+
+const hostAndPort = z
+  .string()
+  .refine(
+    (text) => /^([^\s:/]+|\[[0-9a-fA-F:]+\]):\d{1,5}$/.test(text) && URL.canParse(`http://${text}`),
+    'give host:port, such as temporal.internal:7233',
+  );
 
 /** The events that get a workflow: every event, or only events with a delivery that sleeps or has failed. */
 export const WORKFLOW_MODES = ['every-event', 'retries-only'] as const;
@@ -42,7 +134,6 @@ const SAMPLERS = [
 export const settings = {
   ENVIRONMENT: setting(
     z.enum(['sandbox', 'production'], { error: 'give sandbox or production' }),
-    undefined,
     '`sandbox` or `production`. Required with `DATABASE_URL`; the embedded stack is `sandbox`.',
   ),
 
@@ -54,68 +145,58 @@ export const settings = {
   ),
   DATABASE_RUNTIME_ROLE: setting(
     roleName,
-    undefined,
     'Database role to which `migrate` grants the rights of a running service. Unset: `migrate` grants nothing.',
   ),
   DATABASE_API_ROLE: setting(
     roleName,
-    undefined,
     'Database role to which `migrate` grants only the rights of an API, if APIs and workers have separate roles.',
   ),
   DATABASE_WORKER_ROLE: setting(
     roleName,
-    undefined,
     'Database role to which `migrate` grants only the rights of a worker, if APIs and workers have separate roles.',
   ),
   DATABASE_POOL_SIZE: setting(
     count(2, 500),
-    '10',
     'Connections to Postgres for each role of a process. `start` runs two roles, so it opens twice as many.',
+    '10',
   ),
 
   // Temporal. The names of its TLS variables are Temporal's own
-  TEMPORAL_ADDRESS: setting(hostAndPort, undefined, "Temporal's frontend, host:port. Unset: the embedded stack."),
+  TEMPORAL_ADDRESS: setting(hostAndPort, "Temporal's frontend, host:port. Unset: the embedded stack."),
   TEMPORAL_NAMESPACE: setting(
     z.string().regex(/^[A-Za-z0-9._-]{2,100}$/, 'give 2 to 100 letters, digits, dots, underscores or dashes'),
-    'transfer-service',
     'Temporal namespace. Each environment needs its own.',
+    'transfer-service',
   ),
   TEMPORAL_RETENTION: setting(
     durationWithin(3_600 * SECOND, 3_650 * DAY),
-    '30d',
     "How long Temporal's UI shows an ended workflow (retention of the namespace). `migrate` sets it.",
+    '30d',
   ),
-  TEMPORAL_TLS: setting(flag, 'false', 'Connect to Temporal with TLS. The variables below imply it.'),
+  TEMPORAL_TLS: setting(flag, 'Connect to Temporal with TLS. The variables below imply it.', 'false'),
   TEMPORAL_TLS_SERVER_CA_CERT_PATH: setting(
     z.string(),
-    undefined,
     "PEM file of the CA of Temporal's certificate. Unset: the system's CAs.",
   ),
-  TEMPORAL_TLS_SERVER_CA_CERT_DATA: setting(secretText, undefined, 'The same, as the content of the file.'),
+  TEMPORAL_TLS_SERVER_CA_CERT_DATA: setting(secretText, 'The same, as the content of the file.'),
   TEMPORAL_TLS_SERVER_NAME: setting(
     z.string().regex(/^[A-Za-z0-9.-]{1,253}$/, 'give a host name, such as temporal.internal'),
-    undefined,
     "Name in Temporal's certificate. Unset: the host of `TEMPORAL_ADDRESS`.",
   ),
-  TEMPORAL_TLS_CLIENT_CERT_PATH: setting(z.string(), undefined, 'PEM file of the client certificate (mTLS).'),
-  TEMPORAL_TLS_CLIENT_CERT_DATA: setting(secretText, undefined, 'The same, as the content of the file.'),
-  TEMPORAL_TLS_CLIENT_KEY_PATH: setting(z.string(), undefined, "PEM file of the client certificate's private key."),
-  TEMPORAL_TLS_CLIENT_KEY_DATA: setting(secretText, undefined, 'The same, as the content of the file.'),
+  TEMPORAL_TLS_CLIENT_CERT_PATH: setting(z.string(), 'PEM file of the client certificate (mTLS).'),
+  TEMPORAL_TLS_CLIENT_CERT_DATA: setting(secretText, 'The same, as the content of the file.'),
+  TEMPORAL_TLS_CLIENT_KEY_PATH: setting(z.string(), "PEM file of the client certificate's private key."),
+  TEMPORAL_TLS_CLIENT_KEY_DATA: setting(secretText, 'The same, as the content of the file.'),
   TEMPORAL_API_KEY: secretSetting(secretText, 'API key for Temporal.'),
 
   // Where the API listens, and its public URLs
-  HOST: setting(z.string().min(1), '0.0.0.0', 'Address that the API listens on (embedded stack: 127.0.0.1).'),
-  PORT: setting(port, '3000', 'Port of the API. 0 picks a free port.'),
+  HOST: setting(z.string().min(1), 'Address that the API listens on (embedded stack: 127.0.0.1).', '0.0.0.0'),
+  PORT: setting(port, 'Port of the API. 0 picks a free port.', '3000'),
   BASE_URL: setting(
     origin,
-    undefined,
     'Public URL of the API and audience of its tokens (sandbox default: http://localhost:PORT).',
   ),
-  AUTH_URL: setting(
-    origin,
-    undefined,
-    'Public URL of the token endpoint and issuer of the tokens (default: BASE_URL).',
-  ),
+  AUTH_URL: setting(origin, 'Public URL of the token endpoint and issuer of the tokens (default: BASE_URL).'),
 
   // Keys and tokens
   MASTER_KEY: secretSetting(masterKey, 'Key that encrypts secrets at rest: 32 bytes in base64.'),
@@ -123,121 +204,113 @@ export const settings = {
     masterKey,
     'A second master key that only decrypts, during a rotation: first the new one, then the old one.',
   ),
-  ACCESS_TOKEN_LIFETIME: setting(durationWithin(SECOND, DAY), '1h', 'Lifetime of an access token.'),
+  ACCESS_TOKEN_LIFETIME: setting(durationWithin(SECOND, DAY), 'Lifetime of an access token.', '1h'),
 
   // Deliveries, their workflows and their receivers
   DELIVERY_RETRY_DELAYS: setting(
     delays,
-    '0s,5m,30m,2h,6h,24h',
     'The ladder: delays between attempts, starting after the first.',
+    '0s,5m,30m,2h,6h,24h',
   ),
   SANDBOX_STEP: setting(
     durationWithin(100, DAY),
-    '2s',
     'Time between the status changes of a simulated transfer (account `SANDBOX-…`). Sandbox only.',
+    '2s',
   ),
   DISABLE_AFTER: setting(
     duration,
-    '5d',
     'An endpoint is disabled after this long without a success, if at least two deliveries have failed. 0: never.',
+    '5d',
   ),
   WORKFLOWS: setting(
     z.enum(WORKFLOW_MODES, { error: `give ${WORKFLOW_MODES.join(' or ')}` }),
-    'every-event',
     'Which events get a workflow: `every-event`, or `retries-only` for events with a delivery that sleeps or has failed.',
+    'every-event',
   ),
   WORKFLOWS_TRAIL: setting(
     durationWithin(SECOND, 3_650 * DAY),
-    '1h',
     'With `every-event`, a delivered event whose workflow has not started within this time gets none.',
+    '1h',
   ),
-  ALLOW_PRIVATE_RECEIVERS: setting(flag, 'false', 'Deliver to private addresses. Sandbox only (embedded stack: true).'),
+  ALLOW_PRIVATE_RECEIVERS: setting(flag, 'Deliver to private addresses. Sandbox only (embedded stack: true).', 'false'),
   BLOCKED_RECEIVERS: setting(
     networks,
-    '',
     'CIDRs that the service never delivers to, in addition to private networks: your own public addresses.',
+    '',
   ),
   EGRESS_ADDRESSES: setting(
     networks,
-    '',
     'CIDRs that deliveries come from. `GET /meta` shows them to receivers with a firewall.',
+    '',
   ),
 
   // The networks that may connect, and the limits of requests, endpoints and time
-  ALLOWED_NETWORKS: setting(networks, '', 'CIDRs that may connect to the API. Empty: any address.'),
-  TRUSTED_PROXIES: setting(networks, '', 'CIDRs of the proxies whose `X-Forwarded-For` the API trusts.'),
-  RATE_LIMIT: setting(count(1, 1_000_000), '100', 'Requests per second, for each client and process.'),
+  ALLOWED_NETWORKS: setting(networks, 'CIDRs that may connect to the API. Empty: any address.', ''),
+  TRUSTED_PROXIES: setting(networks, 'CIDRs of the proxies whose `X-Forwarded-For` the API trusts.', ''),
+  RATE_LIMIT: setting(count(1, 1_000_000), 'Requests per second, for each client and process.', '100'),
   ENDPOINT_CONCURRENCY: setting(
     count(1, MAX_CONCURRENCY),
-    '10',
     'Concurrent attempts at one endpoint, over all workers. An endpoint may have its own `max_concurrency`.',
+    '10',
   ),
-  MAX_ENDPOINTS: setting(count(1, 10_000), '20', 'Webhook endpoints of one client.'),
-  RETENTION: setting(durationWithin(SECOND, 3_650 * DAY), '90d', 'How long events, deliveries and attempts are kept.'),
+  MAX_ENDPOINTS: setting(count(1, 10_000), 'Webhook endpoints of one client.', '20'),
+  RETENTION: setting(durationWithin(SECOND, 3_650 * DAY), 'How long events, deliveries and attempts are kept.', '90d'),
   TRANSFER_RETENTION: setting(
     durationWithin(DAY, 36_500 * DAY),
-    undefined,
     'How long ended transfers are kept, for `transfers expire`. Unset: for good.',
   ),
   REQUEST_DEADLINE: setting(
     durationWithin(SECOND, 20 * SECOND),
-    '15s',
     'Time within which the API responds, with 503 if it cannot do more. Timeouts of proxies must be longer.',
+    '15s',
   ),
   SHUTDOWN_DELAY: setting(
     durationWithin(0, 300 * SECOND),
-    '5s',
     'How long the API keeps serving after SIGTERM while `/readyz` is 503, so that load balancers remove it first (embedded stack: 0s).',
+    '5s',
   ),
 
   // Metrics, traces and logs
-  METRICS_PORT: setting(
-    port,
-    undefined,
-    'Internal port for `/metrics`, `/healthz` and `/readyz`, in every role. Unset: no port.',
-  ),
-  METRICS_ALLOWED_NETWORKS: setting(networks, '127.0.0.0/8,::1/128', 'CIDRs that may connect to `METRICS_PORT`.'),
+  METRICS_PORT: setting(port, 'Internal port for `/metrics`, `/healthz` and `/readyz`, in every role. Unset: no port.'),
+  METRICS_ALLOWED_NETWORKS: setting(networks, 'CIDRs that may connect to `METRICS_PORT`.', '127.0.0.0/8,::1/128'),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
     collector,
-    undefined,
     "OTLP/HTTP URL of the OpenTelemetry collector, such as http://localhost:4318. Unset: no traces. OpenTelemetry's other `OTEL_…` variables apply too.",
   ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
     collector,
-    undefined,
     'The same with the full path, such as http://localhost:4318/v1/traces.',
   ),
   OTEL_TRACES_SAMPLER: setting(
     z.enum(SAMPLERS, { error: `give ${SAMPLERS.join(', ')}` }),
-    'parentbased_always_on',
     'Trace sampler. `parentbased_traceidratio` keeps a share of the traces.',
+    'parentbased_always_on',
   ),
   OTEL_TRACES_SAMPLER_ARG: setting(
     z.coerce
       .number({ error: 'give a share from 0 to 1' })
       .min(0, 'give a share from 0 to 1')
       .max(1, 'give a share from 0 to 1'),
-    undefined,
     'Share that `parentbased_traceidratio` keeps, from 0 to 1.',
   ),
   LOG_LEVEL: setting(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'], {
       error: 'give trace, debug, info, warn, error or silent',
     }),
-    'info',
     'Lowest level that is logged (JSON lines on standard error).',
+    'info',
   ),
 
   // The embedded stack
-  LOCAL_DIR: setting(z.string().min(1), '.local', 'Folder for the state of the embedded stack.'),
+  LOCAL_DIR: setting(z.string().min(1), 'Folder for the state of the embedded stack.', '.local'),
   CACHE_DIR: setting(
     z.string().min(1),
-    join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'transfer-service'),
     "Folder for programs that the embedded stack downloads or builds (Temporal's server).",
+    join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'transfer-service'),
   ),
-  POSTGRES_PORT: setting(port, '5433', 'Port of the embedded Postgres. 0 picks a free port.'),
-  TEMPORAL_PORT: setting(port, '7233', 'Port of the embedded Temporal. 0 picks a free port.'),
-  TEMPORAL_UI_PORT: setting(port, '8233', "Port of the embedded Temporal's UI. 0 picks a free port."),
+  POSTGRES_PORT: setting(port, 'Port of the embedded Postgres. 0 picks a free port.', '5433'),
+  TEMPORAL_PORT: setting(port, 'Port of the embedded Temporal. 0 picks a free port.', '7233'),
+  TEMPORAL_UI_PORT: setting(port, "Port of the embedded Temporal's UI. 0 picks a free port.", '8233'),
 } as const;
 
 /** The settings whose values are secrets. */
@@ -246,4 +319,8 @@ export const SECRETS: readonly string[] = Object.entries(settings)
   .map(([name]) => name);
 
 /** The parsed variables by name. Variables without a default may be undefined. */
-export type Environment = Values<typeof settings>;
+export type Environment = {
+  [K in keyof typeof settings]:
+    | z.output<(typeof settings)[K]['form']>
+    | ((typeof settings)[K]['byDefault'] extends string ? never : undefined);
+};
