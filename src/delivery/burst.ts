@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import type { Slots } from './slots.js';
 
 /** A burst makes more attempts wait for a slot than this; a steady load hardly ever does. */
 const PILE = 20;
@@ -9,47 +10,30 @@ const RATE = 200;
 /** Share of the window in which the event loop worked. Attempts and work that can wait compete above it. */
 const SATURATED = 0.7;
 
-/** What the slots count. */
-export interface AttemptCounts {
-  /** Attempts that wait for a slot now. */
-  readonly waiting: number;
-  /** Attempts that ever asked for a slot. */
-  readonly asked: number;
-}
-
-/** ms of work and of idleness of the event loop since the process began. */
-export type LoopTimes = () => { active: number; idle: number };
-
 /**
- * Whether first attempts need this process for themselves. Work that can wait gives way meanwhile: a workflow's start
- * costs 15 to 50 times the CPU of an attempt.
+ * Watches whether first attempts need this process for themselves. Work that can wait gives way meanwhile: a workflow's
+ * start costs 15 to 50 times the CPU of an attempt.
  *
  * Attempts pile up when the receiver or the slots are the limit. When the API is the limit, they come as fast as the
  * process makes them and none waits: then the event loop has no rest.
+ * @param loopTimes ms of work and of idleness of the event loop since the process began
+ * @returns whether there is a burst now
  */
-export class Burst {
-  #from: { at: number; asked: number; active: number; idle: number };
-  #isSaturated = false;
-
-  constructor(
-    private readonly counts: AttemptCounts,
-    private readonly loopTimes: LoopTimes = performance.eventLoopUtilization,
-    now = performance.now(),
-  ) {
-    this.#from = { at: now, asked: counts.asked, ...loopTimes() };
-  }
-
-  isNow(now = performance.now()): boolean {
-    if (now - this.#from.at >= WINDOW) this.#measure(now);
-    return this.#isSaturated || this.counts.waiting > PILE;
-  }
-
-  #measure(now: number): void {
-    const from = this.#from;
-    const to = { at: now, asked: this.counts.asked, ...this.loopTimes() };
-    const rate = ((to.asked - from.asked) / (to.at - from.at)) * 1_000;
-    const active = to.active - from.active;
-    this.#isSaturated = rate >= RATE && active >= SATURATED * (active + to.idle - from.idle);
-    this.#from = to;
-  }
+export function watchBurst(
+  counts: Pick<Slots<unknown>, 'waiting' | 'asked'>,
+  loopTimes: () => { active: number; idle: number } = performance.eventLoopUtilization,
+  begin = performance.now(),
+): (now?: number) => boolean {
+  let from = { at: begin, asked: counts.asked, ...loopTimes() };
+  let isSaturated = false;
+  return (now = performance.now()) => {
+    if (now - from.at >= WINDOW) {
+      const to = { at: now, asked: counts.asked, ...loopTimes() };
+      const rate = ((to.asked - from.asked) / (to.at - from.at)) * 1_000;
+      const active = to.active - from.active;
+      isSaturated = rate >= RATE && active >= SATURATED * (active + to.idle - from.idle);
+      from = to;
+    }
+    return isSaturated || counts.waiting > PILE;
+  };
 }

@@ -9,7 +9,7 @@ import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { Handover, LeasedAttempt, QueuedEvent } from './handover.js';
 import type { LiveWorkers } from './live-workers.js';
-import { type AttemptDependencies, type AttemptResult, makeAttempt } from './make-attempt.js';
+import { type AttemptDependencies, type AttemptResult, makeAttempt, watchEndpoints } from './make-attempt.js';
 import {
   BATCH,
   type Cursor,
@@ -23,7 +23,6 @@ import {
   leaseOfEndpoints,
 } from './queue.js';
 import type { Slots } from './slots.js';
-import { StillDue } from './still-due.js';
 import type { Waiting } from './waiting.js';
 
 const INTERVAL = 1_000;
@@ -88,7 +87,7 @@ export class Dispatcher implements Handover {
   /** Endpoints with a low limit, all of which other workers have. */
   readonly #elsewhere = new LRUCache<string, number>({ max: 10_000 });
   readonly #byName: Batcher<string, boolean>;
-  readonly #stillDue: StillDue;
+  readonly #isStillDue: ReturnType<typeof watchEndpoints>;
   readonly #loop: Periodic;
   readonly #running = new Set<Promise<void>>();
   #returned: Job[] = [];
@@ -96,13 +95,12 @@ export class Dispatcher implements Handover {
   #cursor: Cursor | null = null;
   #scan = true;
   #nextAt = 0;
-  #pumpScheduled = false;
   #stopped = false;
 
   constructor(private readonly options: DispatcherOptions) {
     const { db, token, log } = options;
     this.retryDelays = options.retryDelays;
-    this.#stillDue = new StillDue(db, token);
+    this.#isStillDue = watchEndpoints(db, token);
     this.#byName = new Batcher({
       run: async (ids: readonly string[]) => {
         const leased = await this.#take(() => leaseByName(db, token, ids));
@@ -155,7 +153,7 @@ export class Dispatcher implements Handover {
     }
     // The response to the change is written before the attempt is signed and sent. Under load the response does not wait
     // for this attempt alone, and the attempt starts at once.
-    if (isIdle) this.#pumpSoon();
+    if (isIdle) setImmediate(() => this.pump());
     else this.pump();
   }
 
@@ -227,7 +225,7 @@ export class Dispatcher implements Handover {
     this.#inFlight.add(deliveryId);
     let result: AttemptResult | undefined;
     try {
-      const isDue = isLate() || (await this.#stillDue.has(attempt, leasedAt));
+      const isDue = isLate() || (await this.#isStillDue(attempt, leasedAt));
       if (isLate()) this.#giveBack([job]);
       else if (!isDue) await dropUndue(this.options.db, this.options.token, [deliveryId]);
       else result = await makeAttempt(attempts, attempt, release);
@@ -391,15 +389,6 @@ export class Dispatcher implements Handover {
     await giveBack(this.options.db, this.options.token, ids).catch((error) => this.#report(error, ids[0]));
     // Not before: a lease that came first would find none, and look no more.
     for (const attempt of attempts) if (!this.#elsewhere.has(attempt.endpointId)) this.#expectMore(attempt);
-  }
-
-  #pumpSoon(): void {
-    if (this.#pumpScheduled) return;
-    this.#pumpScheduled = true;
-    setImmediate(() => {
-      this.#pumpScheduled = false;
-      this.pump();
-    });
   }
 
   /** Runs work that `stop` waits for. */

@@ -1,8 +1,10 @@
 import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import { LRUCache } from 'lru-cache';
 import { disableEndpoint } from '../endpoints/disable.js';
 import { isFailing } from '../endpoints/health.js';
 import type { EndpointHours } from '../endpoints/hours.js';
-import type { Database } from '../platform/database/database.js';
+import { Batcher } from '../platform/database/batcher.js';
+import type { Database, Handle } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
 import { failpoint } from '../platform/failpoints.js';
 import { timeOf } from '../platform/ids.js';
@@ -10,6 +12,7 @@ import type { Log } from '../platform/telemetry/log.js';
 import type { Metrics } from '../platform/telemetry/metrics.js';
 import { currentTraceId, inSpan } from '../platform/telemetry/traces.js';
 import type { LeasedAttempt } from './handover.js';
+import { areDue } from './queue.js';
 import type { RecordedAttempt, Recorder } from './record.js';
 import type { Sender, SendOutcome } from './sender/send.js';
 
@@ -173,3 +176,47 @@ function setOutcome(span: Span, { responseStatus, error }: SendOutcome): void {
   span.setAttribute('error.type', error);
   span.setStatus({ code: SpanStatusCode.ERROR });
 }
+
+/**
+ * An attempt that starts within this time after its lease, ms, had no wait. Any other looks at its endpoint again, which
+ * may be disabled by then. An endpoint is read once in this time, however many attempts wait for it. An attempt may
+ * therefore start within twice this time after its endpoint was disabled.
+ */
+const FRESH = 10;
+/** Rows that one statement reads. */
+const BATCH = 200;
+/** Endpoints whose state is kept. */
+const KEPT = 10_000;
+
+/**
+ * Makes the check whether an attempt that has waited may still be made: its endpoint is active, and no disabling in between
+ * has cancelled its delivery.
+ * @returns the check; `leasedAt` is by `performance.now()`
+ */
+export function watchEndpoints(db: Handle, token: string) {
+  const once = { size: BATCH, concurrency: 1, gather: 0 };
+  const due = new Batcher({ run: (ids: readonly string[]) => areDue(db, token, ids), ...once });
+  const endpoints = new Batcher({ run: (ids: readonly string[]) => activeSince(db, ids), ...once });
+  const activeEndpoints = new LRUCache<string, { since: number | undefined }>({
+    max: KEPT,
+    ttl: FRESH,
+    fetchMethod: async (endpointId) => ({ since: await endpoints.run(endpointId) }),
+  });
+  return async ({ endpointId, deliveryId }: LeasedAttempt, leasedAt: number): Promise<boolean> => {
+    if (performance.now() - leasedAt <= FRESH) return true;
+    const { since } = (await activeEndpoints.fetch(endpointId)) ?? {};
+    // A delivery from before the present enabled period: it was cancelled, or the clocks of two processes differ.
+    return since !== undefined && (since <= timeOf(deliveryId) || due.run(deliveryId));
+  };
+}
+
+/** When the present enabled period of each endpoint began, ms since 1970; undefined: it is inactive. */
+async function activeSince(db: Handle, endpointIds: readonly string[]): Promise<(number | undefined)[]> {
+  const rows = await db.hot<{ id: string; since: number }>(ACTIVE_SINCE, [endpointIds]);
+  const since = new Map(rows.map((row) => [row.id, row.since]));
+  return endpointIds.map((id) => since.get(id));
+}
+
+const ACTIVE_SINCE = `
+select id, (extract(epoch from enabled_at) * 1000)::float8 as since
+  from webhook_endpoints where id = any($1::uuid[]) and enabled and deleted_at is null`;

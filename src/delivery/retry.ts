@@ -1,7 +1,5 @@
-import type { By } from '../platform/audit.js';
-import { recordAudit } from '../platform/audit.js';
+import { type By, recordAudit } from '../platform/audit.js';
 import { atomically, type Handle } from '../platform/database/database.js';
-import type { DeliveryStatus } from '../platform/database/generated/enums.js';
 import { withoutDeadline } from '../platform/deadline.js';
 import { failpoint } from '../platform/failpoints.js';
 import { LIMITS } from '../platform/limits.js';
@@ -23,7 +21,6 @@ interface Target {
   eventId: string;
   clientId: string;
   endpointId: string;
-  status: DeliveryStatus;
   endpointActive: boolean;
 }
 
@@ -62,7 +59,7 @@ export function retryDelivery(
 
 /** The lock on the delivery makes its retries, and its record, wait for each other. */
 const TARGET = `
-select d.event_id as "eventId", d.client_id as "clientId", d.endpoint_id as "endpointId", d.status::text,
+select d.event_id as "eventId", d.client_id as "clientId", d.endpoint_id as "endpointId",
        e.enabled and e.deleted_at is null as "endpointActive"
   from deliveries d join webhook_endpoints e on e.id = d.endpoint_id
  where d.id = $1::uuid and ($2::uuid is null or d.client_id = $2::uuid)

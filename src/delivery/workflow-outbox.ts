@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { SearchAttributePair } from '@temporalio/common';
 import { ClientId, TransferId, WebhookIds } from '../../workflows/search-attributes.js';
@@ -40,58 +39,32 @@ export interface WorkflowOutboxOptions {
 }
 
 /** Starts the workflows of `workflow_starts`, and starts those again that have stopped renewing their rows. */
-export class WorkflowOutbox {
-  readonly #loop: Periodic;
-
-  constructor(private readonly options: WorkflowOutboxOptions) {
-    this.#loop = new Periodic({
-      interval: options.interval,
-      isDue: async () => (await options.waiting()).workflows,
-      run: async () => {
-        await options.endLate?.();
-        while (await this.#startBatch());
-      },
-      onFault: reportTo(options.log, 'starting workflows failed; next try at the next poll'),
-    });
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop();
-  }
+export function workflowOutbox(options: WorkflowOutboxOptions): Periodic {
+  const { db, temporal, busy, waiting, endLate, interval, log } = options;
 
   /** Starts one workflow after the other. @returns whether the table may have more */
-  async #startBatch(): Promise<boolean> {
-    const { db, temporal, busy } = this.options;
-    if (!temporal() || this.#loop.stopped) return false;
+  async function startBatch(): Promise<boolean> {
+    if (!temporal() || loop.stopped) return false;
     const due = await leaseStarts(db, BATCH, LEASE_SECONDS);
     let goesOn = true;
     for (const start of due) {
+      const client = temporal();
       // The process is about to end, or Temporal is unavailable: any worker may take the rest.
-      if (!goesOn || this.#loop.stopped) {
+      if (!goesOn || !client || loop.stopped) {
         await releaseStart(db, start, 0);
         goesOn = false;
         continue;
       }
       const since = performance.now();
-      goesOn = await this.#startOne(start);
+      goesOn = await startOne(client, start);
       const rest = busy() ? LONGEST_REST : REST * (performance.now() - since);
-      await sleep(Math.min(Math.max(SHORTEST_REST, rest), LONGEST_REST));
+      await loop.pause(Math.min(Math.max(SHORTEST_REST, rest), LONGEST_REST));
     }
     return due.length === BATCH && goesOn;
   }
 
   /** @returns false if Temporal may take no other start either */
-  async #startOne(start: LeasedStart): Promise<boolean> {
-    const { db, temporal, log } = this.options;
-    const client = temporal();
-    if (!client) {
-      await releaseStart(db, start, 0);
-      return false;
-    }
+  async function startOne(client: Client, start: LeasedStart): Promise<boolean> {
     try {
       await startWorkflow(client, start);
       failpoint('after-workflow-start');
@@ -104,6 +77,17 @@ export class WorkflowOutbox {
       return rejected;
     }
   }
+
+  const loop = new Periodic({
+    interval,
+    isDue: async () => (await waiting()).workflows,
+    run: async () => {
+      await endLate?.();
+      while (await startBatch());
+    },
+    onFault: reportTo(log, 'starting workflows failed; next try at the next poll'),
+  });
+  return loop;
 }
 
 /** Starts the workflow, unless it runs already. */

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { SpanKind } from '@opentelemetry/api';
 import type { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
@@ -60,61 +59,33 @@ export interface WorkflowStarterOptions {
  * something to learn. It takes `again` and `start` before `delivered`, and clients in turn. No attempt waits for it: the
  * queue has those that are due.
  */
-export class WorkflowStarter {
-  readonly #loop: Periodic;
-  readonly #limit = pLimit(CONCURRENCY);
-  readonly #stopping = new AbortController();
+export function workflowStarter(options: WorkflowStarterOptions): Periodic {
+  const { db, temporal, workflows, busy, waiting, log } = options;
+  const limit = pLimit(CONCURRENCY);
 
-  constructor(private readonly options: WorkflowStarterOptions) {
-    this.#loop = new Periodic({
-      interval: POLL,
-      isDue: async () => (await options.waiting()).starts,
-      run: () => this.#startAll(),
-      onFault: (error) => {
-        reportTo(options.log, 'starting workflows failed; next try in a second')(error);
-        return this.#pause(RETRY_AFTER * 1_000);
-      },
-    });
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  /** Reads the table at once. */
-  nudge(): void {
-    this.#loop.request();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#loop.stop();
-  }
-
-  async #startAll(): Promise<void> {
-    while (!this.#loop.stopped && this.options.temporal()) {
-      const isBusy = this.options.busy();
+  async function startAll(): Promise<void> {
+    while (!loop.stopped && temporal()) {
+      const isBusy = busy();
       let state: DueState | undefined;
       let events: LeasedEvent[] = [];
       for (state of DUE_STATES) {
-        events = await leaseEvents(this.options.db, state, isBusy ? WHILE_BUSY.size : BATCH);
+        events = await leaseEvents(db, state, isBusy ? WHILE_BUSY.size : BATCH);
         if (events.length > 0) break;
       }
       if (!state || events.length === 0) return;
-      const anyDone = await this.#startBatch(state, events);
-      if (!anyDone) await this.#pause(RETRY_AFTER * 1_000);
-      else if (isBusy) await this.#pause(state === 'delivered' ? WHILE_BUSY.delivered : WHILE_BUSY.pause);
+      const anyDone = await startBatch(state, events);
+      if (!anyDone) await loop.pause(RETRY_AFTER * 1_000);
+      else if (isBusy) await loop.pause(state === 'delivered' ? WHILE_BUSY.delivered : WHILE_BUSY.pause);
     }
   }
 
   /** @returns false when Temporal took none of them */
-  async #startBatch(state: DueState, events: readonly LeasedEvent[]): Promise<boolean> {
-    const { db, workflows, log } = this.options;
+  async function startBatch(state: DueState, events: readonly LeasedEvent[]): Promise<boolean> {
     const byId = new Map(events.map((event) => [event.eventId, event]));
     const starts = await readStarts(db, events);
     const early = state === 'delivered' ? starts.filter(({ isQueued }) => isQueued) : [];
     const started = starts.filter((start) => !early.includes(start));
-    const results = await Promise.all(started.map((start) => this.#limit(() => this.#start(state, start, workflows))));
+    const results = await Promise.all(started.map((start) => limit(() => startOne(state, start))));
     const eventsOf = (some: readonly EventStart[]) => some.flatMap(({ event }) => byId.get(event.eventId) ?? []);
     const done = started.filter((_, i) => results[i] === undefined);
     const failed = started.filter((_, i) => results[i] !== undefined);
@@ -131,11 +102,11 @@ export class WorkflowStarter {
   }
 
   /** @returns the fault; undefined: the workflow knows the event's state, or none is needed */
-  async #start(how: DueState, start: EventStart, workflows: WorkflowMode): Promise<unknown> {
+  async function startOne(how: DueState, start: EventStart): Promise<unknown> {
     const isNeeded = workflows === 'every-event' || start.input.deliveries.some(isUnsuccessful) || how === 'again';
     if (!isNeeded) return undefined;
     try {
-      const client = this.options.temporal();
+      const client = temporal();
       if (!client) throw new Error('Temporal is unavailable');
       failpoint('before-start');
       await startDeliverEvent(client, start, how);
@@ -146,9 +117,16 @@ export class WorkflowStarter {
     }
   }
 
-  async #pause(milliseconds: number): Promise<void> {
-    await sleep(milliseconds, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
-  }
+  const loop = new Periodic({
+    interval: POLL,
+    isDue: async () => (await waiting()).starts,
+    run: startAll,
+    onFault: (error) => {
+      reportTo(log, 'starting workflows failed; next try in a second')(error);
+      return loop.pause(RETRY_AFTER * 1_000);
+    },
+  });
+  return loop;
 }
 
 const isUnsuccessful = ({ status }: { status: string }) => status === 'pending' || status === 'failed';
@@ -225,11 +203,7 @@ export async function readDelivery(db: Handle, deliveryId: string): Promise<Deli
  * Starts the workflow of an event, whose first task runs at once on the worker of this process. `delivered`: once.
  * `start`: unless it runs. `again`: wakes it if it runs, so that it reads its deliveries again.
  */
-export function startDeliverEvent(
-  client: Client,
-  start: EventStart,
-  how: 'delivered' | 'start' | 'again',
-): Promise<void> {
+export function startDeliverEvent(client: Client, start: EventStart, how: DueState): Promise<void> {
   const attributes = { temporalWorkflowID: start.event.eventId };
   const { traceparent } = start.event;
   return inSpan('StartWorkflow:deliverEvent', { kind: SpanKind.CLIENT, attributes, traceparent }, async () => {

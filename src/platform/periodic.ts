@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 interface PeriodicOptions {
   /** ms between two runs. */
   interval: number;
@@ -16,12 +18,12 @@ export class Periodic {
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #requested = false;
-  #stopped = false;
+  readonly #stopping = new AbortController();
 
   constructor(private readonly options: PeriodicOptions) {}
 
   get stopped(): boolean {
-    return this.#stopped;
+    return this.#stopping.signal.aborted;
   }
 
   start(): void {
@@ -30,16 +32,21 @@ export class Periodic {
   }
 
   request(): void {
-    if (this.#stopped) return;
+    if (this.stopped) return;
     this.#requested = true;
     this.#running ??= this.#runWhileRequested().finally(() => {
       this.#running = undefined;
     });
   }
 
+  /** For a run that pauses: resolves after `ms`, or at once when the work stops. */
+  async pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+  }
+
   /** Starts no further run, and waits for the run in progress. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stopping.abort();
     clearInterval(this.#timer);
     await this.#running;
   }
@@ -54,7 +61,7 @@ export class Periodic {
   }
 
   async #runWhileRequested(): Promise<void> {
-    while (this.#requested && !this.#stopped) {
+    while (this.#requested && !this.stopped) {
       this.#requested = false;
       try {
         await this.options.run();

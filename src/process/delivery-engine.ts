@@ -7,7 +7,7 @@ import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
 import { endUnstartedChecks } from '../checks/checks.js';
 import { COUNTED, measureAttempts, measureBacklog, readBacklog } from '../delivery/backlog.js';
-import { Burst } from '../delivery/burst.js';
+import { watchBurst } from '../delivery/burst.js';
 import { Dispatcher, type Job } from '../delivery/dispatcher.js';
 import type { Handover } from '../delivery/handover.js';
 import { LiveWorkers } from '../delivery/live-workers.js';
@@ -20,8 +20,8 @@ import { createSender } from '../delivery/sender/send.js';
 import { type Limits, Slots } from '../delivery/slots.js';
 import { shareWaiting, type Waiting } from '../delivery/waiting.js';
 import { watchdog } from '../delivery/watchdog.js';
-import { WorkflowOutbox } from '../delivery/workflow-outbox.js';
-import { WorkflowStarter } from '../delivery/workflow-starter.js';
+import { workflowOutbox } from '../delivery/workflow-outbox.js';
+import { workflowStarter } from '../delivery/workflow-starter.js';
 import { measureClients, readClientResults } from '../endpoints/client-results.js';
 import { cancelBacklogs } from '../endpoints/disable.js';
 import { EndpointHours } from '../endpoints/hours.js';
@@ -41,7 +41,11 @@ const LIMITS: Omit<Limits, 'perEndpoint'> = { perClient: 60, total: 150, waiting
 /**
  * A small cache is enough: a cached workflow takes 140 KB, and reading a short history again is cheap.
  */
-const WORKFLOW_SLOTS = { cachedWorkflows: 300, workflowTasksAtOnce: 40, activitiesAtOnce: 200 };
+const WORKFLOW_SLOTS = {
+  maxCachedWorkflows: 300,
+  maxConcurrentWorkflowTaskExecutions: 40,
+  maxConcurrentActivityTaskExecutions: 200,
+};
 
 /** Assembles everything that delivers in a worker process: dispatcher, watchdog, starters, and the Temporal worker. */
 export function createDeliveryEngine({ config, database, masterKeys, metrics, log }: RoleContext) {
@@ -62,8 +66,7 @@ export function createDeliveryEngine({ config, database, masterKeys, metrics, lo
   });
   const perEndpoint = config.endpointConcurrency;
   const slots: Slots<Job> = new Slots({ perEndpoint, ...LIMITS }, workers);
-  const burst = new Burst(slots);
-  const busy = () => burst.isNow();
+  const busy = watchBurst(slots);
   const attempts: AttemptDependencies = {
     database,
     masterKeys,
@@ -100,24 +103,29 @@ export function createDeliveryEngine({ config, database, masterKeys, metrics, lo
       },
       ...WORKFLOW_SLOTS,
     },
+    onConnected: () => starter.request(),
     measured: config.metrics !== undefined,
     log,
   });
   metrics.append(readSdkMetrics);
   const client = () => temporal.client;
-  const starter = new WorkflowStarter({ db: database, temporal: client, workflows, busy, waiting, log });
-  temporal.onConnected(() => starter.nudge());
-  const overdue = watchdog({ db: database, onQueued: poll, log });
-  const skipping = skipWorkflowsLoop({ db: database, trail: config.workflowsTrail, metrics, log });
-  const cancelling = cancelBacklogs({ db: database, log });
+  const starter = workflowStarter({ db: database, temporal: client, workflows, busy, waiting, log });
   const sandbox =
     config.environment === 'sandbox'
       ? createSandboxEngine(config, { ...attempts, metrics, handover: dispatcher }, waiting)
       : undefined;
-  const workflowOutbox = new WorkflowOutbox({
-    ...{ db: database, temporal: client, busy, waiting, interval: 1_000, log },
-    ...sandbox?.outbox,
-  });
+  const loops = [
+    starter,
+    workflowOutbox({
+      ...{ db: database, temporal: client, busy, waiting, interval: 1_000, log },
+      ...sandbox?.outbox,
+    }),
+    watchdog({ db: database, onQueued: poll, log }),
+    cancelBacklogs({ db: database, log }),
+    ...(workflows === 'every-event'
+      ? [skipWorkflowsLoop({ db: database, trail: config.workflowsTrail, metrics, log })]
+      : []),
+  ];
   let listener: { stop(): Promise<void> } | undefined;
 
   return {
@@ -126,21 +134,13 @@ export function createDeliveryEngine({ config, database, masterKeys, metrics, lo
     temporal,
     /** Starts to take events and tasks. */
     start(): void {
-      const loops = [
-        dispatcher,
-        overdue,
-        cancelling,
-        endpointHours,
-        ...(workflows === 'every-event' ? [skipping] : []),
-      ];
-      for (const part of [workers, temporal, starter, workflowOutbox, ...loops]) part.start();
+      for (const part of [workers, temporal, dispatcher, endpointHours, ...loops]) part.start();
       const wakesFirst = (wakeUp: number) => workers.wakesFirst(wakeUp);
       listener = listenForAttempts({ url: config.databaseDirectUrl, wakesFirst, poll, log });
     },
     /** Takes no new work, finishes and records the running attempts, and gives the waiting ones back to the queue. */
     async stop(): Promise<void> {
-      const loops = [overdue, skipping, cancelling, starter];
-      await Promise.all([listener?.stop(), workflowOutbox.stop(), ...loops.map((loop) => loop.stop())]);
+      await Promise.all([listener?.stop(), ...loops.map((loop) => loop.stop())]);
       await Promise.all([temporal.stop(), sandbox?.stop(), dispatcher.stop(), recorder.drain()]);
       await workers.stop();
       await endpointHours.stop();
@@ -174,10 +174,10 @@ function createSandboxEngine(
         ...createCheckActivities(dependencies),
         ...createSandboxTransferActivities(dependencies),
       },
-      cachedWorkflows: 20,
-      workflowTasksAtOnce: 2,
+      maxCachedWorkflows: 20,
+      maxConcurrentWorkflowTaskExecutions: 2,
       // Only checks have regular activities: a client has at most two in flight (LIMITS.checksAtOnce).
-      activitiesAtOnce: 10,
+      maxConcurrentActivityTaskExecutions: 10,
     },
     measured: config.metrics !== undefined,
     log,

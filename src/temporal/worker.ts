@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
-import { DefaultLogger, type LogEntry, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import {
+  DefaultLogger,
+  type LogEntry,
+  NativeConnection,
+  Runtime,
+  Worker,
+  type WorkerOptions,
+} from '@temporalio/worker';
 import type { Config } from '../platform/config/config.js';
 import { freePort } from '../platform/free-port.js';
 import type { Log } from '../platform/telemetry/log.js';
@@ -13,18 +20,13 @@ const RECONNECT_LONGEST = 10_000;
 /** An attempt in flight takes up to 16 s to end. */
 const GRACE = '20s';
 
-/** A task queue and what it may use. The tasks of one queue never take the slots of another. */
-export interface ServedQueue {
-  taskQueue: string;
-  activities: object;
-  cachedWorkflows: number;
-  workflowTasksAtOnce: number;
-  activitiesAtOnce: number;
-}
-
 export interface TemporalWorkerOptions {
   temporal: Config['temporal'];
-  queue: ServedQueue;
+  /** A task queue and what it may use. The tasks of one queue never take the slots of another. */
+  queue: Pick<WorkerOptions, 'taskQueue' | 'activities' | 'maxCachedWorkflows'> &
+    Pick<WorkerOptions, 'maxConcurrentWorkflowTaskExecutions' | 'maxConcurrentActivityTaskExecutions'>;
+  /** Called after each connection, because work may have waited for it. */
+  onConnected?: () => void;
   /** Whether the SDK has metrics, for `readSdkMetrics`. */
   measured: boolean;
   log: Log;
@@ -39,18 +41,12 @@ export class TemporalWorker {
   #worker: Worker | undefined;
   #loop: Promise<void> | undefined;
   readonly #stop = new AbortController();
-  #onConnected: () => void = () => {};
 
   constructor(private readonly options: TemporalWorkerOptions) {}
 
   /** The client of this connection; undefined while Temporal is unavailable. */
   get client(): Client | undefined {
     return this.#client;
-  }
-
-  /** The listener is called after each connection, because work may have waited for it. */
-  onConnected(listener: () => void): void {
-    this.#onConnected = listener;
   }
 
   /** A second call changes nothing. */
@@ -95,7 +91,15 @@ export class TemporalWorker {
     const { address, namespace } = temporal;
     // Checked first: the error of the worker's own check does not say that the namespace is missing.
     await connection.workflowService.describeNamespace({ namespace });
-    const worker = await createWorker(connection, namespace, queue);
+    const worker = await Worker.create({
+      connection,
+      namespace,
+      ...queue,
+      ...workflowCode(),
+      workflowTaskPollerBehavior: { type: 'autoscaling' },
+      activityTaskPollerBehavior: { type: 'autoscaling' },
+      shutdownGraceTime: GRACE,
+    });
     if (this.#stop.signal.aborted) {
       // A worker holds the connection until it has run and ended.
       await worker.runUntil(Promise.resolve());
@@ -104,25 +108,9 @@ export class TemporalWorker {
     this.#worker = worker;
     this.#client = new Client({ connection, namespace });
     log.info({ address, namespace, task_queue: queue.taskQueue }, 'connected to Temporal');
-    this.#onConnected();
+    this.options.onConnected?.();
     await worker.run();
   }
-}
-
-function createWorker(connection: NativeConnection, namespace: string, queue: ServedQueue): Promise<Worker> {
-  return Worker.create({
-    connection,
-    namespace,
-    taskQueue: queue.taskQueue,
-    activities: queue.activities,
-    ...workflowCode(),
-    maxCachedWorkflows: queue.cachedWorkflows,
-    maxConcurrentWorkflowTaskExecutions: queue.workflowTasksAtOnce,
-    maxConcurrentActivityTaskExecutions: queue.activitiesAtOnce,
-    workflowTaskPollerBehavior: { type: 'autoscaling' },
-    activityTaskPollerBehavior: { type: 'autoscaling' },
-    shutdownGraceTime: GRACE,
-  });
 }
 
 /** The workflow bundle that the build makes. From sources (tests) the worker bundles the workflows itself. */

@@ -1,14 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import { Burst } from '../../src/delivery/burst.js';
+import { watchBurst } from '../../src/delivery/burst.js';
 
 /** A process whose counts and times a test sets. */
 function watched() {
   const counts = { waiting: 0, asked: 0 };
   const loop = { active: 0, idle: 0 };
-  const burst = new Burst(counts, () => ({ ...loop }), 0);
   return {
     counts,
-    isNow: (now: number) => burst.isNow(now),
+    isNow: watchBurst(counts, () => ({ ...loop }), 0),
     pass: (asked: number, active: number, idle: number) => {
       counts.asked += asked;
       loop.active += active;

@@ -1,7 +1,8 @@
 import { shareWaiting } from '../../src/delivery/waiting.js';
-import { leaseStarts, WorkflowOutbox, type WorkflowOutboxOptions } from '../../src/delivery/workflow-outbox.js';
+import { leaseStarts, type WorkflowOutboxOptions, workflowOutbox } from '../../src/delivery/workflow-outbox.js';
 import { countWaiting, enqueueWorkflow, keepStarted, type WorkflowStart } from '../../src/delivery/workflow-starts.js';
 import { newId } from '../../src/platform/ids.js';
+import type { Periodic } from '../../src/platform/periodic.js';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { ClientId, WebhookIds } from '../../workflows/search-attributes.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -12,7 +13,7 @@ import { waitFor } from '../support/wait-for.js';
 let db: TestDatabase;
 let temporal: TestTemporal;
 let clientId: string;
-const outboxes: WorkflowOutbox[] = [];
+const outboxes: Periodic[] = [];
 beforeAll(async () => {
   [db, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
 }, 120_000);
@@ -29,7 +30,7 @@ afterEach(async () => {
 });
 
 function open(options: Partial<WorkflowOutboxOptions> = {}): void {
-  const outbox = new WorkflowOutbox({
+  const outbox = workflowOutbox({
     ...{ db, temporal: () => temporal.client, busy: () => false, waiting: shareWaiting(db) },
     ...{ interval: 200, log: silentLog, ...options },
   });

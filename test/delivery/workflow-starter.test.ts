@@ -27,7 +27,7 @@ const rejected = () => {
   return new ServiceError('rejected', { cause });
 };
 
-describe('WorkflowStarter', () => {
+describe('the workflow starter', () => {
   it('starts one workflow for each event with a summary and search attributes, and marks the event', async () => {
     const event = await attemptedEvent(its.db, 'pending');
     its.starters.open();
@@ -60,7 +60,7 @@ describe('WorkflowStarter', () => {
     await its.starters.done(event);
     const { runId } = await describeWorkflow(event);
     await setOutbox(event, 'start');
-    starter.nudge();
+    starter.request();
     await its.starters.done(event);
     expect((await describeWorkflow(event)).runId).toBe(runId);
     expect(await signalsOf(event)).toEqual([]);
@@ -74,7 +74,7 @@ describe('WorkflowStarter', () => {
     const before = await Promise.all(events.map(async (event) => (await describeWorkflow(event)).runId));
     for (const event of events) await handleOf(event).terminate('it has ended');
     await Promise.all([setOutbox(delivered, 'delivered'), setOutbox(failed, 'start')]);
-    starter.nudge();
+    starter.request();
     await Promise.all(events.map(its.starters.done));
     const after = await Promise.all(events.map(async (event) => (await describeWorkflow(event)).runId));
     expect(after.map((runId, i) => runId === before[i])).toEqual([true, false]);
@@ -96,7 +96,7 @@ describe('WorkflowStarter', () => {
       await makeOne(its.db, idOf(event), refusedBy(503));
       expect(await its.starters.outboxOf(event)).toBe('again');
     }
-    starter.nudge();
+    starter.request();
     await Promise.all(events.map(its.starters.done));
     expect(await Promise.all(events.map(signalsOf))).toEqual([['wake'], ['wake']]);
     const after = await Promise.all(events.map(async (event) => (await describeWorkflow(event)).runId));
@@ -127,7 +127,7 @@ describe('WorkflowStarter', () => {
     const starter = its.starters.open({ temporal: () => (isBack ? temporal() : undefined) });
     expect(await its.db.prisma.event.count({ where: { outbox: 'start' } })).toBe(4);
     isBack = true;
-    starter.nudge();
+    starter.request();
     await Promise.all(events.map(its.starters.done));
     const ownIds = own.map(({ eventId }) => eventId);
     expect(ids().filter((id) => ownIds.includes(id))).toEqual(ownIds);
@@ -252,21 +252,21 @@ describe('WorkflowStarter', () => {
     await Promise.all(events.map(its.starters.done));
   });
 
-  it('reads the table again when it is nudged during a read that finds nothing', async () => {
+  it('reads the table again when it is asked to during a read that finds nothing', async () => {
     let reads = 0;
     const counting: Handle = Object.create(its.db, {
       query: {
         value: async (text: string, values: unknown[]) => {
           if (values[0] !== 'delivered') return its.db.query(text, values);
           reads++;
-          if (reads === 1) starter.nudge();
+          if (reads === 1) starter.request();
           return [];
         },
       },
     });
     const waiting = async () => ({ starts: false });
     const starter = its.starters.open({ db: counting, waiting });
-    starter.nudge();
+    starter.request();
     await waitFor('another read', () => reads === 2);
   });
 });

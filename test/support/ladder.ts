@@ -68,7 +68,7 @@ export async function startLadder() {
   /** Waits until the event's workflow knows the rows. */
   const untilKnown = ({ eventId }: QueuedEvent) =>
     waitFor('the workflow to be told', async () => {
-      starter.nudge();
+      starter.request();
       const { outbox } = await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } });
       if (outbox !== 'done') return false;
       const { raw, status } = await env.client.workflow.getHandle(eventId).describe();

@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import type { Client } from '@temporalio/client';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { shareWaiting } from '../../src/delivery/waiting.js';
-import { WorkflowStarter, type WorkflowStarterOptions } from '../../src/delivery/workflow-starter.js';
+import { type WorkflowStarterOptions, workflowStarter } from '../../src/delivery/workflow-starter.js';
+import type { Periodic } from '../../src/platform/periodic.js';
 import { makeOne } from './attempt.js';
 import { commitEvent } from './committed-event.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
@@ -29,13 +30,13 @@ export function useStarters() {
 
 /** Workflow starters on `db`; `stop` ends them and empties queue and outbox. */
 export function createTestStarters(db: TestDatabase, temporal: WorkflowStarterOptions['temporal']) {
-  const opened: WorkflowStarter[] = [];
+  const opened: Periodic[] = [];
   const outboxOf = async ({ eventId }: QueuedEvent) =>
     (await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } })).outbox;
   return {
     /** Opens a starter, as in a separate process, and starts it. */
     open(options: Partial<WorkflowStarterOptions> = {}) {
-      const starter = new WorkflowStarter({
+      const starter = workflowStarter({
         db,
         temporal,
         workflows: 'every-event',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createRecoveryActivities } from '../../../activities/recover-endpoint.js';
 import { shareWaiting } from '../../../src/delivery/waiting.js';
-import { WorkflowOutbox } from '../../../src/delivery/workflow-outbox.js';
+import { workflowOutbox } from '../../../src/delivery/workflow-outbox.js';
 import { newId } from '../../../src/platform/ids.js';
 import { createMetrics } from '../../../src/platform/telemetry/metrics.js';
 import type { RecoverEndpointInput, RecoveredBatch, RecoveryPosition } from '../../../workflows/recover-endpoint.js';
@@ -197,7 +197,7 @@ it('run until they have ended: a terminated workflow starts again, and blocks an
   const { webhookId } = await failing(client);
   expect(said(await recover(client, webhookId))).toEqual([202, 1]);
   const handle = temporal.client.workflow.getHandle((await startOf(webhookId))!.workflowId);
-  const outbox = new WorkflowOutbox({
+  const outbox = workflowOutbox({
     ...{ db: api.database, temporal: () => temporal.client, busy: () => false },
     ...{ waiting: shareWaiting(api.database), interval: 100, log: api.dependencies.log },
   });
