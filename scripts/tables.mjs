@@ -46,8 +46,11 @@ const tables = {
   },
   'docs/operations/metrics.md': {
     metrics: table(
-      ['metric', 'kind', 'labels', 'meaning'],
-      ownMetrics.map(({ name, type, labelNames, help }) => [code(name), type, labelNames.map(code).join(' '), help]),
+      ['metric', 'meaning'],
+      ownMetrics.map(({ name, labelNames, help }) => [
+        code(labelNames.length > 0 ? `${name}{${labelNames.join()}}` : name),
+        help,
+      ]),
     ),
   },
   'docs/errors.md': {

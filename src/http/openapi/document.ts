@@ -80,7 +80,7 @@ Identifiers are UUIDs. Times are ISO 8601 in UTC with \`Z\`; only an event's \`c
 
 Lists are paginated, newest first. \`Link: rel="next"\` and \`next_cursor\` lead to the next page. A response is at most 1 MB: a page that would be larger has fewer items, with \`has_more\` true.
 
-A query has at most 20 parameters. A body has at most 64 KiB, 100 members and 16 levels. A request rejected for its size counts as five requests. Characters are counted as Unicode code points.
+A query has at most 20 parameters. A body has at most 64 KiB, 100 values in its objects and arrays together, and 16 levels. A request rejected for its size counts as five requests. Characters are counted as Unicode code points.
 
 Every POST except \`/console-sessions\` accepts an \`Idempotency-Key\`. If you repeat the request within 24 hours with the same key and body, you get the first response again, with \`Idempotency-Replayed: true\`.`;
 

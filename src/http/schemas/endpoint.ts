@@ -5,7 +5,7 @@ import { components, present, text, time, uuid, validationError } from './fields
 
 const url = z.string().meta({
   description:
-    'An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. An IP address in it must be public.',
+    'An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. An IP address in it must be public, except in a sandbox on your own machine.',
   format: 'uri',
   maxLength: 2048,
   examples: ['https://example.com/hooks'],

@@ -48,7 +48,7 @@ export function createMetrics() {
   const registers = [registry];
   const attempts = new Counter({
     name: 'webhook_attempts_total',
-    help: 'Attempts, by outcome (`success`, or the attempt error) and trigger.',
+    help: 'Attempts; `outcome` is `success` or the attempt error.',
     labelNames: ['outcome', 'trigger'],
     registers,
   });
@@ -79,7 +79,7 @@ export function createMetrics() {
   });
   const checks = new Counter({
     name: 'receiver_checks_total',
-    help: 'Completed checks of receivers, by result (sandbox only).',
+    help: 'Completed checks of receivers (sandbox only).',
     labelNames: ['result'],
     registers,
   });
@@ -95,13 +95,13 @@ export function createMetrics() {
   });
   const requests = new Counter({
     name: 'http_requests_total',
-    help: 'Requests to the API, token requests and 429 included, by method, route pattern (`none`: no route) and status.',
+    help: 'Requests to the API, token requests and 429 included; `route` is the pattern, or `none`.',
     labelNames: ['method', 'route', 'status'],
     registers,
   });
   const requestDuration = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'Duration of requests to the API, by method and route.',
+    help: 'Duration of requests to the API.',
     labelNames: ['method', 'route'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20, 30, 60],
     registers,

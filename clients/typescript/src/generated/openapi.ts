@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 8f01e846c2e6070908ee97e8f577c298814324bd9f0d1355c18b7b2a2d268570
+// Document: 3585e50e03d743cde93fe54591a91036e6fc8787a404c2ea669bfb6b0ead63dc
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -220,7 +220,7 @@ export interface components {
     NewWebhookEndpoint: {
       /**
        * Format: uri
-       * An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. An IP address in it must be public.
+       * An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. An IP address in it must be public, except in a sandbox on your own machine.
        */
       url: string;
       /** The key that signs the deliveries. It is never returned and cannot be changed. */
@@ -493,7 +493,7 @@ export interface components {
     WebhookEndpointPatch: {
       /**
        * Format: uri
-       * An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. An IP address in it must be public.
+       * An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. An IP address in it must be public, except in a sandbox on your own machine.
        */
       url?: string;
       description?: string | null;
@@ -514,7 +514,7 @@ export interface components {
     WebhookEndpointUpdate: {
       /**
        * Format: uri
-       * An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. An IP address in it must be public.
+       * An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. An IP address in it must be public, except in a sandbox on your own machine.
        */
       url: string;
       /** @default null */
