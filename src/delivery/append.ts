@@ -3,17 +3,8 @@ import type { Handle } from '../platform/database/database.js';
 import { withoutDeadline } from '../platform/deadline.js';
 import { failpoint } from '../platform/failpoints.js';
 import type { EventType } from './event-catalogue.js';
-import type { FreshDelivery, Handover } from './handover.js';
+import type { Handover, QueuedEvent } from './handover.js';
 import { LEASE } from './queue.js';
-
-/** An event that a producer's statement appends. */
-export interface NewEvent {
-  eventId: string;
-  /** The bytes to send and sign, as text. */
-  body: string;
-  /** Of the request that makes the event, in W3C's form; null: not traced. */
-  traceparent: string | null;
-}
 
 /** Placeholders in the producer's statement, such as `$11`, for the values of `appendValues`, in the same order. */
 export type AppendPlaceholders = readonly [type: string, ladder: string, leaseToken: string, full: string];
@@ -71,7 +62,7 @@ export function appendEvents(source: string, [type, ladder, leaseToken, full]: A
 export function handOverAfterCommit(
   db: Pick<Handle, 'afterCommit'>,
   handover: Pick<Handover, 'committed'>,
-  event: NewEvent & { clientId: string; deliveries: readonly FreshDelivery[] },
+  event: QueuedEvent,
 ): void {
   db.afterCommit(() => {
     failpoint('after-commit');

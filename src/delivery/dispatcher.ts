@@ -7,7 +7,7 @@ import { failpoint } from '../platform/failpoints.js';
 import { timeOf } from '../platform/ids.js';
 import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
-import type { Handover, LeasedAttempt, QueuedEvent } from './handover.js';
+import type { AttemptKeys, Handover, LeasedAttempt, QueuedEvent } from './handover.js';
 import type { LiveWorkers } from './live-workers.js';
 import { type AttemptDependencies, type AttemptResult, makeAttempt, watchEndpoints } from './make-attempt.js';
 import {
@@ -61,9 +61,6 @@ export interface Job {
   /** By `performance.now()`, before the statement that leased it. */
   leasedAt: number;
 }
-
-/** The keys of a queued attempt. */
-export type AttemptKeys = Pick<LeasedAttempt, 'deliveryId' | 'clientId' | 'endpointId'>;
 
 /**
  * Makes every attempt of this process. It leases attempts from the queue, waits for their slots, makes them and records

@@ -31,21 +31,16 @@ export interface LeasedAttempt {
  */
 export type Line = 'fresh' | 'late';
 
+/** The keys of a queued attempt. */
+export type AttemptKeys = Pick<LeasedAttempt, 'deliveryId' | 'clientId' | 'endpointId'>;
+
 /** The attempts of a committed event that are queued, as the producer's statement returns them. */
-export interface QueuedEvent {
-  eventId: string;
-  clientId: string;
-  body: string;
-  traceparent: string | null;
+export interface QueuedEvent extends Pick<LeasedAttempt, 'eventId' | 'clientId' | 'body' | 'traceparent'> {
   deliveries: readonly FreshDelivery[];
 }
 
-export interface FreshDelivery {
-  deliveryId: string;
-  endpointId: string;
-  url: string;
-  secretEnvelope: string;
-  maxConcurrency: number | null;
+export interface FreshDelivery
+  extends Pick<LeasedAttempt, 'deliveryId' | 'endpointId' | 'url' | 'secretEnvelope' | 'maxConcurrency'> {
   /** The insert leased its attempt to this process. */
   leased: boolean;
 }
@@ -62,5 +57,5 @@ export interface Handover {
   /** Called after the commit of an event. It neither throws nor waits. */
   committed(event: QueuedEvent): void;
   /** Called after the commit of a manual retry. It neither throws nor waits. */
-  queued(attempt: { deliveryId: string; clientId: string; endpointId: string }): void;
+  queued(attempt: AttemptKeys): void;
 }

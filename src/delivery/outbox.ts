@@ -173,19 +173,17 @@ const INTERVAL = 5_000;
 /** Events of one statement: some tens of ms for Postgres. */
 const BATCH = 500;
 
-export interface SkipWorkflowsOptions {
-  db: Handle;
-  /** WORKFLOWS_TRAIL, ms. */
-  trail: number;
-  metrics: Pick<Metrics, 'workflowsSkipped'>;
-  log: Log;
-}
-
 /**
  * Bounds the backlog of a lasting overload. A delivered event whose workflow has not started in time is marked done
  * without one, also while Temporal is unavailable. An event with a pending or failed delivery waits for its workflow.
+ * @param trail WORKFLOWS_TRAIL, ms
  */
-export function skipWorkflowsLoop({ db, trail, metrics, log }: SkipWorkflowsOptions): Periodic {
+export function skipWorkflowsLoop(
+  db: Handle,
+  trail: number,
+  metrics: Pick<Metrics, 'workflowsSkipped'>,
+  log: Log,
+): Periodic {
   const loop = new Periodic({
     interval: INTERVAL,
     run: async () => {

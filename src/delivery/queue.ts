@@ -269,15 +269,18 @@ select q.delivery_id as id
 /** SQL: the trigger of the attempts of the delivery `d`'s ladder. */
 export const LADDER_TRIGGER = `case when d.recovered then 'recover' else 'schedule' end`;
 
+/** SQL: a CTE that queues the deliveries of `source` in their endpoints' late line. */
+export const queueLate = (source: string, dueAt: string, trigger: string) => `queued as (
+  insert into queue (delivery_id, client_id, endpoint_id, line, due_at, trigger)
+  select id, client_id, endpoint_id, 'late', ${dueAt}, ${trigger} from ${source}
+  on conflict (delivery_id) do nothing
+)`;
+
 /** SQL: moves the sleeping deliveries of `due` (id) to the queue; \`woken\` has a row for each. */
 const wake = (due: string) => `${due}, woken as (
   update deliveries d set asleep = false from due where d.id = due.id
   returning d.id, d.event_id, d.client_id, d.endpoint_id, d.next_attempt_at, ${LADDER_TRIGGER} as trigger
-), queued as (
-  insert into queue (delivery_id, client_id, endpoint_id, line, due_at, trigger)
-  select id, client_id, endpoint_id, 'late', next_attempt_at, trigger from woken
-  on conflict (delivery_id) do nothing
-)`;
+), ${queueLate('woken', 'next_attempt_at', 'trigger')}`;
 
 /**
  * SQL: CTEs by which the workflows of events read their deliveries again. Events are locked by id.

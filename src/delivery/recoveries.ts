@@ -9,7 +9,7 @@ import { type Handle, lockInTransaction } from '../platform/database/database.js
 import { lowestIdAt, newId } from '../platform/ids.js';
 import { LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
-import { wakeWorkflows } from './queue.js';
+import { queueLate, wakeWorkflows } from './queue.js';
 import { countWithinLimits, LEFT_JOIN_DELIVERY, LOOKED_AT, readWindow } from './window.js';
 import { admitWorkflow, enqueueWorkflow, readRunning } from './workflow-starts.js';
 
@@ -68,21 +68,18 @@ async function admit(tx: Handle, { clientId, endpointId }: RecoveryRequest): Pro
 }
 
 function measure(tx: Handle, request: RecoveryRequest): Promise<RecoverySize> {
-  const { clientId, endpointId, since, until, includeMissing } = request;
-  const scope = { clientId, endpointId, since, until };
   return countWithinLimits(tx, request.countedFor, async () => {
-    if (!includeMissing) return { count: await countRecoverable(tx, scope), missing: 0 };
-    const { failed, cancelled, missing } = await readWindow(tx, scope);
+    if (!request.includeMissing) return { count: await countRecoverable(tx, request), missing: 0 };
+    const { failed, cancelled, missing } = await readWindow(tx, request);
     return { count: failed + cancelled, missing };
   });
 }
 
 async function begin(tx: Handle, request: RecoveryRequest, size: RecoverySize, host: string): Promise<void> {
   const { by, clientId, endpointId, since, until, includeMissing } = request;
-  const { count, missing } = size;
   const recoveryId = newId();
   await limit.consume(tx, endpointId);
-  const input = { clientId, webhookId: endpointId, host, since, until, count, includeMissing, missing };
+  const input = { clientId, webhookId: endpointId, host, since, until, includeMissing, ...size };
   await enqueueWorkflow(tx, {
     workflowId: `recover-${recoveryId}`,
     type: 'recoverEndpoint',
@@ -90,18 +87,12 @@ async function begin(tx: Handle, request: RecoveryRequest, size: RecoverySize, h
     clientId,
     endpointId,
     input: input satisfies RecoverEndpointInput,
-    summary: `recover ${count + missing} deliveries → ${host}`,
+    summary: `recover ${size.count + size.missing} deliveries → ${host}`,
     renewedWithin: RENEWED_WITHIN,
   });
   const times = { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
-  const details = {
-    client_id: clientId,
-    recover: recoveryId,
-    ...times,
-    include_missing: includeMissing,
-    count,
-    missing,
-  };
+  const what = { recover: recoveryId, ...times, include_missing: includeMissing, ...size };
+  const details = { client_id: clientId, ...what };
   await recordAudit(tx, { ...by, action: 'endpoints.recover', target: endpointId, details });
 }
 
@@ -168,11 +159,7 @@ with candidates as materialized (
          rung = 0, ladder = $7::text, recovered = true
     from candidates c where d.id = c.id
   returning d.id, d.event_id, d.client_id, d.endpoint_id
-), queued as (
-  insert into queue (delivery_id, client_id, endpoint_id, line, due_at, trigger)
-  select id, client_id, endpoint_id, 'late', now(), 'recover' from reset
-  on conflict (delivery_id) do nothing
-), ${wakeWorkflows('reset')}
+), ${queueLate('reset', 'now()', `'recover'`)}, ${wakeWorkflows('reset')}
 select id from candidates order by id`;
 
 /** Deliveries that a batch made, and the event after which the next one starts; null: it was the last. */
@@ -223,11 +210,7 @@ with due as materialized (
   select id, event_id, $1::uuid, $2::uuid, now(), $8::text, true from due order by id
   on conflict (id) do nothing
   returning id, event_id, endpoint_id, client_id
-), queued as (
-  insert into queue (delivery_id, client_id, endpoint_id, line, due_at, trigger)
-  select id, client_id, endpoint_id, 'late', now(), 'recover' from made
-  on conflict (delivery_id) do nothing
-), ${wakeWorkflows('made')}
+), ${queueLate('made', 'now()', `'recover'`)}, ${wakeWorkflows('made')}
 select (select count(*)::int from made) as made,
        case when (select count(*) from due) = $7::int then (select max(event_id::text) from due)
             else (select v.id::text from events v where ${RANGE} order by v.client_id, v.id offset $6::int - 1 limit 1)

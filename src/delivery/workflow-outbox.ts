@@ -5,8 +5,8 @@ import type { Handle } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
 import { failpoint } from '../platform/failpoints.js';
 import { Periodic } from '../platform/periodic.js';
-import type { Log } from '../platform/telemetry/log.js';
 import { isRefusedInput, startUnlessRunning } from '../temporal/connection.js';
+import type { WorkflowStarterOptions } from './workflow-starter.js';
 import { KEPT, type WorkflowStart } from './workflow-starts.js';
 
 /** Rows leased at once. */
@@ -23,19 +23,13 @@ const [SHORTEST_REST, LONGEST_REST] = [40, 1_000];
 /** A row whose workflow could not be started is due again after the first, s; one that Temporal rejects, after the second. */
 const [RETRY_AFTER, REJECTED_AFTER] = [1, 60];
 
-export interface WorkflowOutboxOptions {
-  db: Handle;
-  /** Undefined while Temporal is unavailable. */
-  temporal: () => Client | undefined;
-  /** Whether first attempts come in a burst. */
-  busy: () => boolean;
+export interface WorkflowOutboxOptions extends Omit<WorkflowStarterOptions, 'workflows' | 'waiting'> {
   /** Asked at each poll: whether rows are due. */
   waiting: () => Promise<{ workflows: boolean }>;
   /** Ends what is too late to start. Runs before each lease, also while Temporal is unavailable. */
   endLate?: () => Promise<void>;
   /** The table is read this often, ms. */
   interval: number;
-  log: Log;
 }
 
 /** Starts the workflows of `workflow_starts`, and starts those again that have stopped renewing their rows. */

@@ -120,11 +120,9 @@ export function createDeliveryEngine({ config, database, masterKeys, metrics, lo
       ...{ db: database, temporal: client, busy, waiting, interval: 1_000, log },
       ...sandbox?.outbox,
     }),
-    watchdog({ db: database, onQueued: poll, log }),
+    watchdog(database, poll, log),
     cancelBacklogs({ db: database, log }),
-    ...(workflows === 'every-event'
-      ? [skipWorkflowsLoop({ db: database, trail: config.workflowsTrail, metrics, log })]
-      : []),
+    ...(workflows === 'every-event' ? [skipWorkflowsLoop(database, config.workflowsTrail, metrics, log)] : []),
   ];
   let listener: { stop(): Promise<void> } | undefined;
 

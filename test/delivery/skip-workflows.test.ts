@@ -14,7 +14,7 @@ const its = useStarters();
 /** One pass over what is older than 1 ms. @returns the number that it counted */
 async function skipAll(): Promise<number> {
   const metrics = createMetrics();
-  const skipping = skipWorkflowsLoop({ db: its.db, trail: 1, metrics, log: silentLog });
+  const skipping = skipWorkflowsLoop(its.db, 1, metrics, silentLog);
   skipping.request();
   await waitFor(
     'the delivered events',

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { queueOverdue } from '../../src/delivery/queue.js';
-import { type WatchdogOptions, watchdog } from '../../src/delivery/watchdog.js';
+import { watchdog } from '../../src/delivery/watchdog.js';
 import type { Handle } from '../../src/platform/database/database.js';
 import type { Periodic } from '../../src/platform/periodic.js';
 import { makeBacklog } from '../support/backlog.js';
@@ -34,8 +34,8 @@ afterEach(async () => {
 afterAll(() => db.drop());
 
 /** Starts a watchdog. Its first pass is immediate. */
-function open(options: Partial<WatchdogOptions> = {}): Periodic {
-  const loop = watchdog({ db, onQueued: () => undefined, log: silentLog, ...options });
+function open(onQueued = () => {}, handle: Handle = db, log = silentLog): Periodic {
+  const loop = watchdog(handle, onQueued, log);
   watchdogs.push(loop);
   loop.start();
   return loop;
@@ -60,7 +60,7 @@ describe('the watchdog', () => {
     const [late, onTime, fresh] = [await overdue(2 * MINUTE + 1_000), await overdue(MINUTE), await commitEvent(db)];
     await db.query('delete from queue where delivery_id = $1::uuid', [idOf(fresh)]);
     const { dispatcher } = dispatchers.open(fakeSender());
-    open({ onQueued: () => dispatcher.poll() });
+    open(() => dispatcher.poll());
     await waitFor('the retry', async () => (await statusOf(late)) === 'succeeded');
     expect([await statusOf(onTime), await queueOf(onTime)]).toEqual(['pending', null]);
   });
@@ -96,7 +96,7 @@ describe('the watchdog', () => {
       clientId,
     ]);
     let batches = 0;
-    open({ onQueued: () => void batches++ });
+    open(() => void batches++);
     const endpointId = deliveries[0]!.endpointId;
     await waitFor(
       'all attempts',
@@ -136,9 +136,9 @@ describe('the watchdog', () => {
         },
       },
     });
-    open({ db: flaky, log });
+    open(undefined, flaky, log);
     await waitFor('the fault', () => lines.length === 1);
-    open({ db: flaky, log });
+    open(undefined, flaky, log);
     await waitFor('the attempt in the queue', () => queueOf(event));
     await waitFor('the line', () => lines.length === 2);
     expect(lines[1]).toEqual({ deliveries: 1 });

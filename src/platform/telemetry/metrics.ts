@@ -46,12 +46,12 @@ const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PAT
 export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
-  const attempts = new Counter({
-    name: 'webhook_attempts_total',
-    help: 'Attempts; `outcome` is `success` or the attempt error.',
-    labelNames: ['outcome', 'trigger'],
-    registers,
-  });
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
+    new Counter({ name, help, labelNames, registers });
+  const attempts = counter('webhook_attempts_total', 'Attempts; `outcome` is `success` or the attempt error.', [
+    'outcome',
+    'trigger',
+  ]);
   const attemptDuration = new Histogram({
     name: 'webhook_attempt_duration_seconds',
     help: 'Duration of attempts, from name resolution to the end of the response.',
@@ -65,40 +65,30 @@ export function createMetrics() {
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
     registers,
   });
-  const disabled = new Counter({
-    name: 'webhook_endpoints_disabled_total',
-    help: 'Endpoints that the service disabled: `gone` (the receiver responded 410) or `failing` (`DISABLE_AFTER`).',
-    labelNames: ['reason'],
-    registers,
-  });
-  const sandboxSteps = new Counter({
-    name: 'sandbox_steps_total',
-    help: 'Automatic steps of sandbox transfers: `made`, or `overtaken` by another change, which ends the steps.',
-    labelNames: ['result'],
-    registers,
-  });
-  const checks = new Counter({
-    name: 'receiver_checks_total',
-    help: 'Completed checks of receivers (sandbox only).',
-    labelNames: ['result'],
-    registers,
-  });
-  const missing = new Counter({
-    name: 'webhook_missing_deliveries_total',
-    help: 'Deliveries that recoveries created for missing events (`include_missing`).',
-    registers,
-  });
-  const skipped = new Counter({
-    name: 'webhook_workflows_skipped_total',
-    help: 'Delivered events whose workflow did not start within `WORKFLOWS_TRAIL`, and never will.',
-    registers,
-  });
-  const requests = new Counter({
-    name: 'http_requests_total',
-    help: 'Requests to the API, token requests and 429 included; `route` is the pattern, or `none`.',
-    labelNames: ['method', 'route', 'status'],
-    registers,
-  });
+  const disabled = counter(
+    'webhook_endpoints_disabled_total',
+    'Endpoints that the service disabled: `gone` (the receiver responded 410) or `failing` (`DISABLE_AFTER`).',
+    ['reason'],
+  );
+  const sandboxSteps = counter(
+    'sandbox_steps_total',
+    'Automatic steps of sandbox transfers: `made`, or `overtaken` by another change, which ends the steps.',
+    ['result'],
+  );
+  const checks = counter('receiver_checks_total', 'Completed checks of receivers (sandbox only).', ['result']);
+  const missing = counter(
+    'webhook_missing_deliveries_total',
+    'Deliveries that recoveries created for missing events (`include_missing`).',
+  );
+  const skipped = counter(
+    'webhook_workflows_skipped_total',
+    'Delivered events whose workflow did not start within `WORKFLOWS_TRAIL`, and never will.',
+  );
+  const requests = counter(
+    'http_requests_total',
+    'Requests to the API, token requests and 429 included; `route` is the pattern, or `none`.',
+    ['method', 'route', 'status'],
+  );
   const requestDuration = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Duration of requests to the API.',
@@ -134,11 +124,10 @@ export function createMetrics() {
       for (const [pool, read] of pools) this.set({ pool }, read().waiting);
     },
   });
-  const droppedLines = new Counter({
-    name: 'log_lines_dropped_total',
-    help: 'Log lines dropped because nobody read the log or it could not be written.',
-    registers,
-  });
+  const droppedLines = counter(
+    'log_lines_dropped_total',
+    'Log lines dropped because nobody read the log or it could not be written.',
+  );
   // Prometheus sees no increase in a series that begins at 1, so the series of attempts begin at 0.
   for (const outcome of OUTCOMES) for (const trigger of TRIGGERS) attempts.inc({ outcome, trigger }, 0);
   for (const reason of DISABLED_BY_SERVICE) disabled.inc({ reason }, 0);
