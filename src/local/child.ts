@@ -93,7 +93,7 @@ interface ChildPlan extends Omit<StartPlan, 'localDir'> {
   command: string;
   args: readonly string[];
   /** The user that the program runs as; undefined: the user of this process. */
-  user: { uid: number; gid: number } | undefined;
+  user?: { uid: number; gid: number } | undefined;
   /** The file of the program's output. It is not a pipe, since the program may run longer than this process. */
   logFile: string;
   stopSignal: NodeJS.Signals;

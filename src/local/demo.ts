@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { EventEmitter, on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { styleText } from 'node:util';
 import type { TransferServiceClient } from '../../clients/typescript/src/client.js';
 import type { Statement } from '../../clients/typescript/src/types.js';
 import { explain, untilSignalled } from '../process/lifecycle.js';
@@ -182,15 +183,12 @@ function show(label: string, { events, succeeded, pending, missing, complete }: 
   say(label, `${events} events: ${succeeded} succeeded, ${pending} pending, ${missing} missing: ${verdict}`);
 }
 
-const coloured = (code: number) => (text: string) => (process.stdout.isTTY ? `\x1b[${code}m${text}\x1b[0m` : text);
-
-const bold = coloured(1);
-const red = coloured(31);
-const green = coloured(32);
+const red = (text: string) => styleText('red', text);
+const green = (text: string) => styleText('green', text);
 
 /** Begins a chapter of the demo. */
 function chapter(title: string): void {
-  console.log(`\n${bold(title)}`);
+  console.log(`\n${styleText('bold', title)}`);
 }
 
 /** Prints a line of the demo. */

@@ -30,16 +30,19 @@ interface PostgresPlan extends StartPlan {
   settings?: readonly string[];
 }
 
+const SETTINGS = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200'];
+
 /** Starts Postgres on 127.0.0.1 with its data under `localDir`. Makes the data if there is none. */
 export async function startPostgres(plan: PostgresPlan): Promise<Child> {
   const user = postgresUser();
   const bin = provideBinaries(user);
   const data = await prepareData(plan, bin, user);
+  const settings = [...SETTINGS, ...(plan.settings ?? [])];
   const child = await startChild({
     ...plan,
     name: 'Postgres',
     command: join(bin, 'postgres'),
-    args: ['-D', data, '-p', String(plan.port), ...settings(plan)],
+    args: ['-D', data, '-p', String(plan.port), ...settings.flatMap((setting) => ['-c', setting])],
     user,
     logFile: join(plan.localDir, 'postgres.log'),
     // Fast shutdown: Postgres ends its sessions and needs no recovery at the next start.
@@ -54,16 +57,6 @@ export async function startPostgres(plan: PostgresPlan): Promise<Child> {
     throw error;
   }
   return child;
-}
-
-function settings(plan: PostgresPlan): string[] {
-  const all = [
-    'listen_addresses=127.0.0.1',
-    'unix_socket_directories=',
-    'max_connections=200',
-    ...(plan.settings ?? []),
-  ];
-  return all.flatMap((setting) => ['-c', setting]);
 }
 
 /** Runs initdb in a draft folder and renames the folder when it is complete. */
@@ -177,7 +170,7 @@ function provideDataFolder(localDir: string, user: OsUser | undefined): string {
   }
   // 0711 lets other users traverse LOCAL_DIR. Its private files have the mode 0600.
   chmodSync(localDir, 0o711);
-  if (isLink(wanted)) {
+  if (lstatSync(wanted, { throwIfNoEntry: false })?.isSymbolicLink()) {
     if (existsSync(wanted)) return readlinkSync(wanted);
     rmSync(wanted);
   }
@@ -214,10 +207,6 @@ function locate(name: string): string {
   }
 }
 
-function isLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
-}
-
 /**
  * Makes a stale lock file of Postgres name this process. After `kill -9` the lock file still exists. Postgres refuses
  * to start if the file's pid is a process of its user: a zombie, or another process that has the same pid now (after a
@@ -226,9 +215,10 @@ function isLink(path: string): boolean {
  */
 function adoptLockFile(data: string): void {
   const file = join(data, 'postmaster.pid');
-  const [pid, ...rest] = read(file).split('\n');
-  if (!pid || commandOf(Number(pid)).includes(data)) return;
+  if (!existsSync(file)) return;
   try {
+    const [pid, ...rest] = readFileSync(file, 'utf8').split('\n');
+    if (!pid || commandOf(Number(pid)).includes(data)) return;
     const { uid, gid } = statSync(file);
     const draft = `${file}.new`;
     writeFileSync(draft, [process.pid, ...rest].join('\n'), { mode: 0o600 });
@@ -237,13 +227,5 @@ function adoptLockFile(data: string): void {
     renameSync(draft, file);
   } catch {
     // The file stays as it is: Postgres reports the problem and is started again.
-  }
-}
-
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
   }
 }

@@ -27,29 +27,25 @@ export function readPrivateJson(path: string): unknown {
   }
 }
 
-/** The secrets that the embedded stack makes at its first start. */
-interface LocalSecrets {
-  postgresPassword: Secret;
+const form = z.object({ postgres_password: z.string().min(1), master_key: z.string().min(1) }).transform((file) => ({
+  postgresPassword: new Secret(file.postgres_password),
   /** 32 bytes in base64, like `MASTER_KEY`. */
-  masterKey: Secret;
-}
-
-const form = z.object({ postgres_password: z.string().min(1), master_key: z.string().min(1) });
+  masterKey: new Secret(file.master_key),
+}));
+/** The secrets that the embedded stack makes at its first start. */
+type LocalSecrets = z.output<typeof form>;
 const SECRETS_FILE = 'secrets.json';
 
 /** The secrets in `LOCAL_DIR/secrets.json` (0600); undefined before the first start. */
 export function readSecrets(localDir: string): LocalSecrets | undefined {
   const file = readPrivateJson(join(localDir, SECRETS_FILE));
-  if (file === undefined) return undefined;
-  const { postgres_password, master_key } = form.parse(file);
-  return { postgresPassword: new Secret(postgres_password), masterKey: new Secret(master_key) };
+  return file === undefined ? undefined : form.parse(file);
 }
 
 export function makeSecrets(localDir: string): LocalSecrets {
-  const postgres_password = randomBytes(24).toString('hex');
-  const master_key = randomBytes(32).toString('base64');
-  writePrivateJson(join(localDir, SECRETS_FILE), { postgres_password, master_key });
-  return { postgresPassword: new Secret(postgres_password), masterKey: new Secret(master_key) };
+  const made = { postgres_password: randomBytes(24).toString('hex'), master_key: randomBytes(32).toString('base64') };
+  writePrivateJson(join(localDir, SECRETS_FILE), made);
+  return form.parse(made);
 }
 
 /** `LOCAL_DIR/stack.json`: the processes under LOCAL_DIR, for the commands and for the start after a crash. */

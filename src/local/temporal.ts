@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -26,7 +26,6 @@ export function startTemporal(plan: TemporalPlan): Promise<Child> {
   return startChild({
     ...plan,
     name: 'Temporal',
-    command: plan.command,
     args: [
       ...['server', 'start-dev', '--ip', '127.0.0.1', '--log-level', 'error'],
       ...['--port', String(plan.port), '--ui-port', String(plan.uiPort), '--namespace', plan.namespace],
@@ -35,7 +34,6 @@ export function startTemporal(plan: TemporalPlan): Promise<Child> {
       ...['--dynamic-config-value', 'matching.enableFairness=true'],
       ...SEARCH_ATTRIBUTES.flatMap(({ name, type }) => ['--search-attribute', `${name}=${SPELLING[type]}`]),
     ],
-    user: undefined,
     logFile: join(plan.localDir, 'temporal.log'),
     stopSignal: 'SIGTERM',
     ping: () => describeNamespace(`127.0.0.1:${plan.port}`, plan.namespace),
@@ -78,7 +76,12 @@ export async function findTemporal(search: BinarySearch): Promise<string> {
   const draft = join(search.cacheDir, `temporal-${VERSION}.${process.pid}`);
   try {
     const got = (await download(search, draft)) ?? (await build(search, draft));
-    if (got) return keep(got, cached);
+    if (got) {
+      // A rename is atomic: a concurrent search finds the complete program or none.
+      mkdirSync(dirname(cached), { recursive: true });
+      renameSync(got, cached);
+      return cached;
+    }
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
@@ -149,14 +152,6 @@ async function build(search: BinarySearch, folder: string): Promise<string | und
   } finally {
     clearInterval(clock);
   }
-}
-
-/** Renames the program atomically, so that a concurrent search finds the complete program or none. */
-function keep(program: string, cached: string): string {
-  const folder = join(cached, '..');
-  mkdirSync(folder, { recursive: true });
-  renameSync(program, cached);
-  return cached;
 }
 
 function onPath(name: string, path: string | undefined): string | undefined {

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import type { Config } from '../../platform/config/config.js';
 import { type Address, isIn, parseNetwork } from '../../platform/networks.js';
 
 export interface AddressGuard {
@@ -13,13 +14,6 @@ export interface AddressGuard {
    * DNS name is not blocked here: its addresses are checked when a delivery connects.
    */
   blocksLiteral(hostname: string): boolean;
-}
-
-export interface AddressGuardOptions {
-  /** Allows all addresses except `blocked` and those that serve metadata. Only the sandbox sets it. */
-  allowPrivate: boolean;
-  /** The operator's own addresses, as CIDRs. They are blocked even if private receivers are allowed. */
-  blocked: readonly string[];
 }
 
 /**
@@ -46,8 +40,10 @@ const METADATA = [
 /**
  * Creates the check of receivers' addresses (contract): public unicast addresses are allowed, the operator's own and
  * those that serve metadata never.
+ * @param receivers.allowPrivate allows all addresses except those two; only the sandbox sets it
+ * @param receivers.blocked the operator's own addresses, as CIDRs
  */
-export function createAddressGuard({ allowPrivate, blocked }: AddressGuardOptions): AddressGuard {
+export function createAddressGuard({ allowPrivate, blocked }: Config['receivers']): AddressGuard {
   const networks = [...METADATA, ...blocked.map(parseNetwork)];
 
   function blocks(text: string): boolean {
