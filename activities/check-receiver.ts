@@ -4,12 +4,10 @@ import { keepStarted } from '../src/delivery/workflow-starts.js';
 import type { Metrics } from '../src/platform/telemetry/metrics.js';
 import type { CheckActivities } from '../workflows/check-receiver.js';
 
-export interface CheckDependencies extends CaseDependencies {
-  metrics: Pick<Metrics, 'receiverChecked'>;
-}
-
 /** Creates the activities of the workflow `checkReceiver`. */
-export function createCheckActivities(dependencies: CheckDependencies): CheckActivities {
+export function createCheckActivities(
+  dependencies: CaseDependencies & { metrics: Pick<Metrics, 'receiverChecked'> },
+): CheckActivities {
   const { database, metrics } = dependencies;
   return {
     async sendCase(request) {

@@ -18,8 +18,8 @@ const BATCH = 200;
 const ROWS = 1_000;
 /** How long one activity runs, ms: short enough to end in a shutdown's grace, long enough that histories stay short. */
 const TURN = 15_000;
-/** Shortest and longest rest after a batch, ms. */
-const REST = { least: 20, most: 50 };
+/** Longest rest after a batch, ms. */
+const LONGEST_REST = 50;
 
 export interface RemoveExpiredDependencies {
   database: Handle;
@@ -67,7 +67,7 @@ export function createRemoveExpiredActivities(dependencies: RemoveExpiredDepende
         tables = full;
         more = eventsLeft || tables.length > 0;
         heartbeat(removed);
-        await restAfterBatch(since, REST);
+        await restAfterBatch(since, LONGEST_REST);
       } while (more && !cancellationSignal.aborted && performance.now() < until);
       if (removed + keys > 0)
         log.info({ events: removed, idempotency_keys: keys }, 'removed rows older than the retention');

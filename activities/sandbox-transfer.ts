@@ -5,19 +5,12 @@ import type { Metrics } from '../src/platform/telemetry/metrics.js';
 import { makeSandboxStep } from '../src/transfers/sandbox.js';
 import type { SandboxTransferActivities } from '../workflows/sandbox-transfer.js';
 
-export interface SandboxTransferDependencies {
-  database: Handle;
-  /** Takes the event of each step, as of any other change. */
-  handover: Handover;
-  metrics: Pick<Metrics, 'sandboxStepEnded'>;
-}
-
-/** Creates the activities of simulated transfers. */
-export function createSandboxTransferActivities({
-  database,
-  handover,
-  metrics,
-}: SandboxTransferDependencies): SandboxTransferActivities {
+/** Creates the activities of simulated transfers. @param handover takes the event of each step, as of any other change */
+export function createSandboxTransferActivities(
+  database: Handle,
+  handover: Handover,
+  metrics: Pick<Metrics, 'sandboxStepEnded'>,
+): SandboxTransferActivities {
   return {
     async sandboxStep({ transferId, number }) {
       failpoint('before-step');

@@ -4,7 +4,6 @@ import { reportTo } from '../platform/database/faults.js';
 import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
 import { isFree } from './queue.js';
-import type { EndpointShare } from './slots.js';
 
 /** ms between two heartbeats. */
 const INTERVAL = 2_000;
@@ -32,7 +31,7 @@ export interface LiveWorkersOptions {
  * 2 s; until then an endpoint may have its share in addition. The share of a killed worker returns within 12 s. A worker
  * that has not reached Postgres for 10 s starts no attempt, since the others have its share.
  */
-export class LiveWorkers implements EndpointShare {
+export class LiveWorkers {
   #others: readonly string[] = [];
   /** When the last heartbeat was sent that Postgres has answered; undefined: none was. */
   #beatAt: number | undefined;
@@ -52,6 +51,7 @@ export class LiveWorkers implements EndpointShare {
     return this.#others.length + 1;
   }
 
+  /** Attempts at once at the endpoint in this process. @param max the endpoint's limit over all workers */
   of(endpointId: string, max: number): number {
     if (this.#isCutOff) return 0;
     if (this.#others.length === 0) return max;

@@ -1,5 +1,6 @@
 import { withinShare } from '../platform/database/transaction-turns.js';
 import type { Line } from './handover.js';
+import type { LiveWorkers } from './live-workers.js';
 
 export interface Limits {
   /**
@@ -12,15 +13,6 @@ export interface Limits {
   /** Leased attempts that wait in this process. */
   waiting: number;
 }
-
-/** The part of the endpoints' limits that this process has (live-workers.ts). */
-export interface EndpointShare {
-  /** Attempts at once at the endpoint in this process. @param max the endpoint's limit over all workers */
-  of(endpointId: string, max: number): number;
-}
-
-/** One process has the whole of each limit. */
-const UNSHARED: EndpointShare = { of: (_, max) => max };
 
 interface Endpoint<Job> {
   id: string;
@@ -63,7 +55,7 @@ export class Slots<Job> {
 
   constructor(
     private readonly limits: Limits,
-    private readonly share: EndpointShare = UNSHARED,
+    private readonly share: Pick<LiveWorkers, 'of'>,
   ) {}
 
   get active(): number {

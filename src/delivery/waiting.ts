@@ -1,5 +1,5 @@
 import type { Handle } from '../platform/database/database.js';
-import { shareReading } from '../platform/shared-reading.js';
+import { shareReading } from '../platform/deadline.js';
 import { isFree } from './queue.js';
 
 /** Which tables have rows that wait. */

@@ -81,12 +81,11 @@ export function workflowStarter(options: WorkflowStarterOptions): Periodic {
 
   /** @returns false when Temporal took none of them */
   async function startBatch(state: DueState, events: readonly LeasedEvent[]): Promise<boolean> {
-    const byId = new Map(events.map((event) => [event.eventId, event]));
     const starts = await readStarts(db, events);
     const early = state === 'delivered' ? starts.filter(({ isQueued }) => isQueued) : [];
     const started = starts.filter((start) => !early.includes(start));
     const results = await Promise.all(started.map((start) => limit(() => startOne(state, start))));
-    const eventsOf = (some: readonly EventStart[]) => some.flatMap(({ event }) => byId.get(event.eventId) ?? []);
+    const eventsOf = (some: typeof starts) => some.map(({ event }) => event);
     const done = started.filter((_, i) => results[i] === undefined);
     const failed = started.filter((_, i) => results[i] !== undefined);
     failpoint('before-mark');
@@ -132,8 +131,8 @@ export function workflowStarter(options: WorkflowStarterOptions): Periodic {
 const isUnsuccessful = ({ status }: { status: string }) => status === 'pending' || status === 'failed';
 
 /** An event whose workflow is due, and what the workflow starts with. */
-export interface EventStart {
-  event: EventRow;
+export interface EventStart<Event extends EventRow = EventRow> {
+  event: Event;
   input: DeliverEventInput;
   /** A delivery is in the queue, and has had no attempt. */
   isQueued: boolean;
@@ -151,9 +150,14 @@ export async function readProgress(db: Handle, eventId: string): Promise<Deliver
 }
 
 /** Reads what the workflows of these events start with: the present state of each delivery. */
-export async function readStarts(db: Handle, events: readonly EventRow[]): Promise<EventStart[]> {
-  const ids = events.map(({ eventId }) => eventId);
-  const rows = await readRows(db, ids);
+export async function readStarts<Event extends EventRow>(
+  db: Handle,
+  events: readonly Event[],
+): Promise<EventStart<Event>[]> {
+  const rows = await readRows(
+    db,
+    events.map(({ eventId }) => eventId),
+  );
   return events.map((event) => {
     const own = rows.filter(({ eventId }) => eventId === event.eventId);
     const { eventId, clientId, type, body } = event;

@@ -112,23 +112,18 @@ select count(*)::int as removed, ${WITHOUT_FLUSH} from removed`,
 }
 
 /** Shortest and longest rest after a batch, ms. */
-export interface RestBounds {
-  least: number;
-  most: number;
-}
-
-const REST: RestBounds = { least: 20, most: 1_000 };
+const [SHORTEST_REST, LONGEST_REST] = [20, 1_000];
 
 /** Runs `batch` until it returns false. A rest as long as the batch follows each, so that nobody waits long for it. */
 export async function inBatches(batch: () => Promise<boolean>): Promise<void> {
   for (;;) {
     const since = performance.now();
     if (!(await batch())) return;
-    await restAfterBatch(since, REST);
+    await restAfterBatch(since, LONGEST_REST);
   }
 }
 
-/** Rests as long as the batch that began at `since` (`performance.now()`) has taken, within the bounds. */
-export function restAfterBatch(since: number, { least, most }: RestBounds): Promise<void> {
-  return sleep(Math.min(most, Math.max(least, performance.now() - since)));
+/** Rests as long as the batch that began at `since` (`performance.now()`) has taken, at most `longest` ms. */
+export function restAfterBatch(since: number, longest: number): Promise<void> {
+  return sleep(Math.min(longest, Math.max(SHORTEST_REST, performance.now() - since)));
 }

@@ -16,7 +16,7 @@ import { listenForAttempts } from '../delivery/notifications.js';
 import { skipWorkflowsLoop } from '../delivery/outbox.js';
 import { Recorder } from '../delivery/record.js';
 import { createAddressGuard } from '../delivery/sender/address-guard.js';
-import { createSender } from '../delivery/sender/send.js';
+import { createSender, type Sender } from '../delivery/sender/send.js';
 import { type Limits, Slots } from '../delivery/slots.js';
 import { shareWaiting, type Waiting } from '../delivery/waiting.js';
 import { watchdog } from '../delivery/watchdog.js';
@@ -25,9 +25,7 @@ import { workflowStarter } from '../delivery/workflow-starter.js';
 import { measureClients, readClientResults } from '../endpoints/client-results.js';
 import { cancelBacklogs } from '../endpoints/disable.js';
 import { EndpointHours } from '../endpoints/hours.js';
-import type { Config } from '../platform/config/config.js';
 import { newId } from '../platform/ids.js';
-import type { Metrics } from '../platform/telemetry/metrics.js';
 import { readSdkMetrics, TemporalWorker } from '../temporal/worker.js';
 import { measureSandboxTransfers } from '../transfers/sandbox.js';
 import type { RoleContext } from './bootstrap.js';
@@ -48,8 +46,9 @@ const WORKFLOW_SLOTS = {
 };
 
 /** Assembles everything that delivers in a worker process: dispatcher, watchdog, starters, and the Temporal worker. */
-export function createDeliveryEngine({ config, database, masterKeys, metrics, log }: RoleContext) {
-  const { retryDelays, workflows } = config;
+export function createDeliveryEngine(context: RoleContext) {
+  const { config, database, metrics, log } = context;
+  const { retryDelays, workflows, disableAfter } = config;
   const token = newId();
   const sender = createSender({ guard: createAddressGuard(config.receivers) });
   const recorder = new Recorder(database, { token, workflows }, log);
@@ -67,16 +66,7 @@ export function createDeliveryEngine({ config, database, masterKeys, metrics, lo
   const perEndpoint = config.endpointConcurrency;
   const slots: Slots<Job> = new Slots({ perEndpoint, ...LIMITS }, workers);
   const busy = watchBurst(slots);
-  const attempts: AttemptDependencies = {
-    database,
-    masterKeys,
-    sender,
-    recorder,
-    endpointHours,
-    disableAfter: config.disableAfter,
-    metrics,
-    log,
-  };
+  const attempts: AttemptDependencies = { ...context, sender, recorder, endpointHours, disableAfter };
   const dispatcher: Dispatcher = new Dispatcher({
     db: database,
     token,
@@ -112,7 +102,7 @@ export function createDeliveryEngine({ config, database, masterKeys, metrics, lo
   const starter = workflowStarter({ db: database, temporal: client, workflows, busy, waiting, log });
   const sandbox =
     config.environment === 'sandbox'
-      ? createSandboxEngine(config, { ...attempts, metrics, handover: dispatcher }, waiting)
+      ? createSandboxEngine({ ...context, sender, handover: dispatcher }, waiting)
       : undefined;
   const loops = [
     starter,
@@ -159,18 +149,17 @@ const [SHORTEST_INTERVAL, LONGEST_INTERVAL] = [500, 1_000];
  * simulated transfer of the environment, or the first check.
  */
 function createSandboxEngine(
-  config: Config,
-  dependencies: AttemptDependencies & { metrics: Metrics; handover: Handover },
+  dependencies: RoleContext & { sender: Sender; handover: Handover },
   readWaiting: () => Promise<Waiting>,
 ) {
-  const { database, metrics, log } = dependencies;
+  const { config, database, metrics, log } = dependencies;
   const worker = new TemporalWorker({
     temporal: config.temporal,
     queue: {
       taskQueue: SANDBOX_TASK_QUEUE,
       activities: {
         ...createCheckActivities(dependencies),
-        ...createSandboxTransferActivities(dependencies),
+        ...createSandboxTransferActivities(database, dependencies.handover, metrics),
       },
       maxCachedWorkflows: 20,
       maxConcurrentWorkflowTaskExecutions: 2,

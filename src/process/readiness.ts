@@ -1,7 +1,7 @@
 import type { Config } from '../platform/config/config.js';
 import type { Database } from '../platform/database/database.js';
 import { pendingMigrations } from '../platform/database/migrate.js';
-import { shareReading } from '../platform/shared-reading.js';
+import { shareReading } from '../platform/deadline.js';
 import { probeClient, temporalState } from '../temporal/connection.js';
 
 /** Whether this process can serve, and the state of each dependency in a word, such as `ok` or `unreachable`. */

@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import { type Limits, Slots } from '../../src/delivery/slots.js';
 
 const limits: Limits = { perEndpoint: 2, perClient: 3, total: 8, waiting: 1_000 };
+/** One process has the whole of each limit. */
+const UNSHARED = { of: (_: string, max: number) => max };
 const takeAll = <Job>(slots: Slots<Job>) => {
   const jobs: Job[] = [];
   for (let job = slots.next(); job !== undefined; job = slots.next()) jobs.push(job);
@@ -16,21 +18,21 @@ function take(slots: Slots<string>, clientId: string, endpointId: string): void 
 
 describe('Slots', () => {
   it('serves clients in turn, so that a flood of one client delays no other client', () => {
-    const slots = new Slots<string>({ ...limits, perEndpoint: 10, perClient: 10, total: 10 });
+    const slots = new Slots<string>({ ...limits, perEndpoint: 10, perClient: 10, total: 10 }, UNSHARED);
     for (let i = 0; i < 5; i++) slots.enqueue('loud', 'l1', 'fresh', `loud${i}`, 0);
     slots.enqueue('quiet', 'q1', 'fresh', 'quiet0', 0);
     expect(takeAll(slots).slice(0, 3)).toEqual(['loud0', 'quiet0', 'loud1']);
   });
 
   it("serves a client's endpoints in turn, so that a dead endpoint does not delay a healthy one", () => {
-    const slots = new Slots<string>(limits);
+    const slots = new Slots<string>(limits, UNSHARED);
     for (let i = 0; i < 9; i++) slots.enqueue('c', 'dead', 'fresh', `dead${i}`, 0);
     slots.enqueue('c', 'good', 'fresh', 'good0', 0);
     expect(takeAll(slots)).toEqual(['dead0', 'good0', 'dead1']);
   });
 
   it('keeps the bounds per endpoint and per client, and serves the next job when a slot is released', () => {
-    const slots = new Slots<string>(limits);
+    const slots = new Slots<string>(limits, UNSHARED);
     for (let i = 0; i < 3; i++) slots.enqueue('a', 'a1', 'fresh', `a1-${i}`, 0);
     for (let i = 0; i < 3; i++) slots.enqueue('a', 'a2', 'fresh', `a2-${i}`, 0);
     for (let i = 0; i < 3; i++) slots.enqueue('b', 'b1', 'fresh', `b1-${i}`, 0);
@@ -41,7 +43,7 @@ describe('Slots', () => {
   });
 
   it('has a slot for a client that arrives later while several clients have dead receivers', () => {
-    const slots = new Slots<string>({ ...limits, perEndpoint: 10, perClient: 10, total: 20 });
+    const slots = new Slots<string>({ ...limits, perEndpoint: 10, perClient: 10, total: 20 }, UNSHARED);
     for (const client of ['bad1', 'bad2', 'bad3', 'bad4']) {
       for (let i = 0; i < 10; i++) slots.enqueue(client, `${client}-dead`, 'fresh', client, 0);
     }
@@ -53,14 +55,14 @@ describe('Slots', () => {
   });
 
   it("serves an endpoint's two lines in turns, so that its backlog does not delay fresh attempts", () => {
-    const slots = new Slots<string>({ ...limits, perEndpoint: 9, perClient: 9, total: 20 });
+    const slots = new Slots<string>({ ...limits, perEndpoint: 9, perClient: 9, total: 20 }, UNSHARED);
     for (let i = 0; i < 4; i++) slots.enqueue('c', 'e', 'late', `late${i}`, 0);
     for (let i = 0; i < 2; i++) slots.enqueue('c', 'e', 'fresh', `fresh${i}`, 0);
     expect(takeAll(slots)).toEqual(['fresh0', 'late0', 'fresh1', 'late1', 'late2', 'late3']);
   });
 
   it('expires jobs that have waited since before a given time, in both lines', () => {
-    const slots = new Slots<string>({ ...limits, perEndpoint: 1, perClient: 9, total: 9 });
+    const slots = new Slots<string>({ ...limits, perEndpoint: 1, perClient: 9, total: 9 }, UNSHARED);
     for (const line of ['fresh', 'late'] as const) {
       slots.enqueue('c', 'e', line, `${line} is old`, 10);
       slots.enqueue('c', 'e', line, `${line} is new`, 99);
@@ -73,7 +75,7 @@ describe('Slots', () => {
   });
 
   it('reports whether an attempt would start at once, even for an unknown client', () => {
-    const slots = new Slots<string>(limits);
+    const slots = new Slots<string>(limits, UNSHARED);
     expect(slots.isFree('c', 'e')).toBe(true);
     take(slots, 'c', 'e');
     expect(slots.isFree('c', 'e')).toBe(true);
@@ -103,7 +105,7 @@ describe('Slots', () => {
   });
 
   it("keeps an endpoint's own limit", () => {
-    const slots = new Slots<string>({ ...limits, perClient: 9, total: 20 });
+    const slots = new Slots<string>({ ...limits, perClient: 9, total: 20 }, UNSHARED);
     for (let i = 0; i < 6; i++) slots.enqueue('c', 'e', 'fresh', `${i}`, 0, 4);
     expect(takeAll(slots)).toHaveLength(4);
   });
@@ -112,7 +114,7 @@ describe('Slots', () => {
     const wide = { ...limits, perEndpoint: 5, perClient: 100, total: 200, waiting: 100 };
 
     it('twice its slots at first, without those that wait', () => {
-      const slots = new Slots<string>(wide);
+      const slots = new Slots<string>(wide, UNSHARED);
       expect(slots.allowance('c', 'e')).toBeUndefined();
       for (let i = 0; i < 3; i++) slots.enqueue('c', 'e', 'fresh', `${i}`, 0);
       expect(slots.allowance('c', 'e')).toBe(7);
@@ -120,7 +122,7 @@ describe('Slots', () => {
     });
 
     it('as many as it made in the last second', () => {
-      const slots = new Slots<string>(wide);
+      const slots = new Slots<string>(wide, UNSHARED);
       for (let i = 0; i < 30; i++) slots.enqueue('c', 'e', 'fresh', `${i}`, 0);
       for (let made = 0; made < 25; made++) {
         expect(slots.next()).toBeDefined();
@@ -135,7 +137,7 @@ describe('Slots', () => {
     });
 
     it("none while its client's waiting attempts equal the remaining slots, so that other clients get some", () => {
-      const slots = new Slots<string>({ ...wide, perEndpoint: 100 });
+      const slots = new Slots<string>({ ...wide, perEndpoint: 100 }, UNSHARED);
       for (let i = 0; i < 50; i++) slots.enqueue('loud', 'e', 'fresh', `${i}`, 0);
       expect([slots.admits('loud'), slots.admits('quiet'), slots.room]).toEqual([false, true, 50]);
       expect(slots.allowance('loud', 'e')).toBe(0);
@@ -145,7 +147,7 @@ describe('Slots', () => {
     });
 
     it('more when at most half of its allowance waits', () => {
-      const slots = new Slots<string>(wide);
+      const slots = new Slots<string>(wide, UNSHARED);
       expect(slots.isHalfEmpty('c', 'e')).toBe(true);
       for (let i = 0; i < 5; i++) slots.enqueue('c', 'e', 'fresh', `${i}`, 0);
       expect(slots.isHalfEmpty('c', 'e')).toBe(true);
@@ -168,7 +170,7 @@ describe('Slots', () => {
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-        const slots = new Slots<{ id: number; client: string; endpoint: string }>(limits);
+        const slots = new Slots<{ id: number; client: string; endpoint: string }>(limits, UNSHARED);
         const seen: number[] = [];
         const running: { client: string; endpoint: string }[] = [];
         let pushed = 0;

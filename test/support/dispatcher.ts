@@ -1,8 +1,9 @@
 import { Dispatcher, type DispatcherOptions, type Job } from '../../src/delivery/dispatcher.js';
+import type { LiveWorkers } from '../../src/delivery/live-workers.js';
 import type { AttemptDependencies } from '../../src/delivery/make-attempt.js';
 import { Recorder, type RecordOptions } from '../../src/delivery/record.js';
 import type { Sender } from '../../src/delivery/sender/send.js';
-import { type EndpointShare, type Limits, Slots } from '../../src/delivery/slots.js';
+import { type Limits, Slots } from '../../src/delivery/slots.js';
 import { shareWaiting } from '../../src/delivery/waiting.js';
 import { EndpointHours } from '../../src/endpoints/hours.js';
 import type { Handle } from '../../src/platform/database/database.js';
@@ -16,7 +17,7 @@ import { waitFor } from './wait-for.js';
 
 export interface TestDispatcherOptions extends Partial<Omit<DispatcherOptions, 'slots' | 'workers'>> {
   limits?: Partial<Limits>;
-  workers?: EndpointShare & { count: number };
+  workers?: Pick<LiveWorkers, 'of' | 'count'>;
   workflows?: RecordOptions['workflows'];
   recorder?: Recorder;
 }

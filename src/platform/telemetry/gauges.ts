@@ -2,17 +2,15 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 import type { Config } from '../config/config.js';
+import { shareReading } from '../deadline.js';
 import type { Secret } from '../secret.js';
-import { shareReading } from '../shared-reading.js';
 
 /**
- * Reads the values that a scrape needs from another system. Scrapes of several Prometheus servers, and the gauges of
- * one scrape, share one reading for 5 s. A reading may take 3 s, less than a scrape (10 s), so that a system that does
+ * Reads of the values that a scrape needs from another system, ms. Scrapes of several Prometheus servers, and the gauges
+ * of one scrape, share one reading for 5 s. A reading may take 3 s, less than a scrape (10 s), so that a system that does
  * not respond does not cost the other metrics.
  */
-function readAtScrape<T>(read: () => Promise<T>): () => Promise<T | undefined> {
-  return shareReading(read, { keep: 5_000, limit: 3_000 });
-}
+const READING = { keep: 5_000, limit: 3_000 };
 
 /** Registers gauges whose value is read at each scrape. */
 export function readingGauges(registry: Registry) {
@@ -30,7 +28,7 @@ export function readingGauges(registry: Registry) {
 
 /** Registers gauges that share one reading of another system. They are NaN while it cannot be read. */
 export function sharedGauges<T>(registry: Registry, readAll: () => Promise<T>) {
-  const read = readAtScrape(readAll);
+  const read = shareReading(readAll, READING);
   const from = async (pick: (all: T) => number) => {
     const all = await read();
     return all === undefined ? Number.NaN : pick(all);
@@ -69,7 +67,7 @@ export function measureProcess(
 ): void {
   collectDefaultMetrics({ register: registry });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
-  const read = readAtScrape(readiness);
+  const read = shareReading(readiness, READING);
   new Gauge({
     name: 'dependency_up',
     help: 'Whether this process reaches `postgres` and `temporal`, and finds the `migrations` applied.',
