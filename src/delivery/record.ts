@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ACTIVE } from '../endpoints/disable.js';
 import type { WorkflowMode } from '../platform/config/config.js';
+import { Batcher } from '../platform/database/batcher.js';
 import { atomically, type Handle } from '../platform/database/database.js';
 import { isRefusedData, isUnreachable } from '../platform/database/faults.js';
 import type { DeliveryStatus } from '../platform/database/generated/enums.js';
@@ -189,31 +190,26 @@ const BATCH = 200;
 const GIVE_UP_AFTER = 10_000;
 const RETRY_DELAY = 200;
 
-interface Entry {
-  made: MadeAttempt;
-  resolve: (recorded: RecordedAttempt | undefined) => void;
-  reject: (error: unknown) => void;
-}
-
 /**
  * Records attempts in batches that clock themselves: while a statement runs, the next batch gathers; a lone attempt is
  * written at once. While Postgres is unreachable the attempts wait: a record counts by delivery and number, however late
  * it is.
  */
 export class Recorder {
-  readonly #waiting: Entry[] = [];
-  #running: Promise<void> | undefined;
+  readonly #batches: Batcher<MadeAttempt, RecordedAttempt | undefined>;
   #giveUpAt = Number.POSITIVE_INFINITY;
 
   constructor(
     private readonly db: Handle,
     private readonly options: RecordOptions,
     private readonly log: Log,
-  ) {}
+  ) {
+    this.#batches = new Batcher({ run: (made) => this.#write(made), size: BATCH, concurrency: 1, gather: 0 });
+  }
 
   /** Number of rows that wait to be written, without the rows of the running statement. */
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#batches.waiting;
   }
 
   /**
@@ -223,69 +219,46 @@ export class Recorder {
    * headers and body
    */
   record(made: MadeAttempt): Promise<RecordedAttempt | undefined> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ made, resolve, reject });
-      this.#running ??= this.#run();
-    });
+    return this.#batches.run(made);
   }
 
   /**
-   * Waits until all rows are written. From 10 s after this call on, a row is given up when Postgres is unreachable, so that
-   * the attempts that end meanwhile hold up no process either.
+   * From 10 s after this call on, a row is given up when Postgres is unreachable, so that the attempts that end meanwhile
+   * hold up no process either. Until then the dispatcher waits for the records of its attempts.
    */
-  async drain(): Promise<void> {
+  stop(): void {
     this.#giveUpAt = performance.now() + GIVE_UP_AFTER;
-    await this.#running;
   }
 
-  async #run(): Promise<void> {
-    // Callers in the same turn of the event loop share a batch.
-    await Promise.resolve();
-    while (this.#waiting.length > 0) await this.#write(this.#waiting.splice(0, BATCH));
-    this.#running = undefined;
-  }
-
-  async #write(batch: Entry[]): Promise<void> {
-    const made = batch.map((entry) => entry.made);
+  /** @throws if Postgres refuses a row: then the rows of a batch are written one by one */
+  async #write(batch: readonly MadeAttempt[]): Promise<(RecordedAttempt | undefined)[]> {
+    let made = batch;
     for (let record = recordAttempts; ; record = recordAttemptsAgain) {
       try {
         failpoint('before-record');
         const recorded = await record(this.db, this.options, made);
         failpoint('after-record');
-        return resolveAll(batch, recorded);
+        const byDelivery = new Map(recorded.map((row) => [row.deliveryId, row]));
+        return made.map(({ attempt }) => byDelivery.get(attempt.deliveryId));
       } catch (error) {
-        if (isRefusedData(error)) return this.#oneByOne(batch, error);
-        if (!isUnreachable(error)) this.log.error({ err: error }, 'attempts could not be recorded');
-        if (performance.now() > this.#giveUpAt) {
-          for (const { reject } of batch) reject(error);
-          return;
+        if (isRefusedData(error)) {
+          made = [this.#withoutResponse(made, error)];
+          continue;
         }
+        if (!isUnreachable(error)) this.log.error({ err: error }, 'attempts could not be recorded');
+        if (performance.now() > this.#giveUpAt) throw error;
         await sleep(RETRY_DELAY);
       }
     }
   }
 
-  /**
-   * Writes the rows one by one, so that a row that Postgres refuses does not prevent the others from being recorded.
-   */
-  async #oneByOne(batch: Entry[], error: unknown): Promise<void> {
-    const [only] = batch;
-    if (batch.length > 1) {
-      for (const entry of batch) await this.#write([entry]);
-    } else if (only?.made.outcome.responseHeaders || only?.made.outcome.responseBody) {
-      this.log.warn(
-        { err: error, delivery_id: only.made.attempt.deliveryId },
-        'recorded an attempt without its response headers and body: Postgres refused them',
-      );
-      const outcome = { ...only.made.outcome, responseHeaders: null, responseBody: null };
-      await this.#write([{ ...only, made: { ...only.made, outcome } }]);
-    } else {
-      only?.reject(error);
-    }
+  /** @throws `refused` unless this is a single attempt whose response Postgres may have refused */
+  #withoutResponse([made, ...others]: readonly MadeAttempt[], refused: unknown): MadeAttempt {
+    if (!made || others.length > 0 || !(made.outcome.responseHeaders || made.outcome.responseBody)) throw refused;
+    this.log.warn(
+      { err: refused, delivery_id: made.attempt.deliveryId },
+      'recorded an attempt without its response headers and body: Postgres refused them',
+    );
+    return { ...made, outcome: { ...made.outcome, responseHeaders: null, responseBody: null } };
   }
-}
-
-function resolveAll(batch: readonly Entry[], recorded: readonly RecordedAttempt[]): void {
-  const byDelivery = new Map(recorded.map((row) => [row.deliveryId, row]));
-  for (const { made, resolve } of batch) resolve(byDelivery.get(made.attempt.deliveryId));
 }

@@ -129,7 +129,8 @@ export function createDeliveryEngine(context: RoleContext) {
     /** Takes no new work, finishes and records the running attempts, and gives the waiting ones back to the queue. */
     async stop(): Promise<void> {
       await Promise.all([listener?.stop(), ...loops.map((loop) => loop.stop())]);
-      await Promise.all([temporal.stop(), sandbox?.stop(), dispatcher.stop(), recorder.drain()]);
+      recorder.stop();
+      await Promise.all([temporal.stop(), sandbox?.stop(), dispatcher.stop()]);
       await workers.stop();
       await endpointHours.stop();
       await sender.close();

@@ -42,6 +42,11 @@ export class Batcher<Item, Result> {
 
   constructor(private readonly options: BatcherOptions<Item, Result>) {}
 
+  /** Items that wait, without those of the batches in progress. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   run(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, since: performance.now(), resolve, reject });
