@@ -236,7 +236,6 @@ export async function explainAttempt(
 /** An attempt with the request as it was sent. */
 export interface SentAttempt {
   attempt: Attempt;
-  eventId: string;
   /** The body's text. */
   body: string;
   /** The signature as sent, computed again from the secret; null: the secret is erased, or `masterKeys` is null. */
@@ -259,7 +258,7 @@ export async function readSentAttempt(
   const { event, endpoint } = delivery;
   const secret = masterKeys && endpoint.secretEnvelope ? masterKeys.open(endpoint.secretEnvelope, endpoint.id) : null;
   const v0 = secret && sign({ secret, t: attempt.t, body: event.body });
-  return { attempt, eventId: event.id, body: event.body, v0 };
+  return { attempt, body: event.body, v0 };
 }
 
 async function readWithRequest(db: Handle, clientId: string | null, { deliveryId, number }: AttemptName) {

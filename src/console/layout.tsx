@@ -106,7 +106,7 @@ function Layout({ title, environment, session, under, guide, content, ...link }:
         </header>
         <main id="content" tabindex={-1}>
           {session?.notice && (
-            <p class="banner good" role="status">
+            <p class="banner" role="status">
               {session.notice}
             </p>
           )}

@@ -245,6 +245,10 @@ test('a statement that is rejected is shown at its form, and the recovery still 
   const refused = await browser.post(`${path}/recover`, { since: '2019' });
   expect(refused.status).toBe(422);
   expect(refused.text).not.toMatch(/name="include_missing" checked/);
+  const unreadable = await browser.get(`${path}/statement?since=yesterday`);
+  expect(unreadable.status).toBe(422);
+  expect(unreadable.text).toMatch(/id="error-since">must be a time such as 2026-11-22 06:14, in UTC/);
+  expect(unreadable.text).toContain('value="yesterday"');
 });
 
 test('the switch-over keeps no state: its second step is found again, and only a successor permits deleting the first', async () => {

@@ -131,12 +131,14 @@ export function List({ path, query, many, one, filters, table, nextCursor, noMat
         <Select label="Created" name="period" value={periodOf(query)} choices={PERIODS} />
         <TimeField kind="custom" label="From" name="from" value={query.get('from')} />
         <TimeField kind="custom" label="To" name="to" value={query.get('to')} />
-        <button type="submit">Filter</button>
-        {(set > 0 || refused) && (
-          <a class="button" href={path}>
-            Clear filters
-          </a>
-        )}
+        <span class="row">
+          <button type="submit">Filter</button>
+          {(set > 0 || refused) && (
+            <a class="button" href={path}>
+              Clear filters
+            </a>
+          )}
+        </span>
       </form>
       <Live id={many} path={path} query={query} class="stack">
         {table}
@@ -205,10 +207,14 @@ export function timeRange(query: URLSearchParams, now = Date.now()): { createdAf
   const start = START[readChoice(query, 'period', [...Object.keys(START), 'custom']) ?? 'custom'];
   const from = start ? start(now) : readTime(query, 'from');
   const to = start ? undefined : readTime(query, 'to');
+  if (from !== undefined && to !== undefined && from >= to) {
+    throw invalidFilter('to', 'invalid_time', 'must be later than “From”');
+  }
   return { ...(from !== undefined && { createdAfter: from - 1 }), ...(to !== undefined && { createdBefore: to }) };
 }
 
-function readTime(query: URLSearchParams, name: string): number | undefined {
+/** A time of the query, ms since 1970; undefined where it is absent. @throws Refusal invalid_request */
+export function readTime(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name) ?? '';
   if (text === '') return undefined;
   const time = readIsoTime(text)?.getTime();

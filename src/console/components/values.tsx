@@ -205,10 +205,6 @@ export function amountText({ value, currency }: { value: number; currency: strin
   return `${whole}${digits > 0 ? `.${text.slice(-digits)}` : ''} ${currency}`;
 }
 
-export function Amount({ amount }: { amount: { value: number; currency: string } }) {
-  return <span class="one-line">{amountText(amount)}</span>;
-}
-
 interface IdProps {
   id: string;
   /** The page of the id; undefined: the reader may not see it. */

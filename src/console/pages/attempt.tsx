@@ -1,26 +1,39 @@
 import { readSentAttempt, type SentAttempt } from '../../checks/explain-signature.js';
 import { DELIVERY_HEADERS, type KeptHeaders, SIGNATURE_HEADER } from '../../delivery/sender/headers.js';
 import type { AttemptError } from '../../platform/vocabulary.js';
+import { readDeliveryTimeline } from '../../reports/read-events.js';
 import { Field } from '../components/forms.js';
 import { Crumbs, Facts } from '../components/parts.js';
 import { CopyButton, durationText, JsonText, Time, Untrusted, UntrustedLines } from '../components/values.js';
 import { form, isEditor, page, seeOther, type Visit } from '../page.js';
+import { DeliveryLine, NextStep } from './delivery.js';
 import { isRejection, receiverSentence } from './delivery-texts.js';
-import { attemptPath, eventPath } from './paths.js';
+import { attemptPath, eventPath, explainId } from './paths.js';
 
-/** `/console/deliveries/{id}/attempts/{number}`: the request and the response of one attempt. */
+/** `/console/deliveries/{id}/attempts/{number}`: the request and the response of one attempt, and what happens next. */
 export const attemptPage = page({
   path: '/console/deliveries/{id}/attempts/{number}',
   scope: 'webhooks:read',
   under: '/console/events',
-  points: 3,
+  points: 4,
   title: ({ params }) => `Attempt ${params.number}`,
   showsSignature: true,
   async view(visit) {
     const { params, session, masterKeys } = visit;
     const name = { deliveryId: params.id, number: Number(params.number) };
     const sent = await visit.read((db) => readSentAttempt(db, masterKeys, session.clientId, name));
-    return <AttemptView visit={visit} sent={sent} />;
+    const { event, delivery } = await visit.read((db) => readDeliveryTimeline(db, session.clientId, params.id));
+    return (
+      <>
+        <Crumbs to={{ [eventPath(event.id, delivery.id)]: 'Event' }} />
+        <h1>Attempt {params.number}</h1>
+        <section class="card stack" aria-label="Delivery">
+          <DeliveryLine delivery={delivery} />
+          <NextStep visit={visit} delivery={delivery} />
+        </section>
+        <AttemptView visit={visit} sent={sent} />
+      </>
+    );
   },
 });
 
@@ -39,28 +52,23 @@ export const explainForm = form({
   },
 });
 
+/** The part of the page that the page of the event loads. */
 function AttemptView({ visit, sent }: { visit: Visit; sent: SentAttempt }) {
-  const { attempt, eventId } = sent;
+  const { attempt } = sent;
   const { deliveryId, number } = attempt;
   return (
-    <>
-      <Crumbs to={{ [eventPath(eventId, deliveryId)]: 'Event' }} />
-      <h1>Attempt {number}</h1>
-      <div class="stack" data-part="">
-        <p class="row">
-          <span>{receiverSentence([{ ...attempt, error: attempt.error as AttemptError | null }])}</span>
-          <span>
-            <Time at={attempt.startedAt} ago />
-          </span>
-          <span class="muted">took {durationText(attempt.durationMs)}</span>
-        </p>
-        <ResponseView sent={sent} />
-        {isEditor(visit) && isRejection(attempt) && (
-          <ExplainView deliveryId={deliveryId} number={number} visit={visit} />
-        )}
-        <RequestView sent={sent} />
-      </div>
-    </>
+    <div class="stack" data-part="">
+      <p class="row">
+        <span>{receiverSentence([{ ...attempt, error: attempt.error as AttemptError | null }])}</span>
+        <span>
+          <Time at={attempt.startedAt} ago />
+        </span>
+        <span class="muted">took {durationText(attempt.durationMs)}</span>
+      </p>
+      <ResponseView sent={sent} />
+      {isEditor(visit) && isRejection(attempt) && <ExplainView deliveryId={deliveryId} number={number} visit={visit} />}
+      <RequestView sent={sent} />
+    </div>
   );
 }
 
@@ -124,8 +132,6 @@ function HeaderList({ headers }: { headers: Headers }) {
     />
   );
 }
-
-export const explainId = (deliveryId: string, number: number) => `explain-${deliveryId}-${number}`;
 
 function ExplainView({ deliveryId, number, visit }: { deliveryId: string; number: number; visit: Visit }) {
   return (

@@ -163,14 +163,12 @@ function BulkRetry({ query, deliveries, names }: BulkProps) {
     <form id={BULK} class="row bulk" method="post" action={`${PATH}/retry`}>
       <input type="hidden" name="list" value={query.toString()} />
       <button type="submit">Retry the selected</button>
-      <span class="hint">Each counts as one of its {LIMITS.retries.amount} retries an hour.</span>
+      <span class="hint">At most {LIMITS.retries.amount} retries an hour for each.</span>
+      {endpoints.length > 0 && <span class="hint">Or recover everything that an endpoint missed:</span>}
       {endpoints.slice(0, 3).map((id) => (
-        <span key={id} class="hint">
-          More failed?{' '}
-          <a href={`${endpointPath(id)}/recover`}>
-            Recover all that <Untrusted text={names.get(id) ?? ''} /> missed
-          </a>
-        </span>
+        <a key={id} class="hint" href={`${endpointPath(id)}/statement`}>
+          <Untrusted text={names.get(id) ?? ''} />
+        </a>
       ))}
     </form>
   );
@@ -187,14 +185,14 @@ export const bulkRetryForm = form({
   parameters: MOST_RETRIED + 1,
   async submit({ operations }, fields) {
     const ids = [...new Set(fields.getAll('delivery'))].slice(0, MOST_RETRIED);
-    const rejected = new Map<string, number>();
+    const rejected = new Map<Refusal['code'], number>();
     for (const id of ids) {
       try {
         await operations.change('retryDelivery', { params: { id } });
       } catch (error) {
         const { code } = refusalOf(error);
         // A fault after the first retry is reported like a rejected one, because the others are queued.
-        if (!EXPECTED.has(code) && id === ids[0]) throw error;
+        if (!(code in REASONS) && id === ids[0]) throw error;
         rejected.set(code, (rejected.get(code) ?? 0) + 1);
       }
     }
@@ -203,15 +201,26 @@ export const bulkRetryForm = form({
   },
 });
 
-const EXPECTED: ReadonlySet<Refusal['code']> = new Set(['endpoint_not_active', 'retry_limit_reached', 'not_found']);
+/** Why a delivery of the list is not retried, whatever becomes of the others. */
+const REASONS: Partial<Record<Refusal['code'], string>> = {
+  endpoint_not_active: 'the endpoint is disabled or deleted',
+  retry_limit_reached: `retried ${LIMITS.retries.amount} times in the last hour`,
+  not_found: 'no longer there',
+};
 
-/** `2 deliveries are retried now. 1 is not: Endpoint not active.` */
-function bulkNotice(selected: number, rejected: ReadonlyMap<string, number>): string {
-  if (selected === 0) return 'Select the deliveries to retry.';
+/** `2 of 3 deliveries are being sent. 1 was not retried: the endpoint is disabled or deleted.` */
+function bulkNotice(selected: number, rejected: ReadonlyMap<Refusal['code'], number>): string {
+  if (selected === 0) return 'Nothing was retried, because no delivery was selected.';
   const made = [...rejected.values()].reduce((sum, count) => sum - count, selected);
-  const reasons = [...rejected].map(([code, count]) => `${count}: ${PROBLEMS[code as Refusal['code']].title}.`);
-  const now = `${countOf(made, 'delivery is', 'deliveries are')} retried now.`;
-  return [now, ...(reasons.length > 0 ? ['Not retried:', ...reasons] : [])].join(' ');
+  const sent =
+    made === 0
+      ? 'No delivery is being sent.'
+      : `${made} of ${countOf(selected, 'delivery', 'deliveries')} ${made === 1 ? 'is' : 'are'} being sent.`;
+  const others = [...rejected].map(
+    ([code, count]) =>
+      `${count} ${count === 1 ? 'was' : 'were'} not retried: ${REASONS[code] ?? PROBLEMS[code].title}.`,
+  );
+  return [sent, ...others].join(' ');
 }
 
 /** The filters of a list; none where they were rejected, so that the page shows the whole list below their errors. */

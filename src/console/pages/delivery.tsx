@@ -8,9 +8,8 @@ import { type Listed, Pager, Table } from '../components/lists.js';
 import { Crumbs, Facts, Live } from '../components/parts.js';
 import { durationText, Id, Response, Sentence, Status, Time, Untrusted } from '../components/values.js';
 import { form, isEditor, page, seeOther, type Visit } from '../page.js';
-import { explainId } from './attempt.js';
 import { isRejection, retryEffect, whatHappensNext } from './delivery-texts.js';
-import { attemptPath, deliveryPath, endpointPath, eventPath, transferHref } from './paths.js';
+import { attemptPath, deliveryPath, endpointPath, eventPath, explainId, transferHref } from './paths.js';
 
 type Attempt = z.output<typeof attemptView>;
 
@@ -106,42 +105,15 @@ interface CardProps {
 
 /** A delivery: what happens next, its ladder, and the button that sends it now. */
 export function DeliveryCard({ visit, delivery, name, open }: CardProps) {
-  const { id, endpoint, status, attempts, attemptCount } = delivery;
-  const { next, until, announcement } = whatHappensNext(delivery, new Date());
+  const { id, endpoint, attempts, attemptCount } = delivery;
   const last = attempts.at(-1);
   return (
     <details class="card delivery" id={`delivery-${id}`} open={open}>
       <summary>
-        <span class="row">
-          <h2>
-            <Untrusted text={name ?? (endpoint.description || endpoint.url)} />
-          </h2>
-          <Status status={status} />
-          {last && <Response {...last} />}
-        </span>
+        <DeliveryLine delivery={delivery} name={name} />
       </summary>
       <div class="stack">
-        <p class="next" data-announce={announcement}>
-          <strong>
-            <Sentence text={next} />
-          </strong>{' '}
-          {until}
-        </p>
-        {/* Absent where the API always rejects it. */}
-        {isEditor(visit) && endpoint.enabled && endpoint.deletedAt === null && (
-          <PostButton
-            action={`${deliveryPath(id)}/retry`}
-            id={`retry-${id}`}
-            class={status === 'succeeded' ? undefined : 'primary'}
-            note={
-              <span class="muted">
-                <Sentence text={retryEffect(delivery)} />
-              </span>
-            }
-          >
-            {status === 'pending' ? 'Retry now' : 'Send again'}
-          </PostButton>
-        )}
+        <NextStep visit={visit} delivery={delivery} />
         <p class="row">
           {endpoint.deletedAt === null && <a href={endpointPath(endpoint.id)}>Endpoint</a>}
           {isEditor(visit) && last && isRejection(last) && (
@@ -158,6 +130,52 @@ export function DeliveryCard({ visit, delivery, name, open }: CardProps) {
   );
 }
 
+/** A delivery in one line: its endpoint, its status and the latest response. */
+export function DeliveryLine({ delivery, name }: Pick<CardProps, 'delivery' | 'name'>) {
+  const { endpoint, status, attempts } = delivery;
+  const last = attempts.at(-1);
+  return (
+    <span class="row">
+      <h2>
+        <Untrusted text={name ?? (endpoint.description || endpoint.url)} />
+      </h2>
+      <Status status={status} />
+      {last && <Response {...last} />}
+    </span>
+  );
+}
+
+/** What happens to a delivery next, and the button that sends it now. */
+export function NextStep({ visit, delivery }: Pick<CardProps, 'visit' | 'delivery'>) {
+  const { id, endpoint, status } = delivery;
+  const { next, until, announcement } = whatHappensNext(delivery, new Date());
+  return (
+    <>
+      <p class="next" data-announce={announcement}>
+        <strong>
+          <Sentence text={next} />
+        </strong>{' '}
+        {until}
+      </p>
+      {/* Absent where the API always rejects it. */}
+      {isEditor(visit) && endpoint.enabled && endpoint.deletedAt === null && (
+        <PostButton
+          action={`${deliveryPath(id)}/retry`}
+          id={`retry-${id}`}
+          class={status === 'succeeded' ? undefined : 'primary'}
+          note={
+            <span class="muted">
+              <Sentence text={retryEffect(delivery)} />
+            </span>
+          }
+        >
+          {status === 'pending' ? 'Retry now' : 'Send again'}
+        </PostButton>
+      )}
+    </>
+  );
+}
+
 /** The ladder of a delivery: the attempts that were made, then the planned ones. */
 function TimeLine({ delivery: { id, attempts, ...delivery } }: { delivery: TimelineDelivery }) {
   return (
@@ -167,9 +185,10 @@ function TimeLine({ delivery: { id, attempts, ...delivery } }: { delivery: Timel
       ))}
       {plannedAttempts(delivery).map(({ number, at }) => (
         <li key={number} class="rung planned row muted" id={`rung-${id}-${number}`}>
-          <span>Attempt {number}</span>
           <span>
-            {at > new Date() ? 'planned ' : 'due '}
+            Attempt {number} {at > new Date() ? 'planned' : 'due'}
+          </span>
+          <span>
             <Time at={at} ago />
           </span>
         </li>

@@ -17,6 +17,9 @@ export const deliveryPath = (deliveryId: string) => `/console/deliveries/${deliv
 export const attemptPath = (deliveryId: string, number: number | string) =>
   `${deliveryPath(deliveryId)}/attempts/${number}` as const;
 
+/** The form on the page of an attempt that explains a rejected signature. */
+export const explainId = (deliveryId: string, number: number) => `explain-${deliveryId}-${number}`;
+
 /** The page of a transfer; undefined where the session may not read transfers. */
 export function transferHref({ session }: Pick<Visit, 'session'>, id: string): string | undefined {
   return session.scopes.has('transfers:read') ? `/console/transfers/${id}` : undefined;

@@ -4,7 +4,7 @@ import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import { Field, Select } from '../components/forms.js';
 import { ANY, Empty, List, type Listed, listQuery, readChoice, Table } from '../components/lists.js';
 import { Card, Crumbs, Facts, Live, PageHead } from '../components/parts.js';
-import { Amount, Clamped, Id, Status, Time, Untrusted } from '../components/values.js';
+import { amountText, Clamped, Id, Status, Time, Untrusted } from '../components/values.js';
 import { form, mayMove, page, seeOther } from '../page.js';
 import { filtersOf } from './deliveries.js';
 import { type Event, EventTable } from './events.js';
@@ -65,7 +65,7 @@ function TransferTable({ transfers }: { transfers: readonly Transfer[] }) {
       classes={{ Amount: 'right', Id: 'wide-only' }}
       columns={{
         To: ({ destination }) => <Clamped text={destination.name} />,
-        Amount: ({ amount }) => <Amount amount={amount} />,
+        Amount: ({ amount }) => amountText(amount),
         Status: ({ status }) => <Status status={status} />,
         Reference: ({ reference }) => (reference === null ? '–' : <Clamped text={reference} />),
         Id: ({ id }) => <Id id={id} />,
@@ -96,7 +96,7 @@ const transferPage = page({
         <Live id="transfer" path={`${PATH}/${transfer.id}`} class="stack">
           <div class="row between">
             <h1>
-              <Amount amount={transfer.amount} /> to <Untrusted text={transfer.destination.name} />
+              {amountText(transfer.amount)} to <Untrusted text={transfer.destination.name} />
             </h1>
             <Status status={transfer.status} />
           </div>

@@ -64,6 +64,13 @@ describeInBrowser('one event, in a browser', () => {
     const details = page.locator('details.attempt-details').first();
     await details.locator('summary').first().click();
     await details.getByRole('heading', { name: 'Response 503' }).waitFor();
+    // A click shows no UTC above the times; the keyboard's focus does.
+    const tips = () => page.evaluate("getComputedStyle(document.querySelector('.rung time'), '::after').content");
+    await page.mouse.move(0, 0);
+    expect(await tips()).toBe('none');
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Tab');
+    expect(await tips()).toMatch(/ UTC"$/);
     expect(await accessibilityViolations(page)).toEqual([]);
     answer = { status: 204, body: '' };
     await page.getByRole('button', { name: 'Retry now' }).click();
@@ -187,7 +194,7 @@ describeInBrowser('one event, in a browser', () => {
     await visitor.close();
   });
 
-  test('a rejected signature is explained', async () => {
+  test('a rejected signature is explained, and the delivery sent again from the page of the attempt', async () => {
     answer = { status: 401, body: 'bad signature' };
     const { credentials, eventId } = await setUp();
     const visitor = await console.visitor();
@@ -203,6 +210,12 @@ describeInBrowser('one event, in a browser', () => {
     await page.getByRole('button', { name: 'Explain' }).first().click();
     await page.getByText(/^upper_case_digest: .*lower case/).waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);
+    answer = { status: 204, body: '' };
+    await page.getByRole('button', { name: 'Retry now' }).click();
+    await page.waitForURL(`**/console/events/${eventId}#delivery-*`);
+    await next(page)
+      .getByText(/Delivered by attempt/)
+      .waitFor();
     expect(visitor.complaints).toEqual([]);
     await visitor.close();
   });

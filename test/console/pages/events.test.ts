@@ -152,6 +152,7 @@ describe('the page of an attempt', () => {
     const { text } = await browser.get(`/console/deliveries/${deliveryId}/attempts/1`);
     expect(text).toContain(`v0=${'*'.repeat(64)}`);
     expect(text).not.toContain('explain-signature');
+    expect(text).not.toContain('/retry');
     expect((await browser.get(`/console/events/${eventId}`)).text).not.toContain('/retry');
 
     const editor = await visitor();
@@ -160,6 +161,18 @@ describe('the page of an attempt', () => {
     await auth.database.prisma.endpoint.update({ where: { id: timeline.endpointId }, data: erased });
     const page = await editor.browser.get(`/console/deliveries/${timeline.deliveryId}/attempts/1`);
     expect(page.text).toContain(`v0=${'*'.repeat(64)}`);
+  });
+
+  test('says what happens next, and has the retry of its delivery, unless the endpoint is disabled', async () => {
+    const { clientId, browser } = await visitor();
+    const { deliveryId, endpointId } = await makeTimeline(auth.database, clientId);
+    const path = `/console/deliveries/${deliveryId}/attempts/1`;
+    const { text } = await browser.get(path);
+    expect(text).toMatch(/Waiting: attempt 3 at /);
+    expect(text).toContain(`action="/console/deliveries/${deliveryId}/retry"`);
+    expect(text).toContain('Sends it now as an extra attempt.');
+    await auth.database.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
+    expect((await browser.get(path)).text).not.toContain('/retry');
   });
 
   test('is not found for an unknown number', async () => {
@@ -326,6 +339,11 @@ describe('lists', () => {
     for (const period of ['1h', 'today', '24h', '7d']) expect([period, await rows(`period=${period}`)]).toHaveLength(2);
     expect(await rows('period=1h')).toHaveLength(1);
     expect(await rows('from=2020-01-01&to=2020-01-02+12:00')).toBeNull();
+    const reversed = await browser.get('/console/deliveries?from=2020-01-02&to=2020-01-01');
+    expect([reversed.status, reversed.text]).toEqual([
+      422,
+      expect.stringMatching(/id="error-to">must be later than “From”/),
+    ]);
   });
 
   test('explain a fragment of an id at its field, above the whole list', async () => {
@@ -344,22 +362,29 @@ describe('lists', () => {
   test('retry the selected rows, each as a retry, and say which were not', async () => {
     const { clientId, browser } = await visitor();
     const made = [];
-    for (let i = 0; i < 3; i++) made.push(await makeTimeline(auth.database, clientId, { status: 'failed' }));
-    const [first, second, disabled] = made.map(({ deliveryId }) => deliveryId);
+    for (let i = 0; i < 4; i++) made.push(await makeTimeline(auth.database, clientId, { status: 'failed' }));
+    const [first, second, disabled, spent] = made.map(({ deliveryId }) => deliveryId);
     const endpoint = { id: made[2]?.endpointId ?? '' };
     await auth.database.prisma.endpoint.update({ where: endpoint, data: { enabled: false } });
+    await setUses(auth.database, 'retries', spent ?? '', 10);
     const retry = async (ids: (string | undefined)[]) => {
       const fields = new URLSearchParams([['list', 'status=failed'], ...ids.map((id) => ['delivery', id ?? ''])]);
       return browser.post('/console/deliveries/retry', fields as unknown as Record<string, string>);
     };
-    const { status, headers } = await retry([first, second, first, disabled, newId()]);
+    const { status, headers } = await retry([first, second, first, disabled, spent, newId()]);
     expect([status, headers.get('location')]).toEqual([303, '/console/deliveries?status=failed']);
     const { text } = await browser.get('/console/deliveries?status=failed');
-    expect(text).toContain('2 deliveries are retried now. Not retried: 1: ');
-    expect(text).toContain(`/console/endpoints/${made[0]?.endpointId}/recover`);
+    expect(text).toContain(
+      '2 of 5 deliveries are being sent. 1 was not retried: the endpoint is disabled or deleted. ' +
+        '1 was not retried: retried 10 times in the last hour. 1 was not retried: no longer there.',
+    );
     const queued = { where: { deliveryId: { in: [first ?? '', second ?? ''] }, trigger: 'manual' } };
     expect(await auth.database.prisma.queuedAttempt.count(queued)).toBe(2);
     expect(await countUses(auth.database, 'retries', first ?? '')).toBe(1);
+    await retry([spent]);
+    expect((await browser.get('/console/deliveries')).text).toContain('No delivery is being sent. 1 was not retried: ');
+    await retry([]);
+    expect((await browser.get('/console/deliveries')).text).toContain('because no delivery was selected');
     expect((await retry(Array.from({ length: 100 }, () => newId()))).status).toBe(303);
     expect((await retry(Array.from({ length: 101 }, () => newId()))).status).toBe(422);
   });

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { EndpointHealth } from '../../../endpoints/health.js';
 import type { recovered, statementView } from '../../../http/schemas/statement.js';
-import { readIsoTime, TimeField, timeValue } from '../../components/forms.js';
+import { TimeField, timeValue } from '../../components/forms.js';
+import { readTime } from '../../components/lists.js';
 import { Facts } from '../../components/parts.js';
 import { countOf, countText, Time } from '../../components/values.js';
 import { isEditor, seeOther } from '../../page.js';
@@ -22,8 +23,13 @@ const statementPage = endpointPage('statement', {
     const { query, refused, operations, config, params } = visit;
     const fields = new URLSearchParams({ since: missedSince(endpoint, health, config.retention) });
     for (const [name, value] of refused?.fields ?? query) fields.set(name, value);
-    const request = { params, query: windowOf(fields), limitsItself: true } as const;
-    const statement = refused ? undefined : await operations.read<Statement>('getWebhookEndpointStatement', request);
+    const statement = refused
+      ? undefined
+      : await operations.read<Statement>('getWebhookEndpointStatement', {
+          params,
+          query: windowOf(fields),
+          limitsItself: true,
+        });
     // Missing events are included unless the rejected form left them out; a rejected count says nothing about them.
     const missing = !refused || refused.fields === query || refused.fields.has('include_missing');
     const editor = isEditor(visit);
@@ -36,8 +42,8 @@ const statementPage = endpointPage('statement', {
             everything.
           </p>
           <div class="fields">
-            <TimeField name="since" label="From" value={fields.get('since')} required />
-            <TimeField name="until" label="To" value={fields.get('until')} hint="Empty: until now." />
+            <TimeField name="since" label="Since" value={fields.get('since')} required />
+            <TimeField name="until" label="Until" value={fields.get('until')} hint="Empty: until now." />
           </div>
           <button type="submit">Create the statement</button>
         </form>
@@ -173,11 +179,14 @@ export function missedSince(
   return timeValue(new Date(Math.max(since, now - Math.min(LONGEST, retention - 60_000))));
 }
 
-/** The range of a form as the API reads it; an empty field is omitted, so that its default applies. */
+/**
+ * The range of a form as the API reads it; an empty field is omitted, so that its default applies.
+ * @throws Refusal invalid_request
+ */
 function windowOf(fields: URLSearchParams): { since?: string; until?: string } {
   const times = ['since', 'until'].flatMap((name) => {
-    const value = fields.get(name) ?? '';
-    return value === '' ? [] : [[name, readIsoTime(value)?.toISOString() ?? value]];
+    const time = readTime(fields, name);
+    return time === undefined ? [] : [[name, new Date(time).toISOString()]];
   });
   return Object.fromEntries(times);
 }
