@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { isId } from '../platform/ids.js';
 import { MAX_RESPONSE_BYTES, Reply } from './response.js';
-import { components, validationError } from './schemas/fields.js';
+import { validationError, view } from './schemas/fields.js';
 
 /**
  * Writes and reads the position where a page ended. A cursor holds the key that its list is ordered by and a checksum
@@ -96,13 +96,11 @@ export function paging<Key>(kind: CursorKind<Key, never>, { most, usual } = { mo
 
 /** The response of a list: a page of `item`, named `id` in the OpenAPI document. */
 export function pageView<Item extends z.ZodType>(id: string, item: Item) {
-  const schema = z
-    .object({
-      data: z.array(item),
-      has_more: z.boolean(),
-      next_cursor: z.string().nullable().meta({ description: 'The `cursor` of the next page; null on the last page.' }),
-    })
-    .register(components, { id });
+  const schema = view(id, {
+    data: z.array(item),
+    has_more: z.boolean(),
+    next_cursor: z.string().nullable().meta({ description: 'The `cursor` of the next page; null on the last page.' }),
+  });
   return { status: 200, description: 'A page of the list, newest first.', schema };
 }
 

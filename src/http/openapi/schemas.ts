@@ -1,54 +1,48 @@
 import { z } from 'zod';
+import { EXAMPLE_ID } from '../../platform/ids.js';
 import { PROBLEMS } from '../../platform/refusal.js';
-import { components, uuid } from '../schemas/fields.js';
+import { components, view } from '../schemas/fields.js';
 import { MAX_ERRORS } from '../validation-errors.js';
 
 /** The body of every error response of the API (RFC 9457). */
-export const problemView = z
-  .object({
-    type: z.string().meta({ format: 'uri', examples: ['https://api.example.com/docs/plain#invalid_request'] }),
-    title: z.string().meta({ examples: ['Invalid request'] }),
-    status: z.int().meta({ examples: [422] }),
-    detail: z.string().meta({ examples: ['The body is invalid; see errors.'] }),
-    instance: z.string().meta({ format: 'uri-reference', examples: ['/webhook-endpoints'] }),
-    code: z
-      .enum(Object.keys(PROBLEMS))
-      .meta({ description: 'Stable: branch on this code.', examples: ['invalid_request'] }),
-    request_id: z
-      .string()
-      .meta({ description: 'The value of `X-Request-Id`.', examples: uuid.meta()?.examples as string[] }),
-    errors: z
-      .array(
-        z.object({
-          pointer: z
-            .optional(z.string())
-            .meta({ description: 'A JSON Pointer (RFC 6901) into the body.', examples: ['/url'] }),
-          parameter: z
-            .optional(z.string())
-            .meta({ description: 'The name of a query parameter.', examples: ['limit'] }),
-          code: z.string().meta({ examples: ['required'] }),
-          detail: z.string().meta({ examples: ['is required'] }),
-        }),
-      )
-      .max(MAX_ERRORS)
-      .optional()
-      .meta({
-        description: `At most ${MAX_ERRORS} entries. A name of more than 128 characters is cut.`,
-        examples: [[{ pointer: '/url', code: 'required', detail: 'is required' }]],
+const problemView = view('Problem', {
+  type: z.string().meta({ format: 'uri', examples: ['https://api.example.com/docs/plain#invalid_request'] }),
+  title: z.string().meta({ examples: ['Invalid request'] }),
+  status: z.int().meta({ examples: [422] }),
+  detail: z.string().meta({ examples: ['The body is invalid; see errors.'] }),
+  instance: z.string().meta({ format: 'uri-reference', examples: ['/webhook-endpoints'] }),
+  code: z
+    .enum(Object.keys(PROBLEMS))
+    .meta({ description: 'Stable: branch on this code.', examples: ['invalid_request'] }),
+  request_id: z.string().meta({ description: 'The value of `X-Request-Id`.', examples: [EXAMPLE_ID] }),
+  errors: z
+    .array(
+      z.object({
+        pointer: z
+          .optional(z.string())
+          .meta({ description: 'A JSON Pointer (RFC 6901) into the body.', examples: ['/url'] }),
+        parameter: z.optional(z.string()).meta({ description: 'The name of a query parameter.', examples: ['limit'] }),
+        code: z.string().meta({ examples: ['required'] }),
+        detail: z.string().meta({ examples: ['is required'] }),
       }),
-  })
-  .register(components, { id: 'Problem' });
+    )
+    .max(MAX_ERRORS)
+    .optional()
+    .meta({
+      description: `At most ${MAX_ERRORS} entries. A name of more than 128 characters is cut.`,
+      examples: [[{ pointer: '/url', code: 'required', detail: 'is required' }]],
+    }),
+});
 
 const check = z.string().meta({ examples: ['unreachable'] });
 
 /** The body of `/readyz` while the process cannot serve requests. */
-export const notReadyView = problemView
-  .extend({
-    checks: z
-      .optional(z.object({ postgres: check, migrations: check, temporal: check }))
-      .meta({ description: 'Missing if the checks took longer than a request may.' }),
-  })
-  .register(components, { id: 'NotReady' });
+export const notReadyView = view('NotReady', {
+  ...problemView.shape,
+  checks: z
+    .optional(z.object({ postgres: check, migrations: check, temporal: check }))
+    .meta({ description: 'Missing if the checks took longer than a request may.' }),
+});
 
 /** `#/components/schemas`: all registered schemas, as JSON Schema of the transmitted JSON. */
 export function componentSchemas(): Record<string, JsonSchema> {

@@ -3,27 +3,21 @@ import { CLIENT_SCOPES } from '../../auth/caller.js';
 import { CONSOLE_ROLES, makeSignInLink } from '../../auth/console-sessions.js';
 import type { AppDependencies } from '../context.js';
 import { route } from '../route.js';
-import { components, time } from '../schemas/fields.js';
+import { requestBody, time, view } from '../schemas/fields.js';
 
-const newSession = z
-  .strictObject({
-    role: z.enum(CONSOLE_ROLES).default('viewer').meta({
-      description: 'A `viewer` cannot change anything; an `editor` has all scopes of the token.',
-    }),
-  })
-  .register(components, { id: 'NewConsoleSession' });
+const newSession = requestBody('NewConsoleSession', {
+  role: z.enum(CONSOLE_ROLES).default('viewer').meta({
+    description: 'A `viewer` cannot change anything; an `editor` has all scopes of the token.',
+  }),
+});
 
-const signInLink = z
-  .object({
-    url: z.url().meta({
-      description: 'Opens one console session. Send it to one person, and do not store it.',
-      examples: [
-        'https://api.example.com/console/sign-in/019abe01-7a10-7c44-9d02-3f1f6f0c8a11#a-code-of-43-characters',
-      ],
-    }),
-    expires_at: time,
-  })
-  .register(components, { id: 'ConsoleSignInLink' });
+const signInLink = view('ConsoleSignInLink', {
+  url: z.url().meta({
+    description: 'Opens one console session. Send it to one person, and do not store it.',
+    examples: ['https://api.example.com/console/sign-in/019abe01-7a10-7c44-9d02-3f1f6f0c8a11#a-code-of-43-characters'],
+  }),
+  expires_at: time,
+});
 
 /** `/console-sessions` (contract, The console). */
 export function consoleSessionRoutes({ config }: AppDependencies) {

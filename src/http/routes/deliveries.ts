@@ -22,7 +22,7 @@ import {
   presentDelivery,
   presentDeliveryWithAttempts,
 } from '../schemas/delivery.js';
-import { components, validationError } from '../schemas/fields.js';
+import { requestBody, validationError, view } from '../schemas/fields.js';
 import { recovered, recoverRequest } from '../schemas/statement.js';
 
 export const deliveries = pageView('DeliveryPage', deliveryView);
@@ -36,28 +36,24 @@ const attemptFilters = z.strictObject(paging(attemptCursors, { most: SHOWN_ATTEM
 
 const MAX_LENGTH = 512;
 
-const computed = z
-  .strictObject({
-    v0: z
-      .string()
-      .refine(
-        (text) => text.length <= MAX_LENGTH,
-        validationError('too_long', `may have at most ${MAX_LENGTH} characters`),
-      )
-      .meta({
-        description: 'The digest that your receiver computed, with or without `v0=` before it.',
-        maxLength: MAX_LENGTH,
-        examples: ['5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd'],
-      }),
-  })
-  .register(components, { id: 'ComputedSignature' });
+const computed = requestBody('ComputedSignature', {
+  v0: z
+    .string()
+    .refine(
+      (text) => text.length <= MAX_LENGTH,
+      validationError('too_long', `may have at most ${MAX_LENGTH} characters`),
+    )
+    .meta({
+      description: 'The digest that your receiver computed, with or without `v0=` before it.',
+      maxLength: MAX_LENGTH,
+      examples: ['5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd'],
+    }),
+});
 
-const explained = z
-  .object({
-    explanation: z.enum(EXPLANATION_NAMES).meta({ examples: ['reserialized_body'] }),
-    detail: z.string().meta({ description: 'What to change.', examples: [EXPLANATIONS.reserialized_body] }),
-  })
-  .register(components, { id: 'SignatureExplanation' });
+const explained = view('SignatureExplanation', {
+  explanation: z.enum(EXPLANATION_NAMES).meta({ examples: ['reserialized_body'] }),
+  detail: z.string().meta({ description: 'What to change.', examples: [EXPLANATIONS.reserialized_body] }),
+});
 
 /** `/deliveries`, and the deliveries of one endpoint (contract, Events and deliveries; Why was my signature refused?). */
 export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {

@@ -10,23 +10,21 @@ import { explorerFile, explorerPage, explorerPolicy, explorerScript } from '../o
 import { guidePage, plainPage, plainPolicy } from '../openapi/page.js';
 import { staticDocument } from '../response.js';
 import type { Route } from '../route.js';
-import { components } from '../schemas/fields.js';
+import { view } from '../schemas/fields.js';
 
-const metaView = z
-  .object({
-    environment: z.enum(['sandbox', 'production']),
-    version: z.string().meta({ description: 'The release of the service.', examples: [VERSION] }),
-    event_version: z.string().meta({ description: 'The version of the event format.', examples: [EVENT_VERSION] }),
-    retry_delays: z.array(z.string()).meta({
-      description: 'The delays of the retries after the first attempt, in order.',
-      examples: [['0s', '5m', '30m', '2h', '6h', '24h']],
-    }),
-    egress_addresses: z.array(z.string()).meta({
-      description: 'The networks (CIDR) that deliveries come from; empty if the operator has not configured them.',
-      examples: [['203.0.113.0/28']],
-    }),
-  })
-  .register(components, { id: 'Meta' });
+const metaView = view('Meta', {
+  environment: z.enum(['sandbox', 'production']),
+  version: z.string().meta({ description: 'The release of the service.', examples: [VERSION] }),
+  event_version: z.string().meta({ description: 'The version of the event format.', examples: [EVENT_VERSION] }),
+  retry_delays: z.array(z.string()).meta({
+    description: 'The delays of the retries after the first attempt, in order.',
+    examples: [['0s', '5m', '30m', '2h', '6h', '24h']],
+  }),
+  egress_addresses: z.array(z.string()).meta({
+    description: 'The networks (CIDR) that deliveries come from; empty if the operator has not configured them.',
+    examples: [['203.0.113.0/28']],
+  }),
+});
 
 /**
  * The facts about an environment that an integrator needs before the first delivery (contract, Errors, limits, paging).

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { byOf } from '../../auth/caller.js';
 import { getCheck, startCheck } from '../../checks/checks.js';
 import { LIMITS } from '../../platform/limits.js';
@@ -6,10 +5,10 @@ import { Refusal } from '../../platform/refusal.js';
 import type { AppDependencies } from '../context.js';
 import { Reply } from '../response.js';
 import { route } from '../route.js';
-import { components, uuid } from '../schemas/fields.js';
+import { uuid, view } from '../schemas/fields.js';
 import { presentCheck, receiverCheckView } from '../schemas/receiver-check.js';
 
-const started = z.object({ id: uuid }).register(components, { id: 'StartedReceiverCheck' });
+const started = view('StartedReceiverCheck', { id: uuid });
 
 /** `/webhook-endpoints/{webhookId}/checks` (contract, Is my receiver right?). Production has no such routes. */
 export function receiverCheckRoutes({ config, readiness }: AppDependencies) {

@@ -6,7 +6,7 @@ import { DeliveryStatus, type TransferStatus } from '../../platform/database/gen
 import { ATTEMPT_ERRORS, SHOWN_ATTEMPTS, TRIGGERS } from '../../platform/vocabulary.js';
 import type { DeliveryRecord, DeliveryRow, DeliveryWithAttempts } from '../../reports/read-deliveries.js';
 import type { EventRecord } from '../../reports/read-events.js';
-import { components, present, time, uuid } from './fields.js';
+import { components, present, time, uuid, view } from './fields.js';
 import { transferStatus } from './transfer.js';
 
 /** One schema for the data of all event types. */
@@ -15,8 +15,8 @@ function anyOf<Schema extends z.ZodType>(schemas: readonly Schema[]) {
   return only && schemas.length === 1 ? only : z.union(schemas);
 }
 
-/** The event as it is delivered (spec §2, Webhook event). */
-const delivered = z.object({
+/** The event as its receiver gets it (spec §2, Webhook event). */
+const delivered = view('DeliveredEvent', {
   id: uuid.meta({ description: 'Unique per event: use it to discard duplicates.' }),
   version: z
     .string()
@@ -30,18 +30,14 @@ const delivered = z.object({
   }),
 });
 
-/** The body of a delivery, as the receiver gets it. */
-export const deliveredView = delivered.register(components, { id: 'DeliveredEvent' });
-
 const count = z.int().nonnegative();
 
-export const eventView = delivered
-  .extend({
-    deliveries: z
-      .object({ pending: count, succeeded: count, failed: count, cancelled: count })
-      .meta({ description: 'Number of deliveries in each status.' }),
-  })
-  .register(components, { id: 'Event' });
+export const eventView = view('Event', {
+  ...delivered.shape,
+  deliveries: z
+    .object({ pending: count, succeeded: count, failed: count, cancelled: count })
+    .meta({ description: 'Number of deliveries in each status.' }),
+});
 
 /** The event's fields as delivered, parsed from the text that is sent. */
 export function presentEvent({ body, deliveries }: EventRecord): z.output<typeof eventView> {
@@ -66,24 +62,22 @@ const summary = {
   error: z.nullable(z.enum(ATTEMPT_ERRORS)).meta({ description: 'Null if the attempt succeeded.', examples: [null] }),
 };
 
-const lastAttempt = z.object(summary).register(components, { id: 'LastAttempt' });
+const lastAttempt = view('LastAttempt', summary);
 
-export const attemptView = z
-  .object({
-    ...summary,
-    url: z.string().meta({ examples: ['https://example.com/hooks'] }),
-    t: z.string().meta({ description: 'The signed timestamp, as sent.', examples: ['2026-11-21T10:00:00.123Z'] }),
-    response_headers: z.nullable(z.partialRecord(z.enum(KEPT_HEADERS), z.string())).meta({
-      description:
-        'The listed headers that the receiver sent; null if there was no response. Values are cut at 256 characters. `location` is shown without user name, query and fragment.',
-      examples: [{ 'content-type': 'text/plain', 'retry-after': '120' }],
-    }),
-    response_body: z.nullable(z.string()).meta({
-      description: "The first 4 KiB of the receiver's response, decoded as UTF-8; null if there was no response.",
-      examples: [null],
-    }),
-  })
-  .register(components, { id: 'Attempt' });
+export const attemptView = view('Attempt', {
+  ...summary,
+  url: z.string().meta({ examples: ['https://example.com/hooks'] }),
+  t: z.string().meta({ description: 'The signed timestamp, as sent.', examples: ['2026-11-21T10:00:00.123Z'] }),
+  response_headers: z.nullable(z.partialRecord(z.enum(KEPT_HEADERS), z.string())).meta({
+    description:
+      'The listed headers that the receiver sent; null if there was no response. Values are cut at 256 characters. `location` is shown without user name, query and fragment.',
+    examples: [{ 'content-type': 'text/plain', 'retry-after': '120' }],
+  }),
+  response_body: z.nullable(z.string()).meta({
+    description: "The first 4 KiB of the receiver's response, decoded as UTF-8; null if there was no response.",
+    examples: [null],
+  }),
+});
 
 const delivery = z.object({
   id: uuid,
@@ -104,29 +98,27 @@ const delivery = z.object({
   transfer_status: transferStatus.meta({ description: 'The status that the event reports.' }),
 });
 
-const plannedAttempt = z
-  .object({ number: z.int().positive(), at: time })
-  .register(components, { id: 'PlannedAttempt' });
+const plannedAttempt = view('PlannedAttempt', { number: z.int().positive(), at: time });
 
 /** A delivery in lists, and as the response of a retry. */
-export const deliveryView = delivery
-  .extend({ last_attempt: lastAttempt.nullable().meta({ description: 'Null before the first attempt.' }) })
-  .register(components, { id: 'Delivery' });
+export const deliveryView = view('Delivery', {
+  ...delivery.shape,
+  last_attempt: lastAttempt.nullable().meta({ description: 'Null before the first attempt.' }),
+});
 
-export const deliveryWithAttemptsView = delivery
-  .extend({
-    attempts: z
-      .array(attemptView)
-      .max(SHOWN_ATTEMPTS)
-      .meta({
-        description: `The latest ${SHOWN_ATTEMPTS} attempts, oldest first. \`/deliveries/{id}/attempts\` lists all of them.`,
-      }),
-    planned_attempts: z.array(plannedAttempt).meta({
-      description:
-        'The remaining attempts of the retry schedule, if each fails at once. The first is at `next_attempt_at`. Empty once the delivery has ended.',
+export const deliveryWithAttemptsView = view('DeliveryWithAttempts', {
+  ...delivery.shape,
+  attempts: z
+    .array(attemptView)
+    .max(SHOWN_ATTEMPTS)
+    .meta({
+      description: `The latest ${SHOWN_ATTEMPTS} attempts, oldest first. \`/deliveries/{id}/attempts\` lists all of them.`,
     }),
-  })
-  .register(components, { id: 'DeliveryWithAttempts' });
+  planned_attempts: z.array(plannedAttempt).meta({
+    description:
+      'The remaining attempts of the retry schedule, if each fails at once. The first is at `next_attempt_at`. Empty once the delivery has ended.',
+  }),
+});
 
 export function presentDelivery(record: DeliveryRecord): z.output<typeof deliveryView> {
   return { ...fieldsOf(record), last_attempt: record.lastAttempt && present(lastAttempt, record.lastAttempt) };

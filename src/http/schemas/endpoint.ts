@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { PublicEndpoint } from '../../endpoints/endpoints.js';
 import { DISABLED_REASONS, MAX_CONCURRENCY } from '../../platform/vocabulary.js';
-import { components, present, text, time, uuid, validationError } from './fields.js';
+import { present, requestBody, text, time, uuid, validationError, view } from './fields.js';
 
 const url = z.string().meta({
   description:
@@ -44,15 +44,13 @@ const maxConcurrency = z
     examples: [10],
   });
 
-export const newEndpoint = z
-  .strictObject({
-    url,
-    secret,
-    description: description.default(null),
-    max_concurrency: maxConcurrency.default(null),
-    enabled: z.boolean().default(true),
-  })
-  .register(components, { id: 'NewWebhookEndpoint' });
+export const newEndpoint = requestBody('NewWebhookEndpoint', {
+  url,
+  secret,
+  description: description.default(null),
+  max_concurrency: maxConcurrency.default(null),
+  enabled: z.boolean().default(true),
+});
 
 const ignored = z.unknown().optional().meta({ description: 'Ignored.' });
 
@@ -76,46 +74,40 @@ const unchangeable = {
   updated_at: ignored,
 };
 
-export const endpointUpdate = z
-  .strictObject({
-    url,
-    description: description.default(null),
-    max_concurrency: maxConcurrency.default(null),
-    enabled: z.boolean().optional().meta({ description: 'Unchanged if omitted.' }),
-    ...unchangeable,
-  })
-  .register(components, { id: 'WebhookEndpointUpdate' });
+export const endpointUpdate = requestBody('WebhookEndpointUpdate', {
+  url,
+  description: description.default(null),
+  max_concurrency: maxConcurrency.default(null),
+  enabled: z.boolean().optional().meta({ description: 'Unchanged if omitted.' }),
+  ...unchangeable,
+});
 
-export const endpointPatch = z
-  .strictObject({
-    url: url.optional(),
-    description: description.optional(),
-    max_concurrency: maxConcurrency.optional(),
-    enabled: z.boolean().optional(),
-    ...unchangeable,
-  })
-  .register(components, { id: 'WebhookEndpointPatch' });
+export const endpointPatch = requestBody('WebhookEndpointPatch', {
+  url: url.optional(),
+  description: description.optional(),
+  max_concurrency: maxConcurrency.optional(),
+  enabled: z.boolean().optional(),
+  ...unchangeable,
+});
 
 /** A webhook endpoint as the API shows it. Its secret is never shown (spec §2). */
-export const endpointView = z
-  .object({
-    webhookId: uuid,
-    url: z.string().meta({ description: 'As registered.', examples: ['https://example.com/hooks'] }),
-    description: z.nullable(z.string()).meta({ examples: ['Orders, live'] }),
-    max_concurrency: z.nullable(z.int()).meta({
-      description: 'Maximum number of concurrent requests to the receiver. Null: the limit of the service.',
-      examples: [null],
-    }),
-    enabled: z.boolean(),
-    disabled_reason: z.nullable(z.enum(DISABLED_REASONS)).meta({
-      description:
-        'What disabled the endpoint: your own update (`owner`), the operator (`operator`), a 410 response of the receiver (`gone`), or days without a successful delivery (`failing`). Null if enabled.',
-      examples: [null],
-    }),
-    created_at: time,
-    updated_at: time,
-  })
-  .register(components, { id: 'WebhookEndpoint' });
+export const endpointView = view('WebhookEndpoint', {
+  webhookId: uuid,
+  url: z.string().meta({ description: 'As registered.', examples: ['https://example.com/hooks'] }),
+  description: z.nullable(z.string()).meta({ examples: ['Orders, live'] }),
+  max_concurrency: z.nullable(z.int()).meta({
+    description: 'Maximum number of concurrent requests to the receiver. Null: the limit of the service.',
+    examples: [null],
+  }),
+  enabled: z.boolean(),
+  disabled_reason: z.nullable(z.enum(DISABLED_REASONS)).meta({
+    description:
+      'What disabled the endpoint: your own update (`owner`), the operator (`operator`), a 410 response of the receiver (`gone`), or days without a successful delivery (`failing`). Null if enabled.',
+    examples: [null],
+  }),
+  created_at: time,
+  updated_at: time,
+});
 
 export function presentEndpoint(endpoint: PublicEndpoint): z.output<typeof endpointView> {
   return present(endpointView, { ...endpoint, webhookId: endpoint.id });

@@ -4,6 +4,16 @@ import { EXAMPLE_ID } from '../../platform/ids.js';
 /** The named schemas of the OpenAPI document; each schema registers itself where it is declared. */
 export const components = z.registry<{ id: string }>();
 
+/** An object of a response, by its name in the OpenAPI document. */
+export function view<Shape extends z.ZodRawShape>(id: string, shape: Shape) {
+  return z.object(shape).register(components, { id });
+}
+
+/** The body of a request, by its name in the OpenAPI document. It has no other fields. */
+export function requestBody<Shape extends z.ZodRawShape>(id: string, shape: Shape) {
+  return z.strictObject(shape).register(components, { id });
+}
+
 /** A custom issue with a stable code for `errors` of the response. */
 export function validationError(code: string, message: string) {
   return { error: message, params: { code } };

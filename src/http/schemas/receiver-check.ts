@@ -8,48 +8,44 @@ import {
   CHECK_STATUSES,
   type CheckCase,
 } from '../../platform/vocabulary.js';
-import { components, present, time, uuid } from './fields.js';
+import { present, time, uuid, view } from './fields.js';
 
 const EXAMPLE_REQUEST = {
   headers: deliveryHeaders('t=2026-11-21T10:00:00.123Z,v0=***'),
   body: '{"id":"…","version":"2026-11-21","type":"transfer.status_changed","data":{…},"created_at":"…"}',
 };
 
-const checkCase = z
-  .object({
-    name: z.enum(CHECK_CASE_NAMES).meta({ examples: ['wrong_secret'] }),
-    expected: z
-      .enum(['2xx', 'refused'])
-      .meta({ description: '`refused`: any response that is not 2xx.', examples: ['refused'] }),
-    response_status: z.nullable(z.int()).meta({ description: 'Null if there was no response.', examples: [204] }),
-    error: z
-      .nullable(z.enum(ATTEMPT_ERRORS))
-      .meta({ description: 'As in an attempt of a delivery; null for a 2xx.', examples: [null] }),
-    passed: z.boolean().meta({ examples: [false] }),
-    hint: z.nullable(z.string()).meta({
-      description: 'What is wrong and what to change; null if the case passed.',
-      examples: ['The receiver responded with 204. It accepts any signature: …'],
-    }),
-    request: z.nullable(z.object({ headers: z.record(z.string(), z.string()), body: z.string() })).meta({
-      description:
-        'The request as sent. Without the scope `webhooks:write`, `v0` is masked. Null if the check ended before this case.',
-      examples: [EXAMPLE_REQUEST],
-    }),
-  })
-  .register(components, { id: 'ReceiverCheckCase' });
+const checkCase = view('ReceiverCheckCase', {
+  name: z.enum(CHECK_CASE_NAMES).meta({ examples: ['wrong_secret'] }),
+  expected: z
+    .enum(['2xx', 'refused'])
+    .meta({ description: '`refused`: any response that is not 2xx.', examples: ['refused'] }),
+  response_status: z.nullable(z.int()).meta({ description: 'Null if there was no response.', examples: [204] }),
+  error: z
+    .nullable(z.enum(ATTEMPT_ERRORS))
+    .meta({ description: 'As in an attempt of a delivery; null for a 2xx.', examples: [null] }),
+  passed: z.boolean().meta({ examples: [false] }),
+  hint: z.nullable(z.string()).meta({
+    description: 'What is wrong and what to change; null if the case passed.',
+    examples: ['The receiver responded with 204. It accepts any signature: …'],
+  }),
+  request: z.nullable(z.object({ headers: z.record(z.string(), z.string()), body: z.string() })).meta({
+    description:
+      'The request as sent. Without the scope `webhooks:write`, `v0` is masked. Null if the check ended before this case.',
+    examples: [EXAMPLE_REQUEST],
+  }),
+});
 
-export const receiverCheckView = z
-  .object({
-    id: uuid,
-    status: z.enum(CHECK_STATUSES).meta({ examples: ['failed'] }),
-    started_at: time,
-    finished_at: time.nullable().meta({ description: 'Null while the check runs.' }),
-    cases: z
-      .array(checkCase)
-      .max(CHECK_CASE_NAMES.length)
-      .meta({ description: 'In the order in which they are sent; while the check runs, the cases sent so far.' }),
-  })
-  .register(components, { id: 'ReceiverCheck' });
+export const receiverCheckView = view('ReceiverCheck', {
+  id: uuid,
+  status: z.enum(CHECK_STATUSES).meta({ examples: ['failed'] }),
+  started_at: time,
+  finished_at: time.nullable().meta({ description: 'Null while the check runs.' }),
+  cases: z
+    .array(checkCase)
+    .max(CHECK_CASE_NAMES.length)
+    .meta({ description: 'In the order in which they are sent; while the check runs, the cases sent so far.' }),
+});
 
 /** @param showsSignature whether the reader may see `v0` */
 export function presentCheck(check: CheckRecord, showsSignature: boolean): z.output<typeof receiverCheckView> {

@@ -3,7 +3,7 @@ import { SHOWN_PERIODS } from '../../delivery/window.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { DISABLED_REASONS } from '../../platform/vocabulary.js';
 import type { Statement } from '../../reports/statement.js';
-import { components, present, time, validationError, when } from './fields.js';
+import { components, present, time, validationError, view, when } from './fields.js';
 
 export const TOO_LONG_WINDOW = validationError('window_too_long', `the window may be at most ${MAX_WINDOW_DAYS} days`);
 
@@ -52,57 +52,45 @@ export const recoverRequest = z
   })
   .register(components, { id: 'RecoveryRequest' });
 
-export const recovered = z
-  .object({
-    count: z.int().nonnegative().meta({ description: 'Number of restarted deliveries.' }),
-    missing: z.int().nonnegative().meta({
-      description: 'Number of events that had no delivery and now get one; 0 without `include_missing`.',
-    }),
-  })
-  .register(components, { id: 'Recovered' });
+export const recovered = view('Recovered', {
+  count: z.int().nonnegative().meta({ description: 'Number of restarted deliveries.' }),
+  missing: z.int().nonnegative().meta({
+    description: 'Number of events that had no delivery and now get one; 0 without `include_missing`.',
+  }),
+});
 
 const count = z.int().nonnegative();
 
 const disabledPeriod = z.object({
   from: time,
-  to: time.nullable().meta({ description: 'Null for a period that lasts.' }),
+  to: time.nullable().meta({ description: 'Null while the endpoint is still disabled.' }),
   reason: z.enum(DISABLED_REASONS),
 });
 
 /** The statement of an endpoint (contract, Events and deliveries). */
-export const statementView = z
-  .object({
-    since: time,
-    until: time,
-    events: count.meta({
-      description: 'Number of your events made in [`since`, `until`): the sum of the five numbers below.',
-    }),
-    succeeded: count,
-    pending: count,
-    failed: count,
-    cancelled: count,
-    missing: count.meta({
-      description:
-        'Events without a delivery for this endpoint: they were made while it was disabled or before it was registered. `recover` with `include_missing` delivers them.',
-    }),
-    complete: z.boolean().meta({ description: 'Whether every event was delivered successfully.' }),
-    final: z.boolean().meta({
-      description: 'True if `until` is more than 60 s ago. Before that, an event may still be added to the window.',
-    }),
-    disabled_periods: z
-      .array(
-        z.object({
-          from: time,
-          to: time.nullable().meta({ description: 'Null while the endpoint is still disabled.' }),
-          reason: z.enum(DISABLED_REASONS),
-        }),
-      )
-      .meta({
-        description: `The periods in which the endpoint was disabled: the latest ${SHOWN_PERIODS} that touch the window, oldest first.`,
-      }),
-    periods_known_since: time.meta({ description: 'Periods before this time are not recorded.' }),
-  })
-  .register(components, { id: 'Statement' });
+export const statementView = view('Statement', {
+  since: time,
+  until: time,
+  events: count.meta({
+    description: 'Number of your events made in [`since`, `until`): the sum of the five numbers below.',
+  }),
+  succeeded: count,
+  pending: count,
+  failed: count,
+  cancelled: count,
+  missing: count.meta({
+    description:
+      'Events without a delivery for this endpoint: they were made while it was disabled or before it was registered. `recover` with `include_missing` delivers them.',
+  }),
+  complete: z.boolean().meta({ description: 'Whether every event was delivered successfully.' }),
+  final: z.boolean().meta({
+    description: 'True if `until` is more than 60 s ago. Before that, an event may still be added to the window.',
+  }),
+  disabled_periods: z.array(disabledPeriod).meta({
+    description: `The periods in which the endpoint was disabled: the latest ${SHOWN_PERIODS} that touch the window, oldest first.`,
+  }),
+  periods_known_since: time.meta({ description: 'Periods before this time are not recorded.' }),
+});
 
 export function presentStatement(statement: Statement): z.output<typeof statementView> {
   return present(statementView, {

@@ -3,7 +3,7 @@ import type { StatusChange, Transfer } from '../../platform/database/generated/c
 import { CURRENCIES } from '../../transfers/currencies.js';
 import { REASON_CODES, STATUSES_WITH_REASON_CODE, takesReasonCode } from '../../transfers/reason-codes.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
-import { components, present, text, time, uuid, validationError } from './fields.js';
+import { components, present, requestBody, text, time, uuid, validationError, view } from './fields.js';
 
 /**
  * A whole number by value: `1e3` and `1000.0` are 1000 (JSON has one kind of number, RFC 8259 §6). `int` limits it to
@@ -54,20 +54,18 @@ const metadata = z
     examples: [{ order: '4711' }],
   });
 
-export const newTransfer = z
-  .strictObject({
-    amount: z.strictObject({ value, currency }),
-    destination: z.strictObject({
-      name: text({ min: 1, max: 140 }).meta({ examples: ['Ada Lovelace'] }),
-      account: text({ min: 1, max: 64 }).meta({ examples: ['DE89370400440532013000'] }),
-    }),
-    reference: text({ max: 140 })
-      .nullable()
-      .default(null)
-      .meta({ examples: ['Invoice 2026-117'] }),
-    metadata,
-  })
-  .register(components, { id: 'NewTransfer' });
+export const newTransfer = requestBody('NewTransfer', {
+  amount: z.strictObject({ value, currency }),
+  destination: z.strictObject({
+    name: text({ min: 1, max: 140 }).meta({ examples: ['Ada Lovelace'] }),
+    account: text({ min: 1, max: 64 }).meta({ examples: ['DE89370400440532013000'] }),
+  }),
+  reference: text({ max: 140 })
+    .nullable()
+    .default(null)
+    .meta({ examples: ['Invoice 2026-117'] }),
+  metadata,
+});
 
 export const statusChange = z
   .strictObject({
@@ -101,25 +99,23 @@ const reasonCode = z.nullable(z.enum(REASON_CODES)).meta({
   examples: [null],
 });
 
-export const transferView = z
-  .object({
-    id: uuid,
-    status: transferStatus,
-    reason_code: reasonCode,
-    amount: z.object({
-      value: z.int().meta({ description: 'In minor units.', examples: [125_00] }),
-      currency: z.string().meta({ description: 'ISO 4217', examples: ['EUR'] }),
-    }),
-    destination: z.object({
-      name: z.string().meta({ examples: ['Ada Lovelace'] }),
-      account: z.string().meta({ examples: ['DE89370400440532013000'] }),
-    }),
-    reference: z.nullable(z.string()).meta({ examples: ['Invoice 2026-117'] }),
-    metadata: z.record(z.string(), z.string()).meta({ examples: [{ order: '4711' }] }),
-    created_at: time,
-    updated_at: time,
-  })
-  .register(components, { id: 'Transfer' });
+export const transferView = view('Transfer', {
+  id: uuid,
+  status: transferStatus,
+  reason_code: reasonCode,
+  amount: z.object({
+    value: z.int().meta({ description: 'In minor units.', examples: [125_00] }),
+    currency: z.string().meta({ description: 'ISO 4217', examples: ['EUR'] }),
+  }),
+  destination: z.object({
+    name: z.string().meta({ examples: ['Ada Lovelace'] }),
+    account: z.string().meta({ examples: ['DE89370400440532013000'] }),
+  }),
+  reference: z.nullable(z.string()).meta({ examples: ['Invoice 2026-117'] }),
+  metadata: z.record(z.string(), z.string()).meta({ examples: [{ order: '4711' }] }),
+  created_at: time,
+  updated_at: time,
+});
 
 const historyEntry = z.object({
   status: transferStatus,
@@ -128,11 +124,10 @@ const historyEntry = z.object({
   reason_code: reasonCode,
 });
 
-export const transferWithHistoryView = transferView
-  .extend({
-    status_history: z.array(historyEntry).meta({ description: 'Oldest first; the first entry is `CREATED`.' }),
-  })
-  .register(components, { id: 'TransferWithHistory' });
+export const transferWithHistoryView = view('TransferWithHistory', {
+  ...transferView.shape,
+  status_history: z.array(historyEntry).meta({ description: 'Oldest first; the first entry is `CREATED`.' }),
+});
 
 export function presentTransfer(transfer: Transfer): z.output<typeof transferView> {
   return present(transferView, {
