@@ -6,8 +6,6 @@ import { parseBody } from './body.js';
 import { type HttpResponse, jsonResponse, Reply } from './response.js';
 import { bodyErrors, queryErrors, refuseExcess, shortened } from './validation-errors.js';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
 /** The names in braces: `'/transfers/{id}'` → `'id'`. */
 type Parameters<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | Parameters<Rest>
@@ -32,11 +30,7 @@ export interface Incoming<Path extends string, Query, Body> {
 
 /** One operation of the API: the single declaration that documents it, checks its requests and runs it. */
 interface Operation<Path extends string, Query extends z.ZodType, Body extends z.ZodType, View extends z.ZodType> {
-  method: Method;
-  /** As OpenAPI writes it: `/transfers/{id}`. */
-  path: Path;
   operationId: string;
-  tag: string;
   summary: string;
   description?: string;
   /** The scope that the token needs; of a list, any one. */
@@ -75,6 +69,10 @@ interface Unread {
 
 /** An operation with its types closed over. */
 export interface Route extends Omit<Operation<string, z.ZodType, z.ZodType, z.ZodType>, 'query' | 'body' | 'handle'> {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** As OpenAPI writes it: `/transfers/{id}`. */
+  path: string;
+  tag: string;
   query: z.ZodType;
   body?: z.ZodType;
   /** Checks the whole request and returns the work. @throws Refusal malformed_request | invalid_request | … */
@@ -93,28 +91,36 @@ export function isKeyed({ method, ignoresIdempotencyKey }: Pick<Route, 'method' 
   return method === 'POST' && !ignoresIdempotencyKey;
 }
 
-export function route<
-  const Path extends string,
-  Query extends z.ZodType = typeof NOTHING,
-  Body extends z.ZodType = typeof NOTHING,
-  View extends z.ZodType = z.ZodVoid,
->({ handle, query, body, ...documented }: Operation<Path, Query, Body, View>): Route {
-  const schemas = { query: query ?? NOTHING, body: body ?? NOTHING };
-  const { status } = documented.response;
-  return {
+/** Declares operations of the API, which the OpenAPI document groups under `tag`. */
+export const routesOf =
+  (tag: string) =>
+  <
+    const Path extends string,
+    Query extends z.ZodType = typeof NOTHING,
+    Body extends z.ZodType = typeof NOTHING,
+    View extends z.ZodType = z.ZodVoid,
+  >(
+    method: Route['method'],
+    path: Path,
+    { handle, query, body, ...documented }: Operation<Path, Query, Body, View>,
+  ): Route => ({
     ...documented,
-    query: schemas.query,
+    method,
+    path,
+    tag,
+    query: query ?? NOTHING,
     ...(body && { body }),
     accept({ bytes, search, params, ...request }) {
-      const readsBody = documented.method !== 'GET' && (body !== undefined || bytes.length > 0);
+      const readsBody = method !== 'GET' && (body !== undefined || bytes.length > 0);
       const read = readsBody ? parseBody(bytes) : { value: {} };
-      if ('excess' in read) refuseExcess(schemas.body, read.excess);
+      const bodySchema = body ?? NOTHING;
+      if ('excess' in read) refuseExcess(bodySchema, read.excess);
       const incoming = {
         ...request,
         search,
         params: params as Record<Parameters<Path>, string>,
-        query: readQuery(schemas.query, search) as z.output<Query>,
-        body: check(schemas.body, read.value) as z.output<Body>,
+        query: readQuery(query ?? NOTHING, search) as z.output<Query>,
+        body: check(bodySchema, read.value) as z.output<Body>,
       };
       return async (db) => {
         const result = await handle({ ...incoming, db });
@@ -123,11 +129,10 @@ export function route<
           body,
           json = JSON.stringify(body),
         } = result instanceof Reply ? result.parts : { body: result };
-        return jsonResponse(status, json, headers);
+        return jsonResponse(documented.response.status, json, headers);
       };
     },
-  };
-}
+  });
 
 function check(schema: z.ZodType, json: unknown): unknown {
   const result = schema.safeParse(json, { reportInput: true });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CLIENT_SCOPES } from '../../auth/caller.js';
 import { CONSOLE_ROLES, makeSignInLink } from '../../auth/console-sessions.js';
 import type { AppDependencies } from '../context.js';
-import { route } from '../route.js';
+import { routesOf } from '../route.js';
 import { requestBody, time, view } from '../schemas/fields.js';
 
 const newSession = requestBody('NewConsoleSession', {
@@ -21,12 +21,10 @@ const signInLink = view('ConsoleSignInLink', {
 
 /** `/console-sessions` (contract, The console). */
 export function consoleSessionRoutes({ config }: AppDependencies) {
+  const route = routesOf('Console');
   return [
-    route({
-      method: 'POST',
-      path: '/console-sessions',
+    route('POST', '/console-sessions', {
       operationId: 'createConsoleSession',
-      tag: 'Console',
       summary: 'Create a console sign-in link',
       description:
         "An editor's session has the scopes of the token, a viewer's only those that end in `:read`. It ends when the secret behind the token is revoked. `Idempotency-Key` is ignored, so no link is stored.",

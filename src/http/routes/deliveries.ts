@@ -13,7 +13,7 @@ import { listDeliveries } from '../../reports/list-deliveries.js';
 import { getDelivery, getDeliveryWithAttempts, listAttempts } from '../../reports/read-deliveries.js';
 import type { AppDependencies } from '../context.js';
 import { type CursorKind, idCursor, numberCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
-import { route } from '../route.js';
+import { routesOf } from '../route.js';
 import {
   attemptView,
   deliveryView,
@@ -58,13 +58,10 @@ const explained = view('SignatureExplanation', {
 /** `/deliveries`, and the deliveries of one endpoint (contract, Events and deliveries; Why was my signature refused?). */
 export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
   const explanations = new PostgresLimit('explanations', LIMITS.explanations);
-  const tag = 'Events and deliveries';
+  const route = routesOf('Events and deliveries');
   return [
-    route({
-      method: 'GET',
-      path: '/webhook-endpoints/{webhookId}/deliveries',
+    route('GET', '/webhook-endpoints/{webhookId}/deliveries', {
       operationId: 'listEndpointDeliveries',
-      tag,
       summary: "List an endpoint's deliveries",
       scope: 'webhooks:read',
       query: deliveryFilters(deliveryCursors),
@@ -76,11 +73,8 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
         return respondWithPage(request, deliveryCursors, rows, presentDelivery);
       },
     }),
-    route({
-      method: 'GET',
-      path: '/deliveries/{id}',
+    route('GET', '/deliveries/{id}', {
       operationId: 'getDelivery',
-      tag,
       summary: 'Read a delivery',
       scope: 'webhooks:read',
       response: {
@@ -93,11 +87,8 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
         return presentDeliveryWithAttempts(delivery);
       },
     }),
-    route({
-      method: 'GET',
-      path: '/deliveries/{id}/attempts',
+    route('GET', '/deliveries/{id}/attempts', {
       operationId: 'listAttempts',
-      tag,
       summary: "List a delivery's attempts",
       scope: 'webhooks:read',
       query: attemptFilters,
@@ -109,11 +100,8 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
         return respondWithPage(request, attemptCursors, rows, presentAttempt);
       },
     }),
-    route({
-      method: 'POST',
-      path: '/deliveries/{id}/retry',
+    route('POST', '/deliveries/{id}/retry', {
       operationId: 'retryDelivery',
-      tag,
       summary: 'Retry a delivery now',
       description:
         'Makes one extra attempt now, whether the delivery is pending or has ended. If it fails, `next_attempt_at` and the planned attempts stay as they were. If an attempt is in flight or already requested, nothing changes. A delivery can be retried at most 10 times an hour.',
@@ -131,11 +119,8 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
         return presentDelivery(await getDelivery(db, clientId, params.id));
       },
     }),
-    route({
-      method: 'POST',
-      path: '/webhook-endpoints/{webhookId}/recover',
+    route('POST', '/webhook-endpoints/{webhookId}/recover', {
       operationId: 'recoverWebhookEndpoint',
-      tag,
       summary: 'Recover missed deliveries',
       description:
         'Restarts every failed or cancelled delivery of events created in [`since`, `until`), at a bounded rate. With `include_missing`, events in the range that have no delivery for this endpoint get one too. An endpoint can have one recovery in progress and a client two; an endpoint can be recovered at most ten times an hour. Counting is limited like statements. If there is nothing to recover, both numbers are 0 and no recovery starts.',
@@ -158,11 +143,8 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
         return await recoverEndpoint(db, request);
       },
     }),
-    route({
-      method: 'POST',
-      path: '/deliveries/{id}/attempts/{number}/explain-signature',
+    route('POST', '/deliveries/{id}/attempts/{number}/explain-signature', {
       operationId: 'explainSignature',
-      tag,
       summary: 'Explain why a signature was rejected',
       description: `Tries common mistakes of receivers on this attempt, and names the first that produces your digest. At most ${LIMITS.explanations.amount} a minute.`,
       scope: 'webhooks:write',

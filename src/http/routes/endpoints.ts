@@ -15,7 +15,7 @@ import { readStatement } from '../../reports/statement.js';
 import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { Reply } from '../response.js';
-import { type Incoming, route } from '../route.js';
+import { type Incoming, routesOf } from '../route.js';
 import { endpointPatch, endpointUpdate, endpointView, newEndpoint, presentEndpoint } from '../schemas/endpoint.js';
 import { presentStatement, statementView, statementWindow } from '../schemas/statement.js';
 
@@ -33,7 +33,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
     blocksLiteral: (hostname) => guard.blocksLiteral(hostname),
     maxEndpoints: config.maxEndpoints,
   };
-  const tag = 'Webhook endpoints';
+  const route = routesOf('Webhook endpoints');
   const update = async ({ caller, params, body, db }: Incoming<Path, unknown, z.output<typeof endpointPatch>>) => {
     const { url, description, max_concurrency: maxConcurrency, enabled } = body;
     const whose = { by: byOf(caller), clientId: caller.clientId, id: params.webhookId };
@@ -41,11 +41,8 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
     return presentEndpoint(await updateEndpoint(db, rules, change));
   };
   return [
-    route({
-      method: 'POST',
-      path: '/webhook-endpoints',
+    route('POST', '/webhook-endpoints', {
       operationId: 'registerWebhookEndpoint',
-      tag,
       summary: 'Register an endpoint',
       description:
         'A URL may be registered more than once. To change a secret, register the URL again with the new secret, then delete the old endpoint.',
@@ -72,11 +69,8 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
         return new Reply({ headers, body: presentEndpoint(endpoint) });
       },
     }),
-    route({
-      method: 'GET',
-      path: '/webhook-endpoints',
+    route('GET', '/webhook-endpoints', {
       operationId: 'listWebhookEndpoints',
-      tag,
       summary: 'List endpoints',
       scope: 'webhooks:read',
       query: z.strictObject(paging(cursors)),
@@ -86,22 +80,16 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
         return respondWithPage(request, cursors, rows, presentEndpoint);
       },
     }),
-    route({
-      method: 'GET',
-      path: '/webhook-endpoints/{webhookId}',
+    route('GET', '/webhook-endpoints/{webhookId}', {
       operationId: 'getWebhookEndpoint',
-      tag,
       summary: 'Read an endpoint',
       scope: 'webhooks:read',
       response: { status: 200, description: 'The endpoint.', schema: endpointView },
       handle: async ({ caller, params, db }) =>
         presentEndpoint(await getEndpoint(db, caller.clientId, params.webhookId)),
     }),
-    route({
-      method: 'PUT',
-      path: '/webhook-endpoints/{webhookId}',
+    route('PUT', '/webhook-endpoints/{webhookId}', {
       operationId: 'updateWebhookEndpoint',
-      tag,
       summary: 'Replace an endpoint',
       description: `An omitted \`description\` or \`max_concurrency\` becomes null, an omitted \`enabled\` does not change. ${DISABLING}`,
       scope: 'webhooks:write',
@@ -111,11 +99,8 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       refusals: ['blocked_address', 'secret_immutable', 'disabled_by_operator', 'cancellation_in_progress'],
       handle: update,
     }),
-    route({
-      method: 'PATCH',
-      path: '/webhook-endpoints/{webhookId}',
+    route('PATCH', '/webhook-endpoints/{webhookId}', {
       operationId: 'patchWebhookEndpoint',
-      tag,
       summary: 'Change fields of an endpoint',
       description: `A JSON merge patch (RFC 7396): an omitted field does not change, and null clears \`description\` or \`max_concurrency\`. ${DISABLING}`,
       scope: 'webhooks:write',
@@ -125,11 +110,8 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       refusals: ['blocked_address', 'secret_immutable', 'disabled_by_operator', 'cancellation_in_progress'],
       handle: update,
     }),
-    route({
-      method: 'DELETE',
-      path: '/webhook-endpoints/{webhookId}',
+    route('DELETE', '/webhook-endpoints/{webhookId}', {
       operationId: 'deleteWebhookEndpoint',
-      tag,
       summary: 'Delete an endpoint',
       description:
         'Erases the secret, stops new attempts at once and cancels pending deliveries: up to 1,000 with this request, the rest soon after.',
@@ -138,11 +120,8 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       response: { status: 204, description: 'Deleted.' },
       handle: ({ caller, params, db }) => deleteEndpoint(db, byOf(caller), caller.clientId, params.webhookId),
     }),
-    route({
-      method: 'GET',
-      path: '/webhook-endpoints/{webhookId}/statement',
+    routesOf('Events and deliveries')('GET', '/webhook-endpoints/{webhookId}/statement', {
       operationId: 'getWebhookEndpointStatement',
-      tag: 'Events and deliveries',
       summary: "Read an endpoint's statement",
       description: `Counts the outcome of every event in a window of up to ${MAX_WINDOW_DAYS} days, to prove that all have arrived. A client can request one statement at a time, and ${LIMITS.statements.amount} a minute.`,
       scope: 'webhooks:read',

@@ -6,7 +6,7 @@ import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { listDeliveries } from '../../reports/list-deliveries.js';
 import { getEvent, listEvents, listMissing } from '../../reports/read-events.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
-import { route } from '../route.js';
+import { routesOf } from '../route.js';
 import { eventView, presentDelivery, presentEvent } from '../schemas/delivery.js';
 import { madeWithin, validationError } from '../schemas/fields.js';
 import { TOO_LONG_WINDOW } from '../schemas/statement.js';
@@ -49,13 +49,10 @@ const filters = z
 
 /** `/events` (contract, Events and deliveries). */
 export function eventRoutes() {
-  const tag = 'Events and deliveries';
+  const route = routesOf('Events and deliveries');
   return [
-    route({
-      method: 'GET',
-      path: '/events',
+    route('GET', '/events', {
       operationId: 'listEvents',
-      tag,
       summary: 'List events',
       scope: 'webhooks:read',
       query: filters,
@@ -80,11 +77,8 @@ export function eventRoutes() {
         return respondWithPage(request, eventCursors, rows, presentEvent);
       },
     }),
-    route({
-      method: 'GET',
-      path: '/events/{id}',
+    route('GET', '/events/{id}', {
       operationId: 'getEvent',
-      tag,
       summary: 'Read an event',
       scope: 'webhooks:read',
       response: {
@@ -94,11 +88,8 @@ export function eventRoutes() {
       },
       handle: async ({ caller, params, db }) => presentEvent(await getEvent(db, caller.clientId, params.id)),
     }),
-    route({
-      method: 'GET',
-      path: '/events/{id}/deliveries',
+    route('GET', '/events/{id}/deliveries', {
       operationId: 'listEventDeliveries',
-      tag,
       summary: "List an event's deliveries",
       scope: 'webhooks:read',
       query: deliveryFilters(deliveryCursors),

@@ -4,7 +4,7 @@ import { LIMITS } from '../../platform/limits.js';
 import { Refusal } from '../../platform/refusal.js';
 import type { AppDependencies } from '../context.js';
 import { Reply } from '../response.js';
-import { route } from '../route.js';
+import { routesOf } from '../route.js';
 import { uuid, view } from '../schemas/fields.js';
 import { presentCheck, receiverCheckView } from '../schemas/receiver-check.js';
 
@@ -13,13 +13,10 @@ const started = view('StartedReceiverCheck', { id: uuid });
 /** `/webhook-endpoints/{webhookId}/checks` (contract, Is my receiver right?). Production has no such routes. */
 export function receiverCheckRoutes({ config, readiness }: AppDependencies) {
   if (config.environment !== 'sandbox') return [];
-  const tag = 'Sandbox';
+  const route = routesOf('Sandbox');
   return [
-    route({
-      method: 'POST',
-      path: '/webhook-endpoints/{webhookId}/checks',
+    route('POST', '/webhook-endpoints/{webhookId}/checks', {
       operationId: 'checkReceiver',
-      tag,
       summary: 'Check a receiver',
       description: `Sandbox only. Sends nine requests to the endpoint's URL, one after the other: five that the receiver must accept and four that it must reject. A check makes no delivery and never modifies the endpoint. One check can run for an endpoint and ${LIMITS.checksAtOnce.amount} for a client; an endpoint can be checked once in ${LIMITS.checksOfEndpoint.seconds} s, and a client can run ${LIMITS.checks.amount} checks a minute. The report is kept for a day.`,
       scope: 'webhooks:write',
@@ -43,11 +40,8 @@ export function receiverCheckRoutes({ config, readiness }: AppDependencies) {
         return new Reply({ headers, body: { id } });
       },
     }),
-    route({
-      method: 'GET',
-      path: '/webhook-endpoints/{webhookId}/checks/{id}',
+    route('GET', '/webhook-endpoints/{webhookId}/checks/{id}', {
       operationId: 'getReceiverCheck',
-      tag,
       summary: 'Read the report of a check',
       description: 'Sandbox only.',
       scope: 'webhooks:read',

@@ -10,7 +10,7 @@ import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { Reply } from '../response.js';
-import { type Incoming, route } from '../route.js';
+import { type Incoming, routesOf } from '../route.js';
 import { madeWithin, text } from '../schemas/fields.js';
 import {
   newTransfer,
@@ -40,13 +40,10 @@ const SANDBOX_OUTCOMES = `In the sandbox, a transfer changes its status automati
 
 /** `/transfers` (contract, Transfers). */
 export function transferRoutes({ config, handover }: AppDependencies) {
-  const tag = 'Transfers';
+  const route = routesOf('Transfers');
   return [
-    route({
-      method: 'POST',
-      path: '/transfers',
+    route('POST', '/transfers', {
       operationId: 'createTransfer',
-      tag,
       summary: 'Create a transfer',
       description: `Send an \`Idempotency-Key\`: if the connection breaks, you can then repeat the request without creating a second transfer.${config.environment === 'sandbox' ? ` ${SANDBOX_OUTCOMES}` : ''}`,
       scope: 'transfers:write',
@@ -65,11 +62,8 @@ export function transferRoutes({ config, handover }: AppDependencies) {
         return new Reply({ headers, body: presentTransfer(transfer) });
       },
     }),
-    route({
-      method: 'GET',
-      path: '/transfers',
+    route('GET', '/transfers', {
       operationId: 'listTransfers',
-      tag,
       summary: 'List transfers',
       scope: 'transfers:read',
       query: filters,
@@ -81,22 +75,16 @@ export function transferRoutes({ config, handover }: AppDependencies) {
         return respondWithPage(request, cursors, rows, presentTransfer);
       },
     }),
-    route({
-      method: 'GET',
-      path: '/transfers/{id}',
+    route('GET', '/transfers/{id}', {
       operationId: 'getTransfer',
-      tag,
       summary: 'Read a transfer',
       scope: 'transfers:read',
       response: { status: 200, description: 'The transfer with its status history.', schema: transferWithHistoryView },
       handle: async ({ caller, params, db }) =>
         presentTransferWithHistory(await getTransfer(db, caller.clientId, params.id)),
     }),
-    route({
-      method: 'POST',
-      path: '/transfers/{id}/cancel',
+    route('POST', '/transfers/{id}/cancel', {
       operationId: 'cancelTransfer',
-      tag,
       summary: 'Cancel a transfer',
       description: 'Only a transfer with the status `CREATED` can be cancelled.',
       scope: 'transfers:write',
@@ -126,7 +114,6 @@ export function transferRoutes({ config, handover }: AppDependencies) {
  */
 export function statusRoutes({ config, handover }: AppDependencies) {
   const shared = {
-    method: 'POST',
     body: statusChange,
     sharesStatement: true,
     response: {
@@ -141,22 +128,18 @@ export function statusRoutes({ config, handover }: AppDependencies) {
     const transfer = await changeStatus(db, handover, { transferId: params.id, to, reason, reasonCode, ...whose });
     return presentTransfer(transfer);
   };
-  const byOperator = route({
+  const byOperator = routesOf('Operator')('POST', '/operator/transfers/{id}/status', {
     ...shared,
-    path: '/operator/transfers/{id}/status',
     operationId: 'setTransferStatus',
-    tag: 'Operator',
     summary: "Change the status of any client's transfer",
     scope: 'operator',
     isAudited: true,
     handle: (request) => change(request, { by: byOf(request.caller) }),
   });
   if (config.environment !== 'sandbox') return [byOperator];
-  const byClient = route({
+  const byClient = routesOf('Sandbox')('POST', '/sandbox/transfers/{id}/status', {
     ...shared,
-    path: '/sandbox/transfers/{id}/status',
     operationId: 'setSandboxTransferStatus',
-    tag: 'Sandbox',
     summary: 'Change the status of your own transfer',
     description: 'Sandbox only. Makes the change as an operator would, and delivers its event.',
     scope: 'transfers:write',
