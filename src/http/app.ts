@@ -1,11 +1,11 @@
 import Router from '@koa/router';
 import Koa from 'koa';
+import { withDeadline } from '../platform/deadline.js';
 import type { AppDependencies, AppMiddleware, State } from './context.js';
 import { dispatch } from './dispatch.js';
 import {
   accessLog,
   authenticate,
-  deadline,
   decodablePath,
   networks,
   problems,
@@ -28,9 +28,6 @@ import { eventRoutes } from './routes/events.js';
 import { receiverCheckRoutes } from './routes/receiver-checks.js';
 import { statusRoutes, transferRoutes } from './routes/transfers.js';
 
-export type { Readiness } from '../process/readiness.js';
-export type { AppDependencies } from './context.js';
-
 /**
  * The API as a Koa application. It covers the whole contract except the requests that are sent to receivers.
  * @param extend adds further paths, such as the console's
@@ -43,7 +40,7 @@ export function createApp(dependencies: AppDependencies, extend?: Extend): Koa<S
   const extension = extend?.({ ...dependencies, routes, failures, rateLimit: limit });
   const router = new Router<State>({ strict: true, sensitive: true });
   addRoutes(router, routes, dependencies, limit);
-  addTokenEndpoint(router, { authority, log, failures });
+  addTokenEndpoint(router, { authority, failures });
   const documents = documentLimit();
   addWellKnown(router, authority, documents);
   addHealth(router, config.baseUrl, dependencies.readiness);
@@ -54,17 +51,18 @@ export function createApp(dependencies: AppDependencies, extend?: Extend): Koa<S
   // Only faults of a socket or a stream arrive here: `problems` turns every other error into a response.
   app.silent = true;
   app.on('error', (error: unknown) => log.debug({ err: error }, 'connection fault'));
-  app.use(requestId());
+  app.use(requestId);
   app.use(secureHeaders(config.baseUrl));
-  app.use(traceRequest());
+  app.use(traceRequest);
   app.use(accessLog(log, metrics));
   app.use(problems({ baseUrl: config.baseUrl, log }));
-  app.use(tokenErrors({ authority, log }));
+  app.use(tokenErrors(authority.issuer, log));
   if (extension) app.use(extension.errors);
-  app.use(deadline(config.requestDeadline));
+  // Whatever a request waits for, it then gets 503 and commits nothing. One that sends its body slowly gets 408 before.
+  app.use((_ctx, next) => withDeadline(config.requestDeadline, next));
   app.use(networks(config));
   if (extension) app.use(extension.before);
-  app.use(decodablePath());
+  app.use(decodablePath);
   app.use(router.routes());
   app.use(unrouted(router));
   return app;

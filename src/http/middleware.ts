@@ -4,7 +4,6 @@ import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { Authority } from '../auth/authority.js';
 import type { Scope } from '../auth/caller.js';
 import type { Config } from '../platform/config/config.js';
-import { withDeadline } from '../platform/deadline.js';
 import { newId } from '../platform/ids.js';
 import { clientAddress, Networks } from '../platform/networks.js';
 import { PROBLEMS, Refusal } from '../platform/refusal.js';
@@ -27,13 +26,11 @@ export function routeOf(ctx: object): string | undefined {
  * Takes `X-Request-Id` from the request if it has 1 to 128 visible ASCII characters, else makes a new id; sets it on
  * every response.
  */
-export function requestId(): AppMiddleware {
-  return (ctx, next) => {
-    ctx.state.requestId = requestIdOf(ctx.req);
-    ctx.set('X-Request-Id', ctx.state.requestId);
-    return next();
-  };
-}
+export const requestId: AppMiddleware = (ctx, next) => {
+  ctx.state.requestId = requestIdOf(ctx.req);
+  ctx.set('X-Request-Id', ctx.state.requestId);
+  return next();
+};
 
 /** The id that the request has, if it is valid, else a new id. */
 export function requestIdOf({ headers }: IncomingMessage): string {
@@ -64,19 +61,17 @@ export function secureHeaders(baseUrl: string): AppMiddleware {
 /**
  * Makes the server's span of a request, under the caller's span if the request has a `traceparent` (W3C Trace Context).
  */
-export function traceRequest(): AppMiddleware {
-  return (ctx, next) => {
-    const attributes = { 'http.request.method': ctx.method, request_id: ctx.state.requestId };
-    const options = { kind: SpanKind.SERVER, attributes, traceparent: ctx.get('traceparent') || null };
-    return inSpan(ctx.method, options, async (span) => {
-      await next();
-      const route = routeOf(ctx);
-      if (route !== undefined) span.updateName(`${ctx.method} ${route}`).setAttribute('http.route', route);
-      span.setAttribute('http.response.status_code', ctx.status);
-      if (ctx.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
-    });
-  };
-}
+export const traceRequest: AppMiddleware = (ctx, next) => {
+  const attributes = { 'http.request.method': ctx.method, request_id: ctx.state.requestId };
+  const options = { kind: SpanKind.SERVER, attributes, traceparent: ctx.get('traceparent') || null };
+  return inSpan(ctx.method, options, async (span) => {
+    await next();
+    const route = routeOf(ctx);
+    if (route !== undefined) span.updateName(`${ctx.method} ${route}`).setAttribute('http.route', route);
+    span.setAttribute('http.response.status_code', ctx.status);
+    if (ctx.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+  });
+};
 
 /** Logs one line for each request and counts it. */
 export function accessLog(log: Log, metrics: Pick<Metrics, 'requestStarted' | 'requestCompleted'>): AppMiddleware {
@@ -127,14 +122,6 @@ export function problems({ baseUrl, log }: { baseUrl: string; log: Log }): AppMi
 }
 
 /**
- * Responds 503 after `limit` ms, whatever the request waits for. What it does then commits nothing. A client that sends
- * its body slowly gets 408 before (`server.ts`).
- */
-export function deadline(limit: number): AppMiddleware {
-  return (_ctx, next) => withDeadline(limit, next);
-}
-
-/**
  * Sets `ctx.state.address` to the client's address (contract, Networks). `guardSocket` has already closed connections
  * from outside ALLOWED_NETWORKS; this middleware checks clients that connect through a trusted proxy.
  * @throws Refusal network_not_allowed
@@ -143,8 +130,7 @@ export function networks(config: Pick<Config, 'allowedNetworks' | 'trustedProxie
   const allowed = new Networks(config.allowedNetworks);
   const trustedProxies = new Networks(config.trustedProxies);
   return (ctx, next) => {
-    const { remoteAddress } = ctx.req.socket;
-    ctx.state.address = clientAddress(remoteAddress, ctx.get('X-Forwarded-For'), trustedProxies);
+    ctx.state.address = clientAddress(ctx.req.socket.remoteAddress, ctx.get('X-Forwarded-For'), trustedProxies);
     if (!allowed.allows(ctx.state.address)) {
       throw new Refusal('network_not_allowed', 'The request comes from outside the allowed networks.');
     }
@@ -153,16 +139,14 @@ export function networks(config: Pick<Config, 'allowedNetworks' | 'trustedProxie
 }
 
 /** Refuses a path whose percent-encoding cannot be decoded (RFC 3986 §2.1). */
-export function decodablePath(): AppMiddleware {
-  return (ctx, next) => {
-    try {
-      decodeURIComponent(ctx.path);
-    } catch {
-      throw new Refusal('malformed_request', 'The path cannot be decoded.');
-    }
-    return next();
-  };
-}
+export const decodablePath: AppMiddleware = (ctx, next) => {
+  try {
+    decodeURIComponent(ctx.path);
+  } catch {
+    throw new Refusal('malformed_request', 'The path cannot be decoded.');
+  }
+  return next();
+};
 
 /**
  * Handles requests that no route matched: OPTIONS, another method (405 and `Allow`, RFC 9110 §15.5.6), unknown paths.

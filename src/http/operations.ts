@@ -48,7 +48,7 @@ export async function listenForOperators(
     ctx.set('Content-Type', metrics.registry.contentType);
     ctx.body = text;
   });
-  for (const middleware of [requestId(), secureHeaders(baseUrl), problems({ baseUrl, log })]) app.use(middleware);
+  for (const middleware of [requestId, secureHeaders(baseUrl), problems({ baseUrl, log })]) app.use(middleware);
   app.use(router.routes());
   app.use(unrouted(router));
   // Scrapers and probes connect directly: no proxy is trusted, and X-Forwarded-For is ignored.

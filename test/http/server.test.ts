@@ -142,7 +142,7 @@ describe('a request that never reaches the application', () => {
 it('gives a request with an unreadable body the id that the application uses for it', async () => {
   const ids: unknown[] = [];
   const app = new Koa<State>();
-  app.use(requestId());
+  app.use(requestId);
   app.use(async (ctx) => {
     ids.push(ctx.state.requestId);
     await new Promise(() => {});

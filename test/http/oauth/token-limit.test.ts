@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { toOAuthError } from '../../../src/http/oauth/token-request.js';
+import { toOAuthError } from '../../../src/http/oauth/token.js';
 import { LIMITS } from '../../../src/platform/limits.js';
 import { MemoryLimit } from '../../../src/platform/rate-limit.js';
 
