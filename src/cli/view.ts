@@ -12,11 +12,17 @@ export type View = string | Table | Fields | readonly View[];
  */
 export function render(view: View, screen: Screen | undefined): string {
   if (typeof view === 'string') return view;
-  if ('fields' in view) return layFields(view, screen);
+  if ('fields' in view) return layFields(view.fields, screen);
   if (!('rows' in view)) return view.map((part) => render(part, screen)).join('\n\n');
   if (view.rows.length === 0) return view.none;
   if (screen) return layTable(view, screen);
-  return view.rows.map((row) => row.map((cell) => cellText(cell, isoTime)).join('\t')).join('\n');
+  return view.rows
+    .map((row) =>
+      Object.values(row)
+        .map((cell) => cellText(cell, isoTime))
+        .join('\t'),
+    )
+    .join('\n');
 }
 
 /** The terminal that shows the output. */
@@ -36,7 +42,7 @@ export function screenHere(): Screen | undefined {
 export type Cell = string | number | Date | null;
 
 /** The cell's text in one line, harmless to a terminal. */
-export function cellText(cell: Cell, time: (at: Date) => string): string {
+function cellText(cell: Cell, time: (at: Date) => string): string {
   if (cell === null) return '';
   if (cell instanceof Date) return time(cell);
   return harmless(String(cell));
@@ -49,16 +55,18 @@ export function fullTime(time: Date, now: Date): string {
   return `${relativeTime(time, now)} (${time.toISOString().replace(/\.\d+Z$/, 'Z')})`;
 }
 
+type Row = Readonly<Record<string, Cell>>;
+
 /** The named values of one object. */
 export interface Fields {
-  fields: Readonly<Record<string, Cell>>;
+  fields: Row;
 }
 
 /** The smallest width of a value: wrapping below it makes a value harder to read. */
 const MIN_WIDTH = 20;
 
 /** One line for each field, with aligned values. Values are wrapped only on a terminal. */
-function layFields({ fields }: Fields, screen: Screen | undefined): string {
+function layFields(fields: Row, screen: Screen | undefined): string {
   const entries = Object.entries(fields);
   const indent = Math.max(...entries.map(([name]) => name.length)) + 2;
   const time = screen ? (at: Date) => fullTime(at, screen.now) : isoTime;
@@ -71,12 +79,11 @@ function layFields({ fields }: Fields, screen: Screen | undefined): string {
     .join('\n');
 }
 
-/** Its name. A column that `wraps` may wrap on a narrow terminal. Others never do: an id on two lines cannot be copied. */
-export type Column = string | { wraps: string };
-
+/** Rows with the same names, which head the columns. */
 export interface Table {
-  columns: readonly Column[];
-  rows: readonly (readonly Cell[])[];
+  rows: readonly Row[];
+  /** Columns that may wrap on a narrow terminal. Others never do: an id on two lines cannot be copied. */
+  wraps?: readonly string[];
   /** The text for a table without rows. */
   none: string;
 }
@@ -92,28 +99,24 @@ const WITH_ID = /(?<!\S)[^\s/]*[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}[^\s/]
  * A table with headers and aligned columns that is at most as wide as the terminal. If wrapping does not make it fit,
  * each row becomes a list of fields.
  */
-export function layTable({ columns, rows }: Table, screen: Screen): string {
-  const used = columns.map((_, i) => i).filter((i) => rows.some((row) => (row[i] ?? '') !== ''));
-  const shown = used.map((i) => columns[i]).filter((column) => column !== undefined);
-  const cells = rows.map((row) => used.map((i) => row[i] ?? null));
-  const names = shown.map((column) => (typeof column === 'string' ? column : column.wraps));
-  const wraps = shown.map((column) => typeof column !== 'string');
+function layTable({ rows, wraps = [] }: Table, screen: Screen): string {
+  const used = Object.keys(rows[0] ?? {}).filter((name) => rows.some((row) => (row[name] ?? '') !== ''));
+  const shown = rows.map((row) => Object.fromEntries(used.map((name) => [name, row[name] ?? null])));
   const texts = (time: (at: Date, now: Date) => string) => [
-    names.map((name) => name.toUpperCase()),
-    ...cells.map((row) => row.map((cell) => cellText(cell, (at) => time(at, screen.now)))),
+    used.map((name) => name.toUpperCase()),
+    ...shown.map((row) => Object.values(row).map((cell) => cellText(cell, (at) => time(at, screen.now)))),
   ];
   const [exact, short] = [texts(fullTime), texts(relativeTime)];
-  const rigid = shown.map(() => false);
+  const rigid = used.map(() => false);
   for (const [lines, rules] of [
     [exact, rigid],
     [short, rigid],
-    [short, wraps],
+    [short, used.map((name) => wraps.includes(name))],
   ] as const) {
     const widths = widthsWithin(lines, rules, screen.width);
     if (widths) return lines.map((line) => layRow(line, widths)).join('\n');
   }
-  const fields = (row: readonly Cell[]) => Object.fromEntries(names.map((name, i) => [name, row[i] ?? null]));
-  return cells.map((row) => layFields({ fields: fields(row) }, screen)).join('\n\n');
+  return shown.map((row) => layFields(row, screen)).join('\n\n');
 }
 
 /** The widths of the columns; undefined if they do not fit into `width`. */

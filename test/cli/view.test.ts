@@ -1,4 +1,4 @@
-import { fullTime, render, type View } from '../../src/cli/view.js';
+import { fullTime, render, type Table, type View } from '../../src/cli/view.js';
 
 const now = new Date('2026-11-21T10:00:00.000Z');
 const at = (text: string) => new Date(text);
@@ -6,12 +6,17 @@ const onTerminal = (view: View, width: number) => render(view, { width, now });
 const elsewhere = (view: View) => render(view, undefined);
 
 const ID = '0195f000-0000-7000-8000-000000000000';
-const table: View = {
-  columns: ['id', { wraps: 'receiver' }, 'next attempt', 'reason'],
+const table: Table = {
   rows: [
-    [ID, 'hooks.example.com and a long way behind it', at('2026-11-21T10:04:00Z'), null],
-    [ID, '受信機', null, null],
+    {
+      id: ID,
+      receiver: 'hooks.example.com and a long way behind it',
+      'next attempt': at('2026-11-21T10:04:00Z'),
+      reason: null,
+    },
+    { id: ID, receiver: '受信機', 'next attempt': null, reason: null },
   ],
+  wraps: ['receiver'],
   none: 'nothing',
 };
 
@@ -53,9 +58,9 @@ describe('a table on a terminal', () => {
   });
 
   it.each([100, 120, 140])('never breaks an id in a column that wraps: %d', (width) => {
-    const columns = ['action', 'target', { wraps: 'details' }];
     const details = `client_id=${ID} revoked=[${ID}, ${ID}] url=https://hooks.example.com/${ID}/in`;
-    const shown = onTerminal({ columns, rows: [['clients.rotate-secret', ID, details]], none: 'nothing' }, width);
+    const rows = [{ action: 'clients.rotate-secret', target: ID, details }];
+    const shown = onTerminal({ rows, wraps: ['details'], none: 'nothing' }, width);
     expect(shown).toContain(`client_id=${ID}`);
     expect(shown).toContain(`revoked=[${ID},`);
     expect(Math.max(...shown.split('\n').map((line) => line.length))).toBeLessThanOrEqual(width);
@@ -95,10 +100,10 @@ it('aligns the names and values of fields', () => {
 
 it('text of a client or a receiver can neither control the terminal nor start a new line', () => {
   const evil = 'a\u001b[2J\u001b]0;owned\u0007\r\nb\tc\u202egnp.exe\u0085';
-  const columns = ['body'];
+  const rows = [{ body: evil }];
   for (const text of [
-    onTerminal({ columns, rows: [[evil]], none: '' }, 80).split('\n')[1],
-    elsewhere({ columns, rows: [[evil]], none: '' }),
+    onTerminal({ rows, none: '' }, 80).split('\n')[1],
+    elsewhere({ rows, none: '' }),
     elsewhere({ fields: { body: evil } }).slice('body  '.length),
   ]) {
     expect(text).toBe('a\ufffd[2J\ufffd]0;owned\ufffd b c\ufffdgnp.exe\ufffd');

@@ -51,15 +51,15 @@ function present({ id, at, actor, action, target, details }: AuditEntry) {
 
 function table(entries: readonly AuditEntry[]): Table {
   return {
-    columns: ['at', 'actor', 'action', 'target', { wraps: 'details' }],
     // An audit needs the exact time, also on a terminal.
-    rows: entries.map(({ at, actor, action, target, details }) => [
-      at.toISOString(),
-      actor,
-      action,
-      target,
-      summary(details),
-    ]),
+    rows: entries.map((entry) => ({
+      at: entry.at.toISOString(),
+      actor: entry.actor,
+      action: entry.action,
+      target: entry.target,
+      details: summary(entry.details),
+    })),
+    wraps: ['details'],
     none: 'no entries',
   };
 }

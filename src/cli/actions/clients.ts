@@ -128,34 +128,35 @@ function presentSecret(secret: ClientSecretInfo) {
 
 function clientTable(clients: readonly Client[]): Table {
   return {
-    columns: ['client', { wraps: 'name' }, { wraps: 'scopes' }, { wraps: 'calls from' }, 'created', 'revoked'],
-    rows: clients.map((one) => [one.id, one.name, one.scopes.join(' '), from(one), one.createdAt, one.revokedAt]),
+    rows: clients.map(shown),
+    wraps: ['name', 'scopes', 'calls from'],
     none: 'no clients yet',
   };
 }
 
 function clientDetails(client: Client): Fields {
+  return { fields: { ...shown(client), erased: client.erasedAt } };
+}
+
+function shown({ id, name, scopes, networks, createdAt, revokedAt }: Client) {
   return {
-    fields: {
-      client: client.id,
-      name: client.name,
-      scopes: client.scopes.join(' '),
-      'calls from': from(client),
-      created: client.createdAt,
-      revoked: client.revokedAt,
-      erased: client.erasedAt,
-    },
+    client: id,
+    name,
+    scopes: scopes.join(' '),
+    'calls from': networks.length > 0 ? networks.join(', ') : 'anywhere',
+    created: createdAt,
+    revoked: revokedAt,
   };
 }
 
 function secretTable(secrets: readonly ClientSecretInfo[]): Table {
   return {
-    columns: ['secret', 'created', 'expires', 'revoked'],
-    rows: secrets.map(({ id, createdAt, expiresAt, revokedAt }) => [id, createdAt, expiresAt, revokedAt]),
+    rows: secrets.map((one) => ({
+      secret: one.id,
+      created: one.createdAt,
+      expires: one.expiresAt,
+      revoked: one.revokedAt,
+    })),
     none: 'no secrets',
   };
-}
-
-function from({ networks }: Client): string {
-  return networks.length > 0 ? networks.join(', ') : 'anywhere';
 }

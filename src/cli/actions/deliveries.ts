@@ -127,15 +127,14 @@ async function nextAttempt(db: Handle, id: string, made: number): Promise<Attemp
 export async function lost({ since }: { since: number }): Promise<CommandResult> {
   const { findLostEvents } = await import('../../delivery/lost-events.js');
   const found = await withDatabase((database, environment) => findLostEvents(database, environment, since));
-  const rows = found.map((event) => [
-    event.event_id,
-    event.client_id,
-    event.transfer_id,
-    event.type,
-    new Date(event.started_at),
-  ]);
-  const columns = ['event', 'client', 'transfer', 'type', 'started'];
-  return { json: found, text: { columns, rows, none: 'no lost events' } };
+  const rows = found.map((event) => ({
+    event: event.event_id,
+    client: event.client_id,
+    transfer: event.transfer_id,
+    type: event.type,
+    started: new Date(event.started_at),
+  }));
+  return { json: found, text: { rows, none: 'no lost events' } };
 }
 
 /** Characters of a response body that are shown; `--json` has the whole stored body. */
@@ -143,31 +142,18 @@ const BODY_SHOWN = 120;
 
 function deliveryTable(deliveries: readonly DeliveryRecord[]): Table {
   return {
-    columns: [
-      'delivery',
-      'transfer',
-      'status',
-      'attempts',
-      'last',
-      { wraps: 'receiver' },
-      'next attempt',
-      'reason',
-      'created',
-    ],
-    rows: deliveries.map((delivery) => {
-      const last = delivery.lastAttempt;
-      return [
-        delivery.id,
-        presentDelivery(delivery).transfer_status,
-        delivery.status,
-        delivery.attemptCount,
-        last ? outcomeOf(last) : null,
-        new URL(delivery.endpoint.url).host,
-        delivery.nextAttemptAt,
-        delivery.reason,
-        delivery.createdAt,
-      ];
-    }),
+    rows: deliveries.map((delivery) => ({
+      delivery: delivery.id,
+      transfer: presentDelivery(delivery).transfer_status,
+      status: delivery.status,
+      attempts: delivery.attemptCount,
+      last: delivery.lastAttempt && outcomeOf(delivery.lastAttempt),
+      receiver: new URL(delivery.endpoint.url).host,
+      'next attempt': delivery.nextAttemptAt,
+      reason: delivery.reason,
+      created: delivery.createdAt,
+    })),
+    wraps: ['receiver'],
     none: 'no deliveries',
   };
 }
@@ -191,20 +177,19 @@ function deliveryDetails(delivery: DeliveryWithAttempts): View {
       },
     },
     {
-      columns: ['attempt', 'trigger', 'started', 'response', 'took', { wraps: 'body' }],
-      rows: delivery.attempts.map((attempt) => [
-        attempt.number,
-        attempt.trigger,
-        attempt.startedAt,
-        outcomeOf(attempt),
-        `${attempt.durationMs} ms`,
-        shortened(attempt.responseBody),
-      ]),
+      rows: delivery.attempts.map((attempt) => ({
+        attempt: attempt.number,
+        trigger: attempt.trigger,
+        started: attempt.startedAt,
+        response: outcomeOf(attempt),
+        took: `${attempt.durationMs} ms`,
+        body: shortened(attempt.responseBody),
+      })),
+      wraps: ['body'],
       none: 'no attempts yet',
     },
     {
-      columns: ['planned', 'at, if each attempt fails at once'],
-      rows: delivery.planned.map(({ number, at }) => [number, at]),
+      rows: delivery.planned.map(({ number, at }) => ({ planned: number, 'at, if each attempt fails at once': at })),
       none: 'no planned attempts',
     },
   ];

@@ -42,8 +42,12 @@ export async function doctor(): Promise<CommandResult> {
   return {
     json: { ok: failed === 0, checks: findings },
     text: {
-      columns: ['result', 'check', { wraps: 'detail' }],
-      rows: findings.map(({ check, ok, warning, detail }) => [ok ? (warning ? 'warn' : 'ok') : 'FAIL', check, detail]),
+      rows: findings.map(({ check, ok, warning, detail }) => ({
+        result: ok ? (warning ? 'warn' : 'ok') : 'FAIL',
+        check,
+        detail,
+      })),
+      wraps: ['detail'],
       none: '',
     },
     failure: failed === 0 ? undefined : `${failed} of ${findings.length} checks failed`,

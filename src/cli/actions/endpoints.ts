@@ -66,20 +66,17 @@ async function failingResult(db: Database, found: readonly FailingEndpoint[], li
       last_failure: { at: at.toISOString(), error, response_status: responseStatus },
     })),
     text: {
-      columns: [
-        'endpoint',
-        'client',
-        'state',
-        'failing since',
-        'why',
-        'last failure',
-        'last success',
-        { wraps: 'url' },
-      ],
-      rows: rows.map(({ endpoint, failingSince, lastSuccessAt, lastFailure }) => [
-        ...[endpoint.id, endpoint.clientId, state(endpoint), failingSince, outcomeOf(lastFailure)],
-        ...[lastFailure.at, lastSuccessAt, endpoint.url],
-      ]),
+      rows: rows.map(({ endpoint, failingSince, lastSuccessAt, lastFailure }) => ({
+        endpoint: endpoint.id,
+        client: endpoint.clientId,
+        state: state(endpoint),
+        'failing since': failingSince,
+        why: outcomeOf(lastFailure),
+        'last failure': lastFailure.at,
+        'last success': lastSuccessAt,
+        url: endpoint.url,
+      })),
+      wraps: ['url'],
       none: 'no endpoint is failing',
     },
     note: nextPage(found, failing),
@@ -129,16 +126,16 @@ function present(endpoint: PublicEndpoint) {
 
 function table(endpoints: readonly PublicEndpoint[]): Table {
   return {
-    columns: ['endpoint', 'state', 'concurrency', { wraps: 'url' }, { wraps: 'description' }, 'created', 'client'],
-    rows: endpoints.map((one) => [
-      one.id,
-      state(one),
-      one.maxConcurrency ?? 'default',
-      one.url,
-      one.description,
-      one.createdAt,
-      one.clientId,
-    ]),
+    rows: endpoints.map((one) => ({
+      endpoint: one.id,
+      state: state(one),
+      concurrency: one.maxConcurrency ?? 'default',
+      url: one.url,
+      description: one.description,
+      created: one.createdAt,
+      client: one.clientId,
+    })),
+    wraps: ['url', 'description'],
     none: 'no endpoints',
   };
 }
@@ -190,8 +187,7 @@ function statementView(statement: Statement): View {
       },
     },
     {
-      columns: ['disabled from', 'to', 'reason'],
-      rows: statement.disabledPeriods.map(({ from, to, reason }) => [from, to, reason]),
+      rows: statement.disabledPeriods.map(({ from, to, reason }) => ({ 'disabled from': from, to, reason })),
       none: 'no disabled period is known in the window',
     },
   ];
@@ -269,14 +265,14 @@ function checkView({ id, endpointId, status, cases }: CheckRecord): View {
       },
     },
     {
-      columns: ['case', 'result', 'expected', 'response', { wraps: 'what to change' }],
-      rows: cases.map((one) => [
-        one.name,
-        isConclusive(one.name, cases) ? (one.passed ? 'passed' : 'failed') : 'inconclusive',
-        CHECK_CASES[one.name as CheckCase],
-        one.responseStatus ?? one.error,
-        one.hint,
-      ]),
+      rows: cases.map((one) => ({
+        case: one.name,
+        result: isConclusive(one.name, cases) ? (one.passed ? 'passed' : 'failed') : 'inconclusive',
+        expected: CHECK_CASES[one.name as CheckCase],
+        response: one.responseStatus ?? one.error,
+        'what to change': one.hint,
+      })),
+      wraps: ['what to change'],
       none: 'no cases',
     },
   ];

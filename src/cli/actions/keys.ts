@@ -22,8 +22,13 @@ export async function list(): Promise<CommandResult> {
       verifies_until: verifiesUntil?.toISOString() ?? null,
     })),
     text: {
-      columns: ['key', 'state', 'created', 'retired', 'verifies until'],
-      rows: keys.map((key) => [key.kid, key.state, key.createdAt, key.retiredAt, key.verifiesUntil]),
+      rows: keys.map(({ kid, state, createdAt, retiredAt, verifiesUntil }) => ({
+        key: kid,
+        state,
+        created: createdAt,
+        retired: retiredAt,
+        'verifies until': verifiesUntil,
+      })),
       none: 'no signing keys yet: the first API process makes one',
     },
   };
