@@ -35,39 +35,25 @@ interface SecretRecord {
   expiresAt: number | null;
 }
 
-interface Row {
-  id: string;
-  revoked: boolean;
-  scopes: string[];
+type Row = Omit<ClientRecord, 'networks' | 'secrets'> & {
   networks: string[];
-  secrets: { id: string; hash: string; revoked: boolean; expires_at: number | null }[];
-}
+  secrets: (Omit<SecretRecord, 'hash'> & { hash: string })[];
+};
 
 const STATEMENT = `
   select c.id::text, c.revoked_at is not null as revoked, to_json(c.scopes) as scopes, to_json(c.networks) as networks,
     (select coalesce(json_agg(json_build_object(
        'id', s.id, 'hash', encode(s.hash, 'hex'), 'revoked', s.revoked_at is not null,
-       'expires_at', floor(extract(epoch from s.expires_at) * 1000)
+       'expiresAt', floor(extract(epoch from s.expires_at) * 1000)
      ) order by s.created_at desc, s.id desc), '[]') from client_secrets s where s.client_id = c.id) as secrets
   from clients c where c.id = $1::uuid`;
 
 /** Reads a client in one statement, also if the client does not exist. `clientId` must be a UUID. */
 export async function readClientRecord(db: Handle, clientId: string): Promise<ClientRecord | undefined> {
   const [row] = await db.hot<Row>(STATEMENT, [clientId]);
-  return (
-    row && {
-      id: row.id,
-      revoked: row.revoked,
-      scopes: row.scopes,
-      networks: new Networks(row.networks),
-      secrets: row.secrets.map((secret) => ({
-        id: secret.id,
-        hash: Buffer.from(secret.hash, 'hex'),
-        revoked: secret.revoked,
-        expiresAt: secret.expires_at,
-      })),
-    }
-  );
+  if (!row) return undefined;
+  const secrets = row.secrets.map((secret) => ({ ...secret, hash: Buffer.from(secret.hash, 'hex') }));
+  return { ...row, networks: new Networks(row.networks), secrets };
 }
 
 /** Whether the secret, and each token issued for it, is valid at `now` (ms since 1970). */

@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Actor } from '../platform/audit.js';
-import { recordAudit } from '../platform/audit.js';
+import { type Actor, recordAudit } from '../platform/audit.js';
 import { atomically, type Handle } from '../platform/database/database.js';
 import type { Client, ClientSecret } from '../platform/database/generated/client.js';
 import { formatDuration } from '../platform/duration.js';

@@ -1,5 +1,4 @@
-import type { Actor, By } from '../platform/audit.js';
-import { type Action, recordAudit } from '../platform/audit.js';
+import { type Action, type Actor, type By, recordAudit } from '../platform/audit.js';
 import { atomically, type Handle } from '../platform/database/database.js';
 import { isId, newId } from '../platform/ids.js';
 import { LIMITS } from '../platform/limits.js';

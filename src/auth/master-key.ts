@@ -1,5 +1,4 @@
-import type { Actor } from '../platform/audit.js';
-import { recordAudit } from '../platform/audit.js';
+import { type Actor, recordAudit } from '../platform/audit.js';
 import type { Handle } from '../platform/database/database.js';
 import { EnvelopeError, type MasterKeys } from '../platform/database/encryption.js';
 import { NIL_ID } from '../platform/ids.js';

@@ -1,8 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
-import type { Actor } from '../platform/audit.js';
-import { recordAudit } from '../platform/audit.js';
+import { type Actor, recordAudit } from '../platform/audit.js';
 import type { Database, Handle } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
 import { within } from '../platform/deadline.js';

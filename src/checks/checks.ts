@@ -19,12 +19,6 @@ const RENEWED_WITHIN = 120;
 const ofEndpoint = new PostgresLimit('checks of an endpoint', LIMITS.checksOfEndpoint);
 const ofClient = new PostgresLimit('checks', LIMITS.checks);
 
-export interface CheckRequest {
-  by: By;
-  clientId: string;
-  endpointId: string;
-}
-
 /** The workflow of a check. */
 export const checkWorkflowId = (checkId: string) => `check-${checkId}`;
 
@@ -33,7 +27,10 @@ export const checkWorkflowId = (checkId: string) => `check-${checkId}`;
  * @returns the id of the check
  * @throws Refusal not_found | endpoint_not_active | check_in_progress | check_limit_reached
  */
-export async function startCheck(tx: Handle, { by, clientId, endpointId }: CheckRequest): Promise<string> {
+export async function startCheck(
+  tx: Handle,
+  { by, clientId, endpointId }: Omit<CheckId, 'id'> & { by: By },
+): Promise<string> {
   await lockInTransaction(tx, `checks of ${clientId}`);
   const endpoint = await getEndpoint(tx, clientId, endpointId);
   refuseInactive(endpoint);

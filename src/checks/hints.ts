@@ -1,6 +1,5 @@
 import type { SendOutcome } from '../delivery/sender/send.js';
-import type { AttemptError } from '../platform/vocabulary.js';
-import { CHECK_CASES, type CheckCase } from '../platform/vocabulary.js';
+import { type AttemptError, CHECK_CASES, type CheckCase } from '../platform/vocabulary.js';
 
 /** The receiver's response to one case. */
 export type CaseOutcome = Pick<SendOutcome, 'responseStatus' | 'error'>;

@@ -90,13 +90,6 @@ export interface CaseRequest {
   signature: string | null;
 }
 
-export interface CaseSource {
-  /** The endpoint's secret. */
-  secret: Secret;
-  /** The body that the case `valid` sent; null: that case is still to be sent. */
-  validBody: string | null;
-}
-
 /** The age of the signed time in the case `stale_timestamp`, ms. A receiver refuses more than five minutes (spec §5). */
 const STALE = 6 * 60_000;
 /** How much older the event of the case `out_of_order` is than that of `valid`, ms. */
@@ -105,8 +98,14 @@ const OLDER = 60_000;
 /**
  * Makes the request of a case. Each call makes a new event, but `duplicate` repeats the event of `valid`, and
  * `out_of_order` tells an earlier status of the same transfer.
+ * @param secret of the endpoint
+ * @param validBody the body that the case `valid` sent; null: that case is still to be sent
  */
-export function caseRequest(name: CheckCase, { secret, validBody }: CaseSource, now = Date.now()): CaseRequest {
+export function caseRequest(
+  name: CheckCase,
+  { secret, validBody }: { secret: Secret; validBody: string | null },
+  now = Date.now(),
+): CaseRequest {
   const t = new Date(now).toISOString();
   const signed = (body: string) => ({ body, signature: signatureHeader({ secret, t, body }) });
   const body = event(now);

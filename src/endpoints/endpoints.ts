@@ -19,16 +19,10 @@ export type PublicEndpoint = Omit<Endpoint, 'secretEnvelope'>;
 
 const WITHOUT_SECRET = { secretEnvelope: true } as const;
 
-export interface NewEndpoint {
+interface NewEndpoint extends Pick<Endpoint, 'clientId' | 'url' | 'description' | 'maxConcurrency' | 'enabled'> {
   by: By;
-  clientId: string;
-  url: string;
   /** The HMAC key is the bytes of the secret. */
   secret: Secret;
-  description: string | null;
-  /** Attempts at once, over all workers; null: the limit of the deployment. */
-  maxConcurrency: number | null;
-  enabled: boolean;
 }
 
 /**
@@ -93,24 +87,19 @@ export function readEndpoints(db: Handle, ids: readonly string[]): Promise<Publi
   return db.prisma.endpoint.findMany({ where: { id: { in: [...ids] } }, omit: WITHOUT_SECRET });
 }
 
-/** @throws Refusal not_found */
-export function getEndpoint(db: Handle, clientId: string, id: string): Promise<PublicEndpoint> {
-  return findEndpoint(db, { id, clientId });
-}
-
-/** Reads any client's endpoint, for the operator. @throws Refusal not_found */
-export function getEndpointForOperator(db: Handle, id: string): Promise<PublicEndpoint> {
-  return findEndpoint(db, { id });
-}
-
-async function findEndpoint(db: Handle, where: { id: string; clientId?: string }): Promise<PublicEndpoint> {
-  const endpoint = await db.prisma.endpoint.findFirst({ where: { ...where, deletedAt: null }, omit: WITHOUT_SECRET });
+/**
+ * @param clientId the client that must own the endpoint; null: any client (the operator)
+ * @throws Refusal not_found
+ */
+export async function getEndpoint(db: Handle, clientId: string | null, id: string): Promise<PublicEndpoint> {
+  const where = { id, deletedAt: null, ...(clientId !== null && { clientId }) };
+  const endpoint = await db.prisma.endpoint.findFirst({ where, omit: WITHOUT_SECRET });
   if (!endpoint) throw new Refusal('not_found', 'There is no such webhook endpoint.');
   return endpoint;
 }
 
 /** What is undefined does not change. */
-export interface EndpointUpdate {
+interface EndpointUpdate {
   by: By;
   clientId: string;
   id: string;
@@ -129,7 +118,7 @@ export function updateEndpoint(db: Handle, rules: EndpointRules, update: Endpoin
   const { by, clientId, id, url, description, maxConcurrency, enabled } = update;
   if (url !== undefined) refuseBadUrl(url, rules);
   return atomically(db, async (tx) => {
-    const before = await lockEndpoint(tx, id, clientId);
+    const before = await lockEndpoint(tx, clientId, id);
     const enables = enabled === true && !before.enabled;
     if (enables && before.disabledReason === 'operator') {
       throw new Refusal(
@@ -173,7 +162,7 @@ const UPDATABLE = [
  * @throws Refusal not_found | endpoint_changed
  */
 export async function refuseIfChanged(tx: Handle, clientId: string, id: string, shown: string): Promise<void> {
-  const { updatedAt } = await lockEndpoint(tx, id, clientId);
+  const { updatedAt } = await lockEndpoint(tx, clientId, id);
   if (updatedAt.toISOString() === shown) return;
   throw new Refusal(
     'endpoint_changed',
@@ -184,7 +173,7 @@ export async function refuseIfChanged(tx: Handle, clientId: string, id: string, 
 /** Deletes an endpoint, erases its secret and cancels its pending deliveries. @throws Refusal not_found */
 export function deleteEndpoint(db: Handle, by: By, clientId: string, id: string): Promise<void> {
   return atomically(db, async (tx) => {
-    await lockEndpoint(tx, id, clientId);
+    await lockEndpoint(tx, clientId, id);
     await tx.prisma.endpoint.update({ where: { id }, data: { deletedAt: new Date(), secretEnvelope: null } });
     await cancelPending(tx, id);
     await recordAudit(tx, { ...by, action: 'endpoints.delete', target: id, details: { client_id: clientId } });
@@ -203,7 +192,7 @@ export function setEndpointEnabledByOperator(
   enabled: boolean,
 ): Promise<PublicEndpoint> {
   return atomically(db, async (tx) => {
-    const before = await lockEndpoint(tx, id);
+    const before = await lockEndpoint(tx, null, id);
     if (enabled ? before.enabled : before.disabledReason === 'operator') return before;
     if (enabled) refuseWhileCancelling(before);
     else await disableEndpoint(tx, id, 'operator');
@@ -231,7 +220,7 @@ export function setEndpointConcurrencyByOperator(
   limit: number | null,
 ): Promise<PublicEndpoint> {
   return atomically(db, async (tx) => {
-    const before = await lockEndpoint(tx, id);
+    const before = await lockEndpoint(tx, null, id);
     if (before.maxConcurrency === limit) return before;
     const data = { maxConcurrency: limit };
     const endpoint = await tx.prisma.endpoint.update({ where: { id }, data, omit: WITHOUT_SECRET });
@@ -252,13 +241,13 @@ export const enabledNow = () => ({ enabled: true, disabledReason: null, enabledA
  * Locks an endpoint's row, and reads it: changes of the endpoint wait for it, inserts of its deliveries do not.
  * @throws Refusal not_found
  */
-async function lockEndpoint(tx: Handle, id: string, clientId?: string): Promise<PublicEndpoint> {
+async function lockEndpoint(tx: Handle, clientId: string | null, id: string): Promise<PublicEndpoint> {
   await tx.query(
     `select from webhook_endpoints
       where id = $1::uuid and ($2::uuid is null or client_id = $2::uuid) and deleted_at is null for no key update`,
-    [id, clientId ?? null],
+    [id, clientId],
   );
-  return findEndpoint(tx, { id, ...(clientId !== undefined && { clientId }) });
+  return getEndpoint(tx, clientId, id);
 }
 
 /** @throws Refusal endpoint_not_active */

@@ -1,6 +1,6 @@
 import { type Handle, timeLimited } from '../platform/database/database.js';
 import type { AttemptError } from '../platform/vocabulary.js';
-import { HOUR, quantileOf, sumOf } from './hours.js';
+import { HOUR, type HourCount, quantileOf, sumOf } from './hours.js';
 
 /**
  * SQL: the newest deliveries of an endpoint in one status. Only the index on (endpoint, status, id) has their order: its
@@ -44,7 +44,7 @@ export interface EndpointHealth {
   /** Null if no success is known. */
   lastSuccessAt: Date | null;
   /** The latest failure of these hours. */
-  lastFailure: { at: Date; error: AttemptError; responseStatus: number | null } | null;
+  lastFailure: Failure | null;
   pending: {
     /** At most `COUNTED_PENDING`. */
     count: number;
@@ -57,24 +57,19 @@ export interface EndpointHealth {
   missed: { /** At most `COUNTED_MISSED`. */ count: number /** There are more than `count`. */; more: boolean } | null;
 }
 
+interface Failure<Time = Date> {
+  at: Time;
+  error: AttemptError;
+  responseStatus: number | null;
+}
+
 interface Row {
   endpointId: string;
-  hours: readonly HourRow[] | null;
+  hours: readonly HourCount<string>[] | null;
   pending: number;
   nextAttemptAt: string | null;
   lastSuccessAt: string | null;
   missed: number | null;
-}
-
-interface HourRow {
-  hour: string;
-  succeeded: number;
-  failed: number;
-  answer_times: number[];
-  last_success_at: string | null;
-  last_failure_at: string | null;
-  last_error: AttemptError | null;
-  last_response_status: number | null;
 }
 
 /**
@@ -155,7 +150,7 @@ function latest(times: readonly (string | null)[]): Date | null {
   return known.length === 0 ? null : new Date(Math.max(...known));
 }
 
-function lastFailureOf(hours: readonly HourRow[]): EndpointHealth['lastFailure'] {
+function lastFailureOf(hours: readonly HourCount<string>[]): Failure | null {
   const at = latest(hours.map((hour) => hour.last_failure_at));
   const hour = hours.find(({ last_failure_at }) => at !== null && Date.parse(last_failure_at ?? '') === at.getTime());
   if (!at || !hour?.last_error) return null;
@@ -168,14 +163,14 @@ export interface FailingEndpoint {
   /** The start of the hour of the first failure after the latest success, at most 48 hours ago. */
   failingSince: Date;
   lastSuccessAt: Date | null;
-  lastFailure: { at: Date; error: AttemptError; responseStatus: number | null };
+  lastFailure: Failure;
 }
 
 interface FailingRow {
   id: string;
   since: string;
   success: string | null;
-  failure: { at: string; error: AttemptError; responseStatus: number | null };
+  failure: Failure<string>;
 }
 
 /**

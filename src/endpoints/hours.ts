@@ -1,5 +1,6 @@
 import type { Handle } from '../platform/database/database.js';
 import { isUnreachable } from '../platform/database/faults.js';
+import type { Attempt } from '../platform/database/generated/client.js';
 import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { AttemptError } from '../platform/vocabulary.js';
@@ -45,22 +46,19 @@ const BATCH = 500;
 const MOST_WAITING = 20_000;
 
 /** What is counted of an attempt. */
-export interface CountedAttempt {
-  startedAt: Date;
-  durationMs: number;
-  responseStatus: number | null;
+export interface CountedAttempt extends Pick<Attempt, 'startedAt' | 'durationMs' | 'responseStatus'> {
   error: AttemptError | null;
 }
 
-/** The attempts of one endpoint that started in one hour; times in ms since 1970, as JSON for the statement. */
-interface HourCount {
+/** The attempts of one endpoint that started in one hour, as JSON: times in ms since 1970, or from Postgres as text. */
+export interface HourCount<Time = number> {
   endpoint_id: string;
-  hour: number;
+  hour: Time;
   succeeded: number;
   failed: number;
   answer_times: AnswerTimes;
-  last_success_at: number | null;
-  last_failure_at: number | null;
+  last_success_at: Time | null;
+  last_failure_at: Time | null;
   last_error: AttemptError | null;
   last_response_status: number | null;
 }

@@ -64,12 +64,8 @@ async function getRow(db: Handle, clientId: string | null, id: string): Promise<
 }
 
 /** An attempt as lists show it: without URL, response headers and response body, so that a page stays small. */
-export interface LastAttempt {
-  number: number;
+export interface LastAttempt extends Pick<Attempt, 'number' | 'startedAt' | 'durationMs' | 'responseStatus'> {
   trigger: Trigger;
-  startedAt: Date;
-  durationMs: number;
-  responseStatus: number | null;
   error: AttemptError | null;
 }
 

@@ -1,5 +1,5 @@
 import { type DisabledPeriod, type EventCounts, readWindow, readWithinLimits } from '../delivery/window.js';
-import { getEndpoint, getEndpointForOperator } from '../endpoints/endpoints.js';
+import { getEndpoint } from '../endpoints/endpoints.js';
 import type { Handle } from '../platform/database/database.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../platform/limits.js';
 import { Refusal } from '../platform/refusal.js';
@@ -41,8 +41,7 @@ export async function readStatement(db: Handle, request: StatementRequest): Prom
   const { clientId, endpointId, retention } = request;
   const now = Date.now();
   const until = request.until ?? now;
-  const endpoint =
-    clientId === null ? await getEndpointForOperator(db, endpointId) : await getEndpoint(db, clientId, endpointId);
+  const endpoint = await getEndpoint(db, clientId, endpointId);
   const since = request.since ?? Math.max(now - DAY, endpoint.createdAt.getTime());
   if (request.since === undefined) refuseBadEnd(since, until);
   if (since < now - retention) throw outsideRetention(now - retention);

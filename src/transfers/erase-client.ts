@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { showClient } from '../auth/clients.js';
 import { deleteEndpoint } from '../endpoints/endpoints.js';
-import type { By } from '../platform/audit.js';
-import { recordAudit } from '../platform/audit.js';
+import { type By, recordAudit } from '../platform/audit.js';
 import type { Database } from '../platform/database/database.js';
 import { requireOwner } from '../platform/database/roles.js';
 import { inBatches } from '../platform/retention.js';

@@ -1,5 +1,4 @@
-import type { By } from '../platform/audit.js';
-import { recordAudit } from '../platform/audit.js';
+import { type By, recordAudit } from '../platform/audit.js';
 import type { Database, Handle } from '../platform/database/database.js';
 import { requireOwner } from '../platform/database/roles.js';
 import { formatDuration } from '../platform/duration.js';

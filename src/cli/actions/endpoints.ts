@@ -5,7 +5,7 @@ import { isConclusive } from '../../checks/hints.js';
 import { recoverEndpoint } from '../../delivery/recoveries.js';
 import { COUNTED_TO_CANCEL, countPending } from '../../endpoints/disable.js';
 import {
-  getEndpointForOperator,
+  getEndpoint,
   listEndpoints,
   type PublicEndpoint,
   readEndpoints,
@@ -91,7 +91,7 @@ function nextPage(found: readonly { id: string }[], shown: readonly { id: string
 export async function disable(id: string, { yes }: { yes?: true }): Promise<CommandResult> {
   return withDatabase(async (database) => {
     if (!yes && canAsk()) {
-      const { url } = await getEndpointForOperator(database, id);
+      const { url } = await getEndpoint(database, null, id);
       await confirm(`${pendingText(await countPending(database, id))} will be cancelled. Disable ${url}?`);
     }
     return setEnabled(database, id, false);
@@ -206,7 +206,7 @@ export async function recover(endpointId: string, options: RecoverOptions, comma
   requireWindow(command, options, includeMissing ? 'with --include-missing, a range can be at most' : null);
   const { clientId, count, missing } = await withDatabase((database) =>
     database.transaction(async (tx) => {
-      const { clientId } = await getEndpointForOperator(tx, endpointId);
+      const { clientId } = await getEndpoint(tx, null, endpointId);
       const by = { actor: personHere() };
       const request = { by, clientId, endpointId, since, until, includeMissing, countedFor: null };
       return { clientId, ...(await recoverEndpoint(tx, request)) };
@@ -241,7 +241,7 @@ async function reportOf(database: Database, environment: Environment, endpointId
   if (environment.ENVIRONMENT !== 'sandbox') {
     throw new Error('checks run in the sandbox only; ENVIRONMENT is not sandbox');
   }
-  const { clientId } = await getEndpointForOperator(database, endpointId);
+  const { clientId } = await getEndpoint(database, null, endpointId);
   const of = { clientId, endpointId };
   const id = await database.transaction((tx) => startCheck(tx, { by: { actor: personHere() }, ...of }));
   const deadline = performance.now() + LONGEST;
