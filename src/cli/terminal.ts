@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { harmless } from '../../clients/typescript/src/cli/harmless.js';
 
 /** Whether a person can answer a question: standard output may be a file. */
@@ -17,6 +18,24 @@ export async function confirm(question: string): Promise<void> {
   terminal.close();
   if (answer.trim() !== 'yes') throw new Error('nothing was changed');
 }
+
+/**
+ * Waits for the work of a worker: reads until there is a result.
+ * @param longest ms
+ * @throws Error of one line, which begins with `late`, if there is none in time
+ */
+export async function waitFor<T>(longest: number, late: string, read: () => Promise<T | undefined>): Promise<T> {
+  const deadline = performance.now() + longest;
+  for (;;) {
+    const result = await read();
+    if (result !== undefined) return result;
+    if (performance.now() > deadline) throw new Error(`${late}; check that a worker is running`);
+    await sleep(READ_INTERVAL);
+  }
+}
+
+/** ms */
+const READ_INTERVAL = 200;
 
 /** ms between two lines of progress. A command that ends earlier prints none. */
 const INTERVAL = 2_000;

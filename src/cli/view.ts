@@ -57,6 +57,9 @@ export function fullTime(time: Date, now: Date): string {
 
 type Row = Readonly<Record<string, Cell>>;
 
+/** `next_attempt_at` as people read it: `next attempt`. A row may therefore be the one that `--json` prints. */
+const labelOf = (name: string) => name.replace(/_(id|at)$/, '').replaceAll('_', ' ');
+
 /** The named values of one object. */
 export interface Fields {
   fields: Row;
@@ -67,7 +70,7 @@ const MIN_WIDTH = 20;
 
 /** One line for each field, with aligned values. Values are wrapped only on a terminal. */
 function layFields(fields: Row, screen: Screen | undefined): string {
-  const entries = Object.entries(fields);
+  const entries = Object.entries(fields).map(([name, value]) => [labelOf(name), value] as const);
   const indent = Math.max(...entries.map(([name]) => name.length)) + 2;
   const time = screen ? (at: Date) => fullTime(at, screen.now) : isoTime;
   return entries
@@ -103,7 +106,7 @@ function layTable({ rows, wraps = [] }: Table, screen: Screen): string {
   const used = Object.keys(rows[0] ?? {}).filter((name) => rows.some((row) => (row[name] ?? '') !== ''));
   const shown = rows.map((row) => Object.fromEntries(used.map((name) => [name, row[name] ?? null])));
   const texts = (time: (at: Date, now: Date) => string) => [
-    used.map((name) => name.toUpperCase()),
+    used.map((name) => labelOf(name).toUpperCase()),
     ...shown.map((row) => Object.values(row).map((cell) => cellText(cell, (at) => time(at, screen.now)))),
   ];
   const [exact, short] = [texts(fullTime), texts(relativeTime)];

@@ -6,7 +6,7 @@ import type { Client } from '../../platform/database/generated/client.js';
 import { eraseClient } from '../../transfers/erase-client.js';
 import type { CommandResult } from '../command.js';
 import { canAsk, confirm } from '../terminal.js';
-import type { Fields, Table } from '../view.js';
+import type { Fields } from '../view.js';
 import { baseUrlIn, withDatabase } from '../with-database.js';
 
 const SHOWN_ONCE = 'The secret is shown only once; send it to the client through a secure channel.';
@@ -30,7 +30,10 @@ export async function create(options: { name: string; scope?: string[]; allow?: 
 /** `clients list` */
 export async function list(): Promise<CommandResult> {
   const found = await withDatabase(auth.listClients);
-  return { json: found.map(presentClient), text: clientTable(found) };
+  return {
+    json: found.map(presentClient),
+    text: { rows: found.map(forPeople), wraps: ['name', 'scopes', 'networks'], none: 'no clients yet' },
+  };
 }
 
 /** `clients show` */
@@ -39,7 +42,7 @@ export async function show(id: string): Promise<CommandResult> {
   const secrets = client.secrets.map(presentSecret);
   return {
     json: { ...presentClient(client), secrets },
-    text: [clientDetails(client), secretTable(client.secrets)],
+    text: [clientDetails(client), { rows: secrets, none: 'no secrets' }],
   };
 }
 
@@ -95,68 +98,29 @@ export async function consoleLink(clientId: string, { viewer }: { viewer?: true 
   const { url, expiresAt } = await withDatabase((database, environment) =>
     makeOperatorLink(database, personHere(), baseUrlIn(environment), clientId, viewer ? 'viewer' : 'editor'),
   );
-  const expires_at = expiresAt.toISOString();
+  const link = { url, expires_at: expiresAt };
   return {
-    json: { url, expires_at },
-    text: [
-      { fields: { url, expires_at } },
-      'The link works once; send it to one person of the client through a secure channel.',
-    ],
+    json: link,
+    text: [{ fields: link }, 'The link works once; send it to one person of the client through a secure channel.'],
   };
 }
 
-function presentClient(client: Client) {
-  return {
-    client_id: client.id,
-    name: client.name,
-    scopes: client.scopes,
-    networks: client.networks,
-    created_at: client.createdAt.toISOString(),
-    revoked_at: client.revokedAt?.toISOString() ?? null,
-    erased_at: client.erasedAt?.toISOString() ?? null,
-  };
+function presentClient({ id, name, scopes, networks, createdAt, revokedAt, erasedAt }: Client) {
+  return { client_id: id, name, scopes, networks, created_at: createdAt, revoked_at: revokedAt, erased_at: erasedAt };
 }
 
-function presentSecret(secret: ClientSecretInfo) {
-  return {
-    secret_id: secret.id,
-    created_at: secret.createdAt.toISOString(),
-    expires_at: secret.expiresAt?.toISOString() ?? null,
-    revoked_at: secret.revokedAt?.toISOString() ?? null,
-  };
-}
-
-function clientTable(clients: readonly Client[]): Table {
-  return {
-    rows: clients.map(shown),
-    wraps: ['name', 'scopes', 'calls from'],
-    none: 'no clients yet',
-  };
+function presentSecret({ id, createdAt, expiresAt, revokedAt }: ClientSecretInfo) {
+  return { secret_id: id, created_at: createdAt, expires_at: expiresAt, revoked_at: revokedAt };
 }
 
 function clientDetails(client: Client): Fields {
-  return { fields: { ...shown(client), erased: client.erasedAt } };
+  return { fields: forPeople(client) };
 }
 
-function shown({ id, name, scopes, networks, createdAt, revokedAt }: Client) {
+function forPeople(client: Client) {
   return {
-    client: id,
-    name,
-    scopes: scopes.join(' '),
-    'calls from': networks.length > 0 ? networks.join(', ') : 'anywhere',
-    created: createdAt,
-    revoked: revokedAt,
-  };
-}
-
-function secretTable(secrets: readonly ClientSecretInfo[]): Table {
-  return {
-    rows: secrets.map((one) => ({
-      secret: one.id,
-      created: one.createdAt,
-      expires: one.expiresAt,
-      revoked: one.revokedAt,
-    })),
-    none: 'no secrets',
+    ...presentClient(client),
+    scopes: client.scopes.join(' '),
+    networks: client.networks.join(', ') || 'anywhere',
   };
 }

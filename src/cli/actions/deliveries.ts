@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { showClient } from '../../auth/clients.js';
 import { EXPLANATIONS, explainAttempt } from '../../checks/explain-signature.js';
 import { eventTitle } from '../../delivery/event-catalogue.js';
@@ -21,7 +20,7 @@ import {
   listAttempts,
 } from '../../reports/read-deliveries.js';
 import type { CommandResult } from '../command.js';
-import { report } from '../terminal.js';
+import { report, waitFor } from '../terminal.js';
 import { outcomeOf, type Table, type View } from '../view.js';
 import { masterKeysOf, withDatabase } from '../with-database.js';
 
@@ -105,35 +104,22 @@ export async function retry(id: string, { wait }: { wait?: true }): Promise<Comm
 
 /** Longer than an attempt takes and waits on a worker that is not overloaded, ms. */
 const LONGEST_WAIT = 60_000;
-/** ms between two reads of the delivery. */
-const INTERVAL = 200;
 
 /** Waits for the first attempt after the first `made`. @throws Error of one line */
 async function nextAttempt(db: Handle, id: string, made: number): Promise<Attempt> {
   report('waiting for the attempt');
-  const deadline = performance.now() + LONGEST_WAIT;
-  for (;;) {
+  return waitFor(LONGEST_WAIT, `no attempt ended within ${LONGEST_WAIT / 1_000} s`, async () => {
     const { attemptCount } = await db.prisma.delivery.findUniqueOrThrow({ where: { id } });
     const [attempt] = attemptCount > made ? await listAttempts(db, id, { before: made + 2, take: 1 }) : [];
-    if (attempt) return attempt;
-    if (performance.now() > deadline) {
-      throw new Error(`no attempt ended within ${LONGEST_WAIT / 1_000} s; check that a worker is running`);
-    }
-    await sleep(INTERVAL);
-  }
+    return attempt;
+  });
 }
 
 /** `deliveries lost`. Only this command needs Temporal's SDK. */
 export async function lost({ since }: { since: number }): Promise<CommandResult> {
   const { findLostEvents } = await import('../../delivery/lost-events.js');
   const found = await withDatabase((database, environment) => findLostEvents(database, environment, since));
-  const rows = found.map((event) => ({
-    event: event.event_id,
-    client: event.client_id,
-    transfer: event.transfer_id,
-    type: event.type,
-    started: new Date(event.started_at),
-  }));
+  const rows = found.map((event) => ({ ...event, started_at: new Date(event.started_at) }));
   return { json: found, text: { rows, none: 'no lost events' } };
 }
 

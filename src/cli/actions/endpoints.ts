@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { showClient } from '../../auth/clients.js';
 import { type CheckRecord, getCheck, startCheck } from '../../checks/checks.js';
 import { isConclusive } from '../../checks/hints.js';
@@ -23,7 +22,7 @@ import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { CHECK_CASE_NAMES, CHECK_CASES, type CheckCase } from '../../platform/vocabulary.js';
 import { readStatement, type Statement } from '../../reports/statement.js';
 import type { Command, CommandResult } from '../command.js';
-import { canAsk, confirm, report } from '../terminal.js';
+import { canAsk, confirm, report, waitFor } from '../terminal.js';
 import { outcomeOf, type Table, type View } from '../view.js';
 import { withDatabase } from '../with-database.js';
 
@@ -168,26 +167,28 @@ function requireWindow(
   if (atMost !== null && isTooLong({ since, until })) command.error(`error: ${atMost} ${MAX_WINDOW_DAYS} days`);
 }
 
-function statementView(statement: Statement): View {
-  const { events, succeeded, pending, failed, cancelled, missing } = statement;
+function statementView({
+  since,
+  until,
+  complete,
+  final,
+  disabledPeriods,
+  periodsKnownSince,
+  ...counts
+}: Statement): View {
   return [
     {
       fields: {
-        since: new Date(statement.since),
-        until: new Date(statement.until),
-        events,
-        succeeded,
-        pending,
-        failed,
-        cancelled,
-        missing,
-        complete: statement.complete ? 'yes' : 'no',
-        final: statement.final ? 'yes' : 'no',
-        'periods known since': statement.periodsKnownSince,
+        since: new Date(since),
+        until: new Date(until),
+        ...counts,
+        complete: complete ? 'yes' : 'no',
+        final: final ? 'yes' : 'no',
+        'periods known since': periodsKnownSince,
       },
     },
     {
-      rows: statement.disabledPeriods.map(({ from, to, reason }) => ({ 'disabled from': from, to, reason })),
+      rows: disabledPeriods.map(({ from, to, reason }) => ({ 'disabled from': from, to, reason })),
       none: 'no disabled period is known in the window',
     },
   ];
@@ -223,8 +224,6 @@ export async function recover(endpointId: string, options: RecoverOptions, comma
 
 /** Longer than nine requests to a receiver that never responds, ms. */
 const LONGEST = 240_000;
-/** ms between two reads of the report. */
-const INTERVAL = 300;
 
 /** `endpoints check` starts a check, which a worker runs, and waits for its report. */
 export async function check(id: string): Promise<CommandResult> {
@@ -244,14 +243,12 @@ async function reportOf(database: Database, environment: Environment, endpointId
   const { clientId } = await getEndpoint(database, null, endpointId);
   const of = { clientId, endpointId };
   const id = await database.transaction((tx) => startCheck(tx, { by: { actor: personHere() }, ...of }));
-  const deadline = performance.now() + LONGEST;
-  for (;;) {
+  return waitFor(LONGEST, `the check ${id} has not ended`, async () => {
     const check = await getCheck(database, { ...of, id });
     if (check.finishedAt !== null) return check;
     report(`checking the receiver: ${check.cases.length} of ${CHECK_CASE_NAMES.length} cases`);
-    if (performance.now() > deadline) throw new Error(`the check ${id} has not ended; check that a worker is running`);
-    await sleep(INTERVAL);
-  }
+    return undefined;
+  });
 }
 
 function checkView({ id, endpointId, status, cases }: CheckRecord): View {

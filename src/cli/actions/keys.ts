@@ -13,25 +13,14 @@ export async function list(): Promise<CommandResult> {
   const keys = await withDatabase((database, { ACCESS_TOKEN_LIFETIME: lifetime }) =>
     listSigningKeys(database, lifetime),
   );
-  return {
-    json: keys.map(({ kid, state, createdAt, retiredAt, verifiesUntil }) => ({
-      kid,
-      state,
-      created_at: createdAt.toISOString(),
-      retired_at: retiredAt?.toISOString() ?? null,
-      verifies_until: verifiesUntil?.toISOString() ?? null,
-    })),
-    text: {
-      rows: keys.map(({ kid, state, createdAt, retiredAt, verifiesUntil }) => ({
-        key: kid,
-        state,
-        created: createdAt,
-        retired: retiredAt,
-        'verifies until': verifiesUntil,
-      })),
-      none: 'no signing keys yet: the first API process makes one',
-    },
-  };
+  const rows = keys.map(({ kid, state, createdAt, retiredAt, verifiesUntil }) => ({
+    kid,
+    state,
+    created_at: createdAt,
+    retired_at: retiredAt,
+    verifies_until: verifiesUntil,
+  }));
+  return { json: rows, text: { rows, none: 'no signing keys yet: the first API process makes one' } };
 }
 
 /** `keys rotate` */
