@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } fr
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
 import { type Actor, recordAudit } from '../platform/audit.js';
-import type { Database, Handle } from '../platform/database/database.js';
+import { type Database, type Handle, lockInTransaction } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
 import { within } from '../platform/deadline.js';
 import { Refusal } from '../platform/refusal.js';
@@ -14,8 +14,6 @@ export const SIGNING_ALGORITHM = 'RS256';
 
 /** ms after which a read fails. A request with a valid token waits no longer than this for a database that hangs. */
 const READ_LIMIT = 1_500;
-/** Serialises the processes that make a signing key. The number is used for nothing else. */
-const ADVISORY_LOCK = 7_415_001;
 
 /** A signing key as it is stored. The ages come from Postgres's clock, so that all processes agree on them. */
 export interface StoredKey {
@@ -146,9 +144,8 @@ async function makeSigningKey(masterKeys: MasterKeys): Promise<NewKey> {
   };
 }
 
-async function lockSigningKeys(db: Handle): Promise<void> {
-  await db.query('select pg_advisory_xact_lock($1::int)::text', [ADVISORY_LOCK]);
-}
+/** Serialises the processes that make a signing key. */
+const lockSigningKeys = (tx: Handle) => lockInTransaction(tx, 'signing keys');
 
 /**
  * `created_at` is `clock_timestamp()`: of two racing transactions, the one that waited for the lock adds the newer key.

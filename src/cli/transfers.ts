@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { REASON_CODES, STATUSES_WITH_REASON_CODE } from '../transfers/reason-codes.js';
-import { TRANSFER_STATUSES } from '../transfers/states.js';
+import { REASON_CODES, STATUSES_WITH_REASON_CODE, TRANSFER_STATUSES } from '../transfers/states.js';
 import { type Command, idOf, oneOf } from './command.js';
 
 /** `transfers …`: the same changes as the operator's routes. */

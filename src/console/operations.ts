@@ -1,7 +1,7 @@
 import { bySession, type ConsoleSession, recordBySession } from '../auth/console-sessions.js';
 import { readParams } from '../http/dispatch.js';
 import type { HttpResponse } from '../http/response.js';
-import { type Route, scopesOf } from '../http/route.js';
+import type { Route } from '../http/route.js';
 import { type Database, type Handle, timeLimited } from '../platform/database/database.js';
 import { Refusal } from '../platform/refusal.js';
 
@@ -55,7 +55,7 @@ export function operationsOf(routes: readonly Route[], database: Database, sessi
   const prepare = (operationId: string, { params = {}, query = {}, body }: OperationRequest) => {
     const route = byId.get(operationId);
     if (!route) throw new Refusal('not_found', 'This environment has no such operation.');
-    if (!scopesOf(route).some((scope) => session.scopes.has(scope))) throw lacksScope(scopesOf(route));
+    if (!route.scopes.some((scope) => session.scopes.has(scope))) throw lacksScope(route.scopes);
     const ids = readParams({ ...params });
     const bytes = Buffer.from(body === undefined ? '' : JSON.stringify(body));
     // The URL is for headers, which no page has.

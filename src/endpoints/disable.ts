@@ -106,17 +106,12 @@ const INTERVAL = 1_000;
 /** A batch and the rest after it take at least this long, ms: at most 10,000 deliveries a second for each worker. */
 const LEAST = 100;
 
-export interface CancelBacklogsOptions {
-  db: Database;
-  log: Log;
-}
-
 /**
  * Cancels the pending deliveries that the disabling or deletion of an endpoint left over, in batches, one endpoint after
  * the other. Any worker continues after a crash, because an endpoint's row says where. One worker at a time makes a
  * batch, and rests at least as long as the batch took, so that a large backlog leaves Postgres to others.
  */
-export function cancelBacklogs({ db, log }: CancelBacklogsOptions): Periodic {
+export function cancelBacklogs({ db, log }: { db: Database; log: Log }): Periodic {
   /** The endpoint of the last batch. */
   let last: string | null = null;
   /** @returns whether this worker continues: false if nothing is left, or another worker makes a batch */

@@ -19,7 +19,7 @@ import { addTokenEndpoint, FailedAuthentications, tokenErrors } from './oauth/to
 import { addWellKnown } from './oauth/well-known.js';
 import { addHealth } from './operations.js';
 import { documentLimit, limitClients, type RateLimit, rateLimit } from './rate-limits.js';
-import { type Route, scopesOf } from './route.js';
+import type { Route } from './route.js';
 import { consoleSessionRoutes } from './routes/console-sessions.js';
 import { deliveryRoutes } from './routes/deliveries.js';
 import { addDocuments } from './routes/documents.js';
@@ -75,7 +75,7 @@ function addRoutes(router: Router<State>, routes: readonly Route[], dependencies
   for (const route of routes) {
     const path = route.path.replace(/{(\w+)}/g, ':$1');
     const handle = dispatch(route, dependencies);
-    router.register(path, [route.method], [authenticated, requireScope(scopesOf(route)), limited, handle]);
+    router.register(path, [route.method], [authenticated, requireScope(route.scopes), limited, handle]);
   }
 }
 

@@ -68,11 +68,14 @@ interface Unread {
 }
 
 /** An operation with its types closed over. */
-export interface Route extends Omit<Operation<string, z.ZodType, z.ZodType, z.ZodType>, 'query' | 'body' | 'handle'> {
+export interface Route
+  extends Omit<Operation<string, z.ZodType, z.ZodType, z.ZodType>, 'scope' | 'query' | 'body' | 'handle'> {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** As OpenAPI writes it: `/transfers/{id}`. */
   path: string;
   tag: string;
+  /** The scopes of which a token needs one. */
+  scopes: readonly Scope[];
   query: z.ZodType;
   body?: z.ZodType;
   /** Checks the whole request and returns the work. @throws Refusal malformed_request | invalid_request | … */
@@ -80,11 +83,6 @@ export interface Route extends Omit<Operation<string, z.ZodType, z.ZodType, z.Zo
 }
 
 const NOTHING = z.strictObject({});
-
-/** The scopes of which a token needs one. */
-export function scopesOf({ scope }: Pick<Route, 'scope'>): readonly Scope[] {
-  return typeof scope === 'string' ? [scope] : scope;
-}
 
 /** Whether a request of the operation may have an `Idempotency-Key`. */
 export function isKeyed({ method, ignoresIdempotencyKey }: Pick<Route, 'method' | 'ignoresIdempotencyKey'>): boolean {
@@ -102,12 +100,13 @@ export const routesOf =
   >(
     method: Route['method'],
     path: Path,
-    { handle, query, body, ...documented }: Operation<Path, Query, Body, View>,
+    { scope, handle, query, body, ...documented }: Operation<Path, Query, Body, View>,
   ): Route => ({
     ...documented,
     method,
     path,
     tag,
+    scopes: typeof scope === 'string' ? [scope] : scope,
     query: query ?? NOTHING,
     ...(body && { body }),
     accept({ bytes, search, params, ...request }) {

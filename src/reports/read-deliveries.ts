@@ -1,14 +1,11 @@
 import { delayAfter, ladderFromText } from '../../workflows/ladder.js';
 import type { Handle } from '../platform/database/database.js';
-import type { Attempt, Delivery } from '../platform/database/generated/client.js';
+import type { Attempt, Delivery, Prisma } from '../platform/database/generated/client.js';
 import { Refusal } from '../platform/refusal.js';
 import { type AttemptError, SHOWN_ATTEMPTS, type Trigger } from '../platform/vocabulary.js';
 
 /** A delivery's row, what its endpoint is called and what its event says. */
-export type DeliveryRow = Delivery & {
-  endpoint: { url: string; description: string | null };
-  event: { type: string; transferId: string; body: string };
-};
+export type DeliveryRow = Prisma.DeliveryGetPayload<{ include: typeof WITH_CONTEXT }>;
 
 /** A delivery as lists and responses to retries show it. */
 export type DeliveryRecord = DeliveryRow & { lastAttempt: LastAttempt | null };

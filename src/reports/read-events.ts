@@ -2,7 +2,7 @@ import { LEFT_JOIN_DELIVERY, LOOKED_AT, readWithinLimits } from '../delivery/win
 import { getEndpoint } from '../endpoints/endpoints.js';
 import { newestDeliveries } from '../endpoints/health.js';
 import type { Handle } from '../platform/database/database.js';
-import type { Delivery, Endpoint, Event } from '../platform/database/generated/client.js';
+import type { Event, Prisma } from '../platform/database/generated/client.js';
 import type { DeliveryStatus } from '../platform/database/generated/enums.js';
 import { exactly, type IdRange, idBounds, idsWithin, lowestIdAt, timeOf } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
@@ -109,27 +109,21 @@ async function withCounts(db: Handle, events: readonly Pick<Event, 'id' | 'body'
   return [...records.values()];
 }
 
-/** What a reader of a delivery needs to know about its endpoint, also after its deletion. */
-export type TimelineEndpoint = Pick<
-  Endpoint,
-  'id' | 'url' | 'description' | 'enabled' | 'disabledReason' | 'deletedAt'
->;
-
 /** A delivery with what was attempted and where to. */
-export type TimelineDelivery = Delivery & {
-  endpoint: TimelineEndpoint;
+export type TimelineDelivery = Prisma.DeliveryGetPayload<{ include: typeof WITH_ENDPOINT }> & {
   /** The latest `SHOWN_ATTEMPTS`, oldest first. */
   attempts: readonly LastAttempt[];
 };
 
 /** The timeline of an event: the past and planned attempts of each delivery. */
 export interface EventTimeline {
-  event: Pick<Event, 'id' | 'type' | 'transferId' | 'body' | 'createdAt'>;
+  event: Prisma.EventGetPayload<{ select: typeof EVENT }>;
   /** In the order in which they were made. */
   deliveries: readonly TimelineDelivery[];
 }
 
 const EVENT = { id: true, type: true, transferId: true, body: true, createdAt: true } as const;
+/** What a reader of a delivery needs to know about its endpoint, also after its deletion. */
 const WITH_ENDPOINT = {
   endpoint: {
     select: { id: true, url: true, description: true, enabled: true, disabledReason: true, deletedAt: true },

@@ -44,7 +44,12 @@ export async function readStatement(db: Handle, request: StatementRequest): Prom
   const endpoint = await getEndpoint(db, clientId, endpointId);
   const since = request.since ?? Math.max(now - DAY, endpoint.createdAt.getTime());
   if (request.since === undefined) refuseBadEnd(since, until);
-  if (since < now - retention) throw outsideRetention(now - retention);
+  const kept = now - retention;
+  if (since < kept) {
+    const detail = `must not be before ${new Date(kept).toISOString()}, when the oldest events that are kept were made`;
+    const error = { parameter: 'since', code: 'outside_retention', detail };
+    throw new Refusal('outside_retention', `since ${detail}.`, [error]);
+  }
   const window = { clientId: endpoint.clientId, endpointId, since, until };
   const { periods, ...counts } = await readWithinLimits(db, clientId, (tx) => readWindow(tx, window));
   return {
@@ -67,11 +72,4 @@ function refuseBadEnd(since: number, until: number): void {
       ? ['window_too_long', `must be at most ${MAX_WINDOW_DAYS} days later than ${start}`]
       : ['invalid_range', `must be later than ${start}`];
   throw new Refusal('invalid_request', `until ${detail}.`, [{ parameter: 'until', code, detail }]);
-}
-
-function outsideRetention(kept: number): Refusal {
-  const detail = `must not be before ${new Date(kept).toISOString()}, when the oldest events that are kept were made`;
-  return new Refusal('outside_retention', `since ${detail}.`, [
-    { parameter: 'since', code: 'outside_retention', detail },
-  ]);
 }

@@ -10,8 +10,7 @@ import type { TransferStatus } from '../platform/database/generated/enums.js';
 import { newId } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import { currentTraceparent } from '../platform/telemetry/traces.js';
-import type { ReasonCode } from './reason-codes.js';
-import { nextStatuses, previousStatuses } from './states.js';
+import { nextStatuses, previousStatuses, type ReasonCode } from './states.js';
 
 /**
  * Changes the status and makes the event with its deliveries, all in one statement. The statement compares and sets the

@@ -10,7 +10,7 @@ import { PostgresLimit } from '../platform/rate-limit.js';
 import { Refusal, type RefusalCode } from '../platform/refusal.js';
 import { sharedGauges } from '../platform/telemetry/gauges.js';
 import { changeStatus } from './change-status.js';
-import { REASON_CODES, type ReasonCode } from './reason-codes.js';
+import { REASON_CODES, type ReasonCode } from './states.js';
 
 /** Accounts that begin with this make a transfer of the sandbox move by itself. Production refuses them. */
 const PREFIX = 'SANDBOX-';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SCOPES } from '../../src/auth/caller.js';
 import { apiRoutes } from '../../src/http/app.js';
 import { componentSchemas, exampleOf, schemaFor } from '../../src/http/openapi/schemas.js';
-import { type Route, scopesOf } from '../../src/http/route.js';
+import type { Route } from '../../src/http/route.js';
 import { newId } from '../../src/platform/ids.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 import { deliverTo } from '../support/history.js';
@@ -88,7 +88,7 @@ async function snapshot() {
 describe('every route', () => {
   it("responds with 404 to another client's ids, and changes nothing", async () => {
     const before = await snapshot();
-    const asked = routes.filter((route) => route.path.includes('{') && route.scope !== 'operator');
+    const asked = routes.filter((route) => route.path.includes('{') && !route.scopes.includes('operator'));
     const responses = [];
     for (const route of asked) {
       const { path, json } = requestTo(route);
@@ -116,7 +116,7 @@ describe('every route', () => {
     const responses = [];
     for (const route of routes) {
       const { path, json } = requestTo(route);
-      for (const scopes of [SCOPES.filter((scope) => !scopesOf(route).includes(scope)), []]) {
+      for (const scopes of [SCOPES.filter((scope) => !route.scopes.includes(scope)), []]) {
         const caller = await api.client(scopes);
         const { status, headers, body } = await caller.call(route.method, path, { json });
         expect(headers.get('www-authenticate')).toMatch(/^Bearer .*error="insufficient_scope"/);
@@ -140,7 +140,7 @@ describe('every route', () => {
     // DELETE runs last: the other requests need the endpoint.
     for (const route of [...routes].sort((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))) {
       const { path, json } = requestTo(route);
-      const caller = route.scope === 'operator' ? operator : owner;
+      const caller = route.scopes.includes('operator') ? operator : owner;
       const { status } = await caller.call(route.method, path, { json });
       responses.push([name(route), status]);
     }
@@ -155,7 +155,7 @@ describe('every route', () => {
   });
 
   it('keeps a client out of /operator, and the operator out of all other routes', async () => {
-    const outside = routes.filter(({ scope }) => scope !== 'operator');
+    const outside = routes.filter(({ scopes }) => !scopes.includes('operator'));
     for (const route of outside) {
       const { path, json } = requestTo(route);
       expect((await operator.call(route.method, path, { json })).status).toBe(403);

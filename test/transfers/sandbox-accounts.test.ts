@@ -1,6 +1,5 @@
-import { REASON_CODES } from '../../src/transfers/reason-codes.js';
 import { isSandboxAccount, sandboxSteps } from '../../src/transfers/sandbox.js';
-import { canChange } from '../../src/transfers/states.js';
+import { canChange, REASON_CODES } from '../../src/transfers/states.js';
 
 const shown = (account: string) => sandboxSteps(account)?.map(({ status, reasonCode }) => reasonCode ?? status);
 

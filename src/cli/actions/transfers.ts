@@ -5,20 +5,15 @@ import { ConfigError } from '../../platform/config/config-error.js';
 import type { TransferStatus } from '../../platform/database/generated/enums.js';
 import { changeStatus } from '../../transfers/change-status.js';
 import { expireTransfers } from '../../transfers/expire-transfers.js';
-import { type ReasonCode, STATUSES_WITH_REASON_CODE, takesReasonCode } from '../../transfers/reason-codes.js';
+import { type ReasonCode, STATUSES_WITH_REASON_CODE, takesReasonCode } from '../../transfers/states.js';
 import type { Command, CommandResult } from '../command.js';
 import { withDatabase } from '../with-database.js';
-
-interface Options {
-  reason?: string;
-  reasonCode?: ReasonCode;
-}
 
 /** `transfers set-status` */
 export async function setStatus(
   transferId: string,
   to: TransferStatus,
-  options: Options,
+  options: { reason?: string; reasonCode?: ReasonCode },
   command: Command,
 ): Promise<CommandResult> {
   const { reason = null, reasonCode = null } = options;

@@ -1,8 +1,7 @@
 import type { TransferStatus } from '../../platform/database/generated/enums.js';
 import { Refusal } from '../../platform/refusal.js';
-import { REASON_CODES, STATUSES_WITH_REASON_CODE } from '../../transfers/reason-codes.js';
 import { ACCOUNT_CODES, SANDBOX_ACCOUNTS } from '../../transfers/sandbox.js';
-import { nextStatuses } from '../../transfers/states.js';
+import { nextStatuses, REASON_CODES, STATUSES_WITH_REASON_CODE } from '../../transfers/states.js';
 import { type Choice, Field, PostButton, Select } from '../components/forms.js';
 import { Card, Crumbs } from '../components/parts.js';
 import { form, page, seeOther, type Visit } from '../page.js';

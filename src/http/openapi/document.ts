@@ -3,7 +3,7 @@ import { EXAMPLE_ID } from '../../platform/ids.js';
 import { PROBLEMS, Refusal, type RefusalCode } from '../../platform/refusal.js';
 import { mediaTypesOf } from '../body.js';
 import { toProblem } from '../response.js';
-import { isKeyed, type Route, scopesOf } from '../route.js';
+import { isKeyed, type Route } from '../route.js';
 import { deliveryWebhooks, openPaths, tokenPaths } from './fixed-paths.js';
 import { componentSchemas, exampleOf, inlineSchema, type JsonSchema, referencedSchemas, schemaFor } from './schemas.js';
 
@@ -158,7 +158,7 @@ function describeOperation(route: Route, schemas: Record<string, JsonSchema>): J
     tags: [route.tag],
     summary: route.summary,
     description: `${route.description ? `${route.description}\n\n` : ''}${scopeSentence(route)}`,
-    security: scopesOf(route).map((scope) => ({ oauth2: [scope] })),
+    security: route.scopes.map((scope) => ({ oauth2: [scope] })),
     parameters: parametersOf(route),
     ...(body && {
       requestBody: {
@@ -173,7 +173,7 @@ function describeOperation(route: Route, schemas: Record<string, JsonSchema>): J
 }
 
 function scopeSentence(route: Route): string {
-  const scopes = scopesOf(route).map((scope) => `\`${scope}\``);
+  const scopes = route.scopes.map((scope) => `\`${scope}\``);
   return scopes.length === 1 ? `Scope: ${scopes[0]}.` : `Scope: any of ${scopes.join(', ')}.`;
 }
 
@@ -198,7 +198,7 @@ function parametersOf(route: Route): Json[] {
 
 function responseOf(route: Route, schemas: Record<string, JsonSchema>): Json {
   const { description, schema, headers = {} } = route.response;
-  const limits = route.scope === 'operator' ? [] : ['RateLimit-Policy', 'RateLimit'];
+  const limits = route.scopes.includes('operator') ? [] : ['RateLimit-Policy', 'RateLimit'];
   const isList = 'cursor' in (inlineSchema(route.query).properties ?? {});
   const own = Object.entries(headers).map(([name, meaning]) => [name, header(meaning)]);
   const json = schema && schemaFor(schema);
@@ -228,7 +228,7 @@ function refusalsOf(route: Route): RefusalCode[] {
     'too_many_parameters',
     ...(isKeyed(route) ? (['idempotency_key_in_use', 'idempotency_key_reused'] as const) : []),
     ...(route.refusals ?? []),
-    ...(route.scope === 'operator' ? [] : (['rate_limited'] as const)),
+    ...(route.scopes.includes('operator') ? [] : (['rate_limited'] as const)),
     'internal_error',
     'unavailable',
   ];

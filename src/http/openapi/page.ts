@@ -10,7 +10,7 @@ import { type JsonSchema, resolve } from './schemas.js';
 export const DIST = join(dirname(createRequire(import.meta.url).resolve('transfer-service/package.json')), 'dist');
 
 /** HTML that is safe in a page: only the template tag below makes it. */
-export class Html {
+class Html {
   constructor(readonly text: string) {}
 }
 
@@ -22,7 +22,7 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
 }
 
 /** Text with `code` between backticks and paragraphs at blank lines, as our descriptions use Markdown. */
-export function prose(text: string): Html {
+function prose(text: string): Html {
   const paragraphs = text.split(/\n\n+/).map((paragraph) => {
     const parts = paragraph
       .split(/`([^`]+)`/)
@@ -70,7 +70,7 @@ i{opacity:.7;font-size:.85em}
 export const sourceOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
 /** One row of a table of fields. */
-export interface Field {
+interface Field {
   name: string;
   type: string;
   required: boolean;
@@ -78,7 +78,7 @@ export interface Field {
 }
 
 /** The fields of an object and of its nested objects, by dotted name. */
-export function fieldsOf(given: JsonSchema, schemas: Record<string, JsonSchema>, prefix = ''): Field[] {
+function fieldsOf(given: JsonSchema, schemas: Record<string, JsonSchema>, prefix = ''): Field[] {
   const schema = resolve(given, schemas);
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const own = resolve(field, schemas);
@@ -94,14 +94,14 @@ export function fieldsOf(given: JsonSchema, schemas: Record<string, JsonSchema>,
   });
 }
 
-export function typeOf(given: JsonSchema, schemas: Record<string, JsonSchema>): string {
+function typeOf(given: JsonSchema, schemas: Record<string, JsonSchema>): string {
   const schema = resolve(given, schemas);
   if (schema.anyOf) return schema.anyOf.map((one) => typeOf(one, schemas)).join(' or ');
   const type = Array.isArray(schema.type) ? schema.type.join(' or ') : (schema.type ?? 'any');
   return schema.format ? `${type} (${schema.format})` : type;
 }
 
-export function meaningOf(schema: JsonSchema): string {
+function meaningOf(schema: JsonSchema): string {
   const { description, enum: values, minimum, maximum, minLength, maxLength, maxProperties } = schema;
   const limits = [
     values && `One of ${values.map((value) => `\`${value}\``).join(', ')}.`,
@@ -185,18 +185,12 @@ function describe(
   { path, method, operation }: { path: string; method: string; operation: Described },
   schemas: Record<string, JsonSchema>,
 ): Html {
-  const parameters = (operation.parameters ?? []).flatMap(({ name, in: where, description, schema }) =>
-    name === undefined
-      ? []
-      : [
-          {
-            name,
-            type: typeOf(schema, schemas),
-            required: where === 'path',
-            meaning: [description, meaningOf(schema)].filter(Boolean).join(' '),
-          },
-        ],
-  );
+  const parameters = (operation.parameters ?? []).flatMap(({ name, in: where, description, schema }) => {
+    // The one without a name is a reference to the `Idempotency-Key`.
+    if (name === undefined) return [];
+    const meaning = [description, meaningOf(schema)].filter(Boolean).join(' ');
+    return { name, type: typeOf(schema, schemas), required: where === 'path', meaning };
+  });
   const [body] = Object.values(operation.requestBody?.content ?? {});
   const responses = Object.entries(operation.responses).map(([status, { description, content = {} }]) => {
     const [media] = Object.values(content);

@@ -83,24 +83,11 @@ function refTo(id: string): string {
   return `#/components/schemas/${id}`;
 }
 
-/** The parts of JSON Schema (2020-12) that examples and tables of fields are made from. */
-export interface JsonSchema {
-  $ref?: string;
-  type?: string | string[];
+/** JSON Schema (2020-12) whose inner schemas are objects. */
+export interface JsonSchema extends z.core.JSONSchema.JSONSchema {
   properties?: Record<string, JsonSchema>;
-  required?: string[];
   items?: JsonSchema;
   anyOf?: JsonSchema[];
-  enum?: unknown[];
-  examples?: unknown[];
-  default?: unknown;
-  format?: string;
-  description?: string;
-  minimum?: number;
-  maximum?: number;
-  minLength?: number;
-  maxLength?: number;
-  maxProperties?: number;
 }
 
 /** The schema that a `$ref` into `#/components/schemas` names, or the schema itself. */

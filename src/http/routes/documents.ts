@@ -10,7 +10,7 @@ import { explorerFile, explorerPage, explorerPolicy, explorerScript } from '../o
 import { guidePage, plainPage, plainPolicy } from '../openapi/page.js';
 import { staticDocument } from '../response.js';
 import type { Route } from '../route.js';
-import { view } from '../schemas/fields.js';
+import { present, view } from '../schemas/fields.js';
 
 const metaView = view('Meta', {
   environment: z.enum(['sandbox', 'production']),
@@ -29,18 +29,10 @@ const metaView = view('Meta', {
 /**
  * The facts about an environment that an integrator needs before the first delivery (contract, Errors, limits, paging).
  */
-export function presentMeta({
-  environment,
-  retryDelays,
-  egressAddresses,
-}: Pick<Config, 'environment' | 'retryDelays' | 'egressAddresses'>): z.output<typeof metaView> {
-  return {
-    environment,
-    version: VERSION,
-    event_version: EVENT_VERSION,
-    retry_delays: formatLadder(retryDelays),
-    egress_addresses: [...egressAddresses],
-  };
+export function presentMeta(config: Pick<Config, 'environment' | 'retryDelays' | 'egressAddresses'>) {
+  const retryDelays = formatLadder(config.retryDelays);
+  const egressAddresses = [...config.egressAddresses];
+  return present(metaView, { ...config, version: VERSION, eventVersion: EVENT_VERSION, retryDelays, egressAddresses });
 }
 
 /**

@@ -34,12 +34,18 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
     maxEndpoints: config.maxEndpoints,
   };
   const route = routesOf('Webhook endpoints');
-  const update = async ({ caller, params, body, db }: Incoming<Path, unknown, z.output<typeof endpointPatch>>) => {
+  const change = async ({ caller, params, body, db }: Incoming<Path, unknown, z.output<typeof endpointPatch>>) => {
     const { url, description, max_concurrency: maxConcurrency, enabled } = body;
     const whose = { by: byOf(caller), clientId: caller.clientId, id: params.webhookId };
-    const change = { ...whose, url, description, maxConcurrency, enabled };
-    return presentEndpoint(await updateEndpoint(db, rules, change));
+    const update = { ...whose, url, description, maxConcurrency, enabled };
+    return presentEndpoint(await updateEndpoint(db, rules, update));
   };
+  const changing = {
+    scope: 'webhooks:write',
+    isAudited: true,
+    refusals: ['blocked_address', 'secret_immutable', 'disabled_by_operator', 'cancellation_in_progress'],
+    handle: change,
+  } as const;
   return [
     route('POST', '/webhook-endpoints', {
       operationId: 'registerWebhookEndpoint',
@@ -92,23 +98,17 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       operationId: 'updateWebhookEndpoint',
       summary: 'Replace an endpoint',
       description: `An omitted \`description\` or \`max_concurrency\` becomes null, an omitted \`enabled\` does not change. ${DISABLING}`,
-      scope: 'webhooks:write',
-      isAudited: true,
+      ...changing,
       body: endpointUpdate,
       response: { status: 200, description: 'The updated endpoint.', schema: endpointView },
-      refusals: ['blocked_address', 'secret_immutable', 'disabled_by_operator', 'cancellation_in_progress'],
-      handle: update,
     }),
     route('PATCH', '/webhook-endpoints/{webhookId}', {
       operationId: 'patchWebhookEndpoint',
       summary: 'Change fields of an endpoint',
       description: `A JSON merge patch (RFC 7396): an omitted field does not change, and null clears \`description\` or \`max_concurrency\`. ${DISABLING}`,
-      scope: 'webhooks:write',
-      isAudited: true,
+      ...changing,
       body: endpointPatch,
       response: { status: 200, description: 'The changed endpoint.', schema: endpointView },
-      refusals: ['blocked_address', 'secret_immutable', 'disabled_by_operator', 'cancellation_in_progress'],
-      handle: update,
     }),
     route('DELETE', '/webhook-endpoints/{webhookId}', {
       operationId: 'deleteWebhookEndpoint',

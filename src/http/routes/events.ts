@@ -16,22 +16,15 @@ const events = pageView('EventPage', eventView);
 const eventCursors = idCursor('events');
 const deliveryCursors = idCursor("an event's deliveries");
 
+const id = z.string().refine(isId, validationError('invalid_id', 'must be a UUID')).meta({ format: 'uuid' });
+
 const filters = z
   .strictObject({
-    missing_from: z
-      .string()
-      .refine(isId, validationError('invalid_id', 'must be a UUID'))
-      .optional()
-      .meta({
-        format: 'uuid',
-        description: `Only events that have no delivery for this endpoint. \`created_after\` is then required and at most ${MAX_WINDOW_DAYS} days ago. A page scans at most ${LOOKED_AT.toLocaleString('en')} events, so it may be short or empty even if \`has_more\` is true.`,
-      }),
+    missing_from: id.optional().meta({
+      description: `Only events that have no delivery for this endpoint. \`created_after\` is then required and at most ${MAX_WINDOW_DAYS} days ago. A page scans at most ${LOOKED_AT.toLocaleString('en')} events, so it may be short or empty even if \`has_more\` is true.`,
+    }),
     type: z.enum(EVENT_TYPES).optional(),
-    transfer_id: z
-      .string()
-      .refine(isId, validationError('invalid_id', 'must be a UUID'))
-      .optional()
-      .meta({ format: 'uuid' }),
+    transfer_id: id.optional(),
     ...madeWithin,
     ...paging(eventCursors),
   })

@@ -1,4 +1,4 @@
-import { REASON_CODES } from '../../../src/transfers/reason-codes.js';
+import { REASON_CODES } from '../../../src/transfers/states.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 
 let api: TestApi;
