@@ -49,17 +49,6 @@ export interface ActingSession {
   signedInBy: SignInWay;
 }
 
-/** Records what a session did. `tx` is the transaction of the action. @param target the changed resource's id */
-export async function recordBySession(
-  tx: Handle,
-  session: ActingSession,
-  action: Action,
-  target: string | null,
-  details: Readonly<Record<string, string>> = {},
-): Promise<void> {
-  await recordAudit(tx, { ...bySession(session), action, target, details });
-}
-
 /** A session, as an audit entry names it. */
 export function bySession({ id, clientId, role, address, signedInBy }: ActingSession): By {
   return { actor: `console:${clientId}`, session: { session: id, role, address, signed_in_by: signedInBy } };
@@ -124,10 +113,9 @@ export async function useSession(
 export async function startSession(
   tx: Handle,
   grant: ConsoleGrant,
-  by: { signedInBy: SignInWay; address: string; link?: string },
+  { signedInBy, address, link }: { signedInBy: SignInWay; address: string; link?: string },
 ): Promise<{ session: ActingSession; token: Secret }> {
   const { clientId, secretId, role } = grant;
-  const { signedInBy, address, link } = by;
   const scopes = consoleScopes(grant);
   // Sign-ins of one client wait for each other, so that they do not exceed the limit together.
   await tx.query('select id from clients where id = $1::uuid for no key update', [clientId]);
@@ -144,9 +132,11 @@ export async function startSession(
     signedInBy,
     address,
   ]);
-  await recordBySession(tx, session, 'console.sign-in', clientId, link === undefined ? {} : { link });
+  const by = bySession(session);
+  await recordAudit(tx, { ...by, action: 'console.sign-in', target: clientId, details: link ? { link } : {} });
+  const details = { reason: 'session_limit_reached' };
   for (const { id, live } of removed) {
-    if (live) await recordBySession(tx, session, 'console.end-session', id, { reason: 'session_limit_reached' });
+    if (live) await recordAudit(tx, { ...by, action: 'console.end-session', target: id, details });
   }
   return { session, token };
 }
@@ -167,10 +157,15 @@ export async function endSession(db: Handle, session: ConsoleSession, id: string
   await end(db, session, id, 'console.end-session', id, { reason: 'by_hand' });
 }
 
-async function end(db: Handle, by: ConsoleSession, id: string, ...entry: [Action, string, Record<string, string>?]) {
+async function end(
+  db: Handle,
+  by: ConsoleSession,
+  id: string,
+  ...[action, target, details = {}]: [Action, string, Record<string, string>?]
+) {
   await atomically(db, async (tx) => {
     const { count } = await tx.prisma.consoleSession.deleteMany({ where: { id, clientId: by.clientId } });
-    if (count > 0) await recordBySession(tx, by, ...entry);
+    if (count > 0) await recordAudit(tx, { ...bySession(by), action, target, details });
   });
 }
 

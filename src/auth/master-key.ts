@@ -5,15 +5,6 @@ import { NIL_ID } from '../platform/ids.js';
 
 const BATCH = 200;
 
-interface MasterKeyRotation {
-  /** Endpoint secrets that this run sealed again. */
-  endpoints: number;
-  /** Signing keys that this run sealed again. */
-  signingKeys: number;
-  /** Unchanged rows that neither MASTER_KEY nor MASTER_KEY_PREVIOUS opens, as `webhook endpoint <id>`. */
-  unreadable: string[];
-}
-
 /** The columns that hold envelopes; a row's id is the associated data. `first` is below every id. */
 const ENDPOINTS = { table: 'webhook_endpoints', id: 'id', type: 'uuid', first: NIL_ID, envelope: 'secret_envelope' };
 const SIGNING_KEYS = { table: 'signing_keys', id: 'kid', type: 'text', first: '', envelope: 'private_key_envelope' };
@@ -24,13 +15,15 @@ const SIGNING_KEYS = { table: 'signing_keys', id: 'kid', type: 'text', first: ''
  * only if it still holds the envelope that was read. MASTER_KEY_PREVIOUS may be removed when every process seals with
  * MASTER_KEY and a run finds no row to seal. The rotation commits row by row, so the audit entry is written before the
  * first row: the audit also has a run that is killed.
+ * @returns the number of endpoint secrets and of signing keys that this run sealed again, and the unchanged rows that
+ * neither MASTER_KEY nor MASTER_KEY_PREVIOUS opens, as `webhook endpoint <id>`
  */
 export async function rotateMasterKey(
   db: Handle,
   actor: Actor,
   masterKeys: MasterKeys,
   onProgress: (sealed: number) => void = () => {},
-): Promise<MasterKeyRotation> {
+) {
   await recordAudit(db, { actor, action: 'keys.rotate-master', target: null, details: { to: masterKeys.currentId } });
   const endpoints = await sealAgain(db, masterKeys, ENDPOINTS, onProgress);
   const signingKeys = await sealAgain(db, masterKeys, SIGNING_KEYS, (sealed) => onProgress(endpoints.sealed + sealed));

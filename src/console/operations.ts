@@ -1,7 +1,8 @@
-import { bySession, type ConsoleSession, recordBySession } from '../auth/console-sessions.js';
+import { bySession, type ConsoleSession } from '../auth/console-sessions.js';
 import { readParams } from '../http/dispatch.js';
 import type { HttpResponse } from '../http/response.js';
 import type { Route } from '../http/route.js';
+import { recordAudit } from '../platform/audit.js';
 import { type Database, type Handle, timeLimited } from '../platform/database/database.js';
 import { Refusal } from '../platform/refusal.js';
 
@@ -81,7 +82,8 @@ export function operationsOf(routes: readonly Route[], database: Database, sessi
         await request.before?.(tx);
         const body = parsed(await work(tx));
         if (!route.isAudited) {
-          await recordBySession(tx, session, `console.${kebab(operationId)}`, targetOf(ids, body), ids);
+          const action = `console.${kebab(operationId)}` as const;
+          await recordAudit(tx, { ...bySession(session), action, target: targetOf(ids, body), details: ids });
         }
         return body as T;
       };

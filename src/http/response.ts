@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Context } from 'koa';
 import { isConflict, isUnreachable } from '../platform/database/faults.js';
 import { DeadlinePassed } from '../platform/deadline.js';
-import { PROBLEMS, Refusal, type RefusalCode, type ValidationError } from '../platform/refusal.js';
+import { PROBLEMS, Refusal, type RefusalCode } from '../platform/refusal.js';
 import type { AppMiddleware } from './context.js';
 
 /**
@@ -60,18 +60,7 @@ export function problemResponse(refusal: Refusal, where: Refused, members: objec
 }
 
 /** The members of an RFC 9457 problem. */
-export interface Problem {
-  type: string;
-  title: string;
-  status: number;
-  detail: string;
-  instance: string | undefined;
-  code: RefusalCode;
-  request_id: string;
-  errors?: readonly ValidationError[];
-}
-
-export function toProblem(refusal: Refusal, where: Refused): Problem {
+export function toProblem(refusal: Refusal, where: Refused) {
   const { status, title } = PROBLEMS[refusal.code];
   return {
     // The plain page has an anchor for each code, with and without script; the explorer makes its anchors as it runs.

@@ -22,28 +22,20 @@ export interface Listening {
 }
 
 /** Limits on connections; times in ms. */
-interface ConnectionLimits {
+export const CONNECTION_LIMITS = {
   /**
    * Open connections; further ones are closed. An idle connection takes about 20 KB; a process has 512 MiB in deploy/.
    */
-  connections: number;
+  connections: 5_000,
   /** Open connections of one address (IPv6: one /64) that is not a trusted proxy. */
-  connectionsPerAddress: number;
+  connectionsPerAddress: 500,
   /** Requests of one connection that may wait for the request before them; a further request closes the connection. */
-  pipelined: number;
+  pipelined: 20,
   /** Time without a byte in either direction, also where a client does not read. Longer than any handler takes. */
-  silence: number;
+  silence: 60_000,
   /**
    * Time from the end of a response until the client has read it: 1 MB at 17 KB/s, also for a client that reads slowly.
    */
-  responseTaken: number;
-}
-
-export const CONNECTION_LIMITS: ConnectionLimits = {
-  connections: 5_000,
-  connectionsPerAddress: 500,
-  pipelined: 20,
-  silence: 60_000,
   responseTaken: 60_000,
 };
 

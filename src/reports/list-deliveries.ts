@@ -65,14 +65,11 @@ async function list(
   filters: DeliveryFilters & { take: number },
   ofDeleted: boolean,
 ): Promise<DeliveryRecord[]> {
-  const where = isByIds(filters) ? whereOf(filters) : { id: { in: await newestIds(db, filters, ofDeleted) } };
-  const rows = await db.prisma.delivery.findMany({
-    where,
-    orderBy: { id: 'desc' },
-    take: filters.take,
-    include: WITH_CONTEXT,
-  });
-  return withLastAttempts(db, rows);
+  const { take } = filters;
+  const newest = async () => db.query<{ id: string }>(NEWEST, [...valuesOf(filters), take, ofDeleted]);
+  const where = isByIds(filters) ? whereOf(filters) : { id: { in: (await newest()).map(({ id }) => id) } };
+  const orderBy = { id: 'desc' } as const;
+  return withLastAttempts(db, await db.prisma.delivery.findMany({ where, orderBy, take, include: WITH_CONTEXT }));
 }
 
 /** Deliveries beyond a page that are counted. */
@@ -104,15 +101,6 @@ function whereOf({ status, clientId, endpointId, eventIds, ...range }: DeliveryF
 function valuesOf({ status, clientId, endpointId, ...range }: DeliveryFilters): unknown[] {
   const { gte, lt } = idBounds(range);
   return [status ? [status] : Object.values(DeliveryStatus), clientId ?? null, endpointId ?? null, gte, lt];
-}
-
-async function newestIds(
-  db: Handle,
-  filters: DeliveryFilters & { take: number },
-  ofDeleted: boolean,
-): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(NEWEST, [...valuesOf(filters), filters.take, ofDeleted]);
-  return rows.map(({ id }) => id);
 }
 
 /** The ranges of the index on (endpoint, status, id) that the filters leave. */

@@ -106,14 +106,15 @@ select d.id::text as "deliveryId", a.attempt
     order by number desc limit $3::int) a
  order by d.id, (a.attempt ->> 'number')::int desc`;
 
-export interface AttemptRange {
-  /** Only attempts with a lower number: the last number of the previous page. */
-  before?: number | undefined;
-  take: number;
-}
-
-/** Lists a delivery's attempts, newest first. The caller has checked that the delivery belongs to the client. */
-export function listAttempts(db: Handle, deliveryId: string, { before, take }: AttemptRange): Promise<Attempt[]> {
+/**
+ * Lists a delivery's attempts, newest first. The caller has checked that the delivery belongs to the client.
+ * @param range.before only attempts with a lower number: the last number of the previous page
+ */
+export function listAttempts(
+  db: Handle,
+  deliveryId: string,
+  { before, take }: { before?: number | undefined; take: number },
+): Promise<Attempt[]> {
   return db.prisma.attempt.findMany({
     where: { deliveryId, ...(before !== undefined && { number: { lt: before } }) },
     orderBy: { number: 'desc' },

@@ -188,7 +188,7 @@ export async function findEventOf(
   return delivery ? { eventId: delivery.eventId, deliveryId: id } : undefined;
 }
 
-export interface MissingFilters {
+interface MissingFilters {
   endpointId: string;
   /** ms since 1970, exclusive, as in every list. */
   createdAfter: number;
@@ -201,18 +201,13 @@ export interface MissingFilters {
   limit: number;
 }
 
-/** `next`: the event after which the next page starts; null: nothing is left to look at. */
-export interface MissingPage {
-  events: EventRecord[];
-  next: string | null;
-}
-
 /**
  * Lists a client's events that have no delivery for an endpoint, newest first. A page looks at `LOOKED_AT` events at
  * most, so that it may be short or empty although more follow.
+ * @returns also the event after which the next page starts; null: nothing is left to look at
  * @throws Refusal not_found | statement_limit_reached | unavailable
  */
-export async function listMissing(db: Handle, clientId: string, filters: MissingFilters): Promise<MissingPage> {
+export async function listMissing(db: Handle, clientId: string, filters: MissingFilters) {
   const { endpointId, createdAfter, createdBefore, type = null, transferId = null, before, limit } = filters;
   await getEndpoint(db, clientId, endpointId);
   const { gte, lt } = idBounds({ createdAfter, createdBefore, before });

@@ -11,20 +11,15 @@ const BATCH = 500;
 /** Longer than a request that began before the client was revoked, ms. */
 const LAST_REQUESTS = 30_000;
 
-/** Number of rows that were changed. */
-export interface Erased {
-  transfers: number;
-  endpoints: number;
-}
-
 /**
  * Erases what names persons or accounts in the rows of a revoked client: of its transfers the destination, reference,
  * metadata and reasons, of its endpoints url and description, its name, networks and stored responses. Amounts, statuses,
  * times and ids stay. Its endpoints are deleted. A call that was killed is repeated; a call after the last changes nothing.
+ * @returns the number of rows that were changed
  * @param database of the owner of the tables: no role of a running process may change what a transfer says
  * @throws Refusal not_found; Error of one line: another role, a client that is not revoked, a transfer that has not ended
  */
-export async function eraseClient(database: Database, by: By, clientId: string, limit = BATCH): Promise<Erased> {
+export async function eraseClient(database: Database, by: By, clientId: string, limit = BATCH) {
   await requireOwner(database);
   const { revokedAt, erasedAt } = await showClient(database, clientId);
   if (erasedAt) return { transfers: 0, endpoints: 0 };
@@ -56,18 +51,13 @@ async function eraseRows(database: Database, statement: string, clientId: string
   let changed = 0;
   let after: string | null = null;
   await inBatches(async () => {
-    const [page] = await database.query<Page>(statement, [clientId, after, limit]);
+    const values = [clientId, after, limit];
+    const [page] = await database.query<{ seen: number; last: string | null; changed: number }>(statement, values);
     changed += page?.changed ?? 0;
     after = page?.last ?? null;
     return page?.seen === limit;
   });
   return changed;
-}
-
-interface Page {
-  seen: number;
-  last: string | null;
-  changed: number;
 }
 
 const UNFINISHED = `

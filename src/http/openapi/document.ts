@@ -1,4 +1,5 @@
 import { SCOPES, type Scope } from '../../auth/caller.js';
+import type { Config } from '../../platform/config/config.js';
 import { EXAMPLE_ID } from '../../platform/ids.js';
 import { PROBLEMS, Refusal, type RefusalCode } from '../../platform/refusal.js';
 import { mediaTypesOf } from '../body.js';
@@ -9,34 +10,15 @@ import { componentSchemas, exampleOf, inlineSchema, type JsonSchema, referencedS
 
 type Json = Record<string, unknown>;
 
-export interface OpenApiDocument extends Json {
-  info: Json & { title: string; version: string; description: string };
-  externalDocs: { url: string; description: string };
-  tags: { name: string; description: string }[];
-  paths: Record<string, Record<string, Json>>;
-  components: Json & {
-    parameters: { IdempotencyKey: Json };
-    schemas: Record<string, JsonSchema>;
-    securitySchemes: { oauth2: Json & { flows: { clientCredentials: Json & { scopes: Record<Scope, string> } } } };
-  };
-}
-
 /** The environment that the document describes. */
-export interface Described {
-  environment: 'sandbox' | 'production';
-  baseUrl: string;
-  authUrl: string;
-  /** The delays of the ladder, ms. */
-  retryDelays: readonly number[];
-}
+export type Described = Pick<Config, 'environment' | 'baseUrl' | 'authUrl' | 'retryDelays'>;
+
+export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 /** The OpenAPI 3.1 document, made from the schemas that check the requests. */
-export function openApiDocument(
-  routes: readonly Route[],
-  { environment, baseUrl, authUrl, retryDelays }: Described,
-): OpenApiDocument {
+export function openApiDocument(routes: readonly Route[], { environment, baseUrl, authUrl, retryDelays }: Described) {
   const schemas = componentSchemas();
-  const paths: OpenApiDocument['paths'] = { ...tokenPaths(authUrl), ...openPaths };
+  const paths: Record<string, Record<string, Json>> = { ...tokenPaths(authUrl), ...openPaths };
   for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: describeOperation(route, schemas) };
   }
@@ -52,7 +34,9 @@ export function openApiDocument(
     },
     externalDocs: { url: `${baseUrl}/docs/guide`, description: 'Guide for integrators' },
     servers: [{ url: baseUrl, description: environment }],
-    tags: TAGS.filter(({ name }) => name !== 'Sandbox' || environment === 'sandbox'),
+    tags: Object.entries(TAGS)
+      .filter(([name]) => name !== 'Sandbox' || environment === 'sandbox')
+      .map(([name, description]) => ({ name, description })),
     paths,
     webhooks,
     components: {
@@ -87,22 +71,16 @@ Every POST except \`/console-sessions\` accepts an \`Idempotency-Key\`. If you r
 const TOKEN =
   'OAuth 2.0 client credentials. The token request also needs `audience`, the base URL of this API. Send the token as `Authorization: Bearer …`.';
 
-const TAGS = [
-  { name: 'Tokens', description: 'Access tokens (OAuth 2.0 client credentials).' },
-  { name: 'Webhook endpoints', description: 'The URLs that receive your events.' },
-  { name: 'Transfers', description: 'Create, read and cancel transfers.' },
-  {
-    name: 'Events and deliveries',
-    description: 'The events of your transfers, and the delivery of each event to each endpoint.',
-  },
-  {
-    name: 'Sandbox',
-    description: 'Change the status of your own transfers and check your receivers. Sandbox only.',
-  },
-  { name: 'Console', description: 'The web pages for the people of a client, at `/console`.' },
-  { name: 'Operator', description: "For the operator's systems." },
-  { name: 'Health', description: 'Probes of the service and this documentation.' },
-];
+const TAGS = {
+  Tokens: 'Access tokens (OAuth 2.0 client credentials).',
+  'Webhook endpoints': 'The URLs that receive your events.',
+  Transfers: 'Create, read and cancel transfers.',
+  'Events and deliveries': 'The events of your transfers, and the delivery of each event to each endpoint.',
+  Sandbox: 'Change the status of your own transfers and check your receivers. Sandbox only.',
+  Console: 'The web pages for the people of a client, at `/console`.',
+  Operator: "For the operator's systems.",
+  Health: 'Probes of the service and this documentation.',
+};
 
 const SCOPE_MEANINGS: Record<Scope, string> = {
   'transfers:read': 'Read transfers',

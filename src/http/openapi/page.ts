@@ -165,10 +165,10 @@ export function guidePage({ info }: OpenApiDocument): string {
 export function plainBody(document: OpenApiDocument): Html {
   const { info, externalDocs, paths, components, tags } = document;
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({
+    Object.entries(methods as Record<string, unknown>).map(([method, operation]) => ({
       path,
       method,
-      operation: operation as unknown as Described,
+      operation: operation as Described,
     })),
   );
   const sections = tags.map(({ name, description }) => {
