@@ -1,3 +1,4 @@
+import { type Actor, personHere } from '../platform/audit.js';
 import { baseUrlOf, type Environment, isConfigured, readEnvironment } from '../platform/config/config.js';
 import { ConfigError } from '../platform/config/config-error.js';
 import { type Database, openDatabase } from '../platform/database/database.js';
@@ -33,15 +34,26 @@ export async function environmentInReach(): Promise<ReachableEnvironment> {
 export const directUrlOf = ({ DATABASE_URL, DATABASE_DIRECT_URL }: ReachableEnvironment): Secret =>
   DATABASE_DIRECT_URL ?? DATABASE_URL;
 
-/** Opens a connection for one command and closes it afterwards. */
-export async function withDatabase<T>(work: (database: Database, environment: Environment) => Promise<T>): Promise<T> {
-  const environment = await environmentInReach();
-  const database = openDatabase({ url: directUrlOf(environment), poolSize: 2 });
-  try {
-    return await reachingPostgres(() => work(database, environment));
-  } finally {
-    await database.close();
-  }
+interface Context {
+  database: Database;
+  environment: Environment;
+  /** The person at this machine, for the audit. */
+  actor: Actor;
+}
+
+/** An action on the database. Its connection is opened for the command and closed afterwards. */
+export function onDatabase<Args extends unknown[], Result>(
+  action: (context: Context, ...args: Args) => Promise<Result>,
+): (...args: Args) => Promise<Result> {
+  return async (...args) => {
+    const environment = await environmentInReach();
+    const database = openDatabase({ url: directUrlOf(environment), poolSize: 2 });
+    try {
+      return await reachingPostgres(() => action({ database, environment, actor: personHere() }, ...args));
+    } finally {
+      await database.close();
+    }
+  };
 }
 
 /** Names Postgres in the error if Postgres is unreachable. */

@@ -2,9 +2,8 @@ import { pipeline } from 'node:stream/promises';
 import { exportEntries, listEntries } from '../../platform/audit.js';
 import type { AuditEntry } from '../../platform/database/generated/client.js';
 import { untilSignalled } from '../../process/lifecycle.js';
-import type { CommandResult } from '../command.js';
 import type { Table } from '../view.js';
-import { withDatabase } from '../with-database.js';
+import { onDatabase } from '../with-database.js';
 
 interface Options {
   target?: string;
@@ -16,11 +15,11 @@ interface Options {
 }
 
 /** `audit list` */
-export async function list({ since, limit, ...filters }: Options): Promise<CommandResult> {
+export const list = onDatabase(async ({ database }, { since, limit, ...filters }: Options) => {
   const range = since === undefined ? {} : { createdAfter: since - 1 };
-  const entries = await withDatabase((database) => listEntries(database, { ...filters, ...range, take: limit }));
+  const entries = await listEntries(database, { ...filters, ...range, take: limit });
   return { json: entries.map(present), text: table(entries) };
-}
+});
 
 export interface ExportOptions {
   since?: number;
@@ -29,17 +28,15 @@ export interface ExportOptions {
 }
 
 /** `audit export`: one page in memory at a time, as fast as the reader takes it. */
-export async function exportLines({ since, after, follow }: ExportOptions): Promise<void> {
+export const exportLines = onDatabase(async ({ database }, { since, after, follow }: ExportOptions) => {
   const ended = new AbortController();
   if (follow) void untilSignalled().then(() => ended.abort());
-  await withDatabase(async (database) => {
-    const pages = exportEntries(database, { since, after, follow: follow && ended.signal });
-    await pipeline(pages, linesOf, process.stdout, { end: false }).catch((error: NodeJS.ErrnoException) => {
-      // The reader has what it wanted, such as `head`.
-      if (error.code !== 'EPIPE') throw error;
-    });
+  const pages = exportEntries(database, { since, after, follow: follow && ended.signal });
+  await pipeline(pages, linesOf, process.stdout, { end: false }).catch((error: NodeJS.ErrnoException) => {
+    // The reader has what it wanted, such as `head`.
+    if (error.code !== 'EPIPE') throw error;
   });
-}
+});
 
 async function* linesOf(pages: AsyncIterable<AuditEntry[]>): AsyncGenerator<string> {
   for await (const page of pages) yield page.map((entry) => `${JSON.stringify(present(entry))}\n`).join('');

@@ -1,109 +1,106 @@
 import type { ClientSecretInfo } from '../../auth/clients.js';
 import * as auth from '../../auth/clients.js';
 import { makeOperatorLink } from '../../auth/console-sessions.js';
-import { personHere } from '../../platform/audit.js';
 import type { Client } from '../../platform/database/generated/client.js';
 import { eraseClient } from '../../transfers/erase-client.js';
-import type { CommandResult } from '../command.js';
 import { canAsk, confirm } from '../terminal.js';
 import type { Fields } from '../view.js';
-import { baseUrlIn, withDatabase } from '../with-database.js';
+import { baseUrlIn, onDatabase } from '../with-database.js';
+
+interface NewClientOptions {
+  name: string;
+  scope?: string[];
+  allow?: string[];
+}
+
+interface RotationOptions {
+  /** ms */
+  expireOld?: number;
+  revoke?: string;
+}
 
 const SHOWN_ONCE = 'The secret is shown only once; send it to the client through a secure channel.';
 
 /** `clients create` */
-export async function create(options: { name: string; scope?: string[]; allow?: string[] }): Promise<CommandResult> {
-  const { client, clientSecret, secretId } = await withDatabase((database) =>
-    auth.createClient(database, personHere(), {
-      name: options.name,
-      scopes: options.scope,
-      networks: options.allow,
-    }),
-  );
+export const create = onDatabase(async ({ database, actor }, options: NewClientOptions) => {
+  const { name, scope: scopes, allow: networks } = options;
+  const { client, clientSecret, secretId } = await auth.createClient(database, actor, { name, scopes, networks });
   const client_secret = clientSecret.reveal();
   return {
     json: { ...presentClient(client), client_secret, secret_id: secretId },
     text: [{ fields: { client_id: client.id, client_secret } }, SHOWN_ONCE],
   };
-}
+});
 
 /** `clients list` */
-export async function list(): Promise<CommandResult> {
-  const found = await withDatabase(auth.listClients);
+export const list = onDatabase(async ({ database }) => {
+  const found = await auth.listClients(database);
   return {
     json: found.map(presentClient),
     text: { rows: found.map(forPeople), wraps: ['name', 'scopes', 'networks'], none: 'no clients yet' },
   };
-}
+});
 
 /** `clients show` */
-export async function show(id: string): Promise<CommandResult> {
-  const client = await withDatabase((database) => auth.showClient(database, id));
+export const show = onDatabase(async ({ database }, id: string) => {
+  const client = await auth.showClient(database, id);
   const secrets = client.secrets.map(presentSecret);
   return {
     json: { ...presentClient(client), secrets },
     text: [clientDetails(client), { rows: secrets, none: 'no secrets' }],
   };
-}
+});
 
 /** `clients rotate-secret` */
-export async function rotateSecret(
-  id: string,
-  { expireOld, revoke }: { expireOld?: number; revoke?: string },
-): Promise<CommandResult> {
-  const { secretId, clientSecret, revoked } = await withDatabase((database) =>
-    auth.rotateSecret(database, personHere(), id, { expireOldIn: expireOld, revoke }),
-  );
+export const rotateSecret = onDatabase(async ({ database, actor }, id: string, options: RotationOptions) => {
+  const wanted = { expireOldIn: options.expireOld, revoke: options.revoke };
+  const { secretId, clientSecret, revoked } = await auth.rotateSecret(database, actor, id, wanted);
   const client_secret = clientSecret.reveal();
   return {
     json: { client_id: id, client_secret, secret_id: secretId, revoked },
     text: [{ fields: { client_secret } }, SHOWN_ONCE, ...revoked.map((secret) => `secret ${secret} revoked`)],
   };
-}
+});
 
 /** `clients revoke` */
-export async function revoke(id: string): Promise<CommandResult> {
-  const client = await withDatabase((database) => auth.revokeClient(database, personHere(), id));
-  return { json: presentClient(client), text: clientDetails(client) };
-}
+export const revoke = onDatabase(async ({ database, actor }, id: string) =>
+  resultOf(await auth.revokeClient(database, actor, id)),
+);
 
 /** `clients revoke-secret` */
-export async function revokeSecret(id: string, secretId: string): Promise<CommandResult> {
-  await withDatabase((database) => auth.revokeSecret(database, personHere(), id, secretId));
+export const revokeSecret = onDatabase(async ({ database, actor }, id: string, secretId: string) => {
+  await auth.revokeSecret(database, actor, id, secretId);
   return { json: { client_id: id, secret_id: secretId, revoked: true }, text: `secret ${secretId} revoked` };
-}
+});
 
 /** `clients allow` */
-export async function allow(id: string, networks: string[] | undefined): Promise<CommandResult> {
-  const client = await withDatabase((database) => auth.allowNetworks(database, personHere(), id, networks ?? []));
-  return { json: presentClient(client), text: clientDetails(client) };
-}
+export const allow = onDatabase(async ({ database, actor }, id: string, networks: string[] | undefined) =>
+  resultOf(await auth.allowNetworks(database, actor, id, networks ?? [])),
+);
 
 /** `clients erase` */
-export async function erase(id: string, { yes }: { yes?: true }): Promise<CommandResult> {
-  const { transfers, endpoints } = await withDatabase(async (database) => {
-    const { name } = await auth.showClient(database, id);
-    if (!yes && !canAsk()) throw new Error('this cannot be undone; give --yes if there is no terminal to ask on');
-    if (!yes) await confirm(`Erase the names and accounts of the client ${name} permanently?`);
-    return eraseClient(database, { actor: personHere() }, id);
-  });
+export const erase = onDatabase(async ({ database, actor }, id: string, { yes }: { yes?: true }) => {
+  const { name } = await auth.showClient(database, id);
+  if (!yes && !canAsk()) throw new Error('this cannot be undone; give --yes if there is no terminal to ask on');
+  if (!yes) await confirm(`Erase the names and accounts of the client ${name} permanently?`);
+  const { transfers, endpoints } = await eraseClient(database, { actor }, id);
   return {
     json: { client_id: id, transfers, endpoints },
     text: `erased: ${transfers} transfers, ${endpoints} endpoints`,
   };
-}
+});
 
 /** `clients console-link` */
-export async function consoleLink(clientId: string, { viewer }: { viewer?: true }): Promise<CommandResult> {
-  const { url, expiresAt } = await withDatabase((database, environment) =>
-    makeOperatorLink(database, personHere(), baseUrlIn(environment), clientId, viewer ? 'viewer' : 'editor'),
-  );
+export const consoleLink = onDatabase(async (context, clientId: string, { viewer }: { viewer?: true }) => {
+  const { database, environment, actor } = context;
+  const role = viewer ? 'viewer' : 'editor';
+  const { url, expiresAt } = await makeOperatorLink(database, actor, baseUrlIn(environment), clientId, role);
   const link = { url, expires_at: expiresAt };
   return {
     json: link,
     text: [{ fields: link }, 'The link works once; send it to one person of the client through a secure channel.'],
   };
-}
+});
 
 function presentClient({ id, name, scopes, networks, createdAt, revokedAt, erasedAt }: Client) {
   return { client_id: id, name, scopes, networks, created_at: createdAt, revoked_at: revokedAt, erased_at: erasedAt };
@@ -113,9 +110,9 @@ function presentSecret({ id, createdAt, expiresAt, revokedAt }: ClientSecretInfo
   return { secret_id: id, created_at: createdAt, expires_at: expiresAt, revoked_at: revokedAt };
 }
 
-function clientDetails(client: Client): Fields {
-  return { fields: forPeople(client) };
-}
+const clientDetails = (client: Client): Fields => ({ fields: forPeople(client) });
+
+const resultOf = (client: Client) => ({ json: presentClient(client), text: clientDetails(client) });
 
 function forPeople(client: Client) {
   return {

@@ -3,7 +3,6 @@ import { EXPLANATIONS, explainAttempt } from '../../checks/explain-signature.js'
 import { eventTitle } from '../../delivery/event-catalogue.js';
 import { notifyHandover } from '../../delivery/notifications.js';
 import { presentAttempt, presentDelivery, presentDeliveryWithAttempts } from '../../http/schemas/delivery.js';
-import { personHere } from '../../platform/audit.js';
 import type { Handle } from '../../platform/database/database.js';
 import type { Attempt } from '../../platform/database/generated/client.js';
 import type { DeliveryStatus } from '../../platform/database/generated/enums.js';
@@ -19,10 +18,9 @@ import {
   getDeliveryWithAttempts,
   listAttempts,
 } from '../../reports/read-deliveries.js';
-import type { CommandResult } from '../command.js';
 import { report, waitFor } from '../terminal.js';
 import { outcomeOf, type Table, type View } from '../view.js';
-import { masterKeysOf, withDatabase } from '../with-database.js';
+import { masterKeysOf, onDatabase } from '../with-database.js';
 
 interface ListOptions {
   status?: DeliveryStatus;
@@ -36,35 +34,32 @@ interface ListOptions {
 }
 
 /** `deliveries list` */
-export async function list(options: ListOptions): Promise<CommandResult> {
-  const { found, more } = await withDatabase((database) => find(database, options));
+export const list = onDatabase(async ({ database }, options: ListOptions) => {
+  const { found, more } = await find(database, options);
   return {
     json: found.map((delivery) => ({ ...presentDelivery(delivery), client_id: delivery.clientId })),
     text: deliveryTable(found),
     note: more === 0 ? undefined : `${countText(more)} more; next page: --cursor ${found.at(-1)?.id}`,
   };
-}
+});
 
 const countText = (count: number) => (count > COUNTED_MORE ? 'more than 1,000' : String(count));
 
 /** `deliveries show` */
-export async function show(id: string): Promise<CommandResult> {
-  const delivery = await withDatabase((database) => getDeliveryWithAttempts(database, null, id));
+export const show = onDatabase(async ({ database }, id: string) => {
+  const delivery = await getDeliveryWithAttempts(database, null, id);
   const json = { ...presentDeliveryWithAttempts(delivery), client_id: delivery.clientId };
   return { json, text: deliveryDetails(delivery) };
-}
+});
 
 /** `deliveries explain` */
-export async function explain(
-  deliveryId: string,
-  { attempt: number, v0 }: { attempt: number; v0: string },
-): Promise<CommandResult> {
-  const explanation = await withDatabase((database, environment) =>
-    explainAttempt(database, masterKeysOf(environment), null, { deliveryId, number }, v0),
-  );
+export const explain = onDatabase(async (context, deliveryId: string, options: { attempt: number; v0: string }) => {
+  const { attempt: number, v0 } = options;
+  const masterKeys = masterKeysOf(context.environment);
+  const explanation = await explainAttempt(context.database, masterKeys, null, { deliveryId, number }, v0);
   const detail = EXPLANATIONS[explanation];
   return { json: { explanation, detail }, text: `${explanation}: ${detail}` };
-}
+});
 
 async function find(db: Handle, options: ListOptions): Promise<{ found: DeliveryRecord[]; more: number }> {
   const { status, client: clientId, endpoint: endpointId, event, transfer, since, limit, cursor: before } = options;
@@ -80,27 +75,25 @@ async function find(db: Handle, options: ListOptions): Promise<{ found: Delivery
 }
 
 /** `deliveries retry` */
-export async function retry(id: string, { wait }: { wait?: true }): Promise<CommandResult> {
+export const retry = onDatabase(async ({ database, environment, actor }, id: string, { wait }: { wait?: true }) => {
   const { retryDelivery } = await import('../../delivery/retry.js');
-  return withDatabase(async (database, environment) => {
-    const handover = notifyHandover(database, environment.DELIVERY_RETRY_DELAYS);
-    const made = await database.transaction(async (tx) => {
-      await retryDelivery(tx, handover, { by: { actor: personHere() }, clientId: null, deliveryId: id });
-      // The retry has locked the delivery, so no attempt is recorded in between.
-      const { attemptCount } = await getDeliveryWithAttempts(tx, null, id);
-      return attemptCount;
-    });
-    await handover.flush();
-    if (!wait) return { json: { id, retried: true }, text: `delivery ${id} is retried now` };
-    const attempt = await nextAttempt(database, id, made);
-    const outcome = `attempt ${attempt.number}: ${outcomeOf(attempt)} in ${attempt.durationMs} ms`;
-    return {
-      json: { id, retried: true, attempt: presentAttempt(attempt) },
-      text: attempt.error === null ? `delivered, ${outcome}` : `not delivered, ${outcome}`,
-      failure: attempt.error === null ? undefined : `the attempt failed: ${outcomeOf(attempt)}`,
-    };
+  const handover = notifyHandover(database, environment.DELIVERY_RETRY_DELAYS);
+  const made = await database.transaction(async (tx) => {
+    await retryDelivery(tx, handover, { by: { actor }, clientId: null, deliveryId: id });
+    // The retry has locked the delivery, so no attempt is recorded in between.
+    const { attemptCount } = await getDeliveryWithAttempts(tx, null, id);
+    return attemptCount;
   });
-}
+  await handover.flush();
+  if (!wait) return { json: { id, retried: true }, text: `delivery ${id} is retried now` };
+  const attempt = await nextAttempt(database, id, made);
+  const outcome = `attempt ${attempt.number}: ${outcomeOf(attempt)} in ${attempt.durationMs} ms`;
+  return {
+    json: { id, retried: true, attempt: presentAttempt(attempt) },
+    text: attempt.error === null ? `delivered, ${outcome}` : `not delivered, ${outcome}`,
+    failure: attempt.error === null ? undefined : `the attempt failed: ${outcomeOf(attempt)}`,
+  };
+});
 
 /** Longer than an attempt takes and waits on a worker that is not overloaded, ms. */
 const LONGEST_WAIT = 60_000;
@@ -116,12 +109,12 @@ async function nextAttempt(db: Handle, id: string, made: number): Promise<Attemp
 }
 
 /** `deliveries lost`. Only this command needs Temporal's SDK. */
-export async function lost({ since }: { since: number }): Promise<CommandResult> {
+export const lost = onDatabase(async ({ database, environment }, { since }: { since: number }) => {
   const { findLostEvents } = await import('../../delivery/lost-events.js');
-  const found = await withDatabase((database, environment) => findLostEvents(database, environment, since));
+  const found = await findLostEvents(database, environment, since);
   const rows = found.map((event) => ({ ...event, started_at: new Date(event.started_at) }));
   return { json: found, text: { rows, none: 'no lost events' } };
-}
+});
 
 /** Characters of a response body that are shown; `--json` has the whole stored body. */
 const BODY_SHOWN = 120;

@@ -15,8 +15,6 @@ import { type FailingEndpoint, listFailingEndpoints } from '../../endpoints/heal
 import { presentEndpoint } from '../../http/schemas/endpoint.js';
 import { presentCheck } from '../../http/schemas/receiver-check.js';
 import { presentStatement } from '../../http/schemas/statement.js';
-import { personHere } from '../../platform/audit.js';
-import type { Environment } from '../../platform/config/config.js';
 import type { Database } from '../../platform/database/database.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { CHECK_CASE_NAMES, CHECK_CASES, type CheckCase } from '../../platform/vocabulary.js';
@@ -24,7 +22,7 @@ import { readStatement, type Statement } from '../../reports/statement.js';
 import type { Command, CommandResult } from '../command.js';
 import { canAsk, confirm, report, waitFor } from '../terminal.js';
 import { outcomeOf, type Table, type View } from '../view.js';
-import { withDatabase } from '../with-database.js';
+import { onDatabase } from '../with-database.js';
 
 interface ListOptions {
   client?: string;
@@ -34,18 +32,17 @@ interface ListOptions {
 }
 
 /** `endpoints list` */
-export async function list({ client, failing, limit, cursor: before }: ListOptions): Promise<CommandResult> {
-  return withDatabase(async (database) => {
-    // A mistyped id is an error; an empty list means that the client has no endpoints.
-    if (client !== undefined) await showClient(database, client);
-    const page = { before, take: limit + 1 };
-    if (failing)
-      return failingResult(database, await listFailingEndpoints(database, { clientId: client, ...page }), limit);
-    const found = await listEndpoints(database, client, page);
-    const shown = found.slice(0, limit);
-    return { json: shown.map(present), text: table(shown), note: nextPage(found, shown) };
-  });
-}
+export const list = onDatabase(async ({ database }, options: ListOptions): Promise<CommandResult> => {
+  const { client, failing, limit, cursor: before } = options;
+  // A mistyped id is an error; an empty list means that the client has no endpoints.
+  if (client !== undefined) await showClient(database, client);
+  const page = { before, take: limit + 1 };
+  if (failing)
+    return failingResult(database, await listFailingEndpoints(database, { clientId: client, ...page }), limit);
+  const found = await listEndpoints(database, client, page);
+  const shown = found.slice(0, limit);
+  return { json: shown.map(present), text: table(shown), note: nextPage(found, shown) };
+});
 
 async function failingResult(db: Database, found: readonly FailingEndpoint[], limit: number): Promise<CommandResult> {
   const failing = found.slice(0, limit);
@@ -60,9 +57,9 @@ async function failingResult(db: Database, found: readonly FailingEndpoint[], li
   return {
     json: rows.map(({ endpoint, failingSince, lastSuccessAt, lastFailure: { at, error, responseStatus } }) => ({
       ...present(endpoint),
-      failing_since: failingSince.toISOString(),
-      last_success_at: lastSuccessAt?.toISOString() ?? null,
-      last_failure: { at: at.toISOString(), error, response_status: responseStatus },
+      failing_since: failingSince,
+      last_success_at: lastSuccessAt,
+      last_failure: { at, error, response_status: responseStatus },
     })),
     text: {
       rows: rows.map(({ endpoint, failingSince, lastSuccessAt, lastFailure }) => ({
@@ -87,15 +84,13 @@ function nextPage(found: readonly { id: string }[], shown: readonly { id: string
 }
 
 /** `endpoints disable` */
-export async function disable(id: string, { yes }: { yes?: true }): Promise<CommandResult> {
-  return withDatabase(async (database) => {
-    if (!yes && canAsk()) {
-      const { url } = await getEndpoint(database, null, id);
-      await confirm(`${pendingText(await countPending(database, id))} will be cancelled. Disable ${url}?`);
-    }
-    return setEnabled(database, id, false);
-  });
-}
+export const disable = onDatabase(async ({ database, actor }, id: string, { yes }: { yes?: true }) => {
+  if (!yes && canAsk()) {
+    const { url } = await getEndpoint(database, null, id);
+    await confirm(`${pendingText(await countPending(database, id))} will be cancelled. Disable ${url}?`);
+  }
+  return stateResult(await setEndpointEnabledByOperator(database, actor, id, false));
+});
 
 function pendingText(count: number): string {
   if (count >= COUNTED_TO_CANCEL) return '10,000 or more pending deliveries';
@@ -103,20 +98,19 @@ function pendingText(count: number): string {
 }
 
 /** `endpoints enable` */
-export const enable = (id: string) => withDatabase((database) => setEnabled(database, id, true));
+export const enable = onDatabase(async ({ database, actor }, id: string) =>
+  stateResult(await setEndpointEnabledByOperator(database, actor, id, true)),
+);
 
-async function setEnabled(database: Database, id: string, enabled: boolean): Promise<CommandResult> {
-  const endpoint = await setEndpointEnabledByOperator(database, personHere(), id, enabled);
+function stateResult(endpoint: PublicEndpoint): CommandResult {
   return { json: present(endpoint), text: `${endpoint.id}  ${endpoint.url}  ${state(endpoint)}` };
 }
 
 /** `endpoints set-concurrency` */
-export async function setConcurrency(id: string, limit: number | null): Promise<CommandResult> {
-  const endpoint = await withDatabase((database) =>
-    setEndpointConcurrencyByOperator(database, personHere(), id, limit),
-  );
+export const setConcurrency = onDatabase(async ({ database, actor }, id: string, limit: number | null) => {
+  const endpoint = await setEndpointConcurrencyByOperator(database, actor, id, limit);
   return { json: present(endpoint), text: `${endpoint.id}  ${endpoint.url}  concurrency: ${limit ?? 'default'}` };
-}
+});
 
 function present(endpoint: PublicEndpoint) {
   const { webhookId, ...fields } = presentEndpoint(endpoint);
@@ -151,10 +145,10 @@ export async function statement(
   command: Command,
 ): Promise<CommandResult> {
   if (since !== undefined) requireWindow(command, { since, until }, 'a window can be at most');
-  const found = await withDatabase((database, { RETENTION: retention }) =>
-    readStatement(database, { clientId: null, endpointId, since, until, retention }),
-  );
-  return { json: { webhookId: endpointId, ...presentStatement(found) }, text: statementView(found) };
+  return onDatabase(async ({ database, environment: { RETENTION: retention } }) => {
+    const found = await readStatement(database, { clientId: null, endpointId, since, until, retention });
+    return { json: { webhookId: endpointId, ...presentStatement(found) }, text: statementView(found) };
+  })();
 }
 
 /** Ends the command if the window is wrong, whatever the database has. @param atMost null: a window of any length */
@@ -205,14 +199,14 @@ export async function recover(endpointId: string, options: RecoverOptions, comma
   const { since, until = Date.now(), includeMissing = false } = options;
   report('counting what to recover');
   requireWindow(command, options, includeMissing ? 'with --include-missing, a range can be at most' : null);
-  const { clientId, count, missing } = await withDatabase((database) =>
+  const start = onDatabase(({ database, actor }) =>
     database.transaction(async (tx) => {
       const { clientId } = await getEndpoint(tx, null, endpointId);
-      const by = { actor: personHere() };
-      const request = { by, clientId, endpointId, since, until, includeMissing, countedFor: null };
+      const request = { by: { actor }, clientId, endpointId, since, until, includeMissing, countedFor: null };
       return { clientId, ...(await recoverEndpoint(tx, request)) };
     }),
   );
+  const { clientId, count, missing } = await start();
   return {
     json: { webhookId: endpointId, client_id: clientId, count, missing },
     text:
@@ -226,30 +220,25 @@ export async function recover(endpointId: string, options: RecoverOptions, comma
 const LONGEST = 240_000;
 
 /** `endpoints check` starts a check, which a worker runs, and waits for its report. */
-export async function check(id: string): Promise<CommandResult> {
-  const found = await withDatabase((database, environment) => reportOf(database, environment, id));
-  return {
-    json: { webhookId: id, client_id: found.clientId, ...presentCheck(found, false) },
-    text: checkView(found),
-    failure: failureOf(found),
-  };
-}
-
-/** @throws Refusal, Error of one line: not a sandbox, or the check has not ended in time */
-async function reportOf(database: Database, environment: Environment, endpointId: string): Promise<CheckRecord> {
+export const check = onDatabase(async ({ database, environment, actor }, endpointId: string) => {
   if (environment.ENVIRONMENT !== 'sandbox') {
     throw new Error('checks run in the sandbox only; ENVIRONMENT is not sandbox');
   }
   const { clientId } = await getEndpoint(database, null, endpointId);
   const of = { clientId, endpointId };
-  const id = await database.transaction((tx) => startCheck(tx, { by: { actor: personHere() }, ...of }));
-  return waitFor(LONGEST, `the check ${id} has not ended`, async () => {
+  const id = await database.transaction((tx) => startCheck(tx, { by: { actor }, ...of }));
+  const found = await waitFor(LONGEST, `the check ${id} has not ended`, async () => {
     const check = await getCheck(database, { ...of, id });
     if (check.finishedAt !== null) return check;
     report(`checking the receiver: ${check.cases.length} of ${CHECK_CASE_NAMES.length} cases`);
     return undefined;
   });
-}
+  return {
+    json: { webhookId: endpointId, client_id: clientId, ...presentCheck(found, false) },
+    text: checkView(found),
+    failure: failureOf(found),
+  };
+});
 
 function checkView({ id, endpointId, status, cases }: CheckRecord): View {
   const passed = cases.filter((one) => one.passed && isConclusive(one.name, cases)).length;
