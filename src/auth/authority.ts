@@ -1,6 +1,7 @@
 import { hash, type KeyObject } from 'node:crypto';
 import { errors, type JWK, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
 import type { Config } from '../platform/config/config.js';
 import type { Database } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
@@ -154,14 +155,13 @@ const TYPE = 'at+jwt';
 /** Verified tokens in the cache. Checking a signature again takes about 0.1 ms. */
 const REMEMBERED = 10_000;
 
-/** The claims of a verified token. */
-interface TokenClaims {
-  clientId: string;
-  secretId: string;
-  scopes: readonly string[];
-  /** Seconds since 1970. */
-  expiresAt: number;
-}
+/** The claims of a verified token; `expiresAt` in seconds since 1970. */
+const CLAIMS = z
+  .object({ client_id: z.string().refine(isId), secret_id: z.string(), scope: z.string(), exp: z.number() })
+  .transform(({ client_id: clientId, secret_id: secretId, scope, exp: expiresAt }) => {
+    return { clientId, secretId, scopes: scope.split(' ') as readonly string[], expiresAt };
+  });
+type TokenClaims = z.output<typeof CLAIMS>;
 
 /** Signs and verifies access tokens (RFC 9068). It does not check whether the client or its secret is revoked. */
 class Tokens {
@@ -220,18 +220,9 @@ class Tokens {
         requiredClaims: ['exp', 'iat', 'sub', 'jti', 'client_id', 'secret_id', 'scope'],
         currentDate: new Date(clock.now()),
       });
-      const { client_id: clientId, secret_id: secretId, scope, exp } = payload;
-      if (
-        typeof clientId !== 'string' ||
-        !isId(clientId) ||
-        typeof secretId !== 'string' ||
-        typeof scope !== 'string' ||
-        !exp ||
-        !protectedHeader.kid
-      ) {
-        throw new errors.JWTInvalid('a claim has the wrong form');
-      }
-      return { claims: { clientId, secretId, scopes: scope.split(' '), expiresAt: exp }, kid: protectedHeader.kid };
+      const claims = CLAIMS.safeParse(payload);
+      if (!claims.success || !protectedHeader.kid) throw new errors.JWTInvalid('a claim has the wrong form');
+      return { claims: claims.data, kid: protectedHeader.kid };
     } catch (error) {
       if (error instanceof errors.JWTExpired)
         throw new Refusal('invalid_token', 'The access token has expired; get a new one from the token endpoint.');

@@ -122,16 +122,8 @@ export async function startSession(
   const removed = await tx.query<{ id: string; live: boolean }>(MAKE_ROOM, [clientId, MAX_SESSIONS - 1, secretId]);
   const session = { id: newId(), clientId, role, address, signedInBy };
   const { secret: token, hash } = makeRandomSecret();
-  await tx.query(INSERT_SESSION, [
-    session.id,
-    hash.toString('hex'),
-    clientId,
-    secretId,
-    role,
-    JSON.stringify(scopes),
-    signedInBy,
-    address,
-  ]);
+  const values = [session.id, hash.toString('hex'), clientId, secretId, role, JSON.stringify(scopes), signedInBy];
+  await tx.query(INSERT_SESSION, [...values, address]);
   const by = bySession(session);
   await recordAudit(tx, { ...by, action: 'console.sign-in', target: clientId, details: link ? { link } : {} });
   const details = { reason: 'session_limit_reached' };

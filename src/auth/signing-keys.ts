@@ -267,11 +267,9 @@ export class KeyRing {
     const stored = await read();
     const useful = stored.filter((key) => key.retiredFor === null || key.retiredFor < lifetime + RETIREMENT_MARGIN);
     this.#keys = useful.map((key) => {
-      const { kid, publicJwk, privateKeyEnvelope } = key;
-      const known = this.#find(kid);
-      const publicKey = known?.publicKey ?? createPublicKey({ key: { ...publicJwk }, format: 'jwk' });
-      const madeAt = begun - key.age;
-      return { kid, publicJwk, privateKeyEnvelope, publicKey, privateKey: known?.privateKey, madeAt };
+      const known = this.#find(key.kid);
+      const publicKey = known?.publicKey ?? createPublicKey({ key: { ...key.publicJwk }, format: 'jwk' });
+      return { ...key, publicKey, privateKey: known?.privateKey, madeAt: begun - key.age };
     });
     this.#readAt = begun;
   }

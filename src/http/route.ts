@@ -123,11 +123,8 @@ export const routesOf =
       };
       return async (db) => {
         const result = await handle({ ...incoming, db });
-        const {
-          headers,
-          body,
-          json = JSON.stringify(body),
-        } = result instanceof Reply ? result.parts : { body: result };
+        const parts = result instanceof Reply ? result.parts : { body: result };
+        const { headers, json = JSON.stringify(parts.body) } = parts;
         return jsonResponse(documented.response.status, json, headers);
       };
     },

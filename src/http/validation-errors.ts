@@ -131,5 +131,5 @@ function errorsOfExcess(schema: z.ZodType, { of, names, within }: Excess): Valid
   if (unknown.length > 0) {
     return unknown.map((name) => ({ pointer: pointerTo([name]), ...UNKNOWN_FIELD }));
   }
-  return [{ pointer, code: 'too_many', detail: `brings the body to more than ${MAX_MEMBERS} members` }];
+  return [{ pointer, code: 'too_many', detail: `exceeds the limit of ${MAX_MEMBERS} members in a body` }];
 }

@@ -1,5 +1,5 @@
 import { type By, recordAudit } from '../platform/audit.js';
-import type { Database, Handle } from '../platform/database/database.js';
+import type { Database } from '../platform/database/database.js';
 import { requireOwner } from '../platform/database/roles.js';
 import { formatDuration } from '../platform/duration.js';
 import { inBatches, lowestIdBefore } from '../platform/retention.js';
@@ -21,7 +21,8 @@ export async function expireTransfers(database: Database, by: By, retention: num
   let after: string | null = null;
   await inBatches(async () => {
     const batch = await database.transaction(async (tx) => {
-      const batch = await removeBatch(tx, [before, after, limit, retention, ENDED_STATUSES]);
+      const values = [before, after, limit, retention, ENDED_STATUSES];
+      const [batch = { seen: 0, last: null, removed: 0 }] = await tx.query<Batch>(REMOVE, values);
       if (removed === 0 && batch.removed > 0) {
         const details = { older_than: formatDuration(retention) };
         await recordAudit(tx, { ...by, action: 'transfers.expire', target: null, details });
@@ -35,10 +36,7 @@ export async function expireTransfers(database: Database, by: By, retention: num
   return removed;
 }
 
-async function removeBatch(tx: Handle, values: readonly unknown[]) {
-  const [row] = await tx.query<{ seen: number; last: string | null; removed: number }>(REMOVE, values);
-  return row ?? { seen: 0, last: null, removed: 0 };
-}
+type Batch = { seen: number; last: string | null; removed: number };
 
 const REMOVE = `
 with candidates as materialized (
