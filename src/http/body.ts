@@ -67,15 +67,15 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  */
 export function parseBody(bytes: Uint8Array, maxMembers = MAX_MEMBERS): { value: unknown } | { excess: Excess } {
   const text = decode(bytes);
-  const structure = examineStructure(text, maxMembers);
-  if (structure.excess) return { excess: structure.excess };
+  const fault = examineStructure(text, maxMembers);
+  if (typeof fault === 'object') return { excess: fault };
   let value: unknown;
   try {
     value = JSON.parse(text, withoutRounding);
   } catch {
     throw new Refusal('malformed_request', 'The body is not valid JSON.');
   }
-  if (structure.repeated) throw new Refusal('malformed_request', 'A member name appears twice in one object.');
+  if (fault === 'repeated_name') throw new Refusal('malformed_request', 'A member name appears twice in one object.');
   return { value };
 }
 
@@ -117,28 +117,21 @@ export interface Excess {
   within: string | undefined;
 }
 
-interface JsonStructure {
-  /** A member name appears twice in one object. */
-  repeated: boolean;
-  /** The first excess; the rest of the text is not examined. */
-  excess?: Excess;
-}
-
 /**
  * Examines names and brackets, each character once, and stops at the first excess: a text of 7,000
  * members costs no more than a text of `maxMembers`. The result for a text that is not JSON has no meaning; this
  * function does not throw.
+ * @returns the first fault: an excess, or a name that appears twice in one object
  */
-export function examineStructure(text: string, maxMembers: number): JsonStructure {
+export function examineStructure(text: string, maxMembers: number): Excess | 'repeated_name' | undefined {
   /** The names of each open object; null for an array. */
   const open: (Set<string> | null)[] = [];
   let members = 0;
   let nameIsNext = false;
   let outermost: string | undefined;
-  const excess = (of: Excess['of']): JsonStructure => ({
-    repeated: false,
-    excess: { of, names: open[0] ? [...open[0]] : null, within: open.length > 1 ? outermost : undefined },
-  });
+  const excess = (of: Excess['of']): Excess => {
+    return { of, names: open[0] ? [...open[0]] : null, within: open.length > 1 ? outermost : undefined };
+  };
   for (let i = 0; i < text.length; i++) {
     const character = text[i];
     if (character === '"') {
@@ -146,7 +139,7 @@ export function examineStructure(text: string, maxMembers: number): JsonStructur
       if (nameIsNext) {
         const name = nameOf(text.slice(i, end));
         const names = open.at(-1);
-        if (names?.has(name)) return { repeated: true };
+        if (names?.has(name)) return 'repeated_name';
         names?.add(name);
         if (open.length === 1) outermost = name;
         if (++members > maxMembers) return excess('members');
@@ -166,7 +159,7 @@ export function examineStructure(text: string, maxMembers: number): JsonStructur
       if (within === null && ++members > maxMembers) return excess('members');
     }
   }
-  return { repeated: false };
+  return undefined;
 }
 
 /**

@@ -12,6 +12,8 @@ export interface DeliveryFilters extends IdRange {
   eventIds?: readonly string[] | undefined;
 }
 
+type DeliveryPage = DeliveryFilters & { take: number };
+
 interface ClientFilters extends IdRange, Pick<DeliveryFilters, 'status' | 'endpointId'> {
   eventId?: string | undefined;
   transferId?: string | undefined;
@@ -32,12 +34,7 @@ export async function listDeliveries(
 }
 
 /** Lists the newest deliveries for the operator, with those of deleted endpoints. */
-export function listDeliveriesForOperator(
-  db: Handle,
-  filters: DeliveryFilters & { take: number },
-): Promise<DeliveryRecord[]> {
-  return list(db, filters, true);
-}
+export const listDeliveriesForOperator = (db: Handle, filters: DeliveryPage) => list(db, filters, true);
 
 /** More events than a transfer can have: each is a change of its status. */
 const MAX_EVENTS = 100;
@@ -60,11 +57,7 @@ export async function eventIdsOfTransfer(db: Handle, transferId: string, of?: st
 }
 
 /** @param ofDeleted whether deliveries of deleted endpoints are listed where no event is given */
-async function list(
-  db: Handle,
-  filters: DeliveryFilters & { take: number },
-  ofDeleted: boolean,
-): Promise<DeliveryRecord[]> {
+async function list(db: Handle, filters: DeliveryPage, ofDeleted: boolean): Promise<DeliveryRecord[]> {
   const { take } = filters;
   const newest = async () => db.query<{ id: string }>(NEWEST, [...valuesOf(filters), take, ofDeleted]);
   const where = isByIds(filters) ? whereOf(filters) : { id: { in: (await newest()).map(({ id }) => id) } };
