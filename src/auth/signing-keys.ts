@@ -4,6 +4,7 @@ import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
 import { type Actor, recordAudit } from '../platform/audit.js';
 import { type Database, type Handle, lockInTransaction } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
+import type { SigningKey } from '../platform/database/generated/client.js';
 import { within } from '../platform/deadline.js';
 import { Refusal } from '../platform/refusal.js';
 import { Secret } from '../platform/secret.js';
@@ -107,11 +108,8 @@ export async function revokeSigningKey(
 }
 
 /** A signing key without its key material. `verifying`: it signs no more, and tokens that it signed may still be valid. */
-interface ListedKey {
-  kid: string;
+interface ListedKey extends Pick<SigningKey, 'kid' | 'createdAt' | 'retiredAt'> {
   state: 'signing' | 'verifying' | 'expired';
-  createdAt: Date;
-  retiredAt: Date | null;
   /** Null for the signing key. */
   verifiesUntil: Date | null;
 }

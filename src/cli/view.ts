@@ -57,9 +57,6 @@ export function fullTime(time: Date, now: Date): string {
 
 type Row = Readonly<Record<string, Cell>>;
 
-/** `next_attempt_at` as people read it: `next attempt`. A row may therefore be the one that `--json` prints. */
-const labelOf = (name: string) => name.replace(/_(id|at)$/, '').replaceAll('_', ' ');
-
 /** The named values of one object. */
 export interface Fields {
   fields: Row;
@@ -70,7 +67,7 @@ const MIN_WIDTH = 20;
 
 /** One line for each field, with aligned values. Values are wrapped only on a terminal. */
 function layFields(fields: Row, screen: Screen | undefined): string {
-  const entries = Object.entries(fields).map(([name, value]) => [labelOf(name), value] as const);
+  const entries = Object.entries(fields);
   const indent = Math.max(...entries.map(([name]) => name.length)) + 2;
   const time = screen ? (at: Date) => fullTime(at, screen.now) : isoTime;
   return entries
@@ -82,7 +79,7 @@ function layFields(fields: Row, screen: Screen | undefined): string {
     .join('\n');
 }
 
-/** Rows with the same names, which head the columns. */
+/** Rows with the same names, which head the columns. They may be the rows that `--json` prints. */
 export interface Table {
   rows: readonly Row[];
   /** Columns that may wrap on a narrow terminal. Others never do: an id on two lines cannot be copied. */
@@ -104,7 +101,7 @@ const WITH_ID = /(?<!\S)[^\s/]*[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}[^\s/]
  */
 function layTable({ rows, wraps = [] }: Table, screen: Screen): string {
   const used = Object.keys(rows[0] ?? {}).filter((name) => rows.some((row) => (row[name] ?? '') !== ''));
-  const shown = rows.map((row) => Object.fromEntries(used.map((name) => [name, row[name] ?? null])));
+  const shown = rows.map((row) => Object.fromEntries(used.map((name) => [labelOf(name), row[name] ?? null])));
   const texts = (time: (at: Date, now: Date) => string) => [
     used.map((name) => labelOf(name).toUpperCase()),
     ...shown.map((row) => Object.values(row).map((cell) => cellText(cell, (at) => time(at, screen.now)))),
@@ -121,6 +118,9 @@ function layTable({ rows, wraps = [] }: Table, screen: Screen): string {
   }
   return shown.map((row) => layFields(row, screen)).join('\n\n');
 }
+
+/** `next_attempt_at` as people read it. */
+const labelOf = (name: string) => name.replace(/_(id|at)$/, '').replaceAll('_', ' ');
 
 /** The widths of the columns; undefined if they do not fit into `width`. */
 function widthsWithin(lines: readonly string[][], wraps: readonly boolean[], width: number): number[] | undefined {

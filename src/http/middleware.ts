@@ -169,7 +169,8 @@ export function unrouted(router: Router): AppMiddleware {
  */
 export function authenticate(authority: Pick<Authority, 'authenticate'>): AppMiddleware {
   return async (ctx, next) => {
-    const token = bearerToken(ctx.get('Authorization'));
+    // The token is a `token68` of RFC 9110 §11.2; the scheme is case-insensitive (§11.1).
+    const token = /^bearer +([\w.~+/-]+=*)$/i.exec(ctx.get('Authorization'))?.[1];
     if (token === undefined) throw new Refusal('unauthorized', 'Send an access token: Authorization: Bearer …');
     ctx.state.caller = await authority.authenticate(token, ctx.state.address);
     return next();
@@ -183,9 +184,4 @@ export function requireScope(scopes: readonly Scope[]): AppMiddleware {
     ctx.set('WWW-Authenticate', `${REALM}, error="insufficient_scope", scope="${scopes.join(' ')}"`);
     throw new Refusal('insufficient_scope', `This request requires the scope ${scopes.join(' or ')}.`);
   };
-}
-
-/** The token as `token68` of RFC 9110 §11.2; the scheme is case-insensitive (§11.1). */
-function bearerToken(authorization: string): string | undefined {
-  return /^bearer +([\w.~+/-]+=*)$/i.exec(authorization)?.[1];
 }

@@ -19,39 +19,33 @@ export interface CursorKind<Key = string, Row = { id: string }> {
 }
 
 /** For the list `list` that is ordered by id. */
-export const idCursor = (list: string) =>
-  cursorKind(
-    list,
-    ({ id }: { id: string }) => id,
-    (text) => (isId(text) ? text : undefined),
-  );
+export const idCursor = (list: string) => cursorKind(list, 'id', (text) => (isId(text) ? text : undefined));
 
 /**
  * For the list `list` that is ordered by a number. A client can compute the checksum for any number: a number beyond
  * Postgres's int4 is read as the largest int4.
  */
 export const numberCursor = (list: string) =>
-  cursorKind(
-    list,
-    ({ number }: { number: number }) => number,
-    (text) => (/^\d{1,10}$/.test(text) ? Math.min(Number(text), 2 ** 31 - 1) : undefined),
-  );
+  cursorKind(list, 'number', (text) => (/^\d{1,10}$/.test(text) ? Math.min(Number(text), 2 ** 31 - 1) : undefined));
 
 const CHECKSUM_LENGTH = 6;
 
-/** @param parse reads a key as it is written as text; undefined for any other text */
-function cursorKind<Key extends string | number, Row>(
+/**
+ * @param name the field of a row that is the key
+ * @param parse reads a key as it is written as text; undefined for any other text
+ */
+function cursorKind<Name extends string, Key extends string | number>(
   list: string,
-  keyOf: (row: Row) => Key,
+  name: Name,
   parse: (text: string) => Key | undefined,
-): CursorKind<Key, Row> {
+): CursorKind<Key, Record<Name, Key>> {
   const encode = (key: string) => {
     const checksum = createHash('sha256').update(`${list} ${key}`).digest('base64url').slice(0, CHECKSUM_LENGTH);
     return Buffer.from(checksum + key).toString('base64url');
   };
   return {
     write: (key) => encode(String(key)),
-    after: (row) => encode(String(keyOf(row))),
+    after: (row) => encode(String(row[name])),
     read(cursor) {
       const key = Buffer.from(cursor, 'base64url').toString().slice(CHECKSUM_LENGTH);
       return encode(key) === cursor ? parse(key) : undefined;

@@ -9,10 +9,10 @@ import { Refusal } from '../platform/refusal.js';
 import { SHOWN_ATTEMPTS } from '../platform/vocabulary.js';
 import { type LastAttempt, readAttemptSummaries } from './read-deliveries.js';
 
-/** Number of an event's deliveries in each status. */
-export type DeliveryCounts = Record<DeliveryStatus, number>;
-
-export type EventRecord = Pick<Event, 'id' | 'body'> & { deliveries: DeliveryCounts };
+export interface EventRecord extends Pick<Event, 'id' | 'body'> {
+  /** Number of its deliveries in each status. */
+  deliveries: Record<DeliveryStatus, number>;
+}
 
 export interface EventFilters extends IdRange {
   type?: string | undefined;

@@ -16,15 +16,16 @@ const events = pageView('EventPage', eventView);
 const eventCursors = idCursor('events');
 const deliveryCursors = idCursor("an event's deliveries");
 
-const id = z.string().refine(isId, validationError('invalid_id', 'must be a UUID')).meta({ format: 'uuid' });
+const id = z.string().refine(isId, validationError('invalid_id', 'must be a UUID')).optional();
 
 const filters = z
   .strictObject({
-    missing_from: id.optional().meta({
+    missing_from: id.meta({
+      format: 'uuid',
       description: `Only events that have no delivery for this endpoint. \`created_after\` is then required and at most ${MAX_WINDOW_DAYS} days ago. A page scans at most ${LOOKED_AT.toLocaleString('en')} events, so it may be short or empty even if \`has_more\` is true.`,
     }),
     type: z.enum(EVENT_TYPES).optional(),
-    transfer_id: id.optional(),
+    transfer_id: id.meta({ format: 'uuid' }),
     ...madeWithin,
     ...paging(eventCursors),
   })
