@@ -12,15 +12,6 @@ const LIFETIME = 10_000;
 /** Endpoints whose share is kept. */
 const KEPT = 10_000;
 
-export interface LiveWorkersOptions {
-  db: Handle;
-  /** A UUID that is new for each process. */
-  workerId: string;
-  /** Called when shares may have grown. */
-  onGrown: () => void;
-  log: Log;
-}
-
 /**
  * Divides each endpoint's limit of attempts at once among the live workers, without a statement for an attempt. Each
  * worker has `floor(limit / workers)` slots. The `limit mod workers` slots that are left belong to the workers that rank
@@ -38,11 +29,20 @@ export class LiveWorkers {
   readonly #shares = new LRUCache<string, number>({ max: KEPT });
   readonly #heart: Periodic;
 
-  constructor(private readonly options: LiveWorkersOptions) {
+  /**
+   * @param workerId a UUID that is new for each process
+   * @param onGrown called when shares may have grown
+   */
+  constructor(
+    private readonly db: Handle,
+    private readonly workerId: string,
+    private readonly onGrown: () => void,
+    private readonly log: Log,
+  ) {
     this.#heart = new Periodic({
       interval: INTERVAL,
       run: () => this.#beat(),
-      onFault: reportTo(options.log, 'the heartbeat of this worker failed; next try in 2 s'),
+      onFault: reportTo(log, 'the heartbeat of this worker failed; next try in 2 s'),
     });
   }
 
@@ -63,8 +63,7 @@ export class LiveWorkers {
 
   /** Whether this worker is the one that a notification wakes first. @param wakeUp a random number */
   wakesFirst(wakeUp: number): boolean {
-    const { workerId } = this.options;
-    return wakeUp % this.count === this.#others.filter((other) => other < workerId).length;
+    return wakeUp % this.count === this.#others.filter((other) => other < this.workerId).length;
   }
 
   start(): void {
@@ -74,9 +73,9 @@ export class LiveWorkers {
   /** Call this after the last attempt has ended: the other workers have the share of this one at once. */
   async stop(): Promise<void> {
     await this.#heart.stop();
-    await this.options.db
-      .query('delete from workers where id = $1::uuid', [this.options.workerId])
-      .catch((error) => this.options.log.warn({ err: error }, 'this worker could not sign off'));
+    await this.db
+      .query('delete from workers where id = $1::uuid', [this.workerId])
+      .catch((error) => this.log.warn({ err: error }, 'this worker could not sign off'));
   }
 
   get #isCutOff(): boolean {
@@ -84,21 +83,21 @@ export class LiveWorkers {
   }
 
   #divide(endpointId: string, max: number): number {
-    const own = hash(endpointId + this.options.workerId);
+    const own = hash(endpointId + this.workerId);
     const rank = this.#others.filter((other) => hash(endpointId + other) < own).length;
     return Math.floor(max / this.count) + (rank < max % this.count ? 1 : 0);
   }
 
   async #beat(): Promise<void> {
     const sentAt = performance.now();
-    const [row] = await this.options.db.query<{ others: string[] }>(BEAT, [this.options.workerId, LIFETIME]);
+    const [row] = await this.db.query<{ others: string[] }>(BEAT, [this.workerId, LIFETIME]);
     const wasCutOff = this.#isCutOff;
     this.#beatAt = sentAt;
     const others = row?.others ?? [];
     if (!wasCutOff && others.join() === this.#others.join()) return;
     this.#others = others;
     this.#shares.clear();
-    this.options.onGrown();
+    this.onGrown();
   }
 }
 

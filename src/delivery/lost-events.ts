@@ -1,3 +1,4 @@
+import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { ClientId, EventType, TransferId } from '../../workflows/search-attributes.js';
 import type { Environment } from '../platform/config/config.js';
 import type { Handle } from '../platform/database/database.js';
@@ -7,13 +8,17 @@ import { withTemporal } from '../temporal/connection.js';
 const BATCH = 500;
 
 /** An event that has a workflow in Temporal and no row in Postgres. */
-export interface LostEvent {
-  event_id: string;
-  client_id: string | null;
-  transfer_id: string | null;
-  type: string | null;
-  /** When its workflow started. */
-  started_at: string;
+export type LostEvent = ReturnType<typeof eventOf>;
+
+function eventOf({ workflowId, typedSearchAttributes: attributes, startTime }: WorkflowExecutionInfo) {
+  return {
+    event_id: workflowId,
+    client_id: attributes.get(ClientId) ?? null,
+    transfer_id: attributes.get(TransferId) ?? null,
+    type: attributes.get(EventType) ?? null,
+    /** When its workflow started. */
+    started_at: startTime.toISOString(),
+  };
 }
 
 /**
@@ -34,16 +39,10 @@ export function findLostEvents(db: Handle, environment: Environment, since: numb
       batch = new Map();
     };
     const query = `WorkflowType = 'deliverEvent' AND StartTime >= '${new Date(since).toISOString()}'`;
-    for await (const { workflowId, typedSearchAttributes: attributes, startTime } of client.workflow.list({ query })) {
+    for await (const workflow of client.workflow.list({ query })) {
       // The workflow of a recovered delivery has another form of id. Its event has a workflow of its own.
-      if (!isId(workflowId)) continue;
-      batch.set(workflowId, {
-        event_id: workflowId,
-        client_id: attributes.get(ClientId) ?? null,
-        transfer_id: attributes.get(TransferId) ?? null,
-        type: attributes.get(EventType) ?? null,
-        started_at: startTime.toISOString(),
-      });
+      if (!isId(workflow.workflowId)) continue;
+      batch.set(workflow.workflowId, eventOf(workflow));
       if (batch.size === BATCH) await keepMissing();
     }
     await keepMissing();

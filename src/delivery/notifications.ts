@@ -54,20 +54,13 @@ export function notifyHandover(
   };
 }
 
-export interface ListenOptions {
-  url: Secret;
-  /** Whether a notification wakes this worker first. */
-  wakesFirst: (wakeUp: number) => boolean;
-  poll: () => void;
-  log: Log;
-}
-
 /**
  * Polls at each notification, at once if it wakes this worker first and else a little later: workers that poll at the same
  * moment compete for the same rows, and all but one find none. It polls after each reconnection too, because
  * notifications may have been missed.
+ * @param wakesFirst whether a notification wakes this worker first
  */
-export function listenForAttempts({ url, wakesFirst, poll, log }: ListenOptions): { stop(): Promise<void> } {
+export function listenForAttempts(url: Secret, wakesFirst: (wakeUp: number) => boolean, poll: () => void, log: Log) {
   const connectionString = withServerSettings(url, SERVICE_SETTINGS).reveal();
   let stopped = false;
   let client: pg.Client | undefined;

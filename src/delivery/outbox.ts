@@ -42,34 +42,29 @@ export function leaseEvents(db: Handle, state: DueState, limit: number): Promise
  * Marks events done whose workflow knows their state, unless a record has changed it since the lease.
  */
 export async function markDone(db: Handle, state: DueState, events: readonly LeasedEvent[]): Promise<void> {
-  const ids = events.map(({ eventId }) => eventId);
-  const leases = events.map(({ lease }) => lease);
-  await db.query(MARK_DONE, [ids, leases, state]);
+  await db.query(MARK_DONE, [...keysOf(events), state]);
 }
 
 /** Ends the leases after so many seconds. */
 export async function releaseEvents(db: Handle, events: readonly LeasedEvent[], after: number): Promise<void> {
-  const ids = events.map(({ eventId }) => eventId);
-  await db.query(RELEASE, [ids, events.map(({ lease }) => lease), after]);
+  await db.query(RELEASE, [...keysOf(events), after]);
 }
 
-/** The result of one batch. */
-export interface SkippedBatch {
-  /** Events that were marked done without a workflow. */
-  skipped: number;
-  /** Events with a pending delivery, which are due for their workflow after all. */
-  due: number;
-}
+const keysOf = (events: readonly LeasedEvent[]) => [
+  events.map(({ eventId }) => eventId),
+  events.map(({ lease }) => lease),
+];
 
 /**
  * Marks up to `limit` delivered events done without a workflow: those made longer ago than `trail` (ms, by Postgres's
  * clock) that no process has leased, oldest first of each client. The statement waits for no lock.
+ * @returns how many it marked, and how many have a pending delivery and are due for their workflow after all
  */
 export async function skipWorkflows(
   db: Handle,
   { trail, limit }: { trail: number; limit: number },
-): Promise<SkippedBatch> {
-  const [row] = await db.query<SkippedBatch>(SKIP, [await lowestIdBefore(db, trail), limit]);
+): Promise<{ skipped: number; due: number }> {
+  const [row] = await db.query<{ skipped: number; due: number }>(SKIP, [await lowestIdBefore(db, trail), limit]);
   return row ?? { skipped: 0, due: 0 };
 }
 

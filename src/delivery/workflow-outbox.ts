@@ -62,7 +62,7 @@ export function workflowOutbox(options: WorkflowOutboxOptions): Periodic {
     try {
       await startWorkflow(client, start);
       failpoint('after-workflow-start');
-      await markStarted(db, start);
+      await db.query(MARK_STARTED, [start.workflowId, start.lease]);
       return true;
     } catch (error) {
       const rejected = isRefusedInput(error);
@@ -153,12 +153,8 @@ update workflow_starts w set start_after = now() + $2::int * interval '1 second'
 returning w.workflow_id as "workflowId", w.type, w.task_queue as "taskQueue", w.client_id as "clientId", w.input, w.summary,
           w.endpoint_id as "endpointId", w.transfer_id as "transferId", w.start_after::text as lease`;
 
-/** Records that the workflow runs. It is due again when its activities must have renewed it. */
-async function markStarted(db: Handle, { workflowId, lease }: LeasedStart): Promise<void> {
-  await db.query(MARK, [workflowId, lease]);
-}
-
-const MARK = `update workflow_starts set ${KEPT} where workflow_id = $1 and start_after = $2::timestamptz`;
+/** The workflow runs. It is due again when its activities must have renewed it. */
+const MARK_STARTED = `update workflow_starts set ${KEPT} where workflow_id = $1 and start_after = $2::timestamptz`;
 
 /** Ends the lease of a row whose workflow is not started. It is due again in `seconds`. */
 async function releaseStart(db: Handle, { workflowId, lease }: LeasedStart, seconds: number): Promise<void> {

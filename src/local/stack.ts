@@ -17,26 +17,14 @@ import {
 import { findTemporal, startTemporal } from './temporal.js';
 
 /** The embedded Postgres and Temporal, for a sandbox on one machine. */
-export interface Stack {
-  /** The given environment with the further variables that `loadConfig` needs. No port is 0. */
-  env: NodeJS.ProcessEnv;
-  /** The absolute path of LOCAL_DIR. */
-  localDir: string;
-  temporalUiUrl: string;
-  /** Ends Temporal, then Postgres. Call it when the service has drained. */
-  stop(): Promise<void>;
-}
+export type Stack = Awaited<ReturnType<typeof startStack>>;
 
 /**
  * Starts the embedded stack under LOCAL_DIR, on 127.0.0.1. `progress` gets a line for people for each slow step and
  * each later fault. `signal` aborts the start.
  * @throws ConfigError (a port in use, an invalid setting), LockedError, or an Error of one line
  */
-export async function startStack(
-  env: NodeJS.ProcessEnv,
-  progress: (line: string) => void,
-  signal?: AbortSignal,
-): Promise<Stack> {
+export async function startStack(env: NodeJS.ProcessEnv, progress: (line: string) => void, signal?: AbortSignal) {
   const settings = readEnvironment(env);
   if (settings.ENVIRONMENT === 'production') {
     throw new ConfigError(['DATABASE_URL: is not set; production never runs on the embedded stack']);
@@ -82,9 +70,12 @@ export async function startStack(
     for (const part of [postgres, temporal]) if (part.status === 'fulfilled') running.push(part.value);
     common.signal.throwIfAborted();
     return {
+      /** The given environment with the further variables that `loadConfig` needs. No port is 0. */
       env: stackEnvironment(env, state, secrets),
+      /** The absolute path of LOCAL_DIR. */
       localDir,
       temporalUiUrl: `http://localhost:${state.ports.temporalUi}`,
+      /** Ends Temporal, then Postgres. Call it when the service has drained. */
       stop,
     };
   } catch (error) {

@@ -8,16 +8,6 @@ import { lowestIdAt } from './ids.js';
  */
 const WITHOUT_FLUSH = `set_config('synchronous_commit', 'off', true) as flush`;
 
-/** The result of one batch. */
-interface RemovedBatch {
-  /** Events that were removed, with their deliveries and attempts. */
-  removed: number;
-  /**
-   * The id of the last event that the batch read, after which the next batch starts; null: no expired event follows.
-   */
-  after: string | null;
-}
-
 /** The least id of `age` ms ago, by Postgres's clock. A machine whose clock is wrong removes nothing early. */
 export async function lowestIdBefore(db: Handle, age: number): Promise<string> {
   const [row] = await db.query<{ now: string }>(`select (extract(epoch from now()) * 1000)::bigint::text as now`, []);
@@ -30,11 +20,13 @@ export async function lowestIdBefore(db: Handle, age: number): Promise<string> {
  * it is pending, or while an attempt is queued or in flight. The statement waits for no lock: a locked row stays
  * for the next run.
  * @param after the last event of the previous batch, so that no event is read twice in a run
+ * @returns the number of removed events, and the last event that the batch read, after which the next batch starts; null:
+ * no expired event follows
  */
 export async function removeExpiredEvents(
   db: Handle,
   { before, after, limit }: { before: string; after: string | null; limit: number },
-): Promise<RemovedBatch> {
+): Promise<{ removed: number; after: string | null }> {
   const [row] = await db.query<{ seen: number; removed: number; last: string | null }>(REMOVE, [before, after, limit]);
   return { removed: row?.removed ?? 0, after: row && row.seen === limit ? row.last : null };
 }

@@ -54,15 +54,11 @@ export function createDeliveryEngine(context: RoleContext) {
   const recorder = new Recorder(database, { token, workflows }, log);
   const endpointHours = new EndpointHours(database, log);
   const waiting = shareWaiting(database);
-  const workers = new LiveWorkers({
-    db: database,
-    workerId: token,
-    onGrown() {
-      slots.refresh();
-      dispatcher.poll();
-    },
-    log,
-  });
+  const onGrown = () => {
+    slots.refresh();
+    dispatcher.poll();
+  };
+  const workers = new LiveWorkers(database, token, onGrown, log);
   const perEndpoint = config.endpointConcurrency;
   const slots: Slots<Job> = new Slots({ perEndpoint, ...LIMITS }, workers);
   const busy = watchBurst(slots);
@@ -124,7 +120,7 @@ export function createDeliveryEngine(context: RoleContext) {
     start(): void {
       for (const part of [workers, temporal, dispatcher, endpointHours, ...loops]) part.start();
       const wakesFirst = (wakeUp: number) => workers.wakesFirst(wakeUp);
-      listener = listenForAttempts({ url: config.databaseDirectUrl, wakesFirst, poll, log });
+      listener = listenForAttempts(config.databaseDirectUrl, wakesFirst, poll, log);
     },
     /** Takes no new work, finishes and records the running attempts, and gives the waiting ones back to the queue. */
     async stop(): Promise<void> {

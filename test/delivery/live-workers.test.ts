@@ -26,7 +26,7 @@ interface TestWorker {
 function startWorker(handle: TestDatabase = db): TestWorker {
   let grown = 0;
   const id = newId();
-  const workers = new LiveWorkers({ db: handle, workerId: id, onGrown: () => void grown++, log: silentLog });
+  const workers = new LiveWorkers(handle, id, () => void grown++, silentLog);
   const worker = { id, workers, grown: () => grown };
   workers.start();
   open.push(worker);
@@ -116,8 +116,8 @@ describe('LiveWorkers', () => {
   });
 
   it('starts no attempt before its first heartbeat', () => {
-    const options = { db, workerId: newId(), onGrown: () => undefined, log: silentLog };
-    expect(new LiveWorkers(options).of(newId(), 10)).toBe(0);
+    const worker = new LiveWorkers(db, newId(), () => undefined, silentLog);
+    expect(worker.of(newId(), 10)).toBe(0);
   });
 
   it('starts no attempt when it has not reached Postgres for 10 s, and its share is back with a heartbeat', async () => {

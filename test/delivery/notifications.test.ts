@@ -23,7 +23,7 @@ const retry = { deliveryId: 'd', clientId: 'c', endpointId: 'e' };
 async function listen(wakesFirst: (wakeUp: number) => boolean = () => true) {
   const worker = { polls: 0 };
   const poll = () => void worker.polls++;
-  const listener = listenForAttempts({ url: db.url, wakesFirst, poll, log: silentLog });
+  const listener = listenForAttempts(db.url, wakesFirst, poll, silentLog);
   listeners.push(listener);
   await waitFor('the listener to be connected', () => worker.polls === 1);
   return Object.assign(worker, { listener });

@@ -3,18 +3,7 @@ import ipaddr from 'ipaddr.js';
 import type { Config } from '../../platform/config/config.js';
 import { type Address, isIn, parseNetwork } from '../../platform/networks.js';
 
-export interface AddressGuard {
-  /**
-   * Whether this IP address is blocked. A text that is not an IP address, or has a zone (`fe80::1%eth0`), is blocked
-   * too.
-   */
-  blocks(address: string): boolean;
-  /**
-   * Whether a URL's host is a blocked literal address in any notation: brackets, decimal, octal, hexadecimal, short. A
-   * DNS name is not blocked here: its addresses are checked when a delivery connects.
-   */
-  blocksLiteral(hostname: string): boolean;
-}
+export type AddressGuard = ReturnType<typeof createAddressGuard>;
 
 /**
  * The only IPv6 range from which IANA assigns unicast addresses (RFC 4291 §2.4). NAT64 (64:ff9b::/96) is outside it.
@@ -43,9 +32,13 @@ const METADATA = [
  * @param receivers.allowPrivate allows all addresses except those two; only the sandbox sets it
  * @param receivers.blocked the operator's own addresses, as CIDRs
  */
-export function createAddressGuard({ allowPrivate, blocked }: Config['receivers']): AddressGuard {
+export function createAddressGuard({ allowPrivate, blocked }: Config['receivers']) {
   const networks = [...METADATA, ...blocked.map(parseNetwork)];
 
+  /**
+   * Whether this IP address is blocked. A text that is not an IP address, or has a zone (`fe80::1%eth0`), is blocked
+   * too.
+   */
   function blocks(text: string): boolean {
     if (isIP(text) === 0 || text.includes('%')) return true;
     const address = parseAddress(text);
@@ -56,7 +49,11 @@ export function createAddressGuard({ allowPrivate, blocked }: Config['receivers'
 
   return {
     blocks,
-    blocksLiteral(hostname) {
+    /**
+     * Whether a URL's host is a blocked literal address in any notation: brackets, decimal, octal, hexadecimal, short. A
+     * DNS name is not blocked here: its addresses are checked when a delivery connects.
+     */
+    blocksLiteral(hostname: string): boolean {
       const literal = literalOf(hostname);
       return literal !== undefined && blocks(literal);
     },

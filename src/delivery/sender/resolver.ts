@@ -17,15 +17,6 @@ export type LookUp = (name: string, signal: AbortSignal) => Promise<readonly Res
 /** Returns the addresses of a name, in the order in which to try them. @throws ConnectFailure `dns` */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
-export interface Resolver {
-  /**
-   * A client's own resolver with few concurrent look-ups, so that the client's dead name servers delay no other client.
-   */
-  forClient(): Resolve;
-  /** Aborts the look-ups in progress. */
-  close(): void;
-}
-
 /** Shorter than the 5 s in which a connection must be open. */
 const LOOK_UP_LIMIT_MS = 4_000;
 const LOOK_UPS_PER_CLIENT = 10;
@@ -41,7 +32,7 @@ export interface ResolverOptions {
   hostsFile?: string;
 }
 
-export function createResolver({ lookUp = askNameServers(), hostsFile }: ResolverOptions = {}): Resolver {
+export function createResolver({ lookUp = askNameServers(), hostsFile }: ResolverOptions = {}) {
   const known = new LRUCache<string, readonly string[]>({ max: 10_000 });
   const hosts = createHostsFile(hostsFile);
   const closing = new AbortController();
@@ -57,7 +48,10 @@ export function createResolver({ lookUp = askNameServers(), hostsFile }: Resolve
   }
 
   return {
-    forClient() {
+    /**
+     * A client's own resolver with few concurrent look-ups, so that the client's dead name servers delay no other client.
+     */
+    forClient(): Resolve {
       const limited = pLimit(LOOK_UPS_PER_CLIENT);
       const inProgress = new Map<string, Promise<readonly string[]>>();
       return async (hostname) => {
@@ -73,6 +67,7 @@ export function createResolver({ lookUp = askNameServers(), hostsFile }: Resolve
         return asked;
       };
     },
+    /** Aborts the look-ups in progress. */
     close: () => closing.abort(),
   };
 }

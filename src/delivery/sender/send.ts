@@ -37,14 +37,7 @@ export interface SendOutcome {
   error: AttemptError | null;
 }
 
-export interface Sender {
-  /**
-   * Makes one POST. Rejects only for a fault of this service, never for a receiver's fault.
-   */
-  send(outgoing: Outgoing): Promise<SendOutcome>;
-  /** Refuses new POSTs (`send` rejects), and resolves when the running ones have ended, at most 16 s later. */
-  close(): Promise<void>;
-}
+export type Sender = ReturnType<typeof createSender>;
 
 export interface SendLimits {
   /** Look-up, TCP and TLS together, ms. */
@@ -81,7 +74,7 @@ const CLIENTS_REMEMBERED = 1_000;
  * Creates the sender of signed deliveries (contract, Delivery on the wire): HTTP/1.1, kept connections, the address
  * guard.
  */
-export function createSender({ guard, resolver: resolverOptions, caCertificates, limits }: SenderOptions): Sender {
+export function createSender({ guard, resolver: resolverOptions, caCertificates, limits }: SenderOptions) {
   const { connectMs, responseMs, bodyMs } = { connectMs: 5_000, responseMs: 15_000, bodyMs: 1_000, ...limits };
   const resolver = createResolver(resolverOptions);
   const draining = new Set<Promise<unknown>>();
@@ -112,7 +105,8 @@ export function createSender({ guard, resolver: resolverOptions, caCertificates,
   }
 
   return {
-    async send(outgoing) {
+    /** Makes one POST. Rejects only for a fault of this service, never for a receiver's fault. */
+    async send(outgoing: Outgoing): Promise<SendOutcome> {
       const { url, body, clientId } = outgoing;
       if (closed) throw new Error('the sender is closed');
       const { origin, pathname, search } = new URL(url);
@@ -127,7 +121,8 @@ export function createSender({ guard, resolver: resolverOptions, caCertificates,
       );
       return { t, startedAt, ...response };
     },
-    async close() {
+    /** Refuses new POSTs (`send` rejects), and resolves when the running ones have ended, at most 16 s later. */
+    async close(): Promise<void> {
       closed = true;
       agents.clear();
       await Promise.all(draining);

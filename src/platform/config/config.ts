@@ -123,15 +123,6 @@ function isWellKnown(key: Uint8Array): boolean {
   return regular || key.every((byte) => byte >= 0x20 && byte <= 0x7e);
 }
 
-/** How to connect to Temporal with TLS. */
-export interface TemporalTls {
-  /** The name that the server's certificate must have; undefined: the host of the address. */
-  serverName: string | undefined;
-  /** The CAs of the server's certificate, PEM; undefined: those of the system. */
-  serverCa: Secret | undefined;
-  client: { certificate: Secret; key: Secret } | undefined;
-}
-
 type Part = 'SERVER_CA_CERT' | 'CLIENT_CERT' | 'CLIENT_KEY';
 
 /**
@@ -139,7 +130,7 @@ type Part = 'SERVER_CA_CERT' | 'CLIENT_CERT' | 'CLIENT_KEY';
  * a line for each validation error, which contains no certificate.
  * @returns false for a plaintext connection
  */
-function readTls(settings: Environment, lines: string[]): TemporalTls | false {
+function readTls(settings: Environment, lines: string[]) {
   const known = lines.length;
   const certificateOf = (part: Part) =>
     readPart(settings, part, 'a certificate in PEM', (pem) => new X509Certificate(pem), lines);
@@ -158,7 +149,14 @@ function readTls(settings: Environment, lines: string[]): TemporalTls | false {
   const { TEMPORAL_TLS, TEMPORAL_API_KEY, TEMPORAL_TLS_SERVER_NAME: serverName } = settings;
   const wanted = TEMPORAL_TLS || TEMPORAL_API_KEY || serverName || ca || certificate;
   const client = certificate && key && { certificate: certificate.pem, key: key.pem };
-  return wanted ? { serverName, serverCa: ca?.pem, client } : false;
+  if (!wanted) return false as const;
+  return {
+    /** The name that the server's certificate must have; undefined: the host of the address. */
+    serverName,
+    /** The CAs of the server's certificate, PEM; undefined: those of the system. */
+    serverCa: ca?.pem,
+    client,
+  };
 }
 
 /** Reads one part, from its file or from the variable itself. A validation error becomes a line. */
@@ -195,18 +193,12 @@ function readPart<Parsed>(
   }
 }
 
-/** How to connect to Temporal. */
-export interface TemporalConfig {
-  /** host:port */
-  address: string;
-  namespace: string;
-  /** Of ended workflows, ms. */
-  retention: number;
-  tls: TemporalTls | false;
-  apiKey: Secret | undefined;
-}
+/** How to connect to Temporal. `retention` is of ended workflows, ms. */
+export type TemporalConfig = ReturnType<typeof temporalFrom>;
+/** How to connect to Temporal with TLS. */
+export type TemporalTls = Exclude<TemporalConfig['tls'], false>;
 
-/** The connection settings for Temporal at `address`. @throws ConfigError */
+/** The connection settings for Temporal at `address`, host:port. @throws ConfigError */
 export function temporalAt(address: string, read: Environment): TemporalConfig {
   const lines: string[] = [];
   const temporal = temporalFrom(address, read, lines);
@@ -215,7 +207,7 @@ export function temporalAt(address: string, read: Environment): TemporalConfig {
 }
 
 /** Like `temporalAt`. Validation errors are added to `lines`. */
-export function temporalFrom(address: string, read: Environment, lines: string[]): TemporalConfig {
+function temporalFrom(address: string, read: Environment, lines: string[]) {
   const { TEMPORAL_NAMESPACE: namespace, TEMPORAL_RETENTION: retention, TEMPORAL_API_KEY: apiKey } = read;
   return { address, namespace, retention, tls: readTls(read, lines), apiKey };
 }

@@ -6,24 +6,19 @@ import { isNetwork } from '../networks.js';
 import { Secret } from '../secret.js';
 import { MAX_CONCURRENCY } from '../vocabulary.js';
 
-/** An environment variable: its form, its default (as text) and its meaning. */
-export interface Setting<T extends z.ZodType = z.ZodType, D extends string | undefined = string | undefined> {
-  form: T;
-  byDefault: D;
-  meaning: string;
-  secret: boolean;
-}
-
+/** An environment variable: its form, its meaning and its default (as text). */
 function setting<T extends z.ZodType, D extends string | undefined = undefined>(
   form: T,
   meaning: string,
   byDefault?: D,
-): Setting<T, D> {
-  return { form, byDefault: byDefault as D, meaning, secret: false };
+) {
+  return { form, meaning, byDefault: byDefault as D, secret: false };
 }
 
+export type Setting = ReturnType<typeof setting>;
+
 /** A secret has no default. Its value may come from the file `NAME_FILE` or the output of `NAME_COMMAND`. */
-function secretSetting<T extends z.ZodType>(form: T, meaning: string): Setting<T, undefined> {
+function secretSetting<T extends z.ZodType>(form: T, meaning: string) {
   return { ...setting(form, meaning), secret: true };
 }
 

@@ -49,7 +49,7 @@ test('the shares of an endpoint never exceed its limit, and use it whole when no
           return [{ others: others.map(([id]) => id).sort() }];
         };
         const db = { query } as unknown as Handle;
-        worker.workers = new LiveWorkers({ db, workerId: worker.id, onGrown: () => undefined, log: silentLog });
+        worker.workers = new LiveWorkers(db, worker.id, () => undefined, silentLog);
         worker.workers.start();
         live.push(worker);
         joinedAt = performance.now();
