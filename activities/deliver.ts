@@ -4,19 +4,13 @@ import { queueDue } from '../src/delivery/queue.js';
 import { readDelivery, readProgress } from '../src/delivery/workflow-starter.js';
 import type { Handle } from '../src/platform/database/database.js';
 import type { Log } from '../src/platform/telemetry/log.js';
-import type { DeliveryProgress } from '../workflows/deliver-event.input.js';
 import {
   ATTEMPT_FAILED,
   type DeliverActivities,
   type DeliverRequest,
+  type DeliveryProgress,
   type ReadDeliveriesActivities,
 } from '../workflows/deliver-event.input.js';
-
-export interface DeliverDependencies {
-  database: Handle;
-  dispatcher: Pick<Dispatcher, 'leaseNow' | 'result'>;
-  log: Log;
-}
 
 /** A timer of Temporal may fire a little early on Postgres's clock, ms. */
 const EARLY = 100;
@@ -33,11 +27,11 @@ const LONGEST_DELAY = 60_000;
 const ASKED_AGAIN = 10;
 
 /** Creates the activities of the workflow `deliverEvent`. */
-export function createDeliverActivities({
-  database,
-  dispatcher,
-  log,
-}: DeliverDependencies): DeliverActivities & ReadDeliveriesActivities {
+export function createDeliverActivities(
+  database: Handle,
+  dispatcher: Pick<Dispatcher, 'leaseNow' | 'result'>,
+  log: Log,
+): DeliverActivities & ReadDeliveriesActivities {
   const pacer = new RetryPacer(ASKED_AGAIN);
   let waiting = 0;
 

@@ -21,17 +21,13 @@ const BATCH = 20;
 const PATIENCE = 10_000;
 const PAUSE = 250;
 
-export interface RecoveryDependencies {
-  database: Handle;
-  retryDelays: readonly number[];
-  metrics: Pick<Metrics, 'missingDelivered'>;
-  /** Called after attempts were queued. */
-  onQueued: () => void;
-}
-
-/** Creates the activities of the workflow `recoverEndpoint`. */
-export function createRecoveryActivities(dependencies: RecoveryDependencies): RecoveryActivities {
-  const { database, retryDelays, metrics, onQueued } = dependencies;
+/** Creates the activities of the workflow `recoverEndpoint`. @param onQueued called after attempts were queued */
+export function createRecoveryActivities(
+  database: Handle,
+  retryDelays: readonly number[],
+  metrics: Pick<Metrics, 'missingDelivered'>,
+  onQueued: () => void,
+): RecoveryActivities {
   return {
     async recoverBatch({ workflowId, clientId, webhookId: endpointId, since, until, includeMissing, from }) {
       await keepStarted(database, workflowId);

@@ -1,7 +1,7 @@
 import { ACTIVE, CANCELLED, CANCELLED_BECAUSE, endFirstAttempts } from '../endpoints/disable.js';
 import type { Handle } from '../platform/database/database.js';
 import { NIL_ID } from '../platform/ids.js';
-import type { LeasedAttempt, Line } from './handover.js';
+import type { LeasedAttempt } from './handover.js';
 
 /**
  * The time for which one process holds a row that waits for work: a queued attempt, an event that waits for its workflow,
@@ -36,10 +36,7 @@ export const HEADS = 200;
 export const BATCH = 200;
 
 /** The end of a line of the queue, in the order of its index. */
-export interface Cursor {
-  endpointId: string;
-  line: Line;
-}
+export type Cursor = Pick<LeasedAttempt, 'endpointId' | 'line'>;
 
 /** How many attempts of an endpoint this process takes now, 0 for none. */
 export interface Allowance {

@@ -103,10 +103,7 @@ interface ChildPlan extends Omit<StartPlan, 'localDir'> {
   ping(): Promise<unknown>;
 }
 
-export interface Child {
-  /** Ends the program without a restart. Resolves when its process has ended. */
-  stop(): Promise<void>;
-}
+export type Child = Awaited<ReturnType<typeof startChild>>;
 
 const READY_WITHIN = 60_000;
 const STOP_WITHIN = 15_000;
@@ -119,11 +116,12 @@ const STEADY_AFTER = 60_000;
  * programs in the right order.
  * @throws Error of one line if the program does not start, with the last line of its log
  */
-export async function startChild(plan: ChildPlan): Promise<Child> {
+export async function startChild(plan: ChildPlan) {
   let stopping = false;
   let current = launch(plan, 'w');
 
   const killAtExit = () => current.process.kill(plan.stopSignal);
+  /** Ends the program without a restart. Resolves when its process has ended. */
   const stop = async () => {
     stopping = true;
     if (isAlive(current.process)) await endProcess(current.record, plan.stopSignal, STOP_WITHIN);

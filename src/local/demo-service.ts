@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { TransferServiceClient } from '../../clients/typescript/src/client.js';
 import { readEnvironment } from '../platform/config/config.js';
-import { lockHolder } from './lock.js';
-import { readPrivateJson } from './stack-state.js';
+import { lockHolder, readPrivateJson } from './stack-state.js';
 
 /** The part of `LOCAL_DIR/sandbox-client.json` that the demo reads. */
 export interface SandboxClient {

@@ -3,15 +3,16 @@ import { type Environment, readEnvironment } from '../platform/config/config.js'
 import { ConfigError } from '../platform/config/config-error.js';
 import { choosePort } from '../platform/free-port.js';
 import type { Child } from './child.js';
-import { releaseLock, takeLock } from './lock.js';
 import { startPostgres } from './postgres.js';
 import {
   endLeftovers,
   makeSecrets,
   masterKeyIdOf,
   readSecrets,
+  releaseLock,
   type StackState,
   stackEnvironment,
+  takeLock,
   writeState,
 } from './stack-state.js';
 import { findTemporal, startTemporal } from './temporal.js';

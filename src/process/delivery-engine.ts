@@ -83,8 +83,8 @@ export function createDeliveryEngine(context: RoleContext) {
     queue: {
       taskQueue: TASK_QUEUE,
       activities: {
-        ...createDeliverActivities({ database, dispatcher, log }),
-        ...createRecoveryActivities({ database, retryDelays, metrics, onQueued: poll }),
+        ...createDeliverActivities(database, dispatcher, log),
+        ...createRecoveryActivities(database, retryDelays, metrics, poll),
         ...createRemoveExpiredActivities({ database, retention: config.retention, log }),
       },
       ...WORKFLOW_SLOTS,

@@ -197,8 +197,7 @@ describe('a batch of a recovery', () => {
   function activities() {
     let queued = 0;
     const onQueued = () => void queued++;
-    const dependencies = { database: db, retryDelays: LADDER, metrics: createMetrics(), onQueued };
-    return { ...createRecoveryActivities(dependencies), queued: () => queued };
+    return { ...createRecoveryActivities(db, LADDER, createMetrics(), onQueued), queued: () => queued };
   }
   const ended = (after: string | null | undefined) => ({ phase: 'ended', after: after ?? null }) as const;
   const requestOf = (

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { recordProcess } from '../../src/local/child.js';
-import { LockedError, lockHolder, releaseLock, takeLock } from '../../src/local/lock.js';
+import { LockedError, lockHolder, releaseLock, takeLock } from '../../src/local/stack-state.js';
 
 let folder: string;
 
@@ -42,7 +42,7 @@ test.each([
 test('only one of several concurrent processes takes over the lock of a dead process', async () => {
   symlinkSync(JSON.stringify({ pid: process.pid, started: 'x' }), join(folder, 'lock.1'));
   const script = `
-    const { takeLock } = await import(${JSON.stringify(pathToFileURL('dist/src/local/lock.js').href)});
+    const { takeLock } = await import(${JSON.stringify(pathToFileURL('dist/src/local/stack-state.js').href)});
     try { takeLock(${JSON.stringify(folder)}); console.log('taken'); } catch (error) { console.log(error.name); }
     process.stdin.on('data', () => {}).on('end', () => process.exit());`;
   const contenders = Array.from({ length: 4 }, () =>

@@ -15,11 +15,7 @@ export function createTestActivities(db: TestDatabase) {
   return {
     open(sender: Sender, { log = silentLog, ...options }: TestDispatcherOptions & { log?: Log } = {}) {
       const opened = dispatchers.open(sender, options);
-      const { deliver, readDeliveries } = createDeliverActivities({
-        database: db,
-        dispatcher: opened.dispatcher,
-        log,
-      });
+      const { deliver, readDeliveries } = createDeliverActivities(db, opened.dispatcher, log);
       return {
         ...opened,
         readDeliveries,

@@ -50,7 +50,7 @@ export async function startLadder() {
   dispatcher.start();
   const starters = createTestStarters(db, () => env.client);
   const starter = starters.open();
-  const { deliver, ...rest } = createDeliverActivities({ database: db, dispatcher, log: silentLog });
+  const { deliver, ...rest } = createDeliverActivities(db, dispatcher, silentLog);
   const worker = await createWorker(env, {
     ...rest,
     async deliver(request: DeliverRequest) {

@@ -51,13 +51,7 @@ async function failing(client: TestClient) {
   return history;
 }
 
-const activities = () =>
-  createRecoveryActivities({
-    database: api.database,
-    retryDelays: [0],
-    metrics: createMetrics(),
-    onQueued: () => {},
-  });
+const activities = () => createRecoveryActivities(api.database, [0], createMetrics(), () => {});
 /** Does the work of the worker until the recovery has ended. @returns the batches, and the request of the last one */
 async function carryOut(webhookId: string) {
   const { workflowId, input } = (await startOf(webhookId))!;
