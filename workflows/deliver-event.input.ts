@@ -35,12 +35,9 @@ export function stateOf(deliveries: readonly Pick<DeliveryProgress, 'status'>[])
 }
 
 /** The delivery whose attempt is due. It has only ids and names, so that the workflow's history holds no secret. */
-export interface DeliverRequest {
+export interface DeliverRequest extends Pick<DeliveryProgress, 'deliveryId' | 'webhookId' | 'host'> {
   eventId: string;
-  deliveryId: string;
   clientId: string;
-  webhookId: string;
-  host: string;
   /** Attempts that the workflow knows of. */
   attemptCount: number;
 }

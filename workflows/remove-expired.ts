@@ -4,11 +4,7 @@ export interface RemoveExpiredActivities {
   /**
    * Removes batches for some seconds, starting behind the event `after`. `after` null in the result: nothing is left.
    */
-  removeExpiredFor(request: RemoveExpiredRequest): Promise<RemoveExpiredProgress>;
-}
-
-export interface RemoveExpiredRequest {
-  after: string | null;
+  removeExpiredFor(request: Pick<RemoveExpiredProgress, 'after'>): Promise<RemoveExpiredProgress>;
 }
 
 export interface RemoveExpiredProgress {

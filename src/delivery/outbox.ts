@@ -4,6 +4,7 @@ import { Periodic } from '../platform/periodic.js';
 import { lowestIdBefore } from '../platform/retention.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { Metrics } from '../platform/telemetry/metrics.js';
+import type { LeasedAttempt } from './handover.js';
 import { isFree, LEASE } from './queue.js';
 
 /** States in which an event waits for its workflow. */
@@ -14,14 +15,9 @@ export type DueState = (typeof DUE_STATES)[number];
 const SHARE = 50;
 
 /** An event, as its workflow is started from it. */
-export interface EventRow {
-  eventId: string;
-  clientId: string;
+export interface EventRow extends Pick<LeasedAttempt, 'eventId' | 'clientId' | 'body' | 'traceparent'> {
   transferId: string;
   type: string;
-  body: string;
-  /** Of the request that made the event, in W3C's form; null: not traced. */
-  traceparent: string | null;
 }
 
 /** An event that this process has leased, to start its workflow. */

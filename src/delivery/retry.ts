@@ -5,7 +5,7 @@ import { failpoint } from '../platform/failpoints.js';
 import { LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
 import { Refusal } from '../platform/refusal.js';
-import type { Handover } from './handover.js';
+import type { Handover, LeasedAttempt } from './handover.js';
 import { isFree } from './queue.js';
 
 const limit = new PostgresLimit('retries', LIMITS.retries);
@@ -17,10 +17,7 @@ export interface RetryRequest {
   deliveryId: string;
 }
 
-interface Target {
-  eventId: string;
-  clientId: string;
-  endpointId: string;
+interface Target extends Pick<LeasedAttempt, 'eventId' | 'clientId' | 'endpointId'> {
   endpointActive: boolean;
 }
 

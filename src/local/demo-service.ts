@@ -16,16 +16,10 @@ export interface SandboxClient {
   temporal_ui_url: string;
 }
 
-interface DemoService {
-  sandbox: SandboxClient;
-  client: TransferServiceClient;
-  /** False: the service was already running, and the demo does not end it. */
-  startedHere: boolean;
-}
-
 /** Starts the service as `npm start` does, unless it is already running under LOCAL_DIR. */
-export async function startService(stops: (() => Promise<unknown>)[]): Promise<DemoService> {
+export async function startService(stops: (() => Promise<unknown>)[]) {
   const { LOCAL_DIR } = readEnvironment(process.env);
+  // False: the service was already running, and the demo does not end it.
   const startedHere = !lockHolder(LOCAL_DIR);
   if (startedHere) await startMain(stops);
   const sandbox = readPrivateJson(join(LOCAL_DIR, 'sandbox-client.json')) as SandboxClient;

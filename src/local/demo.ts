@@ -61,14 +61,9 @@ async function removeEarlierEndpoints({ webhookEndpoints }: TransferServiceClien
   }
 }
 
-interface DemoReceiver {
-  url: string;
-  secret: string;
-  /** The next delivery of an event whose transfer has the status `status`. */
-  received(status: string): Promise<Arrival>;
-}
+type DemoReceiver = Awaited<ReturnType<typeof startDemoReceiver>>;
 
-async function startDemoReceiver(failFirst: number, stops: Stops): Promise<DemoReceiver> {
+async function startDemoReceiver(failFirst: number, stops: Stops) {
   const secret = randomBytes(24).toString('base64url');
   const emitter = new EventEmitter();
   const onArrival = (arrival: Arrival) => emitter.emit('arrival', arrival);
@@ -78,7 +73,8 @@ async function startDemoReceiver(failFirst: number, stops: Stops): Promise<DemoR
   return {
     url,
     secret,
-    async received(status) {
+    /** The next delivery of an event whose transfer has the status `status`. */
+    async received(status: string): Promise<Arrival> {
       for (;;) {
         const arrival: Arrival = (await arrivals.next()).value?.[0];
         if ((arrival.data as { status?: unknown } | null)?.status === status) return arrival;

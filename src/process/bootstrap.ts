@@ -12,19 +12,11 @@ import { SUPPORTED_NODE } from '../platform/version.js';
 import { cautionsOf, isSupportedNode } from './cautions.js';
 import { endDespiteStalledLog, untilSignalledAgain } from './lifecycle.js';
 
-/** The dependencies that every role of the service starts with. */
-export interface RoleContext {
-  config: Config;
-  log: Log;
-  database: Database;
-  masterKeys: MasterKeys;
-  metrics: Metrics;
-  /** Sends the waiting spans. Called last. */
-  stopTracing: StopTracing;
-}
+/** The dependencies that every role starts with. `stopTracing` is called last: it sends the waiting spans. */
+export type RoleContext = Awaited<ReturnType<typeof bootstrap>>;
 
 /** Reads the configuration and opens the dependencies of a role. @throws ConfigError */
-export async function bootstrap(env: NodeJS.ProcessEnv, role: string): Promise<RoleContext> {
+export async function bootstrap(env: NodeJS.ProcessEnv, role: string) {
   configureGarbageCollection();
   const config = loadConfig(await withPort(env));
   const metrics = createMetrics();

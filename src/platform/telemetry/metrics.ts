@@ -24,7 +24,7 @@ export interface CountedAttempt {
   delayMs: number | undefined;
 }
 
-interface CountedRequest {
+export interface CountedRequest {
   method: string;
   /** The route's pattern, never the path as sent; undefined: the path has no route. */
   route: string | undefined;
@@ -33,11 +33,7 @@ interface CountedRequest {
 }
 
 /** Connections of a pool, and the statements and transactions that wait for one. */
-interface PoolUse {
-  busy: number;
-  idle: number;
-  waiting: number;
-}
+export type PoolUse = Record<'busy' | 'idle' | 'waiting', number>;
 
 const OUTCOMES = ['success', ...ATTEMPT_ERRORS] as const;
 const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH']);
