@@ -102,8 +102,8 @@ export function workflowStarter(options: WorkflowStarterOptions): Periodic {
 
   /** @returns the fault; undefined: the workflow knows the event's state, or none is needed */
   async function startOne(how: DueState, start: EventStart): Promise<unknown> {
-    const isNeeded = workflows === 'every-event' || start.input.deliveries.some(isUnsuccessful) || how === 'again';
-    if (!isNeeded) return undefined;
+    if (workflows === 'retries-only' && how !== 'again' && !start.input.deliveries.some(isUnsuccessful))
+      return undefined;
     try {
       const client = temporal();
       if (!client) throw new Error('Temporal is unavailable');

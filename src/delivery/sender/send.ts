@@ -114,11 +114,11 @@ export function createSender({ guard, resolver: resolverOptions, caCertificates,
       const startedAt = new Date();
       const t = startedAt.toISOString();
       const signature = 'secret' in outgoing ? signatureHeader({ ...outgoing, t, body: bytes }) : outgoing.signature;
-      const response = await exchange(
-        agentOf(clientId),
-        { origin, path: pathname + search, method: 'POST', headers: deliveryHeaders(signature), body: bytes },
-        { responseMs, bodyMs },
-      );
+      const request = { origin, path: pathname + search, headers: deliveryHeaders(signature), body: bytes };
+      const response = await new Promise<Response>((resolve, reject) => {
+        const handler = new Exchange(responseMs, bodyMs, resolve, reject);
+        agentOf(clientId).dispatch({ ...request, method: 'POST', headersTimeout: 0, bodyTimeout: 0 }, handler);
+      });
       return { t, startedAt, ...response };
     },
     /** Refuses new POSTs (`send` rejects), and resolves when the running ones have ended, at most 16 s later. */
@@ -137,23 +137,11 @@ type Response = Omit<SendOutcome, 't' | 'startedAt'>;
 const KEPT_BYTES = 4 * 1024;
 
 /**
- * Makes one request and reads its response. A 2xx is a success even if its body fails: the body is read only for the
+ * Reads the response to one request. A 2xx is a success even if its body fails: the body is read only for the
  * record, up to a time limit. undici's own time limits restart with each chunk, so that a receiver that sends slowly
  * never reaches them. The two limits here do not restart. The connection limits the size of the response
  * (response-meter.ts).
- * @throws a fault of this service
  */
-function exchange(
-  dispatcher: Dispatcher,
-  request: Dispatcher.DispatchOptions,
-  limits: Omit<SendLimits, 'connectMs'>,
-): Promise<Response> {
-  return new Promise((resolve, reject) => {
-    const handler = new Exchange(limits, resolve, reject);
-    dispatcher.dispatch({ ...request, headersTimeout: 0, bodyTimeout: 0 }, handler);
-  });
-}
-
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #startedAt = performance.now();
   #timer: NodeJS.Timeout;
@@ -164,11 +152,13 @@ class Exchange implements Dispatcher.DispatchHandler {
   #keptBytes = 0;
 
   constructor(
-    readonly limits: Omit<SendLimits, 'connectMs'>,
+    responseMs: number,
+    readonly bodyMs: number,
     readonly resolve: (response: Response) => void,
+    /** Called with a fault of this service. */
     readonly reject: (reason: unknown) => void,
   ) {
-    this.#timer = setTimeout(() => this.#cut('timeout'), limits.responseMs);
+    this.#timer = setTimeout(() => this.#cut('timeout'), responseMs);
   }
 
   /** undici is about to write the request, whose time may have ended while it waited for a connection. */
@@ -181,7 +171,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200 || this.#settled) return;
     this.#head = { status, headers: keepHeaders(headers), durationMs: performance.now() - this.#startedAt };
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#cut(), this.limits.bodyMs);
+    this.#timer = setTimeout(() => this.#cut(), this.bodyMs);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -196,8 +186,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#head === undefined && isOwnFault(error)) this.#fail(error);
-    else this.#settle(reasonOfExchange(error));
+    if (this.#head !== undefined || !isOwnFault(error)) this.#settle(reasonOfExchange(error));
+    else if (this.#end()) this.reject(error);
   }
 
   /** Ends the exchange and its connection with it. */
@@ -217,10 +207,6 @@ class Exchange implements Dispatcher.DispatchHandler {
       responseBody: head && this.#keptBytes > 0 ? textOf(this.#kept) : null,
       error: head ? errorOfStatus(head.status) : error,
     });
-  }
-
-  #fail(reason: unknown): void {
-    if (this.#end()) this.reject(reason);
   }
 
   #end(): boolean {

@@ -221,11 +221,9 @@ function openPool(options: DatabaseOptions, limits: DatabaseLimits, outage: Outa
   });
   pool.on('release', (error, client) => {
     clearTimeout(held.get(client));
-    if (!error && client.getTransactionStatus() === 'I') outage.since = undefined;
-  });
-  // A connection whose ROLLBACK got no response is still in that transaction. The next statement must not join it.
-  pool.on('release', (_error, client) => {
+    // A connection whose ROLLBACK got no response is still in that transaction. The next statement must not join it.
     if (client.getTransactionStatus() !== 'I') void client.end();
+    else if (!error) outage.since = undefined;
   });
   return pool;
 }
