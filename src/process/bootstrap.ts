@@ -20,7 +20,7 @@ export async function bootstrap(env: NodeJS.ProcessEnv, role: string) {
   configureGarbageCollection();
   const config = loadConfig(await withPort(env));
   const metrics = createMetrics();
-  const log = createLog(config.logLevel, role, { onDropped: () => metrics.logLineDropped() });
+  const log = createLog(config.logLevel, role, () => metrics.logLineDropped());
   logWhatNodeSays(log);
   for (const line of [...unknownSettings(env), ...cautionsOf(config)]) log.warn(line);
   if (!isSupportedNode(process.versions.node)) {

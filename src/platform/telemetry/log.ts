@@ -10,21 +10,16 @@ export type Log = Logger;
  */
 const MOST_WAITING = 1_000_000;
 
-interface LogOptions {
-  /** Default: standard error. */
-  output?: Writable;
-  /** Called for each line that is dropped: it does not fit, or cannot be written. */
-  onDropped?: () => void;
-}
-
 /**
  * Writes JSON lines to standard error; standard output is for `ready …` and `--json`. A `Secret` always prints as
  * `[redacted]`.
+ * @param onDropped called for each line that is dropped: it does not fit, or cannot be written
  */
 export function createLog(
   level: Config['logLevel'],
   role: string,
-  { output = process.stderr, onDropped = () => {} }: LogOptions = {},
+  onDropped = () => {},
+  output: Writable = process.stderr,
 ): Log {
   const warnings = new WarningLimit((leftOut) =>
     log.warn({ left_out: leftOut }, 'repeated warnings were left out in the last minute'),

@@ -16,7 +16,7 @@ function stalledLog() {
     },
   });
   const counts = { dropped: 0 };
-  const log = createLog('info', 'test', { output, onDropped: () => counts.dropped++ });
+  const log = createLog('info', 'test', () => void counts.dropped++, output);
   const read = () => {
     stalled = false;
     proceed?.();
@@ -51,7 +51,7 @@ test('a line that cannot be written is counted', async () => {
   let dropped = 0;
   const output = new Writable({ write: (_line, _encoding, callback) => callback(new Error('EPIPE')) });
   output.on('error', () => {});
-  createLog('info', 'test', { output, onDropped: () => dropped++ }).info('request');
+  createLog('info', 'test', () => void dropped++, output).info('request');
   await new Promise(setImmediate);
   expect(dropped).toBe(1);
 });
