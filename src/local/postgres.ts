@@ -38,6 +38,7 @@ export async function startPostgres(plan: PostgresPlan): Promise<Child> {
   const bin = provideBinaries(user);
   const data = await prepareData(plan, bin, user);
   const settings = [...SETTINGS, ...(plan.settings ?? [])];
+  const server = postgresUrl(plan.port, plan.password, 'postgres');
   const child = await startChild({
     ...plan,
     name: 'Postgres',
@@ -48,10 +49,13 @@ export async function startPostgres(plan: PostgresPlan): Promise<Child> {
     // Fast shutdown: Postgres ends its sessions and needs no recovery at the next start.
     stopSignal: 'SIGINT',
     beforeStart: () => adoptLockFile(data),
-    ping: () => withClient(postgresUrl(plan.port, plan.password, 'postgres'), (client) => client.query('select 1')),
+    ping: () => withClient(server, (client) => client.query('select 1')),
   });
   try {
-    await createDatabase(plan);
+    await withClient(server, async (client) => {
+      const { rowCount } = await client.query('select from pg_database where datname = $1', [POSTGRES_NAME]);
+      if (rowCount === 0) await client.query(`create database ${POSTGRES_NAME}`);
+    });
   } catch (error) {
     await child.stop();
     throw error;
@@ -95,13 +99,6 @@ async function prepareData(plan: PostgresPlan, bin: string, user: OsUser | undef
   }
   renameSync(draft, data);
   return data;
-}
-
-async function createDatabase(plan: PostgresPlan): Promise<void> {
-  await withClient(postgresUrl(plan.port, plan.password, 'postgres'), async (client) => {
-    const { rowCount } = await client.query('select from pg_database where datname = $1', [POSTGRES_NAME]);
-    if (rowCount === 0) await client.query(`create database ${POSTGRES_NAME}`);
-  });
 }
 
 async function withClient(url: Secret, work: (client: pg.Client) => Promise<unknown>): Promise<void> {

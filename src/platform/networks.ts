@@ -20,19 +20,15 @@ export class Networks {
     this.#ranges = cidrs.map(parseNetwork);
   }
 
-  get isEmpty(): boolean {
-    return this.#ranges.length === 0;
-  }
-
   contains(address: string): boolean {
-    if (this.isEmpty) return false;
+    if (this.#ranges.length === 0) return false;
     const parsed = parseAddress(address);
     return parsed !== undefined && this.#ranges.some((network) => isIn(network, parsed));
   }
 
   /** Whether the list, used as an allow-list, lets the address in. An empty list lets every address in. */
   allows(address: string): boolean {
-    return this.isEmpty || this.contains(address);
+    return this.#ranges.length === 0 || this.contains(address);
   }
 }
 

@@ -7,7 +7,6 @@ import { readRoleRights } from '../platform/database/roles.js';
 import { freePort } from '../platform/free-port.js';
 import { createLog, type Log } from '../platform/telemetry/log.js';
 import { createMetrics, type Metrics } from '../platform/telemetry/metrics.js';
-import type { StopTracing } from '../platform/telemetry/open-telemetry.js';
 import { SUPPORTED_NODE } from '../platform/version.js';
 import { cautionsOf, isSupportedNode } from './cautions.js';
 import { endDespiteStalledLog, untilSignalledAgain } from './lifecycle.js';
@@ -39,7 +38,7 @@ export async function bootstrap(env: NodeJS.ProcessEnv, role: string) {
 }
 
 /** Starts tracing to OTEL_EXPORTER_OTLP_ENDPOINT. Without an endpoint OpenTelemetry's SDK is not loaded. */
-async function startTracing({ tracing, environment }: Config, role: string, log: Log): Promise<StopTracing> {
+async function startTracing({ tracing, environment }: Config, role: string, log: Log): Promise<() => Promise<void>> {
   if (!tracing) return async () => {};
   const { startOpenTelemetry } = await import('../platform/telemetry/open-telemetry.js');
   return startOpenTelemetry(environment, role, log);

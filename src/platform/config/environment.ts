@@ -10,10 +10,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   const values: Record<string, unknown> = {};
   for (const [name, { form, byDefault }] of Object.entries<Setting>(settings)) {
     const text = given[name] || byDefault;
-    if (text === undefined) {
-      values[name] = undefined;
-      continue;
-    }
+    if (text === undefined) continue;
     const result = form.safeParse(text);
     if (result.success) values[name] = result.data;
     else {

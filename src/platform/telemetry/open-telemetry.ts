@@ -8,14 +8,12 @@ import type { Log } from './log.js';
 /** The end of a process waits for its last spans for at most this, ms. */
 const FLUSH = 5_000;
 
-/** Sends the waiting spans, and ends tracing. */
-export type StopTracing = () => Promise<void>;
-
 /**
  * Starts OpenTelemetry's SDK, configured by its own environment variables (`OTEL_…`: endpoint, headers, sampler,
  * resource). Call it once in a process: every tracer of its API uses this SDK.
+ * @returns sends the waiting spans, and ends tracing
  */
-export function startOpenTelemetry(environment: string, role: string, log: Log): StopTracing {
+export function startOpenTelemetry(environment: string, role: string, log: Log): () => Promise<void> {
   const warn = (message: string) => log.warn({ otel: true }, message);
   const silent = () => {};
   // Only the message is logged: the SDK's further arguments may hold the exporter's headers.
