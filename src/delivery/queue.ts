@@ -88,7 +88,10 @@ export async function giveBack(db: Handle, token: string, deliveryIds: readonly 
   await db.query(GIVE_BACK, [token, deliveryIds]);
 }
 
-/** Ends the leases whose time is over: their process was killed. @returns whether there were any */
+/**
+ * Ends the leases whose time is over: their process was killed. A row without a delivery leaves the queue: retention removed
+ * the delivery at the moment of a manual retry, and no lease finds anything to make. @returns whether a lease was ended
+ */
 export async function freeExpired(db: Handle): Promise<boolean> {
   const [row] = await db.query<{ freed: number }>(FREE_EXPIRED, []);
   return (row?.freed ?? 0) > 0;
@@ -225,11 +228,14 @@ update queue set lease_token = null, lease_until = null
 
 const FREE_EXPIRED = `
 with expired as materialized (
-  select delivery_id from queue where lease_until is not null and ${isFree('lease_until')}
-   order by lease_until limit 10000 for update skip locked
+  select q.delivery_id, (select true from deliveries d where d.id = q.delivery_id) as kept
+    from queue q where q.lease_until is not null and ${isFree('q.lease_until')}
+   order by q.lease_until limit 10000 for update of q skip locked
+), removed as (
+  delete from queue where delivery_id = any(array(select delivery_id from expired where kept is null))
 ), freed as (
   update queue set lease_token = null, lease_until = null
-   where delivery_id = any(array(select delivery_id from expired)) returning 1
+   where delivery_id = any(array(select delivery_id from expired where kept)) returning 1
 )
 select count(*)::int as freed from freed`;
 

@@ -229,6 +229,17 @@ describe('a lease that ends', () => {
   });
 });
 
+it('an attempt whose delivery retention removed leaves the queue when its lease ends', async () => {
+  const { deliveryId } = await freeAttempt();
+  await db.query('delete from deliveries where id = $1::uuid', [deliveryId]);
+  expect(await lease()).toEqual([]);
+  expect(await freeExpired(db)).toBe(false);
+  expect(await rowOf(deliveryId)).toMatchObject({ leaseToken: TOKEN });
+  await setLease(`now() - interval '1 millisecond'`);
+  expect(await freeExpired(db)).toBe(false);
+  expect(await rowOf(deliveryId)).toBeNull();
+});
+
 describe('an attempt that may not be made', () => {
   it.each([
     ['disabled', { enabled: false, disabledReason: 'owner' }, 'endpoint_disabled'],
