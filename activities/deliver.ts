@@ -48,10 +48,8 @@ export function createDeliverActivities(
     }
   };
 
-  const read = async (request: DeliverRequest): Promise<DeliveryProgress> => {
-    const progress = await readDelivery(database, request.deliveryId);
-    return progress ?? removed(request, log);
-  };
+  const read = async (request: DeliverRequest): Promise<DeliveryProgress> =>
+    (await readDelivery(database, request.deliveryId)) ?? removed(request, log);
 
   return {
     async deliver(request) {

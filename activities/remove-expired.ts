@@ -21,21 +21,18 @@ const TURN = 15_000;
 /** Longest rest after a batch, ms. */
 const LONGEST_REST = 50;
 
-export interface RemoveExpiredDependencies {
-  database: Handle;
-  /** ms */
-  retention: number;
-  log: Log;
-  /** How long one activity runs, ms; it removes at least one batch. */
-  turn?: number;
-}
-
 /**
  * Removes rows in small batches. A rest as long as the batch follows each, but a short one where a loaded database makes
  * the batch long, so that removal keeps up with 1,000 changes a second.
+ * @param retention ms
+ * @param turn how long one activity runs, ms; it removes at least one batch
  */
-export function createRemoveExpiredActivities(dependencies: RemoveExpiredDependencies): RemoveExpiredActivities {
-  const { database, retention, log, turn = TURN } = dependencies;
+export function createRemoveExpiredActivities(
+  database: Handle,
+  retention: number,
+  log: Log,
+  turn = TURN,
+): RemoveExpiredActivities {
   return {
     async removeExpiredFor(request) {
       const { cancellationSignal, heartbeat } = Context.current();

@@ -5,19 +5,15 @@ import { EXAMPLE_ID } from '../platform/ids.js';
 /** Version of the event format (spec §9). */
 export const EVENT_VERSION = '2026-11-21';
 
-/** The definition of one event type. */
-interface EventDefinition<Data extends z.ZodType> {
-  /** The schema of the body's member `data` (spec §2, Webhook event). Its members are sent in this order. */
-  data: Data;
-  /** The end of the sentence "Sent to your endpoint when …". */
-  when: string;
-  /** The text after the type in the title of the event's workflow, for operators. */
-  title(data: z.output<Data>): string;
-}
-
-/** Lets `title` take the data of a stored body: this service made that body by the same schema. */
-function define<Data extends z.ZodType>({ title, ...definition }: EventDefinition<Data>) {
-  return { ...definition, title: (data: unknown) => title(data as z.output<Data>) };
+/**
+ * The definition of one event type.
+ * @param data the schema of the body's member `data` (spec §2, Webhook event); its members are sent in this order
+ * @param when the end of the sentence "Sent to your endpoint when …"
+ * @param title the text after the type in the title of the event's workflow, for operators
+ */
+function define<Data extends z.ZodType>(data: Data, when: string, title: (data: z.output<Data>) => string) {
+  // This service made the stored body by the same schema.
+  return { data, when, title: (stored: unknown) => title(stored as z.output<Data>) };
 }
 
 /**
@@ -25,14 +21,14 @@ function define<Data extends z.ZodType>({ title, ...definition }: EventDefinitio
  * producer appends events through `delivery/append.ts`.
  */
 export const EVENT_CATALOGUE = {
-  'transfer.status_changed': define({
-    data: z.object({
+  'transfer.status_changed': define(
+    z.object({
       id: z.string().meta({ format: 'uuid', description: "The transfer's.", examples: [EXAMPLE_ID] }),
       status: z.enum(TransferStatus).meta({ description: 'The new status.', examples: ['SENT'] }),
     }),
-    when: 'the status of a transfer changes',
-    title: ({ status }) => status,
-  }),
+    'the status of a transfer changes',
+    ({ status }) => status,
+  ),
 };
 
 export type EventType = keyof typeof EVENT_CATALOGUE;

@@ -31,12 +31,10 @@ export function notifyHandover(
   const notify = async () => {
     clearTimeout(timer);
     timer = undefined;
-    try {
-      await database.query('select pg_notify($1, $2)::text', [CHANNEL, String(randomInt(WAKE_UPS))]);
-    } catch (error) {
-      // Without a notification a worker polls within a second.
-      log?.warn({ err: error }, 'workers could not be notified');
-    }
+    // Without a notification a worker polls within a second.
+    await database
+      .query('select pg_notify($1, $2)::text', [CHANNEL, String(randomInt(WAKE_UPS))])
+      .catch((error) => log?.warn({ err: error }, 'workers could not be notified'));
   };
   const notifySoon = () => {
     timer ??= setTimeout(notify, COALESCE);

@@ -56,10 +56,7 @@ const keysOf = (events: readonly LeasedEvent[]) => [
  * clock) that no process has leased, oldest first of each client. The statement waits for no lock.
  * @returns how many it marked, and how many have a pending delivery and are due for their workflow after all
  */
-export async function skipWorkflows(
-  db: Handle,
-  { trail, limit }: { trail: number; limit: number },
-): Promise<{ skipped: number; due: number }> {
+export async function skipWorkflows(db: Handle, trail: number, limit: number) {
   const [row] = await db.query<{ skipped: number; due: number }>(SKIP, [await lowestIdBefore(db, trail), limit]);
   return row ?? { skipped: 0, due: 0 };
 }
@@ -181,7 +178,7 @@ export function skipWorkflowsLoop(
       let skipped = 0;
       let batch: number;
       do {
-        const marked = await skipWorkflows(db, { trail, limit: BATCH });
+        const marked = await skipWorkflows(db, trail, BATCH);
         metrics.workflowsSkipped(marked.skipped);
         skipped += marked.skipped;
         batch = marked.skipped + marked.due;

@@ -20,10 +20,7 @@ export type RecoveryRange = { since: number; until: number };
 export type RecoveryScope = RecoveryRange & { clientId: string; endpointId: string };
 
 /** What a recovery does: `count` deliveries start again, and `missing` events get the delivery that they lack. */
-export interface RecoverySize {
-  count: number;
-  missing: number;
-}
+export type RecoverySize = Pick<RecoverEndpointInput, 'count' | 'missing'>;
 
 const limit = new PostgresLimit('recoveries', LIMITS.recoveries);
 /** Longer than a batch takes with its tries, s: a recovery without a batch for so long is started again if it was lost. */

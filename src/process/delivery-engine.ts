@@ -85,7 +85,7 @@ export function createDeliveryEngine(context: RoleContext) {
       activities: {
         ...createDeliverActivities(database, dispatcher, log),
         ...createRecoveryActivities(database, retryDelays, metrics, poll),
-        ...createRemoveExpiredActivities({ database, retention: config.retention, log }),
+        ...createRemoveExpiredActivities(database, config.retention, log),
       },
       ...WORKFLOW_SLOTS,
     },

@@ -57,7 +57,8 @@ async function registerNamespace(
   namespace: string,
   seconds: number,
 ): Promise<string | undefined> {
-  const retention = { seconds: int64(seconds) };
+  // protobufjs takes a plain object for a 64-bit number.
+  const retention = { seconds: { low: seconds, high: 0, unsigned: false } as never };
   try {
     const { config } = await connection.workflowService.describeNamespace({ namespace });
     if (config?.workflowExecutionRetentionTtl?.seconds?.toNumber() === seconds) return undefined;
@@ -111,11 +112,6 @@ export async function addSearchAttributes(
     namespace,
     searchAttributes: Object.fromEntries(keys.map((key) => [key.name, type(key)])),
   });
-}
-
-/** protobufjs takes a plain object for a 64-bit number. */
-function int64(value: number) {
-  return { low: value | 0, high: 0, unsigned: false } as never;
 }
 
 /** The names of the search attributes that the namespace lacks. */

@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => db.drop());
 
 function removeFor(database: Handle, turn: number) {
-  const { removeExpiredFor } = createRemoveExpiredActivities({ database, retention: DAY, log: silentLog, turn });
+  const { removeExpiredFor } = createRemoveExpiredActivities(database, DAY, silentLog, turn);
   return (after: string | null): Promise<RemoveExpiredProgress> =>
     new MockActivityEnvironment().run(removeExpiredFor, { after });
 }

@@ -37,30 +37,30 @@ describe('skipWorkflows', () => {
       await eventOf(one, 2 * MINUTE, 'start'),
       await eventOf(other, 2 * MINUTE, 'attempt'),
     ];
-    expect(await skipWorkflows(db, { trail: MINUTE, limit: 100 })).toEqual({ skipped: 3, due: 0 });
+    expect(await skipWorkflows(db, MINUTE, 100)).toEqual({ skipped: 3, due: 0 });
     expect(await Promise.all(old.map(outboxOf))).toEqual(['done', 'done', 'done']);
     expect(await Promise.all(kept.map(outboxOf))).toEqual(['delivered', 'start', 'attempt']);
-    expect(await skipWorkflows(db, { trail: MINUTE, limit: 100 })).toEqual({ skipped: 0, due: 0 });
+    expect(await skipWorkflows(db, MINUTE, 100)).toEqual({ skipped: 0, due: 0 });
   });
 
   it('marks no more than `limit`, the oldest first', async () => {
     const clientId = await makeClient(db);
     const ids = [];
     for (let minute = 9; minute > 4; minute--) ids.push(await eventOf(clientId, minute * MINUTE));
-    expect(await skipWorkflows(db, { trail: MINUTE, limit: 2 })).toEqual({ skipped: 2, due: 0 });
+    expect(await skipWorkflows(db, MINUTE, 2)).toEqual({ skipped: 2, due: 0 });
     expect(await Promise.all(ids.map(outboxOf))).toEqual(['done', 'done', 'delivered', 'delivered', 'delivered']);
   });
 
   it('leaves an event that a starter has leased', async () => {
     const id = await eventOf(await makeClient(db), 2 * MINUTE);
     expect((await leaseEvents(db, 'delivered', 10)).map(({ eventId }) => eventId)).toEqual([id]);
-    expect(await skipWorkflows(db, { trail: MINUTE, limit: 10 })).toEqual({ skipped: 0, due: 0 });
+    expect(await skipWorkflows(db, MINUTE, 10)).toEqual({ skipped: 0, due: 0 });
   });
 
   it('returns an event with a pending delivery to the starter', async () => {
     const { eventId } = await attemptedEvent(db, 'pending');
     await db.prisma.event.update({ where: { id: eventId }, data: { outbox: 'delivered' } });
-    expect(await skipWorkflows(db, { trail: 0, limit: 10 })).toEqual({ skipped: 0, due: 1 });
+    expect(await skipWorkflows(db, 0, 10)).toEqual({ skipped: 0, due: 1 });
     expect(await outboxOf(eventId)).toBe('start');
     await db.prisma.event.update({ where: { id: eventId }, data: { outbox: 'done' } });
   });
@@ -95,7 +95,7 @@ describe('a backlog of 200,000 delivered events in front of one failed event', (
         expect(rowsTouched()).toBeLessThan(1_000);
       }
       for (let call = 0; call < 8; call++) {
-        expect(await skipWorkflows(explained, { trail: MINUTE, limit: 500 })).toEqual({ skipped: 500, due: 0 });
+        expect(await skipWorkflows(explained, MINUTE, 500)).toEqual({ skipped: 500, due: 0 });
         expect(rowsTouched()).toBeLessThan(7_000);
       }
     } finally {

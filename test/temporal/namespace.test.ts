@@ -36,7 +36,7 @@ async function withWorker<T>(retention: number, work: () => Promise<T>): Promise
     namespace: temporal.namespace,
     taskQueue: TASK_QUEUE,
     workflowBundle: { codePath },
-    activities: createRemoveExpiredActivities({ database: db, retention, log: silentLog }),
+    activities: createRemoveExpiredActivities(db, retention, silentLog),
   });
   try {
     return await worker.runUntil(work());

@@ -185,9 +185,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-interface Outage {
-  since: number | undefined;
-}
+type Outage = { since: number | undefined };
 
 function openPool(options: DatabaseOptions, limits: DatabaseLimits, outage: Outage): pg.Pool {
   const failed = () => {

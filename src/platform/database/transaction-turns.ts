@@ -10,14 +10,6 @@ export function withinShare(held: number, wanted: number, free: number): boolean
   return held + wanted <= free;
 }
 
-/** Runs transactions, at most `max` at once. The others wait for their turn. */
-export interface TransactionTurns {
-  /** @param client whose request needs the transaction; undefined: no client's */
-  <T>(run: (remaining: number) => Promise<T>, client?: string): Promise<T>;
-  /** Transactions that wait for their turn. */
-  readonly waiting: number;
-}
-
 /**
  * The error of a transaction or a statement that got no turn in time. It has Prisma's code for a pool that has no free
  * connection.
@@ -35,6 +27,7 @@ interface Waiting {
 }
 
 /**
+ * Runs transactions, at most `max` at once; the others wait for their turn.
  * Keeps some connections of a pool free of transactions. On a busy machine a transaction of several statements holds its
  * connection for long, and a statement behind all of them, such as the read of the signing keys, would be too late.
  * A client gets its share of the turns: transactions of one client may wait for each other's locks, and would keep all
@@ -42,7 +35,7 @@ interface Waiting {
  * @param max transactions at once
  * @param limit how long a transaction may wait for its turn and its connection, ms; `run` gets the remaining time
  */
-export function transactionTurns(max: number, limit: number): TransactionTurns {
+export function transactionTurns(max: number, limit: number) {
   const waiting = new Set<Waiting>();
   const held = new Map<string, number>();
   let free = max;
@@ -66,6 +59,7 @@ export function transactionTurns(max: number, limit: number): TransactionTurns {
     }
   }
 
+  /** @param client whose request needs the transaction; undefined: no client's */
   const inTurn = <T>(run: (remaining: number) => Promise<T>, client?: string) =>
     new Promise<T>((resolve, reject) => {
       const begun = performance.now();
@@ -91,7 +85,9 @@ export function transactionTurns(max: number, limit: number): TransactionTurns {
       waiting.add(own);
       beginNext();
     });
-  return Object.defineProperty(inTurn, 'waiting', { get: () => waiting.size }) as TransactionTurns;
+  /** `waiting`: transactions that wait for their turn. */
+  const counted = Object.defineProperty(inTurn, 'waiting', { get: () => waiting.size });
+  return counted as typeof inTurn & { readonly waiting: number };
 }
 
 /** The number of a pool's connections that transactions may hold at once. At least one, and a fifth stays free. */
