@@ -20,7 +20,7 @@ const limit = <Seconds extends number | undefined>(
   seconds: Seconds,
   code = 'rate_limited',
 ) => ({ what, of, amount, seconds, code, in: 'Postgres' as const });
-const STATEMENTS = 'statements, lists of missing events and counts of recoveries';
+const STATEMENTS = 'statements, lists of missing events and recover requests';
 
 /** Every limit with a fixed amount (contract). `RATE_LIMIT` and other limits are settings. */
 export const LIMITS = {

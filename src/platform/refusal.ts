@@ -55,11 +55,11 @@ const MEANINGS = {
   },
   429: {
     rate_limited:
-      'Wait for `Retry-After`. A request rejected for its size counts as five requests, a console page as 2 to 10, retrying a list there as 25.',
+      'Wait for `Retry-After`. A request rejected for its size counts as five requests, a console page as 2 to 10, retrying its selected deliveries as 25.',
     retry_limit_reached: `A delivery can be retried manually at most ${LIMITS.retries.amount} times an hour; wait for \`Retry-After\`.`,
     recover_limit_reached: `An endpoint can be recovered at most ${LIMITS.recoveries.amount} times an hour; wait for \`Retry-After\`.`,
     console_link_limit_reached: `A client may have at most ${LIMITS.signInLinks.amount} console sign-in links that are neither used nor expired; wait for \`Retry-After\`.`,
-    statement_limit_reached: `A client can request one statement, list with \`missing_from\` or recovery count at a time, and ${LIMITS.statements.amount} a minute; wait for \`Retry-After\`.`,
+    statement_limit_reached: `A client can request one statement, list with \`missing_from\` or recover request at a time, and ${LIMITS.statements.amount} a minute; wait for \`Retry-After\`.`,
     sandbox_limit_reached: `A client can create at most ${LIMITS.sandboxTransfers.amount} simulated transfers a second, and have ${LIMITS.unfinishedSandboxTransfers.amount} unfinished; wait for \`Retry-After\`.`,
     check_limit_reached: `An endpoint can be checked once in ${LIMITS.checksOfEndpoint.seconds} s, and a client can run ${LIMITS.checks.amount} checks a minute; wait for \`Retry-After\`.`,
   },

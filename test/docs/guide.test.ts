@@ -16,7 +16,7 @@ import { waitFor } from '../support/wait-for.js';
 const root = join(import.meta.dirname, '../..');
 const guide = ['guide', 'reference'].map((name) => readFileSync(join(root, `docs/${name}.md`), 'utf8')).join('\n');
 const commands = new Map(
-  [...guide.matchAll(/<!-- run: (\S+) -->\n```sh\n(.*?)```/gs)].map(([, name, code]) => [name!, code!]),
+  [...guide.matchAll(/<!-- run: (\S+) -->\n *```sh\n(.*?)```/gs)].map(([, name, code]) => [name!, code!]),
 );
 const local = makeLocalDir();
 const folder = mkdtempSync(join(tmpdir(), 'guide-'));
@@ -126,6 +126,11 @@ test('after an outage, a recovery sends what was missed, and the statement prove
   await waitFor('its delivery', () => /CANCELLED .*signature verified {2}→ 204/.test(screen));
 });
 
+test('the switch of the secret shows what the old endpoint has still to deliver', async () => {
+  await type('NEW_ID=$WEBHOOK_ID');
+  await pasteUntil('switch', /{"pending":0,"failed":0,"cancelled":0,"final":(true|false)}/);
+});
+
 test('the service serves the guide without a token', async () => {
   const response = await fetch(`${await variable('BASE_URL')}/docs/guide`);
   expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('id="first-delivery"')]);
@@ -182,7 +187,7 @@ test('the guide has its own port: README and the package listen on 4000', () => 
 });
 
 test('every command of the guide was run here, or is run in snippets.test.ts', () => {
-  const marked = guide.match(/<!-- (?:run|snippet): \S+ -->\n```sh\n/g) ?? [];
+  const marked = guide.match(/<!-- (?:run|snippet): \S+ -->\n *```sh\n/g) ?? [];
   expect(guide.match(/```sh\n/g)).toHaveLength(marked.length);
   expect([...commands.keys()].filter((name) => !pasted.has(name))).toEqual([]);
 });
