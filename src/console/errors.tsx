@@ -3,10 +3,10 @@ import { routeOf } from '../http/middleware.js';
 import { problemResponse, refusalOf } from '../http/response.js';
 import { withDeadline } from '../platform/deadline.js';
 import { PROBLEMS, Refusal } from '../platform/refusal.js';
+import type { Services } from './guard.js';
 import { isConsolePath } from './guard.js';
 import { CONSOLE_HEADERS, show } from './layout.js';
 import { PageError } from './page.js';
-import type { Services } from './services.js';
 
 /** An error as a page shows it, without details of a fault. */
 export function shownError(error: unknown) {

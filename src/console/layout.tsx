@@ -2,11 +2,12 @@ import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { ConsoleSession } from '../auth/console-sessions.js';
 import type { AppContext } from '../http/context.js';
+import type { Config } from '../platform/config/config.js';
 import { Untrusted, visibleText } from './components/values.js';
+import type { Services } from './guard.js';
 import { sessionOf } from './guard.js';
 import { isForm, type Page } from './page.js';
 import { declared } from './pages/index.js';
-import type { Services } from './services.js';
 
 /** No inline script or style, nothing from another origin, no frame (contract, The console). */
 const POLICY = [
@@ -44,10 +45,8 @@ export interface Shown {
 
 /** Sends a page in the console's layout. */
 export function show(ctx: AppContext, services: Services, shown: Shown): void {
-  const { status, under = ctx.path, ...frame } = shown;
-  const { environment, baseUrl } = services.config;
-  const given = { ...frame, under, environment, guide: `${baseUrl}/docs/guide` };
-  sendDocument(ctx, services, <Layout {...given} session={sessionOf(ctx)} />, status);
+  const document = <Layout {...shown} path={ctx.path} config={services.config} session={sessionOf(ctx)} />;
+  sendDocument(ctx, services, document, shown.status);
 }
 
 /** Sends a document. The renderer escapes every text and attribute. */
@@ -69,10 +68,11 @@ export function redirect(ctx: AppContext, { prefix }: Services, location: string
   ctx.status = 303;
 }
 
-type Frame = Shown & { environment: string; session: ConsoleSession | undefined; under: string; guide: string };
+type LayoutProps = Shown & { path: string; config: Config; session: ConsoleSession | undefined };
 
 /** A page of the console with its navigation, client, environment, and the notice that the last form left. */
-function Layout({ title, environment, session, under, guide, content, ...link }: Frame): VNode {
+function Layout({ title, config, session, path, under = path, content, ...link }: LayoutProps): VNode {
+  const { environment } = config;
   const clientName = session?.clientName ?? link.clientName;
   return (
     <html lang="en">
@@ -100,9 +100,14 @@ function Layout({ title, environment, session, under, guide, content, ...link }:
                 <Untrusted text={clientName} />
               </span>
             )}
-            {session && <SignOut session={session} />}
+            {session && (
+              <form class="row" method="post" action="/console/sign-out">
+                <span class="muted role">{session.role}</span>
+                <button type="submit">Sign out</button>
+              </form>
+            )}
           </div>
-          {session && <Navigation path={under} session={session} guide={guide} />}
+          {session && <Navigation path={under} session={session} guide={`${config.baseUrl}/docs/guide`} />}
         </header>
         <main id="content" tabindex={-1}>
           {session?.notice && (
@@ -114,15 +119,6 @@ function Layout({ title, environment, session, under, guide, content, ...link }:
         </main>
       </body>
     </html>
-  );
-}
-
-function SignOut({ session }: { session: ConsoleSession }): VNode {
-  return (
-    <form class="row" method="post" action="/console/sign-out">
-      <span class="muted role">{session.role}</span>
-      <button type="submit">Sign out</button>
-    </form>
   );
 }
 

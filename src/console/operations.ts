@@ -6,23 +6,6 @@ import { recordAudit } from '../platform/audit.js';
 import { type Database, type Handle, timeLimited } from '../platform/database/database.js';
 import { Refusal } from '../platform/refusal.js';
 
-/** The API's operations, run in this process for a session: the same checks, limits, scopes and presenters. */
-export interface Operations {
-  /**
-   * Runs a GET operation.
-   * @returns the JSON that the API responds with
-   * @throws Refusal, as the API
-   */
-  read<T>(operationId: string, request?: OperationRequest): Promise<T>;
-  /**
-   * Runs an operation that changes something. An audit entry of the session is in its transaction: the operation's own,
-   * or one that is written here.
-   * @returns the JSON that the API responds with; undefined for an empty response
-   * @throws Refusal, as the API
-   */
-  change<T>(operationId: string, request?: OperationRequest): Promise<T>;
-}
-
 interface OperationRequest {
   params?: Readonly<Record<string, string>>;
   query?: Readonly<Record<string, string>>;
@@ -40,11 +23,14 @@ const READ_LIMIT = 4_000;
 export const readLimited = <T>(db: Handle, read: (tx: Handle) => Promise<T>): Promise<T> =>
   timeLimited(db, READ_LIMIT, read);
 
+/** The API's operations, run in this process for a session: the same checks, limits, scopes and presenters. */
+export type Operations = ReturnType<typeof operationsOf>;
+
 /**
  * @param routes every operation of the API, the same objects that the API runs
  * @param database of the session's client (`forClient`)
  */
-export function operationsOf(routes: readonly Route[], database: Database, session: ConsoleSession): Operations {
+export function operationsOf(routes: readonly Route[], database: Database, session: ConsoleSession) {
   const byId = new Map(routes.map((route) => [route.operationId, route]));
   const caller = {
     clientId: session.clientId,
@@ -65,7 +51,12 @@ export function operationsOf(routes: readonly Route[], database: Database, sessi
   };
 
   return {
-    async read<T>(operationId: string, request: OperationRequest = {}) {
+    /**
+     * Runs a GET operation.
+     * @returns the JSON that the API responds with
+     * @throws Refusal, as the API
+     */
+    async read<T>(operationId: string, request: OperationRequest = {}): Promise<T> {
       const { route, accept } = prepare(operationId, request);
       if (route.method !== 'GET') throw new Error(`${operationId} changes something`);
       const work = accept();
@@ -73,7 +64,13 @@ export function operationsOf(routes: readonly Route[], database: Database, sessi
       return parsed(await response) as T;
     },
 
-    async change<T>(operationId: string, request: OperationRequest = {}) {
+    /**
+     * Runs an operation that changes something. An audit entry of the session is in its transaction: the operation's own,
+     * or one that is written here.
+     * @returns the JSON that the API responds with; undefined for an empty response
+     * @throws Refusal, as the API
+     */
+    async change<T>(operationId: string, request: OperationRequest = {}): Promise<T> {
       const { route, ids, accept } = prepare(operationId, request);
       if (route.method === 'GET') throw new Error(`${operationId} changes nothing`);
       const work = accept();

@@ -6,11 +6,11 @@ import { limitParameters } from '../http/validation-errors.js';
 import { Refusal } from '../platform/refusal.js';
 import { ErrorSummary, Refused } from './components/forms.js';
 import { shownError } from './errors.js';
+import type { Services } from './guard.js';
 import { isLive, sessionOf } from './guard.js';
 import { NAVIGATION, redirect, sendDocument, show } from './layout.js';
 import { lacksScope, operationsOf, readLimited } from './operations.js';
 import { type Form, type Page, PageError, type RefusedForm, SECRET_FIELDS, type Visit } from './page.js';
-import type { Services } from './services.js';
 
 type RoutedContext = AppContext & { params: Record<string, string> };
 

@@ -3,7 +3,6 @@ import {
   type ConsoleGrant,
   type ConsoleRole,
   type ConsoleSession,
-  type LinkInfo,
   readLink,
   signOut,
   startSession,
@@ -19,11 +18,11 @@ import { Field } from './components/forms.js';
 import { Facts } from './components/parts.js';
 import { Untrusted } from './components/values.js';
 import { shownError } from './errors.js';
+import type { Services } from './guard.js';
 import { isConsolePath, sessionOf } from './guard.js';
 import { redirect, show } from './layout.js';
 import { PageError } from './page.js';
 import { readForm } from './run.js';
-import type { Services } from './services.js';
 
 /** The largest body of a sign-in, in bytes: it is read before the client is authenticated. */
 const MAX_SIGN_IN_BYTES = 8 * 1024;
@@ -56,10 +55,45 @@ export function signInRouter(services: Services): Router<State> {
   return router;
 }
 
-type Shown = Pick<SignInProps, 'next' | 'error' | 'clientId' | 'role'>;
+interface SignInShown {
+  error?: string;
+  clientId?: string;
+  role?: ConsoleRole;
+  next: string | undefined;
+}
 
-function showSignIn(ctx: AppContext, services: Services, shown: Shown, status = 200) {
-  const content = <SignInView {...shown} environment={services.config.environment} state={String(ctx.query.state)} />;
+/** Shows the form for the client's credentials. The secret is never shown again. */
+function showSignIn(ctx: AppContext, services: Services, shown: SignInShown, status = 200) {
+  const { error, clientId = '', role, next } = shown;
+  // The reason for the page; an unknown one is ignored.
+  const state = String(ctx.query.state);
+  const content = (
+    <section class="sign-in card stack">
+      <h1>Sign in to the {services.config.environment}</h1>
+      {Object.hasOwn(STATES, state) && !error && (
+        <p class="banner good" role="status">
+          {STATES[state]}
+        </p>
+      )}
+      <Alert text={error} />
+      <form class="stack" method="post" action="/console/sign-in">
+        {next !== undefined && <input type="hidden" name="next" value={next} />}
+        <Field {...FIELD} label="Client id" name="client_id" value={clientId} autoComplete="username" />
+        <Field {...FIELD} label="Client secret" name="client_secret" type="password" autoComplete="current-password" />
+        <label class="check">
+          <input type="checkbox" name="role" value="viewer" checked={role === 'viewer'} />
+          <span>View only: this session cannot change anything</span>
+        </label>
+        <button type="submit" class="primary">
+          Sign in
+        </button>
+      </form>
+      <p class="muted">
+        These are the credentials with which your system requests tokens. A colleague without them signs in with a link
+        from your system (<code>POST /console-sessions</code>) or from the operator.
+      </p>
+    </section>
+  );
   show(ctx, services, { title: 'Sign in', content, status });
 }
 
@@ -100,12 +134,39 @@ async function signInWithCredentials(ctx: AppContext, services: Services, limit:
   redirect(ctx, services, next ?? '/console');
 }
 
-/** The page of a link. It does not swap the code: a preview of the link in a chat would use it up. */
+/**
+ * The page of a link. It does not swap the code: a preview of the link in a chat would use it up. The script moves the
+ * code from the address into the form.
+ */
 async function showLink(ctx: AppContext, services: Services, id = '', status = 200, error?: string): Promise<void> {
   const link = await readLink(services.database, id);
   if (!link) throw new PageError(error === undefined ? 404 : status, 'Link not valid', USED);
-  const { environment } = services.config;
-  const content = <LinkView link={link} id={id} environment={environment} error={error} />;
+  const content = (
+    <section class="sign-in card stack">
+      <h1>
+        Sign in as <Untrusted text={link.clientName} />
+      </h1>
+      <Facts
+        of={{
+          Client: (
+            <>
+              <Untrusted text={link.clientName} /> <code>{link.clientId}</code>
+            </>
+          ),
+          Environment: services.config.environment,
+          Role: link.role === 'viewer' ? 'viewer: this session cannot change anything' : 'editor',
+        }}
+      />
+      <Alert text={error} />
+      <form class="stack" method="post" action={`/console/sign-in/${id}`}>
+        <Field {...FIELD} label="Code: the part of the link after #" name="code" autoComplete="off" />
+        <button type="submit" class="primary">
+          Sign in
+        </button>
+      </form>
+      <p class="muted">The link works once, within 5 minutes of its creation.</p>
+    </section>
+  );
   show(ctx, services, { title: 'Sign in', content, status, clientName: link.clientName });
 }
 
@@ -141,84 +202,6 @@ const STATES: Readonly<Record<string, string>> = {
   out: 'You are signed out.',
   ended: 'Your session has ended. Sign in again.',
 };
-
-interface SignInProps {
-  environment: string;
-  /** The reason for the page; an unknown one is ignored. */
-  state?: string | undefined;
-  error?: string | undefined;
-  clientId?: string | undefined;
-  role?: ConsoleRole;
-  next?: string | undefined;
-}
-
-/** The form for the client's credentials. The secret is never shown again. */
-function SignInView({ environment, state = '', error, clientId = '', role, next }: SignInProps) {
-  return (
-    <section class="sign-in card stack">
-      <h1>Sign in to the {environment}</h1>
-      {Object.hasOwn(STATES, state) && !error && (
-        <p class="banner good" role="status">
-          {STATES[state]}
-        </p>
-      )}
-      <Alert text={error} />
-      <form class="stack" method="post" action="/console/sign-in">
-        {next !== undefined && <input type="hidden" name="next" value={next} />}
-        <Field {...FIELD} label="Client id" name="client_id" value={clientId} autoComplete="username" />
-        <Field {...FIELD} label="Client secret" name="client_secret" type="password" autoComplete="current-password" />
-        <label class="check">
-          <input type="checkbox" name="role" value="viewer" checked={role === 'viewer'} />
-          <span>View only: this session cannot change anything</span>
-        </label>
-        <button type="submit" class="primary">
-          Sign in
-        </button>
-      </form>
-      <p class="muted">
-        These are the credentials with which your system requests tokens. A colleague without them signs in with a link
-        from your system (<code>POST /console-sessions</code>) or from the operator.
-      </p>
-    </section>
-  );
-}
-
-interface LinkProps {
-  link: LinkInfo;
-  id: string;
-  environment: string;
-  error?: string | undefined;
-}
-
-/** The page of a sign-in link. The script moves the code from the address into the form. */
-function LinkView({ link, id, environment, error }: LinkProps) {
-  return (
-    <section class="sign-in card stack">
-      <h1>
-        Sign in as <Untrusted text={link.clientName} />
-      </h1>
-      <Facts
-        of={{
-          Client: (
-            <>
-              <Untrusted text={link.clientName} /> <code>{link.clientId}</code>
-            </>
-          ),
-          Environment: environment,
-          Role: link.role === 'viewer' ? 'viewer: this session cannot change anything' : 'editor',
-        }}
-      />
-      <Alert text={error} />
-      <form class="stack" method="post" action={`/console/sign-in/${id}`}>
-        <Field {...FIELD} label="Code: the part of the link after #" name="code" autoComplete="off" />
-        <button type="submit" class="primary">
-          Sign in
-        </button>
-      </form>
-      <p class="muted">The link works once, within 5 minutes of its creation.</p>
-    </section>
-  );
-}
 
 function AlreadySignedIn({ session }: { session: ConsoleSession }) {
   return (

@@ -56,8 +56,6 @@ export function TimeField(field: Omit<Control, 'type'>) {
 export interface Choice {
   value: string;
   text: string;
-  /** Choices of one group stand together under its name. */
-  group?: string;
 }
 
 /** A choice of one of a list. */
@@ -65,21 +63,12 @@ export function Select({ choices, value, ...field }: Labelled & { choices: reado
   const { attributes, around, typed } = useLabel(field);
   const all = choices.map((choice): Choice => (typeof choice === 'string' ? { value: choice, text: choice } : choice));
   const chosen = typed ?? value ?? all[0]?.value;
-  const options = (group?: string) =>
-    all
-      .filter((choice) => choice.group === group)
-      .map(({ value: own, text }) => (
+  return around(
+    <select {...attributes}>
+      {all.map(({ value: own, text }) => (
         <option key={own} value={own} selected={own === chosen}>
           {visibleText(text)}
         </option>
-      ));
-  return around(
-    <select {...attributes}>
-      {options()}
-      {[...new Set(all.flatMap(({ group }) => group ?? []))].map((group) => (
-        <optgroup key={group} label={group}>
-          {options(group)}
-        </optgroup>
       ))}
     </select>,
   );

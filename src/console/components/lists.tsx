@@ -128,7 +128,7 @@ export function List({ path, query, many, one, filters, table, nextCursor, noMat
       </label>
       <form class="filters row" method="get" action={path}>
         {filters}
-        <Select label="Created" name="period" value={periodOf(query)} choices={PERIODS} />
+        <Select label="Created" name="period" value={periodOf(query)} choices={PERIOD_CHOICES} />
         <TimeField kind="custom" label="From" name="from" value={query.get('from')} />
         <TimeField kind="custom" label="To" name="to" value={query.get('to')} />
         <span class="row">
@@ -182,21 +182,19 @@ export function listQuery(query: URLSearchParams, filters: Readonly<Record<strin
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-const PERIODS: readonly Choice[] = [
+/** The presets of time: their name, and their start. */
+const PERIODS: Readonly<Record<string, { text: string; start(now: number): number }>> = {
+  '1h': { text: 'Last hour', start: (now) => now - HOUR },
+  today: { text: 'Today (UTC)', start: (now) => now - (now % DAY) },
+  '24h': { text: 'Last 24 hours', start: (now) => now - DAY },
+  '7d': { text: 'Last 7 days', start: (now) => now - 7 * DAY },
+};
+
+const PERIOD_CHOICES: readonly Choice[] = [
   { value: '', text: 'Any time' },
-  { value: '1h', text: 'Last hour' },
-  { value: 'today', text: 'Today (UTC)' },
-  { value: '24h', text: 'Last 24 hours' },
-  { value: '7d', text: 'Last 7 days' },
+  ...Object.entries(PERIODS).map(([value, { text }]) => ({ value, text })),
   { value: 'custom', text: 'Custom' },
 ];
-
-const START: Readonly<Record<string, (now: number) => number>> = {
-  '1h': (now) => now - HOUR,
-  today: (now) => now - (now % DAY),
-  '24h': (now) => now - DAY,
-  '7d': (now) => now - 7 * DAY,
-};
 
 /** A query with a time of its own is a custom one. */
 const periodOf = (query: URLSearchParams) =>
@@ -204,9 +202,9 @@ const periodOf = (query: URLSearchParams) =>
 
 /** The range of the filters, ms since 1970. Both ends are exclusive, as in the API. @throws Refusal invalid_request */
 export function timeRange(query: URLSearchParams, now = Date.now()): { createdAfter?: number; createdBefore?: number } {
-  const start = START[readChoice(query, 'period', [...Object.keys(START), 'custom']) ?? 'custom'];
-  const from = start ? start(now) : readTime(query, 'from');
-  const to = start ? undefined : readTime(query, 'to');
+  const period = PERIODS[readChoice(query, 'period', [...Object.keys(PERIODS), 'custom']) ?? 'custom'];
+  const from = period ? period.start(now) : readTime(query, 'from');
+  const to = period ? undefined : readTime(query, 'to');
   if (from !== undefined && to !== undefined && from >= to) {
     throw invalidFilter('to', 'invalid_time', 'must be later than “From”');
   }

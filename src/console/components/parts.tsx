@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, HTMLAttributes } from 'preact';
 
 // The parts that pages are made of, apart from forms.
 
@@ -46,39 +46,26 @@ export function Card({ title, children, table }: { title: string; children: Comp
   );
 }
 
-/** The way up from a page: the address and the name of each page above it. */
-export function Crumbs({ to }: { to: Readonly<Record<string, string>> }) {
+/** The way up from a page. */
+export function Up({ to, children }: { to: string; children: string }) {
   return (
-    <nav class="crumbs row" aria-label="You are here">
-      {Object.entries(to).map(([path, name]) => (
-        <a key={path} href={path}>
-          ← {name}
-        </a>
-      ))}
+    <nav aria-label="You are here">
+      <a href={to}>← {children}</a>
     </nav>
   );
 }
 
-interface LiveProps {
-  /** Unique on the page. */
-  id: string;
-  /** The page itself, which is also shown at the path of a form that it refused. */
-  path: string;
-  query?: URLSearchParams;
-  class?: string;
-  children: ComponentChildren;
-}
-
 /**
  * A part of a page that the script keeps current: it asks for the page again and takes over what changed in the element
- * with this id. Elements inside with `data-announce` are read aloud when that text changes.
+ * with this id, which is unique on the page. Elements inside with `data-announce` are read aloud when that text changes.
+ * @param path the page itself, which is also shown at the path of a form that it refused
  */
-export function Live({ path, query, children, ...rest }: LiveProps) {
-  return (
-    <div data-live={addressOf(path, query)} {...rest}>
-      {children}
-    </div>
-  );
+export function Live({
+  path,
+  query,
+  ...rest
+}: HTMLAttributes<HTMLDivElement> & { path: string; query?: URLSearchParams }) {
+  return <div data-live={addressOf(path, query)} {...rest} />;
 }
 
 /** A path with a query, if there is one. */

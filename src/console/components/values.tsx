@@ -115,18 +115,15 @@ function codePoint(character: string): string {
  * @param icon it has no visible label
  */
 export function CopyButton({ copies, label, icon }: { copies: string; label: string; icon?: true }) {
-  if (!icon) {
-    return (
-      <button type="button" data-copy={copies} hidden>
-        {label}
-      </button>
-    );
-  }
   return (
-    <button type="button" class="copy" data-copy={copies} aria-label={label} hidden>
-      <svg viewBox="0 0 16 16" aria-hidden="true">
-        <path d="M5.5 5.5h8v8h-8z M10.5 3V2.5h-8v8H3" stroke-width="1.4" />
-      </svg>
+    <button type="button" class={icon && 'copy'} data-copy={copies} aria-label={icon && label} hidden>
+      {icon ? (
+        <svg viewBox="0 0 16 16" aria-hidden="true">
+          <path d="M5.5 5.5h8v8h-8z M10.5 3V2.5h-8v8H3" stroke-width="1.4" />
+        </svg>
+      ) : (
+        label
+      )}
     </button>
   );
 }

@@ -3,7 +3,7 @@ import { DELIVERY_HEADERS, type KeptHeaders, SIGNATURE_HEADER } from '../../deli
 import type { AttemptError } from '../../platform/vocabulary.js';
 import { readDeliveryTimeline } from '../../reports/read-events.js';
 import { Field } from '../components/forms.js';
-import { Crumbs, Facts } from '../components/parts.js';
+import { Facts, Up } from '../components/parts.js';
 import { CopyButton, durationText, JsonText, Time, Untrusted, UntrustedLines } from '../components/values.js';
 import { form, isEditor, page, seeOther, type Visit } from '../page.js';
 import { DeliveryLine, NextStep } from './delivery.js';
@@ -22,16 +22,31 @@ export const attemptPage = page({
     const { params, session, masterKeys } = visit;
     const name = { deliveryId: params.id, number: Number(params.number) };
     const sent = await visit.read((db) => readSentAttempt(db, masterKeys, session.clientId, name));
+    const { attempt } = sent;
     const { event, delivery } = await visit.read((db) => readDeliveryTimeline(db, session.clientId, params.id));
     return (
       <>
-        <Crumbs to={{ [eventPath(event.id, delivery.id)]: 'Event' }} />
+        <Up to={eventPath(event.id, delivery.id)}>Event</Up>
         <h1>Attempt {params.number}</h1>
         <section class="card stack" aria-label="Delivery">
           <DeliveryLine delivery={delivery} />
           <NextStep visit={visit} delivery={delivery} />
         </section>
-        <AttemptView visit={visit} sent={sent} />
+        {/* The part that the page of the event loads. */}
+        <div class="stack" data-part="">
+          <p class="row">
+            <span>{receiverSentence([{ ...attempt, error: attempt.error as AttemptError | null }])}</span>
+            <span>
+              <Time at={attempt.startedAt} ago />
+            </span>
+            <span class="muted">took {durationText(attempt.durationMs)}</span>
+          </p>
+          <ResponseView sent={sent} />
+          {isEditor(visit) && isRejection(attempt) && (
+            <ExplainView deliveryId={delivery.id} number={attempt.number} visit={visit} />
+          )}
+          <RequestView sent={sent} />
+        </div>
       </>
     );
   },
@@ -51,26 +66,6 @@ export const explainForm = form({
     return seeOther(attemptPath(id, number), `${explanation}: ${detail.replaceAll('`', '')}`);
   },
 });
-
-/** The part of the page that the page of the event loads. */
-function AttemptView({ visit, sent }: { visit: Visit; sent: SentAttempt }) {
-  const { attempt } = sent;
-  const { deliveryId, number } = attempt;
-  return (
-    <div class="stack" data-part="">
-      <p class="row">
-        <span>{receiverSentence([{ ...attempt, error: attempt.error as AttemptError | null }])}</span>
-        <span>
-          <Time at={attempt.startedAt} ago />
-        </span>
-        <span class="muted">took {durationText(attempt.durationMs)}</span>
-      </p>
-      <ResponseView sent={sent} />
-      {isEditor(visit) && isRejection(attempt) && <ExplainView deliveryId={deliveryId} number={number} visit={visit} />}
-      <RequestView sent={sent} />
-    </div>
-  );
-}
 
 function RequestView({ sent }: { sent: SentAttempt }) {
   const { attempt, body } = sent;

@@ -6,13 +6,13 @@ import { isId, timeOf } from '../../platform/ids.js';
 import { LIMITS } from '../../platform/limits.js';
 import { PROBLEMS, type Refusal } from '../../platform/refusal.js';
 import { listDeliveries } from '../../reports/list-deliveries.js';
-import type { DeliveryRecord, LastAttempt } from '../../reports/read-deliveries.js';
+import type { DeliveryRecord } from '../../reports/read-deliveries.js';
 import { findEventOf } from '../../reports/read-events.js';
 import { Field, Select } from '../components/forms.js';
 import { ANY, invalidFilter, List, pageOf, readChoice, readCursor, Table, timeRange } from '../components/lists.js';
 import { addressOf } from '../components/parts.js';
 import { Clamped, countOf, Id, RelativeTime, Response, Status, Time, Untrusted } from '../components/values.js';
-import { form, isEditor, page, seeOther, type Visit } from '../page.js';
+import { form, isEditor, page, type SeeOther, seeOther, type Visit } from '../page.js';
 import { namesOf, readEndpoints } from './endpoints/endpoint.js';
 import { endpointPath, eventPath, MOVING_TRANSFER, REGISTER, transferHref } from './paths.js';
 
@@ -116,8 +116,23 @@ export function DeliveryTable({ visit, deliveries, names }: TableProps) {
             <Clamped text={names.get(endpointId) ?? (endpoint.description || endpoint.url)} />
           ),
         }),
-        Status: (delivery) => <StatusAndNext delivery={delivery} />,
-        'Last response': ({ lastAttempt }) => lastAttempt && <LastResponse attempt={lastAttempt} />,
+        Status: ({ status, nextAttemptAt }) => (
+          <span class="one-line">
+            <Status status={status} />
+            {nextAttemptAt && (
+              <span class="muted">
+                {nextAttemptAt > new Date() ? 'next ' : 'due '}
+                <RelativeTime at={nextAttemptAt} />
+              </span>
+            )}
+          </span>
+        ),
+        'Last response': ({ lastAttempt }) =>
+          lastAttempt && (
+            <span class="one-line">
+              <Response {...lastAttempt} /> <span class="muted">attempt {lastAttempt.number}</span>
+            </span>
+          ),
         Transfer: ({ event }) => <Id id={event.transferId} href={transferHref(visit, event.transferId)} />,
         // The list has the order of its events: a recovery may have made the delivery long after.
         'Event created': ({ id }) => <Time at={new Date(timeOf(id))} />,
@@ -126,37 +141,8 @@ export function DeliveryTable({ visit, deliveries, names }: TableProps) {
   );
 }
 
-function LastResponse({ attempt }: { attempt: LastAttempt }) {
-  return (
-    <span class="one-line">
-      <Response {...attempt} /> <span class="muted">attempt {attempt.number}</span>
-    </span>
-  );
-}
-
-function StatusAndNext({ delivery: { status, nextAttemptAt } }: { delivery: DeliveryRecord }) {
-  return (
-    <span class="one-line">
-      <Status status={status} />
-      {nextAttemptAt && (
-        <span class="muted">
-          {' '}
-          {nextAttemptAt > new Date() ? 'next ' : 'due '}
-          <RelativeTime at={nextAttemptAt} />
-        </span>
-      )}
-    </span>
-  );
-}
-
-interface BulkProps {
-  query: URLSearchParams;
-  deliveries: readonly DeliveryRecord[];
-  names: ReadonlyMap<string, string>;
-}
-
 /** Retries the selected rows, and leads to the recovery of an endpoint where it sends more with less. */
-function BulkRetry({ query, deliveries, names }: BulkProps) {
+function BulkRetry({ query, deliveries, names }: Required<Omit<TableProps, 'visit'>> & { query: URLSearchParams }) {
   const lost = deliveries.filter(({ status }) => status === 'failed' || status === 'cancelled');
   const endpoints = [...new Set(lost.map(({ endpointId }) => endpointId))].filter((id) => names.has(id));
   return (
@@ -204,7 +190,7 @@ export const bulkRetryForm = form({
 /** Why a delivery of the list is not retried, whatever becomes of the others. */
 const REASONS: Partial<Record<Refusal['code'], string>> = {
   endpoint_not_active: 'the endpoint is disabled or deleted',
-  retry_limit_reached: `retried ${LIMITS.retries.amount} times in the last hour`,
+  retry_limit_reached: `already retried ${LIMITS.retries.amount} times in the last hour`,
   not_found: 'no longer there',
 };
 
@@ -240,14 +226,14 @@ export function IdFilter({ query }: { query: URLSearchParams }) {
   );
 }
 
-/** What an id in the filter `id` leads to: a page of its own, or the events of a transfer. */
-type Found = { location: `/console${string}` } | { transferId: string | undefined };
-
 /**
  * Reads the filter `id`: the id of an event or of a delivery leads to the event's page; any other id is a transfer's.
  * @throws Refusal invalid_request
  */
-export async function findById({ read, session }: Visit, query: URLSearchParams): Promise<Found> {
+export async function findById(
+  { read, session }: Visit,
+  query: URLSearchParams,
+): Promise<SeeOther | { transferId: string | undefined }> {
   const id = (query.get('id') ?? '').trim().toLowerCase();
   if (id === '') return { transferId: undefined };
   if (!isId(id))
@@ -257,5 +243,5 @@ export async function findById({ read, session }: Visit, query: URLSearchParams)
       'must be a whole id of 36 characters. The button beside an id copies all of it',
     );
   const found = await read((db) => findEventOf(db, session.clientId, id));
-  return found ? { location: eventPath(found.eventId, found.deliveryId) } : { transferId: id };
+  return found ? seeOther(eventPath(found.eventId, found.deliveryId)) : { transferId: id };
 }

@@ -5,7 +5,7 @@ import { type LastAttempt, plannedAttempts } from '../../reports/read-deliveries
 import { type EventTimeline, readDeliveryTimeline, type TimelineDelivery } from '../../reports/read-events.js';
 import { PostButton } from '../components/forms.js';
 import { type Listed, Pager, Table } from '../components/lists.js';
-import { Crumbs, Facts, Live } from '../components/parts.js';
+import { Facts, Live, Up } from '../components/parts.js';
 import { durationText, Id, Response, Sentence, Status, Time, Untrusted } from '../components/values.js';
 import { form, isEditor, page, seeOther, type Visit } from '../page.js';
 import { isRejection, retryEffect, whatHappensNext } from './delivery-texts.js';
@@ -36,7 +36,23 @@ export const deliveryPage = page({
         </p>
         <Live id="delivery" path={deliveryPath(id)} query={visit.query} class="stack">
           <DeliveryCard visit={visit} delivery={delivery} open />
-          {attempts.data.length > 0 && <AttemptTable deliveryId={id} attempts={attempts.data} />}
+          {attempts.data.length > 0 && (
+            <section class="card table-card">
+              <h2>All attempts</h2>
+              <Table
+                rows={attempts.data}
+                row={({ number }) => ({ id: `attempt-${number}` })}
+                href={({ number }) => attemptPath(id, number)}
+                columns={{
+                  Attempt: ({ number }) => `Attempt ${number}`,
+                  Response: ({ error, response_status }) => <Response error={error} responseStatus={response_status} />,
+                  Trigger: ({ trigger }) => trigger,
+                  Took: ({ duration_ms }) => durationText(duration_ms),
+                  Started: ({ started_at }) => <Time at={started_at} />,
+                }}
+              />
+            </section>
+          )}
           <Pager path={deliveryPath(id)} query={visit.query} nextCursor={attempts.next_cursor} />
         </Live>
       </>
@@ -56,32 +72,12 @@ export const retryForm = form({
   },
 });
 
-function AttemptTable({ deliveryId, attempts }: { deliveryId: string; attempts: readonly Attempt[] }) {
-  return (
-    <section class="card table-card">
-      <h2>All attempts</h2>
-      <Table
-        rows={attempts}
-        row={({ number }) => ({ id: `attempt-${number}` })}
-        href={({ number }) => attemptPath(deliveryId, number)}
-        columns={{
-          Attempt: ({ number }) => `Attempt ${number}`,
-          Response: ({ error, response_status }) => <Response error={error} responseStatus={response_status} />,
-          Trigger: ({ trigger }) => trigger,
-          Took: ({ duration_ms }) => durationText(duration_ms),
-          Started: ({ started_at }) => <Time at={started_at} />,
-        }}
-      />
-    </section>
-  );
-}
-
 /** What the event is: the top of its page and of a delivery's. */
 export function EventHead({ visit, event }: { visit: Visit; event: EventTimeline['event'] }) {
   const transfer = transferHref(visit, event.transferId);
   return (
     <>
-      <Crumbs to={{ '/console/events': 'Events' }} />
+      <Up to="/console/events">Events</Up>
       <h1>Event {eventSubject(event.type, event.body)}</h1>
       <Facts
         of={{

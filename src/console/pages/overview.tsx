@@ -1,7 +1,7 @@
 import { Live, PageHead } from '../components/parts.js';
 import { isEditor, mayMove, page, type Visit } from '../page.js';
 import { type Endpoint, type HealthByEndpoint, healthOf, namesOf, readEndpoints } from './endpoints/endpoint.js';
-import { EndpointTable } from './endpoints/show.js';
+import { EndpointTable } from './endpoints/health.js';
 import { stateOf, Trouble, Untried } from './endpoints/state.js';
 import { MOVING_TRANSFER, REGISTER } from './paths.js';
 

@@ -3,7 +3,7 @@ import { Refusal } from '../../platform/refusal.js';
 import { ACCOUNT_CODES, SANDBOX_ACCOUNTS } from '../../transfers/sandbox.js';
 import { nextStatuses, REASON_CODES, STATUSES_WITH_REASON_CODE } from '../../transfers/states.js';
 import { type Choice, Field, PostButton, Select } from '../components/forms.js';
-import { Card, Crumbs } from '../components/parts.js';
+import { Card, Up } from '../components/parts.js';
 import { form, page, seeOther, type Visit } from '../page.js';
 
 export const NEW_TRANSFER = '/console/transfers/new';
@@ -24,8 +24,7 @@ const OUTCOMES: readonly Choice[] = [
     if (!account.includes(CODE)) return [{ value: account, text: path }];
     return ACCOUNT_CODES.map((code) => ({
       value: account.replace(CODE, code),
-      text: code.toLowerCase(),
-      group: path,
+      text: `${path}: ${code.toLowerCase()}`,
     }));
   }),
 ];
@@ -40,7 +39,7 @@ export const newTransferPage = page({
     refuseOutsideSandbox(visit);
     return (
       <>
-        <Crumbs to={{ '/console/transfers': 'Transfers' }} />
+        <Up to="/console/transfers">Transfers</Up>
         <h1>Make a transfer</h1>
         <form class="card stack narrow" method="post" action={NEW_TRANSFER}>
           <Select

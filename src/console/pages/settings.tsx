@@ -9,6 +9,8 @@ import { Card, Facts } from '../components/parts.js';
 import { durationText, Id, RelativeTime, Time, Untrusted } from '../components/values.js';
 import { form, page, seeOther, type Visit } from '../page.js';
 
+const WAYS = { credentials: 'credentials', link: 'a link of the client', 'operator-link': 'a link of the operator' };
+
 const settings = page({
   path: '/console/settings',
   scope: null,
@@ -24,7 +26,20 @@ const settings = page({
           <Connection config={config} session={session} />
           <Limits config={config} />
         </div>
-        <Sessions sessions={sessions} own={session} />
+        <Card title="Sessions of this client" table>
+          <p class="muted">A session ends after an hour without use, and 8 hours after the sign-in.</p>
+          <Table
+            rows={sessions}
+            columns={{
+              Role: ({ role }) => role,
+              'Signed in by': ({ signedInBy }) => WAYS[signedInBy],
+              Address: ({ address }) => <code>{address}</code>,
+              Since: ({ createdAt }) => <Time at={createdAt} />,
+              'Last seen': ({ lastSeenAt }) => <RelativeTime at={lastSeenAt} />,
+              Action: (one) => <End session={one} own={session} />,
+            }}
+          />
+        </Card>
       </>
     );
   },
@@ -99,31 +114,8 @@ function Limits({ config }: { config: Config }) {
   );
 }
 
-const WAYS = { credentials: 'credentials', link: 'a link of the client', 'operator-link': 'a link of the operator' };
-
-type Own = { own: Visit['session'] };
-
-/** The live sessions of the client, with a button for each that the reader may end. */
-function Sessions({ sessions, own }: Own & { sessions: readonly ListedSession[] }) {
-  return (
-    <Card title="Sessions of this client" table>
-      <p class="muted">A session ends after an hour without use, and 8 hours after the sign-in.</p>
-      <Table
-        rows={sessions}
-        columns={{
-          Role: ({ role }) => role,
-          'Signed in by': ({ signedInBy }) => WAYS[signedInBy],
-          Address: ({ address }) => <code>{address}</code>,
-          Since: ({ createdAt }) => <Time at={createdAt} />,
-          'Last seen': ({ lastSeenAt }) => <RelativeTime at={lastSeenAt} />,
-          Action: (session) => <End session={session} own={own} />,
-        }}
-      />
-    </Card>
-  );
-}
-
-function End({ session, own }: Own & { session: ListedSession }) {
+/** Ends a session that the reader may end. */
+function End({ session, own }: { session: ListedSession; own: Visit['session'] }) {
   if (session.id === own.id) return <span class="badge good">this session</span>;
   if (own.role === 'viewer') return null;
   return (

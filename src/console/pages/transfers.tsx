@@ -3,7 +3,7 @@ import type { transferView, transferWithHistoryView } from '../../http/schemas/t
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import { Field, Select } from '../components/forms.js';
 import { ANY, Empty, List, type Listed, listQuery, readChoice, Table } from '../components/lists.js';
-import { Card, Crumbs, Facts, Live, PageHead } from '../components/parts.js';
+import { Card, Facts, Live, PageHead, Up } from '../components/parts.js';
 import { amountText, Clamped, Id, Status, Time, Untrusted } from '../components/values.js';
 import { form, mayMove, page, seeOther } from '../page.js';
 import { filtersOf } from './deliveries.js';
@@ -45,7 +45,25 @@ const transferList = page({
               <Field label="Reference (exactly)" name="reference" value={query.get('reference')} />
             </>
           }
-          table={transfers.length > 0 && <TransferTable transfers={transfers} />}
+          table={
+            transfers.length > 0 && (
+              <Table
+                card
+                rows={transfers}
+                row={({ id, status }) => ({ id: `transfer-${id}`, 'data-announce': `${status} transfer` })}
+                href={({ id }) => `${PATH}/${id}`}
+                classes={{ Amount: 'right', Id: 'wide-only' }}
+                columns={{
+                  To: ({ destination }) => <Clamped text={destination.name} />,
+                  Amount: ({ amount }) => amountText(amount),
+                  Status: ({ status }) => <Status status={status} />,
+                  Reference: ({ reference }) => (reference === null ? '–' : <Clamped text={reference} />),
+                  Id: ({ id }) => <Id id={id} />,
+                  Created: ({ created_at }) => <Time at={created_at} />,
+                }}
+              />
+            )
+          }
         >
           <p>Your system creates transfers through the API. Each change of status is delivered to your endpoints.</p>
           {mayMove(visit) && <a href={NEW_TRANSFER}>Make a transfer</a>}
@@ -55,28 +73,6 @@ const transferList = page({
   },
 });
 
-function TransferTable({ transfers }: { transfers: readonly Transfer[] }) {
-  return (
-    <Table
-      card
-      rows={transfers}
-      row={({ id, status }) => ({ id: `transfer-${id}`, 'data-announce': `${status} transfer` })}
-      href={({ id }) => `${PATH}/${id}`}
-      classes={{ Amount: 'right', Id: 'wide-only' }}
-      columns={{
-        To: ({ destination }) => <Clamped text={destination.name} />,
-        Amount: ({ amount }) => amountText(amount),
-        Status: ({ status }) => <Status status={status} />,
-        Reference: ({ reference }) => (reference === null ? '–' : <Clamped text={reference} />),
-        Id: ({ id }) => <Id id={id} />,
-        Created: ({ created_at }) => <Time at={created_at} />,
-      }}
-    />
-  );
-}
-
-type TransferWithHistory = z.output<typeof transferWithHistoryView>;
-
 /** `/console/transfers/{id}`: one transfer with its history and its events. */
 const transferPage = page({
   path: '/console/transfers/{id}',
@@ -85,14 +81,17 @@ const transferPage = page({
   title: 'Transfer',
   async view(visit) {
     const { id } = visit.params;
-    const transfer = await visit.operations.read<TransferWithHistory>('getTransfer', { params: { id } });
+    const transfer = await visit.operations.read<z.output<typeof transferWithHistoryView>>('getTransfer', {
+      params: { id },
+    });
+    const pairs = Object.entries(transfer.metadata);
     // A transfer has fewer events than a page: each is a change of its status.
     const events = visit.session.scopes.has('webhooks:read')
       ? await visit.operations.read<Listed<Event>>('listEvents', { query: { transfer_id: id } })
       : undefined;
     return (
       <>
-        <Crumbs to={{ [PATH]: 'Transfers' }} />
+        <Up to={PATH}>Transfers</Up>
         <Live id="transfer" path={`${PATH}/${transfer.id}`} class="stack">
           <div class="row between">
             <h1>
@@ -100,79 +99,63 @@ const transferPage = page({
             </h1>
             <Status status={transfer.status} />
           </div>
-          <TransferFacts transfer={transfer} />
-          <History history={transfer.status_history} />
+          <Facts
+            of={{
+              Transfer: <Id id={transfer.id} whole />,
+              Account: (
+                <span class="mono">
+                  <Untrusted text={transfer.destination.account} />
+                </span>
+              ),
+              Reference: transfer.reference !== null && <Untrusted text={transfer.reference} />,
+              'Reason code': transfer.reason_code,
+              Metadata:
+                pairs.length > 0 &&
+                pairs.map(([name, value]) => (
+                  <div key={name}>
+                    <Untrusted text={name} />: <Untrusted text={value} />
+                  </div>
+                )),
+            }}
+          />
+          <Card title="History">
+            <ol class="time-line">
+              {transfer.status_history.map(({ status, at, reason, reason_code }, index) => (
+                <li key={status} class="rung made" id={`change-${index}`} data-announce={`The transfer is ${status}.`}>
+                  <span class="row">
+                    <Status status={status} />
+                    <span>
+                      <Time at={at} ago />
+                    </span>
+                  </span>
+                  {(reason !== null || reason_code !== null) && (
+                    <span class="muted">
+                      {reason_code !== null && <code>{reason_code}</code>}{' '}
+                      {reason !== null && <Untrusted text={reason} />}
+                    </span>
+                  )}
+                </li>
+              ))}
+            </ol>
+          </Card>
           {mayMove(visit) && <MoveForms id={id} status={transfer.status} />}
-          {events && <Events events={events.data} />}
+          {events && (
+            <section class="stack" aria-labelledby="events-name">
+              <h2 id="events-name">Events</h2>
+              {events.data.length === 0 ? (
+                <Empty title="No events yet">
+                  <p>The first change of the status after the creation makes the first event.</p>
+                </Empty>
+              ) : (
+                <EventTable events={events.data} />
+              )}
+            </section>
+          )}
         </Live>
       </>
     );
   },
 });
-
-function TransferFacts({ transfer }: { transfer: TransferWithHistory }) {
-  const pairs = Object.entries(transfer.metadata);
-  return (
-    <Facts
-      of={{
-        Transfer: <Id id={transfer.id} whole />,
-        Account: (
-          <span class="mono">
-            <Untrusted text={transfer.destination.account} />
-          </span>
-        ),
-        Reference: transfer.reference !== null && <Untrusted text={transfer.reference} />,
-        'Reason code': transfer.reason_code,
-        Metadata:
-          pairs.length > 0 &&
-          pairs.map(([name, value]) => (
-            <div key={name}>
-              <Untrusted text={name} />: <Untrusted text={value} />
-            </div>
-          )),
-      }}
-    />
-  );
-}
-
-function History({ history }: { history: TransferWithHistory['status_history'] }) {
-  return (
-    <Card title="History">
-      <ol class="time-line">
-        {history.map(({ status, at, reason, reason_code }, index) => (
-          <li key={status} class="rung made" id={`change-${index}`} data-announce={`The transfer is ${status}.`}>
-            <span class="row">
-              <Status status={status} />
-              <span>
-                <Time at={at} ago />
-              </span>
-            </span>
-            {(reason !== null || reason_code !== null) && (
-              <span class="muted">
-                {reason_code !== null && <code>{reason_code}</code>} {reason !== null && <Untrusted text={reason} />}
-              </span>
-            )}
-          </li>
-        ))}
-      </ol>
-    </Card>
-  );
-}
-
-function Events({ events }: { events: readonly Event[] }) {
-  return (
-    <section class="stack" aria-labelledby="events-name">
-      <h2 id="events-name">Events</h2>
-      {events.length === 0 ? (
-        <Empty title="No events yet">
-          <p>The first change of the status after the creation makes the first event.</p>
-        </Empty>
-      ) : (
-        <EventTable events={events} />
-      )}
-    </section>
-  );
-}
 
 /** `/console/transfers/{id}/status`: the sandbox's operation, which production does not have. */
 const moveForm = form({

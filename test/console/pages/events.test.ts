@@ -376,7 +376,7 @@ describe('lists', () => {
     const { text } = await browser.get('/console/deliveries?status=failed');
     expect(text).toContain(
       '2 of 5 deliveries are being sent. 1 was not retried: the endpoint is disabled or deleted. ' +
-        '1 was not retried: retried 10 times in the last hour. 1 was not retried: no longer there.',
+        '1 was not retried: already retried 10 times in the last hour. 1 was not retried: no longer there.',
     );
     const queued = { where: { deliveryId: { in: [first ?? '', second ?? ''] }, trigger: 'manual' } };
     expect(await auth.database.prisma.queuedAttempt.count(queued)).toBe(2);

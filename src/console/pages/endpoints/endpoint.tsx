@@ -5,7 +5,7 @@ import { type EndpointHealth, readEndpointHealth } from '../../../endpoints/heal
 import type { Handle } from '../../../platform/database/database.js';
 import { timeOf } from '../../../platform/ids.js';
 import type { Listed } from '../../components/lists.js';
-import { Crumbs } from '../../components/parts.js';
+import { Up } from '../../components/parts.js';
 import { Untrusted, utcText } from '../../components/values.js';
 import { type Form, form, type Page, page, type SeeOther, type Visit } from '../../page.js';
 import { endpointPath } from '../paths.js';
@@ -135,7 +135,7 @@ function EndpointHead({ endpoint, health, here, visit, path }: EndpointRequest &
   const isOpen = (name: string) => name !== 'check' || visit.config.environment === 'sandbox';
   return (
     <>
-      <Crumbs to={{ '/console/endpoints': 'Endpoints' }} />
+      <Up to="/console/endpoints">Endpoints</Up>
       <div class="row between">
         <div>
           <h1>
@@ -186,27 +186,5 @@ export function namesOf(endpoints: readonly Named[]): ReadonlyMap<string, string
       const mark = isUnique ? registered(endpoint) : `id ${webhookId.slice(-8)}`;
       return [webhookId, twins.length === 0 ? nameOf(endpoint) : `${nameOf(endpoint)} (${mark})`];
     }),
-  );
-}
-
-/**
- * An endpoint as people know it: its name, and the URL under it. Both are texts of the client, and no links.
- * @param name tells it apart from others (`namesOf`)
- */
-export function EndpointName({ endpoint, name }: { endpoint: Named; name?: string | undefined }) {
-  const { description, url } = endpoint;
-  return (
-    <span>
-      {(description || name !== undefined) && (
-        <strong class="clamp">
-          <Untrusted text={name ?? description ?? ''} />
-        </strong>
-      )}
-      {(description || name === undefined) && (
-        <code class={description ? 'clamp muted' : 'clamp'}>
-          <Untrusted text={url} />
-        </code>
-      )}
-    </span>
   );
 }

@@ -75,7 +75,7 @@ const statementPage = endpointPage('statement', {
 
 /** What happened to the events of a time range at one endpoint: a sentence first, then numbers. */
 function StatementView({ statement }: { statement: Statement }) {
-  const { since, until, events, succeeded, complete, final } = statement;
+  const { since, until, events, succeeded, complete, final, disabled_periods, periods_known_since } = statement;
   const tone = complete ? 'good-text' : lostOf(statement) > 0 ? 'bad-text' : undefined;
   return (
     <section class="card stack" aria-label="The statement">
@@ -87,8 +87,31 @@ function StatementView({ statement }: { statement: Statement }) {
           ? 'This is final: no more events can be added to this time range.'
           : 'This is not final: the time range ended less than a minute ago, so an event may still be added.'}
       </p>
-      <Numbers statement={statement} />
-      <DisabledPeriods statement={statement} />
+      <Facts
+        of={Object.fromEntries(
+          Object.entries(NUMBERS).map(([name, meaning]) => [
+            name,
+            <>
+              <strong class="numeric">{countText(statement[name as keyof typeof NUMBERS])}</strong>{' '}
+              <span class="muted">{meaning}</span>
+            </>,
+          ]),
+        )}
+      />
+      <div>
+        <h3>When it was disabled</h3>
+        <ul>
+          {disabled_periods.map(({ from, to, reason }) => (
+            <li key={from}>
+              from <Time at={from} /> {to ? <>to {<Time at={to} />}</> : 'until now'} ({reason})
+            </li>
+          ))}
+        </ul>
+        <p class="muted">
+          {disabled_periods.length === 0 && 'Not in this time range. '}
+          These periods are recorded since <Time at={periods_known_since} />.
+        </p>
+      </div>
     </section>
   );
 }
@@ -113,45 +136,12 @@ const NUMBERS = {
   missing: 'created while the endpoint was disabled or not yet registered; a recovery with missing events sends it',
 } as const;
 
-function Numbers({ statement }: { statement: Statement }) {
-  return (
-    <Facts
-      of={Object.fromEntries(
-        (Object.keys(NUMBERS) as (keyof typeof NUMBERS)[]).map((name) => [
-          name,
-          <>
-            <strong class="numeric">{countText(statement[name])}</strong> <span class="muted">{NUMBERS[name]}</span>
-          </>,
-        ]),
-      )}
-    />
-  );
-}
-
-function DisabledPeriods({ statement: { disabled_periods, periods_known_since } }: { statement: Statement }) {
-  return (
-    <div>
-      <h3>When it was disabled</h3>
-      <ul>
-        {disabled_periods.map(({ from, to, reason }) => (
-          <li key={from}>
-            from <Time at={from} /> {to ? <>to {<Time at={to} />}</> : 'until now'} ({reason})
-          </li>
-        ))}
-      </ul>
-      <p class="muted">
-        {disabled_periods.length === 0 && 'Not in this time range. '}
-        These periods are recorded since <Time at={periods_known_since} />.
-      </p>
-    </div>
-  );
-}
-
-type Recovered = z.output<typeof recovered>;
-
 const recover = endpointForm('recover', statementPage, async ({ operations, params }, fields) => {
   const body = { ...windowOf(fields), include_missing: fields.has('include_missing') };
-  const { count, missing } = await operations.change<Recovered>('recoverWebhookEndpoint', { params, body });
+  const { count, missing } = await operations.change<z.output<typeof recovered>>('recoverWebhookEndpoint', {
+    params,
+    body,
+  });
   const started = `${countOf(count, 'delivery starts', 'deliveries start')} again, and ${countOf(missing, 'missing event is', 'missing events are')} sent.`;
   const notice =
     count + missing === 0 ? 'There was nothing to recover in this time range.' : `The recovery has started: ${started}`;
