@@ -60,15 +60,15 @@ export const deliveryPage = page({
   },
 });
 
-/** `/console/deliveries/{id}/retry`: retries a delivery now. An error (409, 429) is shown on the delivery's page. */
+/** `/console/deliveries/{id}/retry`: retries a delivery now. Its page shows the response, or the error (409, 429). */
 export const retryForm = form({
   path: '/console/deliveries/{id}/retry',
   scope: 'webhooks:write',
   page: deliveryPage,
   async submit(visit) {
     const { id } = visit.params;
-    const { event_id } = await visit.operations.change<{ event_id: string }>('retryDelivery', { params: { id } });
-    return seeOther(eventPath(event_id, id), 'The delivery is being sent. The response appears on this page.');
+    await visit.operations.change('retryDelivery', { params: { id } });
+    return seeOther(deliveryPath(id), 'The delivery is being sent. The response appears on this page.');
   },
 });
 

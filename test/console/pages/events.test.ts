@@ -215,11 +215,11 @@ describe('retry now', () => {
   const isQueued = async (deliveryId: string) =>
     (await auth.database.prisma.queuedAttempt.count({ where: { deliveryId, trigger: 'manual' } })) === 1;
 
-  test('queues an attempt of the delivery and leads back to its event', async () => {
+  test('queues an attempt of the delivery and leads to its page', async () => {
     const { clientId, browser } = await visitor();
-    const { deliveryId, eventId } = await makeTimeline(auth.database, clientId);
+    const { deliveryId } = await makeTimeline(auth.database, clientId);
     const { status, headers } = await browser.post(`/console/deliveries/${deliveryId}/retry`);
-    expect([status, headers.get('location')]).toEqual([303, `/console/events/${eventId}#delivery-${deliveryId}`]);
+    expect([status, headers.get('location')]).toEqual([303, `/console/deliveries/${deliveryId}`]);
     expect(await isQueued(deliveryId)).toBe(true);
   });
 
