@@ -2,7 +2,7 @@ import { formatDuration, parseDuration } from '../src/platform/duration.js';
 
 /**
  * The delay of the retry ladder after attempt n, counted from the ladder's start: `delays[n - 1]` ms, or null after the
- * last attempt (spec §6, Retries). The function is pure, because workflows use it too.
+ * last attempt (spec §6, Retries).
  */
 export function delayAfter(delays: readonly number[], attempt: number): number | null {
   return delays[attempt - 1] ?? null;
