@@ -20,7 +20,7 @@ const limit = <Seconds extends number | undefined>(
   seconds: Seconds,
   code = 'rate_limited',
 ) => ({ what, of, amount, seconds, code, in: 'Postgres' as const });
-const STATEMENTS = 'statements, lists of missing events and recover requests';
+const STATEMENTS = 'requests for a statement, missing events or a recovery';
 
 /** Every limit with a fixed amount (contract). `RATE_LIMIT` and other limits are settings. */
 export const LIMITS = {
@@ -34,7 +34,7 @@ export const LIMITS = {
   explanations: limit(30, 'explanations of a signature', 'a client', MINUTE),
   retries: limit(10, 'manual retries', 'a delivery', HOUR, 'retry_limit_reached'),
   recoveries: limit(10, 'recoveries', 'an endpoint', HOUR, 'recover_limit_reached'),
-  recoveriesAtOnce: limit(2, 'recoveries', 'a client', undefined, 'recover_in_progress'),
+  recoveriesAtOnce: limit(2, 'running recoveries', 'a client', undefined, 'recover_in_progress'),
   checks: limit(10, 'checks', 'a client', MINUTE, 'check_limit_reached'),
   checksOfEndpoint: limit(1, 'checks', 'an endpoint', 10, 'check_limit_reached'),
   checksAtOnce: limit(2, 'checks', 'a client', undefined, 'check_in_progress'),
