@@ -15,7 +15,7 @@ export const EXPLANATIONS = {
   body_without_timestamp: 'Only the body was signed; the signed text is `t`, a dot, and the body.',
   missing_dot: 'The dot between `t` and the body is missing.',
   timestamp_changed: '`t` was parsed and written again; use its exact text from the header.',
-  secret_with_newline: 'The secret ends with a line break, as files often do; remove it.',
+  secret_with_newline: "Your receiver's secret ends with a line break, as files often do; remove it there.",
   secret_trimmed: 'The secret was trimmed; use it exactly as registered.',
   secret_base64_decoded: 'The secret was decoded from base64; the key is its text as bytes.',
   secret_hex_decoded: 'The secret was decoded from hexadecimal; the key is its text as bytes.',

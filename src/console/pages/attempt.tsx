@@ -140,7 +140,7 @@ function ExplainView({ deliveryId, number, visit }: { deliveryId: string; number
           maxLength={512}
           required
           autoComplete="off"
-          hint="It is compared with the results of common mistakes on the exact bytes of this attempt, and not kept."
+          hint="64 hexadecimal digits, from the receiver's log of this attempt. They are compared with the results of common mistakes, and not kept."
         />
         <button type="submit">Explain</button>
       </form>

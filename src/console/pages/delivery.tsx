@@ -68,7 +68,7 @@ export const retryForm = form({
   async submit(visit) {
     const { id } = visit.params;
     await visit.operations.change('retryDelivery', { params: { id } });
-    return seeOther(deliveryPath(id), 'The delivery is being sent. The response appears on this page.');
+    return seeOther(deliveryPath(id), 'Retry requested. Its result appears below.');
   },
 });
 

@@ -74,7 +74,7 @@ describeInBrowser('one event, in a browser', () => {
     expect(await accessibilityViolations(page)).toEqual([]);
     answer = { status: 204, body: '' };
     await page.getByRole('button', { name: 'Retry now' }).click();
-    await page.getByText('The delivery is being sent.').waitFor();
+    await page.getByText('Retry requested.').waitFor();
     await next(page)
       .getByText(/Delivered by attempt 3/)
       .waitFor();
@@ -212,7 +212,7 @@ describeInBrowser('one event, in a browser', () => {
     expect(await accessibilityViolations(page)).toEqual([]);
     answer = { status: 204, body: '' };
     await page.getByRole('button', { name: 'Retry now' }).click();
-    await page.getByText('The delivery is being sent.').waitFor();
+    await page.getByText('Retry requested.').waitFor();
     // On the first screen, where a page that scrolls to the delivery would hide it.
     expect(await page.evaluate('scrollY')).toBe(0);
     await next(page)
@@ -241,7 +241,7 @@ describeInBrowser('one event, in a browser', () => {
     await page.getByRole('link', { name: '← Event', exact: true }).click();
     answer = { status: 204, body: '' };
     await page.getByRole('button', { name: 'Retry now' }).click();
-    await page.getByText('The delivery is being sent.').waitFor();
+    await page.getByText('Retry requested.').waitFor();
     const [{ id }] = (await call('GET', `/events/${eventId}/deliveries`)).body.data;
     for (;;) {
       await page.reload();
