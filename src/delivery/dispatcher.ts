@@ -30,7 +30,10 @@ const INTERVAL = 1_000;
 const GIVEN_BACK_AFTER = LEASE.seconds * 1_000 - LEASE.leastLeft;
 /** Attempts made but not recorded yet. With more than these Postgres is slow, and a crash would repeat them all. */
 const UNRECORDED = 500;
-/** A lease of a backlog has at least this many attempts. After a smaller one new attempts gather for `GATHER`, ms. */
+/**
+ * After a lease of fewer attempts than this, and than it asked for, the queue is nearly empty: new ones gather for
+ * `GATHER`, ms, so that the next lease has many.
+ */
 const LARGE = 50;
 const GATHER = 20;
 /** Leases that are given back share a statement for this time, ms. */
@@ -314,15 +317,13 @@ export class Dispatcher implements Handover {
       const rest = this.#nextAt - performance.now();
       if (rest > 0) await sleep(rest);
       const refilled = [...this.#more].filter(([endpointId, clientId]) => this.#hasRoom(clientId, endpointId));
-      let leased = 0;
-      if (this.#scan) leased = await this.#leaseHeads();
-      else if (refilled.length > 0) leased = await this.#leaseOf(refilled);
-      else return;
-      if (leased < LARGE) this.#nextAt = performance.now() + GATHER;
+      if (!this.#scan && refilled.length === 0) return;
+      const { leased, asked } = this.#scan ? await this.#leaseHeads() : await this.#leaseOf(refilled);
+      if (leased < Math.min(asked, LARGE)) this.#nextAt = performance.now() + GATHER;
     }
   }
 
-  async #leaseHeads(): Promise<number> {
+  async #leaseHeads(): Promise<{ leased: number; asked: number }> {
     const { db, token, slots, workers, perEndpoint } = this.options;
     // Reset before the queue is read: what is queued meanwhile sets it again.
     const from = this.#cursor;
@@ -341,10 +342,12 @@ export class Dispatcher implements Handover {
       for (const { endpointId, clientId } of scanned.leased) this.#more.set(endpointId, clientId);
       return scanned.leased;
     });
-    return leased.size;
+    return { leased: leased.size, asked: request.limit };
   }
 
-  async #leaseOf(endpoints: readonly (readonly [endpointId: string, clientId: string])[]): Promise<number> {
+  async #leaseOf(
+    endpoints: readonly (readonly [endpointId: string, clientId: string])[],
+  ): Promise<{ leased: number; asked: number }> {
     const { db, token, slots, perEndpoint } = this.options;
     const some = endpoints.slice(0, BATCH);
     const allowances = some.map(([endpointId, clientId]) => {
@@ -357,7 +360,8 @@ export class Dispatcher implements Handover {
       for (const { endpointId, clientId } of rows) this.#more.set(endpointId, clientId);
       return rows;
     });
-    return leased.size;
+    const asked = allowances.reduce((sum, { attempts }) => sum + attempts, 0);
+    return { leased: leased.size, asked: Math.min(asked, request.limit) };
   }
 
   *#elsewhereNow(): Iterable<{ endpointId: string; attempts: number }> {

@@ -107,11 +107,12 @@ export class Slots<Job> {
     return this.#allowanceOf(endpoint) > 0 && waitingAt(endpoint) * 2 <= this.#expectedAt(endpoint);
   }
 
-  /** The allowance of each endpoint that has jobs here. */
+  /** The allowance of each endpoint that has jobs here, or had many a second ago. */
   *allowances(): Iterable<{ endpointId: string; attempts: number }> {
     for (const { endpoints } of this.#clients.values()) {
       for (const endpoint of endpoints.values()) {
-        yield { endpointId: endpoint.id, attempts: this.#allowanceOf(endpoint) };
+        const isFast = speedOf(endpoint) > 2 * this.#shareOf(endpoint);
+        if (isFast || !isIdle(endpoint)) yield { endpointId: endpoint.id, attempts: this.#allowanceOf(endpoint) };
       }
     }
   }
@@ -176,6 +177,7 @@ export class Slots<Job> {
       for (const endpoint of endpoints.values()) {
         endpoint.speed = endpoint.released;
         endpoint.released = 0;
+        this.#removeIfIdle(endpoint);
       }
     }
   }
@@ -214,8 +216,9 @@ export class Slots<Job> {
     return endpoint;
   }
 
+  /** The speed of an endpoint outlasts a moment without a job, and so do the leases of that size. */
   #removeIfIdle(endpoint: Endpoint<Job>): void {
-    if (endpoint.active > 0 || waitingAt(endpoint) > 0 || endpoint.queued) return;
+    if (!isIdle(endpoint) || endpoint.queued || speedOf(endpoint) > 0) return;
     const { client } = endpoint;
     client.endpoints.delete(endpoint.id);
     if (client.endpoints.size === 0 && !client.queued) this.#clients.delete(client.id);
@@ -226,8 +229,13 @@ export class Slots<Job> {
     return Math.max(0, this.#expectedAt(endpoint) - waitingAt(endpoint));
   }
 
-  #expectedAt({ id, max, speed, released }: Endpoint<Job>): number {
-    return Math.max(2 * this.share.of(id, max), speed, released);
+  #expectedAt(endpoint: Endpoint<Job>): number {
+    const share = this.#shareOf(endpoint);
+    return share === 0 ? 0 : Math.max(2 * share, speedOf(endpoint));
+  }
+
+  #shareOf({ id, max }: Endpoint<Job>): number {
+    return this.share.of(id, max);
   }
 
   /** Some clients with dead receivers never take every slot: a client without an attempt in flight finds one. */
@@ -235,8 +243,8 @@ export class Slots<Job> {
     return active < this.limits.perClient && withinShare(active, 1, this.limits.total - this.#active);
   }
 
-  #isFree({ id, max, active }: Endpoint<Job>): boolean {
-    return active < this.share.of(id, max);
+  #isFree(endpoint: Endpoint<Job>): boolean {
+    return endpoint.active < this.#shareOf(endpoint);
   }
 
   #nextEndpoint(client: Client<Job>): Endpoint<Job> | undefined {
@@ -261,6 +269,11 @@ export class Slots<Job> {
     this.#ready.push(client);
   }
 }
+
+/** Attempts made in a second. */
+const speedOf = ({ speed, released }: Endpoint<unknown>) => Math.max(speed, released);
+
+const isIdle = (endpoint: Endpoint<unknown>) => endpoint.active === 0 && waitingAt(endpoint) === 0;
 
 function waitingAt({ lines }: Endpoint<unknown>): number {
   return lines.fresh.length + lines.late.length;

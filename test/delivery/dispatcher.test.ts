@@ -157,12 +157,15 @@ describe('an attempt that fails', () => {
 });
 
 describe('attempts in the queue', () => {
-  it("are read without a pause: a client's backlog", async () => {
+  it('are leased in growing numbers: the backlog of an endpoint that responds at once', async () => {
+    const { db: watched, texts } = watchStatements(db);
     const sender = fakeSender();
-    const { dispatcher } = dispatchers.open(sender);
-    const events = await commitEvents(db, 120);
+    const { dispatcher } = dispatchers.open(sender, { db: watched });
+    await commitEvents(db, 600);
     dispatcher.poll();
-    await waitFor('all attempts', () => sender.sent.length === events.length);
+    await waitFor('all attempts', () => sender.sent.length === 600);
+    // With twice its 10 slots for each lease they would be 30.
+    expect(texts.filter(isLeaseStatement).length).toBeLessThan(20);
   });
 
   it('are found without a notification, even when the queue was empty before', async () => {
