@@ -33,6 +33,7 @@ alter role :"temporal" login nocreatedb nocreaterole password :'temporal_passwor
 -- The settings of src/platform/database/server-settings.ts. The service sends them itself, but a transaction pooler passes none on.
 alter role :"runtime" set statement_timeout = '25s';
 alter role :"runtime" set idle_in_transaction_session_timeout = '30s';
+alter role :"runtime" set enable_seqscan = 'off';
 alter role :"runtime" set timezone = 'UTC';
 alter role :"runtime" set tcp_keepalives_idle = '30s';
 alter role :"runtime" set tcp_keepalives_interval = '10s';

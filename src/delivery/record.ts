@@ -114,7 +114,8 @@ const UNQUEUED = '(select true from queue q where q.delivery_id = d.id) is null'
 
 /**
  * Postgres does not know the length of `(select $2)`, so that it plans alike for one attempt and for many, and keeps the
- * plan. Deliveries are locked by id, as a cancellation locks them, then the queue, then events by id.
+ * plan. Each \`= any(array(…))\` leads the plan to the rows by their ids: with a join alone, a plan made for an empty queue
+ * reads the whole queue. Deliveries are locked by id, as a cancellation locks them, then the queue, then events by id.
  *
  * \`known\` finds a success that the statement's own earlier try has recorded, under whatever number: its commit may have
  * succeeded although the connection broke. An array, since Postgres would answer an \`exists\` here from a hash of the whole table.
@@ -128,7 +129,9 @@ with input as (
 ), locked as materialized (
   select d.id, d.attempt_count, d.status = 'cancelled' as cancelled,
          (string_to_array(d.ladder, ',')::interval[])[d.rung + 1] as wait
-    from input i join deliveries d on d.id = i.delivery_id order by d.id for no key update of d
+    from input i join deliveries d on d.id = i.delivery_id
+   where d.id = any(array(select delivery_id from input))
+   order by d.id for no key update of d
 ), attempt as materialized (
   select i.*, l.attempt_count + 1 as recorded_as, l.wait, l.cancelled, i.number <> l.attempt_count + 1 as late
     from input i join locked l on l.id = i.delivery_id
@@ -147,7 +150,7 @@ with input as (
     asleep = not (${SUCCEEDS} or ${ENDS}) and d.status = 'pending' and (${NEXT} > now() or ${UNQUEUED}),
     finished_at = case when ${SUCCEEDS} or ${ENDS} or ${GONE_IN_A_BURST} then now() else d.finished_at end
     from attempt a
-   where d.id = a.delivery_id
+   where d.id = a.delivery_id and d.id = any(array(select delivery_id from attempt))
   returning d.id, d.event_id, d.status, d.reason, d.next_attempt_at, d.asleep, ${LADDER_TRIGGER} as ladder_trigger,
             d.endpoint_id, a.recorded_as, a.needs_none,
             a.trigger = 'manual' or a.late or a.cancelled and d.status = 'failed' as unplanned
@@ -158,11 +161,12 @@ with input as (
          a.response_headers::jsonb, a.response_body, a.error
     from attempt a
 ), left_queue as (
-  delete from queue q using updated u where q.delivery_id = u.id and (u.status <> 'pending' or u.asleep)
+  delete from queue q where q.delivery_id = any(array(select id from updated where status <> 'pending' or asleep))
 ), next as (
   update queue q set line = 'fresh', due_at = u.next_attempt_at, trigger = u.ladder_trigger, ${NEW_LEASE}
     from updated u join webhook_endpoints e on e.id = u.endpoint_id and ${ACTIVE}
-   where q.delivery_id = u.id and u.status = 'pending' and not u.asleep and q.lease_token = $1::uuid
+   where q.delivery_id = u.id and q.delivery_id = any(array(select id from updated where status = 'pending' and not asleep))
+     and q.lease_token = $1::uuid
   returning q.delivery_id, q.trigger
 ), event as materialized (
   select event_id, max(case when unplanned then 'again'

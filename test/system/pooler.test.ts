@@ -127,10 +127,10 @@ withPgbouncer('PgBouncer 1.21 or later (on PATH, or in the cache as `pgbouncer`)
     expect(processes.flatMap(({ said }) => said)).toEqual([]);
   });
 
-  test('doctor finds the time limits of the role', async () => {
+  test('doctor finds the settings of the role', async () => {
     const { stdout } = await runCli(['doctor', '--json'], env);
     const { checks } = JSON.parse(stdout) as { checks: { check: string; ok: boolean }[] };
-    expect(checks.filter(({ check }) => check === 'time limits' || check === 'Postgres')).toEqual([
+    expect(checks.filter(({ check }) => check === 'settings of Postgres' || check === 'Postgres')).toEqual([
       expect.objectContaining({ check: 'Postgres', ok: true }),
     ]);
   });

@@ -97,9 +97,9 @@ function roleFinding({ role, excess }: RoleRights): Finding {
   );
 }
 
-/** A transaction pooler passes no startup options on, so that the role itself must have the time limits. */
-const NO_TIME_LIMIT =
-  'statements have no time limit: a transaction pooler passes none on; set it for the role (deploy/postgres/roles.sql)';
+/** A transaction pooler passes no startup options on, so the role itself must have the settings. */
+const NO_SETTINGS =
+  'connections lack statement_timeout or enable_seqscan=off: a transaction pooler passes no settings on; set them for the role (deploy/postgres/roles.sql)';
 
 /** @param ahead the clock of Postgres before that of this machine, s */
 function clockFinding(ahead: number): Finding {
@@ -112,8 +112,9 @@ function clockFinding(ahead: number): Finding {
 async function postgresFindings(config: Config): Promise<Finding[]> {
   const database = openDatabase({ url: config.databaseUrl, pooled: config.databasePooled, poolSize: 2 });
   try {
-    const [row] = await database.query<{ version: string; limit: string; ahead: number }>(
-      `select current_setting('server_version') as version, current_setting('statement_timeout') as limit,
+    const [row] = await database.query<{ version: string; set: boolean; ahead: number }>(
+      `select current_setting('server_version') as version,
+              current_setting('statement_timeout') <> '0' and current_setting('enable_seqscan') = 'off' as set,
               round(extract(epoch from now()))::int - $1::int as ahead`,
       [Math.round(Date.now() / 1_000)],
     );
@@ -121,7 +122,7 @@ async function postgresFindings(config: Config): Promise<Finding[]> {
     return [
       finding('Postgres', `version ${row?.version}`),
       ...(config.environment === 'production' ? [roleFinding(await readRoleRights(database))] : []),
-      ...(row?.limit === '0' ? [warning('time limits', NO_TIME_LIMIT)] : []),
+      ...(row?.set ? [] : [warning('settings of Postgres', NO_SETTINGS)]),
       finding(
         'migrations',
         'all applied',

@@ -15,6 +15,13 @@ const TCP = {
 const TIME_ZONE = { timezone: 'UTC' };
 
 /**
+ * Every statement of the service has an index for the rows that it reads. Postgres keeps the plans of the hot statements,
+ * and would scan a table that was small when it made the plan: the queue, which is empty most of the time, when a backlog
+ * fills it (docs/decisions/0007-hot-statements-bypass-prisma.md).
+ */
+const PLANS = { enable_seqscan: 'off' };
+
+/**
  * Settings of every connection of the service and of its commands. Postgres itself ends the work of a vanished or hung
  * process:
  * - a statement after 25 s. The process stops waiting after 20 s (`query_timeout`), and the longest legitimate
@@ -24,6 +31,7 @@ const TIME_ZONE = { timezone: 'UTC' };
 export const SERVICE_SETTINGS: ServerSettings = {
   statement_timeout: '25s',
   idle_in_transaction_session_timeout: '30s',
+  ...PLANS,
   ...TIME_ZONE,
   ...TCP,
 };

@@ -127,9 +127,9 @@ describe('a connection that is held for too long is destroyed', () => {
   });
 });
 
-test('statements of every kind share one pool, whose sessions have no settings of their own', async () => {
+test('statements of every kind share one pool, whose sessions have the settings of the service', async () => {
   const text = `select current_setting('plan_cache_mode') as mode, current_setting('enable_seqscan') as seqscan`;
-  const usual = [{ mode: 'auto', seqscan: 'on' }];
+  const usual = [{ mode: 'auto', seqscan: 'off' }];
   expect(await database.hot(text, [])).toEqual(usual);
   expect(await database.query(text, [])).toEqual(usual);
   const one = openDatabase({ url: database.url, poolSize: 1 });

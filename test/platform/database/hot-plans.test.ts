@@ -85,6 +85,29 @@ it.each([
   }
 });
 
+it('a backlog that fills the queue at once does not make the record of an attempt scan the queue', async () => {
+  await client.query(`truncate ${FILLED.join()} cascade`);
+  const explained = openExplained(db.url.reveal());
+  try {
+    await runBatch(explained, 1);
+    await client.query('vacuum analyze');
+    // The name that these runs have lasts until the 32nd run.
+    for (let event = 0; event < 24; event++) await runBatch(explained, 1);
+    await client.query(
+      `insert into queue (delivery_id, client_id, endpoint_id, line, due_at, trigger)
+       select gen_random_uuid(), client_id, endpoint_id, 'late', now(), 'schedule'
+         from deliveries, generate_series(1, 2000) limit 20000`,
+    );
+    explained.plans();
+    await runBatch(explained, 1);
+    const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
+    expect(nodes.filter((node) => node['Relation Name'] === 'queue').map((node) => rowsOf(node) <= 1)).toContain(true);
+    expect(nodes.filter((node) => rowsOf(node) > BATCH)).toEqual([]);
+  } finally {
+    await explained.close();
+  }
+});
+
 it('Postgres keeps the plans of single changes and attempts, also with statistics of big tables', async () => {
   await client.query('vacuum analyze');
   const explained = openExplained(db.url.reveal());
