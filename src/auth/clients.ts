@@ -80,7 +80,7 @@ export function revokeClient(db: Handle, actor: Actor, clientId: string): Promis
     const before = await lockClient(tx, clientId);
     if (before.revokedAt) return before;
     await recordAudit(tx, { actor, action: 'clients.revoke', target: clientId });
-    return updateClient(tx, clientId, { revokedAt: new Date() });
+    return tx.prisma.client.update({ where: { id: clientId }, data: { revokedAt: new Date() } });
   });
 }
 
@@ -102,7 +102,7 @@ export async function allowNetworks(
     const to = [...new Set(networks)];
     if (to.join() === from.join()) return before;
     await recordAudit(tx, { actor, action: 'clients.allow', target: clientId, details: { from, to } });
-    return updateClient(tx, clientId, { networks: to });
+    return tx.prisma.client.update({ where: { id: clientId }, data: { networks: to } });
   });
 }
 
@@ -117,10 +117,6 @@ async function lockClient(tx: Handle, clientId: string): Promise<Client> {
   const client = await tx.prisma.client.findUnique({ where: { id: clientId } });
   if (!client) throw noClient();
   return client;
-}
-
-function updateClient(tx: Handle, id: string, data: { revokedAt: Date } | { networks: string[] }): Promise<Client> {
-  return tx.prisma.client.update({ where: { id }, data });
 }
 
 /** Secrets of a client that are active at one time. With two, a client replaces a secret without an outage. */

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import type { Handle } from '../platform/database/database.js';
+import { type Handle, rowOf } from '../platform/database/database.js';
 import { readingGauges, sharedGauges } from '../platform/telemetry/gauges.js';
 import { dueEvents } from './outbox.js';
 
@@ -33,9 +33,8 @@ export interface Backlog {
  * ones.
  */
 export async function readBacklog(db: Handle): Promise<Backlog> {
-  const [row] = await db.query<{ backlog: Backlog }>(BACKLOG, [COUNTED, OVERDUE_AFTER]);
-  if (!row) throw new Error('the backlog has no row');
-  return row.backlog;
+  const { backlog } = await rowOf<{ backlog: Backlog }>(db, BACKLOG, [COUNTED, OVERDUE_AFTER]);
+  return backlog;
 }
 
 const EVENT_STATES = WAITING_STATES.filter((state) => state !== 'attempt');

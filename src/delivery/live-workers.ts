@@ -1,5 +1,6 @@
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Handle } from '../platform/database/database.js';
+import { type Handle, rowOf } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
 import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
@@ -83,17 +84,16 @@ export class LiveWorkers {
   }
 
   #divide(endpointId: string, max: number): number {
-    const own = hash(endpointId + this.workerId);
-    const rank = this.#others.filter((other) => hash(endpointId + other) < own).length;
+    const own = hash('sha256', endpointId + this.workerId);
+    const rank = this.#others.filter((other) => hash('sha256', endpointId + other) < own).length;
     return Math.floor(max / this.count) + (rank < max % this.count ? 1 : 0);
   }
 
   async #beat(): Promise<void> {
     const sentAt = performance.now();
-    const [row] = await this.db.query<{ others: string[] }>(BEAT, [this.workerId, LIFETIME]);
+    const { others } = await rowOf<{ others: string[] }>(this.db, BEAT, [this.workerId, LIFETIME]);
     const wasCutOff = this.#isCutOff;
     this.#beatAt = sentAt;
-    const others = row?.others ?? [];
     if (!wasCutOff && others.join() === this.#others.join()) return;
     this.#others = others;
     this.#shares.clear();
@@ -109,10 +109,3 @@ with alive as (
 )
 select coalesce(json_agg(id order by id), '[]') as others
   from workers where id <> $1::uuid and not ${isFree('alive_until')}`;
-
-/** FNV-1a, 32 bits. */
-function hash(text: string): number {
-  let value = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193) >>> 0;
-  return value;
-}

@@ -1,4 +1,4 @@
-import type { Handle } from '../platform/database/database.js';
+import { type Handle, rowOf } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
 import { Periodic } from '../platform/periodic.js';
 import { lowestIdBefore } from '../platform/retention.js';
@@ -57,8 +57,7 @@ const keysOf = (events: readonly LeasedEvent[]) => [
  * @returns how many it marked, and how many have a pending delivery and are due for their workflow after all
  */
 export async function skipWorkflows(db: Handle, trail: number, limit: number) {
-  const [row] = await db.query<{ skipped: number; due: number }>(SKIP, [await lowestIdBefore(db, trail), limit]);
-  return row ?? { skipped: 0, due: 0 };
+  return rowOf<{ skipped: number; due: number }>(db, SKIP, [await lowestIdBefore(db, trail), limit]);
 }
 
 const IN_OUTBOX = `in ('delivered', 'start', 'again')`;

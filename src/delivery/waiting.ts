@@ -1,4 +1,4 @@
-import type { Handle } from '../platform/database/database.js';
+import { type Handle, rowOf } from '../platform/database/database.js';
 import { shareReading } from '../platform/deadline.js';
 import { isFree } from './queue.js';
 
@@ -30,11 +30,7 @@ export function shareWaiting(db: Handle): () => Promise<Waiting> {
 }
 
 /** Reads one entry of an index for each answer. */
-export async function readWaiting(db: Handle): Promise<Waiting> {
-  const [row] = await db.query<Waiting>(WAITING, []);
-  if (!row) throw new Error('the reading of what waits has no row');
-  return row;
-}
+export const readWaiting = (db: Handle): Promise<Waiting> => rowOf<Waiting>(db, WAITING, []);
 
 /** What a loop expects when it does not know. The sandbox queue, once it is served, needs no reading. */
 export const ANY: Waiting = { queued: true, expired: true, starts: true, workflows: true, sandboxUsed: false };

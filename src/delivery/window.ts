@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { atomically, type Handle, tryLockInTransaction } from '../platform/database/database.js';
+import { atomically, type Handle, rowOf, tryLockInTransaction } from '../platform/database/database.js';
 import { DeliveryStatus } from '../platform/database/generated/enums.js';
 import { within } from '../platform/deadline.js';
 import { lowestIdAt } from '../platform/ids.js';
@@ -112,14 +112,8 @@ export async function readWindow(
   const { clientId, endpointId, since, until } = window;
   const times = [new Date(since).toISOString(), new Date(until).toISOString()];
   const ids = [lowestIdAt(since), lowestIdAt(until)];
-  const [row] = await db.query<Omit<EventCounts, 'missing'> & { periods: PeriodRow[] }>(WINDOW, [
-    clientId,
-    endpointId,
-    ...ids,
-    ...times,
-    SHOWN_PERIODS,
-  ]);
-  if (!row) throw new Error('the statement has no row');
+  const values = [clientId, endpointId, ...ids, ...times, SHOWN_PERIODS];
+  const row = await rowOf<Omit<EventCounts, 'missing'> & { periods: PeriodRow[] }>(db, WINDOW, values);
   const { events, succeeded, pending, failed, cancelled, periods } = row;
   // An event has at most one delivery for an endpoint, with the event's time in its id.
   const missing = events - succeeded - pending - failed - cancelled;

@@ -150,15 +150,10 @@ export async function readProgress(db: Handle, eventId: string): Promise<Deliver
 }
 
 /** Reads what the workflows of these events start with: the present state of each delivery. */
-export async function readStarts<Event extends EventRow>(
-  db: Handle,
-  events: readonly Event[],
-): Promise<EventStart<Event>[]> {
-  const rows = await readRows(
-    db,
-    events.map(({ eventId }) => eventId),
-  );
-  return events.map((event) => {
+export async function readStarts<Event extends EventRow>(db: Handle, events: readonly Event[]) {
+  const ids = events.map(({ eventId }) => eventId);
+  const rows = await readRows(db, ids);
+  return events.map((event): EventStart<Event> => {
     const own = rows.filter(({ eventId }) => eventId === event.eventId);
     const { eventId, clientId, type, body } = event;
     const input = { eventId, clientId, title: eventTitle(type, body), deliveries: own.map(toProgress) };
@@ -166,22 +161,12 @@ export async function readStarts<Event extends EventRow>(
   });
 }
 
-/** Copies field by field, so that a workflow's history holds nothing that is not named here. */
-function toProgress(row: DeliveryRow): DeliveryProgress {
-  return {
-    deliveryId: row.deliveryId,
-    webhookId: row.webhookId,
-    host: hostOf(row.url),
-    status: row.status,
-    reason: row.reason,
-    attemptCount: row.attemptCount,
-    lastOutcome: row.lastOutcome,
-    nextAttemptAt: row.nextAttemptAt,
-    wait: row.wait,
-  };
+/** A workflow's history holds what `PROGRESS` names, and of the URL only the host. */
+function toProgress({ eventId: _event, url, isQueued: _queued, ...shown }: DeliveryRow): DeliveryProgress {
+  return { ...shown, host: hostOf(url) };
 }
 
-/** SQL: the columns of a `DeliveryProgress`, for a statement that joins `PROGRESS_FROM`. */
+/** SQL: the columns of a `DeliveryRow`, and the tables that they come from. */
 const PROGRESS = `
 d.event_id as "eventId", d.id as "deliveryId", d.endpoint_id as "webhookId", e.url, d.status::text, d.reason,
 d.attempt_count as "attemptCount", coalesce(a.response_status::text, a.error) as "lastOutcome",

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import type { Handle } from '../platform/database/database.js';
+import { type Handle, rowOf } from '../platform/database/database.js';
 import { sharedGauges } from '../platform/telemetry/gauges.js';
 
 /**
@@ -9,11 +9,7 @@ import { sharedGauges } from '../platform/telemetry/gauges.js';
 export type ClientResults = Record<'reached' | 'failing', number>;
 
 /** Reads `endpoint_hours`, which has a row or two for each endpoint with an attempt in that time. */
-export async function readClientResults(db: Handle): Promise<ClientResults> {
-  const [row] = await db.query<ClientResults>(RESULTS, []);
-  if (!row) throw new Error('the results of clients have no row');
-  return row;
-}
+export const readClientResults = (db: Handle): Promise<ClientResults> => rowOf<ClientResults>(db, RESULTS, []);
 
 /**
  * Registers the gauge by which one broken receiver and a fault of the service can be told apart: a busy client with a

@@ -66,7 +66,6 @@ export const CHECK_CASES = {
 } as const;
 
 export type CheckCase = keyof typeof CHECK_CASES;
-export type Expected = (typeof CHECK_CASES)[CheckCase];
 
 export const CHECK_CASE_NAMES = Object.keys(CHECK_CASES) as [CheckCase, ...CheckCase[]];
 
@@ -76,4 +75,3 @@ export type CheckResult = (typeof CHECK_RESULTS)[number];
 
 /** The states of a check. */
 export const CHECK_STATUSES = ['running', ...CHECK_RESULTS] as const;
-export type CheckStatus = (typeof CHECK_STATUSES)[number];

@@ -256,6 +256,13 @@ export function timeLimited<T>(db: Handle, limit: number, read: (tx: Handle) => 
   });
 }
 
+/** The row of a statement that always has one, such as a count. */
+export async function rowOf<Row>(db: Pick<Handle, 'query'>, text: string, values: readonly unknown[]): Promise<Row> {
+  const [row] = await db.query<Row>(text, values);
+  if (!row) throw new Error('a statement that always has a row has none');
+  return row;
+}
+
 /** Waits for the lock of this name, which ends with the transaction `tx`. Equal names exclude each other. */
 export async function lockInTransaction(tx: Handle, name: string): Promise<void> {
   await tx.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))::text', [name]);
@@ -263,9 +270,7 @@ export async function lockInTransaction(tx: Handle, name: string): Promise<void>
 
 /** Takes the lock of this name, which ends with the transaction `tx`. False if another transaction holds it. */
 export async function tryLockInTransaction(tx: Handle, name: string): Promise<boolean> {
-  const [row] = await tx.query<{ taken: boolean }>(
-    'select pg_try_advisory_xact_lock(hashtextextended($1::text, 0)) as taken',
-    [name],
-  );
-  return row?.taken === true;
+  const lock = 'select pg_try_advisory_xact_lock(hashtextextended($1::text, 0)) as taken';
+  const { taken } = await rowOf<{ taken: boolean }>(tx, lock, [name]);
+  return taken;
 }

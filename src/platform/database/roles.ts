@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Handle } from './database.js';
+import { type Handle, rowOf } from './database.js';
 
 /** The roles of running processes: an API's, a worker's, and one that does everything and runs the commands. */
 export const RUNTIME_ROLES = ['runtime', 'api', 'worker'] as const;
@@ -141,11 +141,7 @@ interface Rights extends Record<'superuser' | 'owner' | 'creates' | 'records', b
   role: string;
 }
 
-async function readRights(db: Pick<Handle, 'query'>): Promise<Rights> {
-  const [row] = await db.query<Rights>(RIGHTS, []);
-  if (!row) throw new Error('Postgres returned no row for the rights of its role');
-  return row;
-}
+const readRights = (db: Pick<Handle, 'query'>): Promise<Rights> => rowOf<Rights>(db, RIGHTS, []);
 
 const RIGHTS = `
 select current_user::text as role,

@@ -80,12 +80,8 @@ function kindOf(args: readonly unknown[]): string | undefined {
 /** Logs name, message, stack and causes of an error, never its own fields: they may hold a request or parameters. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error);
-  return {
-    type: error.name,
-    message: error.message,
-    stack: error.stack,
-    ...(error.cause instanceof Error && { cause: describeError(error.cause) }),
-  };
+  const { name: type, message, stack, cause } = error;
+  return { type, message, stack, ...(cause instanceof Error && { cause: describeError(cause) }) };
 }
 
 /** Warnings of one kind that are logged in a minute. An outage would otherwise log one for each request. */
