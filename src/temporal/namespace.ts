@@ -11,6 +11,7 @@ import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.js';
 import type { Config } from '../platform/config/config.js';
 import { formatDuration } from '../platform/duration.js';
+import { type Finding, finding } from '../platform/finding.js';
 import { connectOnce, isNamespaceMissing, isNotAllowed, isRefusedInput } from './connection.js';
 
 const ALREADY_EXISTS = 6;
@@ -107,11 +108,8 @@ export async function addSearchAttributes(
   namespace: string,
   keys: readonly (typeof SEARCH_ATTRIBUTES)[number][],
 ): Promise<void> {
-  const type = (key: (typeof keys)[number]) => INDEXED_VALUE_TYPE[key.type as keyof typeof INDEXED_VALUE_TYPE];
-  await connection.operatorService.addSearchAttributes({
-    namespace,
-    searchAttributes: Object.fromEntries(keys.map((key) => [key.name, type(key)])),
-  });
+  const types = keys.map(({ name, type }) => [name, INDEXED_VALUE_TYPE[type]]);
+  await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: Object.fromEntries(types) });
 }
 
 /** The names of the search attributes that the namespace lacks. */
@@ -172,15 +170,6 @@ export async function ensureRetentionSchedule(connection: Connection, namespace:
   return false;
 }
 
-/** The result of one check of `doctor`. `detail` says what is wrong and how to fix it. */
-export interface Finding {
-  check: string;
-  ok: boolean;
-  detail: string;
-  /** The service works, but the setting should be changed. */
-  warning?: true;
-}
-
 const FIX = 'run transfer-service migrate';
 
 /** Checks Temporal, its namespace, its search attributes and the retention Schedule, for `doctor`. */
@@ -190,15 +179,15 @@ export async function temporalFindings(temporal: Config['temporal']): Promise<Fi
   try {
     connection = await connectOnce(temporal);
   } catch (error) {
-    return [{ check: 'Temporal', ok: false, detail: (error as Error).message }];
+    return [finding('Temporal', '', (error as Error).message)];
   }
   try {
-    const reached = { check: 'Temporal', ok: true, detail: temporal.address };
+    const reached = finding('Temporal', temporal.address);
     const described = await connection.workflowService.describeNamespace({ namespace }).catch(() => undefined);
-    if (!described) {
-      return [reached, { check: 'namespace', ok: false, detail: `there is no ${namespace}; ${FIX}` }];
-    }
+    if (!described) return [reached, finding('namespace', '', `there is no ${namespace}; ${FIX}`)];
     const retention = 1_000 * (described.config?.workflowExecutionRetentionTtl?.seconds?.toNumber() ?? 0);
+    const keeps = `keeps ended workflows for ${formatDuration(retention)}`;
+    const wanted = `not ${formatDuration(temporal.retention)} (TEMPORAL_RETENTION); ${FIX}`;
     const client = new Client({ connection, namespace });
     const missing = await missingAttributes(client, connection);
     const schedule = await client.schedule
@@ -207,33 +196,22 @@ export async function temporalFindings(temporal: Config['temporal']): Promise<Fi
       .catch(() => undefined);
     return [
       reached,
-      {
-        check: 'namespace',
-        ok: retention >= temporal.retention,
-        detail:
-          retention >= temporal.retention
-            ? `${namespace}, keeps ended workflows for ${formatDuration(retention)}`
-            : `${namespace} keeps ended workflows for ${formatDuration(retention)}, not ${formatDuration(temporal.retention)} (TEMPORAL_RETENTION); ${FIX}`,
-      },
-      {
-        check: 'search attributes',
-        ok: missing.length === 0,
-        detail: missing.length === 0 ? 'all registered' : `missing ${missing.join(', ')}; ${FIX}`,
-      },
-      {
-        check: 'retention',
-        ok: schedule !== undefined && !schedule.state.paused,
-        detail: describeSchedule(schedule),
-      },
+      finding(
+        'namespace',
+        `${namespace}, ${keeps}`,
+        retention < temporal.retention && `${namespace} ${keeps}, ${wanted}`,
+      ),
+      finding('search attributes', 'all registered', missing.length > 0 && `missing ${missing.join(', ')}; ${FIX}`),
+      scheduleFinding(schedule),
     ];
   } finally {
     await connection.close();
   }
 }
 
-function describeSchedule(schedule: ScheduleDescription | undefined): string {
-  if (!schedule) return `there is no schedule ${RETENTION_SCHEDULE}; ${FIX}`;
-  if (schedule.state.paused) return `the schedule ${RETENTION_SCHEDULE} is paused: nothing is removed; unpause it`;
-  const [next] = schedule.info.nextActionTimes;
-  return `schedule ${RETENTION_SCHEDULE}, next ${next?.toISOString() ?? 'unknown'}`;
+function scheduleFinding(schedule: ScheduleDescription | undefined): Finding {
+  if (!schedule) return finding('retention', '', `there is no schedule ${RETENTION_SCHEDULE}; ${FIX}`);
+  const next = schedule.info.nextActionTimes[0]?.toISOString() ?? 'unknown';
+  const paused = `the schedule ${RETENTION_SCHEDULE} is paused: nothing is removed; unpause it`;
+  return finding('retention', `schedule ${RETENTION_SCHEDULE}, next ${next}`, schedule.state.paused && paused);
 }

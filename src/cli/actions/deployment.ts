@@ -4,10 +4,10 @@ import { unknownSettings } from '../../platform/config/environment.js';
 import { openDatabase } from '../../platform/database/database.js';
 import { migrate, pendingMigrations } from '../../platform/database/migrate.js';
 import { namedRoles, type RoleRights, readRoleRights } from '../../platform/database/roles.js';
+import { type Finding, finding } from '../../platform/finding.js';
 import { SUPPORTED_NODE } from '../../platform/version.js';
 import { cautionsOf, isSupportedNode } from '../../process/cautions.js';
 import { oneLine } from '../../process/lifecycle.js';
-import type { Finding } from '../../temporal/namespace.js';
 import type { CommandResult } from '../command.js';
 import { directUrlOf, environmentInReach, findEnvironment, reachingPostgres } from '../with-database.js';
 
@@ -73,13 +73,6 @@ async function examine(): Promise<Finding[]> {
     ...(await temporalFindings(config.temporal)),
   ];
 }
-
-/** @param fault what is wrong and how to fix it; false: nothing */
-const finding = (check: string, good: string, fault: string | false = false): Finding => ({
-  check,
-  ok: fault === false,
-  detail: fault || good,
-});
 
 const warning = (check: string, detail: string): Finding => ({ check, ok: true, warning: true, detail });
 
