@@ -33,7 +33,6 @@ export function createRecoveryActivities(
       await keepStarted(database, workflowId);
       const { phase } = from;
       const isMissing = phase === 'missing';
-      const scope = { clientId, endpointId, since, until };
       const limit = Math.floor(BATCH / (await countRunning(database, clientId)));
       if (isMissing && from.after === null) await untilAppended(database);
       const deadline = performance.now() + PATIENCE;
@@ -47,10 +46,11 @@ export function createRecoveryActivities(
           await sleep(PAUSE);
           continue;
         }
+        const part = { clientId, endpointId, since, until, after, limit: room, retryDelays };
         if (isMissing) {
-          ({ made: recovered, after } = await deliverMissing(database, scope, retryDelays, after, room));
+          ({ made: recovered, after } = await deliverMissing(database, part));
         } else {
-          const ids = await resetForRecovery(database, scope, retryDelays, after, room);
+          const ids = await resetForRecovery(database, part);
           recovered = ids.length;
           after = ids.at(-1) ?? null;
         }

@@ -5,7 +5,7 @@ import type { RecoverEndpointInput } from '../../workflows/recover-endpoint.js';
 import { getEndpoint, refuseInactive, refuseWhileCancelling } from '../endpoints/endpoints.js';
 import { hostOf } from '../endpoints/url.js';
 import { type By, recordAudit } from '../platform/audit.js';
-import { type Handle, lockInTransaction } from '../platform/database/database.js';
+import { type Handle, lockInTransaction, rowOf } from '../platform/database/database.js';
 import { lowestIdAt, newId } from '../platform/ids.js';
 import { LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
@@ -88,8 +88,7 @@ async function begin(tx: Handle, request: RecoveryRequest, size: RecoverySize, h
     renewedWithin: RENEWED_WITHIN,
   });
   const times = { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
-  const what = { recover: recoveryId, ...times, include_missing: includeMissing, ...size };
-  const details = { client_id: clientId, ...what };
+  const details = { client_id: clientId, recover: recoveryId, ...times, include_missing: includeMissing, ...size };
   await recordAudit(tx, { ...by, action: 'endpoints.recover', target: endpointId, details });
 }
 
@@ -124,22 +123,21 @@ const LATE = `
 select count(*)::int as waiting from (
   select from queue where endpoint_id = $1::uuid and line = 'late' and lease_until is null limit $2::int) q`;
 
-/**
- * Queues the next failed or cancelled deliveries after the delivery `after`, oldest first, with a new ladder.
- * @param retryDelays the present ladder, ms, with which they start again
- * @returns their ids
- */
-export async function resetForRecovery(
-  db: Handle,
-  scope: RecoveryScope,
-  retryDelays: readonly number[],
-  after: string | null,
-  limit: number,
-): Promise<readonly string[]> {
-  const { clientId, endpointId, since, until } = scope;
-  const range = [lowestIdAt(since), lowestIdAt(until), after];
-  const values = [endpointId, clientId, ...range, limit, ladderToText(retryDelays)];
-  const rows = await db.query<{ id: string }>(RESET_FOR_RECOVERY, values);
+/** The next deliveries of a recovery: at most `limit`, after the delivery or event `after`. */
+export interface RecoveryPart extends RecoveryScope {
+  after: string | null;
+  limit: number;
+  /** The present ladder, ms, with which they start. */
+  retryDelays: readonly number[];
+}
+
+function valuesOf({ endpointId, clientId, since, until, after, limit, retryDelays }: RecoveryPart): unknown[] {
+  return [endpointId, clientId, lowestIdAt(since), lowestIdAt(until), after, limit, ladderToText(retryDelays)];
+}
+
+/** Queues the next failed or cancelled deliveries, oldest first, with a new ladder. @returns their ids */
+export async function resetForRecovery(db: Handle, part: RecoveryPart): Promise<readonly string[]> {
+  const rows = await db.query<{ id: string }>(RESET_FOR_RECOVERY, valuesOf(part));
   return rows.map(({ id }) => id);
 }
 
@@ -163,26 +161,14 @@ select id from candidates order by id`;
 export type MissingBatch = { made: number; after: string | null };
 
 /**
- * Makes the deliveries of the next `limit` events after the event `after` that have none for the endpoint. They are queued
- * like recovered ones.
+ * Makes the deliveries of the next events that have none for the endpoint. They are queued like recovered ones.
  *
  * An event and the deliveries of its producer commit together, so that an event that is seen without a delivery never
  * gets one from its producer. The id of a delivery made here is made of the event's time and a hash of event and
  * endpoint, so that two calls at once make it once.
- * @param retryDelays the present ladder, ms, with which they start
  */
-export async function deliverMissing(
-  db: Handle,
-  scope: RecoveryScope,
-  retryDelays: readonly number[],
-  after: string | null,
-  limit: number,
-): Promise<MissingBatch> {
-  const { clientId, endpointId, since, until } = scope;
-  const range = [lowestIdAt(since), lowestIdAt(until), after];
-  const values = [endpointId, clientId, ...range, LOOKED_AT, limit, ladderToText(retryDelays)];
-  const [row] = await db.query<MissingBatch>(DELIVER_MISSING, values);
-  return row ?? { made: 0, after: null };
+export function deliverMissing(db: Handle, part: RecoveryPart): Promise<MissingBatch> {
+  return rowOf<MissingBatch>(db, DELIVER_MISSING, [...valuesOf(part), LOOKED_AT]);
 }
 
 const HASH = `sha256(convert_to(l.id || ' ' || $1::uuid, 'UTF8'))`;
@@ -199,18 +185,18 @@ const RANGE = `
 const DELIVER_MISSING = `
 with due as materialized (
   select l.id as event_id, ${MADE_ID} as id
-    from (select v.client_id, v.id from events v where ${RANGE} order by v.client_id, v.id limit $6::int) l${LEFT_JOIN_DELIVERY}
+    from (select v.client_id, v.id from events v where ${RANGE} order by v.client_id, v.id limit $8::int) l${LEFT_JOIN_DELIVERY}
    where d.id is null
-   order by l.client_id, l.id limit $7::int
+   order by l.client_id, l.id limit $6::int
 ), made as (
   insert into deliveries (id, event_id, endpoint_id, client_id, next_attempt_at, ladder, recovered)
-  select id, event_id, $1::uuid, $2::uuid, now(), $8::text, true from due order by id
+  select id, event_id, $1::uuid, $2::uuid, now(), $7::text, true from due order by id
   on conflict (id) do nothing
   returning id, event_id, endpoint_id, client_id
 ), ${queueLate('made', 'now()', `'recover'`)}, ${wakeWorkflows('made')}
 select (select count(*)::int from made) as made,
-       case when (select count(*) from due) = $7::int then (select max(event_id::text) from due)
-            else (select v.id::text from events v where ${RANGE} order by v.client_id, v.id offset $6::int - 1 limit 1)
+       case when (select count(*) from due) = $6::int then (select max(event_id::text) from due)
+            else (select v.id::text from events v where ${RANGE} order by v.client_id, v.id offset $8::int - 1 limit 1)
         end as after`;
 
 /** The longest time limit of a transaction of the service (server-settings.ts), ms. */
@@ -223,12 +209,10 @@ const TICK = 20;
  * enabled, and makes the delivery itself.
  */
 export async function untilAppended(db: Handle): Promise<void> {
-  const [running] = await db.query<{ ids: string[] }>(APPENDING, [null]);
-  const ids = running?.ids ?? [];
+  let { ids } = await rowOf<{ ids: string[] }>(db, APPENDING, [null]);
   for (let waited = 0; ids.length > 0 && waited < LONGEST; waited += TICK) {
-    const [left] = await db.query<{ ids: string[] }>(APPENDING, [ids]);
-    if (!left || left.ids.length === 0) return;
     await sleep(TICK);
+    ({ ids } = await rowOf<{ ids: string[] }>(db, APPENDING, [ids]));
   }
 }
 

@@ -33,7 +33,7 @@ async function setUp(enabled = true) {
 type Scope = Awaited<ReturnType<typeof setUp>>['scope'];
 
 const deliver = (scope: Scope, after: string | null = null, limit = 100) =>
-  deliverMissing(db, scope, LADDER, after, limit);
+  deliverMissing(db, { ...scope, after, limit, retryDelays: LADDER });
 const deliveriesOf = (endpointId: string) =>
   db.prisma.delivery.findMany({ where: { endpointId }, orderBy: { id: 'asc' } });
 
@@ -79,7 +79,7 @@ describe('the deliveries of missing events', () => {
     const many = { clientId, endpointId: endpoint.id, at: Date.now() - HOUR, count: 5_000 };
     await makeManyDelivered(db, many, [2_500]);
     const explained = openExplained(db.url.reveal());
-    expect((await deliverMissing(explained, scope, LADDER, null, 100)).made).toBe(1);
+    expect((await deliverMissing(explained, { ...scope, after: null, limit: 100, retryDelays: LADDER })).made).toBe(1);
     const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
     await explained.close();
     const indexes = nodes.flatMap((node) => node['Index Name'] ?? []).filter((name) => name.startsWith('deliveries'));

@@ -303,7 +303,7 @@ describe('an attempt that may not be made', () => {
     const scope = { clientId, endpointId, since: 0, until: Date.now() + 60_000 };
     let dropped: Promise<void> | undefined;
     await db.transaction(async (tx) => {
-      expect(await resetForRecovery(tx, scope, [0], null, 10)).toEqual([deliveryId]);
+      expect(await resetForRecovery(tx, { ...scope, after: null, limit: 10, retryDelays: [0] })).toEqual([deliveryId]);
       dropped = dropUndue(db, TOKEN, [deliveryId]);
       await db.untilBlocked();
     });

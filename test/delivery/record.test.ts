@@ -197,7 +197,9 @@ describe('the record of an attempt', () => {
     const { endpointId } = event.deliveries[0]!;
     await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: true, disabledReason: null } });
     const scope = { clientId: event.clientId, endpointId, since: 0, until: Date.now() + MINUTE };
-    expect(await resetForRecovery(db, scope, [0, 2 * MINUTE], null, 10)).toEqual([idOf(event)]);
+    expect(await resetForRecovery(db, { ...scope, after: null, limit: 10, retryDelays: [0, 2 * MINUTE] })).toEqual([
+      idOf(event),
+    ]);
     expect(await record([made(event, { outcome: down })])).toMatchObject([{ status: 'pending', next: 'recover' }]);
     expect(await read(event)).toMatchObject({ rung: 1, ladder: '0s,2m', attempts: [{ trigger: 'schedule' }] });
   });
@@ -465,7 +467,9 @@ describe('the record of a delivered event, with WORKFLOWS=retries-only', () => {
     const event = await leased({ retryDelays: [MINUTE] });
     const { id: endpointId } = await makeEndpoint(db, event.clientId);
     const scope = { clientId: event.clientId, endpointId, since: 0, until: Date.now() + MINUTE };
-    expect(await deliverMissing(db, scope, [MINUTE], null, 10)).toMatchObject({ made: 1 });
+    expect(await deliverMissing(db, { ...scope, after: null, limit: 10, retryDelays: [MINUTE] })).toMatchObject({
+      made: 1,
+    });
     const [{ id: deliveryId } = { id: '' }] = await db.prisma.delivery.findMany({ where: { endpointId } });
     const [row] = await leaseByName(db, OWN, [deliveryId]);
     return { event, missing: { attempt: row!, outcome: down } };

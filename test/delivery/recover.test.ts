@@ -54,7 +54,7 @@ async function cancelPending({ endpointId: id }: Scope): Promise<void> {
 }
 const reset = async (scope: Scope, after: string | null = null, limit = 10) => {
   const room = await roomInLateLine(db, scope.endpointId, limit);
-  return room === 0 ? undefined : resetForRecovery(db, scope, LADDER, after, room);
+  return room === 0 ? undefined : resetForRecovery(db, { ...scope, after, limit: room, retryDelays: LADDER });
 };
 const read = (id: string) => db.prisma.delivery.findUniqueOrThrow({ where: { id } });
 const queueOf = (deliveryId: string) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId } });

@@ -113,7 +113,7 @@ export async function startLadder() {
       await follow();
       const { endpointId } = deliveries[0]!;
       const scope = { clientId, endpointId, since: 0, until: Date.now() + DAY };
-      await resetForRecovery(db, scope, retryDelays, null, 20);
+      await resetForRecovery(db, { ...scope, after: null, limit: 20, retryDelays });
       dispatcher.poll();
     },
     read,

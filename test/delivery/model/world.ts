@@ -204,7 +204,8 @@ export class World {
       case 'recover': {
         if (!endpoint) return false;
         const ladder = pick(LADDERS, b) ?? [];
-        const recovered = await resetForRecovery(db, this.#scope(endpoint.id), ladder, null, 2);
+        const part = { ...this.#scope(endpoint.id), after: null, limit: 2, retryDelays: ladder };
+        const recovered = await resetForRecovery(db, part);
         expect(recovered).toEqual(model.recover(endpoint.id, ladder, 2));
         return true;
       }
@@ -584,7 +585,8 @@ export class World {
     const { db, model } = this;
     const without = [...model.events.keys()].filter((id) => !model.of(id).some((d) => d.endpointId === endpointId));
     const expected = model.endpoints.get(endpointId)?.active ? without.sort().slice(0, 2) : [];
-    const { made } = await deliverMissing(db, this.#scope(endpointId), ladder, null, 2);
+    const part = { ...this.#scope(endpointId), after: null, limit: 2, retryDelays: ladder };
+    const { made } = await deliverMissing(db, part);
     expect(made).toBe(expected.length);
     const rows = await db.query<{ id: string; eventId: string }>(OF_EVENTS, [endpointId, expected]);
     for (const { id, eventId } of rows) model.missing({ id, endpointId }, eventId, ladder);
