@@ -9,6 +9,7 @@ export function addDeliveries(program: Command): void {
   const deliveries = program
     .command('deliveries')
     .description('list, show, retry and explain deliveries, and find lost events');
+  const ofOne = (name: string) => deliveries.command(name).argument('<delivery_id>', '', idOf('delivery'));
 
   deliveries
     .command('list')
@@ -23,22 +24,16 @@ export function addDeliveries(program: Command): void {
     .option('--cursor <delivery_id>', 'the last delivery of the previous page', idOf('delivery'))
     .does(async () => (await import('./actions/deliveries.js')).list);
 
-  deliveries
-    .command('show')
-    .argument('<delivery_id>', '', idOf('delivery'))
+  ofOne('show')
     .description(`show a delivery with its latest ${SHOWN_ATTEMPTS} attempts and its planned ones`)
     .does(async () => (await import('./actions/deliveries.js')).show);
 
-  deliveries
-    .command('retry')
-    .argument('<delivery_id>', '', idOf('delivery'))
+  ofOne('retry')
     .option('--wait', 'wait up to 60 s for the attempt; exits with 1 if it fails')
     .description('make one more attempt now; a failure changes neither the status nor the planned attempts')
     .does(async () => (await import('./actions/deliveries.js')).retry);
 
-  deliveries
-    .command('explain')
-    .argument('<delivery_id>', '', idOf('delivery'))
+  ofOne('explain')
     .requiredOption(
       '--attempt <n>',
       'the number of the attempt',

@@ -9,6 +9,7 @@ export function addEndpoints(program: Command): void {
     .description(
       'list, disable, enable and check webhook endpoints, limit concurrent attempts, and recover deliveries',
     );
+  const ofOne = (name: string) => endpoints.command(name).argument('<webhookId>', '', idOf('webhook endpoint'));
 
   endpoints
     .command('list')
@@ -19,29 +20,21 @@ export function addEndpoints(program: Command): void {
     .description('list the endpoints of all clients, newest first')
     .does(async () => (await import('./actions/endpoints.js')).list);
 
-  endpoints
-    .command('disable')
-    .argument('<webhookId>', '', idOf('webhook endpoint'))
+  ofOne('disable')
     .option('--yes', 'do not ask on a terminal')
     .description('stop and cancel all deliveries to an endpoint; only the `enable` command can enable it again')
     .does(async () => (await import('./actions/endpoints.js')).disable);
 
-  endpoints
-    .command('enable')
-    .argument('<webhookId>', '', idOf('webhook endpoint'))
+  ofOne('enable')
     .description('resume deliveries to an endpoint, whatever disabled it')
     .does(async () => (await import('./actions/endpoints.js')).enable);
 
-  endpoints
-    .command('set-concurrency')
-    .argument('<webhookId>', '', idOf('webhook endpoint'))
+  ofOne('set-concurrency')
     .argument('<limit>', `1 to ${MAX_CONCURRENCY}, or default`, parseConcurrency)
     .description('limit the concurrent attempts at an endpoint, over all workers; default: ENDPOINT_CONCURRENCY')
     .does(async () => (await import('./actions/endpoints.js')).setConcurrency);
 
-  endpoints
-    .command('recover')
-    .argument('<webhookId>', '', idOf('webhook endpoint'))
+  ofOne('recover')
     .requiredOption('--since <time>', 'start of the range: 24h (ago), or 2026-11-21T10:00:00Z', parseSince)
     .option('--until <time>', 'end of the range, exclusive; default: now', parseSince)
     .option(
@@ -51,9 +44,7 @@ export function addEndpoints(program: Command): void {
     .description('send the failed and cancelled deliveries of a range again, at 20 a second')
     .does(async () => (await import('./actions/endpoints.js')).recover);
 
-  endpoints
-    .command('statement')
-    .argument('<webhookId>', '', idOf('webhook endpoint'))
+  ofOne('statement')
     .option(
       '--since <time>',
       'start of the window: 24h (ago), or 2026-11-21T10:00:00Z; default: 24h, or the registration if that is later',
@@ -63,9 +54,7 @@ export function addEndpoints(program: Command): void {
     .description(`count the events of a window of up to ${MAX_WINDOW_DAYS} days by outcome`)
     .does(async () => (await import('./actions/endpoints.js')).statement);
 
-  endpoints
-    .command('check')
-    .argument('<webhookId>', '', idOf('webhook endpoint'))
+  ofOne('check')
     .description('check what a receiver accepts and rejects (sandbox only); exits with 1 if a case fails')
     .does(async () => (await import('./actions/endpoints.js')).check);
 }

@@ -8,10 +8,10 @@ const DAY = 86_400_000;
 /** Age from which no event is added to a time, ms. A request that makes an event takes less (contract: `final`). */
 const FINAL_AFTER = 60_000;
 
-/** The statement of an endpoint for the events made in [since, until), ms since 1970. */
+/** The statement of an endpoint for the events made in [since, until). */
 export interface Statement extends EventCounts {
-  since: number;
-  until: number;
+  since: Date;
+  until: Date;
   /** Every event has succeeded. */
   complete: boolean;
   /** No event is added to the window any more. */
@@ -26,9 +26,9 @@ export interface StatementRequest {
   clientId: string | null;
   endpointId: string;
   /** Undefined: 24 h ago, or the registration if that is later: what was made before is not missing. */
-  since: number | undefined;
+  since?: number | undefined;
   /** Undefined: now. */
-  until: number | undefined;
+  until?: number | undefined;
   /** ms; a window that starts earlier is refused. */
   retention: number;
 }
@@ -53,8 +53,8 @@ export async function readStatement(db: Handle, request: StatementRequest): Prom
   const window = { clientId: endpoint.clientId, endpointId, since, until };
   const { periods, ...counts } = await readWithinLimits(db, clientId, (tx) => readWindow(tx, window));
   return {
-    since,
-    until,
+    since: new Date(since),
+    until: new Date(until),
     ...counts,
     complete: counts.succeeded === counts.events,
     final: until < now - FINAL_AFTER,

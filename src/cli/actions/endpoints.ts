@@ -46,10 +46,8 @@ export const list = onDatabase(async ({ database }, options: ListOptions): Promi
 
 async function failingResult(db: Database, found: readonly FailingEndpoint[], limit: number): Promise<CommandResult> {
   const failing = found.slice(0, limit);
-  const endpoints = await readEndpoints(
-    db,
-    failing.map(({ id }) => id),
-  );
+  const ids = failing.map(({ id }) => id);
+  const endpoints = await readEndpoints(db, ids);
   const rows = failing.flatMap((one) => {
     const endpoint = endpoints.find(({ id }) => id === one.id);
     return endpoint ? [{ endpoint, ...one }] : [];
@@ -161,20 +159,10 @@ function requireWindow(
   if (atMost !== null && isTooLong({ since, until })) command.error(`error: ${atMost} ${MAX_WINDOW_DAYS} days`);
 }
 
-function statementView({
-  since,
-  until,
-  complete,
-  final,
-  disabledPeriods,
-  periodsKnownSince,
-  ...counts
-}: Statement): View {
+function statementView({ complete, final, disabledPeriods, periodsKnownSince, ...counts }: Statement): View {
   return [
     {
       fields: {
-        since: new Date(since),
-        until: new Date(until),
         ...counts,
         complete: complete ? 'yes' : 'no',
         final: final ? 'yes' : 'no',

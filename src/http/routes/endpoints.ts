@@ -128,15 +128,9 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       query: statementWindow,
       response: { status: 200, description: 'The statement.', schema: statementView },
       refusals: ['outside_retention', 'statement_limit_reached'],
-      async handle({ caller, params, query: { since, until }, db }) {
-        const request = {
-          clientId: caller.clientId,
-          endpointId: params.webhookId,
-          since,
-          until,
-          retention: config.retention,
-        };
-        return presentStatement(await readStatement(db, request));
+      async handle({ caller: { clientId }, params: { webhookId: endpointId }, query: window, db }) {
+        const { retention } = config;
+        return presentStatement(await readStatement(db, { clientId, endpointId, ...window, retention }));
       },
     }),
   ];

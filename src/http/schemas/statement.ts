@@ -6,6 +6,8 @@ import type { Statement } from '../../reports/statement.js';
 import { components, present, time, validationError, view, when } from './fields.js';
 
 export const TOO_LONG_WINDOW = validationError('window_too_long', `the window may be at most ${MAX_WINDOW_DAYS} days`);
+const STARTS_TOO_EARLY = { path: ['since'], ...TOO_LONG_WINDOW };
+const ENDS_TOO_EARLY = { path: ['until'], ...validationError('invalid_range', 'must be later than since') };
 
 export const statementWindow = z
   .strictObject({
@@ -19,14 +21,8 @@ export const statementWindow = z
       example: '2026-11-22T00:00:00Z',
     }).optional(),
   })
-  .refine(({ since, until = Date.now() }) => since === undefined || since < until, {
-    path: ['until'],
-    ...validationError('invalid_range', 'must be later than since'),
-  })
-  .refine(({ since, until }) => since === undefined || !isTooLong({ since, until }), {
-    path: ['since'],
-    ...TOO_LONG_WINDOW,
-  });
+  .refine(({ since, until = Date.now() }) => since === undefined || since < until, ENDS_TOO_EARLY)
+  .refine(({ since, until }) => since === undefined || !isTooLong({ since, until }), STARTS_TOO_EARLY);
 
 export const recoverRequest = z
   .strictObject({
@@ -42,14 +38,8 @@ export const recoverRequest = z
         description: `Also deliver events that have no delivery for this endpoint, because they were made while it was disabled or before it was registered. The range may then be at most ${MAX_WINDOW_DAYS} days.`,
       }),
   })
-  .refine(({ since, until }) => until === undefined || since < until, {
-    path: ['until'],
-    ...validationError('invalid_range', 'must be later than since'),
-  })
-  .refine(({ include_missing, ...window }) => !include_missing || !isTooLong(window), {
-    path: ['since'],
-    ...TOO_LONG_WINDOW,
-  })
+  .refine(({ since, until }) => until === undefined || since < until, ENDS_TOO_EARLY)
+  .refine(({ include_missing, ...window }) => !include_missing || !isTooLong(window), STARTS_TOO_EARLY)
   .register(components, { id: 'RecoveryRequest' });
 
 export const recovered = view('Recovered', {
@@ -95,8 +85,6 @@ export const statementView = view('Statement', {
 export function presentStatement(statement: Statement): z.output<typeof statementView> {
   return present(statementView, {
     ...statement,
-    since: new Date(statement.since),
-    until: new Date(statement.until),
     disabledPeriods: statement.disabledPeriods.map((period) => present(disabledPeriod, period)),
   });
 }
