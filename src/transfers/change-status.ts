@@ -10,7 +10,7 @@ import type { TransferStatus } from '../platform/database/generated/enums.js';
 import { newId } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import { currentTraceparent } from '../platform/telemetry/traces.js';
-import { nextStatuses, previousStatuses, type ReasonCode } from './states.js';
+import { NEXT_STATUSES, type ReasonCode, TRANSFER_STATUSES } from './states.js';
 
 /**
  * Changes the status and makes the event with its deliveries, all in one statement. The statement compares and sets the
@@ -25,27 +25,17 @@ export async function changeStatus(
   request: StatusChangeRequest,
 ): Promise<Transfer> {
   const createdAt = Date.now();
+  const at = new Date(createdAt).toISOString();
   const eventId = newId(createdAt);
   const { transferId, to: status } = request;
-  const change: Change = {
-    request,
-    allowed: previousStatuses(status).filter((from) => request.from?.includes(from) ?? true),
-    eventId,
-    at: new Date(createdAt).toISOString(),
-    body: eventBody({ id: eventId, type: EVENT_TYPE, data: { id: transferId, status }, createdAt }),
-    traceparent: currentTraceparent(),
-  };
-  const row = await run(db, handover, change);
+  const allowed = (request.from ?? TRANSFER_STATUSES).filter((from) => NEXT_STATUSES[from].includes(status));
+  const body = eventBody({ id: eventId, type: EVENT_TYPE, data: { id: transferId, status }, createdAt });
+  const traceparent = currentTraceparent();
+  const row = await run(db, handover, { request, allowed, eventId, at, body, traceparent });
   if (!row) throw new Refusal('not_found', 'There is no such transfer.');
-  if (!row.changed) throw refused(row.seen, status, change.allowed);
   const { changed, deliveries } = row;
-  handOverAfterCommit(db, handover, {
-    eventId,
-    clientId: changed.client_id,
-    body: change.body,
-    traceparent: change.traceparent,
-    deliveries,
-  });
+  if (!changed) throw refused(row.seen, status, allowed);
+  handOverAfterCommit(db, handover, { eventId, clientId: changed.clientId, body, traceparent, deliveries });
   return toTransfer(changed);
 }
 
@@ -83,7 +73,7 @@ async function run(db: Handle | Database, handover: Handover, change: Change): P
 }
 
 function refused(seen: TransferStatus, to: TransferStatus, allowed: readonly TransferStatus[]): Refusal {
-  const next = nextStatuses(seen);
+  const next = NEXT_STATUSES[seen];
   if (allowed.includes(seen)) {
     return new Refusal('invalid_transition', `The transfer was ${seen}, and another request has just changed it.`);
   }
@@ -125,40 +115,17 @@ export interface Change {
 export interface ChangedRow {
   eventId: string;
   seen: TransferStatus;
-  changed: TransferRow | null;
+  changed: TransferJson | null;
   deliveries: FreshDelivery[];
 }
 
-export interface TransferRow {
-  id: string;
-  client_id: string;
-  amount_value: number;
-  amount_currency: string;
-  destination_name: string;
-  destination_account: string;
-  reference: string | null;
-  metadata: Record<string, string>;
-  status: TransferStatus;
-  reason_code: ReasonCode | null;
-  created_at: string;
-  updated_at: string;
-}
+/** A transfer as JSON, which has neither 64-bit numbers nor times. */
+type TransferJson = Omit<Transfer, 'amountValue' | 'createdAt' | 'updatedAt'> &
+  Record<'createdAt' | 'updatedAt', string> & { amountValue: number };
 
-export function toTransfer(row: TransferRow): Transfer {
-  return {
-    id: row.id,
-    clientId: row.client_id,
-    amountValue: BigInt(row.amount_value),
-    amountCurrency: row.amount_currency,
-    destinationName: row.destination_name,
-    destinationAccount: row.destination_account,
-    reference: row.reference,
-    metadata: row.metadata,
-    status: row.status,
-    reasonCode: row.reason_code,
-    createdAt: new Date(row.created_at),
-    updatedAt: new Date(row.updated_at),
-  };
+function toTransfer({ amountValue, createdAt, updatedAt, ...others }: TransferJson): Transfer {
+  const times = { createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) };
+  return { ...others, amountValue: BigInt(amountValue), ...times };
 }
 
 export const EVENT_TYPE = 'transfer.status_changed';
@@ -212,6 +179,13 @@ function valuesOf(handover: Pick<Handover, 'lease' | 'retryDelays'>, changes: re
   ];
 }
 
+/** SQL: the transfer `t` as `TransferJson`. */
+const TRANSFER = `json_build_object(
+    'id', t.id, 'clientId', t.client_id, 'amountValue', t.amount_value, 'amountCurrency', t.amount_currency,
+    'destinationName', t.destination_name, 'destinationAccount', t.destination_account, 'reference', t.reference,
+    'metadata', t.metadata, 'status', t.status, 'reasonCode', t.reason_code, 'createdAt', t.created_at,
+    'updatedAt', t.updated_at)`;
+
 /**
  * `seen` is read once and kept (materialized), so that an update that waited for another commit compares the new row
  * with the old status and changes nothing. If `input` has several changes of one transfer, the update applies only one
@@ -233,7 +207,7 @@ with input as (
   update transfers t set status = s.status, reason_code = s.reason_code, updated_at = s.at
     from seen s
    where t.id = s.transfer_id and t.status = s.seen and s.seen = any(s.allowed::transfer_status[])
-  returning s.event_id, s.at, s.reason, s.reason_code, s.body, s.by::jsonb, s.traceparent, s.seen, t.id as transfer_id, t.client_id, t.status, row_to_json(t) as transfer
+  returning s.event_id, s.at, s.reason, s.reason_code, s.body, s.by::jsonb, s.traceparent, s.seen, t.id as transfer_id, t.client_id, t.status, ${TRANSFER} as transfer
 ), history as (
   insert into transfer_status_history (transfer_id, position, status, at, reason, reason_code)
   select c.transfer_id, (select max(h.position) + 1 from transfer_status_history h where h.transfer_id = c.transfer_id), c.status, c.at, c.reason,

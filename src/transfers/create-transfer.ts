@@ -4,7 +4,7 @@ import { enqueueWorkflow } from '../delivery/workflow-starts.js';
 import { atomically, type Handle } from '../platform/database/database.js';
 import type { Transfer } from '../platform/database/generated/client.js';
 import { newId, timeOf } from '../platform/ids.js';
-import { admitSandboxTransfer, movesByItself, type SandboxRules, sandboxSteps } from './sandbox.js';
+import { admitSandboxTransfer, automaticSteps, type SandboxRules, type SandboxStep } from './sandbox.js';
 
 export interface NewTransfer {
   clientId: string;
@@ -25,12 +25,12 @@ export interface NewTransfer {
  * @throws Refusal sandbox_account | unknown_sandbox_account | sandbox_limit_reached
  */
 export async function createTransfer(db: Handle, rules: SandboxRules, transfer: NewTransfer): Promise<Transfer> {
-  const { clientId } = transfer;
-  if (!movesByItself(transfer.destination.account, rules)) return insert(db, transfer, false);
+  const steps = automaticSteps(transfer.destination.account, rules);
+  if (!steps) return insert(db, transfer, false);
   return atomically(db, async (tx) => {
-    await admitSandboxTransfer(tx, clientId, rules);
+    await admitSandboxTransfer(tx, transfer.clientId, rules);
     const created = await insert(tx, transfer, true);
-    await enqueueSteps(tx, created, rules);
+    await enqueueSteps(tx, created, steps, rules.sandboxStep);
     return created;
   });
 }
@@ -38,9 +38,9 @@ export async function createTransfer(db: Handle, rules: SandboxRules, transfer: 
 /** Added to SANDBOX_STEP, ms: a workflow that makes no step for so long is started again if it was lost. */
 const OVERDUE = 120_000;
 
-async function enqueueSteps(tx: Handle, transfer: Transfer, { sandboxStep: stepDelay }: SandboxRules): Promise<void> {
+async function enqueueSteps(tx: Handle, transfer: Transfer, steps: readonly SandboxStep[], stepDelay: number) {
   const { id: transferId, clientId, destinationAccount: account, createdAt } = transfer;
-  const statuses = (sandboxSteps(account) ?? []).map(({ status }) => status);
+  const statuses = steps.map(({ status }) => status);
   const input = { transferId, statuses, made: 0, stepDelay, createdAt: createdAt.getTime() };
   await enqueueWorkflow(tx, {
     workflowId: `sandbox-${transferId}`,

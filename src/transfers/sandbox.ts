@@ -14,6 +14,8 @@ import { REASON_CODES, type ReasonCode } from './states.js';
 
 /** Accounts that begin with this make a transfer of the sandbox move by itself. Production refuses them. */
 const PREFIX = 'SANDBOX-';
+/** Stands for a reason code in upper case. */
+const CODE = '<CODE>';
 
 /** One automatic change of a transfer. */
 export interface SandboxStep {
@@ -21,64 +23,47 @@ export interface SandboxStep {
   reasonCode: ReasonCode | null;
 }
 
-const PATHS = {
-  COMPLETE: ['PROCESSING', 'SENT', 'COMPLETED'],
-  FAIL: ['PROCESSING', 'FAILED'],
-  RETURN: ['PROCESSING', 'SENT', 'COMPLETED', 'RETURNED'],
-  CANCEL: ['CANCELLED'],
-} as const satisfies Record<string, readonly TransferStatus[]>;
-
-/** The accounts and the statuses that follow, for the docs. */
-export const SANDBOX_ACCOUNTS: readonly (readonly [account: string, statuses: readonly TransferStatus[]])[] = [
-  [`${PREFIX}COMPLETE`, PATHS.COMPLETE],
-  [`${PREFIX}FAIL-<CODE>`, PATHS.FAIL],
-  [`${PREFIX}RETURN-<CODE>`, PATHS.RETURN],
-  [`${PREFIX}CANCEL`, PATHS.CANCEL],
+/** The accounts, the statuses that follow, and the reason code of the last one where the account does not name it. */
+export const SANDBOX_ACCOUNTS: readonly (readonly [string, readonly TransferStatus[], ReasonCode?])[] = [
+  [`${PREFIX}COMPLETE`, ['PROCESSING', 'SENT', 'COMPLETED']],
+  [`${PREFIX}FAIL-${CODE}`, ['PROCESSING', 'FAILED']],
+  [`${PREFIX}RETURN-${CODE}`, ['PROCESSING', 'SENT', 'COMPLETED', 'RETURNED']],
+  [`${PREFIX}CANCEL`, ['CANCELLED'], 'customer_request'],
 ];
 
 /** The codes as an account contains them: `INSUFFICIENT_FUNDS`. */
 export const ACCOUNT_CODES: readonly string[] = REASON_CODES.map((code) => code.toUpperCase());
 
-/** Whether an account is of the sandbox, known or not. Upper and lower case differ. */
-export function isSandboxAccount(account: string): boolean {
-  return account.startsWith(PREFIX);
-}
-
-/** The steps that an account of the sandbox makes its transfer take; undefined: there is no such account. */
-export function sandboxSteps(account: string): SandboxStep[] | undefined {
-  if (!isSandboxAccount(account)) return undefined;
-  const name = account.slice(PREFIX.length);
-  if (name === 'COMPLETE') return steps(PATHS.COMPLETE, null);
-  if (name === 'CANCEL') return steps(PATHS.CANCEL, 'customer_request');
-  const [, path, code] = /^(FAIL|RETURN)-([A-Z_]+)$/.exec(name) ?? [];
-  const reasonCode = REASON_CODES.find((known) => known.toUpperCase() === code);
-  if (reasonCode === undefined) return undefined;
-  return steps(path === 'FAIL' ? PATHS.FAIL : PATHS.RETURN, reasonCode);
-}
+/** The steps that each account makes its transfer take. Upper and lower case differ. */
+export const SANDBOX_STEPS: ReadonlyMap<string, readonly SandboxStep[]> = new Map(
+  SANDBOX_ACCOUNTS.flatMap(([account, statuses, reasonCode = null]) => {
+    const codes = account.includes(CODE) ? REASON_CODES : [reasonCode];
+    return codes.map((code) => [account.replace(CODE, code?.toUpperCase() ?? ''), stepsOf(statuses, code)] as const);
+  }),
+);
 
 /** The last status has the reason code. */
-function steps(path: readonly TransferStatus[], reasonCode: ReasonCode | null): SandboxStep[] {
-  return path.map((status, i) => ({ status, reasonCode: i === path.length - 1 ? reasonCode : null }));
+function stepsOf(statuses: readonly TransferStatus[], reasonCode: ReasonCode | null): SandboxStep[] {
+  return statuses.map((status, i) => ({ status, reasonCode: i === statuses.length - 1 ? reasonCode : null }));
 }
 
 /** The settings that decide about accounts of the sandbox. */
 export type SandboxRules = Pick<Config, 'environment' | 'sandboxStep'>;
 
 /**
- * Whether a transfer to this account moves by itself.
+ * The steps of a transfer to this account; undefined: it does not move by itself.
  * @throws Refusal sandbox_account (production) | unknown_sandbox_account
  */
-export function movesByItself(account: string, { environment }: SandboxRules): boolean {
-  if (!isSandboxAccount(account)) return false;
+export function automaticSteps(account: string, { environment }: SandboxRules): readonly SandboxStep[] | undefined {
+  if (!account.startsWith(PREFIX)) return undefined;
   if (environment === 'production') {
     throw refusedAccount('sandbox_account', 'is an account of the sandbox, which production does not have');
   }
-  if (!sandboxSteps(account)) {
-    const accounts = SANDBOX_ACCOUNTS.map(([name]) => name).join(', ');
-    const codes = ACCOUNT_CODES.join(', ');
-    throw refusedAccount('unknown_sandbox_account', `must be one of ${accounts}; <CODE> is one of ${codes}`);
-  }
-  return true;
+  const steps = SANDBOX_STEPS.get(account);
+  if (steps) return steps;
+  const accounts = SANDBOX_ACCOUNTS.map(([name]) => name).join(', ');
+  const detail = `must be one of ${accounts}; ${CODE} is one of ${ACCOUNT_CODES.join(', ')}`;
+  throw refusedAccount('unknown_sandbox_account', detail);
 }
 
 function refusedAccount(code: Extract<RefusalCode, `${string}sandbox_account`>, detail: string): Refusal {
@@ -120,7 +105,7 @@ export async function makeSandboxStep(
   number: number,
 ): Promise<SandboxStepResult> {
   const before = await read(db, transferId);
-  const steps = (before && sandboxSteps(before.account)) ?? [];
+  const steps = (before && SANDBOX_STEPS.get(before.account)) ?? [];
   const step = steps[number - 1];
   if (before && step && before.stepsMade < number && !before.ended) {
     try {
@@ -183,13 +168,11 @@ export function measureSandboxTransfers(registry: Registry, db: Handle, counted:
 
 /** @param clientId null: of all clients */
 async function countUnfinished(db: Handle, limit: number, clientId: string | null): Promise<number> {
-  const [row] = await db.query<{ count: number }>(
-    clientId === null ? UNFINISHED : UNFINISHED_OF_CLIENT,
-    [limit, clientId].filter((value) => value !== null),
-  );
+  const [row] = await db.query<{ count: number }>(UNFINISHED, [limit, clientId]);
   return row?.count ?? 0;
 }
 
 const UNFINISHED = `
-select count(*)::int as count from (select from sandbox_transfers where ended_at is null limit $1::int) u`;
-const UNFINISHED_OF_CLIENT = UNFINISHED.replace('where', 'where client_id = $2::uuid and');
+select count(*)::int as count from (
+  select from sandbox_transfers
+   where ended_at is null and ($2::uuid is null or client_id = $2::uuid) limit $1::int) u`;

@@ -1,7 +1,7 @@
 import type { TransferStatus } from '../platform/database/generated/enums.js';
 
-/** The state machine (contract, Transfers): the statuses that may follow each status. */
-const NEXT = {
+/** The state machine (contract, Transfers): the statuses that may follow each status; none: it is final. */
+export const NEXT_STATUSES: Readonly<Record<TransferStatus, readonly TransferStatus[]>> = {
   CREATED: ['PROCESSING', 'CANCELLED', 'FAILED'],
   PROCESSING: ['SENT', 'CANCELLED', 'FAILED'],
   SENT: ['COMPLETED', 'FAILED', 'RETURNED'],
@@ -9,27 +9,13 @@ const NEXT = {
   CANCELLED: [],
   FAILED: [],
   RETURNED: [],
-} as const satisfies Record<TransferStatus, readonly TransferStatus[]>;
+};
 
-export const TRANSFER_STATUSES = Object.keys(NEXT) as TransferStatus[];
-
-/** The statuses that may follow `from`; none: `from` is final. */
-export function nextStatuses(from: TransferStatus): readonly TransferStatus[] {
-  return NEXT[from];
-}
+export const TRANSFER_STATUSES = Object.keys(NEXT_STATUSES) as TransferStatus[];
 
 /** The statuses after which a transfer needs nothing more. A completed one may still be returned. */
 export const ENDED_STATUSES: readonly TransferStatus[] = ['COMPLETED', 'CANCELLED', 'FAILED', 'RETURNED'];
 export const UNFINISHED_STATUSES = TRANSFER_STATUSES.filter((status) => !ENDED_STATUSES.includes(status));
-
-export function canChange(from: TransferStatus, to: TransferStatus): boolean {
-  return nextStatuses(from).includes(to);
-}
-
-/** The statuses from which one change leads to `to`. */
-export function previousStatuses(to: TransferStatus): TransferStatus[] {
-  return TRANSFER_STATUSES.filter((from) => canChange(from, to));
-}
 
 /** Reasons for which a transfer ended without the money reaching its destination (contract, Transfers). */
 export const REASON_CODES = [

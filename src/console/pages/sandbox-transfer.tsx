@@ -1,7 +1,7 @@
 import type { TransferStatus } from '../../platform/database/generated/enums.js';
 import { Refusal } from '../../platform/refusal.js';
-import { ACCOUNT_CODES, SANDBOX_ACCOUNTS } from '../../transfers/sandbox.js';
-import { nextStatuses, REASON_CODES, STATUSES_WITH_REASON_CODE } from '../../transfers/states.js';
+import { SANDBOX_STEPS } from '../../transfers/sandbox.js';
+import { NEXT_STATUSES, REASON_CODES, STATUSES_WITH_REASON_CODE } from '../../transfers/states.js';
 import { type Choice, Field, PostButton, Select } from '../components/forms.js';
 import { Card, Up } from '../components/parts.js';
 import { form, page, seeOther, type Visit } from '../page.js';
@@ -14,18 +14,12 @@ export function refuseOutsideSandbox({ config }: Pick<Visit, 'config'>): void {
   throw new Refusal('not_found', 'The console creates and changes transfers in the sandbox only. Use the API.');
 }
 
-const CODE = '<CODE>';
-
 /** The outcome of a sandbox transfer, which its account selects (contract, Sandbox). */
 const OUTCOMES: readonly Choice[] = [
   { value: '', text: 'None: you change its status yourself' },
-  ...SANDBOX_ACCOUNTS.flatMap(([account, statuses]): Choice[] => {
-    const path = statuses.join(' → ');
-    if (!account.includes(CODE)) return [{ value: account, text: path }];
-    return ACCOUNT_CODES.map((code) => ({
-      value: account.replace(CODE, code),
-      text: `${path}: ${code.toLowerCase()}`,
-    }));
+  ...Array.from(SANDBOX_STEPS, ([value, steps]) => {
+    const path = steps.map(({ status }) => status).join(' → ');
+    return { value, text: [path, steps.at(-1)?.reasonCode].filter(Boolean).join(': ') };
   }),
 ];
 
@@ -116,7 +110,7 @@ function numberOf(text: string): number | string {
 
 /** Changes the status of a sandbox transfer as the operator would, or cancels it as a client would. */
 export function MoveForms({ id, status }: { id: string; status: TransferStatus }) {
-  const next = nextStatuses(status);
+  const next = NEXT_STATUSES[status];
   if (next.length === 0) return <p class="muted">{status} is final.</p>;
   return (
     <Card title="Change the status">

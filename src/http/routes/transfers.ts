@@ -38,6 +38,9 @@ const SANDBOX_OUTCOMES = `In the sandbox, a transfer changes its status automati
   ', ',
 )}. The last status has a \`reason_code\`: \`<CODE>\` is one of ${ACCOUNT_CODES.join(', ')}; \`SANDBOX-CANCEL\` has \`customer_request\`. Any other change of the transfer ends its automatic steps. At most ${LIMITS.sandboxTransfers.amount} of these transfers may be created a second, and ${LIMITS.unfinishedSandboxTransfers.amount} be unfinished.`;
 
+/** The change of status that a client may make in every environment. */
+const CANCELLATION = { to: 'CANCELLED', from: ['CREATED'], reason: null, reasonCode: 'customer_request' } as const;
+
 /** `/transfers` (contract, Transfers). */
 export function transferRoutes({ config, handover }: AppDependencies) {
   const route = routesOf('Transfers');
@@ -92,17 +95,9 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       sharesStatement: true,
       response: { status: 200, description: 'The cancelled transfer.', schema: transferView },
       refusals: ['invalid_transition'],
-      async handle({ caller, params, db }) {
-        const transfer = await changeStatus(db, handover, {
-          transferId: params.id,
-          clientId: caller.clientId,
-          by: byOf(caller),
-          to: 'CANCELLED',
-          from: ['CREATED'],
-          reason: null,
-          reasonCode: 'customer_request',
-        });
-        return presentTransfer(transfer);
+      async handle({ caller, params: { id: transferId }, db }) {
+        const request = { ...CANCELLATION, transferId, clientId: caller.clientId, by: byOf(caller) };
+        return presentTransfer(await changeStatus(db, handover, request));
       },
     }),
   ];

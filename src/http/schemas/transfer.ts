@@ -66,12 +66,15 @@ const metadata = z
     examples: [{ order: '4711' }],
   });
 
+const amount = { value, currency };
+const destination = {
+  name: text({ min: 1, max: 140 }).meta({ examples: ['Ada Lovelace'] }),
+  account: text({ min: 1, max: 64 }).meta({ examples: ['DE89370400440532013000'] }),
+};
+
 export const newTransfer = requestBody('NewTransfer', {
-  amount: z.strictObject({ value, currency }),
-  destination: z.strictObject({
-    name: text({ min: 1, max: 140 }).meta({ examples: ['Ada Lovelace'] }),
-    account: text({ min: 1, max: 64 }).meta({ examples: ['DE89370400440532013000'] }),
-  }),
+  amount: z.strictObject(amount),
+  destination: z.strictObject(destination),
   reference: text({ max: 140 })
     .nullable()
     .default(null)
@@ -115,14 +118,8 @@ export const transferView = view('Transfer', {
   id: uuid,
   status: transferStatus,
   reason_code: reasonCode,
-  amount: z.object({
-    value: z.int().meta({ description: 'In minor units.', examples: [125_00] }),
-    currency: z.string().meta({ description: 'ISO 4217', examples: ['EUR'] }),
-  }),
-  destination: z.object({
-    name: z.string().meta({ examples: ['Ada Lovelace'] }),
-    account: z.string().meta({ examples: ['DE89370400440532013000'] }),
-  }),
+  amount: z.object(amount),
+  destination: z.object(destination),
   reference: z.nullable(z.string()).meta({ examples: ['Invoice 2026-117'] }),
   metadata: z.record(z.string(), z.string()).meta({ examples: [{ order: '4711' }] }),
   created_at: time,
