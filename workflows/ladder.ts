@@ -1,13 +1,5 @@
 import { formatDuration, parseDuration } from '../src/platform/duration.js';
 
-/**
- * The delay of the retry ladder after attempt n, counted from the ladder's start: `delays[n - 1]` ms, or null after the
- * last attempt (spec §6, Retries).
- */
-export function delayAfter(delays: readonly number[], attempt: number): number | null {
-  return delays[attempt - 1] ?? null;
-}
-
 /** A ladder as a delivery's row keeps it: `0s,5m,30m,2h,6h,1d`. Text, because it is shorter than an array of numbers. */
 export function ladderToText(ladder: readonly number[]): string {
   return ladder.map((delay) => formatDuration(delay)).join();

@@ -6,10 +6,12 @@ import { DeliveryStatus } from '../../src/platform/database/generated/enums.js';
 import { lowestIdAt } from '../../src/platform/ids.js';
 import {
   countDeliveriesForOperator,
+  getDeliveryWithAttempts,
+  listAttempts,
   listDeliveries,
   listDeliveriesForOperator,
-} from '../../src/reports/list-deliveries.js';
-import { getDeliveryWithAttempts, listAttempts, readAttemptSummaries } from '../../src/reports/read-deliveries.js';
+  readAttemptSummaries,
+} from '../../src/reports/read-deliveries.js';
 import {
   getEvent,
   listEvents,

@@ -5,7 +5,7 @@ import {
   countDeliveriesForOperator,
   listDeliveries,
   listDeliveriesForOperator,
-} from '../../src/reports/list-deliveries.js';
+} from '../../src/reports/read-deliveries.js';
 import { makeBacklog } from '../support/backlog.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';

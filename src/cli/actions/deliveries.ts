@@ -9,14 +9,12 @@ import type { DeliveryStatus } from '../../platform/database/generated/enums.js'
 import {
   COUNTED_MORE,
   countDeliveriesForOperator,
-  eventIdsOfTransfer,
-  listDeliveriesForOperator,
-} from '../../reports/list-deliveries.js';
-import {
   type DeliveryRecord,
   type DeliveryWithAttempts,
+  eventIdsOfTransfer,
   getDeliveryWithAttempts,
   listAttempts,
+  listDeliveriesForOperator,
 } from '../../reports/read-deliveries.js';
 import { report, waitFor } from '../terminal.js';
 import { outcomeOf, type Table, type View } from '../view.js';

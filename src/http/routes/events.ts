@@ -3,7 +3,7 @@ import { EVENT_TYPES } from '../../delivery/event-catalogue.js';
 import { LOOKED_AT } from '../../delivery/window.js';
 import { isId } from '../../platform/ids.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
-import { listDeliveries } from '../../reports/list-deliveries.js';
+import { listDeliveries } from '../../reports/read-deliveries.js';
 import { getEvent, listEvents, listMissing } from '../../reports/read-events.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { routesOf } from '../route.js';

@@ -1,5 +1,5 @@
 import type { EndpointHealth } from '../../../endpoints/health.js';
-import { listDeliveries } from '../../../reports/list-deliveries.js';
+import { listDeliveries } from '../../../reports/read-deliveries.js';
 import { Empty, Table } from '../../components/lists.js';
 import { Card, Facts, Live, PageHead } from '../../components/parts.js';
 import { Clamped, countOf, countText, durationText, Id, RelativeTime, Time } from '../../components/values.js';
