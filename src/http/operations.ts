@@ -11,18 +11,13 @@ import { problems, requestId, secureHeaders, unrouted } from './middleware.js';
 import { problemResponse, send } from './response.js';
 import { CONNECTION_LIMITS, listen, toConfigError } from './server.js';
 
-export interface Operations {
-  /** The URL of the port; null where METRICS_PORT is not set. */
-  url: string | null;
-  close(): Promise<void>;
-}
-
 /** Enough for probes and a few Prometheus servers. */
 const MAX_CONNECTIONS = 100;
 
 /**
  * Serves `/metrics`, `/healthz` and `/readyz` on METRICS_PORT, in every role, to METRICS_ALLOWED_NETWORKS only. A
  * worker has no other port.
+ * @returns the port's URL; null where METRICS_PORT is not set
  * @throws ConfigError where the port cannot be bound
  */
 export async function listenForOperators(
@@ -32,7 +27,7 @@ export async function listenForOperators(
     metrics: Metrics;
   },
   readiness: () => Promise<Readiness>,
-): Promise<Operations> {
+) {
   const { config, log, metrics } = context;
   const { baseUrl, host, metrics: settings } = config;
   if (!settings) return { url: null, close: async () => {} };

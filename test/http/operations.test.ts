@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { listenForOperators, type Operations } from '../../src/http/operations.js';
+import { listenForOperators } from '../../src/http/operations.js';
 import { migrate } from '../../src/platform/database/migrate.js';
 import { createMetrics } from '../../src/platform/telemetry/metrics.js';
 import type { Readiness } from '../../src/process/readiness.js';
@@ -7,7 +7,7 @@ import { readinessOf } from '../../src/process/readiness.js';
 import { startApi, type TestApi } from '../support/api.js';
 
 let api: TestApi;
-let operations: Operations | undefined;
+let operations: Awaited<ReturnType<typeof listenForOperators>> | undefined;
 beforeAll(async () => {
   api = await startApi();
   // The template of test databases has no record of its migrations.

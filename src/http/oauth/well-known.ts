@@ -44,14 +44,9 @@ export function addWellKnown(
  * use by default, and OpenID puts it after the path.
  */
 function metadataPaths(issuer: string): string[] {
-  const suffix = '/.well-known/oauth-authorization-server';
-  return [
-    ...new Set([
-      `${suffix}${issuerPath(issuer)}`,
-      ...authPaths(issuer, suffix),
-      ...authPaths(issuer, '/.well-known/openid-configuration'),
-    ]),
-  ];
+  const oauth = '/.well-known/oauth-authorization-server';
+  const openId = '/.well-known/openid-configuration';
+  return [...new Set([`${oauth}${issuerPath(issuer)}`, ...authPaths(issuer, oauth), ...authPaths(issuer, openId)])];
 }
 
 /** RFC 8414 §2 */

@@ -41,13 +41,12 @@ export function explorerPage(document: OpenApiDocument): string {
 export function explorerScript(document: OpenApiDocument, { environment, baseUrl }: Described): string {
   const { info, components } = document;
   const links = '[Guide](docs/guide) · [Plain page](docs/plain) · [Problem codes](docs/plain#problems)';
-  const { IdempotencyKey, ...parameters } = components.parameters;
   // The explorer sends an example unless the reader deletes it, and every POST would repeat this key.
-  const { example: _, ...unsent } = IdempotencyKey;
+  const { example: _, ...IdempotencyKey } = components.parameters.IdempotencyKey;
   const spec = {
     ...document,
     info: { ...info, description: `${info.description}\n\n${links} · [OpenAPI 3.1](openapi.json)` },
-    components: { ...withClientScopes(components), parameters: { ...parameters, IdempotencyKey: unsent } },
+    components: { ...withClientScopes(components), parameters: { IdempotencyKey } },
   };
   const isSandbox = environment === 'sandbox';
   const settings = {

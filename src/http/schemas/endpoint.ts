@@ -95,10 +95,7 @@ export const endpointView = view('WebhookEndpoint', {
   webhookId: uuid,
   url: z.string().meta({ description: 'As registered.', examples: ['https://example.com/hooks'] }),
   description: z.nullable(z.string()).meta({ examples: ['Orders, live'] }),
-  max_concurrency: z.nullable(z.int()).meta({
-    description: 'Maximum number of concurrent requests to the receiver. Null: the limit of the service.',
-    examples: [null],
-  }),
+  max_concurrency: maxConcurrency,
   enabled: z.boolean(),
   disabled_reason: z.nullable(z.enum(DISABLED_REASONS)).meta({
     description:
