@@ -1,5 +1,5 @@
 import { type Action, type Actor, type By, recordAudit } from '../platform/audit.js';
-import { atomically, type Handle } from '../platform/database/database.js';
+import { atomically, type Handle, rowOf } from '../platform/database/database.js';
 import { isId, newId } from '../platform/ids.js';
 import { LIMITS } from '../platform/limits.js';
 import { Networks } from '../platform/networks.js';
@@ -245,14 +245,12 @@ export function makeSignInLink(db: Handle, actor: Actor, baseUrl: string, grant:
     // Links of one client wait for each other, so that they do not exceed the limit together.
     await tx.query('select id from clients where id = $1::uuid for no key update', [clientId]);
     const scopes = consoleScopes(grant);
-    const [open] = await tx.query<{ count: number; seconds: number }>(OPEN_CODES, [clientId, secretId]);
-    if (open && open.count >= LIMITS.signInLinks.amount)
-      throw tooMany(secretId ? 'The client' : 'The operator', open.seconds);
+    const open = await rowOf<{ count: number; seconds: number }>(tx, OPEN_CODES, [clientId, secretId]);
+    if (open.count >= LIMITS.signInLinks.amount) throw tooMany(secretId ? 'The client' : 'The operator', open.seconds);
     const id = newId();
     const { secret: code, hash } = makeRandomSecret();
     const values = [id, hash.toString('hex'), clientId, secretId, role, JSON.stringify(scopes)];
-    const [made] = await tx.query<{ expiresAt: Date }>(INSERT_CODE, values);
-    const { expiresAt } = made as { expiresAt: Date };
+    const { expiresAt } = await rowOf<{ expiresAt: Date }>(tx, INSERT_CODE, values);
     const details = { link: id, role, expires_at: expiresAt.toISOString(), ...(secretId && { secret_id: secretId }) };
     await recordAudit(tx, { actor, action: 'console.link', target: clientId, details });
     return { url: `${baseUrl}/console/sign-in/${id}#${code.reveal()}`, expiresAt };
@@ -301,12 +299,8 @@ export async function readLink(db: Handle, id: string): Promise<LinkInfo | undef
  */
 export function swapCode(
   db: Handle,
-  {
-    id,
-    code,
-    address,
-    permit,
-  }: { id: string; code: Secret; address: string; permit: (tx: Handle, signer: string) => Promise<void> },
+  { id, code, address }: { id: string; code: Secret; address: string },
+  permit: (tx: Handle, signer: string) => Promise<void>,
 ): Promise<{ session: ActingSession; token: Secret } | undefined> {
   return atomically(db, async (tx) => {
     const [grant] = isId(id) ? await tx.query<Taken>(TAKE_CODE, [id, hashSecret(code).toString('hex')]) : [];

@@ -3,9 +3,9 @@ import { renderToString } from 'preact-render-to-string';
 import type { ConsoleSession } from '../auth/console-sessions.js';
 import type { AppContext } from '../http/context.js';
 import type { Config } from '../platform/config/config.js';
+import { Tabs } from './components/parts.js';
 import { Untrusted, visibleText } from './components/values.js';
-import type { Services } from './guard.js';
-import { sessionOf } from './guard.js';
+import { type Services, sessionOf } from './guard.js';
 import { isForm, type Page } from './page.js';
 import { declared } from './pages/index.js';
 
@@ -123,24 +123,9 @@ function Layout({ title, config, session, path, under = path, content, ...link }
 }
 
 function Navigation({ path, session, guide }: { path: string; session: ConsoleSession; guide: string }): VNode {
-  const current = currentOf(path);
   const visible = NAVIGATION.filter(({ scope }) => scope === null || session.scopes.has(scope));
-  return (
-    <nav class="tabs" aria-label="Console">
-      <ul>
-        {visible.map((page) => (
-          <li key={page.path}>
-            <a href={page.path} aria-current={page === current ? 'page' : undefined}>
-              {page.navigation}
-            </a>
-          </li>
-        ))}
-        <li>
-          <a href={guide}>Guide</a>
-        </li>
-      </ul>
-    </nav>
-  );
+  const tabs = visible.map((page) => ({ href: page.path, text: page.navigation }));
+  return <Tabs label="Console" tabs={[...tabs, { href: guide, text: 'Guide' }]} here={currentOf(path)?.path} />;
 }
 
 /** The entry whose path is the longest prefix of `path`. `/console` itself is the entry of no other page. */

@@ -8,7 +8,8 @@ import { Refusal } from '../platform/refusal.js';
 
 interface OperationRequest {
   params?: Readonly<Record<string, string>>;
-  query?: Readonly<Record<string, string>>;
+  /** A parameter that is undefined is left out, as JSON leaves out such a field of the body. */
+  query?: Readonly<Record<string, string | undefined>>;
   body?: unknown;
   /** Of a read: the operation has limits of its own, and waits for its turn without a transaction. */
   limitsItself?: true;
@@ -32,21 +33,18 @@ export type Operations = ReturnType<typeof operationsOf>;
  */
 export function operationsOf(routes: readonly Route[], database: Database, session: ConsoleSession) {
   const byId = new Map(routes.map((route) => [route.operationId, route]));
-  const caller = {
-    clientId: session.clientId,
-    secretId: session.secretId,
-    scopes: session.scopes,
-    by: bySession(session),
-  };
+  const { clientId, secretId, scopes } = session;
+  const caller = { clientId, secretId, scopes, by: bySession(session) };
 
   const prepare = (operationId: string, { params = {}, query = {}, body }: OperationRequest) => {
     const route = byId.get(operationId);
     if (!route) throw new Refusal('not_found', 'This environment has no such operation.');
-    if (!route.scopes.some((scope) => session.scopes.has(scope))) throw lacksScope(route.scopes);
+    if (!route.scopes.some((scope) => scopes.has(scope))) throw lacksScope(route.scopes);
     const ids = readParams({ ...params });
     const bytes = Buffer.from(body === undefined ? '' : JSON.stringify(body));
+    const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+    const search = new URLSearchParams(given);
     // The URL is for headers, which no page has.
-    const search = new URLSearchParams(query);
     return { route, ids, accept: () => route.accept({ caller, params: ids, url: route.path, search, bytes }) };
   };
 

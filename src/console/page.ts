@@ -1,16 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import type { Scope } from '../auth/caller.js';
 import type { ConsoleSession } from '../auth/console-sessions.js';
+import type { PathNames } from '../http/route.js';
 import type { Config } from '../platform/config/config.js';
 import type { Handle } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
 import type { Refusal } from '../platform/refusal.js';
 import type { Operations } from './operations.js';
-
-/** The names in braces: `'/console/deliveries/{id}'` → `'id'`. */
-type Parameters<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | Parameters<Rest>
-  : never;
 
 /** A request of a signed-in session whose scopes were checked. */
 export interface Visit<Params extends string = string> {
@@ -105,8 +101,8 @@ export const seeOther = (location: SeeOther['location'], notice?: string): SeeOt
 export function page<const Path extends `/console${string}`>(
   declaration: Omit<Page, 'path' | 'view' | 'title'> & {
     path: Path;
-    title: string | ((visit: Visit<Parameters<Path>>) => string);
-    view(visit: Visit<Parameters<Path>>): View | Promise<View>;
+    title: string | ((visit: Visit<PathNames<Path>>) => string);
+    view(visit: Visit<PathNames<Path>>): View | Promise<View>;
   },
 ): Page {
   return declaration as Page;
@@ -116,7 +112,7 @@ export function page<const Path extends `/console${string}`>(
 export function form<const Path extends `/console${string}`>(
   declaration: Omit<Form, 'path' | 'submit'> & {
     path: Path;
-    submit(visit: Visit<Parameters<Path>>, fields: URLSearchParams): Promise<SeeOther>;
+    submit(visit: Visit<PathNames<Path>>, fields: URLSearchParams): Promise<SeeOther>;
   },
 ): Form {
   return declaration as Form;

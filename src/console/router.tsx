@@ -3,12 +3,11 @@ import Router from '@koa/router';
 import type { Extend } from '../http/app.js';
 import type { AppContext, State } from '../http/context.js';
 import { staticDocument } from '../http/response.js';
-import { errorPages } from './errors.js';
 import { ASSETS_PATH, guard, servicesOf } from './guard.js';
 import { redirect } from './layout.js';
 import { isForm, pointsOf } from './page.js';
 import { declared } from './pages/index.js';
-import { runForm, runPage } from './run.js';
+import { errorPages, runForm, runPage } from './run.js';
 import { signInRouter } from './sign-in.js';
 
 /**

@@ -14,15 +14,12 @@ import { LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
 import { Refusal } from '../platform/refusal.js';
 import { Secret } from '../platform/secret.js';
-import { Field } from './components/forms.js';
-import { Facts } from './components/parts.js';
+import { Facts, Field, Submit } from './components/parts.js';
 import { Untrusted } from './components/values.js';
-import { shownError } from './errors.js';
-import type { Services } from './guard.js';
-import { isConsolePath, sessionOf } from './guard.js';
+import { isConsolePath, type Services, sessionOf } from './guard.js';
 import { redirect, show } from './layout.js';
 import { PageError } from './page.js';
-import { readForm } from './run.js';
+import { readForm, shownError } from './run.js';
 
 /** The largest body of a sign-in, in bytes: it is read before the client is authenticated. */
 const MAX_SIGN_IN_BYTES = 8 * 1024;
@@ -84,9 +81,7 @@ function showSignIn(ctx: AppContext, services: Services, shown: SignInShown, sta
           <input type="checkbox" name="role" value="viewer" checked={role === 'viewer'} />
           <span>View only: this session cannot change anything</span>
         </label>
-        <button type="submit" class="primary">
-          Sign in
-        </button>
+        <Submit>Sign in</Submit>
       </form>
       <p class="muted">
         These are the credentials with which your system requests tokens. A colleague without them signs in with a link
@@ -160,9 +155,7 @@ async function showLink(ctx: AppContext, services: Services, id = '', status = 2
       <Alert text={error} />
       <form class="stack" method="post" action={`/console/sign-in/${id}`}>
         <Field {...FIELD} label="Code: the part of the link after #" name="code" autoComplete="off" />
-        <button type="submit" class="primary">
-          Sign in
-        </button>
+        <Submit>Sign in</Submit>
       </form>
       <p class="muted">The link works once, within 5 minutes of its creation.</p>
     </section>
@@ -176,8 +169,7 @@ async function signInByLink(ctx: AppContext, services: Services, limit: Postgres
   const fields = await readForm(ctx, MAX_SIGN_IN_BYTES);
   await failures.check(address);
   const code = new Secret(fields.get('code')?.trim().replace(/^.*#/, '') ?? '');
-  const sent = { id, code, address };
-  const swapped = await swapCode(database, { ...sent, permit: (tx, signer) => limit.consume(tx, signer) });
+  const swapped = await swapCode(database, { id, code, address }, (tx, signer) => limit.consume(tx, signer));
   if (!swapped) {
     await failures.count(address);
     return showLink(ctx, services, id, 401, 'The code does not belong to this link.');

@@ -66,7 +66,9 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  * @throws Refusal malformed_request
  */
 export function parseBody(bytes: Uint8Array, maxMembers = MAX_MEMBERS): { value: unknown } | { excess: Excess } {
-  const text = decode(bytes);
+  const text = textOf(bytes);
+  if (text === undefined) throw new Refusal('malformed_request', 'The body is not valid UTF-8.');
+  if (text.trim() === '') throw new Refusal('malformed_request', 'The body is empty; send a JSON object.');
   const fault = examineStructure(text, maxMembers);
   if (typeof fault === 'object') return { excess: fault };
   let value: unknown;
@@ -79,15 +81,13 @@ export function parseBody(bytes: Uint8Array, maxMembers = MAX_MEMBERS): { value:
   return { value };
 }
 
-function decode(bytes: Uint8Array): string {
-  let text: string;
+/** The text of bytes in UTF-8; undefined for any other bytes. */
+export function textOf(bytes: Uint8Array): string | undefined {
   try {
-    text = utf8.decode(bytes);
+    return utf8.decode(bytes);
   } catch {
-    throw new Refusal('malformed_request', 'The body is not valid UTF-8.');
+    return undefined;
   }
-  if (text.trim() === '') throw new Refusal('malformed_request', 'The body is empty; send a JSON object.');
-  return text;
 }
 
 /**

@@ -7,15 +7,15 @@ import { type HttpResponse, jsonResponse, Reply } from './response.js';
 import { bodyErrors, queryErrors, refuseExcess, shortened } from './validation-errors.js';
 
 /** The names in braces: `'/transfers/{id}'` → `'id'`. */
-type Parameters<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | Parameters<Rest>
+export type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PathNames<Rest>
   : never;
 
 /** A request that was read and is valid. */
 export interface Incoming<Path extends string, Query, Body> {
   caller: Caller;
   /** The path's ids, each a UUID, and `number`, a positive integer as text. */
-  params: Readonly<Record<Parameters<Path>, string>>;
+  params: Readonly<Record<PathNames<Path>, string>>;
   query: Query;
   body: Body;
   /** The absolute URL, without its query. */
@@ -117,7 +117,7 @@ export const routesOf =
       const incoming = {
         ...request,
         search,
-        params: params as Record<Parameters<Path>, string>,
+        params: params as Record<PathNames<Path>, string>,
         query: readQuery(query ?? NOTHING, search) as z.output<Query>,
         body: check(bodySchema, read.value) as z.output<Body>,
       };

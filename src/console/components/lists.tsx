@@ -2,8 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { CursorKind } from '../../http/paging.js';
 import { Refusal } from '../../platform/refusal.js';
-import { type Choice, Refused, readIsoTime, Select, TimeField } from './forms.js';
-import { addressOf, Live } from './parts.js';
+import { addressOf, type Choice, Live, Refused, readIsoTime, Select, TimeField } from './parts.js';
 
 // What the pages of lists share: table, filters, pages.
 
@@ -168,16 +167,12 @@ export function Empty({ title, children }: { title: string; children?: Component
 /** The filters and the cursor that a list of the API has too, as its query. @throws Refusal invalid_request */
 export function listQuery(query: URLSearchParams, filters: Readonly<Record<string, string | undefined>>) {
   const { createdAfter, createdBefore } = timeRange(query);
-  const all = {
-    ...filters,
-    created_after: createdAfter === undefined ? undefined : new Date(createdAfter).toISOString(),
-    created_before: createdBefore === undefined ? undefined : new Date(createdBefore).toISOString(),
-    cursor: query.get('cursor') ?? undefined,
-  };
-  return Object.fromEntries(
-    Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
+  const cursor = query.get('cursor') ?? undefined;
+  return { ...filters, created_after: isoText(createdAfter), created_before: isoText(createdBefore), cursor };
 }
+
+/** A time as the API reads it. */
+export const isoText = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -1,6 +1,10 @@
-import type { ComponentChildren, HTMLAttributes } from 'preact';
+import { type ComponentChildren, createContext, type HTMLAttributes, type InputHTMLAttributes } from 'preact';
+import { useContext } from 'preact/hooks';
+import { PROBLEMS, type ValidationError } from '../../platform/refusal.js';
+import type { RefusedForm } from '../page.js';
+import { visibleText } from './values.js';
 
-// The parts that pages are made of, apart from forms.
+// The parts that pages are made of: facts, headings, cards, parts that stay current, and the fields of forms.
 
 interface FactsProps {
   of: Readonly<Record<string, ComponentChildren>>;
@@ -46,6 +50,30 @@ export function Card({ title, children, table }: { title: string; children: Comp
   );
 }
 
+interface TabsProps {
+  label: string;
+  tabs: readonly { href: string; text: string | undefined }[];
+  /** The address of the tab that is shown. */
+  here: string | undefined;
+}
+
+/** Links to the pages of a group. */
+export function Tabs({ label, tabs, here }: TabsProps) {
+  return (
+    <nav class="tabs" aria-label={label}>
+      <ul>
+        {tabs.map(({ href, text }) => (
+          <li key={href}>
+            <a href={href} aria-current={href === here ? 'page' : undefined}>
+              {text}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
 /** The way up from a page. */
 export function Up({ to, children }: { to: string; children: string }) {
   return (
@@ -70,3 +98,188 @@ export function Live({
 
 /** A path with a query, if there is one. */
 export const addressOf = (path: string, query?: URLSearchParams) => (query?.size ? `${path}?${query}` : path);
+
+/** The form of the page that was refused. Its fields keep what was typed, and show their errors. */
+export const Refused = createContext<RefusedForm | undefined>(undefined);
+
+interface Labelled {
+  label: string;
+  name: string;
+  /** Says what is expected. */
+  hint?: ComponentChildren;
+  /** A class of the field with its label. */
+  kind?: 'custom' | undefined;
+  /** Where the API would name an error of the field, such as `/url`. */
+  pointer?: string | undefined;
+  value?: string | null | undefined;
+}
+
+/** The attributes of an input. A password is never shown again: its field comes back empty. */
+interface Control extends Labelled, Omit<InputHTMLAttributes<HTMLInputElement>, keyof Labelled> {
+  /** Buttons that fill or show it. */
+  beside?: ComponentChildren;
+}
+
+/** A field with its label, its hint and the error of the refused form. */
+export function Field({ label, hint, pointer, kind, type, value, beside, ...rest }: Control) {
+  const { attributes, around, typed } = useLabel({ label, name: rest.name, hint, pointer, kind });
+  const control: object = {
+    ...rest,
+    ...attributes,
+    type,
+    ...(type !== 'password' && { value: typed ?? value ?? '' }),
+  };
+  const input = <input {...control} />;
+  return around(
+    beside ? (
+      <span class="row secret">
+        {input}
+        {beside}
+      </span>
+    ) : (
+      input
+    ),
+  );
+}
+
+/** A field for a time in ISO 8601, which a person can paste and read in any locale (`readIsoTime`). */
+export function TimeField(field: Omit<Control, 'type'>) {
+  return <Field placeholder="2026-11-22 06:14" autoComplete="off" {...field} label={`${field.label} (UTC)`} />;
+}
+
+/** A choice whose text differs from its value. */
+export interface Choice {
+  value: string;
+  text: string;
+}
+
+/** A choice of one of a list. */
+export function Select({ choices, value, ...field }: Labelled & { choices: readonly (Choice | string)[] }) {
+  const { attributes, around, typed } = useLabel(field);
+  const all = choices.map((choice): Choice => (typeof choice === 'string' ? { value: choice, text: choice } : choice));
+  const chosen = typed ?? value ?? all[0]?.value;
+  return around(
+    <select {...attributes}>
+      {all.map(({ value: own, text }) => (
+        <option key={own} value={own} selected={own === chosen}>
+          {visibleText(text)}
+        </option>
+      ))}
+    </select>,
+  );
+}
+
+/** The attributes of a control, its label, hint and error around it, and what was typed before. */
+function useLabel({ label, name, hint, pointer = `/${name}`, kind }: Labelled) {
+  const refused = useContext(Refused);
+  const error = refused?.refusal.errors.find((one) => one.pointer === pointer || one.parameter === name)?.detail;
+  const ids = [...(hint ? [`hint-${name}`] : []), ...(error ? [`error-${name}`] : [])];
+  const attributes = {
+    id: `field-${name}`,
+    name,
+    ...(ids.length > 0 && { 'aria-describedby': ids.join(' ') }),
+    ...(error && { 'aria-invalid': true, autofocus: true }),
+  };
+  const around = (control: ComponentChildren) => (
+    <div class={kind ? `field ${kind}` : 'field'}>
+      <label for={`field-${name}`}>{label}</label>
+      {control}
+      {hint && (
+        <span class="hint" id={`hint-${name}`}>
+          {hint}
+        </span>
+      )}
+      {error && (
+        <span class="field-error" id={`error-${name}`}>
+          {error}
+        </span>
+      )}
+    </div>
+  );
+  return { attributes, around, typed: refused?.fields.get(name) };
+}
+
+interface PostButtonProps {
+  action: string;
+  children: ComponentChildren;
+  class?: 'primary' | 'danger' | undefined;
+  id?: string;
+  /** Sent with it. */
+  fields?: Readonly<Record<string, string>>;
+  /** Stands beside the button. */
+  note?: ComponentChildren;
+}
+
+/** A button that changes something: a form that a person fills in no further. */
+export function PostButton({ action, children, id, fields = {}, note, ...button }: PostButtonProps) {
+  return (
+    <form class="row" method="post" action={action} id={id}>
+      {Object.entries(fields).map(([name, value]) => (
+        <input key={name} type="hidden" name={name} value={value} />
+      ))}
+      <button type="submit" class={button.class}>
+        {children}
+      </button>
+      {note}
+    </form>
+  );
+}
+
+/** The main button of a form. @param cancel the way back without it */
+export function Submit({ children, cancel }: { children: string; cancel?: string }) {
+  const button = (
+    <button type="submit" class="primary">
+      {children}
+    </button>
+  );
+  if (cancel === undefined) return button;
+  return (
+    <p class="row">
+      {button}
+      <a href={cancel}>Cancel</a>
+    </p>
+  );
+}
+
+/** Why a form was refused, above the page; errors of single fields are listed and also stand at their fields. */
+export function ErrorSummary({ refused: { refusal } }: { refused: RefusedForm }) {
+  return (
+    <section class="banner bad" role="alert">
+      <h2>{PROBLEMS[refusal.code].title}</h2>
+      {refusal.errors.length === 0 ? (
+        <p>{refusal.message}</p>
+      ) : (
+        <ul>
+          {refusal.errors.map((error) => (
+            <li key={error.pointer}>
+              {nameOf(error)} {error.detail}
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+/** Names of fields that differ from the API's. */
+const LABELS: Readonly<Record<string, string>> = { '/max_concurrency': 'concurrent deliveries' };
+
+function nameOf({ pointer, parameter }: ValidationError): string {
+  const name = pointer?.slice(1).replaceAll('/', ' ') ?? parameter ?? '';
+  return LABELS[pointer ?? ''] ?? name.replaceAll('_', ' ');
+}
+
+/** The value of a field for a time, in UTC: `2026-11-22 06:14:03`. */
+export function timeValue(at: Date): string {
+  return at.toISOString().slice(0, 19).replace('T', ' ');
+}
+
+/** Reads a time in ISO 8601 as a person types it: a date, or date and time, in UTC unless it names a zone. */
+export function readIsoTime(text: string): Date | undefined {
+  const pattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))? ?(Z|UTC|[+-]\d\d:\d\d)?$/;
+  const [, day = '', time = '00:00', zone = 'Z'] = pattern.exec(text.trim().toUpperCase()) ?? [];
+  const [midnight, at] = [new Date(`${day}T00:00Z`), new Date(`${day}T${time}${zone.replace('UTC', 'Z')}`)];
+  // `Date` reads 31 November as 1 December.
+  const exists = Number.isFinite(at.getTime()) && midnight.toISOString().startsWith(day);
+  return exists ? at : undefined;
+}

@@ -143,11 +143,13 @@ export function utcText(at: Instant): string {
  * now, as the server sees it
  */
 export function Time({ at, ago }: { at: Instant; ago?: true }) {
+  const time = <time dateTime={dateOf(at).toISOString()}>{utcText(at)}</time>;
+  if (!ago) return time;
   return (
-    <>
-      <time dateTime={dateOf(at).toISOString()}>{utcText(at)}</time>
-      {ago && <span class="muted"> {relativeTime(dateOf(at), new Date())}</span>}
-    </>
+    <span>
+      {time}
+      <span class="muted"> {relativeTime(dateOf(at), new Date())}</span>
+    </span>
   );
 }
 
@@ -194,12 +196,11 @@ export function durationText(ms: number): string {
 
 /** An amount of money with its currency's digits: 1250 minor units of EUR are `12.50 EUR`. */
 export function amountText({ value, currency }: { value: number; currency: string }): string {
-  const digits =
-    new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
-  // Written from its digits: a division loses cents of amounts near 2^53.
-  const text = String(value).padStart(digits + 1, '0');
-  const whole = text.slice(0, text.length - digits).replace(/\B(?=(\d{3})+$)/g, ',');
-  return `${whole}${digits > 0 ? `.${text.slice(-digits)}` : ''} ${currency}`;
+  const ofCurrency = new Intl.NumberFormat('en', { style: 'currency', currency });
+  const { maximumFractionDigits: digits = 2 } = ofCurrency.resolvedOptions();
+  // A decimal text, which `format` reads exactly: a division loses cents of amounts near 2^53.
+  const decimal = `${value}e-${digits}` as `${number}`;
+  return `${new Intl.NumberFormat('en', { minimumFractionDigits: digits }).format(decimal)} ${currency}`;
 }
 
 interface IdProps {

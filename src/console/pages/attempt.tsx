@@ -2,8 +2,7 @@ import { readSentAttempt, type SentAttempt } from '../../checks/explain-signatur
 import { DELIVERY_HEADERS, type KeptHeaders, SIGNATURE_HEADER } from '../../delivery/sender/headers.js';
 import type { AttemptError } from '../../platform/vocabulary.js';
 import { readDeliveryTimeline } from '../../reports/read-events.js';
-import { Field } from '../components/forms.js';
-import { Facts, Up } from '../components/parts.js';
+import { Facts, Field, Up } from '../components/parts.js';
 import { CopyButton, durationText, JsonText, Time, Untrusted, UntrustedLines } from '../components/values.js';
 import { form, isEditor, page, seeOther, type Visit } from '../page.js';
 import { DeliveryLine, NextStep } from './delivery.js';
@@ -36,9 +35,7 @@ export const attemptPage = page({
         <div class="stack" data-part="">
           <p class="row">
             <span>{receiverSentence([{ ...attempt, error: attempt.error as AttemptError | null }])}</span>
-            <span>
-              <Time at={attempt.startedAt} ago />
-            </span>
+            <Time at={attempt.startedAt} ago />
             <span class="muted">took {durationText(attempt.durationMs)}</span>
           </p>
           <ResponseView sent={sent} />
@@ -70,7 +67,8 @@ export const explainForm = form({
 function RequestView({ sent }: { sent: SentAttempt }) {
   const { attempt, body } = sent;
   const id = `${attempt.deliveryId}-${attempt.number}`;
-  const headers = sentHeaders(sent);
+  // As sent (spec §4); an unknown signature is masked.
+  const headers: Headers = [...DELIVERY_HEADERS, [SIGNATURE_HEADER, `t=${attempt.t},v0=${sent.v0 ?? MASKED}`]];
   const command = curlCommand(attempt.url, headers, body);
   return (
     <section class="stack" aria-labelledby={`request-${id}`}>
@@ -150,11 +148,6 @@ function ExplainView({ deliveryId, number, visit }: { deliveryId: string; number
 
 /** Replaces a signature that the reader may not see, or that can no longer be computed. */
 const MASKED = '*'.repeat(64);
-
-/** The headers of a delivery as sent (spec §4); an unknown signature is masked. */
-function sentHeaders({ attempt, v0 }: SentAttempt): Headers {
-  return [...DELIVERY_HEADERS, [SIGNATURE_HEADER, `t=${attempt.t},v0=${v0 ?? MASKED}`]];
-}
 
 type Headers = readonly (readonly [name: string, value: string])[];
 

@@ -3,9 +3,8 @@ import { eventSubject } from '../../delivery/event-catalogue.js';
 import type { attemptView } from '../../http/schemas/delivery.js';
 import { type LastAttempt, plannedAttempts } from '../../reports/read-deliveries.js';
 import { type EventTimeline, readDeliveryTimeline, type TimelineDelivery } from '../../reports/read-events.js';
-import { PostButton } from '../components/forms.js';
 import { type Listed, Pager, Table } from '../components/lists.js';
-import { Facts, Live, Up } from '../components/parts.js';
+import { Facts, Live, PostButton, Up } from '../components/parts.js';
 import { durationText, Id, Response, Sentence, Status, Time, Untrusted } from '../components/values.js';
 import { form, isEditor, page, seeOther, type Visit } from '../page.js';
 import { isRejection, retryEffect, whatHappensNext } from './delivery-texts.js';
@@ -184,9 +183,7 @@ function TimeLine({ delivery: { id, attempts, ...delivery } }: { delivery: Timel
           <span>
             Attempt {number} {at > new Date() ? 'planned' : 'due'}
           </span>
-          <span>
-            <Time at={at} ago />
-          </span>
+          <Time at={at} ago />
         </li>
       ))}
     </ol>
@@ -207,9 +204,7 @@ function MadeAttempt({ deliveryId, attempt }: { deliveryId: string; attempt: Las
         <strong>Attempt {number}</strong>
         {TRIGGERS[trigger] && <span class="muted">{TRIGGERS[trigger]}</span>}
         <Response {...attempt} />
-        <span>
-          <Time at={startedAt} ago />
-        </span>
+        <Time at={startedAt} ago />
         <span class="muted numeric">took {durationText(durationMs)}</span>
       </span>
       <details class="attempt-details" id={`details-${deliveryId}-${number}`} data-load="">

@@ -2,8 +2,7 @@ import type { TransferStatus } from '../../platform/database/generated/enums.js'
 import { Refusal } from '../../platform/refusal.js';
 import { SANDBOX_STEPS } from '../../transfers/sandbox.js';
 import { NEXT_STATUSES, REASON_CODES, STATUSES_WITH_REASON_CODE } from '../../transfers/states.js';
-import { type Choice, Field, PostButton, Select } from '../components/forms.js';
-import { Card, Up } from '../components/parts.js';
+import { Card, type Choice, Field, PostButton, Select, Submit, Up } from '../components/parts.js';
 import { form, page, seeOther, type Visit } from '../page.js';
 
 export const NEW_TRANSFER = '/console/transfers/new';
@@ -74,9 +73,7 @@ export const newTransferPage = page({
             hint="Ignored with an outcome, which has an account of its own."
           />
           <Field label="Reference (optional)" name="reference" />
-          <button type="submit" class="primary">
-            Make the transfer
-          </button>
+          <Submit>Make the transfer</Submit>
         </form>
       </>
     );
@@ -125,9 +122,7 @@ export function MoveForms({ id, status }: { id: string; status: TransferStatus }
           />
           <Field label="Reason (optional)" name="reason" />
         </div>
-        <button type="submit" class="primary">
-          Change
-        </button>
+        <Submit>Change</Submit>
       </form>
       {status === 'CREATED' && (
         <PostButton action={`/console/transfers/${id}/cancel`} id="cancel" class="danger">

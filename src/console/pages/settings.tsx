@@ -3,9 +3,8 @@ import { MAX_BODY_BYTES } from '../../http/body.js';
 import { presentMeta } from '../../http/routes/documents.js';
 import type { Config } from '../../platform/config/config.js';
 import { LIMITS } from '../../platform/limits.js';
-import { PostButton } from '../components/forms.js';
 import { Table } from '../components/lists.js';
-import { Card, Facts } from '../components/parts.js';
+import { Card, Facts, PostButton } from '../components/parts.js';
 import { durationText, Id, RelativeTime, Time, Untrusted } from '../components/values.js';
 import { form, page, seeOther, type Visit } from '../page.js';
 

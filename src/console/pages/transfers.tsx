@@ -1,9 +1,8 @@
 import type { z } from 'zod';
 import type { transferView, transferWithHistoryView } from '../../http/schemas/transfer.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
-import { Field, Select } from '../components/forms.js';
 import { ANY, Empty, List, type Listed, listQuery, readChoice, Table } from '../components/lists.js';
-import { Card, Facts, Live, PageHead, Up } from '../components/parts.js';
+import { Card, Facts, Field, Live, PageHead, Select, Up } from '../components/parts.js';
 import { amountText, Clamped, Id, Status, Time, Untrusted } from '../components/values.js';
 import { form, mayMove, page, seeOther } from '../page.js';
 import { filtersOf } from './deliveries.js';
@@ -124,9 +123,7 @@ const transferPage = page({
                 <li key={status} class="rung made" id={`change-${index}`} data-announce={`The transfer is ${status}.`}>
                   <span class="row">
                     <Status status={status} />
-                    <span>
-                      <Time at={at} ago />
-                    </span>
+                    <Time at={at} ago />
                   </span>
                   {(reason !== null || reason_code !== null) && (
                     <span class="muted">

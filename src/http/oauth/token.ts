@@ -8,7 +8,7 @@ import { MemoryLimit, PostgresLimit } from '../../platform/rate-limit.js';
 import { PROBLEMS } from '../../platform/refusal.js';
 import { Secret } from '../../platform/secret.js';
 import type { Log } from '../../platform/telemetry/log.js';
-import { MAX_DEPTH, parseBody, readBytes } from '../body.js';
+import { MAX_DEPTH, parseBody, readBytes, textOf } from '../body.js';
 import type { AppContext, AppMiddleware, State } from '../context.js';
 import { refusalOf } from '../response.js';
 import { authPaths } from './well-known.js';
@@ -241,12 +241,9 @@ function fromJson(bytes: Uint8Array): TokenParameters {
 }
 
 function fromForm(bytes: Uint8Array): TokenParameters {
-  let form: URLSearchParams;
-  try {
-    form = new URLSearchParams(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    throw invalidRequest('The body is not valid UTF-8.');
-  }
+  const text = textOf(bytes);
+  if (text === undefined) throw invalidRequest('The body is not valid UTF-8.');
+  const form = new URLSearchParams(text);
   return pick((name) => form.getAll(name));
 }
 

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { COUNTED_TO_CANCEL, countPending } from '../../../endpoints/disable.js';
 import type { Config } from '../../../platform/config/config.js';
 import { MAX_CONCURRENCY } from '../../../platform/vocabulary.js';
-import { Field, Submit } from '../../components/forms.js';
+import { Field, Submit } from '../../components/parts.js';
 import { countText, Untrusted } from '../../components/values.js';
 import { form, page, type SeeOther, seeOther, type Visit } from '../../page.js';
 import { endpointPath } from '../paths.js';

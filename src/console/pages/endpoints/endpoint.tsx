@@ -5,7 +5,7 @@ import { type EndpointHealth, readEndpointHealth } from '../../../endpoints/heal
 import type { Handle } from '../../../platform/database/database.js';
 import { timeOf } from '../../../platform/ids.js';
 import type { Listed } from '../../components/lists.js';
-import { Up } from '../../components/parts.js';
+import { Tabs, Up } from '../../components/parts.js';
 import { Untrusted, utcText } from '../../components/values.js';
 import { type Form, form, type Page, page, type SeeOther, type Visit } from '../../page.js';
 import { endpointPath } from '../paths.js';
@@ -133,6 +133,10 @@ export function endpointForm(
 function EndpointHead({ endpoint, health, here, visit, path }: EndpointRequest & { here: Tab }) {
   const { scopes } = visit.session;
   const isOpen = (name: string) => name !== 'check' || visit.config.environment === 'sandbox';
+  const hrefOf = (name: string) => (name === '' ? path : `${path}/${name}`);
+  const tabs = Object.entries(TABS).flatMap(([name, { tab, scope }]) =>
+    tab !== null && scopes.has(scope) && isOpen(name) ? [{ href: hrefOf(name), text: tab }] : [],
+  );
   return (
     <>
       <Up to="/console/endpoints">Endpoints</Up>
@@ -149,22 +153,7 @@ function EndpointHead({ endpoint, health, here, visit, path }: EndpointRequest &
         </div>
         <EndpointState endpoint={endpoint} health={health} />
       </div>
-      <nav class="tabs" aria-label="This endpoint">
-        <ul>
-          {Object.entries(TABS).map(
-            ([name, { tab, scope }]) =>
-              tab !== null &&
-              scopes.has(scope) &&
-              isOpen(name) && (
-                <li key={name}>
-                  <a href={name === '' ? path : `${path}/${name}`} aria-current={name === here ? 'page' : undefined}>
-                    {tab}
-                  </a>
-                </li>
-              ),
-          )}
-        </ul>
-      </nav>
+      <Tabs label="This endpoint" tabs={tabs} here={hrefOf(here)} />
     </>
   );
 }

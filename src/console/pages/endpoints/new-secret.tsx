@@ -1,7 +1,6 @@
 import { Refusal } from '../../../platform/refusal.js';
-import { PostButton } from '../../components/forms.js';
 import { Table } from '../../components/lists.js';
-import { Card, Live } from '../../components/parts.js';
+import { Card, Live, PostButton, Submit } from '../../components/parts.js';
 import { RelativeTime } from '../../components/values.js';
 import { seeOther } from '../../page.js';
 import { endpointPath } from '../paths.js';
@@ -53,9 +52,7 @@ const newSecretPage = endpointPage('new-secret', {
               </p>
               <form class="stack narrow" method="post" action={path}>
                 <SecretField label="New secret" />
-                <button type="submit" class="primary">
-                  Register the second endpoint
-                </button>
+                <Submit>Register the second endpoint</Submit>
               </form>
             </section>
           </>

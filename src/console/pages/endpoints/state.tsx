@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { EndpointHealth } from '../../../endpoints/health.js';
 import type { endpointView } from '../../../http/schemas/endpoint.js';
-import { PostButton } from '../../components/forms.js';
+import { PostButton } from '../../components/parts.js';
 import { countOf, RelativeTime, Untrusted } from '../../components/values.js';
 import { receiverSentence } from '../delivery-texts.js';
 import { endpointPath, MOVING_TRANSFER } from '../paths.js';

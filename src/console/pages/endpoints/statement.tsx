@@ -1,9 +1,8 @@
 import type { z } from 'zod';
 import type { EndpointHealth } from '../../../endpoints/health.js';
 import type { recovered, statementView } from '../../../http/schemas/statement.js';
-import { TimeField, timeValue } from '../../components/forms.js';
-import { readTime } from '../../components/lists.js';
-import { Facts } from '../../components/parts.js';
+import { isoText, readTime } from '../../components/lists.js';
+import { Facts, Submit, TimeField, timeValue } from '../../components/parts.js';
 import { countOf, countText, Time } from '../../components/values.js';
 import { isEditor, seeOther } from '../../page.js';
 import { endpointPath } from '../paths.js';
@@ -58,9 +57,7 @@ const statementPage = endpointPage('statement', {
                 Include missing events: those created while this endpoint was disabled, or before it was registered
               </span>
             </label>
-            <button type="submit" class="primary">
-              {statement ? `Recover ${countOf(lostOf(statement), 'event', 'events')}` : 'Recover'}
-            </button>
+            <Submit>{statement ? `Recover ${countOf(lostOf(statement), 'event', 'events')}` : 'Recover'}</Submit>
             <p class="hint">
               Each delivery starts again with all its attempts, at 20 a second, behind new events. Your receiver
               recognises an event that it already has by its id. An endpoint has one recovery at a time, at most ten an
@@ -173,10 +170,6 @@ export function missedSince(
  * The range of a form as the API reads it; an empty field is omitted, so that its default applies.
  * @throws Refusal invalid_request
  */
-function windowOf(fields: URLSearchParams): { since?: string; until?: string } {
-  const times = ['since', 'until'].flatMap((name) => {
-    const time = readTime(fields, name);
-    return time === undefined ? [] : [[name, new Date(time).toISOString()]];
-  });
-  return Object.fromEntries(times);
+function windowOf(fields: URLSearchParams) {
+  return { since: isoText(readTime(fields, 'since')), until: isoText(readTime(fields, 'until')) };
 }

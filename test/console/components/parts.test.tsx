@@ -1,5 +1,5 @@
 import { render } from 'preact-render-to-string';
-import { ErrorSummary, readIsoTime, timeValue } from '../../../src/console/components/forms.js';
+import { ErrorSummary, readIsoTime, timeValue } from '../../../src/console/components/parts.js';
 import { Refusal } from '../../../src/platform/refusal.js';
 
 it('names a rejected field by its label if the API has another name', () => {
