@@ -94,9 +94,9 @@ describe('a transfer to an account of the sandbox', () => {
 
 describe('the limits of a client for these transfers', () => {
   it('are 10 a second, over all processes; other transfers are neither counted nor rejected', async () => {
-    await use(9);
     const elsewhere = await startApi({ database: api.database });
     try {
+      await use(9);
       const sent = { json: to('SANDBOX-CANCEL'), headers: { Authorization: `Bearer ${client.token}` } };
       const results = await Promise.all([create('SANDBOX-CANCEL'), elsewhere.call('POST', '/transfers', sent)]);
       expect(results.map(({ status }) => status).sort()).toEqual([201, 429]);
