@@ -32,12 +32,7 @@ export async function runService(env: NodeJS.ProcessEnv, announce = announceRead
   }
 }
 
-async function serve(
-  env: NodeJS.ProcessEnv,
-  signalled: Promise<void>,
-  announce: Announce,
-  stack?: Stack,
-): Promise<void> {
+async function serve(env: NodeJS.ProcessEnv, signalled: Promise<void>, announce: Announce, stack?: Stack) {
   const context = await bootstrap(env, 'service');
   const { config, database, log, metrics, stopTracing } = context;
   if (stack) {

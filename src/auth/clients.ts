@@ -24,11 +24,7 @@ export interface NewClient {
  * Makes a client with its first secret. The secret is readable only in this result.
  * @throws Refusal invalid_request, with every validation error in name, scopes and networks
  */
-export async function createClient(
-  db: Handle,
-  actor: Actor,
-  wanted: NewClient,
-): Promise<{ client: Client } & NewClientSecret> {
+export async function createClient(db: Handle, actor: Actor, wanted: NewClient) {
   const scopes = wanted.scopes?.length ? wanted.scopes : CLIENT_SCOPES;
   const networks = wanted.networks ?? [];
   refuseInvalid({ name: wanted.name, scopes, networks });

@@ -60,11 +60,7 @@ export async function readOrMakeSigningKeys(database: Database, masterKeys: Mast
  * Makes a new signing key. Every process signs with it within 15 s, after all processes have had the time to read it
  * (`KeyRing`). The previous key verifies until the last token that it signed has expired.
  */
-export async function rotateSigningKey(
-  database: Database,
-  actor: Actor,
-  masterKeys: MasterKeys,
-): Promise<{ kid: string }> {
+export async function rotateSigningKey(database: Database, actor: Actor, masterKeys: MasterKeys) {
   const key = await makeSigningKey(masterKeys);
   await database.transaction(async (handle) => {
     await lockSigningKeys(handle);
@@ -85,12 +81,7 @@ export async function rotateSigningKey(
  * adds a new key.
  * @throws Refusal not_found
  */
-export async function revokeSigningKey(
-  database: Database,
-  actor: Actor,
-  masterKeys: MasterKeys,
-  kid: string,
-): Promise<{ newKid: string | null }> {
+export async function revokeSigningKey(database: Database, actor: Actor, masterKeys: MasterKeys, kid: string) {
   const replacement = await makeSigningKey(masterKeys);
   return database.transaction(async (handle) => {
     await lockSigningKeys(handle);

@@ -153,11 +153,7 @@ export async function readEventTimeline(
 }
 
 /** Reads one delivery with its event. @throws Refusal not_found */
-export async function readDeliveryTimeline(
-  db: Handle,
-  clientId: string,
-  id: string,
-): Promise<{ event: EventTimeline['event']; delivery: TimelineDelivery }> {
+export async function readDeliveryTimeline(db: Handle, clientId: string, id: string) {
   const row = await db.prisma.delivery.findFirst({
     where: { id, clientId },
     include: { ...WITH_ENDPOINT, event: { select: EVENT } },
@@ -177,11 +173,7 @@ async function withAttempts(
 }
 
 /** Finds the event that an id of an event or of a delivery leads to. */
-export async function findEventOf(
-  db: Handle,
-  clientId: string,
-  id: string,
-): Promise<{ eventId: string; deliveryId: string | null } | undefined> {
+export async function findEventOf(db: Handle, clientId: string, id: string) {
   const event = await db.prisma.event.findFirst({ where: { id, clientId }, select: { id: true } });
   if (event) return { eventId: event.id, deliveryId: null };
   const delivery = await db.prisma.delivery.findFirst({ where: { id, clientId }, select: { eventId: true } });

@@ -1,5 +1,5 @@
 import type { Handle } from '../platform/database/database.js';
-import type { StatusChange, Transfer } from '../platform/database/generated/client.js';
+import type { Transfer } from '../platform/database/generated/client.js';
 import type { TransferStatus } from '../platform/database/generated/enums.js';
 import { exactly, type IdRange, idBounds, idsWithin } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
@@ -44,11 +44,7 @@ select t.id::text from transfers t
  order by t.status, t.id desc limit $5::int`;
 
 /** Reads a transfer with its history, oldest entry first. @throws Refusal not_found */
-export async function getTransfer(
-  db: Handle,
-  clientId: string,
-  id: string,
-): Promise<Transfer & { history: StatusChange[] }> {
+export async function getTransfer(db: Handle, clientId: string, id: string) {
   const transfer = await db.prisma.transfer.findFirst({
     where: { id, clientId },
     include: { history: { orderBy: { position: 'asc' } } },

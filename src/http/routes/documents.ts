@@ -39,12 +39,7 @@ export function presentMeta(config: Pick<Config, 'environment' | 'retryDelays' |
  * `/openapi.json`, the same document as an API explorer at `/docs`, and without script at `/docs/plain`; the guide at
  * `/docs/guide`; `/meta`, which contains no client's data.
  */
-export function addDocuments(
-  router: Router<State>,
-  config: Config,
-  routes: readonly Route[],
-  limit: AppMiddleware,
-): void {
+export function addDocuments(router: Router<State>, config: Config, routes: readonly Route[], limit: AppMiddleware) {
   const document = openApiDocument(routes, config);
   const json = (content: object) =>
     staticDocument('application/json', JSON.stringify(content), { 'Access-Control-Allow-Origin': '*' });
