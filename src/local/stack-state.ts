@@ -131,18 +131,13 @@ export function findStack(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return stackEnvironment(env, state, secrets);
 }
 
-/** Another running process holds the lock of the folder. The message names the process. */
-export class LockedError extends Error {
-  override readonly name = 'LockedError';
-}
-
 const NAME = /^lock\.(\d+)$/;
 
 /**
  * Takes the lock of `folder` for this process. The lock has generations `lock.1`, `lock.2`, …, of which the highest is
  * valid. A process that finds the holder dead makes the next generation, which the file system allows to one process
  * only. A process that ends leaves its generation behind, so that a number is never used twice.
- * @throws LockedError
+ * @throws Error of one line that names the running process that holds the lock
  */
 export function takeLock(folder: string): void {
   const mine = JSON.stringify(recordProcess(process.pid));
@@ -150,7 +145,7 @@ export function takeLock(folder: string): void {
     const last = highest(folder);
     const holder = runningHolder(folder, last);
     if (holder) {
-      throw new LockedError(
+      throw new Error(
         `the embedded stack under ${folder} is already running as process ${holder.pid}; stop it, or set another LOCAL_DIR`,
       );
     }

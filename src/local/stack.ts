@@ -23,7 +23,7 @@ export type Stack = Awaited<ReturnType<typeof startStack>>;
 /**
  * Starts the embedded stack under LOCAL_DIR, on 127.0.0.1. `progress` gets a line for people for each slow step and
  * each later fault. `signal` aborts the start.
- * @throws ConfigError (a port in use, an invalid setting), LockedError, or an Error of one line
+ * @throws ConfigError (a port in use, an invalid setting), or an Error of one line
  */
 export async function startStack(env: NodeJS.ProcessEnv, progress: (line: string) => void, signal?: AbortSignal) {
   const settings = readEnvironment(env);
