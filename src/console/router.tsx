@@ -18,7 +18,10 @@ export const consoleExtension: Extend = (shared) => {
   const services = servicesOf(shared);
   const router = new Router<State>({ strict: true, sensitive: true });
   router.get('/console/', (ctx) => redirect(ctx, services, '/console'));
-  router.use(assetsRouter().routes());
+  for (const [name, type] of Object.entries(ASSETS)) {
+    const text = readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8');
+    router.get(`${ASSETS_PATH}${name}`, staticDocument(type, text, { 'Cache-Control': 'no-cache' }));
+  }
   router.use(signInRouter(services).routes());
   const points = new Map<string, number>();
   for (const one of declared) {
@@ -39,12 +42,3 @@ const SIGN_IN_POINTS = 5;
 
 /** The files of `assets/`, by their media types. A browser asks each time whether its copy is current. */
 const ASSETS = { 'console.css': 'text/css', 'live.js': 'text/javascript', 'icon.svg': 'image/svg+xml' };
-
-function assetsRouter(): Router<State> {
-  const router = new Router<State>({ strict: true, sensitive: true });
-  for (const [name, type] of Object.entries(ASSETS)) {
-    const text = readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8');
-    router.get(`${ASSETS_PATH}${name}`, staticDocument(type, text, { 'Cache-Control': 'no-cache' }));
-  }
-  return router;
-}

@@ -35,6 +35,12 @@ export async function countPending(db: Handle, endpointId: string): Promise<numb
   return row?.count ?? 0;
 }
 
+/** `12 pending deliveries`, for a person who decides whether they are cancelled. @param count as `countPending` reads it */
+export function pendingText(count: number): string {
+  if (count >= COUNTED_TO_CANCEL) return `${COUNTED_TO_CANCEL.toLocaleString('en')} or more pending deliveries`;
+  return count === 1 ? '1 pending delivery' : `${count === 0 ? 'No' : count.toLocaleString('en')} pending deliveries`;
+}
+
 /** Deliveries that one transaction cancels at most (contract, Webhook endpoints). */
 export const CANCELLED_AT_ONCE = 1_000;
 

@@ -2,7 +2,7 @@ import { showClient } from '../../auth/clients.js';
 import { type CheckRecord, getCheck, startCheck } from '../../checks/checks.js';
 import { isConclusive } from '../../checks/hints.js';
 import { recoverEndpoint } from '../../delivery/recoveries.js';
-import { COUNTED_TO_CANCEL, countPending } from '../../endpoints/disable.js';
+import { countPending, pendingText } from '../../endpoints/disable.js';
 import {
   getEndpoint,
   listEndpoints,
@@ -89,11 +89,6 @@ export const disable = onDatabase(async ({ database, actor }, id: string, { yes 
   }
   return stateResult(await setEndpointEnabledByOperator(database, actor, id, false));
 });
-
-function pendingText(count: number): string {
-  if (count >= COUNTED_TO_CANCEL) return '10,000 or more pending deliveries';
-  return count === 1 ? '1 pending delivery' : `${count === 0 ? 'No' : count.toLocaleString('en')} pending deliveries`;
-}
 
 /** `endpoints enable` */
 export const enable = onDatabase(async ({ database, actor }, id: string) =>

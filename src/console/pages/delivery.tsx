@@ -22,10 +22,9 @@ export const deliveryPage = page({
   async view(visit) {
     const { id } = visit.params;
     const { event, delivery } = await visit.read((db) => readDeliveryTimeline(db, visit.session.clientId, id));
-    const cursor = visit.query.get('cursor');
     const attempts = await visit.operations.read<Listed<Attempt>>('listAttempts', {
       params: { id },
-      query: cursor === null ? {} : { cursor },
+      query: { cursor: visit.query.get('cursor') ?? undefined },
     });
     return (
       <>

@@ -171,11 +171,9 @@ function summaryOf(deliveries: Deliveries): string {
   const count = (status: DeliveryStatus) => deliveries.filter((delivery) => delivery.status === status).length;
   const succeeded = count('succeeded');
   const others = (['failed', 'cancelled', 'pending'] as const).filter((status) => count(status) > 0);
-  const [received, all] = [`${succeeded} of ${deliveries.length}`, deliveries.length];
-  const first =
-    succeeded === all
-      ? `${all === 1 ? 'The endpoint has' : `All ${all} endpoints have`} received this event.`
-      : `${received} ${all === 1 ? 'endpoint has' : 'endpoints have'} received this event.`;
+  const all = deliveries.length;
+  const received = succeeded < all ? `${succeeded} of ${all}` : all === 1 ? 'The' : `All ${all}`;
+  const first = `${received} ${all === 1 ? 'endpoint has' : 'endpoints have'} received this event.`;
   return [first, others.length > 0 && `${others.map((status) => `${count(status)} ${status}`).join(', ')}.`]
     .filter(Boolean)
     .join(' ');

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { COUNTED_TO_CANCEL, countPending } from '../../../endpoints/disable.js';
+import { countPending, pendingText } from '../../../endpoints/disable.js';
 import type { Config } from '../../../platform/config/config.js';
 import { MAX_CONCURRENCY } from '../../../platform/vocabulary.js';
 import { Field, Submit } from '../../components/parts.js';
-import { countText, Untrusted } from '../../components/values.js';
+import { Untrusted } from '../../components/values.js';
 import { form, page, type SeeOther, seeOther, type Visit } from '../../page.js';
 import { endpointPath } from '../paths.js';
 import { changeEndpoint, type Endpoint, type EndpointVisit, endpointForm, endpointPage } from './endpoint.js';
@@ -97,9 +97,7 @@ export const editPages = [editPage, edit];
 /** What disabling or deleting an endpoint cancels. */
 async function Cancelled({ visit, endpoint }: { visit: Visit; endpoint: Endpoint }) {
   const count = await visit.read((db) => countPending(db, endpoint.webhookId));
-  if (count === 0) return <strong>No delivery is pending.</strong>;
-  const number = `${countText(count)}${count < COUNTED_TO_CANCEL ? '' : ' or more'}`;
-  return <strong>{`${number} pending ${count === 1 ? 'delivery' : 'deliveries'} will be cancelled.`}</strong>;
+  return <strong>{count === 0 ? 'No delivery is pending.' : `${pendingText(count)} will be cancelled.`}</strong>;
 }
 
 interface Ending {
