@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 3585e50e03d743cde93fe54591a91036e6fc8787a404c2ea669bfb6b0ead63dc
+// Document: ab7ab6f30c3c9d484f7c691b2c6b49977895d2f7d82617e21c030e74be7e3a44
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -409,7 +409,7 @@ export interface components {
       /** Why the transfer failed, was returned or was cancelled; null if no code was given. */
       reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
       amount: {
-        /** In minor units. */
+        /** In minor units (cents). */
         value: number;
         /** ISO 4217 */
         currency: string;
@@ -441,7 +441,7 @@ export interface components {
       /** Why the transfer failed, was returned or was cancelled; null if no code was given. */
       reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
       amount: {
-        /** In minor units. */
+        /** In minor units (cents). */
         value: number;
         /** ISO 4217 */
         currency: string;
