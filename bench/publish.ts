@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type Report, toMarkdown } from './report.js';
 
-// `npm run bench:report -- results.json` writes the tables of a run to bench/results.md.
+// `npm run bench:report -- results.json …` writes the tables of the runs to bench/results.md.
 
 const HEAD = `# Benchmark results
 
@@ -9,7 +9,7 @@ const HEAD = `# Benchmark results
 the figures.
 `;
 
-const [results] = process.argv.slice(2);
-if (!results) throw new Error('give the file that `npm run bench -- --json FILE` wrote');
-const markdown = toMarkdown(JSON.parse(readFileSync(results, 'utf8')) as Report);
-writeFileSync('bench/results.md', `${HEAD}\n${markdown}\n`);
+const files = process.argv.slice(2);
+if (files.length === 0) throw new Error('give the files that `npm run bench -- --json FILE` wrote');
+const reports = files.map((file) => toMarkdown(JSON.parse(readFileSync(file, 'utf8')) as Report));
+writeFileSync('bench/results.md', `${[HEAD, ...reports].join('\n')}\n`);
