@@ -106,8 +106,7 @@ export function Trouble({ endpoint, health, editor, name }: Props & { editor: bo
           <Pending pending={pending} /> {pending.count > 0 && 'Retries continue automatically.'}
         </p>
         <p class="row">
-          <a href={`${deliveries}&status=pending`}>Pending deliveries</a>
-          <a href={`${deliveries}&status=failed`}>Failed deliveries</a>
+          <a href={deliveries}>See its deliveries</a>
           {editor && <a href={`${path}/statement`}>Recover what failed</a>}
         </p>
       </div>
