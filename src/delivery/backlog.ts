@@ -117,7 +117,7 @@ export function measureBacklog(registry: Registry, readBacklog: () => Promise<Ba
   );
   gaugeOfEach(
     'webhook_outbox_oldest_age_seconds',
-    '`attempt`: how long the oldest attempt at an endpoint with none in flight has been due. Other states: age of the oldest event. 0 if there is none.',
+    '`attempt`: how long ago the oldest queued attempt became due, of endpoints without an attempt in flight. Other states: age of the oldest event. 0 if there is none.',
     states,
     ({ oldestAge }) => oldestAge,
   );
