@@ -114,11 +114,11 @@ const UNQUEUED = '(select true from queue q where q.delivery_id = d.id) is null'
 
 /**
  * Postgres does not know the length of `(select $2)`, so that it plans alike for one attempt and for many, and keeps the
- * plan. Each \`= any(array(…))\` leads the plan to the rows by their ids: with a join alone, a plan made for an empty queue
+ * plan. Each `= any(array(…))` leads the plan to the rows by their ids: with a join alone, a plan made for an empty queue
  * reads the whole queue. Deliveries are locked by id, as a cancellation locks them, then the queue, then events by id.
  *
- * \`known\` finds a success that the statement's own earlier try has recorded, under whatever number: its commit may have
- * succeeded although the connection broke. An array, since Postgres would answer an \`exists\` here from a hash of the whole table.
+ * `known` finds a success that the statement's own earlier try has recorded, under whatever number: its commit may have
+ * succeeded although the connection broke. An array, since Postgres would answer an `exists` here from a hash of the whole table.
  */
 const RECORD = `
 with input as (
