@@ -161,9 +161,19 @@ export async function readStarts<Event extends EventRow>(db: Handle, events: rea
   });
 }
 
-/** A workflow's history holds what `PROGRESS` names, and of the URL only the host. */
-function toProgress({ eventId: _event, url, isQueued: _queued, ...shown }: DeliveryRow): DeliveryProgress {
-  return { ...shown, host: hostOf(url) };
+/** Copies field by field, so that a workflow's history holds nothing that is not named here. */
+function toProgress(row: DeliveryRow): DeliveryProgress {
+  return {
+    deliveryId: row.deliveryId,
+    webhookId: row.webhookId,
+    host: hostOf(row.url),
+    status: row.status,
+    reason: row.reason,
+    attemptCount: row.attemptCount,
+    lastOutcome: row.lastOutcome,
+    nextAttemptAt: row.nextAttemptAt,
+    wait: row.wait,
+  };
 }
 
 /** SQL: the columns of a `DeliveryRow`, and the tables that they come from. */
