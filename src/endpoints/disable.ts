@@ -51,6 +51,7 @@ export const CANCELLED_AT_ONCE = 1_000;
  * @returns whether there are more
  */
 export async function cancelPending(tx: Handle, endpointId: string): Promise<boolean> {
+  await tx.query(`select set_config('enable_sort', 'off', true)`, []);
   const [row] = await tx.query<{ more: boolean }>(CANCEL_PENDING, [endpointId]);
   return row?.more ?? false;
 }
@@ -81,8 +82,9 @@ export const endFirstAttempts = (eventIds: string) => `unattempted as materializ
  * entries of all deliveries that are cancelled already. An attempt that is leased stays in the queue: its process looks at
  * the endpoint before it starts, and a recovery must find an attempt that is in flight.
  *
- * Two bounds and not `status =`: only the index on endpoint, status and id has this order. With an equality Postgres may
- * read the deliveries of all endpoints, by primary key or by their next attempts.
+ * Two bounds and not `status =`: only the index on endpoint, status and id has this order, and `enable_sort = off` makes
+ * Postgres use it. Otherwise, while its statistics say that few are pending, it may read and sort them all for each batch,
+ * or read the deliveries of all endpoints by primary key.
  */
 const CANCEL_PENDING = `
 with endpoint as materialized (

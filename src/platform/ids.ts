@@ -1,8 +1,15 @@
+import { randomInt } from 'node:crypto';
 import { v7 } from 'uuid';
 
-/** A UUID version 7 (RFC 9562). It sorts by time, so that index writes stay local. @param at its time, ms since 1970 */
-export function newId(at?: number): string {
-  return at === undefined ? v7() : v7({ msecs: at });
+let last = { at: Number.NaN, seq: 0 };
+
+/**
+ * A UUID version 7 (RFC 9562). It sorts by time, so that index writes stay local; within a millisecond it sorts after the
+ * process's id before it, so that two changes of one transfer are listed in their order. @param at its time, ms since 1970
+ */
+export function newId(at = Date.now()): string {
+  last = { at, seq: at === last.at ? last.seq + 1 : randomInt(2 ** 31) };
+  return v7({ msecs: at, seq: last.seq });
 }
 
 /** The nil UUID (RFC 9562 §5.9): below every id, and no row's. */

@@ -13,6 +13,15 @@ describe('ids', () => {
     );
   });
 
+  it('sort by when they were made, also within a millisecond', () => {
+    fc.assert(
+      fc.property(instant, (at) => {
+        const ids = Array.from({ length: 50 }, () => newId(at));
+        expect(ids.toSorted()).toEqual(ids);
+      }),
+    );
+  });
+
   it('are between the least id of their millisecond and the least id of the next', () => {
     fc.assert(
       fc.property(instant, (at) => {

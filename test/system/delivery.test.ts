@@ -196,8 +196,10 @@ test('one of several conflicting changes of a transfer wins, and makes one event
     const { status, status_history: history } = await must(client('GET', `/transfers/${id}`));
     const events = (await must(client('GET', `/events?transfer_id=${id}`))).data;
     expect(history).toHaveLength(1 + won);
-    expect(events).toHaveLength(won);
-    expect(events[0].data.status).toBe(status);
+    expect(history.at(-1).status).toBe(status);
+    // An event's time is that of its request, and of these requests the later one may win first.
+    const changes = history.slice(1).map((entry: { status: string }) => entry.status);
+    expect(events.map((event: { data: { status: string } }) => event.data.status).sort()).toEqual(changes.sort());
   }
 });
 
