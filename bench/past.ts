@@ -6,7 +6,8 @@ const DAYS = 30;
 
 /**
  * Fills in events of the last thirty days that are over with: transfer, history, event, one delivery, one attempt each,
- * all of the first client, in whose indexes the measured ones go as well.
+ * all of the first client, in whose indexes the measured ones go as well. A body is as long as a real one: shorter events
+ * would fit into what is left of the pages of longer ones, and each would then write a page of its own to the WAL.
  */
 export async function fillPast(
   { database }: Pick<Stack, 'database'>,
@@ -49,9 +50,8 @@ with past as materialized (
 ), event as (
   insert into events (id, client_id, transfer_id, type, body, created_at, outbox)
   select event_id, $5::uuid, transfer_id, 'transfer.status_changed',
-         json_build_object('id', event_id, 'version', '2026-11-21', 'type', 'transfer.status_changed',
-           'data', json_build_object('id', transfer_id, 'status', 'PROCESSING'),
-           'created_at', to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS'))::text, at, 'done'
+         format('{"id":"%s","version":"2026-11-21","type":"transfer.status_changed","data":{"id":"%s","status":"PROCESSING"},"created_at":"%s"}',
+           event_id, transfer_id, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS')), at, 'done'
     from past
 ), delivery as (
   insert into deliveries (id, event_id, endpoint_id, client_id, status, attempt_count, created_at, finished_at, ladder)

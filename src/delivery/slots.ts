@@ -264,7 +264,7 @@ export class Slots<Job> {
   }
 
   #enqueueClient(client: Client<Job>): void {
-    if (client.queued || client.ready.length === 0 || client.active >= this.limits.perClient) return;
+    if (client.queued || client.ready.length === 0) return;
     client.queued = true;
     this.#ready.push(client);
   }

@@ -5,7 +5,8 @@ import { type Limits, Slots } from '../../../src/delivery/slots.js';
 
 // Slots and a reference that only counts: the same jobs, and a judgement of each start by the rules alone.
 
-const LIMITS: Limits = { perEndpoint: 2, perClient: 4, total: 9, waiting: 16 };
+// A client reaches its own limit before its share of the slots: both rules decide often.
+const LIMITS: Limits = { perEndpoint: 2, perClient: 3, total: 9, waiting: 16 };
 const OTHER: Record<Line, Line> = { fresh: 'late', late: 'fresh' };
 
 interface Job {
