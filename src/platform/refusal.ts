@@ -26,7 +26,7 @@ const MEANINGS = {
   405: { method_not_allowed: '`Allow` lists the methods of this path.' },
   409: {
     invalid_transition: 'The transfer cannot change from its current status to the requested one.',
-    endpoint_not_active: 'The webhook endpoint is disabled or deleted; enable it first.',
+    endpoint_not_active: 'The webhook endpoint is deleted, or is disabled and must be enabled first.',
     disabled_by_operator: 'Only the operator can enable this webhook endpoint.',
     cancellation_in_progress:
       'The pending deliveries of the disabled webhook endpoint are still being cancelled; try again in a few seconds.',
@@ -46,7 +46,7 @@ const MEANINGS = {
       'A query may have at most 20 parameters, a console form hardly more than its fields; each repetition counts.',
     outside_retention: 'The window starts before the oldest retained event; choose a later `since`.',
     secret_immutable:
-      'The secret of an endpoint cannot be changed; register a new endpoint with the new secret, then delete the old one.',
+      'The secret of an endpoint cannot be changed; switch to a new endpoint as the guide says under "Change the secret".',
     blocked_address: 'The service does not deliver to this address; use a public one.',
     sandbox_account: 'An account that begins with `SANDBOX-` exists in the sandbox only.',
     unknown_sandbox_account: 'There is no sandbox account with this name; `errors` lists the accounts.',
