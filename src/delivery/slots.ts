@@ -161,7 +161,6 @@ export class Slots<Job> {
     endpoint.released++;
     this.#active--;
     this.#enqueue(endpoint);
-    this.#enqueueClient(endpoint.client);
     this.#removeIfIdle(endpoint);
   }
 

@@ -57,7 +57,7 @@ const OVERDUE = 120_000;
 const WEIGHTS = {
   ...{ event: 2, eventHere: 3, time: 4, clockBack: 1 },
   ...{ scan: 3, scanLost: 1, refill: 1, byName: 1, giveBack: 1, freeExpired: 2, dies: 1 },
-  ...{ make: 8, attempt: 5, post: 4, record: 3, recordAll: 2, recordAgain: 1, recordBad: 1, refused: 2 },
+  ...{ make: 8, attempt: 5, post: 4, overtaken: 2, record: 3, recordAll: 2, recordAgain: 1, recordBad: 1, refused: 2 },
   ...{ retry: 3, recover: 2, missing: 1, disable: 1, disableLarge: 1, cancelBatch: 2, enable: 3, delete: 1 },
   ...{ watchdog: 2, look: 3, startWorkflows: 3, markDone: 3, starterDies: 1, workflowLost: 1, save: 1, restore: 1 },
 } as const;
@@ -182,6 +182,8 @@ export class World {
         const leased = this.#jobs.find((one) => one.token === token && one.deliveryId === delivery.id);
         return !leased || this.#attempt(leased, answer, b);
       }
+      case 'overtaken':
+        return job !== undefined && this.#overtaken(job, answer, b);
       case 'record': {
         const made = pick(this.#made, b);
         return made !== undefined && this.#record([made]);
@@ -455,6 +457,19 @@ export class World {
     await this.#post(job, answer, b);
     const made = this.#made.find((one) => one.job === job);
     return made ? this.#record([made]) : true;
+  }
+
+  /** A slow attempt succeeds, but its lease has ended: another worker has made and recorded the attempt before. */
+  async #overtaken(job: Job, answer: Answer, b: number): Promise<boolean> {
+    await this.#post(job, 'success', b);
+    const slow = this.#made.find((one) => one.job === job);
+    if (!slow) return true;
+    await this.#pass(31_000);
+    const token = this.#tokens.find((one) => one !== job.token) as string;
+    await this.#byName(token, this.model.get(job.deliveryId));
+    const fast = this.#jobs.find((one) => one.token === token && one.deliveryId === job.deliveryId);
+    if (fast) await this.#attempt(fast, answer, b);
+    return this.#record([slow]);
   }
 
   /** The look before an attempt, and the POST. */
