@@ -55,6 +55,7 @@ export default {
       globalTeardown: '<rootDir>/test/support/global-teardown.js',
     },
   ],
+  testSequencer: '<rootDir>/test/support/slow-first.js',
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.js'],
   // A limit is for what never ends: the machines are shared, and some are three times as slow.
   testTimeout: 240_000,
