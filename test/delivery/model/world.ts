@@ -176,12 +176,8 @@ export class World {
         return job !== undefined && this.#post(job, answer, b);
       case 'attempt':
         return job !== undefined && this.#attempt(job, answer, b);
-      case 'make': {
-        if (!delivery) return false;
-        await this.#byName(token, delivery);
-        const leased = this.#jobs.find((one) => one.token === token && one.deliveryId === delivery.id);
-        return !leased || this.#attempt(leased, answer, b);
-      }
+      case 'make':
+        return delivery !== undefined && this.#make(token, delivery, answer, b);
       case 'overtaken':
         return job !== undefined && this.#overtaken(job, answer, b);
       case 'record': {
@@ -453,6 +449,13 @@ export class World {
     if (this.model.deliveries.has(job.deliveryId)) this.model.giveBack(job.deliveryId, job.token);
   }
 
+  /** A worker leases a delivery by name, makes the attempt and records it. */
+  async #make(token: string, delivery: ModelDelivery, answer: Answer, b: number): Promise<boolean> {
+    await this.#byName(token, delivery);
+    const leased = this.#jobs.find((one) => one.token === token && one.deliveryId === delivery.id);
+    return !leased || this.#attempt(leased, answer, b);
+  }
+
   async #attempt(job: Job, answer: Answer, b: number): Promise<boolean> {
     await this.#post(job, answer, b);
     const made = this.#made.find((one) => one.job === job);
@@ -466,9 +469,7 @@ export class World {
     if (!slow) return true;
     await this.#pass(31_000);
     const token = this.#tokens.find((one) => one !== job.token) as string;
-    await this.#byName(token, this.model.get(job.deliveryId));
-    const fast = this.#jobs.find((one) => one.token === token && one.deliveryId === job.deliveryId);
-    if (fast) await this.#attempt(fast, answer, b);
+    await this.#make(token, this.model.get(job.deliveryId), answer, b);
     return this.#record([slow]);
   }
 
