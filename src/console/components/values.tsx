@@ -2,7 +2,7 @@ import type { DeliveryStatus, TransferStatus } from '../../platform/database/gen
 import { relativeTime } from '../../platform/duration.js';
 import type { LastAttempt } from '../../reports/read-deliveries.js';
 
-// How the console writes a text of others, a time, a quantity, an amount, an id and a status.
+// How the console writes a text of others, a time, a quantity, an id and a status.
 
 /**
  * A text of a client, a receiver or a sender, in one line: shown as text, isolated from the direction of the text around
@@ -192,15 +192,6 @@ export function durationText(ms: number): string {
   if (minutes >= 2 * 1_440 && minutes % 1_440 === 0) return `${minutes / 1_440} days`;
   const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
   return [hours > 0 && `${hours} h`, rest > 0 && `${rest} min`].filter(Boolean).join(' ');
-}
-
-/** An amount of money with its currency's digits: 1250 minor units of EUR are `12.50 EUR`. */
-export function amountText({ value, currency }: { value: number; currency: string }): string {
-  const ofCurrency = new Intl.NumberFormat('en', { style: 'currency', currency });
-  const { maximumFractionDigits: digits = 2 } = ofCurrency.resolvedOptions();
-  // A decimal text, which `format` reads exactly: a division loses cents of amounts near 2^53.
-  const decimal = `${value}e-${digits}` as `${number}`;
-  return `${new Intl.NumberFormat('en', { minimumFractionDigits: digits }).format(decimal)} ${currency}`;
 }
 
 interface IdProps {

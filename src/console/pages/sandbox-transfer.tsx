@@ -51,7 +51,7 @@ export const newTransferPage = page({
               inputMode="numeric"
               required
               value="1250"
-              hint="1250 is 12.50 EUR."
+              hint="1250 is 12.50 EUR, or 1,250 JPY."
             />
             <Field
               class="short"

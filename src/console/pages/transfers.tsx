@@ -1,9 +1,10 @@
 import type { z } from 'zod';
 import type { transferView, transferWithHistoryView } from '../../http/schemas/transfer.js';
+import { amountText } from '../../transfers/currencies.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import { ANY, Empty, List, type Listed, listQuery, readChoice, Table } from '../components/lists.js';
 import { Card, Facts, Field, Live, PageHead, Select, Up } from '../components/parts.js';
-import { amountText, Clamped, Id, Status, Time, Untrusted } from '../components/values.js';
+import { Clamped, Id, Status, Time, Untrusted } from '../components/values.js';
 import { form, mayMove, page, seeOther } from '../page.js';
 import { filtersOf } from './deliveries.js';
 import { type Event, EventTable } from './events.js';

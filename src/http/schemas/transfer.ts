@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { StatusChange, Transfer } from '../../platform/database/generated/client.js';
+import { isCurrency } from '../../transfers/currencies.js';
 import { REASON_CODES, STATUSES_WITH_REASON_CODE, TRANSFER_STATUSES, takesReasonCode } from '../../transfers/states.js';
 import { components, present, requestBody, text, time, uuid, validationError, view } from './fields.js';
 
@@ -10,26 +11,12 @@ import { components, present, requestBody, text, time, uuid, validationError, vi
 const value = z
   .int('must be a whole number of minor units')
   .min(1, 'must be at least 1')
-  .meta({ description: 'In minor units (cents).', examples: [125_00] });
-
-/**
- * The active codes of ISO 4217, list one (as of 2026: with XCG, SLE, ZWG; without ANG, BGN, CUC, HRK, SLL, ZWL). XTS
- * (for testing) and XXX (no currency) are excluded, because they cannot be paid in.
- */
-const CURRENCIES: ReadonlySet<string> = new Set(
-  `AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW
-  CLF CLP CNY COP COU CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL
-  HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA
-  MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD
-  RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD
-  USN UYI UYU UYW UZS VED VES VND VUV WST XAD XAF XAG XAU XBA XBB XBC XBD XCD XCG XDR XOF XPD XPF XPT XSU XUA YER ZAR
-  ZMW ZWG`.split(/\s+/),
-);
+  .meta({ description: 'In minor units of ISO 4217: 1250 is 12.50 EUR, 1,250 JPY or 1.250 KWD.', examples: [125_00] });
 
 const currency = z
   .string()
   .refine(
-    (code) => CURRENCIES.has(code),
+    (code) => isCurrency(code),
     validationError('invalid_currency', 'must be an active ISO 4217 code in upper case'),
   )
   .meta({ description: 'ISO 4217', pattern: '^[A-Z]{3}$', examples: ['EUR'] });

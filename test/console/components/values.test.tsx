@@ -1,7 +1,6 @@
 import { jest } from '@jest/globals';
 import { render } from 'preact-render-to-string';
 import {
-  amountText,
   countOf,
   durationText,
   formatJson,
@@ -111,14 +110,4 @@ it('writes numbers and durations for people', () => {
   expect(countOf(1, 'delivery', 'deliveries')).toBe('1 delivery');
   expect(countOf(12_034, 'delivery', 'deliveries')).toBe('12,034 deliveries');
   expect([durationText(85), durationText(1_300), durationText(15_000)]).toEqual(['85 ms', '1.3 s', '15 s']);
-});
-
-it.each([
-  [1250, 'EUR', '12.50 EUR'],
-  [5, 'EUR', '0.05 EUR'],
-  [125_001, 'JPY', '125,001 JPY'],
-  [1_250_002, 'KWD', '1,250.002 KWD'],
-  [Number.MAX_SAFE_INTEGER, 'EUR', '90,071,992,547,409.91 EUR'],
-])('%d minor units of %s are %s', (value, currency, text) => {
-  expect(amountText({ value, currency })).toBe(text);
 });

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: ab7ab6f30c3c9d484f7c691b2c6b49977895d2f7d82617e21c030e74be7e3a44
+// Document: ecfdc18c7f35f6dfd7dc651940b36f76a2560ab2d9cee17c48068df552e0a351
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -201,7 +201,7 @@ export interface components {
     };
     NewTransfer: {
       amount: {
-        /** In minor units (cents). */
+        /** In minor units of ISO 4217: 1250 is 12.50 EUR, 1,250 JPY or 1.250 KWD. */
         value: number;
         /** ISO 4217 */
         currency: string;
@@ -409,7 +409,7 @@ export interface components {
       /** Why the transfer failed, was returned or was cancelled; null if no code was given. */
       reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
       amount: {
-        /** In minor units (cents). */
+        /** In minor units of ISO 4217: 1250 is 12.50 EUR, 1,250 JPY or 1.250 KWD. */
         value: number;
         /** ISO 4217 */
         currency: string;
@@ -441,7 +441,7 @@ export interface components {
       /** Why the transfer failed, was returned or was cancelled; null if no code was given. */
       reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
       amount: {
-        /** In minor units (cents). */
+        /** In minor units of ISO 4217: 1250 is 12.50 EUR, 1,250 JPY or 1.250 KWD. */
         value: number;
         /** ISO 4217 */
         currency: string;
