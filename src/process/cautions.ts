@@ -1,4 +1,4 @@
-import type { Config } from '../platform/config/config.js';
+import { type Config, PROXY_UNNAMED } from '../platform/config/config.js';
 import { Networks } from '../platform/networks.js';
 import type { Secret } from '../platform/secret.js';
 import { SUPPORTED_NODE } from '../platform/version.js';
@@ -16,7 +16,13 @@ const LOOPBACK = ['127.0.0.0/8', '::1/128'];
 export function cautionsOf(
   config: Pick<
     Config,
-    'environment' | 'databaseUrl' | 'databaseDirectUrl' | 'temporal' | 'allowedNetworks' | 'trustedProxies'
+    | 'environment'
+    | 'databaseUrl'
+    | 'databaseDirectUrl'
+    | 'temporal'
+    | 'allowedNetworks'
+    | 'trustedProxies'
+    | 'proxyUnnamed'
   >,
 ): string[] {
   const lines: string[] = [];
@@ -26,6 +32,7 @@ export function cautionsOf(
       `TRUSTED_PROXIES: ${widest} lets almost any caller choose its own address in X-Forwarded-For; give the addresses of your proxies`,
     );
   }
+  if (config.proxyUnnamed) lines.push(PROXY_UNNAMED);
   if (config.environment !== 'production') return lines;
   const urls: [string, Secret][] = [['DATABASE_URL', config.databaseUrl]];
   if (config.databaseDirectUrl !== config.databaseUrl) urls.push(['DATABASE_DIRECT_URL', config.databaseDirectUrl]);

@@ -12,6 +12,7 @@ const UNSAFE = {
   TEMPORAL_ADDRESS: 'temporal.invalid:7233',
   ALLOWED_NETWORKS: '',
   BASE_URL: 'https://api.example.com',
+  TRUSTED_PROXIES: 'none',
   MASTER_KEY: randomBytes(32).toString('base64'),
   HOST: '127.0.0.1',
   PORT: '0',

@@ -18,6 +18,11 @@ const UNREACHABLE = {
   LOG_LEVEL: 'silent',
 };
 
+const PRODUCTION = {
+  ...{ ENVIRONMENT: 'production', LOG_LEVEL: 'warn', TRUSTED_PROXIES: 'none' },
+  MASTER_KEY: randomBytes(32).toString('base64'),
+};
+
 let process: ChildProcess;
 /** The whole standard error of the process, after it has ended. */
 let stderr: Promise<string>;
@@ -82,7 +87,7 @@ test('an uncaught error ends the process with one log line that shows no field o
 test('production warns about a Node.js release that package.json does not name, and serves', async () => {
   const node20 = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" })';
   await firstLine(['api'], {
-    ...{ ENVIRONMENT: 'production', LOG_LEVEL: 'warn', MASTER_KEY: randomBytes(32).toString('base64') },
+    ...PRODUCTION,
     NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(node20)}`,
   });
   process.kill('SIGTERM');
@@ -92,9 +97,7 @@ test('production warns about a Node.js release that package.json does not name, 
 });
 
 test('production does not warn about a Node.js release that package.json names', async () => {
-  await firstLine(['api'], {
-    ...{ ENVIRONMENT: 'production', LOG_LEVEL: 'warn', MASTER_KEY: randomBytes(32).toString('base64') },
-  });
+  await firstLine(['api'], PRODUCTION);
   process.kill('SIGTERM');
   expect(await stderr).not.toContain('Node.js');
 });

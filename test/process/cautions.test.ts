@@ -10,6 +10,7 @@ const SAFE = {
   TEMPORAL_TLS: 'true',
   ALLOWED_NETWORKS: '203.0.113.0/24',
   BASE_URL: 'https://api.example.com',
+  TRUSTED_PROXIES: '10.244.0.0/16',
   MASTER_KEY: randomBytes(32).toString('base64'),
 };
 const named = (env: Record<string, string>) =>
@@ -58,6 +59,13 @@ it.each<[string, Record<string, string>, string[]]>([
     { ENVIRONMENT: 'sandbox', TRUSTED_PROXIES: '::/0' },
     ['TRUSTED_PROXIES'],
   ],
+  ['a sandbox behind a proxy that is not named', { ENVIRONMENT: 'sandbox', TRUSTED_PROXIES: '' }, ['TRUSTED_PROXIES']],
+  [
+    'nothing for a sandbox without a proxy',
+    { ENVIRONMENT: 'sandbox', TRUSTED_PROXIES: '', BASE_URL: 'http://localhost:3000' },
+    [],
+  ],
+  ['nothing if there is no proxy', { TRUSTED_PROXIES: 'none' }, []],
   ['nothing for proxies in a private network', { TRUSTED_PROXIES: '10.0.0.0/8,fd00::/8' }, []],
   ['nothing when it is a sandbox', { ENVIRONMENT: 'sandbox', ALLOWED_NETWORKS: '', TEMPORAL_TLS: 'false' }, []],
 ])('warns of %s', (_, env, expected) => {

@@ -63,6 +63,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     TEMPORAL_ADDRESS: '127.0.0.1:1',
     MASTER_KEY: Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64'),
     BASE_URL: 'https://api.test',
+    TRUSTED_PROXIES: 'none',
     RATE_LIMIT: '100000',
     HOST: '127.0.0.1',
     PORT: '0',

@@ -65,7 +65,9 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     /** CIDRs from which deliveries leave. */
     egressAddresses: read.EGRESS_ADDRESSES,
     allowedNetworks: read.ALLOWED_NETWORKS,
-    trustedProxies: read.TRUSTED_PROXIES,
+    trustedProxies: read.TRUSTED_PROXIES === 'none' ? [] : read.TRUSTED_PROXIES,
+    /** The service speaks HTTP: behind an https: URL is a proxy, whose address all clients have if it is not trusted. */
+    proxyUnnamed: baseUrl?.startsWith('https:') && read.TRUSTED_PROXIES.length === 0,
     /** Requests per second. */
     rateLimit: read.RATE_LIMIT,
     /** Attempts at once at one endpoint that has no limit of its own, over all workers. */
@@ -95,8 +97,13 @@ export function baseUrlOf({ ENVIRONMENT, BASE_URL, PORT }: Environment): string 
   return BASE_URL ?? (ENVIRONMENT === 'production' ? undefined : `http://localhost:${PORT}`);
 }
 
+export const PROXY_UNNAMED =
+  "TRUSTED_PROXIES: is empty but BASE_URL is https:, so all clients have the proxy's address and share its limits; give the CIDRs of your proxies, or none if there is no proxy";
+
 /** The settings that production must not start with (contract, Environments). A missing one is reported already. */
-function insecureIn(config: Pick<Config, 'baseUrl' | 'authUrl' | 'masterKey' | 'receivers'>): string[] {
+function insecureIn(
+  config: Pick<Config, 'baseUrl' | 'authUrl' | 'masterKey' | 'receivers' | 'proxyUnnamed'>,
+): string[] {
   const lines: string[] = [];
   if (config.baseUrl?.startsWith('http:')) lines.push('BASE_URL: is http: in production; give an https: address');
   if (config.authUrl?.startsWith('http:')) lines.push('AUTH_URL: is http: in production; give an https: address');
@@ -106,6 +113,7 @@ function insecureIn(config: Pick<Config, 'baseUrl' | 'authUrl' | 'masterKey' | '
   if (config.receivers.allowPrivate) {
     lines.push('ALLOW_PRIVATE_RECEIVERS: is true in production; it is for the sandbox only');
   }
+  if (config.proxyUnnamed) lines.push(PROXY_UNNAMED);
   return lines;
 }
 

@@ -68,11 +68,19 @@ const list = (text: string) =>
     .map((item) => item.trim())
     .filter((item) => item !== '');
 
+/** The CIDRs of a list; undefined if an item is none. */
+const networksIn = (text: string) => (list(text).every(isNetwork) ? list(text) : undefined);
+
+const notNetwork = (hint: string) => (text: string) =>
+  `${list(text).find((cidr) => !isNetwork(cidr))} is not a network; give ${hint}`;
+
 /** A list of CIDRs. */
-const networks = parsed<readonly string[]>(
-  (text) => (list(text).every(isNetwork) ? list(text) : undefined),
-  (text) =>
-    `${list(text).find((cidr) => !isNetwork(cidr))} is not a network; give CIDRs such as 10.0.0.0/8,2001:db8::/32`,
+const networks = parsed<readonly string[]>(networksIn, notNetwork('CIDRs such as 10.0.0.0/8,2001:db8::/32'));
+
+/** A list of CIDRs, or `none`: then the list is empty on purpose. */
+const networksOrNone = parsed<readonly string[] | 'none'>(
+  (text) => (/^none$/i.test(list(text).join()) ? 'none' : networksIn(text)),
+  notNetwork('CIDRs such as 10.0.0.0/8,2001:db8::/32, or none alone'),
 );
 
 const secretText = z.string().transform((text) => new Secret(text));
@@ -241,7 +249,11 @@ export const settings = {
 
   // The networks that may connect, and the limits of requests, endpoints and time
   ALLOWED_NETWORKS: setting(networks, 'CIDRs that may connect to the API. Empty: any address.', ''),
-  TRUSTED_PROXIES: setting(networks, 'CIDRs of the proxies whose `X-Forwarded-For` the API trusts.', ''),
+  TRUSTED_PROXIES: setting(
+    networksOrNone,
+    'CIDRs of the proxies whose `X-Forwarded-For` the API trusts. Required in production: `none` if there is no proxy.',
+    '',
+  ),
   RATE_LIMIT: setting(count(1, 1_000_000), 'Requests per second, for each client and process.', '100'),
   ENDPOINT_CONCURRENCY: setting(
     count(1, MAX_CONCURRENCY),

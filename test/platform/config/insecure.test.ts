@@ -1,7 +1,10 @@
 import { loadConfig } from '../../../src/platform/config/config.js';
 import { linesOf, SANDBOX } from '../../support/configuration.js';
 
-const PRODUCTION = { ...SANDBOX, ENVIRONMENT: 'production', BASE_URL: 'https://api.example.com' };
+const PRODUCTION = {
+  ...SANDBOX,
+  ...{ ENVIRONMENT: 'production', BASE_URL: 'https://api.example.com', TRUSTED_PROXIES: '10.244.0.0/16' },
+};
 /** Neither a text nor a count. */
 const FIFTEEN_DISTINCT = Array.from({ length: 32 }, (_, i) => ((i % 15) ** 2 + 128) & 0xff);
 
@@ -22,6 +25,10 @@ describe('the settings of production', () => {
     ['MASTER_KEY', { MASTER_KEY: Buffer.from([...Buffer.alloc(31), 1]).toString('base64') }],
     ['MASTER_KEY', { MASTER_KEY: Buffer.from(FIFTEEN_DISTINCT).toString('base64') }],
     ['ALLOW_PRIVATE_RECEIVERS', { ALLOW_PRIVATE_RECEIVERS: 'true' }],
+    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: '' }],
+    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: ' , ' }],
+    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: 'none,10.0.0.0/8' }],
+    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: '10.0.0.0/8 none' }],
   ])('refuses an insecure %s in production and names it', (name, change) => {
     expect(linesOf(() => loadConfig({ ...PRODUCTION, ...change }))).toEqual([expect.stringMatching(`^${name}: `)]);
   });
@@ -41,5 +48,9 @@ describe('the settings of production', () => {
     expect(linesOf(() => loadConfig({ ...PRODUCTION, AUTH_URL: 'Http://api.example.com' }))).toEqual([
       expect.stringMatching('^AUTH_URL: '),
     ]);
+  });
+
+  it.each(['none', 'None', ' none ', 'none,'])('starts without a proxy if TRUSTED_PROXIES is "%s"', (text) => {
+    expect(loadConfig({ ...PRODUCTION, TRUSTED_PROXIES: text })).toMatchObject({ trustedProxies: [] });
   });
 });
