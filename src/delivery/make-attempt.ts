@@ -106,7 +106,29 @@ async function disableAndReport(
   log.warn({ webhook_id: endpointId }, `endpoint disabled: ${reason}`);
 }
 
+/** Endpoints whose failure is being checked, and whether a further delivery was exhausted meanwhile. */
+const checking = new Map<string, { again: boolean }>();
+
+/** Checks one endpoint once at a time: deliveries that are exhausted meanwhile share the next check. */
 async function disableIfFailing(dependencies: AttemptDependencies, { endpointId }: LeasedAttempt): Promise<void> {
+  const running = checking.get(endpointId);
+  if (running) {
+    running.again = true;
+    return;
+  }
+  const check = { again: true };
+  checking.set(endpointId, check);
+  try {
+    while (check.again) {
+      check.again = false;
+      await checkFailing(dependencies, endpointId);
+    }
+  } finally {
+    checking.delete(endpointId);
+  }
+}
+
+async function checkFailing(dependencies: AttemptDependencies, endpointId: string): Promise<void> {
   const { database, disableAfter, log } = dependencies;
   try {
     if (await isFailing(database, endpointId, disableAfter)) {

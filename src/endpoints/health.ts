@@ -1,4 +1,5 @@
 import { type Handle, timeLimited } from '../platform/database/database.js';
+import { lowestIdOf } from '../platform/ids.js';
 import type { AttemptError } from '../platform/vocabulary.js';
 import { HOUR, type HourCount, quantileOf, sumOf } from './hours.js';
 
@@ -108,8 +109,7 @@ select e.id::text as "endpointId", counted.hours, pending.count as pending,
   left join lateral (
    ${newestDeliveries('finished_at as at', { endpoint: 'e.id', status: `'succeeded'`, limit: 1 })}) success on true
   left join lateral (
-   -- An id begins with the ms of its time, so that the events since a time are a range of the index.
-   select (lpad(to_hex(floor(extract(epoch from started_at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid as first
+   select ${lowestIdOf('started_at')} as first
      from (select started_at, ended_at from endpoint_disabled_periods
             where endpoint_id = e.id order by started_at desc, id desc limit 1) latest
     where ended_at is null) disabled on true
@@ -215,7 +215,7 @@ select e.id::text, to_json(greatest(hours.since, success.at))#>>'{}' as since, t
 /**
  * Whether an endpoint whose delivery has just been exhausted is failing: since it was enabled, it has had no success
  * for `disableAfter` ms and failures during all that time, over at least two exhausted deliveries (contract, Delivery
- * on the wire).
+ * on the wire). The read is bounded, whatever the endpoint's past.
  * @param disableAfter ms; 0: never
  */
 export async function isFailing(db: Handle, endpointId: string, disableAfter: number): Promise<boolean> {
@@ -224,28 +224,29 @@ export async function isFailing(db: Handle, endpointId: string, disableAfter: nu
   return row?.failing ?? false;
 }
 
-/** Number of the newest successes that are read first. The latest success is nearly always among them. */
-const NEWEST_SUCCESSES = 100;
+/** Ended deliveries of an endpoint that are read in one status and range of ids. */
+const LOOKED_AT_ENDED = 100;
+
+const ended = (columns: string, status: string, within = 'true') =>
+  newestDeliveries(columns, { endpoint: 'e.id', status: `'${status}'`, within, limit: LOOKED_AT_ENDED });
 
 /**
- * The newest successes exclude an endpoint that still succeeds, so that all its deliveries are read only if it may be
- * failing.
+ * The latest success is nearly always one of the newest deliveries that succeeded. A retry of an older one may have
+ * succeeded later; the hourly counts know it for 48 hours. A failure from before the period is one of the newest
+ * deliveries that failed, or one of the newest of that age.
  */
 const IS_FAILING = `
-with suspect as materialized (
-  select e.id, e.enabled_at from webhook_endpoints e
-   where e.id = $1::uuid and e.enabled_at <= now() - $2::bigint * interval '1 millisecond'
-     and not exists (
-       select from (${newestDeliveries('finished_at', { endpoint: 'e.id', status: `'succeeded'`, limit: NEWEST_SUCCESSES })}) newest
-        where newest.finished_at > now() - $2::bigint * interval '1 millisecond')
-), since as (
-  select greatest(e.enabled_at, (
-           select max(d.finished_at) from deliveries d where d.endpoint_id = e.id and d.status = 'succeeded')) as at
-    from suspect e
-), exhausted as (
-  select count(*) as deliveries, min(d.created_at) as first
-    from deliveries d, since
-   where d.endpoint_id = $1::uuid and d.status = 'failed' and d.finished_at > since.at
+with period as (
+  select e.id, now() - $2::bigint * interval '1 millisecond' as began, greatest(
+           e.enabled_at,
+           (select max(s.finished_at) from (${ended('finished_at', 'succeeded')}) s),
+           (select max(h.last_success_at) from endpoint_hours h where h.endpoint_id = e.id)) as succeeded_at
+    from webhook_endpoints e where e.id = $1::uuid
+), failed as (
+  select f.id, f.created_at from period e cross join lateral (
+    (${ended('id, created_at, finished_at', 'failed')})
+    union
+    (${ended('id, created_at, finished_at', 'failed', `id < ${lowestIdOf('e.began')}`)})) f
+   where e.succeeded_at <= e.began and f.finished_at > e.succeeded_at
 )
-select deliveries >= 2 and greatest(first, since.at) <= now() - $2::bigint * interval '1 millisecond' as failing
-  from exhausted, since`;
+select count(*) >= 2 and coalesce(min(created_at) <= (select began from period), false) as failing from failed`;

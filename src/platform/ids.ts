@@ -23,6 +23,10 @@ export function lowestIdAt(at: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
 }
 
+/** SQL: the lower bound of the ids of the time `time`, a timestamptz. It turns a filter on time into a range of ids. */
+export const lowestIdOf = (time: string) =>
+  `(lpad(to_hex(floor(extract(epoch from ${time}) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid`;
+
 /** A part of a list that is ordered by id, and thus by time of creation. */
 export interface IdRange {
   /** Only ids below this one, the last of the page before. */

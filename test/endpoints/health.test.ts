@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
+import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
 import { measureClients, readClientResults } from '../../src/endpoints/client-results.js';
 import {
   COUNTED_MISSED,
   COUNTED_PENDING,
+  isFailing,
   listFailingEndpoints,
   readEndpointHealth,
   SHOWN_HOURS,
@@ -185,6 +187,69 @@ describe('listFailingEndpoints', () => {
     const success = { status: 'succeeded', finishedAt: new Date(), nextAttemptAt: null } as const;
     await db.prisma.delivery.updateMany({ where: { endpointId: first }, data: success });
     expect(await list(one)).toEqual([]);
+  });
+});
+
+describe('isFailing', () => {
+  const DAY = 24 * HOUR;
+  const LIMIT = 5 * DAY;
+
+  /** An endpoint with deliveries that ended in these runs: each so many days before now, evenly spread. */
+  async function endpointWith(...runs: (readonly ['succeeded' | 'failed', count: number, from: number, to: number])[]) {
+    const { id } = await makeEndpoint(db, clientId);
+    await db.prisma.endpoint.update({ where: { id }, data: { enabledAt: new Date(Date.now() - 90 * DAY) } });
+    for (const [status, count, from, to] of runs) {
+      const eventId = newId();
+      const event = {
+        clientId,
+        transferId: newId(),
+        type: 'transfer.status_changed',
+        body: '{}',
+        outbox: 'done',
+      } as const;
+      await db.prisma.event.create({ data: { ...event, id: eventId, createdAt: new Date() } });
+      const times = Array.from({ length: count }, (_, i) => Date.now() - (from + ((to - from) * i) / count) * DAY);
+      await db.prisma.delivery.createMany({
+        data: times.map((at) => ({
+          ...{ id: newId(Math.round(at)), eventId, endpointId: id, clientId, ladder: '0s', status },
+          ...{ createdAt: new Date(at), finishedAt: new Date(at) },
+        })),
+      });
+    }
+    return id;
+  }
+  const failing = (id: string) => isFailing(db, id, LIMIT);
+
+  test('is true after two failures with no success for DISABLE_AFTER', async () => {
+    expect(await failing(await endpointWith(['failed', 2, 6, 0]))).toBe(true);
+    expect(await failing(await endpointWith(['failed', 1, 6, 0]))).toBe(false);
+    expect(await failing(await endpointWith(['failed', 300, 4, 0]))).toBe(false);
+    expect(await failing(await endpointWith(['failed', 300, 6, 0]))).toBe(true);
+    expect(await failing(await endpointWith(['succeeded', 1, 7, 6], ['failed', 300, 6, 0]))).toBe(true);
+    expect(await failing(await endpointWith(['succeeded', 1, 3, 2], ['failed', 300, 6, 0]))).toBe(false);
+  });
+
+  test('is false after a manual retry of an old delivery succeeded, though newer ones succeeded before', async () => {
+    const id = await endpointWith(['succeeded', 300, 9, 7], ['failed', 300, 6, 0]);
+    const hours = new EndpointHours(db, silentLog);
+    hours.count(id, outcome({ startedAt: new Date(Date.now() - DAY) }));
+    await hours.write();
+    expect(await failing(id)).toBe(false);
+  });
+
+  // Each exhausted delivery read all past successes and failures of its endpoint.
+  test('reads a bounded number of rows, whatever the past of the endpoint', async () => {
+    const id = await endpointWith(['succeeded', 5_000, 80, 7], ['failed', 3_000, 6.5, 0]);
+    await db.query('analyze deliveries', []);
+    const explained = openExplained(db.url.reveal());
+    try {
+      expect(await isFailing(explained, id, LIMIT)).toBe(true);
+      const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
+      expect(nodes.some((node) => node['Relation Name'] === 'deliveries')).toBe(true);
+      expect(Math.max(...nodes.map(rowsOf))).toBeLessThanOrEqual(200);
+    } finally {
+      await explained.close();
+    }
   });
 });
 
