@@ -49,11 +49,12 @@ export function appendEvents(source: string, [type, ladder, leaseToken, full]: A
          case when ${leased} then ${leaseToken}::uuid end,
          case when ${leased} then clock_timestamp() + interval '${LEASE.seconds} seconds' end
     from delivery d
+  returning delivery_id, lease_until
 ), appended as (
   select d.event_id, json_agg(json_build_object(
            'deliveryId', d.id, 'endpointId', d.endpoint_id, 'url', r.url, 'secretEnvelope', r.secret_envelope,
-           'maxConcurrency', r.max_concurrency, 'leased', ${leased})) as deliveries
-    from delivery d join receivers r on r.id = d.endpoint_id
+           'maxConcurrency', r.max_concurrency, 'leasedUntil', q.lease_until)) as deliveries
+    from delivery d join receivers r on r.id = d.endpoint_id join queued q on q.delivery_id = d.id
    group by d.event_id
 )`;
 }

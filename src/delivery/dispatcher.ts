@@ -146,9 +146,9 @@ export class Dispatcher implements Handover {
     const first = { line: 'fresh', number: 1, trigger: 'schedule', single: false } as const;
     const isIdle = this.options.slots.active === 0;
     const leasedAt = leasedWith(eventId);
-    for (const { leased, ...delivery } of event.deliveries) {
+    for (const { leasedUntil, ...delivery } of event.deliveries) {
       const attempt = { ...delivery, eventId, clientId, body, traceparent, isOnly, ...first };
-      if (leased) this.#keep({ attempt, leasedAt });
+      if (leasedUntil) this.#keep({ attempt: { ...attempt, leasedUntil }, leasedAt });
       else this.#expectMore(attempt);
     }
     // The response to the change is written before the attempt is signed and sent. Under load the response does not wait
@@ -235,14 +235,13 @@ export class Dispatcher implements Handover {
     } finally {
       this.#inFlight.delete(deliveryId);
       if (this.#held.get(deliveryId) === job) this.#held.delete(deliveryId);
-      const next = result?.recorded?.next;
-      if (result?.recorded && next) {
-        const { number } = result.recorded;
-        const again = { line: 'fresh', number: number + 1, trigger: next, single: false } as const;
+      const { number = 0, next, leasedUntil } = result?.recorded ?? {};
+      if (next && leasedUntil) {
+        const again = { line: 'fresh', number: number + 1, trigger: next, single: false, leasedUntil } as const;
         this.#keep({ attempt: { ...attempt, ...again }, leasedAt: sentAt ?? leasedAt });
       }
-      // It was recorded before, perhaps by this process with a response that was lost. The next one may be leased here.
-      if (result && !result.recorded) this.#giveBack([job]);
+      // It was recorded before, perhaps by this process with a response that was lost, which leased the next one here.
+      if (result && !result.recorded) this.#giveBack([{ ...job, attempt: { ...attempt, leasedUntil: null } }]);
       release();
       if (next) this.pump();
       for (const end of this.#waiters.get(deliveryId) ?? []) end(result);
@@ -386,8 +385,9 @@ export class Dispatcher implements Handover {
   async #giveBackSoon(): Promise<void> {
     await sleep(GIVING_BACK);
     const attempts = this.#returned.splice(0).map(({ attempt }) => attempt);
-    const ids = attempts.map(({ deliveryId }) => deliveryId);
-    await giveBack(this.options.db, this.options.token, ids).catch((error) => this.#report(error, ids[0]));
+    await giveBack(this.options.db, this.options.token, attempts).catch((error) =>
+      this.#report(error, attempts[0]?.deliveryId),
+    );
     // Not before: a lease that came first would find none, and look no more.
     for (const attempt of attempts) if (!this.#elsewhere.has(attempt.endpointId)) this.#expectMore(attempt);
   }

@@ -22,6 +22,8 @@ export interface LeasedAttempt {
   traceparent: string | null;
   /** The event has no other delivery. */
   isOnly: boolean;
+  /** The end of the lease on Postgres's clock, as text: it tells this lease from a later one. Null: not known. */
+  leasedUntil: string | null;
 }
 
 /**
@@ -41,8 +43,8 @@ export interface QueuedEvent extends Pick<LeasedAttempt, 'eventId' | 'clientId' 
 
 export interface FreshDelivery
   extends Pick<LeasedAttempt, 'deliveryId' | 'endpointId' | 'url' | 'secretEnvelope' | 'maxConcurrency'> {
-  /** The insert leased its attempt to this process. */
-  leased: boolean;
+  /** The end of the lease that the insert gave to this process; null: it gave none. */
+  leasedUntil: string | null;
 }
 
 /** What the API and other producers know of the dispatcher. A process without one notifies the workers instead. */

@@ -26,6 +26,7 @@ export function isFree(column: string): string {
  * The queue: a row for each attempt that is due, whatever its reason. The row is inserted with its delivery, or when a
  * sleeping delivery comes due, and deleted by the record of the attempt. A lease is (token, time): the token names the
  * process, and no other process leases the row before the time, on Postgres's clock. When a lease ends, the row is free.
+ * The two together tell a lease from every other of the row.
  *
  * Locks are taken in this order: endpoint, deliveries by id, queue, events by id.
  */
@@ -83,9 +84,16 @@ export function leaseByName(db: Handle, token: string, deliveryIds: readonly str
   return db.query<LeasedRow>(LEASE_BY_NAME, [token, deliveryIds]);
 }
 
-/** Gives leases back. Another process, or this one, leases the rows again. */
-export async function giveBack(db: Handle, token: string, deliveryIds: readonly string[]): Promise<void> {
-  await db.query(GIVE_BACK, [token, deliveryIds]);
+/** A lease of this process. `leasedUntil` null: whichever it has of the delivery. */
+export type Lease = Pick<LeasedAttempt, 'deliveryId'> & { leasedUntil: string | null };
+
+/**
+ * Gives leases back. Another process, or this one, leases the rows again. A statement that Postgres held up gives back
+ * no later lease of the same process.
+ */
+export async function giveBack(db: Handle, token: string, leases: readonly Lease[]): Promise<void> {
+  const ids = leases.map(({ deliveryId }) => deliveryId);
+  await db.query(GIVE_BACK, [token, ids, leases.map(({ leasedUntil }) => leasedUntil)]);
 }
 
 /**
@@ -141,6 +149,7 @@ q.delivery_id as "deliveryId", d.event_id as "eventId", q.client_id as "clientId
 q.line::text as line, d.attempt_count + 1 as number, q.trigger, d.status <> 'pending' as single, e.url,
 e.secret_envelope as "secretEnvelope", e.max_concurrency as "maxConcurrency", v.body, v.traceparent,
 not exists (select from deliveries s where s.event_id = d.event_id and s.id <> d.id) as "isOnly",
+to_json(q.lease_until)#>>'{}' as "leasedUntil",
 e.enabled and e.deleted_at is null and (d.status = 'pending' or q.trigger = 'manual') as "isDue"`;
 const FROM = `
   from leased q
@@ -150,7 +159,7 @@ const FROM = `
 
 const leasedAs = (free: string) => `leased as (
   update queue q set ${NEW_LEASE} where q.delivery_id = any(array(${free}))
-  returning q.delivery_id, q.client_id, q.endpoint_id, q.line, q.due_at, q.trigger
+  returning q.delivery_id, q.client_id, q.endpoint_id, q.line, q.due_at, q.trigger, q.lease_until
 )`;
 
 function valuesOf({ token, allowances, limit }: LeaseRequest): unknown[] {
@@ -223,8 +232,10 @@ with free as materialized (
 select ${ROW} ${FROM}`;
 
 const GIVE_BACK = `
-update queue set lease_token = null, lease_until = null
- where delivery_id = any(array(select unnest($2::uuid[]))) and ${HELD}`;
+update queue q set lease_token = null, lease_until = null
+  from unnest((select $2::uuid[]), $3::timestamptz[]) as given(delivery_id, until)
+ where q.delivery_id = given.delivery_id and q.delivery_id = any(array(select unnest($2::uuid[])))
+   and q.${HELD} and (given.until is null or q.lease_until = given.until)`;
 
 const FREE_EXPIRED = `
 with expired as materialized (

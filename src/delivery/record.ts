@@ -27,8 +27,9 @@ export interface RecordedAttempt {
   reason: string | null;
   /** ISO 8601; null: the delivery has ended. */
   nextAttemptAt: string | null;
-  /** The next attempt is due at once, and leased to this process. */
+  /** The next attempt is due at once, and leased to this process until `leasedUntil`. */
   next: Trigger | null;
+  leasedUntil: string | null;
 }
 
 /** How a process records: its lease, and whether delivered events get a workflow. */
@@ -44,7 +45,7 @@ export interface RecordOptions {
  *   late failure changes nothing, and a late success gets the next number and makes a pending or failed delivery
  *   succeed.
  * - A failed attempt of the ladder uses up a rung. A manual retry uses none: its failure leaves the plan as it was.
- * - The attempt leaves the queue, unless the next one is due at once.
+ * - The attempt leaves the queue, unless the next one is due at once. A manual retry that was accepted meanwhile stays.
  * - The event's `outbox` says what its workflow has to learn. `again`, `start` and `delivered` rank in this order, and
  *   only `again` brings an event back from `done`: a manual retry, a late success or a cancelled
  *   delivery that failed, of which its workflow knows nothing.
@@ -107,10 +108,16 @@ const ENDS = `d.status = 'pending' and (${GONE} or ${CLIMBS} and a.wait is null)
 const NEXT = `case when a.trigger = 'manual' then d.next_attempt_at else now() + a.wait end`;
 
 /**
- * Postgres was set back to a time at which the delivery slept, so that its row of the queue is gone. The delivery sleeps
- * then, even if its next attempt is due: its workflow or the watchdog queues it.
+ * Without a row of the queue (\`queued\` null) the delivery sleeps, even if its next attempt is due: Postgres was set back
+ * to a time at which it slept. Its workflow or the watchdog queues it.
  */
-const UNQUEUED = '(select true from queue q where q.delivery_id = d.id) is null';
+const SLEEPS = `d.status = 'pending' and not a.owes_retry and (${NEXT} > now() or a.queued is null)`;
+
+/**
+ * SQL: the row of the queue \`q\` is that of the recorded attempt. A manual retry that was accepted after the lease of
+ * this attempt had ended has taken over the row: it is still to be made.
+ */
+const OWN_ROW = `(q.trigger <> 'manual' or q.delivery_id = any(array(select id from updated where makes_retry)))`;
 
 /**
  * Postgres does not know the length of `(select $2)`, so that it plans alike for one attempt and for many, and keeps the
@@ -128,13 +135,18 @@ with input as (
          response_headers, response_body, error)
 ), locked as materialized (
   select d.id, d.attempt_count, d.status = 'cancelled' as cancelled,
+         (select q.trigger from queue q where q.delivery_id = d.id) as queued,
          (string_to_array(d.ladder, ',')::interval[])[d.rung + 1] as wait
     from input i join deliveries d on d.id = i.delivery_id
    where d.id = any(array(select delivery_id from input))
    order by d.id for no key update of d
 ), attempt as materialized (
-  select i.*, l.attempt_count + 1 as recorded_as, l.wait, l.cancelled, i.number <> l.attempt_count + 1 as late
+  select i.*, l.attempt_count + 1 as recorded_as, l.wait, l.cancelled, l.queued, m.late, m.makes_retry,
+         coalesce(l.queued = 'manual' and not m.makes_retry, false) as owes_retry
     from input i join locked l on l.id = i.delivery_id
+   cross join lateral (
+     select i.number <> l.attempt_count + 1 as late,
+            i.number = l.attempt_count + 1 and i.trigger = 'manual' as makes_retry) m
    where i.error is not null and i.number = l.attempt_count + 1
       or i.error is null and i.t <> all(array(
            select known.t from attempts known where known.delivery_id = i.delivery_id and known.error is null))
@@ -147,12 +159,12 @@ with input as (
     reason = case when ${SUCCEEDS} then null
                   when ${ENDS} then case when ${GONE} then 'endpoint_gone' else 'exhausted' end else d.reason end,
     next_attempt_at = case when not (${SUCCEEDS} or ${ENDS}) and d.status = 'pending' then ${NEXT} end,
-    asleep = not (${SUCCEEDS} or ${ENDS}) and d.status = 'pending' and (${NEXT} > now() or ${UNQUEUED}),
+    asleep = not (${SUCCEEDS} or ${ENDS}) and ${SLEEPS},
     finished_at = case when ${SUCCEEDS} or ${ENDS} or ${GONE_IN_A_BURST} then now() else d.finished_at end
     from attempt a
    where d.id = a.delivery_id and d.id = any(array(select delivery_id from attempt))
   returning d.id, d.event_id, d.status, d.reason, d.next_attempt_at, d.asleep, ${LADDER_TRIGGER} as ladder_trigger,
-            d.endpoint_id, a.recorded_as, a.needs_none,
+            d.endpoint_id, a.recorded_as, a.needs_none, a.makes_retry,
             a.trigger = 'manual' or a.late or a.cancelled and d.status = 'failed' as unplanned
 ), recorded as (
   insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
@@ -161,13 +173,14 @@ with input as (
          a.response_headers::jsonb, a.response_body, a.error
     from attempt a
 ), left_queue as (
-  delete from queue q where q.delivery_id = any(array(select id from updated where status <> 'pending' or asleep))
+  delete from queue q
+   where q.delivery_id = any(array(select id from updated where status <> 'pending' or asleep)) and ${OWN_ROW}
 ), next as (
   update queue q set line = 'fresh', due_at = u.next_attempt_at, trigger = u.ladder_trigger, ${NEW_LEASE}
     from updated u join webhook_endpoints e on e.id = u.endpoint_id and ${ACTIVE}
    where q.delivery_id = u.id and q.delivery_id = any(array(select id from updated where status = 'pending' and not asleep))
-     and q.lease_token = $1::uuid
-  returning q.delivery_id, q.trigger
+     and q.lease_token = $1::uuid and ${OWN_ROW}
+  returning q.delivery_id, q.trigger, q.lease_until
 ), event as materialized (
   select event_id, max(case when unplanned then 'again'
                             when asleep or status = 'failed' then 'start'
@@ -185,7 +198,7 @@ with input as (
 )
 select u.id as "deliveryId", u.recorded_as as number, u.status::text, u.reason,
        to_char(u.next_attempt_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "nextAttemptAt",
-       n.trigger as next
+       n.trigger as next, to_json(n.lease_until)#>>'{}' as "leasedUntil"
   from updated u left join next n on n.delivery_id = u.id`;
 
 /** Rows of one statement. More rows gain nothing and hold locks for longer. */

@@ -66,10 +66,12 @@ select d.event_id as "eventId", d.client_id as "clientId", d.endpoint_id as "end
 const QUEUED = `
 select trigger = 'manual' or not ${isFree('lease_until')} as settled from queue where delivery_id = $1::uuid for update`;
 
+/** A row whose lease has ended is free at once. An attempt of that lease that is still in flight is not the retry. */
 const QUEUE_NOW = `
 with awake as (
   update deliveries set asleep = false where id = $1::uuid and asleep
 )
 insert into queue as q (delivery_id, client_id, endpoint_id, line, due_at, trigger)
 select id, client_id, endpoint_id, 'fresh', now(), 'manual' from deliveries where id = $1::uuid
-on conflict (delivery_id) do update set line = 'fresh', due_at = now(), trigger = 'manual'`;
+on conflict (delivery_id) do update
+   set line = 'fresh', due_at = now(), trigger = 'manual', lease_token = null, lease_until = null`;

@@ -76,7 +76,10 @@ describe("an event that a producer's own statement appends", () => {
     const token = newId();
     const [event] = await append([(await makeTransfer(db, clientId)).id], { token, full: [full.id] });
     const leased = new Map(event!.deliveries.map((delivery) => [delivery.endpointId, delivery]));
-    expect([leased.get(open.id)!.leased, leased.get(full.id)!.leased]).toEqual([true, false]);
+    expect([leased.get(open.id), leased.get(full.id)]).toMatchObject([
+      { leasedUntil: expect.any(String) },
+      { leasedUntil: null },
+    ]);
     const [[held], [free]] = [
       await queueOf(leased.get(open.id)!.deliveryId),
       await queueOf(leased.get(full.id)!.deliveryId),

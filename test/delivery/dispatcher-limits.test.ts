@@ -102,7 +102,7 @@ describe('what a dispatcher leases', () => {
     runAhead(11);
     expect(dispatcher.lease()).toEqual({ token, full: [endpointId] });
     const more = await commit({ clientId: first.clientId, endpoints: 0 });
-    expect(more.deliveries).toMatchObject([{ leased: false }]);
+    expect(more.deliveries).toMatchObject([{ leasedUntil: null }]);
     for (let i = 0; i < 4; i++) {
       const { clientId } = await commit();
       await waitFor('its attempt', () => sender.sent.length === 2 + 1 * i);
@@ -153,7 +153,7 @@ describe('what a dispatcher leases', () => {
     expect(texts.filter(isLeaseStatement)).toHaveLength(5);
     expect(texts).toHaveLength(5);
     // The inserts of this process leave its attempts free too.
-    expect((await commit({ clientId, endpoints: 0 })).deliveries).toMatchObject([{ leased: false }]);
+    expect((await commit({ clientId, endpoints: 0 })).deliveries).toMatchObject([{ leasedUntil: null }]);
     share = 1;
     dispatcher.poll();
     await waitFor('the attempts', () => sender.sent.length === 5);

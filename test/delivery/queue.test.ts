@@ -72,6 +72,7 @@ describe('a scan of the heads of the queue', () => {
       deliveryId,
       ...attempt,
       ...{ line: 'fresh', number: 1, trigger: 'schedule', single: false, isOnly: true, isDue: true },
+      leasedUntil: expect.any(String),
       ...{
         url: 'https://hooks.example.com/in',
         secretEnvelope: expect.any(String),
@@ -200,17 +201,29 @@ describe('a lease that ends', () => {
   it('is given back with the time at which the attempt was due, so that it keeps its position', async () => {
     const { ids } = await freeAttempts(2);
     const [{ dueAt }] = [(await rowOf(ids[0]!))!];
-    await lease();
-    await giveBack(db, TOKEN, [ids[0]!]);
+    const leased = await lease();
+    await giveBack(db, TOKEN, leased.slice(0, 1));
     expect(await rowOf(ids[0]!)).toMatchObject({ dueAt, leaseToken: null, leaseUntil: null });
     expect(idsOf(await lease())).toEqual([ids[0]]);
   });
 
   it('is given back only by the process that holds it', async () => {
     const { deliveryId } = await freeAttempt();
-    await lease();
-    await giveBack(db, newId(), [deliveryId]);
+    await giveBack(db, newId(), await lease());
     expect(await rowOf(deliveryId)).toMatchObject({ leaseToken: TOKEN, leaseUntil: expect.any(Date) });
+  });
+
+  // A statement that Postgres held up for longer than the lease freed the next lease of the same process.
+  it('is given back only if it is the same lease', async () => {
+    const { deliveryId } = await freeAttempt();
+    const earlier = await lease();
+    await setLease(`now() - interval '1 millisecond'`);
+    await freeExpired(db);
+    const later = await lease();
+    await giveBack(db, TOKEN, earlier);
+    expect(await rowOf(deliveryId)).toMatchObject({ leaseToken: TOKEN, leaseUntil: expect.any(Date) });
+    await giveBack(db, TOKEN, later);
+    expect(await rowOf(deliveryId)).toMatchObject({ leaseToken: null, leaseUntil: null });
   });
 
   it.each([
@@ -262,7 +275,7 @@ describe('an attempt that may not be made', () => {
     await db.query(`update queue set trigger = 'manual'`, []);
     const [leased] = await lease();
     expect(leased).toMatchObject({ single: true, isDue: true });
-    await giveBack(db, TOKEN, [deliveryId]);
+    await giveBack(db, TOKEN, [leased!]);
     await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
     expect(await lease()).toMatchObject([{ single: true, isDue: false }]);
     await dropUndue(db, TOKEN, [deliveryId]);
@@ -290,8 +303,7 @@ describe('an attempt that may not be made', () => {
   it('leaves the queue with its cancelled delivery if its lease has ended meanwhile', async () => {
     const { deliveryId, endpointId } = await freeAttempt();
     await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
-    await lease();
-    await giveBack(db, TOKEN, [deliveryId]);
+    await giveBack(db, TOKEN, await lease());
     await dropUndue(db, TOKEN, [deliveryId]);
     expect([await deliveryOf(deliveryId), await rowOf(deliveryId)]).toMatchObject([{ status: 'cancelled' }, null]);
   });

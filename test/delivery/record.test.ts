@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { QueuedEvent } from '../../src/delivery/handover.js';
-import { giveBack, leaseByName } from '../../src/delivery/queue.js';
+import { leaseByName } from '../../src/delivery/queue.js';
 import { type MadeAttempt, type RecordOptions, recordAttempts } from '../../src/delivery/record.js';
 import { deliverMissing, resetForRecovery } from '../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
@@ -45,6 +45,7 @@ const setRow = (event: QueuedEvent, data: Parameters<typeof db.prisma.delivery.u
   db.prisma.delivery.update({ where: { id: idOf(event) }, data });
 
 const down = refusedBy(503);
+const unqueued = { next: null, leasedUntil: null };
 const retry = (event: QueuedEvent) =>
   retryDelivery(db, { queued: () => undefined }, { by, clientId: null, deliveryId: idOf(event) });
 const lease = (event: QueuedEvent, token = OWN) => leaseByName(db, token, [idOf(event)]);
@@ -64,6 +65,11 @@ async function exhausted(): Promise<QueuedEvent> {
   await record([made(event, { outcome: down })]);
   return event;
 }
+/** The lease of this process has ended, and another process has leased the attempt. */
+async function overtake(event: QueuedEvent): Promise<void> {
+  await db.query('update queue set lease_token = null, lease_until = null where delivery_id = $1::uuid', [idOf(event)]);
+  await lease(event, OTHER);
+}
 /** A sleeping or ended delivery whose manual retry is leased. @returns the attempt */
 async function retried(event: QueuedEvent, fields: Parameters<typeof made>[1] = {}): Promise<MadeAttempt> {
   await retry(event);
@@ -75,7 +81,7 @@ describe('the record of an attempt', () => {
   it('ends a delivery as succeeded after a success, and takes its attempt out of the queue', async () => {
     const event = await leased();
     expect(await record([made(event)])).toEqual([
-      { deliveryId: idOf(event), number: 1, status: 'succeeded', reason: null, nextAttemptAt: null, next: null },
+      { deliveryId: idOf(event), number: 1, status: 'succeeded', reason: null, nextAttemptAt: null, ...unqueued },
     ]);
     const { url } = event.deliveries[0]!;
     expect(await read(event)).toMatchObject({
@@ -272,16 +278,14 @@ describe('the record of a manual retry', () => {
 describe('a record counts by delivery and number, whichever process holds the lease', () => {
   it('when the lease has ended and another process has leased the attempt', async () => {
     const event = await leased();
-    await giveBack(db, OWN, [idOf(event)]);
-    await lease(event, OTHER);
+    await overtake(event);
     expect(await record([made(event)])).toMatchObject([{ status: 'succeeded', number: 1 }]);
     expect(await queueOf(event)).toBeNull();
   });
 
   it("leaves a rung of 0 s to the other process's lease", async () => {
     const event = await leased();
-    await giveBack(db, OWN, [idOf(event)]);
-    await lease(event, OTHER);
+    await overtake(event);
     const before = await queueOf(event);
     expect(await record([made(event, { outcome: down })])).toMatchObject([{ status: 'pending', next: null }]);
     expect(await queueOf(event)).toEqual(before);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { dropUndue } from '../../src/delivery/queue.js';
+import { dropUndue, freeExpired } from '../../src/delivery/queue.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import { disableEndpoint } from '../../src/endpoints/disable.js';
 import { enabledNow } from '../../src/endpoints/endpoints.js';
@@ -7,6 +7,7 @@ import { newId } from '../../src/platform/ids.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { lease, makeOne, record } from '../support/attempt.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { expireLeases } from '../support/expire-leases.js';
 import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer, outcome, refusedBy } from '../support/factories.js';
 import { countUses } from '../support/limits.js';
 import { recordingHandover } from '../support/recording-handover.js';
@@ -143,6 +144,38 @@ describe('a manual retry', () => {
     await retry(target);
     expect(await read(target)).toMatchObject({ queue: { trigger: 'manual' }, counted: 1 });
     expect(await lease(db, target.deliveryId)).toMatchObject({ number: 1, trigger: 'manual' });
+  });
+
+  // The record of an attempt whose lease had ended removed the row of the manual retry from the queue.
+  it.each([
+    ['fails before a later rung', [5 * MINUTE], refusedBy(503), { status: 'pending', rung: 1 }],
+    ['fails before a rung of 0 s', [0, 5 * MINUTE], refusedBy(503), { status: 'pending', rung: 1 }],
+    ['fails at the last rung', [], refusedBy(503), { status: 'failed', reason: 'exhausted' }],
+    ['succeeds', [5 * MINUTE], outcome(), { status: 'succeeded' }],
+  ] as const)('is made although an attempt whose lease has ended %s after it was accepted', async (...given) => {
+    const [, ladder, result, state] = given;
+    const target = await queued(ladder);
+    const slow = await lease(db, target.deliveryId);
+    await expireLeases(db);
+    await retry(target);
+    await record(db, slow, result);
+    expect(await read(target)).toMatchObject({ delivery: { ...state, asleep: false }, queue: free, counted: 1 });
+    await makeOne(db, target.deliveryId, outcome());
+    const { delivery, queue } = await read(target);
+    expect(delivery).toMatchObject({ status: 'succeeded', attemptCount: 2 });
+    expect(queue).toBeNull();
+  });
+
+  it('is made although an older manual attempt succeeds late, after another worker has recorded its number', async () => {
+    const target = await asleep();
+    await retry(target);
+    const slow = await lease(db, target.deliveryId);
+    await expireLeases(db);
+    await freeExpired(db);
+    await makeOne(db, target.deliveryId, refusedBy(503));
+    await retry(target);
+    await record(db, slow, outcome());
+    expect(await read(target)).toMatchObject({ delivery: { status: 'succeeded' }, queue: free, counted: 2 });
   });
 
   it.each([

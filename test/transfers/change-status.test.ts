@@ -103,7 +103,7 @@ describe('changeStatus', () => {
     expect(await db.prisma.queuedAttempt.findMany({ where: { clientId } })).toMatchObject([
       { line: 'fresh', trigger: 'schedule', leaseToken: null, leaseUntil: null },
     ]);
-    expect(handover.events).toMatchObject([{ deliveries: [{ leased: false }] }]);
+    expect(handover.events).toMatchObject([{ deliveries: [{ leasedUntil: null }] }]);
   });
 
   it('leases no attempts at endpoints without free slots in this process', async () => {
@@ -119,7 +119,10 @@ describe('changeStatus', () => {
         [other.id, handover.token],
       ]),
     );
-    const leased = handover.events[0]!.deliveries.map((delivery) => [delivery.endpointId, delivery.leased]);
+    const leased = handover.events[0]!.deliveries.map((delivery) => [
+      delivery.endpointId,
+      delivery.leasedUntil !== null,
+    ]);
     expect(new Map(leased as [string, boolean][])).toEqual(
       new Map([
         [full.id, false],

@@ -31,6 +31,8 @@ export interface ModelDelivery {
   gone: boolean;
   /** Manual retries that count. */
   retries: number[];
+  /** A manual retry was accepted, and its attempt is not recorded yet. */
+  owesRetry: boolean;
   /** It sleeps or has failed, and no workflow has read that. */
   isNews: boolean;
 }
@@ -109,9 +111,10 @@ export class Model {
     if (queued) Object.assign(queued, { holder: token, until: this.now + LEASE });
   }
 
-  giveBack(id: string, token: string): void {
+  giveBack(id: string, token: string, until: number | null): void {
     const { queued } = this.get(id);
-    if (queued?.holder === token) Object.assign(queued, { holder: null, until: null });
+    if (queued?.holder === token && (until === null || queued.until === until))
+      Object.assign(queued, { holder: null, until: null });
   }
 
   freeExpired(): boolean {
@@ -135,7 +138,7 @@ export class Model {
     const d = this.get(id);
     if (this.isDue(id)) return;
     if (d.status === 'pending') this.#cancel(d, this.#isGone(d.endpointId));
-    if (d.queued?.holder === token || d.queued?.holder === null) d.queued = null;
+    if (d.queued?.holder === token || d.queued?.holder === null) this.#unqueue(d);
   }
 
   /** @returns for each attempt the next one; null: none is leased here; undefined: it is not recorded */
@@ -153,7 +156,7 @@ export class Model {
       const before = told.get(d.eventId) ?? { outbox: 'attempt', needsNone: true };
       const outbox = RANK.indexOf(news) > RANK.indexOf(before.outbox) ? news : before.outbox;
       told.set(d.eventId, { outbox, needsNone: before.needsNone && job.isOnly && retriesOnly });
-      return this.#requeue(d, job);
+      return this.#requeue(d, job, late);
     });
     for (const [eventId, { outbox, needsNone }] of told) this.#raise(eventId, outbox, needsNone);
     return results;
@@ -168,8 +171,8 @@ export class Model {
     d.retries = [...recent, this.now];
     d.asleep = false;
     d.isNews = false;
-    const { holder = null, until = null } = d.queued ?? {};
-    d.queued = { line: 'fresh', trigger: 'manual', due: this.now, holder, until };
+    d.owesRetry = true;
+    this.#queue(d, 'fresh', 'manual', this.now);
     return true;
   }
 
@@ -251,6 +254,7 @@ export class Model {
       if (d.status === 'pending' ? d.asleep === (d.queued !== null) : d.asleep)
         faults.push(`${d.id} is ${d.status}: it must sleep or be queued, and not both`);
       if ((d.status === 'pending') !== (d.nextAt !== null)) faults.push(`${d.id} is ${d.status}, planned ${d.nextAt}`);
+      if (d.owesRetry && d.queued?.trigger !== 'manual') faults.push(`${d.id} has lost its manual retry`);
       const { outbox, follows, isLost } = this.#event(d.eventId);
       const isTold = outbox === 'start' || outbox === 'again' || follows?.has(d.id) || isLost;
       if ((d.asleep || d.isNews) && !isTold) faults.push(`no workflow learns of ${d.id}: the outbox says ${outbox}`);
@@ -271,6 +275,10 @@ export class Model {
   #step(d: ModelDelivery, job: ModelJob, answer: Answer, late: boolean): void {
     const before = d.status;
     const manual = job.trigger === 'manual';
+    // A retry that was accepted after this attempt's lease had ended is another attempt.
+    const makesRetry = manual && !late;
+    const waits = d.queued?.trigger === 'manual' && !makesRetry;
+    if (makesRetry) d.owesRetry = false;
     d.count++;
     if (answer === 'success') {
       if (before === 'pending' || manual || (late && before === 'failed')) this.#end(d, 'succeeded');
@@ -283,7 +291,7 @@ export class Model {
       const wait = d.ladder[d.rung];
       d.rung++;
       if (wait === undefined) this.#end(d, 'failed');
-      else Object.assign(d, { asleep: wait > 0 || !d.queued, nextAt: this.now + wait });
+      else Object.assign(d, { asleep: !waits && (wait > 0 || !d.queued), nextAt: this.now + wait });
     } else if (before === 'pending') {
       d.asleep = (d.nextAt ?? 0) > this.now || !d.queued;
     }
@@ -297,7 +305,8 @@ export class Model {
   }
 
   /** An attempt that is due at once stays queued: leased, where this worker holds it and its endpoint is active. */
-  #requeue(d: ModelDelivery, job: ModelJob): Next | null {
+  #requeue(d: ModelDelivery, job: ModelJob, late: boolean): Next | null {
+    if (d.queued?.trigger === 'manual' && (job.trigger !== 'manual' || late)) return null;
     if (d.status !== 'pending' || d.asleep) {
       d.queued = null;
       return null;
@@ -320,18 +329,33 @@ export class Model {
 
   #add({ id, endpointId }: Keys, eventId: string, given: Pick<ModelDelivery, 'ladder' | 'nextAt' | 'recovered'>): void {
     const fresh = { status: 'pending', count: 0, rung: 0, asleep: false, gone: false, isNews: false } as const;
-    this.deliveries.set(id, { id, eventId, endpointId, ...fresh, queued: null, retries: [], ...given });
+    this.deliveries.set(id, {
+      id,
+      eventId,
+      endpointId,
+      ...fresh,
+      queued: null,
+      retries: [],
+      owesRetry: false,
+      ...given,
+    });
   }
 
   #queue(d: ModelDelivery, line: Line, trigger: Trigger, due: number): void {
     d.queued = { line, trigger, due, holder: null, until: null };
   }
 
+  /** Its endpoint is inactive: a retry that was accepted before is not made. */
+  #unqueue(d: ModelDelivery): void {
+    d.queued = null;
+    d.owesRetry = false;
+  }
+
   #cancel(d: ModelDelivery, gone: boolean): void {
     this.#end(d, 'cancelled');
     d.gone = gone;
     d.isNews = false;
-    if (d.queued?.until === null) d.queued = null;
+    if (d.queued?.until === null) this.#unqueue(d);
     if (this.#event(d.eventId).outbox === 'attempt') this.#raise(d.eventId, 'delivered');
   }
 

@@ -20,7 +20,7 @@ import {
   queueDue,
   queueOverdue,
 } from '../../../src/delivery/queue.js';
-import { Recorder, recordAttempts, recordAttemptsAgain } from '../../../src/delivery/record.js';
+import { type RecordedAttempt, Recorder, recordAttempts, recordAttemptsAgain } from '../../../src/delivery/record.js';
 import { deliverMissing, resetForRecovery } from '../../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../../src/delivery/retry.js';
 import type { SendOutcome } from '../../../src/delivery/sender/send.js';
@@ -365,10 +365,12 @@ export class World {
     if (!token) return true;
     const first = { line: 'fresh', number: 1, trigger: 'schedule', single: false, isDue: true } as const;
     const { clientId, body, traceparent } = event;
-    for (const delivery of deliveries) {
+    for (const { leasedUntil, ...delivery } of deliveries) {
+      expect(leasedUntil).not.toBeNull();
       this.#keep(token, {
         ...first,
         ...delivery,
+        leasedUntil,
         eventId,
         clientId,
         body,
@@ -443,10 +445,10 @@ export class World {
     return this.#took(token, rows);
   }
 
-  async #giveBack(job: Job): Promise<void> {
-    await giveBack(this.db, job.token, [job.deliveryId]);
+  async #giveBack(job: Job, leasedUntil = job.row.leasedUntil): Promise<void> {
+    await giveBack(this.db, job.token, [{ ...job, leasedUntil }]);
     this.#jobs = this.#jobs.filter((one) => one !== job);
-    if (this.model.deliveries.has(job.deliveryId)) this.model.giveBack(job.deliveryId, job.token);
+    if (this.model.deliveries.has(job.deliveryId)) this.model.giveBack(job.deliveryId, job.token, toTime(leasedUntil));
   }
 
   /** A worker leases a delivery by name, makes the attempt and records it. */
@@ -511,7 +513,7 @@ export class World {
     const next = this.model.record(distinct, this.retriesOnly);
     for (const [i, made] of distinct.entries()) {
       const row = recorded.find(({ deliveryId }) => deliveryId === made.job.deliveryId);
-      await this.#recordedAs(made, row && (row.next as Next['trigger'] | null), next[i]);
+      await this.#recordedAs(made, row, next[i]);
       const d = this.model.deliveries.get(made.job.deliveryId);
       if (row) expect([row.number, row.status, toTime(row.nextAttemptAt)]).toEqual([d?.count, d?.status, d?.nextAt]);
     }
@@ -530,7 +532,7 @@ export class World {
     const recorded = await Promise.all(bad.map((made) => recorder.record(attemptOf(made))));
     for (const [i, made] of distinct.entries()) {
       const [next] = this.model.record([made], this.retriesOnly);
-      await this.#recordedAs(made, recorded[i] && (recorded[i].next as Next['trigger'] | null), next);
+      await this.#recordedAs(made, recorded[i], next);
     }
     return true;
   }
@@ -543,16 +545,13 @@ export class World {
     return distinct;
   }
 
-  async #recordedAs(
-    made: Made,
-    real: Next['trigger'] | null | undefined,
-    next: Next | null | undefined,
-  ): Promise<void> {
+  async #recordedAs(made: Made, real: RecordedAttempt | undefined, next: Next | null | undefined): Promise<void> {
     const { job } = made;
-    expect(real).toEqual(next?.trigger ?? next);
-    if (next === undefined) return this.#giveBack(job);
+    expect(real?.next).toEqual(next?.trigger ?? next);
+    if (next === undefined) return this.#giveBack(job, null);
     this.#recorded.push(made);
-    if (next) this.#jobs.push({ ...job, ...next, single: false, leasedAt: this.#elapsed });
+    const row = { ...job.row, leasedUntil: real?.leasedUntil ?? null };
+    if (next) this.#jobs.push({ ...job, ...next, row, single: false, leasedAt: this.#elapsed });
   }
 
   /** Postgres does the work of a statement and rolls it back. */
