@@ -73,6 +73,7 @@ export function recordAttempts(
     outcomes.map(({ responseHeaders }) => responseHeaders && JSON.stringify(responseHeaders)),
     outcomes.map(({ responseBody }) => responseBody),
     outcomes.map(({ error }) => error),
+    outcomes.map(({ detail }) => detail),
   ]);
 }
 
@@ -130,9 +131,9 @@ const OWN_ROW = `(q.trigger <> 'manual' or q.delivery_id = any(array(select id f
 const RECORD = `
 with input as (
   select * from unnest((select $2::uuid[]), $3::int[], $4::text[], $5::boolean[], $6::boolean[], $7::text[],
-                       $8::text[], $9::timestamptz[], $10::int[], $11::int[], $12::text[], $13::text[], $14::text[])
+                       $8::text[], $9::timestamptz[], $10::int[], $11::int[], $12::text[], $13::text[], $14::text[], $15::text[])
     as i(delivery_id, number, trigger, single, needs_none, url, t, started_at, duration_ms, response_status,
-         response_headers, response_body, error)
+         response_headers, response_body, error, detail)
 ), locked as materialized (
   select d.id, d.attempt_count, d.status = 'cancelled' as cancelled,
          (select q.trigger from queue q where q.delivery_id = d.id) as queued,
@@ -168,9 +169,9 @@ with input as (
             a.trigger = 'manual' or a.late or a.cancelled and d.status = 'failed' as unplanned
 ), recorded as (
   insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
-                        response_headers, response_body, error)
+                        response_headers, response_body, error, detail)
   select a.delivery_id, a.recorded_as, a.trigger, a.url, a.t, a.started_at, a.duration_ms, a.response_status,
-         a.response_headers::jsonb, a.response_body, a.error
+         a.response_headers::jsonb, a.response_body, a.error, a.detail
     from attempt a
 ), left_queue as (
   delete from queue q

@@ -75,6 +75,7 @@ describe('deliveries', () => {
         durationMs: 12,
         responseStatus: 503,
         error: 'status',
+        detail: 'The head is odd.',
         responseBody: 'down\nfor the night',
       },
     });
@@ -98,11 +99,11 @@ describe('deliveries', () => {
     expect(await json('deliveries', 'show', failedId)).toMatchObject({
       id: failedId,
       client_id: failed.clientId,
-      attempts: [{ number: 1, response_status: 503, error: 'status' }],
+      attempts: [{ number: 1, response_status: 503, error: 'status', detail: 'The head is odd.' }],
       planned_attempts: [],
     });
     const { stdout: shown } = await runCli(['deliveries', 'show', failedId], env);
-    expect(shown).toContain(`1\tschedule\t${startedAt.toISOString()}\t503\t12 ms\tdown for the night`);
+    expect(shown).toContain(`1\tschedule\t${startedAt.toISOString()}\t503\t12 ms\tThe head is odd.\tdown for the night`);
 
     expect(await json('deliveries', 'retry', failedId)).toEqual({ id: failedId, retried: true });
     expect(await db.prisma.queuedAttempt.findUnique({ where: { deliveryId: failedId } })).toMatchObject({

@@ -91,15 +91,17 @@ describe('the record of an attempt', () => {
     expect(await queueOf(event)).toBeNull();
   });
 
-  it('keeps the headers of the response, and null where no head arrived', async () => {
+  it('keeps the headers of the response and what was odd about it, and null where no head arrived', async () => {
     const [answered, silent] = [await leased(), await leased()];
     const responseHeaders = { server: 'it\'s "quoted" \\ {a,b}', date: 'x' };
     await record([
-      made(answered, { outcome: outcome({ responseHeaders }) }),
+      made(answered, { outcome: outcome({ responseHeaders, detail: 'odd' }) }),
       made(silent, { outcome: outcome({ responseStatus: null, error: 'timeout' }) }),
     ]);
-    expect((await read(answered)).attempts).toMatchObject([{ responseHeaders }]);
-    expect((await read(silent)).attempts).toMatchObject([{ responseHeaders: null, error: 'timeout' }]);
+    expect((await read(answered)).attempts).toMatchObject([{ responseHeaders, detail: 'odd' }]);
+    expect((await read(silent)).attempts).toMatchObject([
+      { responseHeaders: null, error: 'timeout', detail: null },
+    ]);
   });
 
   it('leaves the next attempt queued and leased to this process when the rung is 0 s', async () => {

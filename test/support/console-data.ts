@@ -11,6 +11,7 @@ export interface DeliveryData {
   nextAttemptAt?: Date;
   responseBody?: string;
   responseHeaders?: Record<string, string>;
+  detail?: string;
   endpointId?: string;
   url?: string;
 }
@@ -63,6 +64,7 @@ export async function makeTimeline(db: TestDatabase, clientId: string, data: Del
       error: typeof outcome === 'string' ? outcome : outcome < 300 ? null : 'status',
       responseBody: data.responseBody ?? null,
       responseHeaders: data.responseHeaders ?? {},
+      detail: data.detail ?? null,
     })),
   });
   return { eventId, deliveryId, endpointId, transferId, body };

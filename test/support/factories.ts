@@ -54,7 +54,7 @@ export async function makeTransfer(
 export function outcome(fields: Partial<SendOutcome> = {}): SendOutcome {
   const startedAt = new Date();
   const common = { t: startedAt.toISOString(), startedAt, durationMs: 3, responseHeaders: null, responseBody: null };
-  return { ...common, responseStatus: 204, error: null, ...fields };
+  return { ...common, responseStatus: 204, error: null, detail: null, ...fields };
 }
 
 export const refusedBy = (status: number) => outcome({ responseStatus: status, error: 'status' });

@@ -244,6 +244,7 @@ create table attempts (
   response_headers jsonb,
   response_body text,
   error text,
+  detail text,
   primary key (delivery_id, number)
 );
 

@@ -160,9 +160,10 @@ function deliveryDetails(delivery: DeliveryWithAttempts): View {
         started: attempt.startedAt,
         response: outcomeOf(attempt),
         took: `${attempt.durationMs} ms`,
+        detail: attempt.detail,
         body: shortened(attempt.responseBody),
       })),
-      wraps: ['body'],
+      wraps: ['detail', 'body'],
       none: 'no attempts yet',
     },
     {

@@ -38,6 +38,7 @@ export const attemptPage = page({
             <Time at={attempt.startedAt} ago />
             <span class="muted">took {durationText(attempt.durationMs)}</span>
           </p>
+          {attempt.detail !== null && <p>{attempt.detail}</p>}
           <ResponseView sent={sent} />
           {isEditor(visit) && isRejection(attempt) && (
             <ExplainView deliveryId={delivery.id} number={attempt.number} visit={visit} />

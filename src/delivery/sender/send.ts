@@ -35,6 +35,8 @@ export interface SendOutcome {
   /** The first 4 KiB as UTF-8 with replacement characters, without U+0000; null if no byte arrived. */
   responseBody: string | null;
   error: AttemptError | null;
+  /** What was odd or wrong, in one sentence; null: nothing. It contains no byte of the response. */
+  detail: string | null;
 }
 
 export type Sender = ReturnType<typeof createSender>;
@@ -206,6 +208,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       responseHeaders: head?.headers ?? null,
       responseBody: head && this.#keptBytes > 0 ? textOf(this.#kept) : null,
       error: head ? errorOfStatus(head.status) : error,
+      detail: null,
     });
   }
 

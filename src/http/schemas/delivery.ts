@@ -77,6 +77,10 @@ export const attemptView = view('Attempt', {
     description: "The first 4 KiB of the receiver's response, decoded as UTF-8; null if there was no response.",
     examples: [null],
   }),
+  detail: z.nullable(z.string()).meta({
+    description: 'What was odd or wrong, in one sentence, even if the attempt succeeded.',
+    examples: ['The head of the response has both Content-Length and Transfer-Encoding.'],
+  }),
 });
 
 const delivery = z.object({

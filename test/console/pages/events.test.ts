@@ -135,14 +135,15 @@ describe('hostile texts', () => {
 });
 
 describe('the page of an attempt', () => {
-  test('shows an editor the request as it was signed', async () => {
+  test('shows an editor the request as it was signed, and what was odd about the response', async () => {
     const { clientId, browser } = await visitor();
-    const { deliveryId, body } = await makeTimeline(auth.database, clientId);
+    const { deliveryId, body } = await makeTimeline(auth.database, clientId, { detail: 'The head is odd.' });
     const attempt = await auth.database.prisma.attempt.findFirstOrThrow({ where: { deliveryId } });
     const v0 = sign({ secret: new Secret(ENDPOINT_SECRET), t: attempt.t, body });
     const { text } = await browser.get(`/console/deliveries/${deliveryId}/attempts/1`);
     expect(text).toContain(`t=${attempt.t},v0=${v0}`);
     expect(text).toContain('curl --globoff');
+    expect(text).toContain('The head is odd.');
     expect(text).not.toContain(ENDPOINT_SECRET);
   });
 

@@ -74,6 +74,7 @@ describe('deliveries', () => {
       started_at: expect.stringMatching(TIME),
       duration_ms: 12,
       response_headers: null,
+      detail: null,
     };
     expect(body).toEqual({
       id: history.deliveryId,
@@ -100,7 +101,7 @@ describe('deliveries', () => {
   it('are listed with their last attempt and no response body', async () => {
     const shown = (await client.call('GET', `/deliveries/${history.deliveryId}`)).body;
     const { attempts, planned_attempts: _planned, ...delivery } = shown;
-    const { url: _url, t: _t, response_headers: _headers, response_body: _body, ...last } = attempts[1];
+    const { url: _url, t: _t, response_headers: _headers, response_body: _body, detail: _detail, ...last } = attempts[1];
     const listed = { ...delivery, last_attempt: last };
     for (const path of [`/events/${history.eventId}`, `/webhook-endpoints/${history.webhookId}`]) {
       const { body } = await client.call('GET', `${path}/deliveries?status=succeeded`);

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: ecfdc18c7f35f6dfd7dc651940b36f76a2560ab2d9cee17c48068df552e0a351
+// Document: ba8cbbbd2cdd29e01db8022df4faf9a3c425e41418ae734d690f3cbf428b5f07
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -22,6 +22,8 @@ export interface components {
       } | null;
       /** The first 4 KiB of the receiver's response, decoded as UTF-8; null if there was no response. */
       response_body: string | null;
+      /** What was odd or wrong, in one sentence, even if the attempt succeeded. */
+      detail: string | null;
     };
     AttemptPage: {
       data: components["schemas"]["Attempt"][];
