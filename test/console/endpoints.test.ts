@@ -272,3 +272,31 @@ test('the switch-over keeps no state: its second step is found again, and only a
   expect(done.headers.get('Location')).toBe(`/console/endpoints/${second}`);
   expect((await stored(first)).deletedAt).not.toBeNull();
 });
+
+test('the switch-over never cancels a delivery that only the first endpoint has: it says when the last is due', async () => {
+  const { browser, credentials } = await editor();
+  const first = await register(browser);
+  const firstId = first.split('/').at(-1) ?? '';
+  const nextAttemptAt = new Date(Date.now() + 240_000);
+  // After two attempts, the ladder has rungs of 30 m, 2 h, 6 h and 24 h left.
+  const ends = new Date(nextAttemptAt.getTime() + 32.5 * 3_600_000).toISOString();
+  const { eventId } = await makeTimeline(auth.database, credentials.client_id, { endpointId: firstId, nextAttemptAt });
+  const step2 = (await browser.post(`${first}/new-secret`, { secret: `${ENDPOINT_SECRET} 2` })).headers.get('Location');
+  const second = step2?.split('=')[1] ?? '';
+  const { text } = await browser.get(step2 ?? '');
+  expect(text).toContain('1 delivery is pending at the first endpoint alone.');
+  expect(text).toContain(`the last is due <span><time datetime="${ends}"`);
+  expect(text).not.toContain('delete-first');
+  const refused = await browser.post(`${first}/new-secret/delete-first`, { new: second });
+  expect([refused.status, (await stored(first)).deletedAt]).toEqual([409, null]);
+  const [, recovery = ''] = /href="([^"]*\/statement\?since=[^"]*)"/.exec(text) ?? [];
+  expect(recovery).toMatch(`/console/endpoints/${second}/statement`);
+  expect((await browser.get(recovery)).text).toContain('Recover 1 event');
+  // As the recovery does.
+  await auth.database.prisma.delivery.create({
+    data: { id: newId(), eventId, endpointId: second, clientId: credentials.client_id, ladder: '', nextAttemptAt },
+  });
+  expect((await browser.get(step2 ?? '')).text).toContain('Delete the first endpoint anyway');
+  await browser.post(`${first}/new-secret/delete-first`, { new: second });
+  expect((await stored(first)).deletedAt).not.toBeNull();
+});

@@ -149,14 +149,26 @@ describeInBrowser('endpoints, in a browser', () => {
   test('a secret is switched in three steps, each a page that can be left', async () => {
     const { visitor, page, call } = await editor();
     const first = await register(call);
+    answer = 503;
+    await makeEvent(call);
     await page.goto(`/console/endpoints/${first}/new-secret`);
     await fits(visitor);
     await page.getByLabel('New secret').fill(`${ENDPOINT_SECRET}, the second`);
     await page.getByRole('button', { name: 'Register the second endpoint' }).click();
-    await page.getByText('The second has not received anything yet').waitFor();
+    await page.getByText('The second endpoint is registered.').waitFor();
     await page.goto('/console');
     await page.goto(`/console/endpoints/${first}/new-secret`);
     await page.getByRole('link', { name: 'Continue the switch with it' }).click();
+    await page.getByText('1 delivery is pending at the first endpoint alone.').waitFor();
+    expect(await page.getByRole('button', { name: /Delete the first endpoint/ }).count()).toBe(0);
+    await fits(visitor);
+    answer = 204;
+    await page.getByRole('link', { name: 'recover them at the second endpoint' }).click();
+    await page.getByRole('button', { name: 'Recover 1 event' }).click();
+    await page.getByText('1 missing event is sent.').waitFor();
+    await page.goto(`/console/endpoints/${first}/new-secret`);
+    await page.getByRole('link', { name: 'Continue the switch with it' }).click();
+    await page.getByText('The first has received nothing since the second was registered.').waitFor();
     await makeEvent(call);
     await page.getByText('Both have received.').waitFor();
     await fits(visitor);

@@ -1,7 +1,8 @@
 import { Refusal } from '../../../platform/refusal.js';
+import { type PendingAlone, readPendingAlone } from '../../../reports/pending-alone.js';
 import { Table } from '../../components/lists.js';
-import { Card, Live, PostButton, Submit } from '../../components/parts.js';
-import { RelativeTime } from '../../components/values.js';
+import { Card, Live, PostButton, Submit, timeValue } from '../../components/parts.js';
+import { countOf, RelativeTime, Time } from '../../components/values.js';
 import { seeOther } from '../../page.js';
 import { endpointPath } from '../paths.js';
 import { SecretField } from './edit.js';
@@ -33,7 +34,12 @@ const newSecretPage = endpointPage('new-secret', {
           event is lost.
         </p>
         {second ? (
-          <BothReceive first={endpoint} second={second} health={await healthOf(visit)} />
+          <BothReceive
+            first={endpoint}
+            second={second}
+            health={await healthOf(visit)}
+            alone={await visit.read((db) => readPendingAlone(db, endpoint.webhookId, second.webhookId))}
+          />
         ) : (
           <>
             {successors.map(({ webhookId, created_at }) => (
@@ -67,13 +73,18 @@ function successorsOf(first: Endpoint, endpoints: readonly Endpoint[]): readonly
   return endpoints.filter(({ url, webhookId }) => url === first.url && webhookId > first.webhookId);
 }
 
-function BothReceive({ first, second, health }: Record<'first' | 'second', Endpoint> & { health: HealthByEndpoint }) {
+interface SwitchProps extends Record<'first' | 'second', Endpoint> {
+  health: HealthByEndpoint;
+  alone: PendingAlone | undefined;
+}
+
+function BothReceive({ first, second, health, alone }: SwitchProps) {
   const receivers = [
     { secret: 'old', endpoint: first },
     { secret: 'new', endpoint: second },
   ].map(({ endpoint, ...rest }) => {
     const own = health.get(endpoint.webhookId);
-    const receives = (own?.lastSuccessAt ?? 0) >= new Date(second.created_at);
+    const receives = endpoint.enabled && (own?.lastSuccessAt ?? 0) >= new Date(second.created_at);
     return { ...rest, webhookId: endpoint.webhookId, own, receives };
   });
   const [firstReceives, secondReceives] = receivers.map(({ receives }) => receives);
@@ -100,28 +111,76 @@ function BothReceive({ first, second, health }: Record<'first' | 'second', Endpo
         )}
       </Card>
       <Card title="3. Delete the first endpoint">
-        {both ? (
-          <p>
-            <strong>Both have received.</strong> Delete the first endpoint, then remove the old secret from your
-            receiver.
-          </p>
+        {alone ? (
+          <Waits alone={alone} second={second} />
         ) : (
-          <p class="banner warn">
-            {secondReceives
-              ? 'The first has received nothing since the second was registered.'
-              : 'The second has not received anything yet. If your receiver rejects the new secret, nothing would arrive.'}
-          </p>
+          <>
+            {both ? (
+              <p>
+                <strong>Both have received.</strong> Delete the first endpoint, then remove the old secret from your
+                receiver.
+              </p>
+            ) : (
+              <p class="banner warn">
+                {!second.enabled
+                  ? 'The second is disabled, so nothing would arrive.'
+                  : secondReceives
+                    ? 'The first has received nothing since the second was registered.'
+                    : 'The second has not received anything yet. If your receiver rejects the new secret, nothing would arrive.'}
+              </p>
+            )}
+            <PostButton
+              action={`${path}/delete-first`}
+              class={both ? 'primary' : 'danger'}
+              fields={{ new: second.webhookId }}
+            >
+              {both ? 'Delete the first endpoint' : 'Delete the first endpoint anyway'}
+            </PostButton>
+          </>
         )}
-        <PostButton
-          action={`${path}/delete-first`}
-          class={both ? 'primary' : 'danger'}
-          fields={{ new: second.webhookId }}
-        >
-          {both ? 'Delete the first endpoint' : 'Delete the first endpoint anyway'}
-        </PostButton>
       </Card>
     </Live>
   );
+}
+
+/** Why the first endpoint cannot be deleted yet, and what to do instead of waiting. */
+function Waits({
+  alone: { count, more, since, lastAttemptAt },
+  second: { webhookId },
+}: {
+  alone: PendingAlone;
+  second: Endpoint;
+}) {
+  const ends = lastAttemptAt > new Date() ? <Time at={lastAttemptAt} ago /> : 'now';
+  return (
+    <>
+      <p class="banner warn">
+        <span>
+          <strong>{pendingAloneText({ count, more })}</strong> The second has no delivery of their events, and deleting
+          the first cancels them.
+        </span>
+      </p>
+      <p>
+        Wait until there are none: this page then shows the button. If every attempt fails, the last is due{' '}
+        {more && 'after '}
+        {ends}.
+      </p>
+      <p>
+        If you cannot wait,{' '}
+        <a href={`${endpointPath(webhookId)}/statement?${new URLSearchParams({ since: timeValue(since) })}`}>
+          recover them at the second endpoint
+        </a>
+        . It then receives every event since <Time at={since} /> that it has no delivery of. Your receiver recognises by
+        their ids those that it already has.
+      </p>
+    </>
+  );
+}
+
+/** `12 deliveries are pending at the first endpoint alone.` */
+function pendingAloneText({ count, more }: Pick<PendingAlone, 'count' | 'more'>): string {
+  const pending = countOf(count, 'delivery is pending', 'deliveries are pending', more).replace(/^m/, 'M');
+  return `${pending} at the first endpoint alone.`;
 }
 
 const registerSecond = endpointForm('new-secret', newSecretPage, async (visit, fields) => {
@@ -139,7 +198,13 @@ const deleteFirst = endpointForm('new-secret/delete-first', newSecretPage, async
   const second = successorsOf(first, endpoints).find(({ webhookId }) => webhookId === fields.get('new'));
   // Without the second endpoint, deleting the first would stop all deliveries to this URL.
   if (!second) throw new Refusal('not_found', 'There is no second endpoint with this URL; register it first.');
-  await visit.operations.change('deleteWebhookEndpoint', { params: { webhookId: first.webhookId } });
+  await visit.operations.change('deleteWebhookEndpoint', {
+    params: { webhookId: first.webhookId },
+    before: async (tx) => {
+      const alone = await readPendingAlone(tx, first.webhookId, second.webhookId);
+      if (alone) throw new Refusal('endpoint_changed', `${pendingAloneText(alone)} Wait until there are none.`);
+    },
+  });
   return seeOther(endpointPath(second.webhookId), 'The switch is complete: this endpoint signs with the new secret.');
 });
 

@@ -1,0 +1,69 @@
+import { LEFT_JOIN_DELIVERY } from '../delivery/window.js';
+import type { Handle } from '../platform/database/database.js';
+import { lowestIdAt, timeOf } from '../platform/ids.js';
+import { plannedAttempts } from './read-deliveries.js';
+
+/** Pending deliveries of an endpoint whose events have no delivery for its successor. */
+export interface PendingAlone {
+  /** At most `COUNTED_ALONE`. */
+  count: number;
+  /** There are more than `count`; some may have a delivery for the successor. */
+  more: boolean;
+  /** The time of the oldest of their events. */
+  since: Date;
+  /** The last of their attempts, if each before it fails at once; with `more`, of those that are counted. */
+  lastAttemptAt: Date;
+}
+
+/** Pending deliveries that are compared with those of the successor. */
+const COUNTED_ALONE = 10_000;
+
+/** An event may be committed this long after its time, and then without a delivery for an endpoint of a minute ago, ms. */
+const LATEST_COMMIT = 60_000;
+
+interface Row {
+  ladder: string;
+  rung: number;
+  alone: boolean;
+  count: number;
+  oldest: string;
+  nextAttemptAt: Date;
+}
+
+/**
+ * Reads the pending deliveries of `endpointId` that are lost if it is deleted: no other delivery sends their events to
+ * `successorId`, an endpoint that was registered later. @returns undefined if there are none
+ */
+export async function readPendingAlone(
+  db: Handle,
+  endpointId: string,
+  successorId: string,
+): Promise<PendingAlone | undefined> {
+  const { enabled, enabledAt } = await db.prisma.endpoint.findUniqueOrThrow({ where: { id: successorId } });
+  // A delivery has its event's time in its id. Every later event has a delivery for the successor.
+  const before = lowestIdAt(enabled ? enabledAt.getTime() + LATEST_COMMIT : Number.POSITIVE_INFINITY);
+  const rows = await db.query<Row>(PENDING_ALONE, [successorId, endpointId, before]);
+  const countOf = (some: readonly Row[]) => some.reduce((sum, { count }) => sum + count, 0);
+  const more = countOf(rows) > COUNTED_ALONE;
+  const alone = rows.filter((row) => more || row.alone);
+  if (alone.length === 0) return undefined;
+  const lastAttempts = alone.map(({ ladder, rung, nextAttemptAt }) => {
+    const planned = plannedAttempts({ status: 'pending', attemptCount: 0, ladder, rung, nextAttemptAt });
+    return planned.at(-1)?.at.getTime() ?? 0;
+  });
+  return {
+    count: Math.min(countOf(alone), COUNTED_ALONE),
+    more,
+    since: new Date(Math.min(...alone.map(({ oldest }) => timeOf(oldest)))),
+    lastAttemptAt: new Date(Math.max(...lastAttempts)),
+  };
+}
+
+/** The oldest pending deliveries. Their order makes Postgres choose the index on (endpoint, status, id). */
+const PENDING_ALONE = `
+select l.ladder, l.rung, d.id is null as alone, count(*)::int as count, min(l.delivery_id::text) as oldest,
+       max(l.next_attempt_at) as "nextAttemptAt"
+  from (select id as delivery_id, event_id as id, ladder, rung, next_attempt_at from deliveries
+         where endpoint_id = $2::uuid and status >= 'pending' and status <= 'pending' and id < $3::uuid
+         order by status, id limit ${COUNTED_ALONE + 1}) l${LEFT_JOIN_DELIVERY}
+ group by l.ladder, l.rung, d.id is null`;
