@@ -103,7 +103,9 @@ describe('deliveries', () => {
       planned_attempts: [],
     });
     const { stdout: shown } = await runCli(['deliveries', 'show', failedId], env);
-    expect(shown).toContain(`1\tschedule\t${startedAt.toISOString()}\t503\t12 ms\tThe head is odd.\tdown for the night`);
+    expect(shown).toContain(
+      `1\tschedule\t${startedAt.toISOString()}\t503\t12 ms\tThe head is odd.\tdown for the night`,
+    );
 
     expect(await json('deliveries', 'retry', failedId)).toEqual({ id: failedId, retried: true });
     expect(await db.prisma.queuedAttempt.findUnique({ where: { deliveryId: failedId } })).toMatchObject({

@@ -99,9 +99,7 @@ describe('the record of an attempt', () => {
       made(silent, { outcome: outcome({ responseStatus: null, error: 'timeout' }) }),
     ]);
     expect((await read(answered)).attempts).toMatchObject([{ responseHeaders, detail: 'odd' }]);
-    expect((await read(silent)).attempts).toMatchObject([
-      { responseHeaders: null, error: 'timeout', detail: null },
-    ]);
+    expect((await read(silent)).attempts).toMatchObject([{ responseHeaders: null, error: 'timeout', detail: null }]);
   });
 
   it('leaves the next attempt queued and leased to this process when the rung is 0 s', async () => {

@@ -101,7 +101,14 @@ describe('deliveries', () => {
   it('are listed with their last attempt and no response body', async () => {
     const shown = (await client.call('GET', `/deliveries/${history.deliveryId}`)).body;
     const { attempts, planned_attempts: _planned, ...delivery } = shown;
-    const { url: _url, t: _t, response_headers: _headers, response_body: _body, detail: _detail, ...last } = attempts[1];
+    const {
+      url: _url,
+      t: _t,
+      response_headers: _headers,
+      response_body: _body,
+      detail: _detail,
+      ...last
+    } = attempts[1];
     const listed = { ...delivery, last_attempt: last };
     for (const path of [`/events/${history.eventId}`, `/webhook-endpoints/${history.webhookId}`]) {
       const { body } = await client.call('GET', `${path}/deliveries?status=succeeded`);
