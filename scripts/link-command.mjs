@@ -1,5 +1,5 @@
-// Links the CLI into node_modules/.bin. npm does that for dependencies and workspaces, but not for the package itself:
-// without the link, `npx transfer-service` installs the whole clone into npm's cache before it starts.
+// Links the CLI into node_modules/.bin, where `npx transfer-service` finds it. package.json must not have a `bin` of that
+// name: npx would not use the link, and would install the whole clone into the cache of npm.
 import { chmodSync, rmSync, symlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

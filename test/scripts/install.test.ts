@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+
+const run = promisify(execFile);
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'npx-'));
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+// Each npm decides in its own way whether a command of the local package is already installed.
+test.each(['10.9.9', '11.21.2'])('npx of npm %s runs the link and leaves nothing in the npm cache', async (npm) => {
+  const prefix = join(folder, npm);
+  const cache = join(folder, `cache-${npm}`);
+  await run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', prefix, `npm@${npm}`]);
+  const npx = join(prefix, 'node_modules/npm/bin/npx-cli.js');
+  const env = { ...process.env, NODE_OPTIONS: '', npm_config_cache: cache };
+  const { stdout } = await run(process.execPath, [npx, 'transfer-service', '--version'], { env });
+  expect(stdout).toBe(`${version}\n`);
+  expect(readdirSync(cache)).toEqual(['_logs']);
+});
+
+test.each([
+  ['20.20.2', /^\nAll is well: the EBADENGINE warnings are about Node 20\.20\.2, .*\n.* use Node \d+\.\d+\.\d+, .*\n$/],
+  ['24.21.0', /^$/],
+])('the end of npm ci on Node %s explains the EBADENGINE warnings, if there are any', async (node, lines) => {
+  const env = { ...process.env, npm_config_user_agent: `npm/11.0.0 node/v${node} linux` };
+  const { stdout } = await run(process.execPath, ['scripts/finish-install.mjs'], { env });
+  expect(stdout).toMatch(lines);
+});
