@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import Router from '@koa/router';
 import Koa from 'koa';
 import { transferWebhooks as forExpress } from '../../clients/typescript/src/express.js';
@@ -12,6 +13,8 @@ import { importTool } from './tooling.js';
 
 export const { default: express } = await importTool('express');
 const { default: Fastify } = await importTool('fastify');
+const { default: serverless } = await importTool('serverless-http');
+const { default: fastifyOnLambda } = await importTool('@fastify/aws-lambda');
 
 const closers: (() => Promise<unknown>)[] = [];
 /** Stops the servers that a test has started. */
@@ -77,4 +80,48 @@ export const FRAMEWORKS: Record<string, (options: WebhookOptions) => Promise<str
     return serve(app.use(router.routes()).callback());
   },
   fetch: (options) => serve(standard(forFetch(options))),
+};
+
+/** A gateway in front of a function: it makes an event of API Gateway from a request, and a response from the result. */
+function gateway(
+  invoke: (event: object, context: object) => Promise<{ statusCode: number; body: string }>,
+): RequestListener {
+  return async (incoming, outgoing) => {
+    const event = {
+      ...{ version: '2.0', rawPath: '/hooks', rawQueryString: '', headers: incoming.headers },
+      requestContext: { http: { method: incoming.method, path: '/hooks', sourceIp: '127.0.0.1' } },
+      ...{ body: await text(incoming), isBase64Encoded: false },
+    };
+    const { statusCode, body } = await invoke(event, {});
+    outgoing.writeHead(statusCode).end(body);
+  };
+}
+
+/** Frameworks on platforms and behind parsers whose requests are not those of `node:http`. */
+export const HOSTS: typeof FRAMEWORKS = {
+  'express behind a parser that keeps rawBody': (options) => {
+    const app = express();
+    const verify = (request: { rawBody?: Buffer }, _: unknown, bytes: Buffer) => {
+      request.rawBody = bytes;
+    };
+    app.post('/hooks', express.json({ verify, strict: false }), forExpress(options));
+    return serve(app);
+  },
+  'express on serverless-http': (options) => {
+    const app = express();
+    app.post('/hooks', forExpress(options));
+    return serve(gateway(serverless(app)));
+  },
+  'node:http on serverless-http': (options) => serve(gateway(serverless(createServer(forExpress(options))))),
+  'koa on serverless-http': (options) => {
+    const app = new Koa();
+    app.silent = true;
+    return serve(gateway(serverless(app.use(forKoa(options)))));
+  },
+  'fastify on @fastify/aws-lambda': (options) => {
+    const app = Fastify();
+    app.register(forFastify, { path: '/hooks', ...options });
+    closers.push(() => app.close());
+    return serve(gateway(fastifyOnLambda(app)));
+  },
 };

@@ -5,8 +5,10 @@ import { receive, type WebhookOptions } from './receiver/receive.js';
 export type { ReceivedDelivery, WebhookOptions, WebhookSecret } from './receiver/receive.js';
 
 /**
- * A handler for Express, Connect and `node:http`. It reads the raw body itself: put it before `express.json()`. Behind
- * `express.raw()` and `express.text()` it works too.
+ * A handler for Express, Connect and `node:http`, and for platforms that hand over requests in their form, such as
+ * Firebase, NestJS and adapters for AWS Lambda. It reads the raw body itself: put it before `express.json()`. Behind
+ * `express.raw()`, `express.text()` and parsers that keep `request.rawBody` it works too. The promise resolves after the
+ * response; without `next` it never rejects.
  *
  * ```ts
  * app.post('/hooks', transferWebhooks({ secret, onEvent: (event) => queue.add(event) }));
@@ -14,20 +16,27 @@ export type { ReceivedDelivery, WebhookOptions, WebhookSecret } from './receiver
  */
 export function transferWebhooks(
   options: WebhookOptions,
-): (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void {
-  const respond = async (request: IncomingMessage, response: ServerResponse) => {
-    const body = await rawBody(request, (request as { body?: unknown }).body);
-    if (!body) {
-      response.writeHead(413, { connection: 'close' }).end();
-      return;
+): (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => Promise<void> {
+  return async (request, response, next) => {
+    try {
+      const body = await rawBody(request);
+      if (!body) {
+        response.statusCode = 413;
+        response.setHeader('connection', 'close');
+        response.end();
+        return;
+      }
+      const { status, reason } = await receive(options, { header: signatureOf(request), body });
+      response.statusCode = status;
+      if (reason !== undefined) response.setHeader('content-type', 'text/plain; charset=utf-8');
+      response.end(reason);
+    } catch (error) {
+      if (next) {
+        next(error);
+      } else {
+        response.statusCode = 500;
+        response.end();
+      }
     }
-    const { status, reason } = await receive(options, { header: signatureOf(request), body });
-    response.writeHead(status, reason === undefined ? {} : { 'content-type': 'text/plain; charset=utf-8' }).end(reason);
-  };
-  return (request, response, next) => {
-    respond(request, response).catch((error: unknown) => {
-      if (next) next(error);
-      else response.writeHead(500).end();
-    });
   };
 }

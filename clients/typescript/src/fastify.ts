@@ -1,19 +1,13 @@
 import type { IncomingMessage } from 'node:http';
-import { signatureOf } from './receiver/raw-body.js';
-import { MAX_BODY, receive, type WebhookOptions } from './receiver/receive.js';
+import { rawBody, signatureOf } from './receiver/raw-body.js';
+import { receive, type WebhookOptions } from './receiver/receive.js';
 
 export type { ReceivedDelivery, WebhookOptions, WebhookSecret } from './receiver/receive.js';
-
-type Done = (error: Error | null, body?: unknown) => void;
 
 /** The part of a Fastify instance that is used. */
 export interface FastifyInstanceLike {
   removeAllContentTypeParsers(): unknown;
-  addContentTypeParser(
-    type: string,
-    options: { parseAs: 'buffer'; bodyLimit: number },
-    parser: (request: never, body: Buffer, done: Done) => void,
-  ): unknown;
+  addContentTypeParser(type: string, parser: (request: never, payload: IncomingMessage) => Promise<unknown>): unknown;
   post(path: string, handler: (request: FastifyRequestLike, reply: FastifyReplyLike) => Promise<unknown>): unknown;
 }
 
@@ -38,7 +32,11 @@ export async function transferWebhooks(
   options: WebhookOptions & { path: string },
 ): Promise<void> {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_BODY }, (_, body, done) => done(null, body));
+  app.addContentTypeParser('*', async (_, payload) => {
+    const body = await rawBody(payload);
+    if (!body) throw Object.assign(new Error('the body is too large'), { statusCode: 413 });
+    return body;
+  });
   app.post(options.path, async (request, reply) => {
     const body = request.body instanceof Uint8Array ? request.body : new Uint8Array();
     const { status, reason } = await receive(options, { header: signatureOf(request.raw), body });

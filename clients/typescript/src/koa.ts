@@ -14,7 +14,7 @@ export interface KoaContext {
 
 /**
  * A middleware for Koa. It reads the raw body itself: put it before a body parser. Behind one that keeps
- * `ctx.request.rawBody` it works too.
+ * `ctx.request.rawBody` or the bytes it works too.
  *
  * ```ts
  * router.post('/hooks', transferWebhooks({ secret, onEvent: (event) => queue.add(event) }));
@@ -22,7 +22,7 @@ export interface KoaContext {
  */
 export function transferWebhooks(options: WebhookOptions): (ctx: KoaContext) => Promise<void> {
   return async (ctx) => {
-    const body = await rawBody(ctx.req, (ctx.request as { rawBody?: unknown }).rawBody);
+    const body = await rawBody(ctx.req, ctx.request);
     if (!body) {
       ctx.status = 413;
       return;
