@@ -7,7 +7,7 @@ export type { ReceivedDelivery, WebhookOptions, WebhookSecret } from './receiver
 /** The part of a Fastify instance that is used. */
 export interface FastifyInstanceLike {
   removeAllContentTypeParsers(): unknown;
-  addContentTypeParser(type: string, parser: (request: never, payload: IncomingMessage) => Promise<unknown>): unknown;
+  addContentTypeParser(type: string, parser: (request: unknown, payload: IncomingMessage) => Promise<unknown>): unknown;
   post(path: string, handler: (request: FastifyRequestLike, reply: FastifyReplyLike) => Promise<unknown>): unknown;
 }
 
