@@ -5,6 +5,7 @@ import { Command as CommanderCommand, CommanderError, InvalidArgumentError } fro
 import { harmless } from '../../clients/typescript/src/cli/harmless.js';
 import { parseDuration } from '../platform/duration.js';
 import { isId } from '../platform/ids.js';
+import { timeOfParts } from '../platform/iso-time.js';
 import { Refusal } from '../platform/refusal.js';
 import { explain } from '../process/lifecycle.js';
 import type { View } from './view.js';
@@ -122,14 +123,16 @@ export function parseTime(text: string): number {
   return milliseconds;
 }
 
-const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
+/** A day, or a time with its zone. */
+const ISO_TIME = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d))?$/;
 
 /** A time, or a duration before now. @returns ms since 1970 */
 export function parseSince(text: string): number {
   const ago = parseDuration(text);
   if (ago !== undefined) return Date.now() - ago;
-  const time = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(time)) {
+  const [, day = '', timeOfDay, zone] = ISO_TIME.exec(text) ?? [];
+  const time = timeOfParts(day, timeOfDay, zone);
+  if (time === undefined) {
     throw new InvalidArgumentError('Give a duration such as 2h, or a time such as 2026-11-21T10:00:00Z.');
   }
   return time;

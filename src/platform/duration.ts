@@ -1,10 +1,14 @@
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Reads `500ms`, `30s`, `5m`, `2h`, `90d` or `0` as milliseconds; undefined for anything else. */
+/** A hundred years, ms. Postgres and `Date` can add it to any time near now. */
+const LONGEST = 36_500 * UNITS.d;
+
+/** Reads `500ms`, `30s`, `5m`, `2h`, `90d` or `0` as milliseconds, up to `36500d`; undefined for anything else. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text.trim());
   if (!match) return text.trim() === '0' ? 0 : undefined;
-  return Number(match[1]) * UNITS[match[2] as keyof typeof UNITS];
+  const milliseconds = Number(match[1]) * UNITS[match[2] as keyof typeof UNITS];
+  return milliseconds <= LONGEST ? milliseconds : undefined;
 }
 
 /** Writes milliseconds in the largest exact unit, no larger than `largest`: 1800000 → `30m`. */

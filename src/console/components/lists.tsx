@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { CursorKind } from '../../http/paging.js';
+import { EARLIEST } from '../../platform/iso-time.js';
 import { Refusal } from '../../platform/refusal.js';
 import { addressOf, type Choice, Live, Refused, readIsoTime, Select, TimeField } from './parts.js';
 
@@ -203,7 +204,10 @@ export function timeRange(query: URLSearchParams, now = Date.now()): { createdAf
   if (from !== undefined && to !== undefined && from >= to) {
     throw invalidFilter('to', 'invalid_time', 'must be later than “From”');
   }
-  return { ...(from !== undefined && { createdAfter: from - 1 }), ...(to !== undefined && { createdBefore: to }) };
+  return {
+    ...(from !== undefined && { createdAfter: Math.max(from - 1, EARLIEST) }),
+    ...(to !== undefined && { createdBefore: to }),
+  };
 }
 
 /** A time of the query, ms since 1970; undefined where it is absent. @throws Refusal invalid_request */

@@ -1,5 +1,6 @@
 import { type ComponentChildren, createContext, type HTMLAttributes, type InputHTMLAttributes } from 'preact';
 import { useContext } from 'preact/hooks';
+import { timeOfParts } from '../../platform/iso-time.js';
 import { PROBLEMS, type ValidationError } from '../../platform/refusal.js';
 import type { RefusedForm } from '../page.js';
 import { visibleText } from './values.js';
@@ -277,9 +278,7 @@ export function timeValue(at: Date): string {
 /** Reads a time in ISO 8601 as a person types it: a date, or date and time, in UTC unless it names a zone. */
 export function readIsoTime(text: string): Date | undefined {
   const pattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))? ?(Z|UTC|[+-]\d\d:\d\d)?$/;
-  const [, day = '', time = '00:00', zone = 'Z'] = pattern.exec(text.trim().toUpperCase()) ?? [];
-  const [midnight, at] = [new Date(`${day}T00:00Z`), new Date(`${day}T${time}${zone.replace('UTC', 'Z')}`)];
-  // `Date` reads 31 November as 1 December.
-  const exists = Number.isFinite(at.getTime()) && midnight.toISOString().startsWith(day);
-  return exists ? at : undefined;
+  const [, day = '', time, zone] = pattern.exec(text.trim().toUpperCase()) ?? [];
+  const at = timeOfParts(day, time, zone?.replace('UTC', 'Z'));
+  return at === undefined ? undefined : new Date(at);
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { EXAMPLE_ID } from '../../platform/ids.js';
+import { isWritable } from '../../platform/iso-time.js';
 
 /** The named schemas of the OpenAPI document; each schema registers itself where it is declared. */
 export const components = z.registry<{ id: string }>();
@@ -52,6 +53,8 @@ const WHEN = {
   abort: true,
 };
 
+const withZone = z.iso.datetime({ offset: true });
+
 /**
  * A time with a zone, parsed to ms since 1970 (a finer fraction is cut).
  * @param about its meaning and an example; zod shows them for the input only if they are set before the transform
@@ -59,7 +62,7 @@ const WHEN = {
 export function when(about: { description: string; example: string }) {
   return z
     .string()
-    .refine((value) => z.iso.datetime({ offset: true }).safeParse(value).success, WHEN)
+    .refine((value) => withZone.safeParse(value).success && isWritable(Date.parse(value)), WHEN)
     .meta({ format: 'date-time', description: about.description, examples: [about.example] })
     .transform((value) => Date.parse(value));
 }

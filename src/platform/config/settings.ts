@@ -39,25 +39,30 @@ const count = (min: number, max: number) => wholeNumber(min, max, `give a whole 
 
 const port = wholeNumber(0, 65_535, 'give a whole number from 0 to 65535 (0 picks a free port)');
 
-/** A duration, in ms. */
-const duration = parsed(parseDuration, 'give a duration such as 30s, 5m, 2h or 90d');
-
 /** ms */
 const SECOND = 1_000;
 /** ms */
 const DAY = 86_400_000;
 
-/** A duration with bounds, such as a lifetime: none and endless are both invalid. @param min in ms, as is `max` */
-const durationWithin = (min: number, max: number) =>
-  duration.refine(
-    (milliseconds) => milliseconds >= min && milliseconds <= max,
-    `give a duration from ${formatDuration(min)} to ${formatDuration(max)}`,
-  );
+/** The longest time to keep something or to wait, ms. Postgres can add it to a date. */
+const LONGEST = 3_650 * DAY;
 
-const delays = parsed<readonly number[]>((text) => {
-  const ladder = list(text).map(parseDuration);
-  return ladder.length > 50 || ladder.includes(undefined) ? undefined : (ladder as number[]);
-}, 'give at most 50 durations, such as 0s,5m,30m,2h,6h,24h');
+const parseWithin = (min: number, max: number) => (text: string) => {
+  const milliseconds = parseDuration(text);
+  return milliseconds !== undefined && milliseconds >= min && milliseconds <= max ? milliseconds : undefined;
+};
+
+/** A duration with bounds, such as a lifetime, in ms: no setting is endless. @param min in ms, as is `max` */
+const durationWithin = (min: number, max: number) =>
+  parsed(parseWithin(min, max), `give a duration from ${formatDuration(min)} to ${formatDuration(max)}`);
+
+const delays = parsed<readonly number[]>(
+  (text) => {
+    const ladder = list(text).map(parseWithin(0, LONGEST));
+    return ladder.length > 50 || ladder.includes(undefined) ? undefined : (ladder as number[]);
+  },
+  `give at most 50 durations of at most ${formatDuration(LONGEST)}, such as 0s,5m,30m,2h,6h,24h`,
+);
 
 const flag = z.enum(['true', 'false'], { error: 'give true or false' }).transform((text) => text === 'true');
 
@@ -172,7 +177,7 @@ export const settings = {
     'transfer-service',
   ),
   TEMPORAL_RETENTION: setting(
-    durationWithin(3_600 * SECOND, 3_650 * DAY),
+    durationWithin(3_600 * SECOND, LONGEST),
     "How long Temporal's UI shows an ended workflow (retention of the namespace). `migrate` sets it.",
     '30d',
   ),
@@ -221,7 +226,7 @@ export const settings = {
     '2s',
   ),
   DISABLE_AFTER: setting(
-    duration,
+    durationWithin(0, LONGEST),
     'An endpoint is disabled after this long without a success, if at least two deliveries have failed. 0: never.',
     '5d',
   ),
@@ -231,7 +236,7 @@ export const settings = {
     'every-event',
   ),
   WORKFLOWS_TRAIL: setting(
-    durationWithin(SECOND, 3_650 * DAY),
+    durationWithin(SECOND, LONGEST),
     'With `every-event`, a delivered event whose workflow has not started within this time gets none.',
     '1h',
   ),
@@ -261,7 +266,7 @@ export const settings = {
     '10',
   ),
   MAX_ENDPOINTS: setting(count(1, 10_000), 'Webhook endpoints of one client.', '20'),
-  RETENTION: setting(durationWithin(SECOND, 3_650 * DAY), 'How long events, deliveries and attempts are kept.', '90d'),
+  RETENTION: setting(durationWithin(SECOND, LONGEST), 'How long events, deliveries and attempts are kept.', '90d'),
   TRANSFER_RETENTION: setting(
     durationWithin(DAY, 36_500 * DAY),
     'How long ended transfers are kept, for `transfers expire`. Unset: for good.',

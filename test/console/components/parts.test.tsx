@@ -19,6 +19,10 @@ it.each([
   [' 2026-11-22 06:14:03 utc', '2026-11-22T06:14:03.000Z'],
   ['2026-11-22T06:14:03.5+01:00', '2026-11-22T05:14:03.500Z'],
   ['2026-11-31 06:14', undefined],
+  ['2026-11-22 24:00', undefined],
+  ['0000-01-01', undefined],
+  ['0001-01-01T00:00+01:00', undefined],
+  ['9999-12-31T23:59:59-01:00', undefined],
   ['22.11.2026', undefined],
   ['yesterday', undefined],
 ])('reads %s as %s, in UTC unless it names a zone', (text, time) => {

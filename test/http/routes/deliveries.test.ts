@@ -270,6 +270,13 @@ describe('POST /webhook-endpoints/{webhookId}/recover', () => {
     ['since as a number', { since: 0 }, '/since', 'invalid_type'],
     ['since null', { since: null }, '/since', 'invalid_type'],
     ['an invalid until', { since: '2026-01-01T00:00:00Z', until: 'now' }, '/until', 'invalid_time'],
+    ['a since in the year 0', { since: '0000-01-01T00:00:00Z', include_missing: true }, '/since', 'invalid_time'],
+    [
+      'an until in the year 10000',
+      { since: '9999-12-31T00:00:00Z', until: '9999-12-31T23:59:59-01:00', include_missing: true },
+      '/until',
+      'invalid_time',
+    ],
     ['an empty range', { since: '2026-01-01T00:00:00Z', until: '2026-01-01T00:00:00Z' }, '/until', 'invalid_range'],
     ['an unknown field', { since: '2026-01-01T00:00:00Z', status: 'failed' }, '/status', 'unknown_field'],
   ])('refuses %s', async (_, json, pointer, code) => {

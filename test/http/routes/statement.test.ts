@@ -223,6 +223,8 @@ describe('a statement is rejected', () => {
 
   it('for an unreadable time and for an empty window', async () => {
     expect(await refusal({ since: 'yesterday' })).toEqual([422, 'invalid_request', [['since', 'invalid_time']]]);
+    const future = { since: '9999-12-31T00:00:00Z', until: '9999-12-31T23:59:59-01:00' };
+    expect(await refusal(future)).toEqual([422, 'invalid_request', [['until', 'invalid_time']]]);
     const since = iso(Date.now());
     expect(await refusal({ since, until: since })).toEqual([422, 'invalid_request', [['until', 'invalid_range']]]);
   });

@@ -62,6 +62,10 @@ describe('GET /transfers', () => {
     ['created_after=2026-01-01T00:00:00', 'created_after', 'invalid_time'],
     ['created_before=2026-02-30T00:00:00Z', 'created_before', 'invalid_time'],
     ['created_before=yesterday', 'created_before', 'invalid_time'],
+    ['created_after=2026-01-01T00:00:00%2B0000', 'created_after', 'invalid_time'],
+    ['created_after=0000-12-31T23:59:59Z', 'created_after', 'invalid_time'],
+    ['created_after=0001-01-01T00:00:00%2B00:01', 'created_after', 'invalid_time'],
+    ['created_before=9999-12-31T23:59:59-01:00', 'created_before', 'invalid_time'],
     ['page=2', 'page', 'unknown_parameter'],
     ['__proto__=2', '__proto__', 'unknown_parameter'],
     ['limit=1&limit=2', 'limit', 'repeated_parameter'],
@@ -69,6 +73,15 @@ describe('GET /transfers', () => {
     const { status, body } = await client.call('GET', `/transfers?${query}`);
     expect([status, body.code]).toEqual([422, 'invalid_request']);
     expect(body.errors).toEqual([{ parameter, code, detail: expect.any(String) }]);
+  });
+
+  it.each([
+    'created_after=0001-01-01T00:00:00Z',
+    'created_after=0000-12-31T23:59:00-00:01',
+    'created_before=9999-12-31T23:59:59.9999Z',
+    'created_before=2024-02-29T00:00:00Z',
+  ])('accepts ?%s', async (query) => {
+    expect((await client.call('GET', `/transfers?${query}`)).status).toBe(200);
   });
 
   it('has cursors that other lists of the same client reject', async () => {
