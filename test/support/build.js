@@ -15,7 +15,7 @@ export default function build() {
   built = true;
   installTooling();
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
-  for (const project of ['tsconfig.build.json', 'clients/typescript']) {
+  for (const project of ['tsconfig.build.json', 'clients/typescript', 'clients/typescript/tsconfig.cjs.json']) {
     const { stdout } = spawnSync(process.execPath, [compiler, '-p', project], { cwd: root, encoding: 'utf8' });
     // Type errors do not stop the run: `npm run check` reports them, and the tests run the emitted code.
     if (stdout) process.stderr.write(stdout);

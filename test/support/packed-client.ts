@@ -8,6 +8,7 @@ const root = join(import.meta.dirname, '../..');
 export interface PackedClient {
   /** The project into which the tarball is installed. */
   folder: string;
+  tarball: string;
   /** The size of the tarball, in bytes. */
   size: number;
   /** The paths in the tarball. */
@@ -24,18 +25,20 @@ export function installPackedClient(): PackedClient {
   ) as { filename: string; size: number; files: { path: string }[] }[];
   if (!packed) throw new Error('npm packed nothing');
   writeFileSync(join(folder, 'package.json'), '{ "name": "empty", "private": true, "type": "module" }');
-  npm(['install', '--offline', '--no-audit', '--no-fund', join(folder, packed.filename)], folder);
+  const tarball = join(folder, packed.filename);
+  npm(['install', '--offline', '--no-audit', '--no-fund', tarball], folder);
   return {
     folder,
+    tarball,
     size: packed.size,
     files: packed.files.map(({ path }) => path),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 
-/** Makes a package of this repository available to a project. */
-export function linkPackage(folder: string, name: string): void {
+/** Makes an installed package, by default one of this repository, available to a project. */
+export function linkPackage(folder: string, name: string, path = join(root, 'node_modules', name)): void {
   const target = join(folder, 'node_modules', name);
   mkdirSync(dirname(target), { recursive: true });
-  symlinkSync(join(root, 'node_modules', name), target);
+  symlinkSync(path, target);
 }

@@ -15,6 +15,7 @@ beforeAll(() => {
   packed = installPackedClient();
   linkPackage(packed.folder, '@types/node');
   linkPackage(packed.folder, 'undici-types');
+  linkPackage(packed.folder, 'fastify', toolPath('fastify'));
 });
 afterAll(() => packed?.remove());
 
@@ -53,20 +54,22 @@ const SAID = 'signature_mismatch\nSENT\n204 function function function\n';
 
 describe('the tarball', () => {
   test('is small, has no dependencies, and contains what is documented and no sources', () => {
-    expect(packed.size).toBeLessThanOrEqual(60 * 1024);
+    expect(packed.size).toBeLessThanOrEqual(80 * 1024);
     expect(manifest).not.toHaveProperty('dependencies');
     expect(packed.files).toEqual(expect.arrayContaining(['README.md', 'CHANGELOG.md', 'LICENSE', 'bin.js']));
     expect(
       packed.files.filter(
-        (path) => !/^(dist\/.*\.(js|d\.ts)|README\.md|CHANGELOG\.md|LICENSE|bin\.js|package\.json)$/.test(path),
+        (path) =>
+          !/^((dist|cjs)\/.*\.(js|d\.ts)|cjs\/package\.json|README\.md|CHANGELOG\.md|LICENSE|bin\.js|package\.json)$/.test(
+            path,
+          ),
       ),
     ).toEqual([]);
-    for (const { types, default: code } of Object.values(manifest.exports).filter((one) => typeof one === 'object') as {
-      types: string;
-      default: string;
-    }[]) {
-      expect(packed.files).toEqual(expect.arrayContaining([types.slice(2), code.slice(2)]));
-    }
+  });
+
+  test('resolves with its types for every module system, node10 of TypeScript too', () => {
+    const said = spawnSync(process.execPath, [toolPath('@arethetypeswrong/cli/dist/index.js'), packed.tarball]);
+    expect([said.status, said.stdout.toString()]).toEqual([0, expect.stringContaining('No problems found')]);
   });
 
   test('has the release that the client sends', () => {
@@ -81,14 +84,21 @@ describe('from JavaScript', () => {
     expect(run(process.execPath, ['program.mjs'])).toMatch(SAID);
   });
 
-  test('require() loads it too', () => {
+  const REQUIRED = Object.keys(manifest.exports).map((entry) => join('transfer-service-client', entry));
+
+  test('require() loads every entry where Node cannot require ES modules, as before 20.19', () => {
+    writeFileSync(at('program.cjs'), `for (const name of ${JSON.stringify(REQUIRED)}) require(name);`);
+    expect(run(process.execPath, ['--no-experimental-require-module', 'program.cjs'])).toBe('');
+  });
+
+  test('a test of Jest as it comes loads every entry', () => {
     writeFileSync(
-      at('program.cjs'),
-      `const { TransferServiceClient } = require('transfer-service-client');
-      const { verify } = require('transfer-service-client/verify');
-      console.log(typeof TransferServiceClient, typeof verify);`,
+      at('entries.test.cjs'),
+      `test.each(${JSON.stringify(REQUIRED)})('%s', (name) => void require(name));`,
     );
-    expect(run(process.execPath, ['program.cjs'])).toBe('function function\n');
+    const jest = join(root, 'node_modules/jest/bin/jest.js');
+    const result = JSON.parse(run(process.execPath, [jest, '--rootDir=.', '--json']));
+    expect(result).toMatchObject({ success: true, numPassedTests: REQUIRED.length });
   });
 
   const node20 = ['/usr/bin/node', '/usr/local/bin/node'].find(
@@ -118,10 +128,20 @@ export const middleware = forKoa({ secret, onEvent() {} });
   const PLATFORM_FREE = `import { TransferServiceClient } from 'transfer-service-client';
 export const client = new TransferServiceClient({ baseUrl: 'https://a.example', clientId: 'c', clientSecret: 's' });
 `;
-  const compile = (compiler: string, name: string, code: string, options: Record<string, unknown>) => {
-    writeFileSync(at(`${name}.ts`), code);
+  /** A project that is CommonJS, and uses Fastify's types with its plugin. */
+  const COMMONJS = `import Fastify = require('fastify');
+import { TransferServiceClient } from 'transfer-service-client';
+import { transferWebhooks } from 'transfer-service-client/fastify';
+import { verify } from 'transfer-service-client/verify';
+
+export const client = new TransferServiceClient({ baseUrl: 'https://a.example', clientId: 'c', clientSecret: 's' });
+export const signedAt: Date = verify({ header: 'h', body: 'b', secret: 's' }).t;
+Fastify().register(transferWebhooks, { path: '/hooks', secret: 's', onEvent: (event) => console.log(event.data.id) });
+`;
+  const compile = (compiler: string, file: string, code: string, options: Record<string, unknown>) => {
+    writeFileSync(at(file), code);
     const compilerOptions = { target: 'es2022', strict: true, noEmit: true, skipLibCheck: false, ...options };
-    writeFileSync(at('tsconfig.json'), JSON.stringify({ compilerOptions, files: [`${name}.ts`] }));
+    writeFileSync(at('tsconfig.json'), JSON.stringify({ compilerOptions, files: [file] }));
     const { stdout, status } = spawnSync(process.execPath, [compiler, '-p', '.'], {
       cwd: packed.folder,
       encoding: 'utf8',
@@ -135,17 +155,24 @@ export const client = new TransferServiceClient({ baseUrl: 'https://a.example', 
   };
 
   describe.each(Object.entries(compilers))('%s', (_, compiler) => {
-    test.each([
-      ['nodenext', 'nodenext'],
-      ['esnext', 'bundler'],
-    ])('compiles a program with the module system %s', (module, moduleResolution) => {
-      expect(compile(compiler, 'consumer', CONSUMER, { module, moduleResolution, types: ['node'] })).toEqual(good);
+    test('compiles a program', () => {
+      const options = { module: 'esnext', moduleResolution: 'bundler', types: ['node'] };
+      expect(compile(compiler, 'consumer.ts', CONSUMER, options)).toEqual(good);
     });
 
     test('compiles the client without the types of Node', () => {
       const options = { module: 'esnext', moduleResolution: 'bundler', types: [] };
-      expect(compile(compiler, 'free', PLATFORM_FREE, options)).toEqual(good);
+      expect(compile(compiler, 'free.ts', PLATFORM_FREE, options)).toEqual(good);
     });
+  });
+
+  test.each([
+    ['node16', 'node16'],
+    ['commonjs', 'node10'],
+  ])('TypeScript 5 compiles a CommonJS program with the module system %s and the resolution %s', (...system) => {
+    const [module, moduleResolution] = system;
+    const options = { module, moduleResolution, types: ['node'], skipLibCheck: true };
+    expect(compile(compilers['TypeScript 5'], 'consumer.cts', COMMONJS, options)).toEqual(good);
   });
 
   test('the programs of the README compile', () => {
@@ -154,7 +181,7 @@ export const client = new TransferServiceClient({ baseUrl: 'https://a.example', 
     expect(snippets.map(([, name]) => name)).toEqual(['call', 'verify']);
     for (const [, name, code] of snippets) {
       const options = { module: 'nodenext', moduleResolution: 'nodenext', types: ['node'] };
-      expect([name, compile(compilers['TypeScript 7'], `readme-${name}`, code!, options)]).toEqual([name, good]);
+      expect([name, compile(compilers['TypeScript 7'], `readme-${name}.ts`, code!, options)]).toEqual([name, good]);
     }
   });
 });
