@@ -1,6 +1,8 @@
 import type { Config } from '../platform/config/config.js';
 import type { Database } from '../platform/database/database.js';
+import { isReadOnly } from '../platform/database/faults.js';
 import { pendingMigrations } from '../platform/database/migrate.js';
+import type { Reach } from '../platform/database/pool.js';
 import { shareReading } from '../platform/deadline.js';
 import { probeClient, temporalState } from '../temporal/connection.js';
 
@@ -12,15 +14,17 @@ export interface Readiness {
 
 /** Callers within a second share one reading. A reading ends before a probe times out (3 s in deploy/). In ms. */
 const READING = { keep: 1_000, limit: 2_000 };
-/** Postgres may be unreachable for this long before the process becomes unready, ms. */
-const TOLERATED_OUTAGE = 30_000;
+/** Postgres may be unreachable or read-only for this long before the process becomes unready, ms. */
+const TOLERATED_OUTAGE = 5_000;
 
 /** Reads the state of the dependencies. */
 export interface Probes {
   /** The missing migrations. Rejects when Postgres cannot be reached. */
   pendingMigrations: () => Promise<readonly string[]>;
-  /** When statements of requests began to fail, on the clock `now`; undefined: they do not. */
-  unreachableSince: () => number | undefined;
+  /** Rejects when Postgres is read-only (`isReadOnly`) or cannot be reached. */
+  requireWritable: () => Promise<void>;
+  /** What the statements of requests found, on the clock `now`. */
+  reach: Readonly<Reach>;
   /** `ok`, or a short reason why Temporal cannot be used. */
   temporal: () => Promise<string>;
 }
@@ -31,7 +35,8 @@ export interface Probes {
  *   within SHUTDOWN_DELAY.
  * - Migrations are missing, or it is not known yet whether any is: a new version with a wrong DATABASE_URL must not
  *   replace an old one.
- * - Postgres has been unreachable for 30 s. During a shorter outage clients get this API's 503, and not a proxy's.
+ * - Postgres has been unreachable or read-only for 5 s. During a shorter outage clients get this API's 503, and not a
+ *   proxy's. A pool that has no connection free for a probe is no outage while its statements succeed.
  *
  * Temporal's state is reported and does not affect readiness: first attempts do not need Temporal.
  * @param now in ms
@@ -43,7 +48,7 @@ export function createReadiness(
   now: () => number = () => performance.now(),
   shared = READING,
 ): () => Promise<Readiness> {
-  const readPending = shareReading(() => probes.pendingMigrations().catch(() => undefined), shared);
+  const readPostgres = shareReading(() => statePostgres(probes).catch(() => undefined), shared);
   const readTemporal = shareReading(probes.temporal, shared);
   const waiting = new Set<() => void>();
   let ending = false;
@@ -54,22 +59,19 @@ export function createReadiness(
   /** Of the last reading. */
   let checks = { postgres: 'unknown', migrations: 'unknown', temporal: 'unknown' };
   let migrated = false;
-  let unreachableSince: number | undefined;
+  let outageSince: number | undefined;
   const readAll = async (): Promise<Readiness> => {
-    const [pending, temporal = 'unreachable'] = await Promise.all([readPending(), readTemporal()]);
-    if (pending) {
-      migrated = pending.length === 0;
-      unreachableSince = undefined;
-    } else {
-      // Probes may begin long after the outage.
-      unreachableSince ??= probes.unreachableSince() ?? now();
+    const begun = now();
+    const [read, temporal = 'unreachable'] = await Promise.all([readPostgres(), readTemporal()]);
+    if (read) {
+      migrated = read.pending.length === 0;
+      checks.migrations = migrated ? 'applied' : `missing: ${read.pending.join(', ')}`;
     }
-    checks = {
-      postgres: pending ? 'ok' : 'unreachable',
-      migrations: pending ? (migrated ? 'applied' : `missing: ${pending.join(', ')}`) : 'unknown',
-      temporal,
-    };
-    const outage = unreachableSince === undefined ? 0 : now() - unreachableSince;
+    const postgres = read?.state ?? (probes.reach.at >= begun ? 'ok' : 'unreachable');
+    // Probes may begin long after the outage.
+    outageSince = postgres === 'ok' ? undefined : (outageSince ?? probes.reach.failedSince ?? begun);
+    checks = { postgres, migrations: postgres === 'unreachable' ? 'unknown' : checks.migrations, temporal };
+    const outage = outageSince === undefined ? 0 : now() - outageSince;
     return { ready: migrated && outage < TOLERATED_OUTAGE, checks };
   };
   return () =>
@@ -81,6 +83,18 @@ export function createReadiness(
         .then(resolve, reject)
         .finally(() => waiting.delete(unready));
     });
+}
+
+async function statePostgres({ pendingMigrations, requireWritable }: Probes) {
+  const pending = await pendingMigrations();
+  const state = await requireWritable().then(
+    () => 'ok',
+    (error) => {
+      if (isReadOnly(error)) return 'read-only';
+      throw error;
+    },
+  );
+  return { pending, state };
 }
 
 /**
@@ -99,7 +113,8 @@ export function readinessOf(
   };
   const probes = {
     pendingMigrations: () => pendingMigrations(database),
-    unreachableSince: () => database.unreachableSince,
+    requireWritable: () => database.requireWritable(),
+    reach: database.reach,
     temporal,
   };
   return createReadiness(probes, signalled);

@@ -1,8 +1,19 @@
 import { expect, it } from '@jest/globals';
+import type { Reach } from '../../src/platform/database/pool.js';
 import { createReadiness } from '../../src/process/readiness.js';
 
-/** Dependencies in a state that the test sets. `pending`: the missing migrations; undefined while Postgres is unavailable. */
-function dependencies(state: { pending?: string[] | undefined; failedAt?: number; temporal?: string }) {
+/** `pending`: the missing migrations; undefined while Postgres is unavailable. */
+interface State {
+  pending?: string[] | undefined;
+  readOnly?: boolean;
+  reach?: Reach;
+  temporal?: string;
+}
+
+const NOT_USED: Reach = { failedSince: undefined, at: Number.NEGATIVE_INFINITY };
+
+/** Dependencies in a state that the test sets. */
+function dependencies(state: State) {
   const asked = { postgres: 0, temporal: 0 };
   let respond = () => {};
   const gate = new Promise<void>((resolve) => {
@@ -15,7 +26,12 @@ function dependencies(state: { pending?: string[] | undefined; failedAt?: number
       if (!state.pending) throw new Error('connect ECONNREFUSED');
       return state.pending;
     },
-    unreachableSince: () => state.failedAt,
+    requireWritable: async () => {
+      if (state.readOnly) throw Object.assign(new Error('read-only'), { code: '25006' });
+    },
+    get reach() {
+      return state.reach ?? NOT_USED;
+    },
     temporal: async () => {
       asked.temporal++;
       await gate;
@@ -28,7 +44,7 @@ function dependencies(state: { pending?: string[] | undefined; failedAt?: number
 const never = new Promise<void>(() => {});
 
 /** A process that reads its dependencies every time, at a time set by the test. */
-function processOn(state: { pending?: string[] | undefined; failedAt?: number; temporal?: string }) {
+function processOn(state: State) {
   const { probes, respond } = dependencies(state);
   respond();
   let time = 0;
@@ -55,30 +71,48 @@ it('reads Postgres and Temporal once for all callers within a second', async () 
   expect(asked.temporal).toBeLessThanOrEqual(2);
 });
 
-it('becomes unready after Postgres was unreachable for 30 s, and ready when Postgres is back', async () => {
-  const state: { pending?: string[] | undefined } = { pending: [] };
+it('becomes unready after Postgres was unreachable or read-only for 5 s, and ready when Postgres is back', async () => {
+  const state: State = { pending: [] };
   const { ready, readiness } = processOn(state);
   expect(await ready(0)).toBe(true);
   state.pending = undefined;
-  expect([await ready(1_000), await ready(30_999)]).toEqual([true, true]);
+  expect([await ready(1_000), await ready(5_999)]).toEqual([true, true]);
   expect((await readiness()).checks).toMatchObject({ postgres: 'unreachable', migrations: 'unknown' });
-  expect(await ready(31_000)).toBe(false);
+  expect(await ready(6_000)).toBe(false);
   state.pending = [];
-  expect(await ready(40_000)).toBe(true);
-  state.pending = undefined;
-  expect([await ready(50_000), await ready(79_999), await ready(80_000)]).toEqual([true, true, false]);
+  expect(await ready(10_000)).toBe(true);
+  state.readOnly = true;
+  expect([await ready(20_000), await ready(24_999), await ready(25_000)]).toEqual([true, true, false]);
+  expect((await readiness()).checks).toMatchObject({ postgres: 'read-only', migrations: 'applied' });
+  // An outage of both kinds is one outage.
+  Object.assign(state, { pending: undefined, readOnly: false });
+  expect(await ready(26_000)).toBe(false);
+  state.pending = [];
+  expect(await ready(27_000)).toBe(true);
 });
 
 it('counts an outage from the first failed statement, however late it is probed', async () => {
-  const state: { pending?: string[] | undefined; failedAt?: number } = { pending: [] };
+  const state: State = { pending: [] };
   const { ready } = processOn(state);
   expect(await ready(0)).toBe(true);
-  Object.assign(state, { pending: undefined, failedAt: 10_000 });
-  expect(await ready(40_000)).toBe(false);
+  Object.assign(state, { pending: undefined, reach: { failedSince: 10_000, at: 9_000 } });
+  expect(await ready(15_000)).toBe(false);
+});
+
+it('stays ready while its own statements succeed and only the probe gets no connection', async () => {
+  const state: State = { pending: [] };
+  const { ready, readiness } = processOn(state);
+  expect(await ready(0)).toBe(true);
+  state.pending = undefined;
+  for (const time of [10_000, 20_000, 30_000]) {
+    state.reach = { failedSince: undefined, at: time };
+    expect(await ready(time)).toBe(true);
+  }
+  expect((await readiness()).checks).toMatchObject({ postgres: 'ok', migrations: 'applied' });
 });
 
 it('is unready while migrations are missing, and until Postgres has reported that none is', async () => {
-  const state: { pending?: string[] | undefined } = { pending: undefined };
+  const state: State = {};
   const { ready, readiness } = processOn(state);
   expect(await ready(0)).toBe(false);
   state.pending = ['20261121000000_init'];

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { type Database, type DatabaseLimits, openDatabase } from '../../src/platform/database/database.js';
+import { type Database, openDatabase } from '../../src/platform/database/database.js';
+import type { DatabaseLimits } from '../../src/platform/database/pool.js';
 import { Secret } from '../../src/platform/secret.js';
 import { waitFor } from './wait-for.js';
 

@@ -94,6 +94,9 @@ function roleFinding({ role, excess }: RoleRights): Finding {
 const NO_SETTINGS =
   'connections lack statement_timeout or enable_seqscan=off: a transaction pooler passes no settings on; set them for the role (deploy/postgres/roles.sql)';
 
+const READ_ONLY =
+  'is read-only, perhaps a standby: let DATABASE_URL lead to the primary, or reset default_transaction_read_only';
+
 /** @param ahead the clock of Postgres before that of this machine, s */
 function clockFinding(ahead: number): Finding {
   const difference = Math.abs(ahead);
@@ -105,15 +108,16 @@ function clockFinding(ahead: number): Finding {
 async function postgresFindings(config: Config): Promise<Finding[]> {
   const database = openDatabase({ url: config.databaseUrl, pooled: config.databasePooled, poolSize: 2 });
   try {
-    const [row] = await database.query<{ version: string; set: boolean; ahead: number }>(
+    const [row] = await database.query<{ version: string; readOnly: boolean; set: boolean; ahead: number }>(
       `select current_setting('server_version') as version,
+              current_setting('transaction_read_only') = 'on' as "readOnly",
               current_setting('statement_timeout') <> '0' and current_setting('enable_seqscan') = 'off' as set,
               round(extract(epoch from now()))::int - $1::int as ahead`,
       [Math.round(Date.now() / 1_000)],
     );
     const pending = await pendingMigrations(database);
     return [
-      finding('Postgres', `version ${row?.version}`),
+      finding('Postgres', `version ${row?.version}`, row?.readOnly && READ_ONLY),
       ...(config.environment === 'production' ? [roleFinding(await readRoleRights(database))] : []),
       ...(row?.set ? [] : [warning('settings of Postgres', NO_SETTINGS)]),
       finding(

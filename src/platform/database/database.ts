@@ -1,10 +1,9 @@
 import { PrismaPg } from '@prisma/adapter-pg';
-import pg from 'pg';
+import type pg from 'pg';
 import { throwIfLate } from '../deadline.js';
 import { failpoint } from '../failpoints.js';
-import type { Secret } from '../secret.js';
 import { type Prisma, PrismaClient } from './generated/client.js';
-import { SERVICE_SETTINGS, withServerSettings } from './server-settings.js';
+import { type DatabaseLimits, type DatabaseOptions, openPool, type Reach, requireWritable } from './pool.js';
 import { transactionsAtOnce, transactionTurns } from './transaction-turns.js';
 
 /** A statement has at most this many names. From the last one on it has run 4,096 times. */
@@ -70,8 +69,10 @@ export interface Database extends Handle {
   /** Statements and transactions that wait for a connection. */
   readonly waiting: number;
   readonly limits: DatabaseLimits;
-  /** When a connection first failed since Postgres was last reached, by `performance.now()`; undefined: none has. */
-  readonly unreachableSince: number | undefined;
+  /** Whether statements reach a Postgres that can be written. */
+  readonly reach: Readonly<Reach>;
+  /** @throws an error for which `isReadOnly` holds, where Postgres is read-only */
+  requireWritable(): Promise<void>;
   /**
    * Runs `work` in a transaction (read committed). An error inside rolls the transaction back. A fifth of the connections
    * stays free of transactions, so do not begin one inside another.
@@ -80,24 +81,6 @@ export interface Database extends Handle {
   /** The same database for the requests of one client, whose transactions hold at most its share of the connections. */
   forClient(clientId: string): Database;
   close(): Promise<void>;
-}
-
-export interface DatabaseOptions {
-  url: Secret;
-  /** `url` names a transaction pooler, which refuses startup options. The role's own settings then apply. */
-  pooled?: boolean;
-  poolSize: number;
-  limits?: DatabaseLimits;
-  /** Called with a fault of an idle connection. The pool replaces the connection. */
-  onFault?: (error: Error) => void;
-}
-
-/** Time limits of what uses a connection, in ms. */
-export interface DatabaseLimits {
-  /** How long a statement or a transaction waits for its turn and for a connection. */
-  wait: number;
-  /** How long it may keep the connection, after which the connection is destroyed. */
-  hold: number;
 }
 
 /** No statement of the service takes a tenth of this, and Prisma ends a transaction after 15 s. */
@@ -118,8 +101,7 @@ export function limitsWithin(deadline: number): DatabaseLimits {
  */
 export function openDatabase(options: DatabaseOptions): Database {
   const { limits = LIMITS } = options;
-  const outage: Outage = { since: undefined };
-  const pool = openPool(options, limits, outage);
+  const { pool, reach } = openPool(options, limits);
   const names = new StatementNames();
   const inTurn = transactionTurns(transactionsAtOnce(options.poolSize), limits.wait);
   const prisma = new PrismaClient({
@@ -161,9 +143,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     prisma,
     pool,
     limits,
-    get unreachableSince() {
-      return outage.since;
-    },
+    reach,
+    requireWritable: () => requireWritable(pool),
     get waiting() {
       return pool.waitingCount + inTurn.waiting;
     },
@@ -184,64 +165,6 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
   };
 }
-
-type Outage = { since: number | undefined };
-
-function openPool(options: DatabaseOptions, limits: DatabaseLimits, outage: Outage): pg.Pool {
-  const failed = () => {
-    outage.since ??= performance.now();
-  };
-
-  const settings = options.limits
-    ? { ...SERVICE_SETTINGS, statement_timeout: `${options.limits.hold}ms` }
-    : SERVICE_SETTINGS;
-  const pool = new pg.Pool({
-    Client: watchedClient(failed),
-    connectionString: (options.pooled ? options.url : withServerSettings(options.url, settings)).reveal(),
-    max: options.poolSize,
-    connectionTimeoutMillis: limits.wait,
-    keepAlive: true,
-    // After a failover, or when a server joins, connections spread again without a restart.
-    maxLifetimeSeconds: 900,
-  });
-  pool.on('error', (error) => options.onFault?.(error));
-  // A connection may break during checkout, before its user listens. The user's next statement then fails.
-  pool.on('connect', (client) => client.on('error', failed));
-  // A server that hangs must not block requests without end. Destroying the connection ends a transaction for certain,
-  // and a ROLLBACK or a statement that waits behind the one that hangs.
-  const held = new WeakMap<pg.PoolClient, NodeJS.Timeout>();
-  pool.on('acquire', (client) => {
-    const { stream } = client.connection;
-    held.set(
-      client,
-      setTimeout(() => stream.destroy(), limits.hold),
-    );
-  });
-  pool.on('release', (error, client) => {
-    clearTimeout(held.get(client));
-    // A connection whose ROLLBACK got no response is still in that transaction. The next statement must not join it.
-    if (client.getTransactionStatus() !== 'I') void client.end();
-    else if (!error) outage.since = undefined;
-  });
-  return pool;
-}
-
-type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
-
-/** @param failed called when a connection cannot be made, for which the pool has no event */
-const watchedClient = (failed: () => void) =>
-  class extends pg.Client {
-    override connect(): Promise<pg.Client>;
-    override connect(callback: Connected): void;
-    override connect(callback?: Connected): Promise<pg.Client> | undefined {
-      if (!callback) return super.connect();
-      super.connect((error: Error) => {
-        if (error) failed();
-        (callback as (error: Error) => void)(error);
-      });
-      return undefined;
-    }
-  };
 
 /** Runs `work` in the transaction of `db`, or in a new one if `db` is no transaction. */
 export function atomically<T>(db: Handle, work: (handle: Handle) => Promise<T>): Promise<T> {

@@ -39,6 +39,14 @@ export function isConflict(error: unknown): boolean {
   return /^(40|P2034)/.test(sqlState(error) ?? '');
 }
 
+/** The SQLSTATE read_only_sql_transaction. */
+export const READ_ONLY_STATE = '25006';
+
+/** The session that ran the statement cannot write: Postgres is read-only, or a hot standby. */
+export function isReadOnly(error: unknown): boolean {
+  return sqlState(error) === READ_ONLY_STATE;
+}
+
 const PRISMA_UNREACHABLE = new Set([
   ...['P1000', 'P1001', 'P1002', 'P1003', 'P1008', 'P1010', 'P1011', 'P1017'],
   ...['P2024', 'P2028', 'P2037'],

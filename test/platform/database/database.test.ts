@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Database, openDatabase } from '../../../src/platform/database/database.js';
-import { isUnreachable } from '../../../src/platform/database/faults.js';
+import { isReadOnly, isUnreachable } from '../../../src/platform/database/faults.js';
 import { newId } from '../../../src/platform/ids.js';
 import { Secret } from '../../../src/platform/secret.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
@@ -144,21 +144,79 @@ test('knows since when connections fail, and when Postgres is reachable again', 
   const proxy = await startHaltingProxy(database.url);
   const halting = openDatabase({ url: proxy.url, poolSize: 1, limits: { wait: 300, hold: 300 } });
   const fails = () => expect(halting.query('select 1', [])).rejects.toThrow();
-  expect(halting.unreachableSince).toBeUndefined();
-  await waitFor('a connection', () => halting.query('select 1', []).catch(() => undefined));
-  expect(halting.unreachableSince).toBeUndefined();
+  const connection = () => waitFor('a connection', () => halting.query('select 1', []).catch(() => undefined));
+  expect(halting.reach.failedSince).toBeUndefined();
+  await connection();
+  expect(halting.reach.failedSince).toBeUndefined();
   const begun = performance.now();
   proxy.halt();
   await fails();
-  const { unreachableSince } = halting;
-  expect(unreachableSince).toBeGreaterThan(begun);
+  const { failedSince } = halting.reach;
+  expect(failedSince).toBeGreaterThan(begun);
   await fails();
-  expect(halting.unreachableSince).toBe(unreachableSince);
+  expect(halting.reach).toEqual({ failedSince, at: expect.any(Number) });
+  expect(halting.reach.at).toBeLessThan(begun);
   proxy.resume();
-  await waitFor('a connection', () => halting.query('select 1', []).catch(() => undefined));
-  expect(halting.unreachableSince).toBeUndefined();
+  await connection();
+  expect(halting.reach.failedSince).toBeUndefined();
+  expect(halting.reach.at).toBeGreaterThan(begun);
   await halting.close();
   await proxy.close();
+});
+
+describe('a read-only session', () => {
+  const write = (db: Database) => db.transaction((tx) => tx.prisma.client.create({ data: { id: newId(), name: 'x' } }));
+  const pid = async (db: Database) =>
+    (await db.query<{ pid: number }>('select pg_backend_pid() as pid', [])).map((row) => row.pid);
+
+  test('is closed soon when it began so, so that each session can write as soon as Postgres can be written', async () => {
+    const name = new URL(database.url.reveal()).pathname.slice(1);
+    // The sessions of `database` have begun before, and can still write.
+    await database.pool.query(`alter database ${name} set default_transaction_read_only = on`);
+    const standby = openDatabase({ url: database.url, poolSize: 6 });
+    const writes = () => Promise.all([1, 2, 3, 4].map(() => write(standby).catch((error: unknown) => error)));
+    expect((await writes()).map(isReadOnly)).toEqual([true, true, true, true]);
+    const { failedSince } = standby.reach;
+    await standby.query('select 1', []);
+    expect(standby.reach).toEqual({ failedSince: expect.any(Number), at: Number.NEGATIVE_INFINITY });
+    expect(standby.reach.failedSince).toBe(failedSince);
+    await expect(standby.requireWritable()).rejects.toThrow('read-only');
+    await database.pool.query(`alter database ${name} reset default_transaction_read_only`);
+    // They are always in use: the pool closes idle ones by itself.
+    await waitFor('sessions that can write', async () => (await writes()).every((row) => !isReadOnly(row)), 5_000);
+    expect(standby.reach.failedSince).toBeUndefined();
+    await standby.requireWritable();
+    await standby.close();
+  });
+
+  test('is closed when it rejects a statement, also where Postgres has not reported its mode', async () => {
+    const one = openDatabase({ url: database.url, poolSize: 1 });
+    const [before] = await pid(one);
+    const fault = await one
+      .transaction(async (tx) => {
+        await tx.prisma.$executeRawUnsafe('set transaction read only');
+        await tx.prisma.client.create({ data: { id: newId(), name: 'x' } });
+      })
+      .catch((error: unknown) => error);
+    expect(isReadOnly(fault)).toBe(true);
+    expect(await pid(one)).not.toEqual([before]);
+    await one.close();
+  });
+
+  test('is ended at Postgres where a pooler would keep it', async () => {
+    const pooled = openDatabase({ url: database.url, poolSize: 2, pooled: true });
+    const holder = await pooled.pool.connect();
+    await holder.query('set default_transaction_read_only = on');
+    const { rows } = await holder.query('select pg_backend_pid() as pid');
+    holder.release();
+    await expect(write(pooled)).rejects.toThrow('read-only');
+    await waitFor('its end', async () => {
+      const left = 'select from pg_stat_activity where pid = $1';
+      return (await database.pool.query(left, [rows[0].pid])).rows.length === 0;
+    });
+    await write(pooled);
+    await pooled.close();
+  });
 });
 
 test('counts the statements and transactions that wait for a connection', async () => {
