@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { Dispatcher } from '../src/delivery/dispatcher.js';
-import { queueDue } from '../src/delivery/queue.js';
+import type { AttemptKeys } from '../src/delivery/handover.js';
+import { queueDue, readLease } from '../src/delivery/queue.js';
 import { readDelivery, readProgress } from '../src/delivery/workflow-starter.js';
 import type { Handle } from '../src/platform/database/database.js';
 import type { Log } from '../src/platform/telemetry/log.js';
@@ -16,6 +18,10 @@ import {
 const EARLY = 100;
 /** An activity waits this long for a slot, ms. Then it asks again later. */
 const PATIENCE = 1_000;
+/** An attempt in flight at another worker is awaited so long, ms: it takes at most 16 s, and is recorded. */
+const ELSEWHERE = 20_000;
+/** Longest time between two looks for an attempt of another worker, ms. */
+const LONGEST_LOOK = 500;
 /** Activities that wait for a slot at once, of the 200 that this worker runs. */
 const WAITING = 66;
 /** Longest delay before an activity without a slot asks again, ms. */
@@ -29,36 +35,53 @@ const ASKED_AGAIN = 10;
 /** Creates the activities of the workflow `deliverEvent`. */
 export function createDeliverActivities(
   database: Handle,
-  dispatcher: Pick<Dispatcher, 'leaseNow' | 'result'>,
+  dispatcher: Pick<Dispatcher, 'avoids' | 'leaseNow' | 'result'>,
   log: Log,
 ): DeliverActivities & ReadDeliveriesActivities {
   const pacer = new RetryPacer(ASKED_AGAIN);
   let waiting = 0;
 
-  /** Has a queued attempt made by this process, if it has a slot for it in time. */
-  const make = async (request: DeliverRequest): Promise<void> => {
+  /** Has a queued attempt made: by this process if it has a slot for it in time, or by a worker that has the slots. */
+  const make = async (attempt: AttemptKeys): Promise<void> => {
     if (waiting >= WAITING) return;
     waiting++;
     try {
-      const made = dispatcher.result(request.deliveryId, PATIENCE);
-      await dispatcher.leaseNow({ ...request, endpointId: request.webhookId });
+      if (dispatcher.avoids(attempt)) {
+        await dispatcher.leaseNow(attempt);
+        await madeElsewhere(attempt.deliveryId);
+        return;
+      }
+      const made = dispatcher.result(attempt.deliveryId, PATIENCE);
+      await dispatcher.leaseNow(attempt);
       await made;
     } finally {
       waiting--;
     }
   };
 
-  const read = async (request: DeliverRequest): Promise<DeliveryProgress> =>
-    (await readDelivery(database, request.deliveryId)) ?? removed(request, log);
+  /** Waits until another worker has made the attempt: until it is leased, and then while it may be in flight. */
+  const madeElsewhere = async (deliveryId: string): Promise<void> => {
+    for (let waited = 0, look = 20; ; look = Math.min(2 * look, LONGEST_LOOK)) {
+      await sleep(look);
+      waited += look;
+      const queued = await readLease(database, deliveryId);
+      if (!queued || waited > (queued.isLeased ? ELSEWHERE : PATIENCE)) return;
+    }
+  };
+
+  const read = async (request: DeliverRequest) =>
+    (await readDelivery(database, request.deliveryId)) ?? { progress: removed(request, log), maxConcurrency: null };
 
   return {
     async deliver(request) {
-      await queueDue(database, [request.deliveryId], EARLY);
-      let progress = await read(request);
+      const { deliveryId, clientId, webhookId: endpointId } = request;
+      await queueDue(database, [deliveryId], EARLY);
+      const { maxConcurrency, ...before } = await read(request);
+      let { progress } = before;
       if (isDue(progress, request)) {
-        await make(request);
-        progress = await read(request);
-        if (isDue(progress, request)) throw noSlot(activityInfo().attempt, pacer.next(request.clientId, Date.now()));
+        await make({ deliveryId, clientId, endpointId, maxConcurrency });
+        ({ progress } = await read(request));
+        if (isDue(progress, request)) throw noSlot(activityInfo().attempt, pacer.next(clientId, Date.now()));
       }
       const hasFailed = progress.attemptCount > request.attemptCount && !isSuccess(progress.lastOutcome);
       if (hasFailed) throw attemptFailed(progress);

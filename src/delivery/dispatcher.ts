@@ -2,28 +2,31 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { Batcher } from '../platform/database/batcher.js';
 import type { Handle } from '../platform/database/database.js';
+import { EnvelopeError } from '../platform/database/encryption.js';
 import { isUnreachable, reportTo } from '../platform/database/faults.js';
 import { failpoint } from '../platform/failpoints.js';
 import { timeOf } from '../platform/ids.js';
 import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
-import type { AttemptKeys, Handover, LeasedAttempt, QueuedEvent } from './handover.js';
+import type { AttemptKeys, Handover, LeasedAttempt, QueuedAt, QueuedEvent } from './handover.js';
 import type { LiveWorkers } from './live-workers.js';
 import { type AttemptDependencies, type AttemptResult, makeAttempt, watchEndpoints } from './make-attempt.js';
 import {
   BATCH,
-  type Cursor,
   dropUndue,
   freeExpired,
   giveBack,
   LEASE,
   type LeasedRow,
+  type LeaseRequest,
   leaseByName,
   leaseHeads,
   leaseOfEndpoints,
 } from './queue.js';
+import { Scan } from './scan.js';
 import type { Slots } from './slots.js';
 import type { Waiting } from './waiting.js';
+import type { WakeUps } from './wake-ups.js';
 
 const INTERVAL = 1_000;
 /** An attempt that has waited longer than this after its lease is given back, ms. */
@@ -42,6 +45,13 @@ const GIVING_BACK = 5;
 const FULL_KEPT = 10;
 /** A commit that took longer than this, ms, has used up a part of the leases that its insert gave. */
 const SLOW_COMMIT = 1_000;
+/**
+ * After a fault of this process, such as a secret that does not open, it leases nothing of the endpoint for this time,
+ * ms. The time doubles with each further fault.
+ */
+const PAUSE = { first: 1_000, longest: 60_000 };
+/** Endpoints that this process knows to avoid, at most. */
+const AVOIDED = 10_000;
 
 export interface DispatcherOptions {
   db: Handle;
@@ -49,12 +59,16 @@ export interface DispatcherOptions {
   token: string;
   slots: Slots<Job>;
   workers: Pick<LiveWorkers, 'of' | 'count'>;
+  /** Tells the other workers of attempts that this one leaves to them. */
+  wakeUps: Pick<WakeUps, 'send'>;
   /** ENDPOINT_CONCURRENCY */
   perEndpoint: number;
   attempts: AttemptDependencies;
   retryDelays: readonly number[];
   /** Asked each second. */
   waiting: () => Promise<Pick<Waiting, 'queued' | 'expired'>>;
+  /** Called when an attempt could not be made because its secret does not open. */
+  onUnreadableSecret?: (error: EnvelopeError) => void;
   log: Log;
 }
 
@@ -67,33 +81,38 @@ export interface Job {
 
 /**
  * Makes every attempt of this process. It leases attempts from the queue, waits for their slots, makes them and records
- * them. Attempts reach it in three ways:
+ * them. Attempts reach it in four ways:
  *
  * - An insert or a record of this process leases its attempt at once (`lease`, `RecordedAttempt.next`).
- * - By name: an activity or a manual retry asks for one attempt, and a slot is free for it.
- * - From the queue: on a notification and each second it scans the heads of all lines; while an endpoint that it leased
- *   from has room again, it leases the next ones of that endpoint.
+ * - By id: an activity or a manual retry asks for one attempt, and a slot is free for it.
+ * - Of an endpoint: a notification names it, or this process has leased from it and has slots for it again.
+ * - From the queue: each second, and after events that may have queued attempts anywhere, it scans the heads of all
+ *   lines (scan.ts).
  *
  * It leases of an endpoint only what it expects to make within a second, so that other workers can make the rest. What
- * finds no slot within 10 s is given back.
+ * finds no slot within 10 s is given back. It avoids endpoints whose slots all belong to other workers, and those at
+ * which this process has a fault of its own: the other workers are notified of their attempts.
  */
 export class Dispatcher implements Handover {
   readonly retryDelays: readonly number[];
   readonly #held = new Map<string, Job>();
   readonly #inFlight = new Set<string>();
   readonly #waiters = new Map<string, Set<(result: AttemptResult | undefined) => void>>();
-  /** Endpoints whose lines may have more attempts in the queue, with their clients. */
-  readonly #more = new Map<string, string>();
-  /** Endpoints with a low limit, all of which other workers have. */
-  readonly #elsewhere = new LRUCache<string, number>({ max: 10_000 });
+  /** Endpoints whose lines may have more attempts in the queue. */
+  readonly #more = new Map<string, QueuedAt>();
+  /** Endpoints whose slots all belong to other workers, with their limits. */
+  readonly #elsewhere = new LRUCache<string, number>({ max: AVOIDED });
+  /** Endpoints at which this process has had a fault of its own since it last made an attempt there. */
+  readonly #faulty = new LRUCache<string, { pause: number; until: number }>({ max: AVOIDED });
   readonly #byName: Batcher<string, boolean>;
   readonly #isStillDue: ReturnType<typeof watchEndpoints>;
   readonly #loop: Periodic;
   readonly #running = new Set<Promise<void>>();
   #returned: Job[] = [];
   #full: { at: number; ids: readonly string[] } = { at: 0, ids: [] };
-  #cursor: Cursor | null = null;
-  #scan = true;
+  readonly #scan = new Scan();
+  /** The last statement was one of the scan. */
+  #scanned = false;
   #nextAt = 0;
   #stopped = false;
 
@@ -119,22 +138,38 @@ export class Dispatcher implements Handover {
   }
 
   start(): void {
+    this.#scan.requestPass();
     this.#loop.start();
   }
 
-  /** The queue may have attempts that this process does not know of. */
+  /** The queue may have attempts of any endpoint that this process does not know of. */
   poll(): void {
-    this.#scan = true;
+    this.#scan.requestPass();
     this.#loop.request();
+  }
+
+  /** The endpoint has attempts in the queue. */
+  expect(at: QueuedAt): void {
+    if (!this.avoids(at)) this.#expectMore(at);
+  }
+
+  /** Whether this process leaves the attempts at the endpoint to other workers now. */
+  avoids({ endpointId, maxConcurrency }: QueuedAt): boolean {
+    const { workers, perEndpoint } = this.options;
+    const max = maxConcurrency ?? perEndpoint;
+    const isElsewhere = workers.of(endpointId, max) === 0 && workers.count > max;
+    if (isElsewhere) {
+      this.#elsewhere.set(endpointId, max);
+      this.#more.delete(endpointId);
+    }
+    return isElsewhere || this.#isPaused(endpointId);
   }
 
   lease(): { token: string; full: readonly string[] } | null {
     if (this.#stopped || this.options.slots.room === 0) return null;
     const now = performance.now();
     if (now - this.#full.at > FULL_KEPT) {
-      const full = [...this.options.slots.allowances(), ...this.#elsewhereNow()].filter(
-        ({ attempts }) => attempts === 0,
-      );
+      const full = this.#allowances().filter(({ attempts }) => attempts === 0);
       this.#full = { at: now, ids: full.map(({ endpointId }) => endpointId) };
     }
     return { token: this.options.token, full: this.#full.ids };
@@ -149,7 +184,7 @@ export class Dispatcher implements Handover {
     for (const { leasedUntil, ...delivery } of event.deliveries) {
       const attempt = { ...delivery, eventId, clientId, body, traceparent, isOnly, ...first };
       if (leasedUntil) this.#keep({ attempt: { ...attempt, leasedUntil }, leasedAt });
-      else this.#expectMore(attempt);
+      else this.#leaveQueued(attempt);
     }
     // The response to the change is written before the attempt is signed and sent. Under load the response does not wait
     // for this attempt alone, and the attempt starts at once.
@@ -161,13 +196,17 @@ export class Dispatcher implements Handover {
     void this.leaseNow(attempt).catch((error) => this.#report(error, attempt.deliveryId));
   }
 
-  /** Leases one attempt by name if a slot is free for it. @returns whether this process makes it now */
-  async leaseNow({ deliveryId, clientId, endpointId }: AttemptKeys): Promise<boolean> {
-    if (this.#stopped) return false;
-    if (this.#held.has(deliveryId)) return true;
-    if (this.options.slots.isFree(clientId, endpointId)) return this.#byName.run(deliveryId);
-    this.#expectMore({ clientId, endpointId });
-    return false;
+  /**
+   * Leases one attempt by its id if a slot is free for it. If this process avoids the endpoint, other workers are notified.
+   * @returns whether this process makes it now
+   */
+  async leaseNow(keys: AttemptKeys): Promise<boolean> {
+    const { deliveryId, clientId, endpointId, maxConcurrency } = keys;
+    const isHeld = this.#held.has(deliveryId);
+    const isFree = !isHeld && !this.#stopped && !this.avoids(keys);
+    if (isFree && this.options.slots.isFree(clientId, endpointId, maxConcurrency)) return this.#byName.run(deliveryId);
+    this.#leaveQueued(keys);
+    return isHeld;
   }
 
   /**
@@ -214,12 +253,18 @@ export class Dispatcher implements Handover {
     const { deliveryId, clientId, endpointId } = attempt;
     const { slots, attempts } = this.options;
     let sentAt: number | undefined;
+    let isReleased = false;
     const release = () => {
-      if (sentAt !== undefined) return;
-      sentAt = performance.now();
-      slots.release(clientId, endpointId);
+      if (isReleased) return;
+      isReleased = true;
+      slots.release(clientId, endpointId, sentAt !== undefined);
       this.pump();
-      this.#refill(clientId, endpointId);
+      this.#refill(attempt);
+    };
+    const onSent = () => {
+      sentAt = performance.now();
+      this.#faulty.delete(endpointId);
+      release();
     };
     const isLate = () => performance.now() - leasedAt > GIVEN_BACK_AFTER;
     this.#inFlight.add(deliveryId);
@@ -228,9 +273,14 @@ export class Dispatcher implements Handover {
       const isDue = isLate() || (await this.#isStillDue(attempt, leasedAt));
       if (isLate()) this.#giveBack([job]);
       else if (!isDue) await dropUndue(this.options.db, this.options.token, [deliveryId]);
-      else result = await makeAttempt(attempts, attempt, release);
+      else result = await makeAttempt(attempts, attempt, onSent);
     } catch (error) {
-      // The row is free again when the lease ends.
+      if (sentAt === undefined) this.#pause(attempt);
+      // Nothing was sent. After any other fault the row is free when the lease ends: the request may have been sent.
+      if (error instanceof EnvelopeError) {
+        this.#giveBack([job]);
+        this.options.onUnreadableSecret?.(error);
+      }
       this.#report(error, deliveryId);
     } finally {
       this.#inFlight.delete(deliveryId);
@@ -252,14 +302,8 @@ export class Dispatcher implements Handover {
   #keep(job: Job): void {
     const { attempt, leasedAt } = job;
     const { deliveryId, clientId, endpointId, line, maxConcurrency } = attempt;
-    const { slots, workers, perEndpoint } = this.options;
-    const max = maxConcurrency ?? perEndpoint;
-    const isElsewhere = workers.of(endpointId, max) === 0 && workers.count > max;
-    if (isElsewhere) {
-      this.#elsewhere.set(endpointId, max);
-      this.#more.delete(endpointId);
-    }
-    if (this.#stopped || isElsewhere || !slots.admits(clientId)) {
+    const { slots } = this.options;
+    if (this.#stopped || this.avoids(attempt) || !slots.admits(clientId)) {
       this.#giveBack([job]);
       return;
     }
@@ -284,18 +328,44 @@ export class Dispatcher implements Handover {
     return new Set(rows.map(({ deliveryId }) => deliveryId));
   }
 
-  #expectMore({ clientId, endpointId }: Pick<AttemptKeys, 'clientId' | 'endpointId'>): void {
-    this.#more.set(endpointId, clientId);
-    this.#refill(clientId, endpointId);
+  /** An attempt stays in the queue: this process leases it when it has a slot, or another worker does. */
+  #leaveQueued(at: QueuedAt): void {
+    if (this.#stopped || this.avoids(at)) this.options.wakeUps.send([at]);
+    else this.#expectMore(at);
   }
 
-  #refill(clientId: string, endpointId: string): void {
-    if (this.#more.has(endpointId) && this.#hasRoom(clientId, endpointId)) this.#loop.request();
+  #expectMore(at: QueuedAt): void {
+    this.#rememberLines([at]);
+    this.#refill(at);
+  }
+
+  /** These endpoints may have more attempts in the queue. */
+  #rememberLines(rows: readonly QueuedAt[]): void {
+    for (const { clientId, endpointId, maxConcurrency } of rows)
+      this.#more.set(endpointId, { clientId, endpointId, maxConcurrency });
+  }
+
+  #refill(at: QueuedAt): void {
+    if (this.#more.has(at.endpointId) && this.#hasRoom(at)) this.#loop.request();
   }
 
   /** Room for at least half of what the endpoint may have here, so that one statement leases many attempts. */
-  #hasRoom(clientId: string, endpointId: string): boolean {
-    return !this.#elsewhere.has(endpointId) && this.options.slots.isHalfEmpty(clientId, endpointId);
+  #hasRoom(at: QueuedAt): boolean {
+    return !this.avoids(at) && this.options.slots.isHalfEmpty(at.clientId, at.endpointId);
+  }
+
+  #isPaused(endpointId: string): boolean {
+    return (this.#faulty.peek(endpointId)?.until ?? 0) > performance.now();
+  }
+
+  /** Leases nothing of the endpoint for some time. What waits for a slot already may have the same fault. */
+  #pause(at: QueuedAt): void {
+    const { endpointId } = at;
+    this.#rememberLines([at]);
+    if (this.#isPaused(endpointId)) return;
+    const { pause = 0 } = this.#faulty.get(endpointId) ?? {};
+    const next = Math.min(PAUSE.longest, Math.max(PAUSE.first, 2 * pause));
+    this.#faulty.set(endpointId, { pause: next, until: performance.now() + next });
   }
 
   /** @returns true: endpoints may have room again although nothing is new in the queue */
@@ -306,7 +376,8 @@ export class Dispatcher implements Handover {
     this.#giveBack(slots.expire(performance.now() - GIVEN_BACK_AFTER));
     const { queued, expired } = await waiting();
     const freed = expired && (await freeExpired(db).catch(() => false));
-    if (queued || freed) this.#scan = true;
+    if (freed) this.#scan.requestPass();
+    else if (queued) this.#scan.requestStep();
     return true;
   }
 
@@ -315,60 +386,62 @@ export class Dispatcher implements Handover {
     while (!this.#stopped && this.options.slots.room > 0) {
       const rest = this.#nextAt - performance.now();
       if (rest > 0) await sleep(rest);
-      const refilled = [...this.#more].filter(([endpointId, clientId]) => this.#hasRoom(clientId, endpointId));
-      if (!this.#scan && refilled.length === 0) return;
-      const { leased, asked } = this.#scan ? await this.#leaseHeads() : await this.#leaseOf(refilled);
+      const refilled = [...this.#more.values()].filter((at) => this.#hasRoom(at));
+      if (!this.#scan.isDue && refilled.length === 0) return;
+      // In turns: neither a long scan nor busy endpoints hold up the other.
+      this.#scanned = this.#scan.isDue && (refilled.length === 0 || !this.#scanned);
+      const { leased, asked } = this.#scanned ? await this.#leaseHeads() : await this.#leaseOf(refilled);
       if (leased < Math.min(asked, LARGE)) this.#nextAt = performance.now() + GATHER;
     }
   }
 
   async #leaseHeads(): Promise<{ leased: number; asked: number }> {
     const { db, token, slots, workers, perEndpoint } = this.options;
-    // Reset before the queue is read: what is queued meanwhile sets it again.
-    const from = this.#cursor;
-    this.#scan = false;
+    const from = this.#scan.begin();
     const request = {
       token,
       attempts: Math.ceil((2 * perEndpoint) / workers.count),
-      allowances: [...slots.allowances(), ...this.#elsewhereNow()],
+      allowances: this.#allowances(),
       limit: Math.min(BATCH, slots.room),
     };
     const leased = await this.#take(async () => {
-      const scanned = await leaseHeads(db, request, from);
-      this.#cursor = scanned.next;
-      // The scan is over when it has seen all lines and leased less than it could.
-      if (scanned.next !== null || from !== null || scanned.leased.length === request.limit) this.#scan = true;
-      for (const { endpointId, clientId } of scanned.leased) this.#more.set(endpointId, clientId);
-      return scanned.leased;
+      const { leased: rows, next } = await leaseHeads(db, request, from);
+      this.#scan.end({ next, leased: rows.length, isFull: rows.length === request.limit });
+      this.#rememberLines(withMore(rows, request));
+      return rows;
     });
     return { leased: leased.size, asked: request.limit };
   }
 
-  async #leaseOf(
-    endpoints: readonly (readonly [endpointId: string, clientId: string])[],
-  ): Promise<{ leased: number; asked: number }> {
-    const { db, token, slots, perEndpoint } = this.options;
+  async #leaseOf(endpoints: readonly QueuedAt[]): Promise<{ leased: number; asked: number }> {
+    const { db, token, slots, workers, perEndpoint } = this.options;
     const some = endpoints.slice(0, BATCH);
-    const allowances = some.map(([endpointId, clientId]) => {
+    const allowances = some.map(({ clientId, endpointId, maxConcurrency }) => {
       this.#more.delete(endpointId);
-      return { endpointId, attempts: slots.allowance(clientId, endpointId) ?? 2 * perEndpoint };
+      const expected = 2 * workers.of(endpointId, maxConcurrency ?? perEndpoint);
+      return { endpointId, attempts: slots.allowance(clientId, endpointId) ?? expected };
     });
     const request = { token, allowances, limit: Math.min(BATCH, slots.room) };
     const leased = await this.#take(async () => {
       const rows = await leaseOfEndpoints(db, request);
-      for (const { endpointId, clientId } of rows) this.#more.set(endpointId, clientId);
+      this.#rememberLines(rows.length === request.limit ? some : withMore(rows, { ...request, attempts: 0 }));
       return rows;
     });
     const asked = allowances.reduce((sum, { attempts }) => sum + attempts, 0);
     return { leased: leased.size, asked: Math.min(asked, request.limit) };
   }
 
-  *#elsewhereNow(): Iterable<{ endpointId: string; attempts: number }> {
-    const { workers } = this.options;
+  /** How many attempts this process takes of each endpoint that it knows. */
+  #allowances(): { endpointId: string; attempts: number }[] {
+    const { slots, workers } = this.options;
+    const avoided = [...this.#faulty.keys()].filter((id) => this.#isPaused(id));
     for (const [endpointId, max] of this.#elsewhere.entries()) {
-      if (workers.of(endpointId, max) === 0) yield { endpointId, attempts: 0 };
+      if (workers.of(endpointId, max) === 0) avoided.push(endpointId);
       else this.#elsewhere.delete(endpointId);
     }
+    const none = new Set(avoided);
+    const others = [...slots.allowances()].filter(({ endpointId }) => !none.has(endpointId));
+    return [...others, ...Array.from(none, (endpointId) => ({ endpointId, attempts: 0 }))];
   }
 
   #giveBack(jobs: readonly Job[]): void {
@@ -389,7 +462,7 @@ export class Dispatcher implements Handover {
       this.#report(error, attempts[0]?.deliveryId),
     );
     // Not before: a lease that came first would find none, and look no more.
-    for (const attempt of attempts) if (!this.#elsewhere.has(attempt.endpointId)) this.#expectMore(attempt);
+    for (const attempt of attempts) this.#leaveQueued(attempt);
   }
 
   /** Runs work that `stop` waits for. */
@@ -408,4 +481,18 @@ export class Dispatcher implements Handover {
 function leasedWith(eventId: string): number {
   const took = Date.now() - timeOf(eventId);
   return performance.now() - (took > SLOW_COMMIT ? took : 0);
+}
+
+/**
+ * The rows of the endpoints of which a statement has leased as many attempts of a line as it might: their lines may have
+ * more. What is queued later is notified.
+ */
+function withMore(rows: readonly LeasedRow[], { allowances, attempts }: LeaseRequest & { attempts: number }) {
+  const most = new Map(allowances.map((allowance) => [allowance.endpointId, allowance.attempts]));
+  const leased = new Map<string, number>();
+  return rows.filter(({ endpointId, line }) => {
+    const count = (leased.get(endpointId + line) ?? 0) + 1;
+    leased.set(endpointId + line, count);
+    return count === (most.get(endpointId) ?? attempts);
+  });
 }

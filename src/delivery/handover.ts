@@ -33,8 +33,11 @@ export interface LeasedAttempt {
  */
 export type Line = 'fresh' | 'late';
 
+/** An endpoint with attempts in the queue. */
+export type QueuedAt = Pick<LeasedAttempt, 'clientId' | 'endpointId' | 'maxConcurrency'>;
+
 /** The keys of a queued attempt. */
-export type AttemptKeys = Pick<LeasedAttempt, 'deliveryId' | 'clientId' | 'endpointId'>;
+export type AttemptKeys = QueuedAt & Pick<LeasedAttempt, 'deliveryId'>;
 
 /** The attempts of a committed event that are queued, as the producer's statement returns them. */
 export interface QueuedEvent extends Pick<LeasedAttempt, 'eventId' | 'clientId' | 'body' | 'traceparent'> {

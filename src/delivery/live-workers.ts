@@ -10,7 +10,7 @@ import { isFree } from './queue.js';
 const INTERVAL = 2_000;
 /** A worker whose last heartbeat is older than this, ms, is dead for the others and starts no attempt itself. */
 const LIFETIME = 10_000;
-/** Endpoints whose share is kept. */
+/** Endpoints whose rank is kept. */
 const KEPT = 10_000;
 
 /**
@@ -27,7 +27,7 @@ export class LiveWorkers {
   #others: readonly string[] = [];
   /** When the last heartbeat was sent that Postgres has answered; undefined: none was. */
   #beatAt: number | undefined;
-  readonly #shares = new LRUCache<string, number>({ max: KEPT });
+  readonly #ranks = new LRUCache<string, number>({ max: KEPT });
   readonly #heart: Periodic;
 
   /**
@@ -56,13 +56,18 @@ export class LiveWorkers {
   of(endpointId: string, max: number): number {
     if (this.#isCutOff) return 0;
     if (this.#others.length === 0) return max;
-    const key = `${endpointId} ${max}`;
-    const share = this.#shares.get(key) ?? this.#divide(endpointId, max);
-    this.#shares.set(key, share);
-    return share;
+    return Math.floor(max / this.count) + (this.#rank(endpointId) < max % this.count ? 1 : 0);
   }
 
-  /** Whether this worker is the one that a notification wakes first. @param wakeUp a random number */
+  /**
+   * Whether this worker is the one of those with slots of the endpoint that a notification wakes first.
+   * @param wakeUp a random number
+   */
+  wakesFirstAt(endpointId: string, max: number, wakeUp: number): boolean {
+    return this.#rank(endpointId) === wakeUp % Math.min(max, this.count);
+  }
+
+  /** Whether this worker is the one that a notification without endpoints wakes first. @param wakeUp a random number */
   wakesFirst(wakeUp: number): boolean {
     return wakeUp % this.count === this.#others.filter((other) => other < this.workerId).length;
   }
@@ -83,10 +88,14 @@ export class LiveWorkers {
     return this.#beatAt === undefined || performance.now() - this.#beatAt > LIFETIME;
   }
 
-  #divide(endpointId: string, max: number): number {
+  /** The rank of this worker at the endpoint, 0 for the first. */
+  #rank(endpointId: string): number {
+    const known = this.#ranks.get(endpointId);
+    if (known !== undefined) return known;
     const own = hash('sha256', endpointId + this.workerId);
     const rank = this.#others.filter((other) => hash('sha256', endpointId + other) < own).length;
-    return Math.floor(max / this.count) + (rank < max % this.count ? 1 : 0);
+    this.#ranks.set(endpointId, rank);
+    return rank;
   }
 
   async #beat(): Promise<void> {
@@ -96,7 +105,7 @@ export class LiveWorkers {
     this.#beatAt = sentAt;
     if (!wasCutOff && others.join() === this.#others.join()) return;
     this.#others = others;
-    this.#shares.clear();
+    this.#ranks.clear();
     this.onGrown();
   }
 }

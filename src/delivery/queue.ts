@@ -87,6 +87,15 @@ export function leaseByName(db: Handle, token: string, deliveryIds: readonly str
 /** A lease of this process. `leasedUntil` null: whichever it has of the delivery. */
 export type Lease = Pick<LeasedAttempt, 'deliveryId'> & { leasedUntil: string | null };
 
+/** Whether an attempt waits in the queue, and whether a process has leased it. Undefined: it is recorded. */
+export async function readLease(db: Handle, deliveryId: string): Promise<{ isLeased: boolean } | undefined> {
+  const [row] = await db.query<{ isLeased: boolean }>(
+    `select not ${isFree('lease_until')} as "isLeased" from queue where delivery_id = $1::uuid`,
+    [deliveryId],
+  );
+  return row;
+}
+
 /**
  * Gives leases back. Another process, or this one, leases the rows again. A statement that Postgres held up gives back
  * no later lease of the same process.

@@ -17,7 +17,7 @@ export interface RetryRequest {
   deliveryId: string;
 }
 
-interface Target extends Pick<LeasedAttempt, 'eventId' | 'clientId' | 'endpointId'> {
+interface Target extends Pick<LeasedAttempt, 'eventId' | 'clientId' | 'endpointId' | 'maxConcurrency'> {
   endpointActive: boolean;
 }
 
@@ -44,12 +44,12 @@ export function retryDelivery(
     if (queued?.settled) return;
     await limit.consume(tx, deliveryId);
     await tx.query(QUEUE_NOW, [deliveryId]);
-    const { eventId, endpointId: webhookId } = target;
-    const details = { client_id: target.clientId, event_id: eventId, webhookId };
+    const { eventId, clientId: owner, endpointId, maxConcurrency } = target;
+    const details = { client_id: owner, event_id: eventId, webhookId: endpointId };
     await recordAudit(tx, { ...by, action: 'deliveries.retry', target: deliveryId, details });
     tx.afterCommit(() => {
       failpoint('after-retry-queued');
-      withoutDeadline(() => handover.queued({ deliveryId, clientId: target.clientId, endpointId: webhookId }));
+      withoutDeadline(() => handover.queued({ deliveryId, clientId: owner, endpointId, maxConcurrency }));
     });
   });
 }
@@ -57,6 +57,7 @@ export function retryDelivery(
 /** The lock on the delivery makes its retries, and its record, wait for each other. */
 const TARGET = `
 select d.event_id as "eventId", d.client_id as "clientId", d.endpoint_id as "endpointId",
+       e.max_concurrency as "maxConcurrency",
        e.enabled and e.deleted_at is null as "endpointActive"
   from deliveries d join webhook_endpoints e on e.id = d.endpoint_id
  where d.id = $1::uuid and ($2::uuid is null or d.client_id = $2::uuid)

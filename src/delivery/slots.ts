@@ -117,14 +117,14 @@ export class Slots<Job> {
     }
   }
 
-  /** Whether a job of this endpoint would start at once. */
-  isFree(clientId: string, endpointId: string): boolean {
+  /** Whether a job of this endpoint would start at once. @param max as in `enqueue` */
+  isFree(clientId: string, endpointId: string, max: number | null = null): boolean {
     const client = this.#clients.get(clientId);
     const endpoint = client?.endpoints.get(endpointId);
     return (
       this.#hasSlot(client ?? { active: 0 }) &&
       (!endpoint || (this.#isFree(endpoint) && waitingAt(endpoint) === 0)) &&
-      (endpoint !== undefined || this.share.of(endpointId, this.limits.perEndpoint) > 0)
+      (endpoint !== undefined || this.share.of(endpointId, max ?? this.limits.perEndpoint) > 0)
     );
   }
 
@@ -153,12 +153,12 @@ export class Slots<Job> {
     return undefined;
   }
 
-  /** Frees the slot of a job. */
-  release(clientId: string, endpointId: string): void {
+  /** Frees the slot of a job. @param isMade whether its attempt was made, and counts for the speed of the endpoint */
+  release(clientId: string, endpointId: string, isMade = true): void {
     const endpoint = this.#endpoint(clientId, endpointId);
     endpoint.active--;
     endpoint.client.active--;
-    endpoint.released++;
+    if (isMade) endpoint.released++;
     this.#active--;
     this.#enqueue(endpoint);
     this.#removeIfIdle(endpoint);

@@ -141,6 +141,7 @@ export interface EventStart<Event extends EventRow = EventRow> {
 interface DeliveryRow extends Omit<DeliveryProgress, 'host'> {
   eventId: string;
   url: string;
+  maxConcurrency: number | null;
   isQueued: boolean;
 }
 
@@ -178,7 +179,7 @@ function toProgress(row: DeliveryRow): DeliveryProgress {
 
 /** SQL: the columns of a `DeliveryRow`, and the tables that they come from. */
 const PROGRESS = `
-d.event_id as "eventId", d.id as "deliveryId", d.endpoint_id as "webhookId", e.url, d.status::text, d.reason,
+d.event_id as "eventId", d.id as "deliveryId", d.endpoint_id as "webhookId", e.url, e.max_concurrency as "maxConcurrency", d.status::text, d.reason,
 d.attempt_count as "attemptCount", coalesce(a.response_status::text, a.error) as "lastOutcome",
 to_char(d.next_attempt_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "nextAttemptAt",
 case when d.next_attempt_at is not null then
@@ -192,10 +193,13 @@ function readRows(db: Handle, eventIds: readonly string[]): Promise<DeliveryRow[
   return db.query<DeliveryRow>(`select ${PROGRESS} where d.event_id = any($1::uuid[]) order by d.id`, [eventIds]);
 }
 
-/** Reads one delivery. @returns undefined if it is gone: lost in a restore of Postgres, or removed by retention */
-export async function readDelivery(db: Handle, deliveryId: string): Promise<DeliveryProgress | undefined> {
+/**
+ * Reads one delivery, and the limit of its endpoint, which is for no history.
+ * @returns undefined if it is gone: lost in a restore of Postgres, or removed by retention
+ */
+export async function readDelivery(db: Handle, deliveryId: string) {
   const [row] = await db.query<DeliveryRow>(`select ${PROGRESS} where d.id = $1::uuid`, [deliveryId]);
-  return row && toProgress(row);
+  return row && { progress: toProgress(row), maxConcurrency: row.maxConcurrency };
 }
 
 /**

@@ -9,7 +9,7 @@ import { endUnstartedChecks } from '../checks/checks.js';
 import { COUNTED, measureAttempts, measureBacklog, readBacklog } from '../delivery/backlog.js';
 import { watchBurst } from '../delivery/burst.js';
 import { Dispatcher, type Job } from '../delivery/dispatcher.js';
-import type { Handover } from '../delivery/handover.js';
+import type { Handover, QueuedAt } from '../delivery/handover.js';
 import { LiveWorkers } from '../delivery/live-workers.js';
 import type { AttemptDependencies } from '../delivery/make-attempt.js';
 import { listenForAttempts } from '../delivery/notifications.js';
@@ -19,6 +19,7 @@ import { createAddressGuard } from '../delivery/sender/address-guard.js';
 import { createSender, type Sender } from '../delivery/sender/send.js';
 import { type Limits, Slots } from '../delivery/slots.js';
 import { shareWaiting, type Waiting } from '../delivery/waiting.js';
+import { sendWakeUps } from '../delivery/wake-ups.js';
 import { watchdog } from '../delivery/watchdog.js';
 import { workflowOutbox } from '../delivery/workflow-outbox.js';
 import { workflowStarter } from '../delivery/workflow-starter.js';
@@ -63,11 +64,13 @@ export function createDeliveryEngine(context: RoleContext) {
   const slots: Slots<Job> = new Slots({ perEndpoint, ...LIMITS }, workers);
   const busy = watchBurst(slots);
   const attempts: AttemptDependencies = { ...context, sender, recorder, endpointHours, disableAfter };
+  const wakeUps = sendWakeUps(database, log);
   const dispatcher: Dispatcher = new Dispatcher({
     db: database,
     token,
     slots,
     workers,
+    wakeUps,
     perEndpoint,
     attempts,
     retryDelays,
@@ -119,14 +122,15 @@ export function createDeliveryEngine(context: RoleContext) {
     /** Starts to take events and tasks. */
     start(): void {
       for (const part of [workers, temporal, dispatcher, endpointHours, ...loops]) part.start();
-      const wakesFirst = (wakeUp: number) => workers.wakesFirst(wakeUp);
-      listener = listenForAttempts(config.databaseDirectUrl, wakesFirst, poll, log);
+      const receiver = { workers, perEndpoint, expect: (at: QueuedAt) => dispatcher.expect(at), poll };
+      listener = listenForAttempts(config.databaseDirectUrl, receiver, log);
     },
     /** Takes no new work, finishes and records the running attempts, and gives the waiting ones back to the queue. */
     async stop(): Promise<void> {
       await Promise.all([listener?.stop(), ...loops.map((loop) => loop.stop())]);
       recorder.stop();
       await Promise.all([temporal.stop(), sandbox?.stop(), dispatcher.stop()]);
+      await wakeUps.flush();
       await workers.stop();
       await endpointHours.stop();
       await sender.close();

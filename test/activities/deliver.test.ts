@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { ApplicationFailure } from '@temporalio/activity';
-import type { QueuedEvent } from '../../src/delivery/handover.js';
+import type { QueuedAt, QueuedEvent } from '../../src/delivery/handover.js';
 import { cancelPending } from '../../src/endpoints/disable.js';
 import { newId } from '../../src/platform/ids.js';
 import { Secret } from '../../src/platform/secret.js';
@@ -204,6 +204,19 @@ describe('the activity deliver, beside another worker', () => {
       idOf(event),
     ]);
     expect(await deliver(deliverRequest(event))).toMatchObject({ status: 'succeeded' });
+    expect(sender.sent).toHaveLength(1);
+  });
+
+  // Of twenty workers and a limit of ten, half of the activities failed with NoSlot, and the attempt was made elsewhere.
+  it('hands the attempt on to a worker with slots of the endpoint, and returns its result', async () => {
+    const event = await failedOnce(-1);
+    const sender = fakeSender();
+    const holder = activities.open(sender);
+    const wakeUps = { send: ([at]: readonly QueuedAt[]) => holder.dispatcher.expect(at!) };
+    const { deliver } = activities.open(fakeSender(down), { workers: { count: 11, of: () => 0 }, wakeUps });
+    const progress = await deliver(deliverRequest(event, { attemptCount: 1 }));
+    expect(progress).toMatchObject({ status: 'succeeded', attemptCount: 2, lastOutcome: '204' });
+    expect(progress).not.toHaveProperty('maxConcurrency');
     expect(sender.sent).toHaveLength(1);
   });
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type pg from 'pg';
+import type { QueuedAt } from '../../src/delivery/handover.js';
 import { Recorder } from '../../src/delivery/record.js';
 import { newId } from '../../src/platform/ids.js';
 import type { Log } from '../../src/platform/telemetry/log.js';
@@ -27,8 +28,8 @@ afterAll(() => db.drop());
 const token = newId();
 const rowOf = (deliveryId: string) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId } });
 const keysOf = ({ clientId, deliveries }: Awaited<ReturnType<typeof commitEvent>>) => {
-  const { deliveryId, endpointId } = deliveries[0]!;
-  return { clientId, deliveryId, endpointId };
+  const { deliveryId, endpointId, maxConcurrency } = deliveries[0]!;
+  return { clientId, deliveryId, endpointId, maxConcurrency };
 };
 
 describe('the first attempts of an event of this process', () => {
@@ -134,26 +135,140 @@ describe('an attempt that fails', () => {
     expect(Math.round((delivery!.nextAttemptAt!.getTime() - Date.now()) / 60_000)).toBe(5);
   });
 
-  it('is reported and stays in the queue if it cannot be signed', async () => {
+  // A worker with a wrong MASTER_KEY failed in microseconds, leased more and more, and held each attempt for 30 s.
+  it('is reported and given back if its secret does not open, and the endpoint is left to other workers for a while', async () => {
     const reported: unknown[] = [];
     const log = Object.assign(Object.create(silentLog), {
       error: (fields: object) => void reported.push(fields),
     }) as Log;
+    const [sender, handedOn, unreadable] = [fakeSender(), [] as QueuedAt[], jest.fn()];
+    const wakeUps = { send: (at: readonly QueuedAt[]) => void handedOn.push(...at) };
+    const { db: watched, texts } = watchStatements(db);
+    const { dispatcher, slots } = dispatchers.open(sender, {
+      db: watched,
+      log,
+      wakeUps,
+      onUnreadableSecret: unreadable,
+    });
+    const events = await commitEvents(db, 30);
+    const [{ clientId, endpointId }] = [keysOf(events[0]!)];
+    const envelope = (await db.prisma.endpoint.findUniqueOrThrow({ where: { id: endpointId } })).secretEnvelope;
+    const seal = (secretEnvelope: string | null) =>
+      db.prisma.endpoint.update({ where: { id: endpointId }, data: { secretEnvelope } });
+    await seal('v1:00000000:AAAA');
+    dispatcher.poll();
+    await waitFor('the leases to be given back', async () => {
+      const rows = await dispatchers.readQueue();
+      return reported.length > 0 && rows.length === 30 && rows.every(({ leaseToken }) => leaseToken === null);
+    });
+    expect(reported.length).toBeLessThanOrEqual(20);
+    expect(reported[0]).toMatchObject({ delivery_id: expect.any(String), err: expect.any(Error) });
+    expect(unreadable).toHaveBeenCalled();
+    expect(handedOn).toMatchObject(handedOn.map(() => ({ clientId, endpointId })));
+    expect([slots.allowance(clientId, endpointId), sender.sent.length]).toEqual([undefined, 0]);
+    texts.length = 0;
+    expect(await dispatcher.leaseNow(keysOf(events[1]!))).toBe(false);
+    dispatcher.poll();
+    await sleep(100);
+    expect(texts.filter(isLeaseStatement)).toHaveLength(1);
+    expect((await dispatchers.readQueue()).every(({ leaseToken }) => leaseToken === null)).toBe(true);
+    // Another worker has the right key.
+    await seal(envelope);
+    dispatchers.open(sender).dispatcher.poll();
+    await waitFor('all attempts', () => sender.sent.length === 30);
+  });
+
+  it('is made by the same process after the pause, if its secret opens again', async () => {
     const sender = fakeSender();
-    const { dispatcher, token } = dispatchers.open(sender, { log });
-    const event = await commitEvent(db, { token });
-    const { deliveryId } = event.deliveries[0]!;
-    const secretEnvelope = 'v1:00000000:AAAA';
-    dispatcher.committed({ ...event, deliveries: [{ ...event.deliveries[0]!, secretEnvelope }] });
-    await waitFor('the fault', () => reported.length > 0);
-    expect(reported).toMatchObject([{ delivery_id: deliveryId, err: expect.any(Error) }]);
-    expect(await rowOf(deliveryId)).toMatchObject({ leaseToken: token });
-    expect(sender.sent).toEqual([]);
-    // After the end of its lease it is made, with the envelope of the row.
-    await expireLeases(db);
-    expect(await dispatcher.leaseNow(keysOf(event))).toBe(true);
+    const { dispatcher } = dispatchers.open(sender);
+    const event = await commitEvent(db);
+    const { endpointId: id } = keysOf(event);
+    const { secretEnvelope } = await db.prisma.endpoint.findUniqueOrThrow({ where: { id } });
+    await db.prisma.endpoint.update({ where: { id }, data: { secretEnvelope: 'v1:00000000:AAAA' } });
+    dispatcher.start();
+    await waitFor('the pause', () => dispatcher.avoids(keysOf(event)));
+    await db.prisma.endpoint.update({ where: { id }, data: { secretEnvelope } });
     expect(await dispatchers.settled(event.eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
   });
+});
+
+describe('an endpoint whose slots all belong to other workers', () => {
+  const share = { count: 2, of: (_: string, max: number) => (max === 1 ? 0 : max) };
+
+  /** A worker without a share of endpoints whose limit is 1, and the endpoints of which it notifies others. */
+  function withoutShare(sender = fakeSender()) {
+    const handedOn: QueuedAt[] = [];
+    const wakeUps = { send: (at: readonly QueuedAt[]) => void handedOn.push(...at) };
+    return { ...dispatchers.open(sender, { workers: share, wakeUps }), handedOn, sender };
+  }
+  async function limited() {
+    const event = await commitEvent(db);
+    const { clientId, endpointId } = keysOf(event);
+    await db.prisma.endpoint.update({ where: { id: endpointId }, data: { maxConcurrency: 1 } });
+    return { ...event, clientId, endpointId, keys: { ...keysOf(event), maxConcurrency: 1 } };
+  }
+
+  it('has its attempts handed on: one that is asked for by its id, and one that an insert or a scan has leased', async () => {
+    const { dispatcher, commit, handedOn, sender } = withoutShare();
+    const { clientId, endpointId, keys } = await limited();
+    const expected = { clientId, endpointId, maxConcurrency: 1 };
+    expect(await dispatcher.leaseNow(keys)).toBe(false);
+    expect(handedOn).toMatchObject([expected]);
+    await commit({ clientId, endpoints: 0 });
+    await waitFor('the lease of the insert to be handed on', () => handedOn.length >= 2);
+    dispatcher.poll();
+    await sleep(100);
+    expect(handedOn).toMatchObject(handedOn.map(() => expected));
+    expect((await dispatchers.readQueue()).map(({ leaseToken }) => leaseToken)).toEqual([null, null]);
+    expect(sender.sent).toEqual([]);
+  });
+
+  it('is leased by the worker that has them when it is notified, in one statement of that endpoint alone', async () => {
+    const { keys, eventId } = await limited();
+    const { db: watched, texts } = watchStatements(db);
+    const { dispatcher } = dispatchers.open(fakeSender(), { db: watched });
+    dispatcher.expect(keys);
+    expect(await dispatchers.settled(eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
+    expect(texts.filter(isLeaseStatement)).toHaveLength(1);
+    expect(texts.filter((text) => text.includes('recursive heads'))).toEqual([]);
+  });
+});
+
+describe('a queue of more lines than a scan looks at in one statement', () => {
+  // Its scan never ended: every 20 ms a statement that leased nothing, and no refill of an endpoint meanwhile.
+  it('costs a statement a second if no endpoint has room, and one that gets room is refilled in its turn', async () => {
+    const { sender, release } = heldSender();
+    const { db: watched, texts } = watchStatements(db);
+    const { dispatcher, commit } = dispatchers.open(sender, { db: watched, limits: { perEndpoint: 1, perClient: 1 } });
+    const first = await commit();
+    await waitFor('an attempt in flight', () => sender.sent.length === 1);
+    const { endpointId } = first.deliveries[0]!;
+    await commitEvents(db, 4, { clientId: first.clientId, endpoints: 0 });
+    await db.query(LINES, [first.clientId, 500]);
+    const workers = { count: 2, of: (id: string, max: number) => (id === endpointId ? max : 0) };
+    const full = dispatchers.open(sender, { db: watched, workers, limits: { perEndpoint: 1 } });
+    for (const each of [dispatcher, full.dispatcher]) each.start();
+    await waitFor('the scans at the start', () => texts.filter(isScan).length >= 6);
+    await sleep(1_000);
+    texts.length = 0;
+    await sleep(3_000);
+    expect(texts.filter(isScan).length).toBeLessThanOrEqual(2 * 4);
+    const sent = sender.sent.length;
+    release();
+    await waitFor('the other attempts of the endpoint', () => sender.sent.length >= sent + 3);
+  });
+
+  const isScan = (text: string) => text.includes('recursive heads');
+  const LINES = `
+with endpoint as (
+  insert into webhook_endpoints (id, client_id, url, enabled, max_concurrency)
+  select gen_random_uuid(), $1::uuid, 'https://hooks.example.com/', true, 1 from generate_series(1, $2::int) returning id
+), event as (select id from events where client_id = $1::uuid limit 1), delivery as (
+  insert into deliveries (id, event_id, endpoint_id, client_id, next_attempt_at, ladder)
+  select gen_random_uuid(), v.id, e.id, $1::uuid, now(), '0s' from endpoint e, event v returning id, endpoint_id
+)
+insert into queue (delivery_id, client_id, endpoint_id, line, due_at, trigger)
+select id, $1::uuid, endpoint_id, 'fresh', now(), 'schedule' from delivery`;
 });
 
 describe('attempts in the queue', () => {

@@ -95,6 +95,20 @@ describe('LiveWorkers', () => {
     }
   });
 
+  // A notification woke a worker without a share of the endpoint's limit, and the attempt waited for the next one.
+  it('wakes first one of the workers that have slots of the endpoint, and each of them in turn', async () => {
+    const workers = await startWorkers(4);
+    for (const max of [1, 2, 3, 10]) {
+      const endpoint = newId();
+      const holders = workers.filter((worker) => worker.workers.of(endpoint, max) > 0);
+      const woken = Array.from({ length: holders.length }, (_, wakeUp) =>
+        workers.filter((worker) => worker.workers.wakesFirstAt(endpoint, max, wakeUp)),
+      );
+      expect(woken.map(({ length }) => length)).toEqual(holders.map(() => 1));
+      expect(new Set(woken.flat())).toEqual(new Set(holders));
+    }
+  });
+
   it('has the share of a worker that ended, and of a worker whose heartbeat is old', async () => {
     const [first, second] = (await startWorkers(2)) as [TestWorker, TestWorker];
     const endpoint = newId();

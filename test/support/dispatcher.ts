@@ -75,6 +75,7 @@ export function createTestDispatchers(db: TestDatabase) {
         attempts: createTestAttempts(db, sender, recorder),
         retryDelays: [0, 300_000],
         waiting: shareWaiting(handle),
+        wakeUps: { send: () => undefined },
         log: silentLog,
         ...rest,
       });

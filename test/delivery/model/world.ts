@@ -634,7 +634,7 @@ export class World {
     const { db, model } = this;
     const early = 100;
     expect(await queueDue(db, [d.id], early)).toEqual(model.wake(d.id, -early) ? [d.id] : []);
-    const row = await readDelivery(db, d.id);
+    const row = (await readDelivery(db, d.id))?.progress;
     const wait = d.nextAt === null ? null : Math.max(0, d.nextAt - model.now);
     expect(row).toMatchObject({ status: d.status, attemptCount: d.count, wait });
     expect(toTime(row?.nextAttemptAt ?? null)).toBe(d.nextAt);
