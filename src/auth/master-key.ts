@@ -1,9 +1,43 @@
 import { type Actor, recordAudit } from '../platform/audit.js';
+import { ConfigError } from '../platform/config/config-error.js';
 import type { Handle } from '../platform/database/database.js';
 import { EnvelopeError, type MasterKeys } from '../platform/database/encryption.js';
 import { NIL_ID } from '../platform/ids.js';
 
 const BATCH = 200;
+/** Endpoint secrets of which one must open, in a deployment without a signing key. */
+const TRIED = 5;
+
+/**
+ * Fails if the deployment's envelopes were sealed with another master key: the newest signing key does not open or, where
+ * there is none, no secret of the newest endpoints does.
+ * @throws ConfigError
+ */
+export async function checkMasterKey(db: Handle, masterKeys: MasterKeys): Promise<void> {
+  const rows = await db.query<{ id: string; envelope: string }>(NEWEST, [TRIED]);
+  const faults = rows.map(({ id, envelope }) => faultOf(masterKeys, id, envelope));
+  const [fault] = faults;
+  if (fault && faults.every(Boolean)) throw new ConfigError([`MASTER_KEY: a secret of this deployment ${fault}`]);
+}
+
+const NEWEST = `
+with signing_key as (
+  select kid as id, private_key_envelope as envelope from signing_keys order by created_at desc limit 1
+)
+select id, envelope from signing_key
+union all
+(select id::text, secret_envelope from webhook_endpoints
+  where secret_envelope is not null and not exists (select from signing_key) order by webhook_endpoints.id desc limit $1::int)`;
+
+function faultOf(masterKeys: MasterKeys, id: string, envelope: string): string | undefined {
+  try {
+    masterKeys.open(envelope, id);
+    return undefined;
+  } catch (error) {
+    if (error instanceof EnvelopeError) return error.message;
+    throw error;
+  }
+}
 
 /** The columns that hold envelopes; a row's id is the associated data. `first` is below every id. */
 const ENDPOINTS = { table: 'webhook_endpoints', id: 'id', type: 'uuid', first: NIL_ID, envelope: 'secret_envelope' };

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { rotateMasterKey } from '../../src/auth/master-key.js';
+import { checkMasterKey, rotateMasterKey } from '../../src/auth/master-key.js';
 import { rotateSigningKey } from '../../src/auth/signing-keys.js';
 import { MasterKeys } from '../../src/platform/database/encryption.js';
 import { newId } from '../../src/platform/ids.js';
@@ -8,6 +8,7 @@ import { Secret } from '../../src/platform/secret.js';
 import { ADDRESS, testAuthority, verifiedClient } from '../support/authority.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, OPERATOR } from '../support/factories.js';
+import { startRole } from '../support/role-process.js';
 
 let database: TestDatabase;
 let clientId: string;
@@ -85,4 +86,32 @@ it('reports and skips a row that neither key opens, and seals the other rows', a
     unreadable: [`webhook endpoint ${lost}`],
   });
   expect((await read(lost)).secretEnvelope).toBe(secretEnvelope);
+});
+
+// A worker with a wrong MASTER_KEY leased the queue and failed every attempt.
+it('is refused where it does not open the newest signing key; one damaged endpoint secret refuses no process', async () => {
+  const wrong = {
+    lines: [expect.stringMatching(/^MASTER_KEY: a secret of this deployment was sealed with the master key/)],
+  };
+  await expect(checkMasterKey(database, after)).resolves.toBeUndefined();
+  await register(before);
+  await expect(checkMasterKey(database, before)).resolves.toBeUndefined();
+  await expect(checkMasterKey(database, after)).rejects.toMatchObject(wrong);
+  await register(after);
+  await expect(checkMasterKey(database, after)).resolves.toBeUndefined();
+  await rotateSigningKey(database, OPERATOR, before);
+  await expect(checkMasterKey(database, after)).rejects.toMatchObject(wrong);
+  await expect(checkMasterKey(database, during)).resolves.toBeUndefined();
+  await expect(checkMasterKey(database, before)).resolves.toBeUndefined();
+});
+
+it('ends a worker at its start where it is wrong, with a line that names it', async () => {
+  await rotateSigningKey(database, OPERATOR, before);
+  const { PATH = '', HOME = '' } = process.env;
+  const worker = startRole('worker', {
+    ...{ PATH, HOME, ENVIRONMENT: 'sandbox', DATABASE_URL: database.url.reveal(), BASE_URL: 'https://api.test' },
+    ...{ TEMPORAL_ADDRESS: '127.0.0.1:1', MASTER_KEY: randomBytes(32).toString('base64'), LOG_LEVEL: 'silent' },
+  });
+  await expect(worker.ready).rejects.toThrow('MASTER_KEY: a secret of this deployment was sealed with the master key');
+  expect([await worker.ended, worker.process.exitCode]).toEqual([null, 1]);
 });
