@@ -8,12 +8,13 @@ import { digestOf } from '../../scripts/client/document.mjs';
 export async function generateTypes(document) {
   const types = astToString(await openapiTS(document, { alphabetize: false, defaultNonNullable: false }));
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { operationId, security, servers }]) => [
+    Object.entries(methods).map(([method, { operationId, security, servers, 'x-keyed': keyed }]) => [
       operationId,
       {
         ...{ method: method.toUpperCase(), path },
         ...(security?.length === 0 && { open: true }),
         ...(servers && { auth: true }),
+        ...(keyed && { keyed: true }),
       },
     ]),
   );
@@ -29,6 +30,8 @@ export interface Operation {
   open?: true;
   /** Whether it is at the host of the token endpoint. */
   auth?: true;
+  /** Whether it takes an \`Idempotency-Key\`, under which its response is kept. None whose response is a secret does. */
+  keyed?: true;
 }
 
 export const OPERATIONS: Record<keyof operations, Operation> = ${JSON.stringify(Object.fromEntries(operations), null, 2)};

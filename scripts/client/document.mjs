@@ -45,7 +45,8 @@ function essence({ operationId, summary, description, security, servers, paramet
     ...(description && { description }),
     ...(security && { security }),
     ...(servers && { servers }),
-    // The client itself sends the only header, Idempotency-Key.
+    // The client itself sends the only header.
+    ...(parameters.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey')) && { 'x-keyed': true }),
     parameters: parameters.filter((parameter) => parameter.in === 'path' || parameter.in === 'query'),
     ...(requestBody && { requestBody: { ...requestBody, content: jsonOf(requestBody.content) } }),
     responses: Object.fromEntries(

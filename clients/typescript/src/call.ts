@@ -8,15 +8,12 @@ import type { Settings } from './settings.js';
 import { TIME_IS_UP } from './time-limit.js';
 import type { TokenSource } from './token.js';
 
-/** The service ignores the key of these: a repetition after a broken connection could do the work twice. */
-const UNREPEATABLE: ReadonlySet<string> = new Set(['createConsoleSession']);
-
 /** Makes the function through which every method of a client calls the API. */
 export function createCall(settings: Settings, tokens: TokenSource): Call {
   return async <Id extends OperationId>(id: Id, given: Arguments<Id>, options: PostOptions = {}) => {
-    const { method, path, open, auth } = OPERATIONS[id];
+    const { method, path, open, auth, keyed } = OPERATIONS[id];
     const title = `${method} ${path}`;
-    const idempotencyKey = method === 'POST' ? checkKey(options.idempotencyKey ?? crypto.randomUUID()) : undefined;
+    const idempotencyKey = keyed ? checkKey(options.idempotencyKey ?? crypto.randomUUID()) : undefined;
     const limits = {
       deadline: performance.now() + Math.min(checkTimeout(options.timeoutMs ?? MOST_TIME), MOST_TIME),
       signal: options.signal,
@@ -26,39 +23,38 @@ export function createCall(settings: Settings, tokens: TokenSource): Call {
       title,
       url: `${auth ? settings.authUrl : settings.baseUrl}${fill(path, given.path)}${queryOf(given.query)}`,
       ...(given.body !== undefined && { json: given.body }),
-      repeatable: !UNREPEATABLE.has(id),
+      // Without a key, a repetition after a broken connection could do the work twice.
+      repeatable: method !== 'POST' || keyed === true,
     };
     const headers = {
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
       ...(options.requestId !== undefined && { 'x-request-id': checkRequestId(options.requestId) }),
     };
     const { secret } = (given.body ?? {}) as { secret?: unknown };
-    const secrets = [settings.clientSecret, ...(isSecret(secret) ? [secret] : [])];
+    const secrets = isSecret(secret) ? [secret] : [];
     let renewed = false;
-
-    let lostResponse = false;
+    let outcomeUnknown = false;
 
     const once = async (): Promise<HttpResponse> => {
       const token = open ? undefined : await waitForToken();
       const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
-      const response = await send(
-        settings.fetch,
-        { ...request, headers: { ...headers, ...authorization } },
-        limits,
-      ).catch((failure: unknown) => {
-        lostResponse = true;
-        throw failure;
-      });
+      const response = await send(settings.fetch, { ...request, headers: { ...headers, ...authorization } }, limits);
       if (response.status >= 200 && response.status < 300) return response;
-      // The try whose response was lost has deleted the resource.
-      if (response.status === 404 && method === 'DELETE' && lostResponse) return response;
+      // An earlier try has deleted the resource.
+      if (response.status === 404 && method === 'DELETE' && outcomeUnknown) return response;
       if (token !== undefined) secrets.push(token);
-      const refusal = refusalOf(response, { title, secrets, idempotencyKey });
+      const refusal = refusalOf(response, { title, secrets: [...secrets, ...tokens.secrets], idempotencyKey });
       if (response.status !== 401 || token === undefined || renewed) throw refusal;
       renewed = true;
       tokens.discard(token);
-      throw new Failure(refusal.error, 0, true);
+      throw new Failure(refusal.error, 0, { immediately: true });
     };
+
+    const attempt = () =>
+      once().catch((failure: unknown) => {
+        if (failure instanceof Failure && failure.more.outcomeUnknown) outcomeUnknown = true;
+        throw failure;
+      });
 
     const waitForToken = async (): Promise<string> => {
       try {
@@ -70,7 +66,7 @@ export function createCall(settings: Settings, tokens: TokenSource): Call {
     };
 
     try {
-      return read(await withRetries(limits, once), title) as ResultOf<Id>;
+      return read(await withRetries(limits, attempt), title) as ResultOf<Id>;
     } catch (error) {
       if (idempotencyKey === undefined || !(error instanceof TransferServiceError)) throw error;
       throw new TransferServiceError(error.message, { ...error, idempotencyKey });

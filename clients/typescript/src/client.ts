@@ -16,8 +16,8 @@ import { TokenSource } from './token.js';
  * and renews it before it expires.
  *
  * A call is tried at most four times in 60 seconds: after 429, 503 and a broken connection, with random delays and at
- * least `Retry-After` between the tries. Each POST carries an `Idempotency-Key`, the same in all tries, so that nothing
- * is made twice.
+ * least `Retry-After` between the tries. A POST carries an `Idempotency-Key`, the same in all tries, so that nothing is
+ * made twice, and is tried again after 500, 502 and 504 too.
  *
  * ```ts
  * const client = new TransferServiceClient({ baseUrl, clientId, clientSecret });

@@ -5,8 +5,8 @@ import type { HttpResponse } from './send.js';
 const MOST_ERRORS = 50;
 
 /**
- * A response that is no success, as a failure. `Retry-After` counts for 429 and 503, and for the first request with
- * the same key, which is still running after its connection broke.
+ * A response that is no success, as a failure. 429 and 503 can be tried again, and so can the first request with the same
+ * key, which is still running after its connection broke; with a key, also errors that leave the outcome unknown.
  * @param request.secrets texts that the error must not show even if the server returned them; no code is one
  */
 export function refusalOf(
@@ -43,8 +43,15 @@ export function refusalOf(
     errors,
     idempotencyKey,
   });
-  const repeats = status === 429 || status === 503 || (status === 409 && code === 'idempotency_key_in_use');
-  return new Failure(error, repeats ? parseRetryAfter(headers.get('retry-after')) : undefined);
+  const repeats =
+    status === 429 ||
+    status === 503 ||
+    (status === 409 && code === 'idempotency_key_in_use') ||
+    (idempotencyKey !== undefined && [500, 502, 504].includes(status));
+  return new Failure(error, repeats ? parseRetryAfter(headers.get('retry-after')) : undefined, {
+    // A proxy may have stopped waiting. The service's own 503 means that nothing was done.
+    outcomeUnknown: status >= 500 && code !== 'unavailable',
+  });
 
   /** Codes are words of the service. One is left out, not changed, if it is a secret that the server returned. */
   function codeOf(value: unknown): string | undefined {

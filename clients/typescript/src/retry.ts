@@ -7,8 +7,12 @@ export class Failure {
     readonly error: TransferServiceError,
     /** Undefined: another try cannot help, or could do something twice. Otherwise the least time to wait, ms. */
     readonly retryAfter: number | undefined,
-    /** The next try follows without a delay, because this one used an old token. */
-    readonly immediately = false,
+    readonly more: {
+      /** The next try follows without a delay, because this one used an old token. */
+      immediately?: boolean;
+      /** The request may have taken effect all the same. */
+      outcomeUnknown?: boolean;
+    } = {},
   ) {}
 }
 
@@ -36,7 +40,7 @@ export async function withRetries<Result>(
       if (!(failure instanceof Failure)) throw failure;
       const longest = LONGEST_DELAYS[attempt - 1];
       if (failure.retryAfter === undefined || longest === undefined) throw failure.error;
-      const delay = failure.immediately ? 0 : failure.retryAfter + Math.random() * longest;
+      const delay = failure.more.immediately ? 0 : failure.retryAfter + Math.random() * longest;
       if (performance.now() + delay >= deadline) throw failure.error;
       await sleep(delay, signal);
     }

@@ -58,11 +58,12 @@ export async function send(
     });
   } catch (error) {
     signal?.throwIfAborted();
-    const { code, detail } = describe(error);
+    const { code, detail, wasSent = true } = describe(error);
     // The original error is not kept as `cause`: it may contain headers.
     throw new Failure(
       new TransferServiceError(`${title}: ${detail}`, { code }),
       repeatable && (code === 'connection_failed' || code === 'timeout') ? 0 : undefined,
+      { outcomeUnknown: wasSent },
     );
   }
 }
@@ -87,17 +88,30 @@ async function readText(response: Response): Promise<string> {
   }
 }
 
-function describe(error: unknown): { code: ConnectionErrorCode; detail: string } {
+/** Errors before the first byte of a request: of the look-up, the connection and the certificate. */
+const NEVER_SENT = /^(ECONNREFUSED|ConnectionRefused|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|\w*CERT\w*)$/;
+
+interface SystemError {
+  message?: unknown;
+  code?: unknown;
+  syscall?: unknown;
+  /** Node's attempts at each address of a host. */
+  errors?: readonly { syscall?: unknown }[];
+}
+
+function describe(error: unknown): { code: ConnectionErrorCode; detail: string; wasSent?: boolean } {
   if (error === TIME_IS_UP) return { code: 'timeout', detail: 'no response within the time limit' };
   if (error instanceof TooLarge) {
     return { code: 'invalid_response', detail: `the response has more than ${MAX_RESPONSE} bytes` };
   }
-  const { message, cause } = (error ?? {}) as { message?: unknown; cause?: { message?: unknown; code?: unknown } };
+  const { message, cause } = (error ?? {}) as { message?: unknown; cause?: SystemError };
   // The texts of Node and of other platforms.
   if (/unexpected ?redirect|redirect mode/i.test(`${message} ${cause?.message}`)) {
     return { code: 'redirected', detail: 'the server responded with a redirect, which is not followed' };
   }
-  const system = cause?.code ?? (error as { code?: unknown } | undefined)?.code;
+  const system = cause?.code ?? (error as SystemError | undefined)?.code;
+  const isConnect = (cause?.syscall ?? cause?.errors?.[0]?.syscall) === 'connect';
   const known = typeof system === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(system) ? ` (${system})` : '';
-  return { code: 'connection_failed', detail: `the connection failed${known}` };
+  const wasSent = !isConnect && !NEVER_SENT.test(String(system));
+  return { code: 'connection_failed', detail: `the connection failed${known}`, wasSent };
 }

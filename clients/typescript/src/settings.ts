@@ -7,8 +7,11 @@ export interface ClientOptions {
   baseUrl: string;
   /** From the operator. */
   clientId: string;
-  /** From the operator. Keep it out of source code; it is in no error and in no output of this package. */
-  clientSecret: string;
+  /**
+   * From the operator. Keep it out of source code; it is in no error and in no output of this package. A function is
+   * called for each access token, so that the client goes on with a new secret after a rotation.
+   */
+  clientSecret: string | (() => string | Promise<string>);
   /** The base URL of the token endpoint; default: `baseUrl`. */
   authUrl?: string;
   /** The audience of the tokens; default: `baseUrl`. */
@@ -23,7 +26,7 @@ export interface Settings {
   authUrl: string;
   audience: string;
   clientId: string;
-  clientSecret: string;
+  readSecret: () => Promise<string>;
   fetch: Fetch;
 }
 
@@ -35,10 +38,16 @@ export function checkOptions(options: ClientOptions): Settings {
     authUrl: options.authUrl === undefined ? baseUrl : checkUrl('authUrl', options.authUrl),
     audience: options.audience ?? baseUrl,
     clientId: checkText('clientId', options.clientId),
-    clientSecret: checkText('clientSecret', options.clientSecret),
+    readSecret: secretReader(options.clientSecret),
     // Read at each call, so that a program that replaces the global later is served too.
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
   };
+}
+
+function secretReader(secret: ClientOptions['clientSecret']): () => Promise<string> {
+  if (typeof secret === 'function') return async () => checkText('the result of clientSecret', await secret());
+  checkText('clientSecret', secret);
+  return async () => secret;
 }
 
 function checkText(name: string, value: unknown): string {

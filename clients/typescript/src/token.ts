@@ -3,7 +3,7 @@ import { parseObject, refusalOf } from './refusal.js';
 import { Failure, MOST_TIME, withRetries } from './retry.js';
 import { send } from './send.js';
 import type { Settings } from './settings.js';
-import { withTimeLimit } from './time-limit.js';
+import { TIME_IS_UP, withTimeLimit } from './time-limit.js';
 
 interface Token {
   value: string;
@@ -26,6 +26,10 @@ const TITLE = 'POST /oauth/token';
 const MOST_AHEAD = 300_000;
 /** A renewal that failed while the token is still valid is tried again after this time. ms */
 const RENEWAL_PAUSE = 5_000;
+/** A rejected secret is not sent again for this time: each attempt counts against the address, which others share. ms */
+const REJECTION_PAUSE = 60_000;
+/** Secrets that errors must not show: those of the last rotations. */
+const REMEMBERED_SECRETS = 5;
 /** RFC 6749 lets a server omit `expires_in`. In seconds. */
 const ASSUMED_LIFETIME = 300;
 
@@ -37,10 +41,17 @@ export class TokenSource {
   readonly #settings: Settings;
   #token: Token | undefined;
   #renewal: Renewal | undefined;
-  #refused: TransferServiceError | undefined;
+  /** The secret that the token endpoint rejected, with its error, until a time of `performance.now()`. */
+  #rejected: { secret: string; error: TransferServiceError; until: number } | undefined;
+  #secrets: readonly string[] = [];
 
   constructor(settings: Settings) {
     this.#settings = settings;
+  }
+
+  /** The client secrets that were sent, newest first. */
+  get secrets(): readonly string[] {
+    return this.#secrets;
   }
 
   /**
@@ -48,7 +59,6 @@ export class TokenSource {
    * @throws TransferServiceError, TIME_IS_UP, or the reason of `signal`
    */
   async get(ms: number, signal: AbortSignal | undefined): Promise<string> {
-    if (this.#refused) throw this.#refused;
     const token = this.#token;
     const now = performance.now();
     if (!token || now >= token.expiresAt) return (await this.#await(ms, signal)).value;
@@ -90,10 +100,7 @@ export class TokenSource {
         (token) => {
           this.#token = token;
         },
-        (error: unknown) => {
-          // Each wrong attempt counts against the address, which other programs share.
-          if (error instanceof TransferServiceError && error.code === 'invalid_client') this.#refused = error;
-        },
+        () => {},
       )
       .finally(() => {
         if (this.#renewal === renewal) this.#renewal = undefined;
@@ -101,17 +108,36 @@ export class TokenSource {
     return renewal;
   }
 
-  #send(signal: AbortSignal): Promise<Token> {
-    const { authUrl, clientId, clientSecret, audience, fetch } = this.#settings;
+  async #send(signal: AbortSignal): Promise<Token> {
+    const { authUrl, clientId, audience, fetch } = this.#settings;
     const deadline = performance.now() + MOST_TIME;
-    const json = { client_id: clientId, client_secret: clientSecret, audience, grant_type: 'client_credentials' };
-    return withRetries({ deadline, signal }, async () => {
-      const sentAt = performance.now();
-      const request = { method: 'POST', url: `${authUrl}/oauth/token`, title: TITLE, headers: {}, json };
-      const response = await send(fetch, { ...request, repeatable: true }, { deadline, signal });
-      if (response.status !== 200) throw refusalOf(response, { title: TITLE, secrets: [clientSecret] });
-      return parse(parseObject(response), sentAt);
+    const secret = await this.#readSecret(signal);
+    const json = { client_id: clientId, client_secret: secret, audience, grant_type: 'client_credentials' };
+    try {
+      return await withRetries({ deadline, signal }, async () => {
+        const sentAt = performance.now();
+        const request = { method: 'POST', url: `${authUrl}/oauth/token`, title: TITLE, headers: {}, json };
+        const response = await send(fetch, { ...request, repeatable: true }, { deadline, signal });
+        if (response.status !== 200) throw refusalOf(response, { title: TITLE, secrets: [secret] });
+        return parse(parseObject(response), sentAt);
+      });
+    } catch (error) {
+      if (error instanceof TransferServiceError && error.code === 'invalid_client') {
+        this.#rejected = { secret, error, until: performance.now() + REJECTION_PAUSE };
+      }
+      throw error;
+    }
+  }
+
+  /** @throws TransferServiceError if the secret was rejected a short time ago, or does not come; what the function throws */
+  async #readSecret(signal: AbortSignal): Promise<string> {
+    const secret = await withTimeLimit(MOST_TIME, signal, this.#settings.readSecret).catch((error: unknown) => {
+      if (error !== TIME_IS_UP) throw error;
+      throw new TransferServiceError('clientSecret returned nothing within the time limit', { code: 'timeout' });
     });
+    if (this.#rejected?.secret === secret && performance.now() < this.#rejected.until) throw this.#rejected.error;
+    this.#secrets = [secret, ...this.#secrets.filter((other) => other !== secret)].slice(0, REMEMBERED_SECRETS);
+    return secret;
   }
 }
 

@@ -9,7 +9,7 @@ import { pacedFetch } from '../../../clients/typescript/src/cli/paced-fetch.js';
 import type { Event } from '../../../clients/typescript/src/types.js';
 import { signatureHeader } from '../../../clients/typescript/src/verify.js';
 import { eventBody } from '../../../src/delivery/event-catalogue.js';
-import { STUB_SECRET, type StubService, startStubService } from '../../support/stub-service.js';
+import { problem, STUB_SECRET, type StubService, startStubService } from '../../support/stub-service.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'client-cli-'));
 const bin = join(import.meta.dirname, '../../../clients/typescript/bin.js');
@@ -122,6 +122,19 @@ describe('against a stub', () => {
     stub.answers = [page(event(12), event(11))];
     expect(await ids()).toEqual([]);
     expect(stub.requests.at(-1)?.url).toContain(`created_after=${encodeURIComponent('2026-11-22T09:59:12.000Z')}`);
+  });
+
+  test('a feed reports the events of a page again if a later page failed', async () => {
+    const feed = new EventFeed(stub.client(), ended.signal);
+    stub.answers = [page(event(1)), page(event(1))];
+    await feed.begin();
+    const first = { status: 200, json: { data: [event(4), event(3)], has_more: true, next_cursor: 'more' } };
+    stub.answers = [first, problem(500, 'internal_error')];
+    await expect(feed.next()).rejects.toMatchObject({ code: 'internal_error' });
+    stub.answers = [first, page(event(2), event(1))];
+    expect((await feed.next()).map(({ id }) => id)).toEqual(['e-2', 'e-3', 'e-4']);
+    stub.answers = [page(event(4), event(3), event(2))];
+    expect(await feed.next()).toEqual([]);
   });
 
   test('a feed without events reports the first one', async () => {

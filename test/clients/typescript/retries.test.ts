@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import type { TransferServiceClient } from '../../../clients/typescript/src/client.js';
 import { parseRetryAfter } from '../../../clients/typescript/src/retry.js';
+import type { Fetch } from '../../../clients/typescript/src/settings.js';
+import { freePort } from '../../../src/platform/free-port.js';
 import { problem, type StubAnswer, type StubService, startStubService } from '../../support/stub-service.js';
 import { transferRequest } from '../../support/transfers.js';
 
@@ -22,6 +25,9 @@ const IN_USE = problem(409, 'idempotency_key_in_use');
 test.each<[string, StubAnswer]>([
   ['a 429', BUSY],
   ['a 503', problem(503, 'unavailable')],
+  ['a 500', problem(500, 'internal_error')],
+  ["a proxy's 502", { status: 502, text: '<h1>Bad gateway</h1>' }],
+  ["a proxy's 504", { status: 504, text: '' }],
   ['a broken connection', 'broken'],
   ['the first request with this key, which is still running', IN_USE],
 ])('tries a POST again after %s, with the same key', async (_, answer) => {
@@ -55,7 +61,7 @@ test('tries at most four times, and the error has the key for a later repeat', a
   expect(stub.requests).toHaveLength(4);
 });
 
-test.each([400, 403, 404, 409, 422, 500, 502])('a %i is an error at once', async (status) => {
+test.each([400, 403, 404, 409, 422])('a %i is an error at once', async (status) => {
   stub.otherwise = () =>
     problem(status, 'some_code', { errors: [{ pointer: '/url', code: 'required', detail: 'is required' }] });
   await expect(stub.client().transfers.create(transferRequest())).rejects.toMatchObject({
@@ -126,17 +132,91 @@ test.each([
   expect(parseRetryAfter(value, Date.UTC(2026, 10, 22, 10, 0, 0))).toBe(expected);
 });
 
+describe.each([500, 502, 504])('after a %i', (status) => {
+  test.each<[string, (client: TransferServiceClient) => Promise<unknown>]>([
+    ['a GET', (client) => client.transfers.get('t-1')],
+    ['a PUT', (client) => client.webhookEndpoints.update('w-1', { url: 'https://example.com/' })],
+    ['a DELETE', (client) => client.webhookEndpoints.delete('w-1')],
+    ['a POST whose response is a link', (client) => client.consoleSessions.create()],
+  ])('%s, which has no key, is not tried again', async (_, call) => {
+    stub.otherwise = () => problem(status, 'some_code');
+    await expect(call(stub.client())).rejects.toMatchObject({ status, code: 'some_code', idempotencyKey: undefined });
+    expect(stub.requests).toHaveLength(1);
+  });
+
+  test('a request for a token, which is a secret, is not tried again', async () => {
+    stub.tokenAnswers = [{ status }];
+    await expect(stub.client().transfers.cancel('t-1')).rejects.toMatchObject({ status });
+    expect(stub.tokens).toHaveLength(1);
+  });
+});
+
 test('a link to the console is not made twice after a broken connection, and a 503 is tried again', async () => {
   stub.answers = [problem(503, 'unavailable'), 'broken'];
   await expect(stub.client().consoleSessions.create()).rejects.toMatchObject({ code: 'connection_failed' });
   expect(stub.requests).toHaveLength(2);
 });
 
-test('a delete whose first response was lost succeeds when the endpoint is gone', async () => {
-  stub.answers = ['broken', problem(404, 'not_found')];
-  await expect(stub.client().webhookEndpoints.delete('w-1')).resolves.toBeUndefined();
-  stub.answers = [problem(404, 'not_found')];
-  await expect(stub.client().webhookEndpoints.delete('w-1')).rejects.toMatchObject({ code: 'not_found' });
+describe('a DELETE that finds 404', () => {
+  const GONE = problem(404, 'not_found');
+
+  test.each<[string, StubAnswer[]]>([
+    ['a lost response', ['broken', GONE]],
+    ["a proxy's 503", [{ status: 503, text: 'the upstream did not respond' }, GONE]],
+    ['a lost response and the 503 of the service', ['broken', problem(503, 'unavailable'), GONE]],
+  ])('has succeeded after %s', async (_, answers) => {
+    stub.answers = answers;
+    await expect(stub.client().webhookEndpoints.delete('w-1')).resolves.toBeUndefined();
+  });
+
+  test.each<[string, StubAnswer[]]>([
+    ['at once', [GONE]],
+    ['after the 503 of the service, which did nothing', [problem(503, 'unavailable'), GONE]],
+    ['after a 429', [BUSY, GONE]],
+    ['after a 401', [problem(401, 'invalid_token'), GONE]],
+  ])('%s has failed', async (_, answers) => {
+    stub.answers = answers;
+    await expect(stub.client().webhookEndpoints.delete('w-1')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  /** A client whose first DELETE fails so. */
+  const failing = (first: Fetch) => {
+    let failed = false;
+    return stub.client({
+      fetch: (input, init) => {
+        if (init.method !== 'DELETE' || failed) return fetch(input, init);
+        failed = true;
+        return first(input, init);
+      },
+    });
+  };
+
+  test('after a refused connection has failed', async () => {
+    const port = await freePort();
+    const client = failing((input, init) => fetch(input.replace(/:\d+\//, `:${port}/`), init));
+    stub.answers = [GONE];
+    await expect(client.webhookEndpoints.delete('w-1')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  const thrown = (cause: object) => Promise.reject(new TypeError('fetch failed', { cause }));
+  test.each<[string, object, boolean]>([
+    ['an unknown host', { code: 'ENOTFOUND', syscall: 'getaddrinfo' }, false],
+    ['a time-out of the connection', { code: 'UND_ERR_CONNECT_TIMEOUT' }, false],
+    ['no route', { code: 'EHOSTUNREACH', syscall: 'connect' }, false],
+    ['no route to any address', { code: 'ETIMEDOUT', errors: [{ code: 'ETIMEDOUT', syscall: 'connect' }] }, false],
+    ['a wrong certificate', { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }, false],
+    ['an expired certificate', { code: 'CERT_HAS_EXPIRED' }, false],
+    ['a route that was lost', { code: 'EHOSTUNREACH', syscall: 'read' }, true],
+    ['a time-out of an open connection', { code: 'ETIMEDOUT', syscall: 'read' }, true],
+    ['a reset', { code: 'ECONNRESET', syscall: 'read' }, true],
+    ['an error without a code', {}, true],
+  ])('after %s', async (_, cause, succeeds) => {
+    stub.answers = [GONE];
+    const deletion = failing(() => thrown(cause)).webhookEndpoints.delete('w-1');
+    await (succeeds
+      ? expect(deletion).resolves.toBeUndefined()
+      : expect(deletion).rejects.toMatchObject({ code: 'not_found' }));
+  });
 });
 
 describe('time limits', () => {

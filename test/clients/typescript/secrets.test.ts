@@ -110,6 +110,15 @@ test.each<[string, (stub: StubService) => void]>([
   expect(error).not.toHaveProperty('cause');
 });
 
+test('no error shows a secret that a function returned, nor the one before it', async () => {
+  const secrets = ['the-secret-before-rotation', STUB_SECRET];
+  stub.otherwise = () => problem(401, 'invalid_token', { detail: secrets.join() });
+  const remaining = [...secrets];
+  const error = await failureOf(stub.client({ clientSecret: () => remaining.shift()! }).transfers.get('t-1'));
+  expect(remaining).toEqual([]);
+  for (const secret of secrets) expect(printed(error)).not.toContain(secret);
+});
+
 test('a fetch that throws its arguments shows no secret', async () => {
   const client = stub.client({
     fetch: (input, init) => Promise.reject(new Error(`${input} ${JSON.stringify(init)}`, { cause: init })),

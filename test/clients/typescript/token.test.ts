@@ -96,18 +96,74 @@ describe('a 401 of the API', () => {
   });
 });
 
-test('invalid_client is never tried again, not even by later calls', async () => {
-  stub.tokenAnswers = [{ status: 401, json: { error: 'invalid_client', error_description: 'wrong secret' } }];
-  const client = stub.client();
-  for (let call = 0; call < 3; call++) {
-    await expect(client.transfers.get('t-1')).rejects.toMatchObject({
-      name: 'TransferServiceError',
-      code: 'invalid_client',
-      status: 401,
+describe('invalid_client', () => {
+  const INVALID = { status: 401, json: { error: 'invalid_client', error_description: 'wrong secret' } };
+  const REJECTED = { name: 'TransferServiceError', code: 'invalid_client', status: 401 };
+  const sentSecrets = () => stub.tokens.map(({ body }) => JSON.parse(body).client_secret);
+
+  test('does not send the same secret again for a minute, however many calls follow, and does then', async () => {
+    const now = performance.now();
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(now);
+    stub.tokenAnswers = [INVALID];
+    const client = stub.client();
+    for (let call = 0; call < 3; call++) await expect(client.transfers.get('t-1')).rejects.toMatchObject(REJECTED);
+    clock.mockReturnValue(now + 59_000);
+    await expect(client.transfers.get('t-1')).rejects.toMatchObject(REJECTED);
+    expect([stub.tokens.length, stub.requests.length]).toEqual([1, 0]);
+    clock.mockReturnValue(now + 60_000);
+    await expect(client.transfers.get('t-1')).resolves.toEqual({ id: 'made' });
+  });
+
+  test('leaves the next call to a rotated secret, which the function returns', async () => {
+    stub.tokenAnswers = [INVALID];
+    const secrets = ['the-secret-before', 'the-secret-before', 'the-secret-after'];
+    const client = stub.client({ clientSecret: async () => secrets.shift()! });
+    await expect(client.transfers.get('t-1')).rejects.toMatchObject(REJECTED);
+    await expect(client.transfers.get('t-1')).rejects.toMatchObject(REJECTED);
+    await expect(client.transfers.get('t-1')).resolves.toEqual({ id: 'made' });
+    expect(sentSecrets()).toEqual(['the-secret-before', 'the-secret-after']);
+  });
+
+  test('of a renewal lets calls use the token that is still valid', async () => {
+    stub.lifetime = 10;
+    const now = performance.now();
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(now);
+    const client = stub.client();
+    await client.transfers.get('t-1');
+    stub.tokenAnswers = [INVALID];
+    clock.mockReturnValue(now + 8_500);
+    await client.transfers.get('t-2');
+    await waitFor('the renewal', () => stub.tokens.length === 2);
+    await client.transfers.get('t-3');
+    clock.mockReturnValue(now + 8_900);
+    await client.transfers.get('t-4');
+    expect(bearers()).toEqual(Array.from({ length: 4 }, () => 'Bearer token-1'));
+    // It has expired.
+    clock.mockReturnValue(now + 9_000);
+    await expect(client.transfers.get('t-5')).rejects.toMatchObject(REJECTED);
+  });
+});
+
+describe('a function as clientSecret', () => {
+  test('is called for each token, and its errors reach the caller', async () => {
+    const failed = new Error('the vault is sealed');
+    const clientSecret = jest.fn<() => string>().mockReturnValueOnce('the-first-secret').mockReturnValueOnce('');
+    clientSecret.mockImplementationOnce(() => {
+      throw failed;
     });
-  }
-  expect(stub.tokens).toHaveLength(1);
-  expect(stub.requests).toHaveLength(0);
+    stub.otherwise = () => problem(401, 'invalid_token');
+    const client = stub.client({ clientSecret });
+    await expect(client.transfers.get('t-1')).rejects.toThrow('the result of clientSecret must be a string');
+    await expect(client.transfers.get('t-1')).rejects.toBe(failed);
+    expect(clientSecret).toHaveBeenCalledTimes(3);
+  });
+
+  test('that never returns does not hold a call, nor the calls after it', async () => {
+    let calls = 0;
+    const client = stub.client({ clientSecret: () => (calls++ === 0 ? new Promise(() => {}) : 'the-secret') });
+    await expect(client.transfers.get('t-1', { timeoutMs: 50 })).rejects.toMatchObject({ code: 'timeout' });
+    await expect(client.transfers.get('t-1')).resolves.toEqual({ id: 'made' });
+  });
 });
 
 test('503, 429 and a broken connection of the token endpoint are tried again', async () => {

@@ -30,21 +30,21 @@ export class EventFeed {
     await this.next();
   }
 
-  /** The events that were not known yet, oldest first. */
+  /** The events that were not known yet, oldest first. If a page fails, they are still unknown. */
   async next(): Promise<DeliveredEvent[]> {
     const isDeep = performance.now() >= this.#deepAt;
-    if (isDeep) this.#deepAt = performance.now() + DEEP_EVERY;
-    const fresh: Event[] = [];
+    const fresh = new Map<string, Event>();
     const after = this.#newest === undefined ? {} : { created_after: new Date(this.#newest - OVERLAP).toISOString() };
     const list = this.#client.events.list({ ...after, limit: PAGE }, { signal: this.#signal });
     for await (const { data } of list.pages()) {
       const unknown = data.filter(({ id }) => !this.#seen.has(id));
-      fresh.push(...unknown);
-      for (const event of unknown) this.#seen.set(event.id, madeAt(event));
+      for (const event of unknown) fresh.set(event.id, event);
       if (unknown.length === 0 && !isDeep) break;
     }
+    if (isDeep) this.#deepAt = performance.now() + DEEP_EVERY;
+    for (const event of fresh.values()) this.#seen.set(event.id, madeAt(event));
     this.#forget();
-    return fresh.reverse().map(({ deliveries: _, ...event }) => event);
+    return [...fresh.values()].reverse().map(({ deliveries: _, ...event }) => event);
   }
 
   #forget(): void {

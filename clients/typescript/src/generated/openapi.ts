@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: ba8cbbbd2cdd29e01db8022df4faf9a3c425e41418ae734d690f3cbf428b5f07
+// Document: bf6c517be8108cc18b9a296076c0fe2895d72a76aed955aa550a6d2e60f74281
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1444,6 +1444,8 @@ export interface Operation {
   open?: true;
   /** Whether it is at the host of the token endpoint. */
   auth?: true;
+  /** Whether it takes an `Idempotency-Key`, under which its response is kept. None whose response is a secret does. */
+  keyed?: true;
 }
 
 export const OPERATIONS: Record<keyof operations, Operation> = {
@@ -1508,7 +1510,8 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   },
   "registerWebhookEndpoint": {
     "method": "POST",
-    "path": "/webhook-endpoints"
+    "path": "/webhook-endpoints",
+    "keyed": true
   },
   "listWebhookEndpoints": {
     "method": "GET",
@@ -1536,7 +1539,8 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   },
   "createTransfer": {
     "method": "POST",
-    "path": "/transfers"
+    "path": "/transfers",
+    "keyed": true
   },
   "listTransfers": {
     "method": "GET",
@@ -1548,7 +1552,8 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   },
   "cancelTransfer": {
     "method": "POST",
-    "path": "/transfers/{id}/cancel"
+    "path": "/transfers/{id}/cancel",
+    "keyed": true
   },
   "listEvents": {
     "method": "GET",
@@ -1576,23 +1581,28 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   },
   "retryDelivery": {
     "method": "POST",
-    "path": "/deliveries/{id}/retry"
+    "path": "/deliveries/{id}/retry",
+    "keyed": true
   },
   "recoverWebhookEndpoint": {
     "method": "POST",
-    "path": "/webhook-endpoints/{webhookId}/recover"
+    "path": "/webhook-endpoints/{webhookId}/recover",
+    "keyed": true
   },
   "explainSignature": {
     "method": "POST",
-    "path": "/deliveries/{id}/attempts/{number}/explain-signature"
+    "path": "/deliveries/{id}/attempts/{number}/explain-signature",
+    "keyed": true
   },
   "setTransferStatus": {
     "method": "POST",
-    "path": "/operator/transfers/{id}/status"
+    "path": "/operator/transfers/{id}/status",
+    "keyed": true
   },
   "setSandboxTransferStatus": {
     "method": "POST",
-    "path": "/sandbox/transfers/{id}/status"
+    "path": "/sandbox/transfers/{id}/status",
+    "keyed": true
   },
   "createConsoleSession": {
     "method": "POST",
@@ -1600,7 +1610,8 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   },
   "checkReceiver": {
     "method": "POST",
-    "path": "/webhook-endpoints/{webhookId}/checks"
+    "path": "/webhook-endpoints/{webhookId}/checks",
+    "keyed": true
   },
   "getReceiverCheck": {
     "method": "GET",
