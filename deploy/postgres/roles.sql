@@ -33,8 +33,17 @@ alter role :"temporal" login nocreatedb nocreaterole password :'temporal_passwor
 -- The settings of src/platform/database/server-settings.ts. The service sends them itself, but a transaction pooler passes none on.
 alter role :"runtime" set statement_timeout = '25s';
 alter role :"runtime" set idle_in_transaction_session_timeout = '30s';
+alter role :"runtime" set lock_timeout = '0';
 alter role :"runtime" set enable_seqscan = 'off';
 alter role :"runtime" set timezone = 'UTC';
+alter role :"runtime" set datestyle = 'ISO,MDY';
+alter role :"runtime" set intervalstyle = 'postgres';
+alter role :"runtime" set bytea_output = 'hex';
+alter role :"runtime" set extra_float_digits = '1';
+alter role :"runtime" set standard_conforming_strings = 'on';
+alter role :"runtime" set array_nulls = 'on';
+alter role :"runtime" set search_path = 'public';
+alter role :"runtime" set default_transaction_isolation = 'read committed';
 alter role :"runtime" set tcp_keepalives_idle = '30s';
 alter role :"runtime" set tcp_keepalives_interval = '10s';
 alter role :"runtime" set tcp_keepalives_count = '3';

@@ -196,6 +196,18 @@ describe('doctor', () => {
     await db.pool.query(`drop database ${server.pathname.slice(1)} with (force)`);
   });
 
+  it('names an encoding other than UTF8', async () => {
+    const server = new URL(db.url.reveal());
+    server.pathname = `/latin1_${Date.now()}`;
+    await db.pool.query(`create database ${server.pathname.slice(1)} template template0 encoding 'LATIN1' locale 'C'`);
+    const report = await examine({ DATABASE_URL: server.href });
+    await db.pool.query(`drop database ${server.pathname.slice(1)} with (force)`);
+    expect(report.checks.find(({ check }) => check === 'encoding')).toMatchObject({
+      ok: false,
+      detail: expect.stringContaining('LATIN1'),
+    });
+  });
+
   it.each([
     ['configuration', { ENVIRONMENT: 'staging' }],
     ['Postgres', { DATABASE_URL: 'postgresql://nobody:secret@127.0.0.1:1/nothing' }],

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { migrate } from '../../src/platform/database/migrate.js';
-import { SERVICE_SETTINGS } from '../../src/platform/database/server-settings.js';
+import { SERVICE_SETTINGS, VALUE_SETTINGS } from '../../src/platform/database/server-settings.js';
 import { Secret } from '../../src/platform/secret.js';
 import { readYaml } from '../support/manifests.js';
 import { asRole } from '../support/runtime-role.js';
@@ -51,9 +51,12 @@ function urlOf(username: string, password: string, database = names.database): S
 }
 const superuser = (database: string) => urlOf(server.username, server.password, database);
 
-test('the runtime role has the time limits that the service sends itself where no pooler is in between', () => {
-  const limits = [...readFileSync(FILE, 'utf8').matchAll(/^alter role :"runtime" set (\w+) = '(\w+)';$/gm)];
-  expect(Object.fromEntries(limits.map(([, name, value]) => [name, value]))).toEqual(SERVICE_SETTINGS);
+test('the runtime role has the settings that the service sends itself where no pooler is in between', () => {
+  const limits = [...readFileSync(FILE, 'utf8').matchAll(/^alter role :"runtime" set (\w+) = '([^']+)';$/gm)];
+  expect(Object.fromEntries(limits.map(([, name, value]) => [name, value]))).toEqual({
+    ...SERVICE_SETTINGS,
+    ...VALUE_SETTINGS,
+  });
 });
 
 test('docker-compose.yml uses the names that the script has by default', () => {

@@ -63,6 +63,23 @@ export async function createTestDatabase(
   });
 }
 
+/** Defaults under which values read or write otherwise, for the sessions of the database that start later. */
+const HOSTILE_DEFAULTS = {
+  ...{ timezone: 'Asia/Kolkata', datestyle: 'SQL, DMY', intervalstyle: 'iso_8601', bytea_output: 'escape' },
+  ...{ extra_float_digits: '-15', standard_conforming_strings: 'off', array_nulls: 'off', search_path: 'elsewhere' },
+  ...{ default_transaction_isolation: 'serializable', client_encoding: 'LATIN1', lock_timeout: '1ms' },
+};
+
+/** Call it before the pool connects. */
+export async function setHostileDefaults({ url }: Pick<TestDatabase, 'url'>): Promise<void> {
+  const name = new URL(url.reveal()).pathname.slice(1);
+  await onServer(url.reveal(), async (client) => {
+    for (const [setting, value] of Object.entries(HOSTILE_DEFAULTS)) {
+      await client.query(`alter database ${name} set ${setting} = '${value}'`);
+    }
+  });
+}
+
 export interface Migration {
   name: string;
   sql: string;

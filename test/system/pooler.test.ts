@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openDatabase } from '../../src/platform/database/database.js';
 import { migrate } from '../../src/platform/database/migrate.js';
-import { SERVICE_SETTINGS } from '../../src/platform/database/server-settings.js';
+import { SERVICE_SETTINGS, VALUE_SETTINGS } from '../../src/platform/database/server-settings.js';
 import { freePort } from '../../src/platform/free-port.js';
 import { Secret } from '../../src/platform/secret.js';
 import { type Receiver, startReceiver } from '../crash/receiver.js';
@@ -28,7 +28,7 @@ beforeAll(async () => {
   await migrate(database.ownerUrl, { runtime: database.runtimeRole });
   // As deploy/postgres/roles.sql does.
   await asRole(SERVER, async (client) => {
-    for (const [name, value] of Object.entries(SERVICE_SETTINGS)) {
+    for (const [name, value] of Object.entries({ ...SERVICE_SETTINGS, ...VALUE_SETTINGS })) {
       await client.query(`alter role ${database.runtimeRole} set ${name} = '${value}'`);
     }
   });

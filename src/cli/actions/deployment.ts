@@ -1,9 +1,10 @@
 import { type Config, loadConfig, temporalAt } from '../../platform/config/config.js';
 import { ConfigError } from '../../platform/config/config-error.js';
 import { unknownSettings } from '../../platform/config/environment.js';
-import { openDatabase } from '../../platform/database/database.js';
-import { migrate, pendingMigrations } from '../../platform/database/migrate.js';
+import { openDatabase, rowOf } from '../../platform/database/database.js';
+import { encodingFault, migrate, pendingMigrations } from '../../platform/database/migrate.js';
 import { namedRoles, type RoleRights, readRoleRights } from '../../platform/database/roles.js';
+import { VALUE_SETTINGS } from '../../platform/database/server-settings.js';
 import { type Finding, finding } from '../../platform/finding.js';
 import { SUPPORTED_NODE } from '../../platform/version.js';
 import { cautionsOf, isSupportedNode } from '../../process/cautions.js';
@@ -91,8 +92,26 @@ function roleFinding({ role, excess }: RoleRights): Finding {
 }
 
 /** A transaction pooler passes no startup options on, so the role itself must have the settings. */
-const NO_SETTINGS =
-  'connections lack statement_timeout or enable_seqscan=off: a transaction pooler passes no settings on; set them for the role (deploy/postgres/roles.sql)';
+const lacksSettings = (names: readonly string[]) =>
+  `connections lack ${names.join(', ')}: a transaction pooler passes no settings on; set them for the role (deploy/postgres/roles.sql)`;
+
+/** The settings that every connection needs, with the values that they must have; null: any but 0. */
+const NEEDED: Readonly<Record<string, string | null>> = {
+  statement_timeout: null,
+  enable_seqscan: 'off',
+  ...VALUE_SETTINGS,
+};
+
+const spelling = (value: string) => value.replaceAll(' ', '').toLowerCase();
+
+/** The names of the needed settings that the connection has not. */
+function settingsLackedIn(current: Readonly<Record<string, string>>): string[] {
+  return Object.entries(NEEDED).flatMap(([name, needed]) => {
+    const value = current[name] ?? '';
+    const has = needed === null ? value !== '0' : spelling(value) === spelling(needed);
+    return has ? [] : [name];
+  });
+}
 
 const READ_ONLY =
   'is read-only, perhaps a standby: let DATABASE_URL lead to the primary, or reset default_transaction_read_only';
@@ -105,27 +124,40 @@ function clockFinding(ahead: number): Finding {
   return finding('clocks', good, difference > MAX_CLOCK_DIFFERENCE && fault);
 }
 
+interface PostgresRow {
+  version: string;
+  encoding: string;
+  readOnly: boolean;
+  /** The settings of `NEEDED`. */
+  current: Record<string, string>;
+  /** Of the clock of Postgres before that of this machine, s. */
+  ahead: number;
+}
+
 async function postgresFindings(config: Config): Promise<Finding[]> {
   const database = openDatabase({ url: config.databaseUrl, pooled: config.databasePooled, poolSize: 2 });
   try {
-    const [row] = await database.query<{ version: string; readOnly: boolean; set: boolean; ahead: number }>(
-      `select current_setting('server_version') as version,
+    const row = await rowOf<PostgresRow>(
+      database,
+      `select current_setting('server_version') as version, current_setting('server_encoding') as encoding,
               current_setting('transaction_read_only') = 'on' as "readOnly",
-              current_setting('statement_timeout') <> '0' and current_setting('enable_seqscan') = 'off' as set,
+              (select json_object_agg(name, current_setting(name)) from unnest($2::text[]) as name) as current,
               round(extract(epoch from now()))::int - $1::int as ahead`,
-      [Math.round(Date.now() / 1_000)],
+      [Math.round(Date.now() / 1_000), Object.keys(NEEDED)],
     );
+    const lacked = settingsLackedIn(row.current);
     const pending = await pendingMigrations(database);
     return [
-      finding('Postgres', `version ${row?.version}`, row?.readOnly && READ_ONLY),
+      finding('Postgres', `version ${row.version}`, row.readOnly && READ_ONLY),
+      finding('encoding', row.encoding, encodingFault(row.encoding)),
       ...(config.environment === 'production' ? [roleFinding(await readRoleRights(database))] : []),
-      ...(row?.set ? [] : [warning('settings of Postgres', NO_SETTINGS)]),
+      ...(lacked.length > 0 ? [warning('settings of Postgres', lacksSettings(lacked))] : []),
       finding(
         'migrations',
         'all applied',
         pending.length > 0 && `missing ${pending.join(', ')}; run transfer-service migrate`,
       ),
-      clockFinding(row?.ahead ?? 0),
+      clockFinding(row.ahead),
     ];
   } catch (error) {
     return [finding('Postgres', '', `cannot be reached: ${oneLine(error)}; check DATABASE_URL`)];

@@ -42,6 +42,7 @@ export async function migrate(url: Secret, roles: RoleNames = {}): Promise<{ app
   client.on('error', () => undefined);
   await client.connect();
   try {
+    await refuseOtherEncoding(client);
     await takeTurn(client);
     for (const [role, name] of named) await checkRuntimeRole(client, role, name);
     await client.query(RECORDS);
@@ -61,6 +62,19 @@ export async function migrate(url: Secret, roles: RoleNames = {}): Promise<{ app
   } finally {
     await client.end();
   }
+}
+
+/** In any other encoding, some names cannot be stored, or cannot be read back. @throws Error of one line */
+async function refuseOtherEncoding(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ encoding: string }>(`select current_setting('server_encoding') as encoding`);
+  const fault = encodingFault(rows[0]?.encoding ?? '');
+  if (fault) throw new Error(fault);
+}
+
+/** What is wrong with the encoding of the database; undefined if it is UTF8. */
+export function encodingFault(encoding: string): string | undefined {
+  if (encoding === 'UTF8') return undefined;
+  return `the encoding of the database is ${encoding}; make the database with UTF8 (createdb --template=template0 --encoding=UTF8)`;
 }
 
 /**

@@ -11,8 +11,24 @@ const TCP = {
   tcp_user_timeout: '60s',
 };
 
-/** Prisma writes times without a zone, as UTC, and reads every zone as UTC (prisma/prisma issues 26786 and 28629). */
-const TIME_ZONE = { timezone: 'UTC' };
+/**
+ * What decides how a value is read and written, which tables a name means, and what a transaction sees. A database or a
+ * role may have other defaults; neither they nor the operator's `options` change these.
+ */
+export const VALUE_SETTINGS: ServerSettings = {
+  // Prisma writes times without a zone, as UTC, and reads every zone as UTC (prisma/prisma issues 26786 and 28629).
+  timezone: 'UTC',
+  datestyle: 'ISO,MDY',
+  intervalstyle: 'postgres',
+  bytea_output: 'hex',
+  // The shortest text that reads as the same number.
+  extra_float_digits: '1',
+  standard_conforming_strings: 'on',
+  array_nulls: 'on',
+  // Prisma writes `public.clients`, statements of ours only `clients`.
+  search_path: 'public',
+  default_transaction_isolation: 'read committed',
+};
 
 /**
  * Every statement of the service has an index for the rows that it reads. Postgres keeps the plans of the hot statements,
@@ -31,8 +47,8 @@ const PLANS = { enable_seqscan: 'off' };
 export const SERVICE_SETTINGS: ServerSettings = {
   statement_timeout: '25s',
   idle_in_transaction_session_timeout: '30s',
+  lock_timeout: '0',
   ...PLANS,
-  ...TIME_ZONE,
   ...TCP,
 };
 
@@ -47,14 +63,24 @@ export const MIGRATE_SETTINGS: ServerSettings = {
   ...TCP,
 };
 
-/** Adds `settings` to the URL's startup options. The operator's own `options` come last and take precedence. */
+/**
+ * Adds `settings` and `VALUE_SETTINGS` to the URL's startup options. The operator's own `options` take precedence over
+ * `settings`. Of two values of a setting, Postgres takes the last.
+ */
 export function withServerSettings(url: Secret, settings: ServerSettings): Secret {
   const address = new URL(url.reveal());
   const own = address.searchParams.get('options');
-  const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
+  const options = [optionsOf(settings), ...(own ? [own] : []), optionsOf(VALUE_SETTINGS)];
   // `encodeURIComponent`, since `pg` does not decode a plus as a space everywhere.
   const others = [...address.searchParams].filter(([name]) => name !== 'options');
-  const all = [...others, ['options', [...options, ...(own ? [own] : [])].join(' ')]];
+  const all = [...others, ['options', options.join(' ')]];
   address.search = all.map((pair) => pair.map((part) => encodeURIComponent(part ?? '')).join('=')).join('&');
   return new Secret(address.href);
+}
+
+/** `-c a=1 -c b=2`; a space within a value needs a backslash. */
+function optionsOf(settings: ServerSettings): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`)
+    .join(' ');
 }

@@ -4,7 +4,7 @@ import { type Database, openDatabase } from '../../../src/platform/database/data
 import { isReadOnly, isUnreachable } from '../../../src/platform/database/faults.js';
 import { newId } from '../../../src/platform/ids.js';
 import { Secret } from '../../../src/platform/secret.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { createTestDatabase, setHostileDefaults, type TestDatabase } from '../../support/database.js';
 import { startHaltingProxy } from '../../support/halting-proxy.js';
 import { waitFor } from '../../support/wait-for.js';
 
@@ -244,19 +244,24 @@ test('parses a hot statement once on a connection, and any other each time', asy
   expect(kept.filter(({ statement }) => /clients|other/.test(statement))).toEqual([]);
 });
 
-test('reads and writes the same times on a server with another time zone', async () => {
-  const name = new URL(database.url.reveal()).pathname.slice(1);
-  await database.pool.query(`alter database ${name} set timezone = 'Asia/Kolkata'`);
-  const elsewhere = openDatabase({ url: database.url, poolSize: 1 });
-  const [id, createdAt] = [newId(), new Date('2026-11-22T10:00:00.000Z')];
-  await elsewhere.prisma.client.create({ data: { id, name: 'x', createdAt } });
-  const [row] = await elsewhere.query<{ ms: string }>(
-    'select (extract(epoch from created_at) * 1000)::bigint::text as ms from clients where id = $1::uuid',
-    [id],
-  );
-  await elsewhere.prisma.client.update({ where: { id }, data: { revokedAt: createdAt } });
-  const client = await elsewhere.prisma.client.findUniqueOrThrow({ where: { id } });
-  await elsewhere.close();
-  await database.pool.query(`alter database ${name} reset timezone`);
-  expect([Number(row?.ms), client.createdAt, client.revokedAt]).toEqual([createdAt.getTime(), createdAt, createdAt]);
+test('reads and writes the same values, whatever the defaults of the database', async () => {
+  const hostile = await createTestDatabase();
+  await setHostileDefaults(hostile);
+  const [id, createdAt] = [newId(), new Date('2026-11-05T10:00:00.000Z')];
+  await hostile.prisma.client.create({ data: { id, name: 'a\\b', networks: ['null'], createdAt } });
+  await hostile.prisma.client.update({ where: { id }, data: { revokedAt: createdAt } });
+  const { name, networks, ...times } = await hostile.prisma.client.findUniqueOrThrow({ where: { id } });
+  expect([name, networks, times.createdAt, times.revokedAt]).toEqual(['a\\b', ['null'], createdAt, createdAt]);
+  const read = `select created_at, 0.1::float8 as float, '\\' as backslash, array['null', null] as nulls,
+                       current_setting('transaction_isolation') as isolation from clients where id = $1::uuid`;
+  const row = {
+    created_at: createdAt,
+    float: 0.1,
+    backslash: '\\',
+    nulls: ['null', null],
+    isolation: 'read committed',
+  };
+  expect(await hostile.hot(read, [id])).toEqual([row]);
+  expect(await hostile.query(read, [id])).toEqual([row]);
+  await hostile.drop();
 });

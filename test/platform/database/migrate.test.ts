@@ -41,6 +41,18 @@ test('applies every migration to an empty database in order, and none in a secon
   expect(await database.prisma.client.count()).toBe(0);
 });
 
+test.each(['LATIN1', 'SQL_ASCII'])('refuses a database whose encoding is %s', async (encoding) => {
+  const other = `${name}_other`;
+  await server.query(`create database ${other} template template0 encoding '${encoding}' locale 'C'`);
+  const address = new URL(url.reveal());
+  address.pathname = `/${other}`;
+  try {
+    await expect(migrate(new Secret(address.href))).rejects.toThrow(`the encoding of the database is ${encoding};`);
+  } finally {
+    await server.query(`drop database ${other} with (force)`);
+  }
+});
+
 test('applies each migration once if several processes migrate at once', async () => {
   const results = await Promise.all([migrate(url), migrate(url), migrate(url)]);
   expect(results.flatMap((result) => result.applied)).toEqual(names);
