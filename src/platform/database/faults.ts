@@ -70,6 +70,9 @@ const TLS_ERRORS =
 const UNREACHABLE_MESSAGES =
   /connection terminated|query read timeout|timeout exceeded when trying to connect|client has encountered a connection error|can't reach database|does not support SSL|establishing an SSL connection|cannot use a pool after|is not queryable/i;
 
+/** Of a hot standby, where it is not 25006: an unlogged table (0A000), a lock of a table (55000). */
+const IN_RECOVERY = /during recovery|recovery is in progress/;
+
 /**
  * Postgres is temporarily unusable: unreachable, connection lost, shutting down, out of connections or space, read-only
  * (classes 08, 53, 57, 58, 25006), a time limit of the session ended the transaction (25P03, 25P04, 55P03), or no
@@ -78,7 +81,9 @@ const UNREACHABLE_MESSAGES =
  */
 export function isUnreachable(error: unknown): boolean {
   const faults = [...faultsOf(error)];
-  if (faults.some(({ kind }) => ADAPTER_UNREACHABLE.has(String(kind)))) return true;
+  if (faults.some(({ kind, message }) => ADAPTER_UNREACHABLE.has(String(kind)) || IN_RECOVERY.test(String(message)))) {
+    return true;
+  }
   const state = sqlState(error);
   if (state !== undefined && !PRISMA_UNREACHABLE.has(state))
     return /^(08|28|3D|53|57|58|25006|25P03|25P04|55P03)/.test(state);

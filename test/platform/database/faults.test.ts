@@ -150,6 +150,8 @@ test.each(SYSTEM_CODES)('a connection that breaks during a statement (%s) is a 5
 test.each([
   ['another session holds the lock', { code: '55P03' }, true],
   ['a connection of the pool has ended', new Error('Client was closed and is not queryable'), true],
+  ['a standby has no unlogged table', { code: '0A000', message: 'cannot access … relations during recovery' }, true],
+  ['a feature that is not supported', { code: '0A000', message: 'is not supported' }, false],
   ['a syntax error', { code: '42601' }, false],
   ['refused data', { code: '23505' }, false],
 ])('%s', (_, error, unreachable) => {
