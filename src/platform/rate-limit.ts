@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import type { Handle } from './database/database.js';
+import type { Database, Handle } from './database/database.js';
 import { describeLimit, type Rate } from './limits.js';
 import { Refusal, type RefusalCode } from './refusal.js';
 
@@ -51,6 +51,9 @@ export class MemoryLimit {
 /** Keys over their limit that a process remembers, and for how long, ms. Further keys cost a statement each. */
 const REMEMBERED = { max: 10_000, ttl: 1_000 };
 
+/** A process removes keys whose window has ended this often, ms, so that the table stays small without Temporal. */
+const REMOVAL = 1_000;
+
 /**
  * Counts what a key uses in all processes, in a rolling window in Postgres. For rare and costly requests: each costs a
  * statement, a key over its limit one a second. A use counts when its transaction commits; until then
@@ -59,6 +62,7 @@ const REMEMBERED = { max: 10_000, ttl: 1_000 };
 export class PostgresLimit {
   /** When a key that is over its limit may try again, in ms of this process's clock. */
   readonly #exceeded = new LRUCache<string, number>(REMEMBERED);
+  #removedAt = Number.NEGATIVE_INFINITY;
 
   /** @param name of the limit in the table */
   constructor(
@@ -67,13 +71,22 @@ export class PostgresLimit {
   ) {}
 
   /** Counts a use. @throws Refusal with the limit's code, if it exceeds the limit */
-  consume(db: Handle, key: string): Promise<void> {
-    return this.#ask(db, CONSUME, key);
+  async consume(db: Handle, key: string): Promise<void> {
+    await this.#ask(db, CONSUME, key);
+    // Inside a transaction the removed rows would stay locked, and with them the clients whose keys they are.
+    if ('pool' in db) await this.#removeEnded(db as Database);
   }
 
   /** Counts nothing. @throws Refusal with the limit's code, if no use is left */
   check(db: Handle, key: string): Promise<void> {
     return this.#ask(db, CHECK, key);
+  }
+
+  /** A fault changes nothing for the caller: a later use removes them. */
+  async #removeEnded(db: Database): Promise<void> {
+    if (performance.now() - this.#removedAt < REMOVAL) return;
+    this.#removedAt = performance.now();
+    await db.query(REMOVE_ENDED, []).catch(() => undefined);
   }
 
   async #ask(db: Handle, statement: string, key: string): Promise<void> {
@@ -104,14 +117,12 @@ const usesAt = (time: string) => `array(
 const left = (uses: string) =>
   `coalesce(ceil(extract(epoch from (${uses})[1] + $4::int * interval '1 second' - clock_timestamp()) * 1000), 0)::int as left`;
 
-/** Each statement removes up to two keys whose window has ended, so that the table stays small without Temporal. */
+/** Not a part of `CONSUME`, so that no statement holds a key that it removes while it waits for its own. */
+const REMOVE_ENDED = `
+delete from limit_uses where (name, key) in (
+  select name, key from limit_uses where ends_at < now() order by ends_at limit 100 for update skip locked)`;
+
 const CONSUME = `
-with removed as (
-  delete from limit_uses where (name, key) in (
-    select name, key from limit_uses
-     where ends_at < now() and (name, key) <> ($1::text, $2::text)
-     order by ends_at limit 2 for update skip locked)
-)
 insert into limit_uses as u (name, key, uses, admitted, ends_at)
 select $1::text, $2::text, array[at], true, at + $4::int * interval '1 second' from clock_timestamp() at
 on conflict (name, key) do update set (uses, admitted, ends_at) = (

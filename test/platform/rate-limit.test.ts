@@ -88,8 +88,23 @@ describe('PostgresLimit', () => {
     const { one } = twoProcesses(1);
     for (const key of ['a', 'b', 'c']) await one.consume(db, key);
     await db.query(`update limit_uses set ends_at = now() - interval '1 second'`, []);
-    for (const key of ['d', 'e', 'f', 'g']) await one.consume(db, key);
-    expect(await db.query('select key from limit_uses where ends_at < now()', [])).toEqual([]);
+    await waitFor('the removal', async () => {
+      await one.consume(db, newId());
+      return (await db.query('select key from limit_uses where ends_at < now()', [])).length === 0;
+    });
+  });
+
+  it('locks no key but its own in a transaction', async () => {
+    const { one, other } = twoProcesses(2);
+    await db.query('delete from limit_uses', []);
+    for (const key of ['a', 'b', 'c']) await one.consume(db, key);
+    await db.query(`update limit_uses set ends_at = now() - interval '1 second'`, []);
+    await db.transaction(async (tx) => {
+      await one.consume(tx, 'recovers');
+      const waits = new Promise((resolve) => setTimeout(resolve, 2_000, 'waits'));
+      const others = Promise.all(['a', 'b', 'c'].map((key) => other.consume(db, key)));
+      expect(await Promise.race([others.then(() => 'counted'), waits])).toBe('counted');
+    });
   });
 
   it('ignores uses that were counted by a clock that was ahead', async () => {
