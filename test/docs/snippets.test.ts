@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { transformFileSync } from '@swc/core';
+import pg from 'pg';
 import { verify } from '../../clients/typescript/src/verify.js';
 import { signatureHeader } from '../../src/delivery/sender/headers.js';
 import { Secret } from '../../src/platform/secret.js';
@@ -95,6 +96,7 @@ const verdicts = (output: string) => {
 
 test('the guide has a snippet for each language', () => {
   expect([...snippets.keys()].sort()).toEqual([
+    'once.sql',
     'receiver.ts',
     'verify.go',
     'verify.java',
@@ -213,4 +215,29 @@ describe('Node.js, with transfer-service-client/verify', () => {
     const said = [(await lines.next()).value, (await lines.next()).done];
     expect(said).toEqual(['transfer 2 is now SENT', true]);
   });
+});
+
+test('once.sql keeps the newest status in a session with a local time zone, when the clocks change too', async () => {
+  const client = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
+  await client.connect();
+  await client.query(`set timezone = 'Europe/Berlin'`);
+  await client.query('create temp table orders (transfer_id text, status text, changed_at timestamptz)');
+  const update = /^update .*?;/ms.exec(snippets.get('once.sql') ?? '')?.[0] ?? '';
+  // $1 is the event's id, which only the insert has.
+  const text = update.replaceAll(/\$(\d)/g, (_, number) => `$${Number(number) - 1}`);
+  for (const [transfer, ...times] of [
+    ['spring', '2026-03-29T02:30:00.000', '2026-03-29T03:10:00.000'],
+    ['autumn', '2026-10-25T00:30:00.000', '2026-10-25T01:10:00.000'],
+  ]) {
+    await client.query('insert into orders values ($1)', [transfer]);
+    for (const [i, at] of [...times, times[0]].entries()) {
+      await client.query(text, [['PROCESSING', 'SENT', 'late'][i], transfer, at]);
+    }
+  }
+  const { rows } = await client.query('select status, changed_at from orders order by changed_at');
+  await client.end();
+  expect(rows).toEqual([
+    { status: 'SENT', changed_at: new Date('2026-03-29T03:10:00.000Z') },
+    { status: 'SENT', changed_at: new Date('2026-10-25T01:10:00.000Z') },
+  ]);
 });
