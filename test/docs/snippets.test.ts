@@ -78,7 +78,7 @@ function javascript(name: string, source = at(name)): string {
 
 function installPackage(): void {
   const manifest = JSON.parse(readFileSync(join(root, 'clients/typescript/package.json'), 'utf8'));
-  const target = join(folder, 'node_modules/transfer-service-client', manifest.exports['./verify'].default);
+  const target = join(folder, 'node_modules/transfer-service-client', manifest.exports['./verify'].import.default);
   mkdirSync(dirname(target), { recursive: true });
   writeFileSync(join(folder, 'node_modules/transfer-service-client/package.json'), JSON.stringify(manifest));
   copyFileSync(javascript('package.ts', join(root, 'clients/typescript/src/verify.ts')), target);
