@@ -97,9 +97,15 @@ const masterKey = parsed(
 );
 
 const postgresUrl = parsed(
-  (text) => (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? new Secret(text) : undefined),
+  (text) => (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? new Secret(withoutAliases(text)) : undefined),
   'give a URL such as postgresql://user:password@host:5432/database',
 );
+
+/** `pg` verifies with these modes as with `verify-full`, and warns that a later version will not. */
+const withoutAliases = (url: string) =>
+  url.includes('uselibpqcompat=')
+    ? url
+    : url.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
 
 const roleName = z.string().min(1).max(63, 'give the name of a role, at most 63 characters');
 

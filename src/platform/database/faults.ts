@@ -67,6 +67,18 @@ const isSystemCode = (code: string) => SYSTEM_CODES.has(code) || code.startsWith
 const TLS_ERRORS =
   /^(ERR_TLS_|ERR_SSL_|UNABLE_TO_|CERT_|SELF_SIGNED_CERT_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|INVALID_(CA|PURPOSE)$)/;
 
+/** Of these, the codes for a certificate whose issuer is not known. */
+const UNKNOWN_ISSUER = /^(UNABLE_TO_|SELF_SIGNED_CERT_|DEPTH_ZERO_)/;
+/** Node.js appends options of its own, which Postgres's connection does not need. */
+const NODE_HINT = /; if the root CA is installed locally.*$/;
+
+/** Says how to trust the certificate of Postgres, if the connection failed for it. @returns the same error */
+export function explainCertificate<Failed extends Error & { code?: unknown }>(error: Failed): Failed {
+  if (!UNKNOWN_ISSUER.test(String(error.code))) return error;
+  error.message = `${error.message.replace(NODE_HINT, '')}: nobody known has signed the certificate of Postgres; add sslrootcert=FILE with its CA to the URL (every sslmode but disable and no-verify checks it)`;
+  return error;
+}
+
 const UNREACHABLE_MESSAGES =
   /connection terminated|query read timeout|timeout exceeded when trying to connect|client has encountered a connection error|can't reach database|does not support SSL|establishing an SSL connection|cannot use a pool after|is not queryable/i;
 

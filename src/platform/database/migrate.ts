@@ -7,6 +7,7 @@ import pg from 'pg';
 import { newId } from '../ids.js';
 import type { Secret } from '../secret.js';
 import type { Handle } from './database.js';
+import { explainCertificate } from './faults.js';
 import { checkRuntimeRole, grantToRuntimeRole, namedRoles, type RoleNames } from './roles.js';
 import { MIGRATE_SETTINGS, withServerSettings } from './server-settings.js';
 
@@ -40,7 +41,7 @@ export async function migrate(url: Secret, roles: RoleNames = {}): Promise<{ app
     connectionTimeoutMillis: 5_000,
   });
   client.on('error', () => undefined);
-  await client.connect();
+  await client.connect().catch((error: Error) => Promise.reject(explainCertificate(error)));
   try {
     await refuseOtherEncoding(client);
     await takeTurn(client);

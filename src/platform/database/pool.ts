@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { Secret } from '../secret.js';
-import { READ_ONLY_STATE } from './faults.js';
+import { explainCertificate, READ_ONLY_STATE } from './faults.js';
 import { SERVICE_SETTINGS, withServerSettings } from './server-settings.js';
 
 export interface DatabaseOptions {
@@ -149,7 +149,7 @@ const watchedClient = (watch: Watch) =>
       super.connect((error: Error) => {
         if (error) watch.failed();
         else watch.opened(this);
-        (callback as (error: Error) => void)(error);
+        (callback as (error: Error) => void)(error && explainCertificate(error));
       });
       return undefined;
     }

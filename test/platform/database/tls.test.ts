@@ -54,7 +54,8 @@ describe('sslmode=verify-full with the private CA in sslrootcert', () => {
 
   it.each<[string, Record<string, string>, string | undefined, RegExp]>([
     ['another CA', { ...TRUSTED, sslrootcert: foreign.certificate }, undefined, /certificate/],
-    ['no CA', { sslmode: 'verify-full' }, undefined, /certificate/],
+    ['no CA', { sslmode: 'verify-full' }, undefined, /add sslrootcert=FILE.*sslmode[^;]*$/],
+    ['no CA, with an alias of verify-full', { sslmode: 'require' }, undefined, /add sslrootcert=FILE.*sslmode[^;]*$/],
     ['another name than the certificate', TRUSTED, '127.0.0.1', /does not match certificate/],
     ['a file that does not exist', { ...TRUSTED, sslrootcert: '/none/ca.crt' }, undefined, /ENOENT.*\/none\/ca\.crt/],
     ['plaintext', {}, undefined, /./],
