@@ -1,6 +1,7 @@
 import type Router from '@koa/router';
 import type { Authority } from '../../auth/authority.js';
 import { SCOPES } from '../../auth/caller.js';
+import { SIGNING_ALGORITHM } from '../../auth/signing-keys.js';
 import type { AppMiddleware, State } from '../context.js';
 
 /**
@@ -20,7 +21,7 @@ function issuerPath(authUrl: string): string {
 const KEYS_MAX_AGE = 5;
 const METADATA_MAX_AGE = 300;
 
-/** The public keys (RFC 7517) and the authorization server's metadata (RFC 8414). */
+/** The public keys (RFC 7517) and the authorization server's metadata (RFC 8414, OpenID Connect Discovery). */
 export function addWellKnown(
   router: Router<State>,
   authority: Pick<Authority, 'issuer' | 'jwks'>,
@@ -32,21 +33,38 @@ export function addWellKnown(
     ctx.set('Cache-Control', `public, max-age=${KEYS_MAX_AGE}`);
     ctx.body = keys;
   });
-  const metadata = metadataOf(issuer);
-  router.get(metadataPaths(issuer), limit, (ctx) => {
-    ctx.set('Cache-Control', `public, max-age=${METADATA_MAX_AGE}`);
-    ctx.body = metadata;
+  const serve = (paths: string[], metadata: object) =>
+    router.get(paths, limit, (ctx) => {
+      ctx.set('Cache-Control', `public, max-age=${METADATA_MAX_AGE}`);
+      ctx.body = metadata;
+    });
+  const oauth = '/.well-known/oauth-authorization-server';
+  // RFC 8414 §3.1 puts the well-known part before the issuer's path, OpenID after it.
+  serve([...new Set([`${oauth}${issuerPath(issuer)}`, ...authPaths(issuer, oauth)])], metadataOf(issuer));
+  serve(authPaths(issuer, '/.well-known/openid-configuration'), openIdMetadataOf(issuer));
+  router.get(authPaths(issuer, AUTHORIZE), limit, (ctx) => {
+    ctx.status = 400;
+    ctx.body = {
+      error: 'unsupported_response_type',
+      error_description: 'The only grant is client_credentials, of the token endpoint.',
+    };
   });
 }
 
+/** Rejects every request: no supported grant uses it. */
+const AUTHORIZE = '/oauth/authorize';
+
 /**
- * RFC 8414 §3.1 puts the well-known part before the issuer's path. §5 also allows OpenID's suffix, which many clients
- * use by default, and OpenID puts it after the path.
+ * RFC 8414 §5 allows OpenID's path, which is the default of many clients and the only one of some. They may require what
+ * OpenID Connect Discovery §3 does: Spring Security fails without `subject_types_supported`. No ID token is issued.
  */
-function metadataPaths(issuer: string): string[] {
-  const oauth = '/.well-known/oauth-authorization-server';
-  const openId = '/.well-known/openid-configuration';
-  return [...new Set([`${oauth}${issuerPath(issuer)}`, ...authPaths(issuer, oauth), ...authPaths(issuer, openId)])];
+function openIdMetadataOf(issuer: string) {
+  return {
+    ...metadataOf(issuer),
+    authorization_endpoint: `${issuer}${AUTHORIZE}`,
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: [SIGNING_ALGORITHM],
+  };
 }
 
 /** RFC 8414 §2 */

@@ -133,7 +133,7 @@ export function tokenPaths(authUrl: string): Record<string, Record<string, Json>
     ),
     '/.well-known/openid-configuration': get(
       'getOpenIdConfiguration',
-      'The same metadata, at the path that OpenID clients use',
+      'The same metadata, with what OpenID clients require, at their path',
       metadata,
     ),
   };

@@ -41,6 +41,23 @@ describe.each(['', '/auth', '/a/b'])('below an AUTH_URL with the path %j', (auth
     });
   });
 
+  // Spring Security requires the two lists, and reads this document first: it gave up at one without them.
+  it('the metadata at the path of OpenID has every member that its discovery requires', async () => {
+    const reply = await auth.api.call('GET', `${authPath}/.well-known/openid-configuration`);
+    const { body: metadata } = await auth.api.call('GET', `/.well-known/oauth-authorization-server${authPath}`);
+    expect([reply.status, reply.body]).toEqual([
+      200,
+      {
+        ...metadata,
+        authorization_endpoint: `${auth.authUrl}/oauth/authorize`,
+        subject_types_supported: ['public'],
+        id_token_signing_alg_values_supported: ['RS256'],
+      },
+    ]);
+    const authorize = await auth.api.call('GET', `${authPath}/oauth/authorize?response_type=code&client_id=c`);
+    expect([authorize.status, authorize.body.error]).toEqual([400, 'unsupported_response_type']);
+  });
+
   it('the keys are public keys', async () => {
     const reply = await auth.api.call('GET', `${authPath}/.well-known/jwks.json`);
     expect(reply.headers.get('cache-control')).toBe('public, max-age=5');

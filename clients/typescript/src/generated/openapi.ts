@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: bf6c517be8108cc18b9a296076c0fe2895d72a76aed955aa550a6d2e60f74281
+// Document: e00096160d95f9bc95b146fd78ba53f1fc4ce91dafad0b9e41b5c2d76b02d58d
 
 export type webhooks = Record<string, never>;
 export interface components {

@@ -55,7 +55,7 @@ export class Service {
     return this.#call('getAuthorizationServer', {}, options);
   }
 
-  /** Reads the same metadata at the path that OpenID clients use. */
+  /** Reads the same metadata, with what OpenID clients require, at their path. */
   openIdConfiguration(options?: CallOptions): Promise<ResultOf<'getOpenIdConfiguration'>> {
     return this.#call('getOpenIdConfiguration', {}, options);
   }
