@@ -39,6 +39,9 @@ export class OutsideOfNetworks extends Refusal {
   }
 }
 
+/** The secret expires within this second: a token that ends with it would not be valid at all. */
+export class SecretExpired extends Error {}
+
 /** Decides which client may do what: issues and verifies the access tokens of one environment. */
 export type Authority = ReturnType<typeof openAuthority>;
 
@@ -116,15 +119,17 @@ export function openAuthority(dependencies: AuthorityDependencies) {
     /**
      * Issues an RFC 9068 access token. `scopes` must be among the client's scopes and defaults to all of them.
      * @returns `expiresIn` in seconds, and the scopes separated by spaces
-     * @throws Refusal unavailable
+     * @throws SecretExpired; Refusal unavailable
      */
     async issue(client: VerifiedClient, scopes = client.scopes) {
       const now = clock.now();
       const end = Math.min(now + config.accessTokenLifetime, client.secretExpiresAt ?? Number.POSITIVE_INFINITY);
       const expiresAt = seconds(end);
+      const expiresIn = expiresAt - seconds(now);
+      if (expiresIn < 1) throw new SecretExpired();
       const { clientId, secretId } = client;
       const accessToken = await orUnavailable(tokens.sign({ clientId, secretId, scopes, expiresAt }));
-      return { accessToken, expiresIn: Math.max(0, expiresAt - seconds(now)), scope: scopes.join(' ') };
+      return { accessToken, expiresIn, scope: scopes.join(' ') };
     },
 
     /**

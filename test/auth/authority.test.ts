@@ -2,7 +2,7 @@ import { createHmac, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
-import type { Authority, VerifiedClient } from '../../src/auth/authority.js';
+import { type Authority, SecretExpired, type VerifiedClient } from '../../src/auth/authority.js';
 import { allowNetworks, createClient, revokeClient, revokeSecret, rotateSecret } from '../../src/auth/clients.js';
 import { newId } from '../../src/platform/ids.js';
 import { Secret } from '../../src/platform/secret.js';
@@ -119,6 +119,15 @@ it('issues tokens that expire no later than their secret', async () => {
   expect(expiresIn).toBeGreaterThan(500);
   expect(expiresIn).toBeLessThanOrEqual(600);
   expect(expiresIn).toBeLessThan(LIFETIME / 1000);
+});
+
+it('issues no token in the last second of a secret, which a token cannot outlive', async () => {
+  const client = await verifiedClient(authority, database);
+  clock.pass(1_000 - (clock.now() % 1_000));
+  const issue = (left: number) => authority.issue({ ...client, secretExpiresAt: clock.now() + left });
+  await expect(issue(1)).rejects.toBeInstanceOf(SecretExpired);
+  await expect(issue(999)).rejects.toBeInstanceOf(SecretExpired);
+  expect(await issue(1_000)).toMatchObject({ expiresIn: 1 });
 });
 
 it('accepts a client from its networks only, even with a valid secret', async () => {

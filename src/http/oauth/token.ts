@@ -1,5 +1,5 @@
 import type Router from '@koa/router';
-import { type Authority, OutsideOfNetworks, type VerifiedClient } from '../../auth/authority.js';
+import { type Authority, OutsideOfNetworks, SecretExpired, type VerifiedClient } from '../../auth/authority.js';
 import type { Handle } from '../../platform/database/database.js';
 import { isId } from '../../platform/ids.js';
 import { LIMITS } from '../../platform/limits.js';
@@ -72,7 +72,9 @@ async function answerTokenRequest(ctx: AppContext, services: Services): Promise<
   checkTargets(targets, authority.audience);
   const scopes = chooseScopes(parameters, client);
   await limit.consume(client.clientId);
-  const { accessToken, expiresIn, scope } = await authority.issue(client, scopes);
+  const { accessToken, expiresIn, scope } = await authority.issue(client, scopes).catch((error: unknown) => {
+    throw error instanceof SecretExpired ? invalidClient() : error;
+  });
   forbidStorage(ctx);
   ctx.body = { access_token: accessToken, token_type: 'Bearer', expires_in: expiresIn, scope };
 }

@@ -72,6 +72,16 @@ describe('the same 401', () => {
       },
     ],
     [
+      'a secret in its last second',
+      async () => {
+        const credentials = await auth.client();
+        const { secrets } = await showClient(auth.database, credentials.client_id);
+        const expiresAt = new Date(Math.floor(Date.now() / 1_000) * 1_000 + 999);
+        await auth.database.prisma.clientSecret.update({ where: { id: secrets[0]!.id }, data: { expiresAt } });
+        return token(credentials);
+      },
+    ],
+    [
       'a revoked client outside its networks',
       async () => {
         const credentials = await auth.client({ networks: ['10.0.0.0/8'] });
