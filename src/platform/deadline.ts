@@ -61,9 +61,12 @@ export function withDeadline<T>(limit: number, work: () => Promise<T>): Promise<
   return within(limit, deadlines.run(performance.now() + limit, work), late);
 }
 
-/** Runs `work` for what a request has started and does not wait for, such as the deliveries of its event. */
-export function withoutDeadline(work: () => void): void {
-  deadlines.exit(work);
+/**
+ * Runs `work` that is not bound to the deadline of the present request: what the request does not wait for, such as the
+ * deliveries of its event, and what several requests share.
+ */
+export function withoutDeadline<T>(work: () => T): T {
+  return deadlines.exit(work);
 }
 
 /** @throws DeadlinePassed */

@@ -16,7 +16,7 @@ import { NEXT_STATUSES, type ReasonCode, TRANSFER_STATUSES } from './states.js';
  * Changes the status and makes the event with its deliveries, all in one statement. The statement compares and sets the
  * status that its own snapshot saw, so that of two concurrent changes one wins and the other is refused.
  * The insert also leases the first attempts if this process has a dispatcher with room for them.
- * Outside of a transaction, concurrent changes are committed in one batch.
+ * Outside of a transaction, and in one that requests share, concurrent changes share a statement.
  * @throws Refusal `not_found` | `invalid_transition`
  */
 export async function changeStatus(
@@ -45,20 +45,24 @@ const BATCHES_AT_ONCE = 2;
 const GATHER = 20;
 
 type ChangeBatcher = Batcher<Change, ChangedRow | undefined>;
-/** By pool: a client's request has a database of its own on the same pool. */
-const batchers = new WeakMap<Database['pool'], WeakMap<Handover, ChangeBatcher>>();
+/** By pool, since a client's request has a database of its own on the same pool; by transaction where requests share it. */
+const batchers = new WeakMap<object, WeakMap<Handover, ChangeBatcher>>();
 
-function batcherOf(db: Database, handover: Handover): ChangeBatcher {
-  const known = batchers.get(db.pool) ?? new WeakMap<Handover, ChangeBatcher>();
-  batchers.set(db.pool, known);
+/** The batcher of the changes that share a statement with this one; undefined: the change is alone in its transaction. */
+function batcherOf(db: Handle | Database, handover: Handover): ChangeBatcher | undefined {
+  const isPool = 'pool' in db;
+  if (!isPool && !db.isShared) return undefined;
+  const key = isPool ? db.pool : db;
+  const known = batchers.get(key) ?? new WeakMap<Handover, ChangeBatcher>();
+  batchers.set(key, known);
   const batcher =
     known.get(handover) ??
     new Batcher<Change, ChangedRow | undefined>({
       run: (changes) => changeAll(db, handover, changes),
       size: BATCH,
-      concurrency: BATCHES_AT_ONCE,
-      gather: GATHER,
-      wait: db.limits.wait,
+      ...(isPool
+        ? { concurrency: BATCHES_AT_ONCE, gather: GATHER, wait: db.limits.wait }
+        : { concurrency: 1, gather: 0, isPart: true }),
     });
   known.set(handover, batcher);
   return batcher;
@@ -67,7 +71,8 @@ function batcherOf(db: Database, handover: Handover): ChangeBatcher {
 async function run(db: Handle | Database, handover: Handover, change: Change): Promise<ChangedRow | undefined> {
   const { sandboxStep } = change.request;
   if (sandboxStep) return changeByStep(db, handover, change, sandboxStep);
-  if ('pool' in db) return batcherOf(db, handover).run(change);
+  const batcher = batcherOf(db, handover);
+  if (batcher) return batcher.run(change);
   const [row] = await changeAll(db, handover, [change]);
   return row;
 }

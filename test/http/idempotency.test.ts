@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
-import { readIdempotencyKey } from '../../src/http/dispatch.js';
+import { readIdempotencyKey } from '../../src/http/idempotency.js';
+import { newId } from '../../src/platform/ids.js';
 import { Refusal } from '../../src/platform/refusal.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';
@@ -118,6 +119,51 @@ describe('Idempotency-Key', () => {
     for (let i = 0; i < 3; i++) replies.push(await keyed(client, `/transfers/${transfer.id}/cancel`, key));
     expect(replies.map(({ status, body }) => [status, body.status])).toEqual(Array(3).fill([200, 'CANCELLED']));
     expect(api.committed.slice(before)).toHaveLength(1);
+  });
+
+  it('shares a transaction with other keyed changes, and each has its own result', async () => {
+    const transfers = await Promise.all(Array.from({ length: 12 }, async () => (await create(newKey())).body.id));
+    const transaction = jest.spyOn(api.database, 'transaction');
+    const before = api.committed.length;
+    const change = (id: string, key: string, status = 'PROCESSING') =>
+      keyed(client, `/sandbox/transfers/${id}/status`, key, { status });
+    const same = newKey();
+    const [first, ...others] = transfers;
+    const [unknown, ...replies] = await Promise.all([
+      change(newId(), newKey()),
+      change(first!, newKey(), 'COMPLETED'),
+      ...others.map((id) => change(id, newKey())),
+      ...[1, 2, 3].map(() => change(first!, same)),
+    ]);
+    expect([unknown.status, replies[0]!.body.code]).toEqual([404, 'invalid_transition']);
+    expect(replies.slice(1, 12).map(({ status, body }) => [status, body.id])).toEqual(others.map((id) => [200, id]));
+    const repeated = replies.slice(12);
+    expect(
+      repeated.filter(({ status, headers }) => status === 200 && !headers.has('idempotency-replayed')),
+    ).toHaveLength(1);
+    for (const { status, body } of repeated)
+      expect(status === 200 || body.code === 'idempotency_key_in_use').toBe(true);
+    expect(api.committed).toHaveLength(before + 12);
+    expect(transaction.mock.calls.length).toBeLessThan(replies.length);
+    transaction.mockRestore();
+    expect((await change(first!, same)).headers.get('idempotency-replayed')).toBe('true');
+  });
+
+  it('fails no other change when Postgres refuses one of those that share its transaction', async () => {
+    const [bad, good] = [(await create(newKey())).body.id, (await create(newKey())).body.id];
+    await api.database.query(
+      `create or replace function refuse() returns trigger language plpgsql as $$ begin raise exception using errcode = '23514'; end $$`,
+      [],
+    );
+    await api.database.query(
+      `create trigger refuse before update on transfers for each row when (old.id = '${bad}') execute function refuse()`,
+      [],
+    );
+    const change = (id: string) => keyed(client, `/sandbox/transfers/${id}/status`, newKey(), { status: 'PROCESSING' });
+    const replies = await Promise.all([change(bad), change(good)]);
+    await api.database.query('drop trigger refuse on transfers', []);
+    expect(replies.map(({ status }) => status)).toEqual([500, 200]);
+    expect((await change(bad)).status).toBe(200);
   });
 
   it('is free again after the request failed midway', async () => {

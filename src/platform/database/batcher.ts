@@ -14,6 +14,8 @@ export interface BatcherOptions<Item, Result> {
    * batches are larger and cost less; but a statement that Postgres holds up must not hold up the next.
    */
   gather: number;
+  /** The statement is a part of a transaction: after an error none of its items is run alone. */
+  isPart?: boolean;
   /** How long an item waits for its statement, ms. After that it is never run. Unset: as long as it takes. */
   wait?: number;
 }
@@ -99,7 +101,7 @@ export class Batcher<Item, Result> {
     } catch (error) {
       // These errors mean that the batch was rolled back: each item runs alone, so that one bad item does not fail the
       // others. After any other error the batch may be committed, and a second run would refuse a change that was made.
-      if (batch.length > 1 && (isRefusedData(error) || isConflict(error))) {
+      if (batch.length > 1 && !this.options.isPart && (isRefusedData(error) || isConflict(error))) {
         for (const waiting of batch) await this.#runBatch(this.#inTime([waiting]));
       } else {
         for (const { reject } of batch) reject(error);

@@ -59,6 +59,8 @@ export interface Handle {
    * (docs/decisions/0007-hot-statements-bypass-prisma.md).
    */
   hot<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;
+  /** Several requests share the transaction, and their statements of one kind. */
+  isShared?: true;
   /** Runs `callback` after the commit, or at once outside of a transaction. After a rollback it never runs. */
   afterCommit(callback: () => void): void;
 }
@@ -126,7 +128,10 @@ export function openDatabase(options: DatabaseOptions): Database {
             const result = await work({
               prisma: tx,
               query,
-              hot: query,
+              hot(text, values) {
+                names.add(text);
+                return query(text, values);
+              },
               afterCommit: (callback) => committed.push(callback),
             });
             throwIfLate();

@@ -1,0 +1,214 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { timingSafeEqual } from 'node:crypto';
+import { Batcher } from '../platform/database/batcher.js';
+import type { Database, Handle } from '../platform/database/database.js';
+import type { MasterKeys } from '../platform/database/encryption.js';
+import { withoutDeadline } from '../platform/deadline.js';
+import { Refusal } from '../platform/refusal.js';
+import type { HttpResponse } from './response.js';
+
+const MAX_LENGTH = 255;
+
+/**
+ * The key of an `Idempotency-Key` header (draft-ietf-httpapi-idempotency-key-header-07): a structured-field string
+ * (RFC 8941 §3.3.3), or the same text unquoted. Undefined where there is no header.
+ * @param values the header's field lines
+ * @throws Refusal invalid_request
+ */
+export function readIdempotencyKey(values: readonly string[] | undefined): string | undefined {
+  if (values === undefined || values.length === 0) return undefined;
+  const text = values[0]?.trim() ?? '';
+  const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/.exec(text)?.[1];
+  const key = quoted === undefined ? text : quoted.replace(/\\(["\\])/g, '$1');
+  const isValid = values.length === 1 && /^[\x20-\x7e]+$/.test(key) && key.length <= MAX_LENGTH;
+  if (!isValid || (quoted === undefined && text.startsWith('"'))) {
+    throw new Refusal(
+      'invalid_request',
+      `Idempotency-Key must be given once, with 1 to ${MAX_LENGTH} ASCII characters.`,
+    );
+  }
+  return key;
+}
+
+/** A request with a key. */
+export interface KeyedRequest {
+  clientId: string;
+  key: string;
+  /**
+   * Digests of the method, the path and the body's bytes, which equal requests have in common. They are keyed with the
+   * master key: a body may hold an endpoint's secret, which a reader of a table dump could otherwise guess. First the one
+   * to store, then those under the previous master key.
+   */
+  hashes: ReturnType<MasterKeys['digests']>;
+}
+
+/** What a keyed request does, once. */
+export interface KeyedWork {
+  request: KeyedRequest;
+  work: (db: Handle) => Promise<HttpResponse>;
+  /** Makes the response of a refusal that is kept. */
+  refused: (refusal: Refusal) => HttpResponse;
+}
+
+/**
+ * Does the work of a request once for its key. Its effect and its response are committed together: after a crash both
+ * exist or neither, and no recovery is needed. A key is kept for 24 h.
+ * @throws Refusal idempotency_key_in_use | idempotency_key_reused, and what `work` throws
+ */
+export function respondOnce(database: Database, keyed: KeyedWork): Promise<HttpResponse> {
+  return database.transaction(async (tx) => valueOf(await respondAll(tx, [keyed])));
+}
+
+const BATCH = 64;
+const BATCHES_AT_ONCE = 2;
+/** Longer than a transaction takes at full speed, ms. */
+const GATHER = 20;
+
+/**
+ * Like `respondOnce`, for work of one statement that changes nothing where it is refused: concurrent requests share a
+ * transaction and its statements.
+ */
+export function respondTogether(database: Database): (keyed: KeyedWork) => Promise<HttpResponse> {
+  const batches = new Batcher<KeyedWork, Settled>({
+    // The time limits of connections end it before the deadline of any of the requests.
+    run: (all) => withoutDeadline(() => database.transaction((tx) => respondAll({ ...tx, isShared: true }, all))),
+    size: BATCH,
+    concurrency: BATCHES_AT_ONCE,
+    gather: GATHER,
+    wait: database.limits.wait,
+  });
+  return async (keyed) => valueOf([await batches.run({ ...keyed, work: AsyncLocalStorage.bind(keyed.work) })]);
+}
+
+/** A response, or the refusal of a request whose work has changed nothing. */
+type Settled = { response: HttpResponse } | { refusal: Refusal };
+
+function valueOf([settled]: readonly Settled[]): HttpResponse {
+  if (settled && 'response' in settled) return settled.response;
+  throw settled?.refusal ?? new Error('a keyed request has no result');
+}
+
+/** @throws what is no refusal: then none of the requests has had an effect */
+async function respondAll(tx: Handle, all: readonly KeyedWork[]): Promise<Settled[]> {
+  const names = all.map(({ request: { clientId, key } }) => `idempotency ${clientId} ${key}`);
+  const locks = await tx.hot<{ taken: boolean }>(LOCK, [[...new Set(names)]]);
+  const taken = new Set([...new Set(names)].filter((_, i) => locks[i]?.taken));
+  // Not in the statement that takes the locks: what was committed before a lock was free must be seen.
+  const kept = await readKept(
+    tx,
+    all.map(({ request }) => request),
+  );
+  const made: { request: KeyedRequest; response: HttpResponse }[] = [];
+  const respond = async ({ request, work, refused }: KeyedWork, i: number): Promise<HttpResponse> => {
+    // Of equal keys in one batch, the first one runs.
+    if (!taken.has(names[i] ?? '') || names.indexOf(names[i] ?? '') < i) {
+      throw new Refusal('idempotency_key_in_use', 'The first request with this key is still running.');
+    }
+    const before = keptFor(request, kept);
+    if (before) {
+      return { ...before, headers: { ...before.headers, 'Idempotency-Replayed': 'true' } };
+    }
+    const response = await work(tx).catch((error: unknown) => refused(keptRefusal(error)));
+    made.push({ request, response });
+    return response;
+  };
+  const settled = await Promise.all(
+    all.map((keyed, i) =>
+      respond(keyed, i).then(
+        (response): Settled => ({ response }),
+        (error: unknown): Settled => {
+          if (error instanceof Refusal) return { refusal: error };
+          throw error;
+        },
+      ),
+    ),
+  );
+  if (made.length > 0) {
+    await tx.hot(KEEP, [
+      made.map(({ request }) => request.clientId),
+      made.map(({ request }) => request.key),
+      made.map(({ request }) => request.hashes[0].toString('hex')),
+      made.map(({ response }) => response.status),
+      made.map(({ response }) => JSON.stringify(response.headers)),
+      made.map(({ response }) => response.text),
+    ]);
+  }
+  return settled;
+}
+
+/**
+ * Checks a request that has a key. Where the request is invalid and its key was used for another request, the key is
+ * reported: a valid body would not help such a request.
+ * @throws Refusal idempotency_key_reused, and what `accept` throws
+ */
+export async function unlessReused<Accepted>(
+  db: Handle,
+  request: KeyedRequest,
+  accept: () => Accepted,
+): Promise<Accepted> {
+  try {
+    return accept();
+  } catch (error) {
+    keptFor(request, await readKept(db, [request]));
+    throw error;
+  }
+}
+
+interface Kept {
+  clientId: string;
+  key: string;
+  /** In hexadecimal digits. */
+  hash: string;
+  status: number;
+  headers: Record<string, string>;
+  text: string;
+}
+
+function readKept(db: Handle, requests: readonly KeyedRequest[]): Promise<Kept[]> {
+  return db.hot<Kept>(READ, [requests.map(({ clientId }) => clientId), requests.map(({ key }) => key)]);
+}
+
+/**
+ * The response that is kept for a request.
+ * @throws Refusal idempotency_key_reused where it belongs to another request
+ */
+function keptFor({ clientId, key, hashes }: KeyedRequest, all: readonly Kept[]): HttpResponse | undefined {
+  const kept = all.find((one) => one.clientId === clientId && one.key === key);
+  if (!kept) return undefined;
+  const hash = Buffer.from(kept.hash, 'hex');
+  if (!hashes.some((own) => timingSafeEqual(own, hash))) {
+    throw new Refusal('idempotency_key_reused', 'This key was used for another request.');
+  }
+  const { status, headers, text } = kept;
+  return { status, headers, text };
+}
+
+/**
+ * The only refusal that is kept is `invalid_transition`: the request was carried out, and the transfer's status decided
+ * its outcome. Every other refusal reports an invalid request or a temporary condition: it is rolled back and frees the
+ * key.
+ */
+function keptRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal && error.code === 'invalid_transition') return error;
+  throw error;
+}
+
+const LOCK = `
+select pg_try_advisory_xact_lock(hashtextextended(n.name, 0)) as taken
+  from unnest((select $1::text[])) with ordinality as n(name, position) order by n.position`;
+
+const READ = `
+select k.client_id::text as "clientId", k.key, encode(k.request_hash, 'hex') as hash, k.status, k.headers, k.body as text
+  from unnest((select $1::uuid[]), $2::text[]) as asked(client_id, key)
+  join idempotency_keys k on k.client_id = asked.client_id and k.key = asked.key
+ where k.created_at > now() - interval '24 hours'`;
+
+const KEEP = `
+insert into idempotency_keys (client_id, key, request_hash, status, headers, body)
+select m.client_id, m.key, decode(m.hash, 'hex'), m.status, m.headers::jsonb, m.body
+  from unnest((select $1::uuid[]), $2::text[], $3::text[], $4::int[], $5::text[], $6::text[])
+    as m(client_id, key, hash, status, headers, body)
+ order by m.client_id, m.key
+on conflict (client_id, key) do update set
+       request_hash = excluded.request_hash, status = excluded.status, headers = excluded.headers, body = excluded.body,
+       created_at = excluded.created_at`;
