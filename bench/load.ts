@@ -13,6 +13,8 @@ export interface Load {
   connections: number;
   /** Changes per second; 0: as fast as the responses arrive. */
   rate: number;
+  /** Each change has an `Idempotency-Key`. */
+  keyed?: boolean;
 }
 
 export interface LoadResult {
@@ -26,12 +28,12 @@ export interface LoadResult {
 
 const BODY = '{"status":"PROCESSING"}';
 
-async function run({ baseUrls, token, transfers, connections, rate }: Load): Promise<LoadResult> {
+async function run({ baseUrls, token, transfers, connections, rate, keyed = false }: Load): Promise<LoadResult> {
   const accepted: LoadResult['accepted'] = [];
   const errors: Record<string, number> = {};
   const request = (id: string, host: string) =>
     `POST /operator/transfers/${id}/status HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n` +
-    `Content-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
+    `${keyed ? `Idempotency-Key: ${id}\r\n` : ''}Content-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
   let next = 0;
   const startedAt = now();
   const work = async (baseUrl: string): Promise<void> => {

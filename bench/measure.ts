@@ -21,6 +21,8 @@ export interface LoadPlan {
   endpointsEach: number;
   /** Changes a second; 0: at full speed. */
   rate?: number;
+  /** Each change has an `Idempotency-Key`. */
+  keyed?: boolean;
   responses?: Responses;
   /** Not: to the last delivery only. */
   untilQuiet?: boolean;
@@ -38,7 +40,7 @@ export const FAULTS = ['lost', 'repeated', 'errors'];
 /** Changes each transfer's status by HTTP and follows the events to their receivers, and their workflows to the end. */
 export async function measure(site: Site, plan: LoadPlan): Promise<Figures> {
   const { bench, stack, service } = site;
-  const { transfers, endpointsEach, rate = 0, responses = 'accept', untilQuiet = true } = plan;
+  const { transfers, endpointsEach, rate = 0, keyed = false, responses = 'accept', untilQuiet = true } = plan;
   const followsWorkflows = untilQuiet && (service.workflows === 'every-event' || responses === 'fail');
   // The workflows of failed events sleep.
   const workflowsEnd = followsWorkflows && responses === 'accept';
@@ -51,7 +53,7 @@ export async function measure(site: Site, plan: LoadPlan): Promise<Figures> {
   await bench.receiver.clear(responses);
   const closedBefore = workflowsEnd ? await countClosed(stack.temporal, 'deliverEvent') : 0;
   const { connections } = bench.options;
-  const load: Load = { baseUrls: service.apis, token: await service.token(), transfers, connections, rate };
+  const load: Load = { baseUrls: service.apis, token: await service.token(), transfers, connections, rate, keyed };
 
   const before = await readMeter(parts, stack);
   const result = await bench.generator.ask<LoadResult>(load);

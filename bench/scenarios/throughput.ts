@@ -12,10 +12,11 @@ export async function throughput(bench: Bench): Promise<Outcome> {
   const { rounds, events } = bench.options;
   return withWarmSites(bench, { retriesOnly: { workflows: 'retries-only' } }, ({ retriesOnly: site }) =>
     during(startFloors(site), async (floors) => {
-      const { loop, koa, retriesOnly } = await inTurn(rounds, progress(bench, 'throughput'), {
+      const { loop, koa, retriesOnly, keyed } = await inTurn(rounds, progress(bench, 'throughput'), {
         koa: () => floors.koa.round(),
         loop: () => floors.loop.round(),
         retriesOnly: () => measureChanges(site, events),
+        keyed: () => measureChanges(site, events, { keyed: true }),
       });
       const loopRates = floorRates(loop);
       const ownCpu = cpuOfEvents(
@@ -25,7 +26,10 @@ export async function throughput(bench: Bench): Promise<Outcome> {
       const loopCpu = cpuOfEvents(loop, ['loop', 'postgres']);
       return {
         sections: [
-          ...tablesOf('Throughput, at full speed', [['retries-only', retriesOnly]]),
+          ...tablesOf('Throughput, at full speed', [
+            ['retries-only', retriesOnly],
+            ['retries-only, with Idempotency-Key', keyed],
+          ]),
           floorTable('Throughput: floor', [
             ['bare loop (one statement, one POST)', loop],
             ['bare loop behind Koa', koa],
@@ -45,7 +49,12 @@ export async function throughput(bench: Bench): Promise<Outcome> {
             1.15,
             median(ratios(cpuOfEvents(koa, ['loop', 'postgres']), loopCpu)),
           ),
-          atMost('events lost at full speed', sumOf(column(retriesOnly, 'lost')), 0),
+          atLeast(
+            'delivered/s, changes with Idempotency-Key ÷ without',
+            median(ratios(column(keyed, 'delivered/s'), column(retriesOnly, 'delivered/s'))),
+            0.7,
+          ),
+          atMost('events lost at full speed', sumOf(column([...retriesOnly, ...keyed], 'lost')), 0),
         ],
       };
     }),

@@ -1,4 +1,13 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { Secret } from '../secret.js';
 
@@ -32,6 +41,8 @@ export class MasterKeys {
   readonly #keys: Map<string, Secret<Uint8Array>>;
   /** By row and envelope, so that a changed envelope or one of another row is never found. */
   readonly #opened = new LRUCache<string, Secret>(OPENED);
+  /** The keys of `digests`, by purpose. */
+  readonly #derived = new Map<string, readonly KeyObject[]>();
 
   /** `current` seals every new envelope. `previous` opens the envelopes from before a rotation. */
   constructor(current: Secret<Uint8Array>, previous?: Secret<Uint8Array>) {
@@ -89,13 +100,23 @@ export class MasterKeys {
    * (RFC 5869). The first digest is the one to store. The others match digests that were stored before a rotation.
    */
   digests(purpose: string, parts: readonly (string | Uint8Array)[]): [Buffer<ArrayBuffer>, ...Buffer<ArrayBuffer>[]] {
-    const digest = (key: Secret<Uint8Array>) => {
-      const hmac = createHmac('sha256', Buffer.from(hkdfSync('sha256', key.reveal(), '', purpose, 32)));
+    const keys = this.#derived.get(purpose) ?? this.#derive(purpose);
+    this.#derived.set(purpose, keys);
+    const [current, ...previous] = keys.map((key) => {
+      const hmac = createHmac('sha256', key);
       for (const part of parts) hmac.update(part);
       return Buffer.from(hmac.digest());
-    };
-    const previous = [...this.#keys].filter(([id]) => id !== this.#current.id);
-    return [digest(this.#current.key), ...previous.map(([, key]) => digest(key))];
+    });
+    if (!current) throw new Error('there is no master key');
+    return [current, ...previous];
+  }
+
+  /** The keys of a purpose, the current one first. */
+  #derive(purpose: string): readonly KeyObject[] {
+    const previous = [...this.#keys.values()].filter((key) => key !== this.#current.key);
+    return [this.#current.key, ...previous].map((key) =>
+      createSecretKey(Buffer.from(hkdfSync('sha256', key.reveal(), '', purpose, 32))),
+    );
   }
 
   /** Whether the envelope is sealed with the current key. */
