@@ -4,11 +4,13 @@ import {
   condition,
   defineQuery,
   defineSignal,
+  makeContinueAsNewFunc,
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
   setHandler,
   upsertSearchAttributes,
+  workflowInfo,
 } from '@temporalio/workflow';
 import { formatDuration } from '../src/platform/duration.js';
 import {
@@ -41,7 +43,8 @@ export const progress = defineQuery<DeliveryProgress[]>('progress');
 /**
  * Shows the deliveries of one event, and wakes each at its time. It decides nothing: it sleeps until the planned attempt,
  * calls `deliver`, and shows the row as it is then. Ends `Completed` when all deliveries succeeded or were cancelled,
- * `Failed` when a ladder is exhausted.
+ * `Failed` when a ladder is exhausted. It continues as a new run when its history is long, such as after hundreds of
+ * manual retries: Temporal ends a workflow at 51,200 events or 50 MB.
  */
 export async function deliverEvent(input: DeliverEventInput): Promise<DeliveryProgress[]> {
   const deliveries = input.deliveries.map((delivery) => ({ ...delivery }));
@@ -91,10 +94,10 @@ export async function deliverEvent(input: DeliverEventInput): Promise<DeliveryPr
 
   climbAll();
   for (;;) {
-    await condition(() => asked > seen || climbing.size === 0);
+    await condition(() => asked > seen || climbing.size === 0 || workflowInfo().continueAsNewSuggested);
     // An operator has cancelled the workflow, or an activity failed for good.
     if (failure !== undefined) throw failure;
-    if (asked === seen) break;
+    if (asked === seen && climbing.size === 0) break;
     seen = asked;
     for (const row of await readDeliveries(input.eventId)) {
       const known = deliveries.find(({ deliveryId }) => deliveryId === row.deliveryId);
@@ -103,6 +106,7 @@ export async function deliverEvent(input: DeliverEventInput): Promise<DeliveryPr
       else if (row.attemptCount >= known.attemptCount) Object.assign(known, row);
     }
     show();
+    if (workflowInfo().continueAsNewSuggested && asked === seen) await continueWith({ ...input, deliveries });
     climbAll();
   }
 
@@ -110,6 +114,15 @@ export async function deliverEvent(input: DeliverEventInput): Promise<DeliveryPr
   if (state !== stateAtStart) upsertSearchAttributes([{ key: DeliveryState, value: state }]);
   if (state === 'exhausted') throw ApplicationFailure.nonRetryable(failureOf(deliveries), 'LadderExhausted');
   return deliveries;
+}
+
+/** The activities in flight end without this workflow. `deliver` tells the new run what became of their attempts. */
+async function continueWith(input: DeliverEventInput): Promise<never> {
+  // The new run keeps what operators filter by.
+  const typedSearchAttributes = workflowInfo().typedSearchAttributes.updateCopy([
+    { key: DeliveryState, value: stateOf(input.deliveries) },
+  ]);
+  return makeContinueAsNewFunc<typeof deliverEvent>({ typedSearchAttributes })(input);
 }
 
 function untilPlanned({ nextAttemptAt }: DeliveryProgress): number {
