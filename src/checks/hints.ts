@@ -2,7 +2,7 @@ import type { SendOutcome } from '../delivery/sender/send.js';
 import { type AttemptError, CHECK_CASES, type CheckCase } from '../platform/vocabulary.js';
 
 /** The receiver's response to one case. */
-export type CaseOutcome = Pick<SendOutcome, 'responseStatus' | 'error'>;
+export type CaseOutcome = Pick<SendOutcome, 'responseStatus' | 'error' | 'detail'>;
 
 /** The hint of a case that was not sent, because the check ended early. */
 export const NOT_SENT = {
@@ -18,11 +18,22 @@ export function hasPassed(name: CheckCase, { responseStatus, error }: CaseOutcom
 }
 
 /**
- * What is wrong with the receiver and what to change, for a case that failed.
+ * What is wrong with the receiver and what to change; null: nothing.
  * @param validPassed whether the case `valid` passed; null: this is the case `valid`
  */
-export function hintFor(name: CheckCase, outcome: CaseOutcome, validPassed: boolean | null): string {
-  const { responseStatus, error } = outcome;
+export function hintFor(name: CheckCase, outcome: CaseOutcome, validPassed: boolean | null): string | null {
+  const { responseStatus, error, detail } = outcome;
+  const oddity = detail && responseStatus !== null ? `${detail} Other HTTP clients and proxies may reject it.` : detail;
+  const mistake = hasPassed(name, outcome) ? null : mistakeOf(name, responseStatus, error, validPassed);
+  return [oddity, mistake].filter(Boolean).join(' ') || null;
+}
+
+function mistakeOf(
+  name: CheckCase,
+  responseStatus: number | null,
+  error: AttemptError | null,
+  validPassed: boolean | null,
+): string {
   if (responseStatus === null) return noResponse(name, error);
   if (CHECK_CASES[name] === 'refused') return `The receiver responded with ${responseStatus}. ${ACCEPTED[name] ?? ''}`;
   const begin = `The receiver responded with ${responseStatus}.`;
@@ -80,7 +91,7 @@ const OF_ERROR: Readonly<Record<AttemptError, string>> = {
   tls: 'The TLS handshake failed. Install a certificate for this host name, issued by a public authority, with its intermediate certificates.',
   timeout: 'No response came in time (5 s to connect, 15 s in all). Respond first, then process the event.',
   reset: 'The connection was closed before a response. Read the whole request, then respond.',
-  protocol: 'The response is not HTTP/1.1, or its head is larger than 16 KiB. Look for another service on this port.',
+  protocol: 'Look for another service on this port, and respond over HTTP/1.1.',
   blocked_address: 'The host of the URL is at a private or special address. Deliveries go to public addresses only.',
   redirect: 'Deliveries follow no redirect.',
   status: 'The receiver rejected the request.',

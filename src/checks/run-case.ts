@@ -36,7 +36,7 @@ export async function runCase(
   const outcome = await sender.send({ url, clientId, ...request });
   failpoint('after-case-sent');
   const passed = hasPassed(name, outcome);
-  await record(database, checkId, name, request, outcome, passed ? null : hintFor(name, outcome, validPassed));
+  await record(database, checkId, name, request, outcome, hintFor(name, outcome, validPassed));
   return passed ? 'passed' : 'failed';
 }
 
@@ -67,19 +67,21 @@ async function record(
   checkId: string,
   name: CheckCase,
   { body, signature }: CaseRequest,
-  { responseStatus, error }: CaseOutcome,
+  outcome: CaseOutcome,
   hint: string | null,
 ): Promise<void> {
   const headers = JSON.stringify(deliveryHeaders(signature));
   const position = CHECK_CASE_NAMES.indexOf(name) + 1;
-  await db.query(RECORD, [checkId, position, name, responseStatus, error, hint, headers, body]);
+  const { responseStatus, error } = outcome;
+  const passed = hasPassed(name, outcome);
+  await db.query(RECORD, [checkId, position, name, responseStatus, error, passed, hint, headers, body]);
 }
 
 /** A check that was ended meanwhile keeps its report. */
 const RECORD = `
 insert into receiver_check_cases
        (check_id, position, name, response_status, error, passed, hint, request_headers, request_body)
-select id, $2::int, $3, $4::int, $5, $6::text is null, $6, $7::jsonb, $8
+select id, $2::int, $3, $4::int, $5, $6::boolean, $7, $8::jsonb, $9
   from receiver_checks where id = $1::uuid and finished_at is null
 on conflict do nothing`;
 

@@ -17,7 +17,8 @@ export type Mistake =
   | 'ignores the body'
   | 'redirects'
   | 'hangs'
-  | 'fails';
+  | 'fails'
+  | 'has both length headers';
 
 export interface CheckedReceiver {
   url: string;
@@ -26,6 +27,7 @@ export interface CheckedReceiver {
   close(): Promise<void>;
 }
 
+const BOTH = 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n';
 const FIVE_MINUTES = 5 * 60_000;
 
 /** A receiver that follows the specification (§5, §6), except for one mistake. */
@@ -72,7 +74,8 @@ export async function startCheckedReceiver(secret: string, mistake?: Mistake): P
     const body = await textOf(request);
     const { 'service-signature': signature } = request.headers as Record<string, string | undefined>;
     requests.push({ body, signature });
-    if (!is('hangs')) response.writeHead(statusFor(body, signature), { Location: '/elsewhere' }).end();
+    if (is('has both length headers')) response.socket?.end(`HTTP/1.1 ${statusFor(body, signature)} x\r\n${BOTH}`);
+    else if (!is('hangs')) response.writeHead(statusFor(body, signature), { Location: '/elsewhere' }).end();
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {

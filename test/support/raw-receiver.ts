@@ -11,13 +11,21 @@ export interface RawReceiver {
   close(): Promise<void>;
 }
 
+export interface RawReceiverOptions {
+  host?: string;
+  port?: number;
+  tls?: TlsOptions;
+  /** Called with each connection before its first request, after the TLS handshake. */
+  onConnection?: (socket: Socket) => void;
+}
+
 /** Handles the request number `number` (from 1) that arrived on `socket`. */
 export type Answering = (socket: Socket, number: number) => void;
 
 /** Starts a receiver that writes given bytes in response to each request, whether they are HTTP or not. */
 export async function startRawReceiver(
   answering: Answering | string,
-  { host = '127.0.0.1', port: wanted = 0, tls }: { host?: string; port?: number; tls?: TlsOptions } = {},
+  { host = '127.0.0.1', port: wanted = 0, tls, onConnection }: RawReceiverOptions = {},
 ): Promise<RawReceiver> {
   const answer: Answering = typeof answering === 'string' ? (socket) => socket.write(answering) : answering;
   const requests: string[] = [];
@@ -26,6 +34,7 @@ export async function startRawReceiver(
   const serve = (socket: Socket) => {
     let text = '';
     socket.on('error', () => {});
+    onConnection?.(socket);
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1');
       for (let end = endOfRequest(text); end !== undefined; end = endOfRequest(text)) {

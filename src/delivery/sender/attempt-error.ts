@@ -5,12 +5,16 @@ import type { AttemptError } from '../../platform/vocabulary.js';
 export class ConnectFailure extends Error {
   override readonly name = 'ConnectFailure';
 
-  constructor(readonly reason: AttemptError) {
+  /** @param detail what was wrong, in one sentence */
+  constructor(
+    readonly reason: AttemptError,
+    readonly detail: string | null = null,
+  ) {
     super(reason);
   }
 }
 
-/** The response exceeds a limit (response-meter.ts), or would change the protocol. */
+/** There is no status line, or the response exceeds a limit (response-meter.ts). The message is a sentence for the client. */
 export class ProtocolFailure extends Error {
   override readonly name = 'ProtocolFailure';
   /**
@@ -46,17 +50,6 @@ const NO_CONNECTION = new Set([
   'EINVAL',
 ]);
 
-/**
- * Errors of a response that is not valid HTTP. undici also raises the last one for a broken head that announces a
- * length.
- */
-const NO_HTTP = [
-  ProtocolFailure,
-  errors.HTTPParserError,
-  errors.HeadersOverflowError,
-  errors.ResponseContentLengthMismatchError,
-];
-
 /** Whether the fault is this process's own, so that the attempt says nothing about the receiver. */
 export function isOwnFault(error: Error): boolean {
   return OWN_FAULTS.has(codeOf(error));
@@ -77,15 +70,30 @@ export function reasonOfTls(error: Error): AttemptError {
 }
 
 /**
- * The attempt error for a failure between the connection and the response. `reset` includes a kept connection that the
- * receiver closes while the request is written: the sender cannot tell whether the receiver has read the request.
+ * The attempt error for a failure between the connection and the status line. `reset` includes a kept connection that
+ * the receiver closes while the request is written: the sender cannot tell whether the receiver has read the request.
  */
 export function reasonOfExchange(error: Error): AttemptError {
   if (error instanceof ConnectFailure) return error.reason;
-  if (NO_HTTP.some((kind) => error instanceof kind)) return 'protocol';
+  if (error instanceof ProtocolFailure) return 'protocol';
   const code = codeOf(error);
   if (code === 'ETIMEDOUT') return 'timeout';
   return code.startsWith('ERR_SSL') ? 'tls' : 'reset';
+}
+
+/** Names the cause of a failed TLS handshake, such as `CERT_HAS_EXPIRED`. */
+export function detailOfTls(error: Error): string | null {
+  return reasonOfTls(error) === 'tls' ? `The TLS handshake failed: ${codeOf(error)}.` : null;
+}
+
+/** Errors of undici about a head. It raises the last one for a faulty head that announces a length. */
+const NO_HTTP = [errors.HTTPParserError, errors.HeadersOverflowError, errors.ResponseContentLengthMismatchError];
+
+/** What was wrong, in one sentence, if the error knows more than the attempt error says. */
+export function detailOf(error: Error): string | null {
+  if (error instanceof ConnectFailure) return error.detail;
+  if (error instanceof ProtocolFailure) return error.message;
+  return NO_HTTP.some((kind) => error instanceof kind) ? 'The HTTP parser rejects the head of the response.' : null;
 }
 
 function codeOf(error: Error): string {

@@ -1,8 +1,16 @@
 import { connect, isIP, type Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import { buildConnector } from 'undici';
 import { within } from '../../platform/deadline.js';
 import type { AddressGuard } from './address-guard.js';
-import { ConnectFailure, isOwnFault, reasonOfTcp, reasonOfTls } from './attempt-error.js';
+import {
+  ConnectFailure,
+  detailOfTls,
+  isOwnFault,
+  reasonOfExchange,
+  reasonOfTcp,
+  reasonOfTls,
+} from './attempt-error.js';
 import type { Resolve } from './resolver.js';
 import { limitResponses } from './response-meter.js';
 
@@ -55,14 +63,17 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
     }
     const connection = secure ? await shakeHands(socket, target, deadline) : socket;
     limitResponses(connection);
+    await staysSilent(connection);
     return connection;
   }
 
   function shakeHands(socket: Socket, target: buildConnector.Options, deadline: number): Promise<Socket> {
+    // RFC 6066, section 3: a server name has no final dot. Servers reject one, and certificates have none.
+    const servername = isIP(target.hostname) === 0 ? target.hostname.replace(/\.$/, '') : undefined;
     const secured = new Promise<Socket>((resolve, reject) => {
-      upgrade({ ...target, httpSocket: socket }, (error, tlsSocket) => {
+      upgrade({ ...target, ...(servername && { servername }), httpSocket: socket }, (error, tlsSocket) => {
         if (tlsSocket) resolve(tlsSocket);
-        else reject(new ConnectFailure(reasonOfTls(error)));
+        else reject(new ConnectFailure(reasonOfTls(error), detailOfTls(error)));
       });
     });
     return within(deadline - performance.now(), secured, () => new ConnectFailure('timeout')).catch((error) => {
@@ -77,6 +88,22 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
       (error: Error) => callback(error, null),
     );
   };
+}
+
+/**
+ * Waits for a turn of the event loop, which reads what has already arrived. Bytes that a receiver sends before the
+ * request are no response to it.
+ * @throws ConnectFailure if something has arrived, or the connection has ended
+ */
+async function staysSilent(socket: Socket): Promise<void> {
+  // The first turn ends the present one, the second polls the socket.
+  await turn();
+  await turn();
+  const early = socket.readableLength > 0;
+  if (!early && !socket.readableEnded && !socket.destroyed) return;
+  socket.destroy();
+  if (early) throw new ConnectFailure('protocol', 'The receiver sent bytes before it had the request.');
+  throw new ConnectFailure(socket.errored ? reasonOfExchange(socket.errored) : 'reset');
 }
 
 /** Tries the addresses in turn, each with its share of the time left. @throws the failure of the first address */

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { ProtocolFailure } from './attempt-error.js';
+import { describeForeign, faultOf, lengthOfHead, mayBeStatusLine, rewriteHead, statusOf } from './response-head.js';
 
 /** Limit of one head: status line, fields, the empty line that ends it, and empty lines before it. */
 export const MAX_HEAD_BYTES = 16 * 1024;
@@ -8,123 +9,99 @@ export const MAX_INFORMATIONAL = 8;
 /** Limit of all bytes after the head: content, chunk framing, chunk extensions and trailers. */
 export const MAX_BODY_BYTES = 64 * 1024;
 
-/** Bytes that the HTTP parser may see, and whether the response exceeds a limit after them. */
+/**
+ * The status of the note with which the meter reports the first line of a response, and then what is wrong with the
+ * head. undici passes it on as an informational response; no other one passes the meter.
+ */
+export const NOTE_STATUS = 199;
+
+/** The headers of a note. */
+export type Note = { status: string; detail?: string };
+
+const noteOf = (note: Note) =>
+  `HTTP/1.1 ${NOTE_STATUS} Note\r\n${Object.entries(note)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')}\r\n`;
+
+/** Bytes that the HTTP parser may see, and the failure after which no more may follow. */
 export interface Passed {
   bytes: Buffer;
-  exceeded: boolean;
+  failure?: ProtocolFailure;
 }
 
-/**
- * The part of a response that is being read:
- * - `start`: too few bytes have arrived to tell which kind of head begins
- * - `informational`: a 1xx head, of which no byte passes
- * - `head`: the head of the final response
- * - `body`: after that head, until the next response begins
- * - `switching`: a 101, which is refused: it responds to an `Upgrade`, and no request has that header
- */
-type Part = 'start' | 'informational' | 'head' | 'body' | 'switching';
-
-const END_OF_HEAD = '\r\n\r\n';
 const NOTHING = Buffer.alloc(0);
-const CR = 0x0d;
-const LF = 0x0a;
-/** The first 12 bytes of an informational response. */
-const INFORMATIONAL = /^HTTP\/1\.[01] 1\d\d$/;
-const STATUS_END = 'HTTP/1.1 100'.length;
-const BEGINNINGS = ['HTTP/1.1 1', 'HTTP/1.0 1'];
 
 /**
- * Counts the bytes of each response as they arrive, and removes informational responses: RFC 9110, section 15.2, lets a
- * client ignore them, and undici ends a connection at a 100 that it did not request. The HTTP parser checks everything
- * else. The limits hold even if the parser and the meter disagree about the end of a head.
+ * Reads the status line of each response from its bytes, because it alone decides (contract, Delivery on the wire), and
+ * counts the bytes as they arrive. Informational responses are removed: RFC 9110, section 15.2, lets a client ignore
+ * them, and undici ends a connection at a 100 that it did not request. A head is held until it is complete. If it is
+ * faulty, the parser gets it rewritten. The limits hold even if the parser and the meter disagree about a head.
  */
 export class ResponseMeter {
-  #part: Part = 'start';
-  /** Bytes of this part so far. */
-  #count = 0;
+  /** The bytes of this head so far; undefined: the head has passed, and the body follows. */
+  #held: Buffer | undefined = NOTHING;
+  /** The status of this head, as soon as its first line is complete. */
+  #status: number | undefined;
   #informational = 0;
-  /** Bytes that may begin an informational head, held until the kind of head is known. */
-  #held: Buffer = NOTHING;
-  /** The last bytes of a head so far. The end of the head may begin in them. */
-  #tail: Buffer = NOTHING;
+  #bodyBytes = 0;
 
   beginResponse(): void {
+    this.#held = NOTHING;
+    this.#status = undefined;
     this.#informational = 0;
-    this.#enter('start');
+    this.#bodyBytes = 0;
   }
 
   pass(chunk: Buffer): Passed {
-    for (let bytes = chunk; ; ) {
-      if (this.#part === 'body') return this.#passBody(bytes, 0);
-      if (this.#part === 'start') {
-        bytes = this.#begin(bytes);
-        if (this.#part === 'start') return within(NOTHING, this.#count <= MAX_HEAD_BYTES);
-        if (this.#part === 'switching') return within(NOTHING, false);
+    if (this.#held === undefined) return this.#passBody(chunk);
+    this.#held = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    let note = '';
+    for (;;) {
+      const held = this.#held.toString('latin1', 0, MAX_HEAD_BYTES);
+      const text = held.replace(/^[\r\n]+/, '');
+      const tooLarge = this.#held.length > MAX_HEAD_BYTES;
+      if (this.#status === undefined) {
+        if (!mayBeStatusLine(text)) return passed(note, describeForeign(text));
+        if (!text.includes('\n')) return passed(note, tooLarge && 'No status line ended within 16 KiB.');
+        this.#status = statusOf(text);
+        if (this.#status === 101) return passed(note, 'The receiver switches the protocol (101).');
+        if (this.#status >= 200) note = noteOf({ status: `${this.#status}` });
+        else if (++this.#informational > MAX_INFORMATIONAL) return passed(note, TOO_MANY);
       }
-      const passes = this.#part === 'head';
-      const end = this.#endOfHead(bytes);
-      if (end === undefined) {
-        const good = this.#count <= MAX_HEAD_BYTES;
-        return within(passes && good ? bytes : NOTHING, good);
-      }
-      if (passes) {
-        this.#enter('body');
-        return this.#passBody(bytes, end);
-      }
-      if (++this.#informational > MAX_INFORMATIONAL) return within(NOTHING, false);
-      this.#enter('start');
-      bytes = bytes.subarray(end);
+      const length = lengthOfHead(text);
+      if (length === undefined) return passed(note, tooLarge && 'The head of the response is larger than 16 KiB.');
+      const rest = this.#held.subarray(held.length - text.length + length);
+      if (this.#status >= 200) return this.#passHead(note, text.slice(0, length), rest);
+      this.#held = rest;
+      this.#status = undefined;
     }
   }
 
-  #enter(part: Part): void {
-    this.#part = part;
-    this.#count = 0;
-    this.#held = NOTHING;
-    this.#tail = NOTHING;
+  #passHead(note: string, head: string, rest: Buffer): Passed {
+    this.#held = undefined;
+    const fault = faultOf(head);
+    const detail = `The head of the response has ${fault}.`;
+    const text = fault ? noteOf({ status: `${this.#status}`, detail }) + rewriteHead(head, rest.length) : note + head;
+    const { bytes, ...failed } = this.#passBody(rest);
+    return { bytes: Buffer.concat([Buffer.from(text, 'latin1'), bytes]), ...failed };
   }
 
-  /** Leaves `start` as soon as the kind of head is known. @returns the head's bytes so far */
-  #begin(bytes: Buffer): Buffer {
-    let from = 0;
-    while (this.#held.length === 0 && (bytes[from] === CR || bytes[from] === LF)) from++;
-    this.#count += from;
-    const rest = bytes.subarray(from);
-    const begun = this.#held.length === 0 ? rest : Buffer.concat([this.#held, rest]);
-    const line = begun.toString('latin1', 0, STATUS_END);
-    if (line.length < STATUS_END && mayBeInformational(line)) this.#held = Buffer.from(begun);
-    else this.#part = partOf(line);
-    return begun;
-  }
-
-  /** @returns the number of these bytes that belong to the head; undefined: the head continues after them */
-  #endOfHead(bytes: Buffer): number | undefined {
-    const left = bytes.subarray(0, MAX_HEAD_BYTES - this.#count);
-    const joined = this.#tail.length === 0 ? left : Buffer.concat([this.#tail, left]);
-    const at = joined.indexOf(END_OF_HEAD);
-    if (at >= 0) return at + END_OF_HEAD.length - this.#tail.length;
-    this.#count += bytes.length;
-    this.#tail = Buffer.from(joined.subarray(1 - END_OF_HEAD.length));
-    return undefined;
-  }
-
-  #passBody(bytes: Buffer, from: number): Passed {
-    const left = MAX_BODY_BYTES - this.#count;
-    this.#count += bytes.length - from;
-    const good = this.#count <= MAX_BODY_BYTES;
-    return within(good ? bytes : bytes.subarray(0, from + Math.max(left, 0)), good);
+  #passBody(bytes: Buffer): Passed {
+    const left = MAX_BODY_BYTES - this.#bodyBytes;
+    this.#bodyBytes += bytes.length;
+    if (bytes.length <= left) return { bytes };
+    return {
+      bytes: bytes.subarray(0, Math.max(left, 0)),
+      failure: new ProtocolFailure('The body is cut after 64 KiB.'),
+    };
   }
 }
 
-function partOf(line: string): Part {
-  if (!INFORMATIONAL.test(line)) return 'head';
-  return line.endsWith('101') ? 'switching' : 'informational';
+const TOO_MANY = `More than ${MAX_INFORMATIONAL} informational (1xx) responses came before the response.`;
+
+function passed(text: string, failure: string | false): Passed {
+  return { bytes: Buffer.from(text, 'latin1'), ...(failure && { failure: new ProtocolFailure(failure) }) };
 }
-
-const mayBeInformational = (line: string) =>
-  BEGINNINGS.some((beginning) => line.startsWith(beginning) || beginning.startsWith(line));
-
-const within = (bytes: Buffer, good: boolean): Passed => ({ bytes, exceeded: !good });
 
 /**
  * TLS 1.3 session tickets of a connection; servers send one or two. Tickets arrive outside of the response, and cost
@@ -144,20 +121,21 @@ export function limitResponses(socket: Socket): void {
   const meter = new ResponseMeter();
   const read = socket.read.bind(socket);
   let requestBytes = 0;
-  let exceeded = false;
+  let failure: ProtocolFailure | undefined;
 
-  function end(): null {
-    socket.destroy(new ProtocolFailure());
+  function end(failed: ProtocolFailure): null {
+    socket.destroy(failed);
     return null;
   }
 
   let tickets = 0;
   socket.on('session', () => {
-    if (++tickets > MAX_SESSION_TICKETS) end();
+    if (++tickets > MAX_SESSION_TICKETS)
+      end(new ProtocolFailure('The receiver sends TLS session tickets without end.'));
   });
 
   socket.read = (size?: number): Buffer | null => {
-    if (exceeded) return end();
+    if (failure) return end(failure);
     const chunk: Buffer | null = read(size);
     if (chunk === null) return null;
     // A request is written completely before its response is read, so that newly written bytes mean a new request.
@@ -166,9 +144,9 @@ export function limitResponses(socket: Socket): void {
       meter.beginResponse();
     }
     const passed = meter.pass(chunk);
-    exceeded = passed.exceeded;
+    failure = passed.failure;
     // undici parses the bytes within the limit and then reads again; that read ends the connection.
     if (passed.bytes.length > 0) return passed.bytes;
-    return exceeded ? end() : null;
+    return failure ? end(failure) : null;
   };
 }

@@ -4,11 +4,11 @@ import { Agent, type Dispatcher } from 'undici';
 import type { Secret } from '../../platform/secret.js';
 import type { AttemptError } from '../../platform/vocabulary.js';
 import type { AddressGuard } from './address-guard.js';
-import { isOwnFault, reasonOfExchange } from './attempt-error.js';
+import { detailOf, isOwnFault, reasonOfExchange } from './attempt-error.js';
 import { createConnector } from './connector.js';
 import { deliveryHeaders, type KeptHeaders, keepHeaders, signatureHeader } from './headers.js';
 import { createResolver, type ResolverOptions } from './resolver.js';
-import { MAX_HEAD_BYTES } from './response-meter.js';
+import { MAX_HEAD_BYTES, NOTE_STATUS, type Note } from './response-meter.js';
 
 /** One attempt to be made. */
 export type Outgoing = Signing & {
@@ -27,10 +27,10 @@ export interface SendOutcome {
   /** The timestamp that was signed, as sent. */
   t: string;
   startedAt: Date;
-  /** From the start to the response's head, or to the failure; whole ms. */
+  /** From the start to the response's status line, or to the failure; whole ms. */
   durationMs: number;
   responseStatus: number | null;
-  /** Null if no head arrived. */
+  /** Null if no head arrived, or none that can be read. */
   responseHeaders: KeptHeaders | null;
   /** The first 4 KiB as UTF-8 with replacement characters, without U+0000; null if no byte arrived. */
   responseBody: string | null;
@@ -44,7 +44,7 @@ export type Sender = ReturnType<typeof createSender>;
 export interface SendLimits {
   /** Look-up, TCP and TLS together, ms. */
   connectMs: number;
-  /** From the start to the response's head, ms. */
+  /** From the start to the response's status line, and to the end of its head, ms. */
   responseMs: number;
   /** From the head to the end of the body, ms. */
   bodyMs: number;
@@ -137,19 +137,22 @@ export function createSender({ guard, resolver: resolverOptions, caCertificates,
 type Response = Omit<SendOutcome, 't' | 'startedAt'>;
 
 const KEPT_BYTES = 4 * 1024;
+const INCOMPLETE_HEAD = 'The head of the response was incomplete when the connection closed or the time ran out.';
 
 /**
- * Reads the response to one request. A 2xx is a success even if its body fails: the body is read only for the
- * record, up to a time limit. undici's own time limits restart with each chunk, so that a receiver that sends slowly
- * never reaches them. The two limits here do not restart. The connection limits the size of the response
- * (response-meter.ts).
+ * Reads the response to one request. The status line decides as soon as it has arrived, whatever happens after it: the
+ * connection notes it before undici parses the head (response-meter.ts). Headers and body are read only for the record, up to
+ * a time limit. undici's own time limits restart with each chunk, so that a receiver that sends slowly never reaches
+ * them. The two limits here do not restart. The connection limits the size of the response.
  */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #startedAt = performance.now();
   #timer: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
   #settled = false;
-  #head: { status: number; headers: KeptHeaders; durationMs: number } | undefined;
+  #line: { status: number; durationMs: number } | undefined;
+  #headers: KeptHeaders | null = null;
+  #detail: string | null = null;
   #kept: Buffer[] = [];
   #keptBytes = 0;
 
@@ -170,10 +173,16 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200 || this.#settled) return;
-    this.#head = { status, headers: keepHeaders(headers), durationMs: performance.now() - this.#startedAt };
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#cut(), this.bodyMs);
+    if (this.#settled) return;
+    if (status === NOTE_STATUS) {
+      const note = headers as Note;
+      this.#line ??= { status: Number(note.status), durationMs: performance.now() - this.#startedAt };
+      this.#detail = note.detail ?? null;
+    } else {
+      this.#headers = keepHeaders(headers);
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.#cut(), this.bodyMs);
+    }
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -188,8 +197,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#head !== undefined || !isOwnFault(error)) this.#settle(reasonOfExchange(error));
-    else if (this.#end()) this.reject(error);
+    if (this.#line === undefined && isOwnFault(error)) {
+      if (this.#end()) this.reject(error);
+    } else this.#settle(reasonOfExchange(error), detailOf(error));
   }
 
   /** Ends the exchange and its connection with it. */
@@ -198,17 +208,21 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.abort(new Error('cut'));
   }
 
-  /** Once the head has arrived, its status decides. `error` is the reason for a missing head. */
-  #settle(error: AttemptError = 'reset'): void {
+  /**
+   * Once the status line has arrived, its status decides.
+   * @param error why there is no status line
+   * @param detail why there is no complete head, in one sentence
+   */
+  #settle(error: AttemptError = 'reset', detail: string | null = null): void {
     if (!this.#end()) return;
-    const head = this.#head;
+    const line = this.#line;
     this.resolve({
-      durationMs: Math.round(head?.durationMs ?? performance.now() - this.#startedAt),
-      responseStatus: head?.status ?? null,
-      responseHeaders: head?.headers ?? null,
-      responseBody: head && this.#keptBytes > 0 ? textOf(this.#kept) : null,
-      error: head ? errorOfStatus(head.status) : error,
-      detail: null,
+      durationMs: Math.round(line?.durationMs ?? performance.now() - this.#startedAt),
+      responseStatus: line?.status ?? null,
+      responseHeaders: this.#headers,
+      responseBody: this.#keptBytes > 0 ? textOf(this.#kept) : null,
+      error: line ? errorOfStatus(line.status) : error,
+      detail: this.#headers ? this.#detail : (detail ?? (line ? INCOMPLETE_HEAD : null)),
     });
   }
 

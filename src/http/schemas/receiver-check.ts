@@ -26,7 +26,8 @@ const checkCase = view('ReceiverCheckCase', {
     .meta({ description: 'As in an attempt of a delivery; null for a 2xx.', examples: [null] }),
   passed: z.boolean().meta({ examples: [false] }),
   hint: z.nullable(z.string()).meta({
-    description: 'What is wrong and what to change; null if the case passed.',
+    description:
+      'What is wrong and what to change; null if nothing is. A case that passed may have a hint, such as about a malformed head.',
     examples: ['The receiver responded with 204. It accepts any signature: …'],
   }),
   request: z.nullable(z.object({ headers: z.record(z.string(), z.string()), body: z.string() })).meta({

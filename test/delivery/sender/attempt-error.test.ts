@@ -1,6 +1,7 @@
 import { errors } from 'undici';
 import {
   ConnectFailure,
+  detailOf,
   isOwnFault,
   ProtocolFailure,
   reasonOfExchange,
@@ -42,13 +43,19 @@ test.each([
   expect(reasonOfExchange(withCode(code))).toBe(reason);
 });
 
+test('after the handshake, a missing status line is protocol', () => {
+  expect(reasonOfExchange(new ProtocolFailure('why'))).toBe('protocol');
+});
+
 test.each([
-  new ProtocolFailure(),
-  new errors.HTTPParserError('Expected HTTP/'),
-  new errors.HeadersOverflowError(),
-  new errors.ResponseContentLengthMismatchError(),
-])('after the handshake, %s is protocol', (error) => {
-  expect(reasonOfExchange(error)).toBe('protocol');
+  [new ProtocolFailure('why'), 'why'],
+  [new ConnectFailure('dns', 'why'), 'why'],
+  [new ConnectFailure('refused'), null],
+  [new errors.HTTPParserError('Expected HTTP/'), 'The HTTP parser rejects the head of the response.'],
+  [new errors.ResponseContentLengthMismatchError(), 'The HTTP parser rejects the head of the response.'],
+  [withCode('ECONNRESET'), null],
+])('the detail of %s is %j', (error, detail) => {
+  expect(detailOf(error)).toBe(detail);
 });
 
 test('a failure to connect keeps its reason', () => {

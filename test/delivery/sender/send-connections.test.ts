@@ -17,14 +17,14 @@ describe('a request without a response', () => {
   test.each<[string, Answering | string]>([
     ['the connection is closed', (socket) => socket.end()],
     ['the connection is reset', (socket) => socket.resetAndDestroy()],
-    ['the head breaks off', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-')],
+    ['the status line breaks off', (socket) => socket.end('HTTP/1.1 200 O')],
   ])('is a reset when %s', async (_, answering) => {
     expect(await answered(answering)).toMatchObject({ error: 'reset', ...none });
   });
 
   test.each<[string, Answering]>([
     ['nothing arrives', () => {}],
-    ['the head drips', drip],
+    ['the status line drips', drip],
     ['only a 1xx arrives', (socket) => socket.write('HTTP/1.1 102 Processing\r\n\r\n')],
   ])('times out when %s, and its connection is closed', async (_, answering) => {
     const closed: Promise<unknown>[] = [];
@@ -36,6 +36,20 @@ describe('a request without a response', () => {
     expect(outcome).toMatchObject({ error: 'timeout', ...none });
     expect(outcome.durationMs).toBeGreaterThanOrEqual(199);
     await Promise.all(closed);
+  });
+
+  test.each<[string, Answering]>([
+    ['breaks off', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-')],
+    [
+      'is reset',
+      (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-', () => setTimeout(() => socket.resetAndDestroy(), 20)),
+    ],
+    ['never ends', (socket) => socket.write('HTTP/1.1 200 OK\r\nX-Slow: ')],
+  ])('is a success if its status line is a 2xx and the head after it %s', async (_, answering) => {
+    expect(await answered(answering, { responseMs: 200 })).toMatchObject({
+      ...{ error: null, responseStatus: 200, responseHeaders: null, responseBody: null },
+      detail: 'The head of the response was incomplete when the connection closed or the time ran out.',
+    });
   });
 
   test('fails with dns when the name does not exist (RFC 6761 reserves .invalid)', async () => {
@@ -50,7 +64,7 @@ describe('a request without a response', () => {
 });
 
 function drip(socket: Socket): void {
-  const bytes = 'HTTP/1.1 200 OK\r\nX-Slow: yes and so on\r\n'.repeat(100);
+  const bytes = `HTTP/1.1 200 OK${' and so on'.repeat(100)}`;
   let at = 0;
   const timer = setInterval(() => socket.write(bytes.charAt(at++)), 10);
   socket.once('close', () => clearInterval(timer));

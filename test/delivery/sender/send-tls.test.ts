@@ -75,14 +75,15 @@ test('a certificate for a literal address is trusted', async () => {
 });
 
 test.each([
-  ['of an unknown issuer', 'receiver', undefined],
-  ['that is self-signed', 'self-signed', issuer],
-  ['for another host', 'other-host', issuer],
-  ['that has expired', 'expired', issuer],
-])('tls: a certificate %s; no byte of the request is sent', async (_, name, caCertificates) => {
+  ['of an unknown issuer', 'receiver', undefined, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+  ['that is self-signed', 'self-signed', issuer, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+  ['for another host', 'other-host', issuer, 'ERR_TLS_CERT_ALTNAME_INVALID'],
+  ['that has expired', 'expired', issuer, 'CERT_HAS_EXPIRED'],
+])('tls: a certificate %s; no byte of the request is sent', async (_, name, caCertificates, code) => {
   const { port, requests } = await receiver(identity(name));
   const outcome = await send(`https://receiver.test:${port}/`, caCertificates ? { caCertificates } : {});
   expect(outcome).toMatchObject({ error: 'tls', responseStatus: null, responseBody: null });
+  expect(outcome.detail).toBe(`The TLS handshake failed: ${code}.`);
   expect(requests).toEqual([]);
 });
 

@@ -47,7 +47,7 @@ ${CREDENTIALS_HELP}`,
 function describe({ status, cases }: ReceiverCheck): string[] {
   const lines = cases.map(({ name, expected, response_status, error, passed, hint }) => {
     const answer = response_status ?? error ?? 'no response';
-    return `${passed ? 'passed' : 'FAILED'} ${name}: ${answer}${passed ? '' : `, expected ${expected}${hint ? `. ${hint}` : ''}`}`;
+    return `${passed ? 'passed' : 'FAILED'} ${name}: ${answer}${passed ? '' : `, expected ${expected}`}${hint ? `. ${hint}` : ''}`;
   });
   return [...lines, `the receiver has ${status} the check`];
 }

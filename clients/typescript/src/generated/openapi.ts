@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: e00096160d95f9bc95b146fd78ba53f1fc4ce91dafad0b9e41b5c2d76b02d58d
+// Document: accb0a9b6bbd682cb84a830da6022c62d04130b504cec45ee35e84ba0de55ce8
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -318,7 +318,7 @@ export interface components {
       /** As in an attempt of a delivery; null for a 2xx. */
       error: ("dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status") | null;
       passed: boolean;
-      /** What is wrong and what to change; null if the case passed. */
+      /** What is wrong and what to change; null if nothing is. A case that passed may have a hint, such as about a malformed head. */
       hint: string | null;
       /** The request as sent. Without the scope `webhooks:write`, `v0` is masked. Null if the check ended before this case. */
       request: {

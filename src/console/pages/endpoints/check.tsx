@@ -112,7 +112,7 @@ function CaseItem({ name, check }: { name: CheckCase; check: Check }) {
         Expected: {CHECK_CASES[name] === '2xx' ? 'a 2xx' : 'any other response'}.{' '}
         {made && `Received: ${responseOf(made)}.`}
       </p>
-      {made?.hint && <p class="bad-text">{made.hint}</p>}
+      {made?.hint && <p class={made.passed ? undefined : 'bad-text'}>{made.hint}</p>}
       {made?.request && (
         <details>
           <summary>The request</summary>

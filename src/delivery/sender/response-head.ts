@@ -1,0 +1,105 @@
+import { KEPT_HEADERS } from './headers.js';
+
+/**
+ * The head of a response, which the service judges by its first line alone (contract, Delivery on the wire). Texts are
+ * the bytes in Latin-1.
+ */
+
+/** `HTTP/1.x NNN`, and nothing, or a blank and a reason. */
+const STATUS_LINE = /^HTTP\/1\.\d [1-9]\d\d[ \t\r\n]/;
+const SAMPLE = 'HTTP/1.1 200 ';
+
+/** Whether a status line begins like this text. */
+export const mayBeStatusLine = (text: string) => STATUS_LINE.test(text + SAMPLE.slice(text.length));
+
+/** The status of a text that begins with a status line. */
+export const statusOf = (text: string) => Number(text.slice('HTTP/1.1 '.length, SAMPLE.length - 1));
+
+/** Names the protocol of a response that does not begin with a status line. */
+export function describeForeign(text: string): string {
+  const [first, second, , fourth] = Buffer.from(text.slice(0, 4), 'latin1');
+  // HTTP/2 begins with a SETTINGS frame, TLS with an alert or a handshake record.
+  if (/^(?:PRI \* )?HTTP\/2/.test(text) || (first === 0 && fourth === 4)) return 'The receiver speaks HTTP/2 only.';
+  if ((first === 0x15 || first === 0x16) && second === 3) return 'The receiver speaks TLS: the URL needs https.';
+  return 'The response does not begin with an HTTP/1.x status line.';
+}
+
+/** The end of a head, even of one whose lines end with LF alone. */
+const END_OF_HEAD = /\n\r?\n/;
+
+/** The length of the head with which this text begins; undefined: it continues after the text. */
+export function lengthOfHead(text: string): number | undefined {
+  const end = END_OF_HEAD.exec(text);
+  return end ? end.index + end[0].length : undefined;
+}
+
+/** A field of RFC 9110, section 5. Its value may have blanks around it. */
+const FIELD = /^([!#$%&'*+.^_`|~0-9a-z-]+):([\t -~\x80-\xff]*)$/i;
+
+/** What makes a head invalid, in this order. HTTP parsers refuse each of them: RFC 9112, sections 2.2, 5 and 6.3. */
+const FAULTS: readonly [name: string, isFound: (head: Head) => boolean][] = [
+  ['a line that ends with LF alone', ({ text }) => /(?<!\r)\n/.test(text)],
+  ['a CR without LF', ({ text }) => /\r(?!\n)/.test(text)],
+  ['an unknown HTTP version', ({ text }) => !/^HTTP\/1\.[01]/.test(text)],
+  ['a folded line', ({ lines }) => lines.some((line) => /^[\t ]/.test(line))],
+  ['a line without a colon', ({ lines }) => lines.some((line) => !line.includes(':'))],
+  ['a blank before the colon of a header', ({ lines }) => lines.some((line) => /^[^:]*[\t ]:/.test(line))],
+  [
+    'a header name with an invalid character',
+    ({ lines }) => lines.some((line) => !/^[!#$%&'*+.^_`|~\w-]+:/.test(line)),
+  ],
+  ['a control character in a header', ({ lines }) => lines.some((line) => !FIELD.test(line))],
+  [
+    'both Content-Length and Transfer-Encoding',
+    ({ valuesOf }) => valuesOf('content-length').length > 0 && valuesOf('transfer-encoding').length > 0,
+  ],
+  ['more than one Content-Length', ({ valuesOf }) => valuesOf('content-length').join().includes(',')],
+  [
+    'a Content-Length that is not a number',
+    ({ valuesOf }) => valuesOf('content-length').some((value) => !/^\d{1,15}$/.test(value)),
+  ],
+];
+
+interface Head {
+  text: string;
+  /** Without the status line and the empty line. */
+  lines: readonly string[];
+  /** The values of a header of this lower-case name. */
+  valuesOf(name: string): readonly string[];
+}
+
+function parse(text: string): Head {
+  const lines = text.split(/\r?\n/).slice(1, -2);
+  const fields = lines.flatMap((line) => {
+    const [, name, value] = FIELD.exec(line) ?? [];
+    return name && value !== undefined ? [{ name: name.toLowerCase(), value: value.trim() }] : [];
+  });
+  const valuesOf = (wanted: string) => fields.filter(({ name }) => name === wanted).map(({ value }) => value);
+  return { text, lines, valuesOf };
+}
+
+/** Names what is wrong with a head; undefined: nothing. */
+export function faultOf(text: string): string | undefined {
+  const head = parse(text);
+  return FAULTS.find(([, isFound]) => isFound(head))?.[0];
+}
+
+/**
+ * Writes a faulty head anew, so that an HTTP parser accepts it: with the kept headers that can be read, and with the
+ * length of the body, if the head says it without contradiction. The connection ends after this response.
+ * @param arrived bytes of the body that came with the head, which end a body of unknown length
+ */
+export function rewriteHead(text: string, arrived: number): string {
+  const { valuesOf } = parse(text.replace(/\r?\n[\t ]+/g, ' '));
+  const kept = KEPT_HEADERS.flatMap((name) => valuesOf(name).map((value) => `${name}: ${value}`));
+  return [`HTTP/1.1 ${statusOf(text)}`, ...kept, framingOf(valuesOf, arrived), 'connection: close', '', ''].join(
+    '\r\n',
+  );
+}
+
+function framingOf(valuesOf: Head['valuesOf'], arrived: number): string {
+  // RFC 9112, section 6.3: a transfer coding overrides a length; equal lengths are one.
+  if (valuesOf('transfer-encoding').join().toLowerCase() === 'chunked') return 'transfer-encoding: chunked';
+  const [length = '', ...others] = new Set(valuesOf('content-length'));
+  return `content-length: ${/^\d{1,15}$/.test(length) && others.length === 0 ? length : arrived}`;
+}
