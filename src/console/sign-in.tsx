@@ -73,6 +73,12 @@ function showSignIn(ctx: AppContext, services: Services, shown: SignInShown, sta
         </p>
       )}
       <Alert text={error} />
+      {next !== undefined && !Object.hasOwn(STATES, state) && (
+        <p>
+          A link from outside, such as from a chat, needs a new sign-in if your browser sends it without your session.
+          If you are signed in already, <a href={next}>open the page again</a>.
+        </p>
+      )}
       <form class="stack" method="post" action="/console/sign-in">
         {next !== undefined && <input type="hidden" name="next" value={next} />}
         <Field {...FIELD} label="Client id" name="client_id" value={clientId} autoComplete="username" />

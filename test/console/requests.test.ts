@@ -112,7 +112,9 @@ describe('the way to the requested page', () => {
     const first = await person.get('/console/settings?x=1&y=%3C');
     const location = first.headers.get('location')!;
     expect([first.status, location]).toEqual([303, '/console/sign-in?next=%2Fconsole%2Fsettings%3Fx%3D1%26y%3D%253C']);
-    expect((await person.get(location)).text).toContain('value="/console/settings?x=1&amp;y=%3C"');
+    const { text } = await person.get(location);
+    expect(text).toContain('value="/console/settings?x=1&amp;y=%3C"');
+    expect(text).toMatch(/A link from outside.* needs a new sign-in.*<a href="\/console\/settings\?x=1&amp;y=%3C">/);
     const done = await person.post('/console/sign-in', { ...credentials, next: '/console/settings?x=1' });
     expect(done.headers.get('location')).toBe('/console/settings?x=1');
   });

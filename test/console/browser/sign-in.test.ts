@@ -115,8 +115,9 @@ describeInBrowser('signing in, in a browser', () => {
     const { credentials, call } = await console.client({ name: 'A client with a long name '.repeat(8).trim() });
     const visitor = await console.visitor({ viewport: { width: 360, height: 740 } });
     const { page } = visitor;
-    await page.goto('/console/sign-in');
+    await page.goto('/console/settings');
     expect(await overflows(page)).toBe(false);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await page.goto(await link(call));
     expect(await overflows(page)).toBe(false);
     await signIn(visitor, credentials);
