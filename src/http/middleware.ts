@@ -60,6 +60,7 @@ export function secureHeaders(baseUrl: string): AppMiddleware {
 
 /**
  * Makes the server's span of a request, under the caller's span if the request has a `traceparent` (W3C Trace Context).
+ * Whether it is kept, the sampler decides for itself.
  */
 export const traceRequest: AppMiddleware = (ctx, next) => {
   const attributes = { 'http.request.method': ctx.method, request_id: ctx.state.requestId };

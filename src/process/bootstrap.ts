@@ -38,10 +38,10 @@ export async function bootstrap(env: NodeJS.ProcessEnv, role: string) {
 }
 
 /** Starts tracing to OTEL_EXPORTER_OTLP_ENDPOINT. Without an endpoint OpenTelemetry's SDK is not loaded. */
-async function startTracing({ tracing, environment }: Config, role: string, log: Log): Promise<() => Promise<void>> {
-  if (!tracing) return async () => {};
+async function startTracing(config: Config, role: string, log: Log): Promise<() => Promise<void>> {
+  if (!config.tracing) return async () => {};
   const { startOpenTelemetry } = await import('../platform/telemetry/open-telemetry.js');
-  return startOpenTelemetry(environment, role, log);
+  return startOpenTelemetry(config, role, log);
 }
 
 /** Postgres may be unreachable at the start. `doctor` looks at the role's rights too. */

@@ -89,7 +89,8 @@ async function deliver(): Promise<void> {
     client('POST', '/webhook-endpoints', { url: `${receiver.url}/hooks/of-somebody?key=zebra-4711`, secret: SECRET }),
   );
   const { id } = await must(client('POST', '/transfers', transferRequest()));
-  const traceparent = `00-${TRACE}-${CALLER}-01`;
+  // The caller does not keep this trace, and does not decide for the service.
+  const traceparent = `00-${TRACE}-${CALLER}-00`;
   await must(client('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' }, { traceparent }));
   const event = await waitFor('the second attempt to succeed', async () => {
     const { data } = await must(client('GET', `/events?transfer_id=${id}`));

@@ -85,11 +85,17 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
         : { port: read.METRICS_PORT, allowedNetworks: read.METRICS_ALLOWED_NETWORKS },
     /** Whether a collector for traces is configured. OpenTelemetry reads its other variables itself. */
     tracing: (read.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? read.OTEL_EXPORTER_OTLP_ENDPOINT) !== undefined,
+    sampling: samplingOf(read),
     logLevel: read.LOG_LEVEL,
   };
   if (environment === 'production') lines.push(...insecureIn(config));
   if (lines.length > 0) throw new ConfigError(lines);
   return config;
+}
+
+function samplingOf({ OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio = 1 }: Environment) {
+  const share = sampler.endsWith('always_off') ? 0 : sampler.endsWith('ratio') ? ratio : 1;
+  return { share, followsParent: !sampler.startsWith('always_') };
 }
 
 /** The public URL of the API; undefined in production where BASE_URL is not set. */

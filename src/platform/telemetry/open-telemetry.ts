@@ -4,16 +4,20 @@ import { defaultResource, detectResources, envDetector, resourceFromAttributes }
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { within } from '../deadline.js';
 import type { Log } from './log.js';
+import { createSampler, type Sampling } from './sampler.js';
 
 /** The end of a process waits for its last spans for at most this, ms. */
 const FLUSH = 5_000;
 
 /**
- * Starts OpenTelemetry's SDK, configured by its own environment variables (`OTEL_…`: endpoint, headers, sampler,
- * resource). Call it once in a process: every tracer of its API uses this SDK.
+ * Starts OpenTelemetry's SDK, configured by its own environment variables (`OTEL_…`: endpoint, headers, resource). Call it once in a process: every tracer of its API uses this SDK.
  * @returns sends the waiting spans, and ends tracing
  */
-export function startOpenTelemetry(environment: string, role: string, log: Log): () => Promise<void> {
+export function startOpenTelemetry(
+  { environment, sampling }: { environment: string; sampling: Sampling },
+  role: string,
+  log: Log,
+): () => Promise<void> {
   const warn = (message: string) => log.warn({ otel: true }, message);
   const silent = () => {};
   // Only the message is logged: the SDK's further arguments may hold the exporter's headers.
@@ -27,6 +31,7 @@ export function startOpenTelemetry(environment: string, role: string, log: Log):
     resource: defaultResource()
       .merge(ours)
       .merge(detectResources({ detectors: [envDetector] })),
+    sampler: createSampler(sampling),
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   });
   provider.register();
