@@ -56,7 +56,7 @@ export interface KeyedWork {
  * @throws Refusal idempotency_key_in_use | idempotency_key_reused, and what `work` throws
  */
 export function respondOnce(database: Database, keyed: KeyedWork): Promise<HttpResponse> {
-  return database.transaction(async (tx) => valueOf(await respondAll(tx, [keyed])));
+  return database.transaction(async (tx) => responseOf(await respondAll(tx, [keyed])));
 }
 
 const BATCH = 64;
@@ -77,13 +77,13 @@ export function respondTogether(database: Database): (keyed: KeyedWork) => Promi
     gather: GATHER,
     wait: database.limits.wait,
   });
-  return async (keyed) => valueOf([await batches.run({ ...keyed, work: AsyncLocalStorage.bind(keyed.work) })]);
+  return async (keyed) => responseOf([await batches.run({ ...keyed, work: AsyncLocalStorage.bind(keyed.work) })]);
 }
 
 /** A response, or the refusal of a request whose work has changed nothing. */
 type Settled = { response: HttpResponse } | { refusal: Refusal };
 
-function valueOf([settled]: readonly Settled[]): HttpResponse {
+function responseOf([settled]: readonly Settled[]): HttpResponse {
   if (settled && 'response' in settled) return settled.response;
   throw settled?.refusal ?? new Error('a keyed request has no result');
 }
