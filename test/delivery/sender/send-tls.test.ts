@@ -37,7 +37,11 @@ function send(
   return sender.send({ url, body: '{}', secret: new Secret('s'.repeat(16)), clientId: 'client' });
 }
 
-test('a certificate for the name is trusted on a connection to an address; SNI has the name', async () => {
+test.each([
+  ['receiver.test', ''],
+  ['receiver.test.', 'without its final dot'],
+  ['RECEIVER.test', 'in lower case'],
+])('a certificate is trusted for %s on a connection to an address; SNI has the name %s', async (host) => {
   const asked: string[] = [];
   const { port, requests } = await receiver({
     ...identity('receiver'),
@@ -46,12 +50,12 @@ test('a certificate for the name is trusted on a connection to an address; SNI h
       done(null);
     },
   });
-  expect(await send(`https://receiver.test:${port}/hook`, { caCertificates: issuer })).toMatchObject({
+  expect(await send(`https://${host}:${port}/hook`, { caCertificates: issuer })).toMatchObject({
     error: null,
     responseStatus: 200,
   });
   expect(asked).toEqual(['receiver.test']);
-  expect(requests[0]).toContain(`host: receiver.test:${port}\r\n`);
+  expect(requests[0]).toContain(`host: ${host.toLowerCase()}:${port}\r\n`);
 });
 
 test('a receiver with HTTP/2 is offered only HTTP/1.1', async () => {
