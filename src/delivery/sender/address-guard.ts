@@ -5,9 +5,7 @@ import { type Address, isIn, parseNetwork } from '../../platform/networks.js';
 
 export type AddressGuard = ReturnType<typeof createAddressGuard>;
 
-/**
- * The only IPv6 range from which IANA assigns unicast addresses (RFC 4291 §2.4). NAT64 (64:ff9b::/96) is outside it.
- */
+/** The only IPv6 range from which IANA assigns unicast addresses (RFC 4291 §2.4). */
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
 /**
@@ -69,11 +67,39 @@ function parseAddress(text: string): Address {
 
 /**
  * ipaddr.js does not count 6to4, Teredo and NAT64 as unicast: their gateways would reach the embedded IPv4 address for
- * us.
+ * us. A network with DNS64 gives each name with an A record an address of the well-known NAT64 prefix, which is as
+ * public as the IPv4 address in it.
  */
 function isPublic(address: Address): boolean {
-  if (address.range() !== 'unicast') return false;
-  return address instanceof ipaddr.IPv4 || isIn(GLOBAL_UNICAST, address);
+  const reached = throughNat64(address) ?? address;
+  if (reached.range() !== 'unicast') return false;
+  return reached instanceof ipaddr.IPv4 || isIn(GLOBAL_UNICAST, reached);
+}
+
+const WELL_KNOWN_NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
+
+function throughNat64(address: Address): ipaddr.IPv4 | undefined {
+  if (address instanceof ipaddr.IPv4 || !address.match(WELL_KNOWN_NAT64)) return undefined;
+  return embeddedIPv4(address)[0];
+}
+
+/**
+ * The addresses of a name in the order in which to try them. IPv4 comes first: every receiver has it, and a worker may
+ * lack IPv6. Then the families take turns, so that the first few include both. An address that DNS64 derived follows the
+ * one that it contains: only a worker without IPv4 needs it.
+ */
+export function inOrder(addresses: readonly string[]): string[] {
+  const parsed = addresses.map((text) => ({ text, inside: throughNat64(parseAddress(text))?.toString() }));
+  const four = parsed.filter(({ text }) => isIP(text) === 4);
+  const derived = parsed.filter(({ inside }) => four.some(({ text }) => text === inside));
+  const six = parsed.filter((one) => !four.includes(one) && !derived.includes(one));
+  return Array.from({ length: Math.max(four.length, six.length) }, (_, i) => [
+    ...four.slice(i, i + 1),
+    ...derived.filter(({ inside }) => inside === four[i]?.text),
+    ...six.slice(i, i + 1),
+  ])
+    .flat()
+    .map(({ text }) => text);
 }
 
 function literalOf(hostname: string): string | undefined {

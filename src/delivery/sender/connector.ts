@@ -2,7 +2,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { buildConnector } from 'undici';
 import { within } from '../../platform/deadline.js';
-import type { AddressGuard } from './address-guard.js';
+import { type AddressGuard, inOrder } from './address-guard.js';
 import {
   ConnectFailure,
   detailOfTls,
@@ -48,7 +48,7 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
     const addresses =
       isIP(hostname) === 0 ? await within(limitMs, resolve(hostname), () => new ConnectFailure('dns')) : [hostname];
     if (addresses.some((address) => guard.blocks(address))) throw new ConnectFailure('blocked_address');
-    return addresses.slice(0, MAX_ADDRESSES_TRIED);
+    return inOrder(addresses).slice(0, MAX_ADDRESSES_TRIED);
   }
 
   async function open(target: buildConnector.Options): Promise<Socket> {

@@ -14,9 +14,12 @@ export interface ResolvedAddress {
 /** Looks up the addresses of a name. Rejects when the signal aborts. */
 export type LookUp = (name: string, signal: AbortSignal) => Promise<readonly ResolvedAddress[]>;
 
-/** Returns the addresses of a name, in the order in which to try them. @throws ConnectFailure `dns` */
+/** Returns the addresses of a name. @throws ConnectFailure `dns` */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
+/** `dns.Resolver` knows no search domain: the same URL must mean the same receiver at every worker. */
+const NO_ADDRESS =
+  'The name servers gave no address for this full name; short names and search domains are not resolved.';
 /** Shorter than the 5 s in which a connection must be open. */
 const LOOK_UP_LIMIT_MS = 4_000;
 const LOOK_UPS_PER_CLIENT = 10;
@@ -40,7 +43,7 @@ export function createResolver({ lookUp = askNameServers(), hostsFile }: Resolve
   async function ask(name: string): Promise<readonly string[]> {
     const limit = AbortSignal.any([closing.signal, AbortSignal.timeout(LOOK_UP_LIMIT_MS)]);
     const resolved = await lookUp(name, limit).catch(() => []);
-    if (resolved.length === 0) throw new ConnectFailure('dns');
+    if (resolved.length === 0) throw new ConnectFailure('dns', NO_ADDRESS);
     const addresses = resolved.map(({ address }) => address);
     const ttl = Math.min(LONGEST_CACHED_MS, ...resolved.map((entry) => entry.ttl * 1000));
     if (ttl > 0) known.set(name, addresses, { ttl });
@@ -73,9 +76,8 @@ export function createResolver({ lookUp = askNameServers(), hostsFile }: Resolve
 }
 
 /**
- * Creates a look-up of A and AAAA records. IPv4 comes first: every receiver has it, and a worker may lack IPv6. The
- * look-up uses `dns.Resolver`, since `dns.lookup` runs on four threads that the whole process shares. If one family
- * fails, the other is enough.
+ * Creates a look-up of A and AAAA records. It uses `dns.Resolver`, since `dns.lookup` runs on four threads that the
+ * whole process shares. If one family fails, the other is enough.
  * @param servers the name servers, `address` or `address:port`; the system's by default
  */
 export function askNameServers(servers?: readonly string[]): LookUp {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import { createAddressGuard, embeddedIPv4 } from '../../../src/delivery/sender/address-guard.js';
+import { createAddressGuard, embeddedIPv4, inOrder } from '../../../src/delivery/sender/address-guard.js';
 
 const guard = createAddressGuard({ allowPrivate: false, blocked: [] });
 
@@ -45,7 +45,10 @@ const BLOCKED: [string, string][] = [
   ['::ffff:0:127.0.0.1', 'IPv4-translated loopback'],
   ['64:ff9b::7f00:1', 'NAT64 of loopback'],
   ['64:ff9b::a9fe:a9fe', 'NAT64 of metadata'],
-  ['64:ff9b::808:808', 'NAT64 of a public address: outside 2000::/3'],
+  ['64:ff9b::a00:1', 'NAT64 of private'],
+  ['64:ff9b::a83f:8110', "NAT64 of Azure's metadata"],
+  ['64:ff9b:0:0:0:1:808:808', 'next to the well-known NAT64 prefix'],
+  ['64:ff9b:1::808:808', 'NAT64 of a public address, local prefix'],
   ['64:ff9b:1::a00:1', 'NAT64 of private, local prefix'],
   ['64:ff9b:1:a00:0:100::', 'NAT64 of private, local prefix, around octet 8'],
   ['100::1', 'discard'],
@@ -101,6 +104,8 @@ const ALLOWED = [
   '2606:4700:4700::1111',
   '2a00:1450:4001:80b::200e',
   '2003::1',
+  '64:ff9b::808:808',
+  '64:ff9b::8.8.8.8',
 ];
 
 test.each(ALLOWED)('allows %s', (address) => {
@@ -160,6 +165,7 @@ test.each([
   '8.8.8.8',
   '134744072',
   '[2606:4700:4700::1111]',
+  '[64:ff9b::808:808]',
 ])('does not block the host %s: a name, or a public address', (hostname) => {
   expect(guard.blocksLiteral(hostname)).toBe(false);
 });
@@ -226,15 +232,15 @@ describe('with private receivers allowed', () => {
   });
 });
 
-test('an IPv4 address and its mapped form get the same result', () => {
+test.each(['::ffff:', '64:ff9b::'])('an IPv4 address and its form with %s get the same result', (prefix) => {
   fc.assert(
     fc.property(fc.ipV4(), (address) => {
-      expect(guard.blocks(`::ffff:${address}`)).toBe(guard.blocks(address));
+      expect(guard.blocks(prefix + address)).toBe(guard.blocks(address));
     }),
   );
 });
 
-test('no IPv6 address outside 2000::/3 is allowed, except mapped public IPv4', () => {
+test('no IPv6 address outside 2000::/3 is allowed, except public IPv4, mapped or by DNS64', () => {
   fc.assert(
     fc.property(
       fc.tuple(
@@ -244,10 +250,33 @@ test('no IPv6 address outside 2000::/3 is allowed, except mapped public IPv4', (
       ([first, rest]) => {
         fc.pre(first < 0x2000 || first > 0x3fff);
         fc.pre(!(first === 0 && rest.slice(0, 5).join() === '0,0,0,0,65535'));
+        fc.pre(!(first === 0x64 && rest.slice(0, 5).join() === '65435,0,0,0,0'));
         expect(guard.blocks([first, ...rest].map((part) => part.toString(16)).join(':'))).toBe(true);
       },
     ),
   );
+});
+
+test.each([
+  [
+    ['8.8.8.8', '8.8.4.4', '2001:4860::1', '2001:4860::2', '2001:4860::3'],
+    ['8.8.8.8', '2001:4860::1', '8.8.4.4', '2001:4860::2', '2001:4860::3'],
+  ],
+  [
+    ['64:ff9b::808:404', '64:ff9b::808:808', '8.8.8.8', '8.8.4.4'],
+    ['8.8.8.8', '64:ff9b::808:808', '8.8.4.4', '64:ff9b::808:404'],
+  ],
+  [
+    ['64:ff9b::808:404', '64:ff9b::101:101', '1.1.1.1'],
+    ['1.1.1.1', '64:ff9b::101:101', '64:ff9b::808:404'],
+  ],
+  [
+    ['2001:4860::1', '8.8.8.8'],
+    ['8.8.8.8', '2001:4860::1'],
+  ],
+  [['64:ff9b::808:404'], ['64:ff9b::808:404']],
+])('%j are tried as %j', (addresses, order) => {
+  expect(inOrder(addresses)).toEqual(order);
 });
 
 test.each([

@@ -2,7 +2,6 @@ import { createSocket, type RemoteInfo } from 'node:dgram';
 import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConnectFailure } from '../../../src/delivery/sender/attempt-error.js';
 import {
   askNameServers,
   createHostsFile,
@@ -53,7 +52,7 @@ test('a result with a time to live of 0 is not cached, and neither is a failure'
   let asked = 0;
   const results: ResolvedAddress[][] = [[], one('192.0.2.1', 0), one('192.0.2.2')];
   const resolve = resolver(async () => results[asked++] ?? []).forClient();
-  await expect(resolve('receiver.test')).rejects.toEqual(new ConnectFailure('dns'));
+  await expect(resolve('receiver.test')).rejects.toMatchObject({ reason: 'dns' });
   expect(await resolve('receiver.test')).toEqual(['192.0.2.1']);
   expect(await resolve('receiver.test')).toEqual(['192.0.2.2']);
 });
@@ -77,6 +76,14 @@ test('a name is looked up once for all waiting attempts; a client has at most te
   expect(asked).toHaveLength(26);
 });
 
+test('a name without an address fails with dns, and the detail says that search domains are not used', async () => {
+  const resolve = resolver(async () => []).forClient();
+  await expect(resolve('receiver')).rejects.toMatchObject({
+    reason: 'dns',
+    detail: expect.stringContaining('short names and search domains are not resolved'),
+  });
+});
+
 test('closing aborts the look-ups in progress', async () => {
   const closing = createResolver({
     lookUp: (_, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
@@ -85,7 +92,7 @@ test('closing aborts the look-ups in progress', async () => {
   const asked = closing.forClient()('receiver.test');
   await new Promise(setImmediate);
   closing.close();
-  await expect(asked).rejects.toEqual(new ConnectFailure('dns'));
+  await expect(asked).rejects.toMatchObject({ reason: 'dns' });
 });
 
 describe('asking name servers', () => {
