@@ -67,9 +67,8 @@ async function answerTokenRequest(ctx: AppContext, services: Services): Promise<
   const parameters = await readTokenParameters(ctx);
   const credentials = findClientCredentials(ctx.get('Authorization'), parameters);
   requireGrantType(parameters);
-  const targets = requireTargets(parameters);
   const client = await authenticateClient(ctx, credentials, services);
-  checkTargets(targets, authority.audience);
+  checkTargets(parameters, authority.audience);
   const scopes = chooseScopes(parameters, client);
   await limit.consume(client.clientId);
   const { accessToken, expiresIn, scope } = await authority.issue(client, scopes).catch((error: unknown) => {
@@ -84,13 +83,6 @@ function requireGrantType({ grant_type }: TokenParameters): void {
   if (grant_type !== 'client_credentials') {
     throw new OAuthError('unsupported_grant_type', 'The only grant_type is client_credentials.');
   }
-}
-
-/** `resource` (RFC 8707) is another name for `audience`; a request may have both. */
-function requireTargets({ audience, resource }: TokenParameters): string[] {
-  const targets = [audience, resource].filter((target) => target !== undefined);
-  if (targets.length === 0) throw invalidRequest('audience is missing.');
-  return targets;
 }
 
 /** Sets the client for the log: the claimed id if it is a UUID, and the secret's id once the secret is verified. */
@@ -113,9 +105,11 @@ async function authenticateClient(
   throw invalidClient();
 }
 
-function checkTargets(targets: readonly string[], audience: string): void {
-  if (targets.some((target) => target !== audience)) {
-    throw new OAuthError('invalid_target', `The audience of this environment is ${audience}.`);
+/** `resource` (RFC 8707) is another name for `audience`; a request may have both, or neither. */
+function checkTargets(parameters: TokenParameters, only: string): void {
+  const { audience = only, resource = only } = parameters;
+  if (audience !== only || resource !== only) {
+    throw new OAuthError('invalid_target', `The audience of this environment is ${only}.`);
   }
 }
 
@@ -145,11 +139,15 @@ export function tokenErrors(issuer: string, log: Log): AppMiddleware {
       if (error.status === 500) log.error({ err: thrown, request_id: ctx.state.requestId }, 'token request');
       ctx.status = error.status;
       ctx.set({ ...error.headers });
+      // RFC 6749 §5.2: libraries that sent the credentials in the body take a challenge for the error.
+      if (error.code === 'invalid_client' && /^basic(?: |$)/i.test(ctx.get('Authorization'))) ctx.set(CHALLENGE);
       forbidStorage(ctx);
       ctx.body = { error: error.code, error_description: error.message };
     }
   };
 }
+
+const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="transfer-service", charset="UTF-8"' };
 
 /** RFC 6749 §5.1 */
 function forbidStorage(ctx: Pick<AppContext, 'set'>): void {
@@ -181,8 +179,7 @@ class OAuthError extends Error {
 
 /** The same response for an unknown client and for a wrong secret, so that it does not reveal which clients exist. */
 function invalidClient(): OAuthError {
-  const headers = { 'WWW-Authenticate': 'Basic realm="transfer-service", charset="UTF-8"' };
-  return new OAuthError('invalid_client', 'The client is unknown or its secret is wrong.', 401, headers);
+  return new OAuthError('invalid_client', 'The client is unknown or its secret is wrong.', 401);
 }
 
 /** Any thrown error as an OAuth error. */

@@ -146,12 +146,12 @@ const TOKEN_REQUEST = {
       client_secret: { ...TEXT, writeOnly: true },
       audience: {
         ...TEXT,
-        description: 'The base URL of the API; `resource` (RFC 8707) is another name for this field.',
+        description: 'The base URL of the API, also the default; `resource` (RFC 8707) is another name for this field.',
       },
       grant_type: { ...TEXT, const: 'client_credentials' },
       scope: { ...TEXT, description: 'Space-separated; default: all scopes of the client.' },
     },
-    ['audience', 'grant_type'],
+    ['grant_type'],
   ),
   example: {
     client_id: EXAMPLE_ID,

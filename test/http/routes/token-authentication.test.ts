@@ -91,10 +91,12 @@ describe('the same 401', () => {
     ],
   ];
 
-  it.each(cases)('for %s', async (_, ask) => {
+  it.each(cases)('for %s', async (by, ask) => {
     const reply = await ask();
     expect(tokenError(reply)).toEqual([401, 'invalid_client']);
-    expect(reply.headers.get('www-authenticate')).toMatch(/^Basic realm="/);
+    const challenge = reply.headers.get('www-authenticate');
+    if (by.includes('Basic')) expect(challenge).toMatch(/^Basic realm="/);
+    else expect(challenge).toBeNull();
     expect(reply.body.error_description).toBe('The client is unknown or its secret is wrong.');
   });
 });

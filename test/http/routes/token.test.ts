@@ -46,6 +46,14 @@ describe('a token is issued', () => {
   });
   it('for resource instead of audience', async () =>
     good(await token({ ...client, audience: undefined, resource: auth.baseUrl })));
+  it('without an audience, which is then the base URL', async () => {
+    for (const audience of [undefined, '']) {
+      const reply = await token({ ...client, audience });
+      good(reply);
+      expect(decodeJwt(reply.body.access_token).aud).toBe(auth.baseUrl);
+    }
+    good(await form({ grant_type: 'client_credentials' }, basic(client)));
+  });
   it('for resource and audience when they agree', async () => good(await token({ ...client, resource: auth.baseUrl })));
   it('with unknown fields ignored', async () =>
     good(await token({ ...client, client_assertion: 5, toString: null, extra: { deep: [] } })));
@@ -69,7 +77,7 @@ describe('a token is issued', () => {
 });
 
 describe('a request is invalid', () => {
-  it.each([['client_id'], ['client_secret'], ['grant_type'], ['audience']])('without %s', async (field) => {
+  it.each([['client_id'], ['client_secret'], ['grant_type']])('without %s', async (field) => {
     for (const value of [undefined, '']) {
       expect(tokenError(await token({ ...client, [field]: value }))).toEqual([400, 'invalid_request']);
     }

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: accb0a9b6bbd682cb84a830da6022c62d04130b504cec45ee35e84ba0de55ce8
+// Document: 1aebcf7084d4f6d27de7f7b23979bb07cf5cdde2d8a79ff043f3fe17296fcae8
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -560,8 +560,8 @@ export interface operations {
         "application/json": {
           client_id?: string;
           client_secret?: string;
-          /** The base URL of the API; `resource` (RFC 8707) is another name for this field. */
-          audience: string;
+          /** The base URL of the API, also the default; `resource` (RFC 8707) is another name for this field. */
+          audience?: string;
           /** @constant */
           grant_type: "client_credentials";
           /** Space-separated; default: all scopes of the client. */
