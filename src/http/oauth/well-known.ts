@@ -45,13 +45,13 @@ export function addWellKnown(
   router.get(authPaths(issuer, AUTHORIZE), limit, (ctx) => {
     ctx.status = 400;
     ctx.body = {
-      error: 'unsupported_response_type',
-      error_description: 'The only grant is client_credentials, of the token endpoint.',
+      error: 'invalid_request',
+      error_description: 'No client has a redirect URI: the only grant is client_credentials.',
     };
   });
 }
 
-/** Rejects every request: no supported grant uses it. */
+/** Rejects every request (RFC 6749 §4.1.2.1), since no supported grant uses it. */
 const AUTHORIZE = '/oauth/authorize';
 
 /**
@@ -62,6 +62,8 @@ function openIdMetadataOf(issuer: string) {
   return {
     ...metadataOf(issuer),
     authorization_endpoint: `${issuer}${AUTHORIZE}`,
+    // An empty list counts as a missing one, for example in Authlib.
+    response_types_supported: ['none'],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: [SIGNING_ALGORITHM],
   };

@@ -50,12 +50,13 @@ describe.each(['', '/auth', '/a/b'])('below an AUTH_URL with the path %j', (auth
       {
         ...metadata,
         authorization_endpoint: `${auth.authUrl}/oauth/authorize`,
+        response_types_supported: ['none'],
         subject_types_supported: ['public'],
         id_token_signing_alg_values_supported: ['RS256'],
       },
     ]);
     const authorize = await auth.api.call('GET', `${authPath}/oauth/authorize?response_type=code&client_id=c`);
-    expect([authorize.status, authorize.body.error]).toEqual([400, 'unsupported_response_type']);
+    expect([authorize.status, authorize.body.error]).toEqual([400, 'invalid_request']);
   });
 
   it('the keys are public keys', async () => {
