@@ -18,7 +18,7 @@ import { skipWorkflowsLoop } from '../delivery/outbox.js';
 import { Recorder } from '../delivery/record.js';
 import { createAddressGuard } from '../delivery/sender/address-guard.js';
 import { createSender, type Sender } from '../delivery/sender/send.js';
-import { type Limits, Slots } from '../delivery/slots.js';
+import { Slots } from '../delivery/slots.js';
 import { shareWaiting, type Waiting } from '../delivery/waiting.js';
 import { sendWakeUps } from '../delivery/wake-ups.js';
 import { watchdog } from '../delivery/watchdog.js';
@@ -33,11 +33,8 @@ import { readSdkMetrics, TemporalWorker } from '../temporal/worker.js';
 import { measureSandboxTransfers } from '../transfers/sandbox.js';
 import type { RoleContext } from './bootstrap.js';
 
-/**
- * Attempts in flight in one process, so that no client takes all. Those that wait are a few seconds of work; what waits
- * longer is given back.
- */
-const LIMITS: Omit<Limits, 'perEndpoint'> = { perClient: 60, total: 150, waiting: 10_000 };
+/** Leased attempts that wait in one process: a few seconds of work. What waits longer is given back. */
+const WAITING = 10_000;
 
 /**
  * A small cache is enough: a cached workflow takes 140 KB, and reading a short history again is cheap.
@@ -53,7 +50,7 @@ export function createDeliveryEngine(context: RoleContext) {
   const { config, database, metrics, log } = context;
   const { retryDelays, workflows, disableAfter } = config;
   const token = newId();
-  const sender = createSender({ guard: createAddressGuard(config.receivers) });
+  const sender = createSender({ guard: createAddressGuard(config.receivers), clientPools: config.clientPools });
   const recorder = new Recorder(database, { token, workflows }, log);
   const endpointHours = new EndpointHours(database, log);
   const waiting = shareWaiting(database);
@@ -63,7 +60,8 @@ export function createDeliveryEngine(context: RoleContext) {
   };
   const workers = new LiveWorkers(database, token, onGrown, log);
   const perEndpoint = config.endpointConcurrency;
-  const slots: Slots<Job> = new Slots({ perEndpoint, ...LIMITS }, workers);
+  const { workerConcurrency: total, clientConcurrency: perClient } = config;
+  const slots: Slots<Job> = new Slots({ perEndpoint, perClient, total, waiting: WAITING }, workers);
   const busy = watchBurst(slots);
   const attempts: AttemptDependencies = { ...context, sender, recorder, endpointHours, disableAfter };
   const wakeUps = sendWakeUps(database, log);

@@ -51,6 +51,8 @@ export interface SendLimits {
 }
 
 export interface SenderOptions {
+  /** CLIENT_POOLS */
+  clientPools?: number;
   guard: AddressGuard;
   resolver?: ResolverOptions;
   /** Issuers trusted instead of Node's default ones (to which `NODE_EXTRA_CA_CERTS` adds), PEM. */
@@ -70,17 +72,22 @@ const IDLE_MS = 4_000;
  * Limits the age of a connection, so that a receiver's new DNS address is used even if the connection is always busy.
  */
 const CONNECTION_LIFE_MS = 60_000;
-const CLIENTS_REMEMBERED = 1_000;
 
 /**
  * Creates the sender of signed deliveries (contract, Delivery on the wire): HTTP/1.1, kept connections, the address
  * guard.
  */
-export function createSender({ guard, resolver: resolverOptions, caCertificates, limits }: SenderOptions) {
+export function createSender({
+  guard,
+  resolver: resolverOptions,
+  caCertificates,
+  limits,
+  clientPools = 1_000,
+}: SenderOptions) {
   const { connectMs, responseMs, bodyMs } = { connectMs: 5_000, responseMs: 15_000, bodyMs: 1_000, ...limits };
   const resolver = createResolver(resolverOptions);
   const draining = new Set<Promise<unknown>>();
-  const agents = new LRUCache<string, Agent>({ max: CLIENTS_REMEMBERED, dispose: retire });
+  const agents = new LRUCache<string, Agent>({ max: clientPools, dispose: retire });
   let closed = false;
 
   function agentOf(clientId: string): Agent {

@@ -72,6 +72,11 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     rateLimit: read.RATE_LIMIT,
     /** Attempts at once at one endpoint that has no limit of its own, over all workers. */
     endpointConcurrency: read.ENDPOINT_CONCURRENCY,
+    /** Attempts at once in one worker, in all and for one client. */
+    workerConcurrency: read.WORKER_CONCURRENCY,
+    clientConcurrency: read.CLIENT_CONCURRENCY,
+    /** Clients whose connections to receivers a worker keeps. */
+    clientPools: read.CLIENT_POOLS,
     maxEndpoints: read.MAX_ENDPOINTS,
     /** ms */
     retention: read.RETENTION,

@@ -271,6 +271,21 @@ export const settings = {
     'Concurrent attempts at one endpoint, over all workers. An endpoint may have its own `max_concurrency`.',
     '10',
   ),
+  WORKER_CONCURRENCY: setting(
+    count(1, 10_000),
+    'Concurrent attempts in one worker. Each takes a socket and a few KB, and a receiver that hangs holds it for 15 s.',
+    '150',
+  ),
+  CLIENT_CONCURRENCY: setting(
+    count(1, 10_000),
+    'Concurrent attempts for one client in one worker. A client also leaves as many slots free as it takes.',
+    '60',
+  ),
+  CLIENT_POOLS: setting(
+    count(1, 100_000),
+    'Clients whose connections to receivers one worker keeps open for the next attempt.',
+    '1000',
+  ),
   MAX_ENDPOINTS: setting(count(1, 10_000), 'Webhook endpoints of one client.', '20'),
   RETENTION: setting(durationWithin(SECOND, LONGEST), 'How long events, deliveries and attempts are kept.', '90d'),
   TRANSFER_RETENTION: setting(
