@@ -9,17 +9,17 @@ import { ConfigError } from './platform/config/config-error.js';
 import { EnvelopeError } from './platform/database/encryption.js';
 import { bootstrap, type RoleContext, stopInOrder } from './process/bootstrap.js';
 import { announceReady, untilSignalled } from './process/lifecycle.js';
-import { readinessOf } from './process/readiness.js';
+import { type KnownTemporal, readinessOf } from './process/readiness.js';
 
 /** Assembles the HTTP API and listens. */
 export async function startApi(
   context: RoleContext,
   handover: Handover,
   signalled: Promise<void>,
-  isConnected?: () => boolean,
+  temporal?: KnownTemporal,
 ): Promise<Listening> {
   const { config } = context;
-  const readiness = readinessOf(context, signalled, isConnected);
+  const readiness = readinessOf(context, signalled, temporal);
   const authority = openAuthority(context);
   const dependencies = { ...context, handover, authority, readiness };
   const app = createApp(dependencies, consoleExtension);

@@ -7,7 +7,6 @@ import { migrate } from './platform/database/migrate.js';
 import { bootstrap, connectDatabase, stopInOrder } from './process/bootstrap.js';
 import { createDeliveryEngine } from './process/delivery-engine.js';
 import { type Announce, announceReady, endDespiteStalledLog, explain, untilSignalled } from './process/lifecycle.js';
-import { migrateTemporal } from './temporal/namespace.js';
 
 const print = (line: string) => process.stderr.write(`${line}\n`);
 
@@ -37,10 +36,8 @@ async function serve(env: NodeJS.ProcessEnv, signalled: Promise<void>, announce:
   const { config, database, log, metrics, stopTracing } = context;
   if (stack) {
     const { writeSandboxClient } = await import('./local/sandbox-client.js');
-    const [, { path, made }] = await Promise.all([
-      migrateTemporal(config.temporal),
-      migrate(config.databaseUrl).then(() => writeSandboxClient(database, stack)),
-    ]);
+    await migrate(config.databaseUrl);
+    const { path, made } = await writeSandboxClient(database, stack);
     introduce(stack, config.receivers.allowPrivate, path, made);
   }
   // The engine has its own connections, so a mass failure of receivers never makes requests wait for one.
@@ -48,10 +45,16 @@ async function serve(env: NodeJS.ProcessEnv, signalled: Promise<void>, announce:
   const engine = createDeliveryEngine({ ...context, database: engineDatabase });
   const rest = [() => engine.stop(), () => engineDatabase.close(), () => database.close(), stopTracing];
   try {
-    const api = await startApi(context, engine.handover, signalled, () => engine.temporal.client !== undefined);
+    const known = { worker: engine.temporal, isMissing: () => stack?.temporal.failed === true };
+    const api = await startApi(context, engine.handover, signalled, known);
     rest.unshift(() => api.close());
     engine.start();
     announce(config.baseUrl);
+    stack?.temporal.ready.then(
+      () => print(temporalUi(stack)),
+      // The stack has printed why.
+      () => {},
+    );
     await signalled;
   } finally {
     await stopInOrder(log, rest);
@@ -62,10 +65,13 @@ async function serve(env: NodeJS.ProcessEnv, signalled: Promise<void>, announce:
 function introduce(stack: Stack, allowPrivate: boolean, clientPath: string, made: boolean): void {
   print(`API           ${stack.env.BASE_URL}  (reference: ${stack.env.BASE_URL}/docs)`);
   print(`console       ${stack.env.BASE_URL}/console  (sign in with client_id and client_secret of the credentials)`);
-  print(`Temporal UI   ${stack.temporalUiUrl}/namespaces/${stack.env.TEMPORAL_NAMESPACE}/workflows`);
+  print(`${temporalUi(stack)}  (${stack.temporal.failed ? 'there is no Temporal' : 'Temporal is starting'})`);
   print(`credentials   ${clientPath}${made ? '  (just created)' : ''}`);
   if (allowPrivate) print('receivers     private addresses allowed (ALLOW_PRIVATE_RECEIVERS=true): sandbox only');
 }
+
+const temporalUi = ({ temporalUiUrl, env }: Stack) =>
+  `Temporal UI   ${temporalUiUrl}/namespaces/${env.TEMPORAL_NAMESPACE}/workflows`;
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   runService(process.env)

@@ -21,7 +21,7 @@ export async function runWorker(env: NodeJS.ProcessEnv, announce = announceReady
       if (error instanceof ConfigError) throw error;
       log.warn({ err: error }, 'the master key could not be checked; it is checked when a secret does not open');
     });
-    const readiness = readinessOf(context, signalled, () => engine.temporal.client !== undefined);
+    const readiness = readinessOf(context, signalled, { worker: engine.temporal });
     const operations = await listenForOperators(context, readiness);
     // Attempts in flight may take 20 s to end. Until then the process responds to `/healthz`.
     rest.splice(1, 0, () => operations.close());

@@ -22,6 +22,7 @@ export async function openStage(ladder) {
   chmodSync(folder, 0o711);
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const stack = await startStack({ PATH, HOME, ...PORTS, LOCAL_DIR: join(folder, 'local') }, console.error);
+  await stack.temporal.ready;
   const env = {
     ...stack.env,
     DELIVERY_RETRY_DELAYS: ladder,

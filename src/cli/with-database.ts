@@ -20,6 +20,19 @@ export async function findEnvironment(env: NodeJS.ProcessEnv): Promise<NodeJS.Pr
   return findStack(env);
 }
 
+/** How far the start of the embedded stack's Temporal is; undefined: it serves, or no embedded stack is used. */
+export async function embeddedTemporalStart() {
+  if (isConfigured(process.env)) return undefined;
+  const { readState } = await import('../local/stack-state.js');
+  return readState(readEnvironment(process.env).LOCAL_DIR)?.temporalStart;
+}
+
+/** For a command that needs Temporal. @throws Error of one line if the embedded stack's is still starting, or missing */
+export async function requireTemporalStarted(): Promise<void> {
+  const start = await embeddedTemporalStart();
+  if (start) throw new Error(start.failed ? start.line : `Temporal is still starting: ${start.line}`);
+}
+
 /** The settings of the environment to work on. @throws ConfigError, Error of one line */
 export async function environmentInReach(): Promise<ReachableEnvironment> {
   const environment = readEnvironment(await findEnvironment(process.env));

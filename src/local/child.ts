@@ -29,6 +29,12 @@ export async function endProcess(record: ProcessRecord, signal: NodeJS.Signals, 
   }
 }
 
+/** Ends a process and its whole group at once. Resolves when the process has ended. */
+export async function endGroup(record: ProcessRecord): Promise<void> {
+  if (isRunning(record)) killGroup(record.pid);
+  while (isRunning(record)) await sleep(20);
+}
+
 /** The command line of a process; empty if no process has that pid. A zombie does not count. */
 export function commandOf(pid: number): string {
   if (startOf(pid) === undefined) return '';
@@ -41,11 +47,11 @@ export function commandOf(pid: number): string {
   }
 }
 
-function killGroup(pid: number): void {
+export function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // The process ended in the meantime.
+    // No process of the group runs.
   }
 }
 

@@ -6,7 +6,7 @@ import { readEnvironment, SECRETS } from '../platform/config/config.js';
 import { withSecrets } from '../platform/config/environment.js';
 import { keyId } from '../platform/database/encryption.js';
 import { Secret } from '../platform/secret.js';
-import { endProcess, isRunning, type ProcessRecord, recordProcess } from './child.js';
+import { endGroup, endProcess, isRunning, type ProcessRecord, recordProcess } from './child.js';
 
 /** Writes a JSON file that only its owner can read (0600), atomically: after a crash the previous file is still there. */
 export function writePrivateJson(path: string, document: unknown): void {
@@ -47,10 +47,20 @@ export function makeSecrets(localDir: string): LocalSecrets {
   return form.parse(made);
 }
 
+/** The start of Temporal beside the running service, in a line for people. `failed`: this service will have none. */
+export interface TemporalStart {
+  failed: boolean;
+  line: string;
+}
+
 /** `LOCAL_DIR/stack.json`: the processes under LOCAL_DIR, for the commands and for the start after a crash. */
 export interface StackState {
   postgres?: ProcessRecord;
   temporal?: ProcessRecord;
+  /** What downloads or builds Temporal's server. */
+  building?: ProcessRecord;
+  /** How far Temporal's start is; absent once Temporal serves. */
+  temporalStart?: TemporalStart | undefined;
   ports: { postgres: number; temporal: number; temporalUi: number };
   /**
    * The `keyId` of the service's master key. The service could not open an envelope that a command seals with another.
@@ -71,6 +81,7 @@ export const writeState = (localDir: string, state: StackState): void =>
 /** Ends the processes that a killed parent left running: Temporal first, then Postgres. */
 export async function endLeftovers(localDir: string, progress: (line: string) => void): Promise<void> {
   const state = readState(localDir);
+  if (state?.building) await endGroup(state.building);
   for (const [name, record, signal] of [
     ['Temporal', state?.temporal, 'SIGTERM'],
     ['Postgres', state?.postgres, 'SIGINT'],
@@ -134,24 +145,32 @@ export function findStack(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 const NAME = /^lock\.(\d+)$/;
 
 /**
+ * Takes the lock of LOCAL_DIR for this process.
+ * @throws Error of one line that names the running process that holds the lock
+ */
+export function takeLock(localDir: string): void {
+  const holder = tryLock(localDir);
+  if (!holder) return;
+  throw new Error(
+    `the embedded stack under ${localDir} is already running as process ${holder.pid}; stop it, or set another LOCAL_DIR`,
+  );
+}
+
+/**
  * Takes the lock of `folder` for this process. The lock has generations `lock.1`, `lock.2`, …, of which the highest is
  * valid. A process that finds the holder dead makes the next generation, which the file system allows to one process
  * only. A process that ends leaves its generation behind, so that a number is never used twice.
- * @throws Error of one line that names the running process that holds the lock
+ * @returns the running process that holds the lock; undefined if this process has it now
  */
-export function takeLock(folder: string): void {
+export function tryLock(folder: string): ProcessRecord | undefined {
   const mine = JSON.stringify(recordProcess(process.pid));
   for (;;) {
     const last = highest(folder);
     const holder = runningHolder(folder, last);
-    if (holder) {
-      throw new Error(
-        `the embedded stack under ${folder} is already running as process ${holder.pid}; stop it, or set another LOCAL_DIR`,
-      );
-    }
+    if (holder) return holder;
     if (!claim(folder, last + 1, mine) || highest(folder) !== last + 1) continue;
     for (const older of generations(folder)) if (older <= last) rmSync(join(folder, `lock.${older}`), { force: true });
-    return;
+    return undefined;
   }
 }
 

@@ -1,8 +1,7 @@
 import { mkdirSync, realpathSync } from 'node:fs';
-import { type Environment, readEnvironment } from '../platform/config/config.js';
+import { type Environment, readEnvironment, temporalAt } from '../platform/config/config.js';
 import { ConfigError } from '../platform/config/config-error.js';
 import { choosePort } from '../platform/free-port.js';
-import type { Child } from './child.js';
 import { startPostgres } from './postgres.js';
 import {
   endLeftovers,
@@ -15,14 +14,14 @@ import {
   takeLock,
   writeState,
 } from './stack-state.js';
-import { findTemporal, startTemporal } from './temporal.js';
+import { startBeside } from './temporal-beside.js';
 
 /** The embedded Postgres and Temporal, for a sandbox on one machine. */
 export type Stack = Awaited<ReturnType<typeof startStack>>;
 
 /**
- * Starts the embedded stack under LOCAL_DIR, on 127.0.0.1. `progress` gets a line for people for each slow step and
- * each later fault. `signal` aborts the start.
+ * Starts the embedded stack under LOCAL_DIR, on 127.0.0.1. Returns when Postgres is up; Temporal follows beside the
+ * service. `progress` gets a line for people for each slow step and each later fault. `signal` aborts the start.
  * @throws ConfigError (a port in use, an invalid setting), or an Error of one line
  */
 export async function startStack(env: NodeJS.ProcessEnv, progress: (line: string) => void, signal?: AbortSignal) {
@@ -32,50 +31,46 @@ export async function startStack(env: NodeJS.ProcessEnv, progress: (line: string
   }
   const localDir = makeFolder(settings.LOCAL_DIR);
   takeLock(localDir);
-  const running: Child[] = [];
+  const running: { stop(): Promise<void> }[] = [];
   const stop = async () => {
-    for (const child of running.splice(0).reverse()) await child.stop();
+    for (const part of running.splice(0).reverse()) await part.stop();
     releaseLock(localDir);
   };
   try {
     await endLeftovers(localDir, progress);
     const secrets = readSecrets(localDir) ?? makeSecrets(localDir);
-    const masterKeyId = masterKeyIdOf(settings.MASTER_KEY, secrets);
-    const state = { ...(await assignPorts(env, settings)), masterKeyId };
-    const failed = new AbortController();
-    const common = { localDir, progress, signal: AbortSignal.any([failed.signal, ...(signal ? [signal] : [])]) };
-    const giveUp = (error: unknown) => {
-      failed.abort(error);
-      throw error;
+    const state: StackState = {
+      ...(await assignPorts(env, settings)),
+      masterKeyId: masterKeyIdOf(settings.MASTER_KEY, secrets),
+      temporalStart: { failed: false, line: 'Temporal is starting' },
     };
-    const [postgres, temporal] = await Promise.allSettled([
-      startPostgres({
-        ...common,
-        port: state.ports.postgres,
-        password: secrets.postgresPassword,
-        onStart: (postgres) => writeState(localDir, Object.assign(state, { postgres })),
-      }).catch(giveUp),
-      findTemporal({ ...common, cacheDir: settings.CACHE_DIR, path: env.PATH })
-        .then((command) =>
-          startTemporal({
-            ...common,
-            command,
-            port: state.ports.temporal,
-            uiPort: state.ports.temporalUi,
-            namespace: settings.TEMPORAL_NAMESPACE,
-            onStart: (temporal) => writeState(localDir, Object.assign(state, { temporal })),
-          }),
-        )
-        .catch(giveUp),
-    ]);
-    for (const part of [postgres, temporal]) if (part.status === 'fulfilled') running.push(part.value);
-    common.signal.throwIfAborted();
+    const record = (change: Partial<StackState>) => writeState(localDir, Object.assign(state, change));
+    const common = { localDir, progress, signal };
+    const temporal = await startBeside({
+      ...common,
+      port: state.ports.temporal,
+      uiPort: state.ports.temporalUi,
+      temporal: temporalAt(`127.0.0.1:${state.ports.temporal}`, settings),
+      cacheDir: settings.CACHE_DIR,
+      path: env.PATH,
+      record,
+    });
+    running.push(temporal);
+    const postgres = await startPostgres({
+      ...common,
+      port: state.ports.postgres,
+      password: secrets.postgresPassword,
+      onStart: (postgres) => record({ postgres }),
+    });
+    // Temporal ends first.
+    running.unshift(postgres);
     return {
       /** The given environment with the further variables that `loadConfig` needs. No port is 0. */
       env: stackEnvironment(env, state, secrets),
       /** The absolute path of LOCAL_DIR. */
       localDir,
       temporalUiUrl: `http://localhost:${state.ports.temporalUi}`,
+      temporal,
       /** Ends Temporal, then Postgres. Call it when the service has drained. */
       stop,
     };

@@ -5,6 +5,7 @@ import { pendingMigrations } from '../platform/database/migrate.js';
 import type { Reach } from '../platform/database/pool.js';
 import { shareReading } from '../platform/deadline.js';
 import { probeClient, temporalState } from '../temporal/connection.js';
+import type { TemporalWorker } from '../temporal/worker.js';
 
 /** Whether this process can serve, and the state of each dependency in a word, such as `ok` or `unreachable`. */
 export interface Readiness {
@@ -25,8 +26,10 @@ export interface Probes {
   requireWritable: () => Promise<void>;
   /** What the statements of requests found, on the clock `now`. */
   reach: Readonly<Reach>;
-  /** `ok`, or a short reason why Temporal cannot be used. */
+  /** `ok`, or a short reason why Temporal cannot be used, such as `unreachable`. */
   temporal: () => Promise<string>;
+  /** Whether this process has been connected to Temporal. */
+  wasConnected: () => boolean;
 }
 
 /**
@@ -38,7 +41,8 @@ export interface Probes {
  * - Postgres has been unreachable or read-only for 5 s. During a shorter outage clients get this API's 503, and not a
  *   proxy's. A pool that has no connection free for a probe is no outage while its statements succeed.
  *
- * Temporal's state is reported and does not affect readiness: first attempts do not need Temporal.
+ * Temporal's state is reported and does not affect readiness: attempts do not need Temporal. Until this process has
+ * reached Temporal for the first time, an unreachable Temporal is `starting`.
  * @param now in ms
  * @param shared how long a reading is kept and may take, ms
  */
@@ -60,6 +64,7 @@ export function createReadiness(
   let checks = { postgres: 'unknown', migrations: 'unknown', temporal: 'unknown' };
   let migrated = false;
   let outageSince: number | undefined;
+  let reached = false;
   const readAll = async (): Promise<Readiness> => {
     const begun = now();
     const [read, temporal = 'unreachable'] = await Promise.all([readPostgres(), readTemporal()]);
@@ -70,7 +75,12 @@ export function createReadiness(
     const postgres = read?.state ?? (probes.reach.at >= begun ? 'ok' : 'unreachable');
     // Probes may begin long after the outage.
     outageSince = postgres === 'ok' ? undefined : (outageSince ?? probes.reach.failedSince ?? begun);
-    checks = { postgres, migrations: postgres === 'unreachable' ? 'unknown' : checks.migrations, temporal };
+    reached ||= temporal === 'ok' || probes.wasConnected();
+    checks = {
+      postgres,
+      migrations: postgres === 'unreachable' ? 'unknown' : checks.migrations,
+      temporal: temporal === 'unreachable' && !reached ? 'starting' : temporal,
+    };
     const outage = outageSince === undefined ? 0 : now() - outageSince;
     return { ready: migrated && outage < TOLERATED_OUTAGE, checks };
   };
@@ -97,25 +107,32 @@ async function statePostgres({ pendingMigrations, requireWritable }: Probes) {
   return { pending, state };
 }
 
-/**
- * The readiness of a process of any role.
- * @param isConnected whether a worker has its own connection to Temporal
- */
+/** What a process knows of Temporal without asking it. */
+export interface KnownTemporal {
+  /** The process's own connection. An API has none. */
+  worker?: Pick<TemporalWorker, 'client' | 'wasConnected'>;
+  /** Whether this service will have no Temporal: the embedded stack can neither find nor build it. */
+  isMissing?: () => boolean;
+}
+
+/** The readiness of a process of any role. */
 export function readinessOf(
   { config, database }: { config: Pick<Config, 'temporal'>; database: Database },
   signalled: Promise<void>,
-  isConnected: () => boolean = () => true,
+  { worker, isMissing }: KnownTemporal = {},
 ): () => Promise<Readiness> {
   const probe = probeClient(config.temporal);
   const temporal = async () => {
     const state = await temporalState(probe, config.temporal.namespace);
-    return state === 'ok' && !isConnected() ? 'connecting' : state;
+    if (state === 'unreachable' && isMissing?.()) return 'missing';
+    return state === 'ok' && worker && !worker.client ? 'connecting' : state;
   };
   const probes = {
     pendingMigrations: () => pendingMigrations(database),
     requireWritable: () => database.requireWritable(),
     reach: database.reach,
     temporal,
+    wasConnected: () => worker?.wasConnected === true,
   };
   return createReadiness(probes, signalled);
 }

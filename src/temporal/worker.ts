@@ -16,7 +16,7 @@ import type { Log } from '../platform/telemetry/log.js';
 import { connectionOptions, isNamespaceMissing, whyUnreachable } from './connection.js';
 
 const RECONNECT_FIRST = 500;
-const RECONNECT_LONGEST = 10_000;
+const RECONNECT_LONGEST = 5_000;
 /** An attempt in flight takes up to 16 s to end. */
 const GRACE = '20s';
 
@@ -40,6 +40,7 @@ export class TemporalWorker {
   #client: Client | undefined;
   #worker: Worker | undefined;
   #loop: Promise<void> | undefined;
+  #wasConnected = false;
   readonly #stop = new AbortController();
 
   constructor(private readonly options: TemporalWorkerOptions) {}
@@ -47,6 +48,10 @@ export class TemporalWorker {
   /** The client of this connection; undefined while Temporal is unavailable. */
   get client(): Client | undefined {
     return this.#client;
+  }
+
+  get wasConnected(): boolean {
+    return this.#wasConnected;
   }
 
   /** A second call changes nothing. */
@@ -65,6 +70,7 @@ export class TemporalWorker {
     const { measured, log, queue, temporal } = this.options;
     await installRuntime(log, measured);
     let delay = RECONNECT_FIRST;
+    let said = '';
     while (!this.#stop.signal.aborted) {
       let connection: NativeConnection | undefined;
       try {
@@ -72,10 +78,18 @@ export class TemporalWorker {
         await this.#serve(connection);
         delay = RECONNECT_FIRST;
       } catch (error) {
-        const reason = isNamespaceMissing(error)
+        if (this.#client) [delay, said] = [RECONNECT_FIRST, ''];
+        const isMissing = isNamespaceMissing(error);
+        const reason = isMissing
           ? `Temporal has no namespace ${temporal.namespace}; run transfer-service migrate`
           : `Temporal is unavailable: ${await whyUnreachable(temporal)}`;
-        log.warn({ err: error, task_queue: queue.taskQueue }, `${reason}; next try in ${delay} ms`);
+        const line = `${reason}; next try in ${delay} ms`;
+        const fields = { err: error, task_queue: queue.taskQueue };
+        // Each reason is logged once: Temporal may be unavailable for hours. A Temporal that is still starting is no fault.
+        if (reason === said) log.debug(fields, line);
+        else if (this.#wasConnected || isMissing) log.warn(fields, line);
+        else log.info({ task_queue: queue.taskQueue }, line);
+        said = reason;
         delay = Math.min(delay * 2, RECONNECT_LONGEST);
       } finally {
         this.#client = undefined;
@@ -107,6 +121,7 @@ export class TemporalWorker {
     }
     this.#worker = worker;
     this.#client = new Client({ connection, namespace });
+    this.#wasConnected = true;
     log.info({ address, namespace, task_queue: queue.taskQueue }, 'connected to Temporal');
     this.options.onConnected?.();
     await worker.run();

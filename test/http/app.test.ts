@@ -164,6 +164,7 @@ describe('health', () => {
       requireWritable: () => failedOver.requireWritable(),
       reach: failedOver.reach,
       temporal: async () => 'ok',
+      wasConnected: () => true,
     };
     const noReadingKept = { keep: 0, limit: 2_000 };
     const now = () => performance.now() + ahead;

@@ -1,12 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { TransferServiceClient } from '../../clients/typescript/src/client.js';
 import { isRunning } from '../../src/local/child.js';
+import { type Arrival, startReceiver } from '../../src/local/receiver.js';
 import { readState } from '../../src/local/stack-state.js';
+import { findTemporal } from '../../src/local/temporal-program.js';
+import { readEnvironment } from '../../src/platform/config/config.js';
 import { runCli } from '../support/cli.js';
 import { makeLocalDir } from '../support/local-dir.js';
 import { waitFor } from '../support/wait-for.js';
@@ -28,7 +33,8 @@ function environment(): Record<string, string | undefined> {
 
 function nothingRuns(): boolean {
   const { postgres, temporal } = readState(localDir) ?? {};
-  return postgres !== undefined && temporal !== undefined && !isRunning(postgres) && !isRunning(temporal);
+  // A service that ends soon may not have started Temporal.
+  return postgres !== undefined && !isRunning(postgres) && !(temporal && isRunning(temporal));
 }
 
 test('the demo delivers verified webhooks, shows a sleeping delivery, checks its receiver, recovers from an outage, and with --once stops every process', async () => {
@@ -46,6 +52,86 @@ test('the demo delivers verified webhooks, shows a sleeping delivery, checks its
   expect(stdout).toMatch(/statement +6 events: 6 succeeded, 0 pending, 0 missing: complete\n/);
   // The service ends with the demo, so a link into its console would be dead.
   expect(stdout).not.toContain('/console/sign-in/');
+  expect(nothingRuns()).toBe(true);
+});
+
+/** A folder for PATH with a `go` that builds Temporal's server once `finish` is called. No server is on this PATH. */
+async function slowGo() {
+  const folder = mkdtempSync(join(tmpdir(), 'go-'));
+  const finished = join(folder, 'finished');
+  const settings = readEnvironment(process.env);
+  const temporal = await findTemporal({
+    cacheDir: settings.CACHE_DIR,
+    path: process.env.PATH,
+    signal: undefined,
+    progress: () => {},
+  });
+  const script = `#!/bin/sh
+    [ "$2" = -n ] && { echo 'mkdir -p $WORK/b001/' >&2; exit; }
+    until [ -e ${finished} ]; do sleep 0.1; done
+    cp ${temporal} $GOBIN/temporal`;
+  writeFileSync(join(folder, 'go'), script, { mode: 0o755 });
+  for (const name of ['sh', 'nice', 'sleep', 'cp']) {
+    const found = (process.env.PATH ?? '').split(delimiter).map((path) => join(path, name));
+    symlinkSync(found.find((path) => existsSync(path)) ?? '', join(folder, name));
+  }
+  return {
+    // The SDK's download fails at the proxy.
+    env: { PATH: folder, CACHE_DIR: join(folder, 'cache'), HTTPS_PROXY: 'http://127.0.0.1:1' },
+    finish: () => writeFileSync(finished, ''),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+test('the service delivers before Temporal is built, says how far it is, and connects when it is up', async () => {
+  const go = await slowGo();
+  const service = spawn(process.execPath, ['dist/src/main.js'], { env: { ...environment(), ...go.env } });
+  const printed: string[] = [];
+  createInterface({ input: service.stderr }).on('line', (line) => printed.push(line));
+  try {
+    await once(createInterface({ input: service.stdout }), 'line');
+    const sandbox = JSON.parse(readFileSync(join(localDir, 'sandbox-client.json'), 'utf8'));
+    const { auth_url: authUrl, base_url: baseUrl, client_id: clientId, client_secret: clientSecret } = sandbox;
+    const client = new TransferServiceClient({ authUrl, baseUrl, clientId, clientSecret });
+    const temporal = async () => (await (await fetch(`${baseUrl}/readyz`)).json()).checks.temporal;
+    expect(await temporal()).toBe('starting');
+    const arrived: Arrival[] = [];
+    const secret = 'a-secret-of-the-receiver';
+    const onArrival = (arrival: Arrival) => arrived.push(arrival);
+    const { url, close } = await startReceiver({ port: 0, secret, failFirst: 0, onArrival });
+    const { webhookId } = await client.webhookEndpoints.register({ url, secret });
+    const { id } = await client.transfers.create({
+      amount: { value: 1, currency: 'EUR' },
+      destination: { name: 'Ada', account: 'DE02' },
+    });
+    await client.sandbox.setTransferStatus(id, { status: 'PROCESSING' });
+    await waitFor('the verified webhook', () => arrived.some(({ verified }) => verified));
+    await expect(client.webhookEndpoints.check(webhookId, { timeoutMs: 2_000 })).rejects.toMatchObject({
+      status: 503,
+      message: expect.stringContaining('Temporal is still starting'),
+    });
+    const doctor = () => runCli(['doctor', '--json'], { LOCAL_DIR: localDir });
+    await waitFor('the build', () => printed.includes("building Temporal's server with Go: 1 packages"));
+    expect(JSON.parse((await doctor()).stdout).checks.at(-1)).toEqual({
+      ...{ check: 'Temporal', ok: true, warning: true },
+      detail: "starting: building Temporal's server with Go: 1 packages",
+    });
+
+    go.finish();
+    const { temporal_ui_url: ui, temporal_namespace: namespace } = sandbox;
+    await waitFor('the address of the UI', () =>
+      printed.includes(`Temporal UI   ${ui}/namespaces/${namespace}/workflows`),
+    );
+    await waitFor('the connection to Temporal', async () => (await temporal()) === 'ok');
+    const { code, stdout } = await doctor();
+    expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ ok: true })]);
+    await client.webhookEndpoints.check(webhookId);
+    await close();
+  } finally {
+    service.kill('SIGTERM');
+    await once(service, 'close');
+    go.remove();
+  }
   expect(nothingRuns()).toBe(true);
 });
 
@@ -80,7 +166,7 @@ test('the service prints ready, writes credentials only its owner can read, keep
     const said = await stderr;
     expect(said).not.toContain(client.client_secret);
     // Without the namespace, Temporal's UI opens another one, which is empty.
-    expect(said).toContain(`${client.temporal_ui_url}/namespaces/${client.temporal_namespace}/workflows\n`);
+    expect(said).toContain(`${client.temporal_ui_url}/namespaces/${client.temporal_namespace}/workflows`);
     expect(nothingRuns()).toBe(true);
     return client;
   };

@@ -8,6 +8,7 @@ interface State {
   readOnly?: boolean;
   reach?: Reach;
   temporal?: string;
+  wasConnected?: boolean;
 }
 
 const NOT_USED: Reach = { failedSince: undefined, at: Number.NEGATIVE_INFINITY };
@@ -32,6 +33,7 @@ function dependencies(state: State) {
     get reach() {
       return state.reach ?? NOT_USED;
     },
+    wasConnected: () => state.wasConnected === true,
     temporal: async () => {
       asked.temporal++;
       await gate;
@@ -127,4 +129,19 @@ it('is unready while migrations are missing, and until Postgres has reported tha
 it('is ready in any state of Temporal, and reports that state', async () => {
   const { readiness } = processOn({ pending: [], temporal: 'no namespace x' });
   expect(await readiness()).toMatchObject({ ready: true, checks: { temporal: 'no namespace x' } });
+});
+
+it('reports an unreachable Temporal as starting until this process has reached it for the first time', async () => {
+  const state = { pending: [], temporal: 'unreachable', wasConnected: false };
+  const temporal = async (readiness: ReturnType<typeof createReadiness>) => (await readiness()).checks.temporal;
+  const { readiness } = processOn(state);
+  expect(await temporal(readiness)).toBe('starting');
+  state.temporal = 'missing';
+  expect(await temporal(readiness)).toBe('missing');
+  state.temporal = 'ok';
+  expect(await temporal(readiness)).toBe('ok');
+  state.temporal = 'unreachable';
+  expect(await temporal(readiness)).toBe('unreachable');
+  state.wasConnected = true;
+  expect(await temporal(processOn(state).readiness)).toBe('unreachable');
 });

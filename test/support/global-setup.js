@@ -39,7 +39,7 @@ async function startTestPostgres(common) {
 
 async function startTestTemporal(common, cacheDir) {
   const { startTemporal } = await import('../../dist/src/local/temporal.js');
-  const { findTemporal } = await import('../../dist/src/local/temporal.js');
+  const { findTemporal } = await import('../../dist/src/local/temporal-program.js');
   const { freePort } = await import('../../dist/src/platform/free-port.js');
   const command = await findTemporal({ ...common, cacheDir, path: process.env.PATH });
   const port = await freePort();

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 
 const FREE_PORTS = { PORT: '0', POSTGRES_PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0' };
 
-/** A process that has started the embedded stack like the service does. */
+/** A process that has started the embedded stack, Temporal included. */
 export interface StackProcess {
   process: ChildProcess;
   /** The environment that `startStack` returned. */
@@ -27,6 +27,7 @@ export async function startStackProcess(localDir: string, env: Record<string, st
       process.exit(1);
     });
     process.once('SIGTERM', () => stack.stop());
+    await stack.temporal.ready;
     const keepAlive = setInterval(() => {}, 1000);
     process.once('SIGTERM', () => clearInterval(keepAlive));
     console.log(JSON.stringify({ env: stack.env, temporalUiUrl: stack.temporalUiUrl }));`;

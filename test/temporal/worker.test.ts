@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { TemporalWorker } from '../../src/temporal/worker.js';
+import { waitFor } from '../support/wait-for.js';
 import { otherBuild, WAIT } from '../support/workflow-builds.js';
 
 const dist = join(import.meta.dirname, '../../dist');
@@ -36,4 +38,25 @@ test("writes the lines of the SDK's native part to our log, and not to standard 
   expect(lines.map((line) => JSON.parse(line))).toContainEqual(
     expect.objectContaining({ role: 'worker', msg: expect.stringMatching(/^Failing workflow task/) }),
   );
+});
+
+test('logs once that Temporal is still starting, without an error, and connects again until it is stopped', async () => {
+  const lines: [string, object, string][] = [];
+  const levels = ['debug', 'info', 'warn', 'error'] as const;
+  const log = Object.fromEntries(
+    levels.map((level) => [level, (...line: [object, string]) => lines.push([level, ...line])]),
+  );
+  const temporal = { address: '127.0.0.1:1', namespace: 'none', retention: 1, tls: false as const, apiKey: undefined };
+  const queue = { taskQueue: 'none', activities: {} };
+  const worker = new TemporalWorker({ temporal, queue, measured: false, log: log as never });
+  worker.start();
+  await waitFor('a third try', () => lines.length >= 3);
+  await worker.stop();
+  const text = expect.stringMatching(/^Temporal is unavailable: Temporal cannot be reached at 127\.0\.0\.1:1 /);
+  expect(lines.slice(0, 3)).toEqual([
+    ['info', { task_queue: 'none' }, text],
+    ['debug', { task_queue: 'none', err: expect.anything() }, text],
+    ['debug', { task_queue: 'none', err: expect.anything() }, text],
+  ]);
+  expect([worker.client, worker.wasConnected]).toEqual([undefined, false]);
 });

@@ -18,7 +18,7 @@ import {
 } from '../../reports/read-deliveries.js';
 import { report, waitFor } from '../terminal.js';
 import { outcomeOf, type Table, type View } from '../view.js';
-import { masterKeysOf, onDatabase } from '../with-database.js';
+import { masterKeysOf, onDatabase, requireTemporalStarted } from '../with-database.js';
 
 interface ListOptions {
   status?: DeliveryStatus;
@@ -108,6 +108,7 @@ async function nextAttempt(db: Handle, id: string, made: number): Promise<Attemp
 
 /** `deliveries lost`. Only this command needs Temporal's SDK. */
 export const lost = onDatabase(async ({ database, environment }, { since }: { since: number }) => {
+  await requireTemporalStarted();
   const { findLostEvents } = await import('../../delivery/lost-events.js');
   const found = await findLostEvents(database, environment, since);
   const rows = found.map((event) => ({ ...event, started_at: new Date(event.started_at) }));

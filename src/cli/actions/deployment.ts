@@ -10,7 +10,14 @@ import { SUPPORTED_NODE } from '../../platform/version.js';
 import { cautionsOf, isSupportedNode } from '../../process/cautions.js';
 import { oneLine } from '../../process/lifecycle.js';
 import type { CommandResult } from '../command.js';
-import { directUrlOf, environmentInReach, findEnvironment, reachingPostgres } from '../with-database.js';
+import {
+  directUrlOf,
+  embeddedTemporalStart,
+  environmentInReach,
+  findEnvironment,
+  reachingPostgres,
+  requireTemporalStarted,
+} from '../with-database.js';
 
 /** `migrate` */
 export async function migrateAll({ databaseOnly }: { databaseOnly?: true }): Promise<CommandResult> {
@@ -19,6 +26,7 @@ export async function migrateAll({ databaseOnly }: { databaseOnly?: true }): Pro
   const roles = { runtime, api, worker };
   const { applied } = await reachingPostgres(() => migrate(directUrlOf(environment), roles));
   const address = databaseOnly ? undefined : environment.TEMPORAL_ADDRESS;
+  if (address) await requireTemporalStarted();
   // Temporal's SDK takes longer to load than the rest, and it is not needed without an address.
   const temporal = address
     ? await (await import('../../temporal/namespace.js')).migrateTemporal(temporalAt(address, environment))
@@ -64,15 +72,22 @@ async function examine(): Promise<Finding[]> {
     if (!(error instanceof ConfigError)) throw error;
     return error.lines.map((line) => finding('configuration', '', line));
   }
-  const { temporalFindings } = await import('../../temporal/namespace.js');
   return [
     finding('configuration', `${config.environment}, ${config.baseUrl}`),
     nodeFinding(process.versions.node),
     ...unknownSettings(env).map((detail) => warning('settings', detail)),
     ...cautionsOf(config).map((detail) => warning('security', detail)),
     ...(await postgresFindings(config)),
-    ...(await temporalFindings(config.temporal)),
+    ...(await temporalFindings(config)),
   ];
+}
+
+/** While the embedded stack's Temporal starts, its namespace cannot be checked. */
+async function temporalFindings({ temporal }: Config): Promise<Finding[]> {
+  const start = await embeddedTemporalStart();
+  if (start?.failed) return [finding('Temporal', '', start.line)];
+  if (start) return [warning('Temporal', `starting: ${start.line}`)];
+  return (await import('../../temporal/namespace.js')).temporalFindings(temporal);
 }
 
 const warning = (check: string, detail: string): Finding => ({ check, ok: true, warning: true, detail });

@@ -22,7 +22,7 @@ import { readStatement, type Statement } from '../../reports/statement.js';
 import type { Command, CommandResult } from '../command.js';
 import { canAsk, confirm, report, waitFor } from '../terminal.js';
 import { outcomeOf, type Table, type View } from '../view.js';
-import { onDatabase } from '../with-database.js';
+import { onDatabase, requireTemporalStarted } from '../with-database.js';
 
 interface ListOptions {
   client?: string;
@@ -207,6 +207,10 @@ export const check = onDatabase(async ({ database, environment, actor }, endpoin
   if (environment.ENVIRONMENT !== 'sandbox') {
     throw new Error('checks run in the sandbox only; ENVIRONMENT is not sandbox');
   }
+  await requireTemporalStarted();
+  // A check is for a person who waits for its report: without Temporal it would not start.
+  const { withTemporal } = await import('../../temporal/connection.js');
+  if (environment.TEMPORAL_ADDRESS) await withTemporal(environment, async () => {});
   const { clientId } = await getEndpoint(database, null, endpointId);
   const of = { clientId, endpointId };
   const id = await database.transaction((tx) => startCheck(tx, { by: { actor }, ...of }));

@@ -26,15 +26,15 @@ let temporal: TestTemporal;
 let api: TestApi;
 let client: TestClient;
 let outbox: ReturnType<typeof workflowOutbox>;
-let reachable = true;
+/** As `/readyz` reports it. */
+let temporalState = 'ok';
 const metrics = createMetrics();
 const receivers: CheckedReceiver[] = [];
 
 beforeAll(async () => {
   temporal = await createTestNamespace();
   const readiness = async () => {
-    const temporal = reachable ? 'ok' : 'unreachable';
-    return { ready: true, checks: { postgres: 'ok', migrations: 'applied', temporal } };
+    return { ready: true, checks: { postgres: 'ok', migrations: 'applied', temporal: temporalState } };
   };
   api = await startApi({ env: { ALLOW_PRIVATE_RECEIVERS: 'true' }, dependencies: { readiness } });
   // Prisma loads its compiler with the first query, which Jest allows in a hook, and not in a loop between two tests.
@@ -75,12 +75,12 @@ async function withOutbox<T>(instead: () => void, work: () => Promise<T>): Promi
 const NO_WORKER = () => {};
 const WITHOUT_TEMPORAL = () => openOutbox(false);
 
-async function withoutTemporal<T>(work: () => Promise<T>): Promise<T> {
-  reachable = false;
+async function withoutTemporal<T>(state: string, work: () => Promise<T>): Promise<T> {
+  temporalState = state;
   try {
     return await work();
   } finally {
-    reachable = true;
+    temporalState = 'ok';
   }
 }
 
@@ -325,9 +325,16 @@ describe('the check of an endpoint', () => {
   it('is rejected with 503 while Temporal is unavailable, and nothing is left behind', async () => {
     const webhookId = await register();
     const headers = { 'Idempotency-Key': newId() };
-    await withoutTemporal(async () => {
+    await withoutTemporal('unreachable', async () => {
       for (const sent of [{}, headers]) expect(said(await check(webhookId, sent))).toEqual([503, 'unavailable']);
     });
+    for (const [state, why] of [
+      ['starting', /^Temporal is still starting, and checks need it/],
+      ['missing', /^This service runs without Temporal/],
+    ] as const) {
+      const response = await withoutTemporal(state, () => check(webhookId));
+      expect([...said(response), response.body.detail]).toEqual([503, 'unavailable', expect.stringMatching(why)]);
+    }
     expect([await rows(webhookId), await starts(webhookId)]).toEqual([0, 0]);
     const { status, body } = await check(webhookId, headers);
     expect([status, await rows(webhookId)]).toEqual([202, 1]);

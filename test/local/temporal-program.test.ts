@@ -1,0 +1,132 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { commandOf, isRunning, type ProcessRecord, recordProcess } from '../../src/local/child.js';
+import { endLeftovers, writeState } from '../../src/local/stack-state.js';
+import { build, describeBuild, findTemporal, type ProgramSearch } from '../../src/local/temporal-program.js';
+import { waitFor } from '../support/wait-for.js';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'binary-'));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function program(subfolder: string, { name = 'temporal', content = '', mode = 0o755 } = {}): string {
+  const path = join(folder, subfolder, name);
+  mkdirSync(join(folder, subfolder), { recursive: true });
+  writeFileSync(path, content);
+  chmodSync(path, mode);
+  return path;
+}
+
+function find(path: string[], more: Partial<ProgramSearch> = {}): Promise<string> {
+  const search = { cacheDir: join(folder, 'cache'), path: path.join(delimiter), signal: undefined };
+  // No test downloads.
+  return findTemporal({ ...search, progress: () => {}, ...more }, [build]);
+}
+
+test('prefers an executable program on PATH to the program in the cache', async () => {
+  const cached = program('cache/temporal-1.5.1');
+  const installed = program('bin');
+  program('readable', { mode: 0o644 });
+  mkdirSync(join(folder, 'directory/temporal'), { recursive: true });
+  expect(await find([join(folder, 'bin')])).toBe(installed);
+  expect(await find([join(folder, 'readable'), join(folder, 'directory'), '', join(folder, 'bin')])).toBe(installed);
+  expect(await find([join(folder, 'readable'), join(folder, 'missing')])).toBe(cached);
+});
+
+describe('with Go', () => {
+  const cached = () => join(folder, 'cache/temporal-1.5.1/temporal');
+  /** What is in the cache besides locks and programs. */
+  const drafts = () =>
+    readdirSync(join(folder, 'cache/temporal-1.5.1.new')).filter((name) => !name.startsWith('lock.'));
+
+  /** A `go` that lists four packages and then runs `script`. It counts its builds. */
+  function goThat(script: string): string[] {
+    const list = 'for b in 1 2 3 4; do echo "mkdir -p \\$WORK/b00$b/" >&2; done';
+    const content = `#!/bin/sh\nif [ "$2" = -n ]; then ${list}; exit; fi\necho >> ${folder}/builds\n${script}\n`;
+    program('go', { name: 'go', content });
+    return [join(folder, 'go')];
+  }
+  const builds = () => readFileSync(join(folder, 'builds'), 'utf8').length;
+
+  test('two searches at once build the program once, and find it complete', async () => {
+    const go = goThat(
+      'printf whole > $GOBIN/half; sleep 0.2; mv $GOBIN/half $GOBIN/temporal; chmod +x $GOBIN/temporal',
+    );
+    expect(await Promise.all([find(go), find(go)])).toEqual([cached(), cached()]);
+    expect([readFileSync(cached(), 'utf8'), builds(), drafts()]).toEqual(['whole', 1, []]);
+  });
+
+  test('an abort ends the build with every process of its group, and leaves no draft in the cache', async () => {
+    const go = goThat(`printf half > $GOBIN/temporal; sleep 600 & echo $! > ${folder}/child; wait`);
+    const stop = new AbortController();
+    let started: ProcessRecord | undefined;
+    const onStart = (record: ProcessRecord) => {
+      started = record;
+    };
+    const search = find(go, { signal: stop.signal, onStart });
+    const child = () => existsSync(join(folder, 'child')) && Number(readFileSync(join(folder, 'child'), 'utf8'));
+    await waitFor('the build', () => child());
+    stop.abort(new Error('cancelled'));
+    await expect(search).rejects.toThrow('cancelled');
+    await waitFor('the end of the group', () => commandOf(Number(child())) === '');
+    expect([started && isRunning(started), existsSync(cached()), drafts()]).toEqual([false, false, []]);
+  });
+
+  test('a search removes the draft that a killed process left, and builds', async () => {
+    program('cache/temporal-1.5.1.new/draft-1', { content: 'half' });
+    const go = goThat('printf whole > $GOBIN/temporal; chmod +x $GOBIN/temporal');
+    expect(await find(go)).toBe(cached());
+    expect([readFileSync(cached(), 'utf8'), drafts()]).toEqual(['whole', []]);
+  });
+
+  test('a build that fails says why, and the error names what to install', async () => {
+    const lines: string[] = [];
+    const search = find(goThat('echo "go: no space left on device" >&2; exit 1'), {
+      progress: (line) => lines.push(line),
+    });
+    await expect(search).rejects.toThrow(/can be neither downloaded nor built; install the Temporal CLI .* or Go/);
+    expect(lines).toEqual([
+      "building Temporal's server with Go, once: fetching its sources",
+      "building Temporal's server with Go: 4 packages",
+      "building Temporal's server failed: go: no space left on device",
+    ]);
+  });
+});
+
+test.each([
+  ['at its beginning', 0, 0, '1000 packages'],
+  ['early', 25, 10_000, '25 of 1000 packages, about 7 minutes left'],
+  ['late', 900, 270_000, '900 of 1000 packages, less than a minute left'],
+  ['at its end', 1_000, 300_000, 'linking its 1000 packages'],
+])('a build %s is described by what it has done so far', (_, built, elapsed, text) => {
+  expect(describeBuild(built, 1_000, elapsed)).toBe(`building Temporal's server with Go: ${text}`);
+});
+
+test('the next start ends the build that a killed parent left running, with its whole group', async () => {
+  const left = spawn('sh', ['-c', 'sleep 600 & echo $!; wait'], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [child] = await once(left.stdout, 'data');
+  const building = recordProcess(left.pid ?? 0);
+  writeState(folder, { ports: { postgres: 1, temporal: 2, temporalUi: 3 }, masterKeyId: '', env: {}, building });
+  await endLeftovers(folder, () => {});
+  await waitFor('the end of the group', () => commandOf(Number(child)) === '' && !isRunning(building));
+});
