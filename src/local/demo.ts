@@ -12,7 +12,8 @@ const DEMO = 'demo';
 type Stops = (() => Promise<unknown>)[];
 
 /**
- * Shows the main functions of the service over HTTP. Adds to `stops` what ends the service and each receiver.
+ * Shows the main functions of the service over HTTP, first those that need no Temporal. Adds to `stops` what ends the
+ * service and each receiver.
  * @param once whether a service that the demo has started ends with the demo
  */
 async function playDemo(stops: Stops, once: boolean): Promise<void> {
@@ -20,8 +21,6 @@ async function playDemo(stops: Stops, once: boolean): Promise<void> {
   chapter(startedHere ? 'The service has started' : 'The service is already running');
   say('API', sandbox.base_url);
   say('docs', `${sandbox.base_url}/docs`);
-  const workflows = `${sandbox.temporal_ui_url}/namespaces/${sandbox.temporal_namespace}/workflows`;
-  say('Temporal', workflows);
 
   chapter('A client gets a token and registers an endpoint');
   await removeEarlierEndpoints(client);
@@ -42,14 +41,36 @@ async function playDemo(stops: Stops, once: boolean): Promise<void> {
   const webhookId = await register(client, await startDemoReceiver(2, stops));
   const eventId = await changeAndReceive(client, good, transfer.id, 'COMPLETED');
   await showLadder(client, eventId, webhookId);
+
+  await showOutage(client, first, since);
+
+  if (!once || !startedHere) {
+    chapter('See it in the console: while the service runs, this link signs you in once, within 5 minutes');
+    say('console', (await client.consoleSessions.create({ role: 'editor' })).url);
+  }
+
+  if (!(await untilTemporal(sandbox.base_url))) return;
+  chapter("Temporal's UI shows each event: here the retry that waits on a durable timer");
+  const workflows = `${sandbox.temporal_ui_url}/namespaces/${sandbox.temporal_namespace}/workflows`;
+  say('Temporal', workflows);
   say('watch it', `${workflows}/${eventId}`);
-
   await showCheck(client, first);
-  await showOutage(client, first, good, since);
+  await showRecovery(client, first, good, since);
+}
 
-  if (once && startedHere) return;
-  chapter('See it in the console: while the service runs, this link signs you in once, within 5 minutes');
-  say('console', (await client.consoleSessions.create({ role: 'editor' })).url);
+/** Waits for the service's Temporal, which may still be built. @returns false if there will be none */
+async function untilTemporal(baseUrl: string): Promise<boolean> {
+  for (let isAnnounced = false; ; await sleep(1_000)) {
+    const { checks } = (await (await fetch(`${baseUrl}/readyz`)).json()) as { checks?: { temporal: string } };
+    if (checks?.temporal === 'ok') return true;
+    if (checks?.temporal === 'missing') {
+      chapter('There is no Temporal, so the demo does not show its UI, the check of a receiver and the recovery');
+      return false;
+    }
+    if (!isAnnounced)
+      chapter('Temporal is starting: its UI, the check of a receiver and the recovery follow when it is up');
+    isAnnounced = true;
+  }
 }
 
 const DESTINATION = { name: 'Ada Lovelace', account: 'DE02120300000000202051' };
@@ -116,7 +137,7 @@ async function showLadder(client: TransferServiceClient, eventId: string, webhoo
     return found && found.attempt_count >= 2 ? client.deliveries.get(found.id) : undefined;
   });
   for (const { number, response_status } of attempts) {
-    const next = number === 1 ? 'retried at once' : 'the next retry waits on a durable timer';
+    const next = number === 1 ? 'retried at once' : 'the next retry waits';
     say(`attempt ${number}`, `${red(String(response_status))}  ${next}`);
   }
   say('attempt 3', `at ${next_attempt_at} (5m, then 30m, 2h, 6h and 24h)`);
@@ -140,18 +161,15 @@ async function showCheck({ webhookEndpoints }: TransferServiceClient, webhookId:
 /** How many events are created during the outage. */
 const MISSED = 3;
 
-/**
- * Shows an outage: the endpoint is disabled while events are created, so that they have no delivery for it. A recovery
- * delivers them, and the statements before and after prove it.
- * @param since the start of the statements' window
- */
+/** Shows an outage: the endpoint is disabled while events are created, so that they have no delivery for it. */
 async function showOutage(
   { webhookEndpoints, transfers, sandbox }: TransferServiceClient,
   webhookId: string,
-  { received }: DemoReceiver,
   since: string,
 ): Promise<void> {
-  chapter(`An outage: the endpoint is disabled while ${MISSED} events are created`);
+  chapter(
+    `An outage: the endpoint is disabled while ${MISSED} events are created; the statement names what is missing`,
+  );
   await webhookEndpoints.patch(webhookId, { enabled: false });
   for (let created = 0; created < MISSED; created++) {
     const { id } = await transfers.create({ amount: { value: 100, currency: 'EUR' }, destination: DESTINATION });
@@ -159,7 +177,18 @@ async function showOutage(
   }
   await webhookEndpoints.patch(webhookId, { enabled: true });
   show('statement', await webhookEndpoints.statement(webhookId, { since }));
+}
 
+/**
+ * Delivers what the endpoint missed, and proves it by the statement.
+ * @param since the start of the statement's window
+ */
+async function showRecovery(
+  { webhookEndpoints }: TransferServiceClient,
+  webhookId: string,
+  { received }: DemoReceiver,
+  since: string,
+): Promise<void> {
   chapter('The endpoint is enabled again, and a recovery with include_missing delivers what it missed');
   const { count, missing } = await webhookEndpoints.recover(webhookId, { since, include_missing: true });
   say('recover', `${missing} missing events get a delivery, ${count} ended deliveries start again`);

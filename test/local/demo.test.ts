@@ -44,6 +44,7 @@ test('the demo delivers verified webhooks, shows a sleeping delivery, checks its
   expect(stdout.match(/signature verified/g)).toHaveLength(6);
   expect(stdout).not.toContain('BAD SIGNATURE');
   expect(stdout).toMatch(/attempt 2 +500 .*\n +attempt 3 +at 20\d\d-.*Z \(5m/);
+  expect(stdout.indexOf('3 missing: not complete')).toBeLessThan(stdout.indexOf('watch it'));
   expect(stdout).toMatch(/watch it +http:\/\/localhost:\d+\/namespaces\/transfer-service\/workflows\/[0-9a-f-]{36}\n/);
   expect(stdout.match(/ expected (2xx|refused) +right\n/g)).toHaveLength(9);
   expect(stdout).toMatch(/the check +passed\n/);
