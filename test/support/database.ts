@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -29,13 +29,16 @@ export async function createTestDatabase(
   const server = process.env.TEST_DATABASE_URL;
   if (!server) throw new Error('TEST_DATABASE_URL is not set: test/support/global-setup.js sets it');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await onServer(server, (client) => client.query(`create database ${name}`));
   const address = new URL(server);
   address.pathname = `/${name}`;
   const url = new Secret(address.href);
-  await onServer(address.href, async (client) => {
-    for (const { sql } of options.migrations ?? readMigrations()) await client.query(sql);
-  });
+  if (options.migrations) {
+    await onServer(server, (client) => client.query(`create database ${name}`));
+    await apply(options.migrations, address.href);
+  } else {
+    const template = await migratedTemplate(server);
+    await onServer(server, (client) => client.query(`create database ${name} template ${template}`));
+  }
   const database = openDatabase({
     url,
     poolSize: options.poolSize ?? 8,
@@ -93,6 +96,33 @@ export function readMigrations(): Migration[] {
     .map((entry) => entry.name)
     .sort()
     .map((name) => ({ name, sql: readFileSync(join(folder, name, 'migration.sql'), 'utf8') }));
+}
+
+/** The database of this server to which the migrations are applied; each test database is a copy of it. */
+async function migratedTemplate(server: string): Promise<string> {
+  const migrations = readMigrations();
+  const name = `template_${hash('sha256', migrations.map(({ sql }) => sql).join()).slice(0, 12)}`;
+  await onServer(server, async (client) => {
+    const exists = async () =>
+      (await client.query('select from pg_database where datname = $1', [name])).rowCount !== 0;
+    if (await exists()) return;
+    // The processes of Jest make it once. The lock ends with the session.
+    await client.query('select pg_advisory_lock(1)');
+    if (await exists()) return;
+    const draft = new URL(server);
+    draft.pathname = `/${name}_draft`;
+    await client.query(`drop database if exists ${name}_draft with (force)`);
+    await client.query(`create database ${name}_draft`);
+    await apply(migrations, draft.href);
+    await client.query(`alter database ${name}_draft rename to ${name}`);
+  });
+  return name;
+}
+
+async function apply(migrations: readonly Migration[], url: string): Promise<void> {
+  await onServer(url, async (client) => {
+    for (const { sql } of migrations) await client.query(sql);
+  });
 }
 
 async function onServer(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
