@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { QueuedAt } from '../src/delivery/handover.js';
 import {
   countRunning,
   deliverMissing,
@@ -21,12 +22,12 @@ const BATCH = 20;
 const PATIENCE = 10_000;
 const PAUSE = 250;
 
-/** Creates the activities of the workflow `recoverEndpoint`. @param onQueued called after attempts were queued */
+/** Creates the activities of the workflow `recoverEndpoint`. @param onQueued called after attempts of an endpoint were queued */
 export function createRecoveryActivities(
   database: Handle,
   retryDelays: readonly number[],
   metrics: Pick<Metrics, 'missingDelivered'>,
-  onQueued: () => void,
+  onQueued: (at: QueuedAt) => void,
 ): RecoveryActivities {
   return {
     async recoverBatch({ workflowId, clientId, webhookId: endpointId, since, until, includeMissing, from }) {
@@ -57,7 +58,7 @@ export function createRecoveryActivities(
       } while (recovered === 0 && after !== null && performance.now() < deadline);
       failpoint(isMissing ? 'after-missing-made' : 'after-requeued');
       if (isMissing) metrics.missingDelivered(recovered);
-      if (recovered > 0) onQueued();
+      if (recovered > 0) onQueued({ clientId, endpointId, maxConcurrency: null });
       const next = nextOf({ phase, after }, includeMissing);
       if (next === null) await endStarted(database, workflowId);
       return { recovered, next };

@@ -153,6 +153,12 @@ export class Dispatcher implements Handover {
     if (!this.avoids(at)) this.#expectMore(at);
   }
 
+  /** An attempt is in the queue: this process leases it when it has a slot for it, or notifies the workers that have. */
+  leaveQueued(at: QueuedAt): void {
+    if (this.#stopped || this.avoids(at)) this.options.wakeUps.send([at]);
+    else this.#expectMore(at);
+  }
+
   /** Whether this process leaves the attempts at the endpoint to other workers now. */
   avoids({ endpointId, maxConcurrency }: QueuedAt): boolean {
     const { workers, perEndpoint } = this.options;
@@ -184,7 +190,7 @@ export class Dispatcher implements Handover {
     for (const { leasedUntil, ...delivery } of event.deliveries) {
       const attempt = { ...delivery, eventId, clientId, body, traceparent, isOnly, ...first };
       if (leasedUntil) this.#keep({ attempt: { ...attempt, leasedUntil }, leasedAt });
-      else this.#leaveQueued(attempt);
+      else this.leaveQueued(attempt);
     }
     // The response to the change is written before the attempt is signed and sent. Under load the response does not wait
     // for this attempt alone, and the attempt starts at once.
@@ -205,7 +211,7 @@ export class Dispatcher implements Handover {
     const isHeld = this.#held.has(deliveryId);
     const isFree = !isHeld && !this.#stopped && !this.avoids(keys);
     if (isFree && this.options.slots.isFree(clientId, endpointId, maxConcurrency)) return this.#byName.run(deliveryId);
-    this.#leaveQueued(keys);
+    this.leaveQueued(keys);
     return isHeld;
   }
 
@@ -326,12 +332,6 @@ export class Dispatcher implements Handover {
     this.pump();
     if (undue.length > 0) await dropUndue(this.options.db, this.options.token, undue);
     return new Set(rows.map(({ deliveryId }) => deliveryId));
-  }
-
-  /** An attempt stays in the queue: this process leases it when it has a slot, or another worker does. */
-  #leaveQueued(at: QueuedAt): void {
-    if (this.#stopped || this.avoids(at)) this.options.wakeUps.send([at]);
-    else this.#expectMore(at);
   }
 
   #expectMore(at: QueuedAt): void {
@@ -462,7 +462,7 @@ export class Dispatcher implements Handover {
       this.#report(error, attempts[0]?.deliveryId),
     );
     // Not before: a lease that came first would find none, and look no more.
-    for (const attempt of attempts) this.#leaveQueued(attempt);
+    for (const attempt of attempts) this.leaveQueued(attempt);
   }
 
   /** Runs work that `stop` waits for. */

@@ -88,7 +88,7 @@ export function createDeliveryEngine(context: RoleContext) {
       taskQueue: TASK_QUEUE,
       activities: {
         ...createDeliverActivities(database, dispatcher, log),
-        ...createRecoveryActivities(database, retryDelays, metrics, poll),
+        ...createRecoveryActivities(database, retryDelays, metrics, (at) => dispatcher.leaveQueued(at)),
         ...createRemoveExpiredActivities(database, config.retention, log),
       },
       ...WORKFLOW_SLOTS,
