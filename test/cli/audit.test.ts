@@ -19,6 +19,8 @@ let env: Record<string, string>;
 let transferId: string;
 let clientId: string;
 const me = `cli:ada@${hostname()}`;
+/** The role of the tests' server. */
+const role = new URL(process.env.TEST_DATABASE_URL ?? '').username;
 
 async function json<T>(...args: string[]): Promise<T> {
   const { code, stdout, stderr } = await runCli([...args, '--json'], env);
@@ -53,6 +55,7 @@ test('lists command-line actions with actor and time, newest first', async () =>
       id: all[1]?.id,
       at: expect.stringMatching(/^20.*Z$/),
       actor: me,
+      database_role: role,
       action: 'transfers.set-status',
       target: transferId,
       details: { client_id: clientId, from: 'CREATED', to: 'PROCESSING', reason: 'checked manually' },
@@ -71,10 +74,14 @@ onLinux('prints the details of a status change as a readable line', async () => 
   const details = `CREATED → PROCESSING reason="checked manually" client_id=${clientId}`;
   const { stdout } = await runCli(args, env);
   expect(stdout).toMatch(/^20\S+Z\t/);
-  expect(stdout.slice(stdout.indexOf('\t'))).toBe(`\t${me}\ttransfers.set-status\t${transferId}\t${details}\n`);
+  expect(stdout.slice(stdout.indexOf('\t'))).toBe(
+    `\t${me}\t${role}\ttransfers.set-status\t${transferId}\t${details}\n`,
+  );
   const [header, row] = showOnTerminal(args, env, 250).split('\n');
-  expect(header).toMatch(/^AT +ACTOR +ACTION +TARGET +DETAILS$/);
-  expect(row).toContain(`${me}  transfers.set-status  ${transferId}  ${details}`);
+  expect(header).toMatch(/^AT +ACTOR +DATABASE ROLE +ACTION +TARGET +DETAILS$/);
+  expect(row).toContain(
+    `${me}  ${role.padEnd('DATABASE ROLE'.length)}  transfers.set-status  ${transferId}  ${details}`,
+  );
 });
 
 test('a rejected command leaves no audit entry', async () => {
@@ -97,7 +104,7 @@ describe('`audit export`', () => {
     const [first, second] = await old(2);
     const { code, stdout, stderr } = await runCli(['audit', 'export', '--since', '2h'], env);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const common = { actor: 'cli:old@here', action: 'clients.revoke', target: null };
+    const common = { actor: 'cli:old@here', database_role: role, action: 'clients.revoke', target: null };
     const lines = [first, second].map((entry, i) => ({
       ...{ id: entry?.id, at: entry?.at.toISOString(), ...common, details: { i } },
     }));

@@ -339,6 +339,7 @@ create table audit_entries (
   id uuid primary key,
   at timestamptz(3) not null default current_timestamp,
   actor text not null,
+  database_role text not null default session_user,
   action text not null,
   target text,
   details jsonb not null default '{}'

@@ -42,8 +42,8 @@ async function* linesOf(pages: AsyncIterable<AuditEntry[]>): AsyncGenerator<stri
   for await (const page of pages) yield page.map((entry) => `${JSON.stringify(present(entry))}\n`).join('');
 }
 
-function present({ id, at, actor, action, target, details }: AuditEntry) {
-  return { id, at: at.toISOString(), actor, action, target, details };
+function present({ id, at, actor, databaseRole, action, target, details }: AuditEntry) {
+  return { id, at: at.toISOString(), actor, database_role: databaseRole, action, target, details };
 }
 
 function table(entries: readonly AuditEntry[]): Table {
@@ -52,6 +52,7 @@ function table(entries: readonly AuditEntry[]): Table {
     rows: entries.map((entry) => ({
       at: entry.at.toISOString(),
       actor: entry.actor,
+      database_role: entry.databaseRole,
       action: entry.action,
       target: entry.target,
       details: summary(entry.details),

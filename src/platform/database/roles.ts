@@ -9,6 +9,8 @@ export type RuntimeRole = (typeof RUNTIME_ROLES)[number];
 export const READ_AND_WRITE = 'select, insert, update, delete';
 
 const STATUS = 'update (status, reason_code, updated_at)';
+/** All but the database role, which Postgres fills in. */
+const ENTRY = 'insert (id, at, actor, action, target, details)';
 
 /**
  * The tables on which a role may do less. Nothing that runs changes what a transfer says or what has happened, or
@@ -19,7 +21,7 @@ export const TABLE_RIGHTS: Readonly<Record<string, Readonly<Record<RuntimeRole, 
   _prisma_migrations: { runtime: 'select', api: 'select', worker: 'select' },
 
   // Records: only the owner removes one.
-  audit_entries: { runtime: 'select, insert', api: 'select, insert', worker: 'select, insert' },
+  audit_entries: { runtime: `select, ${ENTRY}`, api: `select, ${ENTRY}`, worker: `select, ${ENTRY}` },
   transfers: { runtime: `select, insert, ${STATUS}`, api: `select, insert, ${STATUS}`, worker: `select, ${STATUS}` },
   transfer_status_history: { runtime: 'select, insert', api: 'select, insert', worker: 'select, insert' },
 

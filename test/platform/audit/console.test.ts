@@ -32,7 +32,7 @@ test('links, sign-ins, ended sessions and sign-outs are audit entries without a 
   const byViewer = { session: viewing, role: 'viewer', address: '127.0.0.1', signed_in_by: 'link', link };
   const byEditor = { session: editing, role: 'editor', address: '127.0.0.1', signed_in_by: 'credentials' };
   const actor = `console:${client_id}`;
-  expect(entries.map(({ id, at, ...entry }) => entry)).toEqual([
+  expect(entries.map(({ id, at, databaseRole, ...entry }) => entry)).toEqual([
     { actor, action: 'console.sign-out', target: client_id, details: byEditor },
     { actor, action: 'console.end-session', target: viewing, details: { ...byEditor, reason: 'by_hand' } },
     { actor, action: 'console.sign-in', target: client_id, details: byEditor },

@@ -20,7 +20,7 @@ it('records a change by the operator’s system with the id of its event', async
     json: { status: 'PROCESSING', reason: 'paid in' },
   });
   const event = await api.database.prisma.event.findFirstOrThrow({ where: { transferId: id } });
-  expect(await entriesOf(id)).toEqual([
+  expect(await entriesOf(id)).toMatchObject([
     {
       id: event.id,
       at: event.createdAt,

@@ -32,7 +32,7 @@ test("the runtime role reads and writes rows, except records and the owner's tab
     database.runtimeRole,
   );
   expect({ _prisma_migrations, audit_entries, transfers, transfer_status_history }).toEqual({
-    ...{ _prisma_migrations: 's', audit_entries: 'si', transfers: 'si', transfer_status_history: 'si' },
+    ...{ _prisma_migrations: 's', audit_entries: 's', transfers: 'si', transfer_status_history: 'si' },
   });
   const { clients, client_secrets, webhook_endpoints, ...rest } = others;
   expect([clients, client_secrets, webhook_endpoints]).toEqual(['siu', 'siu', 'siu']);
@@ -52,10 +52,18 @@ test('an API does not write what only workers write, and a worker not what only 
   for (const table of ['clients', 'client_secrets']) expect(rights(table)).toEqual(['s', 's']);
   expect(rights('signing_keys')).toEqual(['si', 's']);
   expect(rights('transfers')).toEqual(['si', 's']);
-  expect(rights('audit_entries')).toEqual(['si', 'si']);
 });
 
-test('it adds an audit entry', () => asRole(database.runtimeUrl, (client) => client.query(ENTRY)));
+test('it adds an audit entry, which has its name and no other', async () => {
+  const { rows } = await asRole(database.runtimeUrl, (client) =>
+    client.query(`${ENTRY} returning database_role as role`),
+  );
+  expect(rows).toEqual([{ role: database.runtimeRole }]);
+  const forged = ENTRY.replace('details)', 'details, database_role)').replace(`'{}')`, `'{}', 'somebody')`);
+  await expect(asRole(database.runtimeUrl, (client) => client.query(forged))).rejects.toMatchObject({
+    code: PERMISSION_DENIED,
+  });
+});
 
 test.each([
   'delete from transfers',
