@@ -141,10 +141,11 @@ export interface InMemory {
   slots: { active: number; waiting: number };
   recorder: { waiting: number };
   workers: { count: number };
+  listener: { isUp: boolean };
 }
 
 /** Registers the gauges of the attempts that this process holds in memory. Only a process that delivers has them. */
-export function measureAttempts(registry: Registry, { slots, recorder, workers }: InMemory): void {
+export function measureAttempts(registry: Registry, { slots, recorder, workers, listener }: InMemory): void {
   const gauge = readingGauges(registry);
   gauge('webhook_attempts_in_flight', 'Attempts in flight in this process.', () => slots.active);
   gauge(
@@ -153,6 +154,11 @@ export function measureAttempts(registry: Registry, { slots, recorder, workers }
     () => slots.waiting,
   );
   gauge('webhook_workers', 'Live workers, as this process counts them.', () => workers.count);
+  gauge(
+    'webhook_listener_up',
+    'Whether this process hears the notifications of new attempts. If 0, first attempts wait for its poll, up to a second.',
+    () => Number(listener.isUp),
+  );
   gauge(
     'webhook_records_waiting',
     'Attempts waiting to be recorded. More than a few hundred mean that Postgres is slow.',

@@ -13,7 +13,7 @@ import { Dispatcher, type Job } from '../delivery/dispatcher.js';
 import type { Handover, QueuedAt } from '../delivery/handover.js';
 import { LiveWorkers } from '../delivery/live-workers.js';
 import type { AttemptDependencies } from '../delivery/make-attempt.js';
-import { listenForAttempts } from '../delivery/notifications.js';
+import { AttemptListener } from '../delivery/notifications.js';
 import { skipWorkflowsLoop } from '../delivery/outbox.js';
 import { Recorder } from '../delivery/record.js';
 import { createAddressGuard } from '../delivery/sender/address-guard.js';
@@ -79,7 +79,13 @@ export function createDeliveryEngine(context: RoleContext) {
     log,
   });
   const poll = () => dispatcher.poll();
-  measureAttempts(metrics.registry, { slots, recorder, workers });
+  const listener = new AttemptListener({
+    url: config.databaseDirectUrl,
+    database,
+    receiver: { workers, perEndpoint, expect: (at: QueuedAt) => dispatcher.expect(at), poll },
+    log,
+  });
+  measureAttempts(metrics.registry, { slots, recorder, workers, listener });
   measureBacklog(metrics.registry, () => readBacklog(database), config.retention);
   measureClients(metrics.registry, () => readClientResults(database));
   const temporal: TemporalWorker = new TemporalWorker({
@@ -114,7 +120,6 @@ export function createDeliveryEngine(context: RoleContext) {
     cancelBacklogs({ db: database, log }),
     ...(workflows === 'every-event' ? [skipWorkflowsLoop(database, config.workflowsTrail, metrics, log)] : []),
   ];
-  let listener: { stop(): Promise<void> } | undefined;
 
   return {
     /** Hands the committed events of this process to its own dispatcher. */
@@ -122,13 +127,11 @@ export function createDeliveryEngine(context: RoleContext) {
     temporal,
     /** Starts to take events and tasks. */
     start(): void {
-      for (const part of [workers, temporal, dispatcher, endpointHours, ...loops]) part.start();
-      const receiver = { workers, perEndpoint, expect: (at: QueuedAt) => dispatcher.expect(at), poll };
-      listener = listenForAttempts(config.databaseDirectUrl, receiver, log);
+      for (const part of [workers, temporal, dispatcher, endpointHours, listener, ...loops]) part.start();
     },
     /** Takes no new work, finishes and records the running attempts, and gives the waiting ones back to the queue. */
     async stop(): Promise<void> {
-      await Promise.all([listener?.stop(), ...loops.map((loop) => loop.stop())]);
+      await Promise.all([listener.stop(), ...loops.map((loop) => loop.stop())]);
       recorder.stop();
       await Promise.all([temporal.stop(), sandbox?.stop(), dispatcher.stop()]);
       await wakeUps.flush();

@@ -1,8 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { QueuedAt, QueuedEvent } from '../../src/delivery/handover.js';
-import { listenForAttempts, notifyHandover } from '../../src/delivery/notifications.js';
+import { AttemptListener, type ListenerOptions, notifyHandover } from '../../src/delivery/notifications.js';
+import type { Database } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
+import type { Log } from '../../src/platform/telemetry/log.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { startHaltingProxy } from '../support/halting-proxy.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -22,7 +25,11 @@ const withoutEndpoint = { clientId, deliveries: [] as unknown } as QueuedEvent;
 const retry = { deliveryId: newId(), clientId, endpointId: newId(), maxConcurrency: null };
 
 /** A worker that listens and has polled once, as it does after it has connected. It counts each endpoint that it expects. */
-async function listen(wakesFirst: (wakeUp: number) => boolean = () => true, share = 1) {
+async function listen(
+  wakesFirst: (wakeUp: number) => boolean = () => true,
+  share = 1,
+  options: Partial<ListenerOptions> = {},
+) {
   const worker = { polls: 0, expected: [] as QueuedAt[] };
   const receiver = {
     workers: {
@@ -34,8 +41,9 @@ async function listen(wakesFirst: (wakeUp: number) => boolean = () => true, shar
     poll: () => void worker.polls++,
     expect: (at: QueuedAt) => void worker.expected.push(at),
   };
-  const listener = listenForAttempts(db.url, receiver, silentLog);
+  const listener = new AttemptListener({ url: db.url, database: db, receiver, log: silentLog, ...options });
   listeners.push(listener);
+  listener.start();
   await waitFor('the listener to be connected', () => worker.polls === 1);
   return Object.assign(worker, { listener });
 }
@@ -152,5 +160,69 @@ describe('notifying workers of attempts', () => {
       [],
     );
     await waitFor('the listener to be back', () => worker.polls === 2);
+  });
+});
+
+describe('a listener that hears nothing connects again', () => {
+  const times = { reconnect: 50, check: 100, limit: 500 };
+  const notify = (database: Database) => notifyHandover(database, [], silentLog).committed(event);
+  const logged = () => {
+    const lines: string[] = [];
+    const line = (_: unknown, text?: string) => void lines.push(text ?? String(_));
+    return { lines, log: Object.assign(Object.create(silentLog), { warn: line, info: line }) as Log };
+  };
+
+  it('when the network drops its packets, and nobody has closed the connection', async () => {
+    const proxy = await startHaltingProxy(db.url);
+    const { lines, log } = logged();
+    const worker = await listen(undefined, 1, { url: proxy.url, times, log });
+    await waitFor('a check', () => worker.listener.isUp);
+    proxy.strand();
+    await waitFor('the fault', () => !worker.listener.isUp);
+    await waitFor('another connection', () => worker.listener.isUp);
+    expect(worker.polls).toBe(2);
+    expect(lines).toEqual([expect.stringContaining('connects again'), 'listens for attempts again']);
+    notify(db);
+    await waitFor('a notification', () => worker.expected.length === 1);
+    await worker.listener.stop();
+    await proxy.close();
+  });
+
+  it('when its first connection gets no response', async () => {
+    const proxy = await startHaltingProxy(db.url);
+    proxy.halt();
+    const listening = listen(undefined, 1, { url: proxy.url, times });
+    await waitFor('the connection', () => proxy.connections > 0);
+    proxy.strand();
+    const worker = await listening;
+    await worker.listener.stop();
+    await proxy.close();
+  });
+
+  it('when its name leads to another server, and the pool is there already', async () => {
+    const primary = await createTestDatabase();
+    const proxy = await startHaltingProxy(db.url);
+    const worker = await listen(undefined, 1, { url: proxy.url, database: primary, times });
+    expect(worker.listener.isUp).toBe(false);
+    proxy.leadTo(primary.url);
+    await waitFor('the other server', () => worker.listener.isUp);
+    notify(primary);
+    await waitFor('a notification', () => worker.expected.length === 1);
+    await worker.listener.stop();
+    await proxy.close();
+    await primary.drop();
+  });
+
+  it('but not when the pool reaches no Postgres: then nobody notifies either', async () => {
+    let reachable = true;
+    const query = (...statement: Parameters<Database['query']>) =>
+      reachable ? db.query(...statement) : Promise.reject(new Error('connect ECONNREFUSED'));
+    const worker = await listen(undefined, 1, { database: { query } as Database, times });
+    await waitFor('a check', () => worker.listener.isUp);
+    reachable = false;
+    await waitFor('the fault', () => !worker.listener.isUp);
+    reachable = true;
+    await waitFor('a check', () => worker.listener.isUp);
+    expect(worker.polls).toBe(1);
   });
 });

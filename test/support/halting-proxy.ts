@@ -9,15 +9,24 @@ export interface HaltingProxy {
   halt(): void;
   /** Passes on what has arrived meanwhile. */
   resume(): void;
+  /** Halts the present connections for ever, and closes none. Later connections work. */
+  strand(): void;
+  /** Leads later connections to the database of `url`, whose name has the same length. */
+  leadTo(url: Secret): void;
+  readonly connections: number;
   close(): Promise<void>;
 }
 
 /** A proxy in front of the Postgres of `url`. */
 export async function startHaltingProxy(url: Secret): Promise<HaltingProxy> {
   const target = new URL(url.reveal());
+  const name = target.pathname.slice(1);
+  let leadsTo = name;
+  let connections = 0;
   const sockets = new Set<Socket>();
   let halted = false;
   const server = createServer((client) => {
+    connections++;
     const server = connect(Number(target.port), target.hostname);
     for (const [from, to] of [
       [client, server],
@@ -25,7 +34,10 @@ export async function startHaltingProxy(url: Secret): Promise<HaltingProxy> {
     ] as const) {
       sockets.add(from);
       // What was sent before the end is passed on too: Postgres may carry it out after the client is gone.
-      from.on('data', (chunk) => to.write(chunk));
+      from.on('data', (chunk: Buffer) => {
+        const text = chunk.toString('latin1');
+        to.write(text.includes(name) ? Buffer.from(text.replaceAll(name, leadsTo), 'latin1') : chunk);
+      });
       from.on('end', () => to.end());
       from.on('error', () => to.end());
       from.on('close', () => sockets.delete(from));
@@ -46,6 +58,16 @@ export async function startHaltingProxy(url: Secret): Promise<HaltingProxy> {
     resume() {
       halted = false;
       for (const socket of sockets) socket.resume();
+    },
+    strand() {
+      halted = false;
+      for (const socket of sockets) socket.pause();
+    },
+    leadTo(other) {
+      leadsTo = new URL(other.reveal()).pathname.slice(1);
+    },
+    get connections() {
+      return connections;
     },
     async close() {
       for (const socket of sockets) socket.destroy();
