@@ -27,7 +27,7 @@ interface NewEndpoint extends Pick<Endpoint, 'clientId' | 'url' | 'description' 
 
 /**
  * Registers an endpoint; the same URL may be registered again (spec §5, Secret rotation).
- * @throws Refusal invalid_request | blocked_address | endpoint_limit_reached
+ * @throws Refusal invalid_request | url_not_canonical | blocked_address | endpoint_limit_reached
  */
 export async function registerEndpoint(
   db: Handle,
@@ -112,13 +112,14 @@ interface EndpointUpdate {
 
 /**
  * Changes an endpoint. Disabling cancels pending deliveries; enabling restarts the count towards `failing`.
- * @throws Refusal invalid_request | blocked_address | not_found | disabled_by_operator | cancellation_in_progress
+ * @throws Refusal invalid_request | url_not_canonical | blocked_address | not_found | disabled_by_operator | cancellation_in_progress
  */
 export function updateEndpoint(db: Handle, rules: EndpointRules, update: EndpointUpdate): Promise<PublicEndpoint> {
   const { by, clientId, id, url, description, maxConcurrency, enabled } = update;
-  if (url !== undefined) refuseBadUrl(url, rules);
   return atomically(db, async (tx) => {
     const before = await lockEndpoint(tx, clientId, id);
+    // A URL that was registered under older rules does not keep its owner from changing the rest.
+    if (url !== undefined && url !== before.url) refuseBadUrl(url, rules);
     const enables = enabled === true && !before.enabled;
     if (enables && before.disabledReason === 'operator') {
       throw new Refusal(
@@ -268,9 +269,14 @@ export function refuseWhileCancelling({ cancellingAfter }: Pick<Endpoint, 'cance
   );
 }
 
+/** Validation errors of a URL that are error codes of the API too. */
+const OWN_CODES = ['blocked_address', 'url_not_canonical'] as const;
+
 function refuseBadUrl(url: string, rules: EndpointUrlRules): void {
   const validationError = findUrlError(url, rules);
   if (!validationError) return;
-  const code = validationError.code === 'blocked_address' ? 'blocked_address' : 'invalid_request';
-  throw new Refusal(code, `The url ${validationError.detail}.`, [validationError]);
+  const own = OWN_CODES.find((code) => code === validationError.code);
+  // The canonical form ends the sentence: a full stop would look like a part of it.
+  const end = own === 'url_not_canonical' ? '' : '.';
+  throw new Refusal(own ?? 'invalid_request', `The url ${validationError.detail}${end}`, [validationError]);
 }

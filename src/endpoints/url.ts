@@ -1,3 +1,4 @@
+import { canonicalUrl, withoutBlanks } from '../platform/receiver-url.js';
 import type { ValidationError } from '../platform/refusal.js';
 
 export interface EndpointUrlRules {
@@ -14,8 +15,8 @@ const NAME =
   /^(?=.{1,253}\.?$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?$/i;
 
 /**
- * Validates the URL of a webhook endpoint (contract, Webhook endpoints). The URL is stored as given, so a URL that the
- * parser would silently repair (blanks, backslashes, missing slashes) is refused.
+ * Validates the URL of a webhook endpoint (contract, Webhook endpoints). The URL is stored and sent as given, so a URL
+ * that a client would silently repair is refused.
  * @returns undefined if the URL is valid
  */
 export function findUrlError(text: string, rules: EndpointUrlRules): ValidationError | undefined {
@@ -23,22 +24,21 @@ export function findUrlError(text: string, rules: EndpointUrlRules): ValidationE
   // A code point has at most two UTF-16 units, so that a far too long text is refused without counting its code points.
   if (text.length > 2 * MAX_LENGTH || [...text].length > MAX_LENGTH)
     return validationError('too_long', `may have at most ${MAX_LENGTH} characters`);
-  if (/[\s\\\p{Cc}\p{Cs}]/u.test(text)) {
-    return validationError('invalid_url', 'must not contain blanks, backslashes or control characters');
-  }
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase();
+  // As the URL standard reads it.
+  const address = withoutBlanks(text).replaceAll('\\', '/');
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(address)?.[1]?.toLowerCase();
   if (scheme !== undefined && scheme !== 'https' && (rules.httpsOnly || scheme !== 'http')) {
     return validationError(
       'invalid_scheme',
       rules.httpsOnly ? 'must be an https: URL' : 'must be an https: or http: URL',
     );
   }
-  if (!/^https?:\/\/[^/?#]/i.test(text) || !URL.canParse(text)) {
+  if (!/^https?:\/\/[^/?#]/i.test(address) || !URL.canParse(text) || !text.isWellFormed()) {
     return validationError('invalid_url', 'must be an absolute URL, such as https://example.com/hooks');
   }
   if (text.includes('#')) return validationError('fragment', 'must not have a fragment');
   const url = new URL(text);
-  if (/^[^/]*\/\/[^/?#]*@/.test(text))
+  if (/^[^/]*\/\/[^/?#]*@/.test(address))
     return validationError('credentials', 'must not contain a user name or password');
   if (url.port === '0') return validationError('invalid_url', 'has port 0, on which no server can listen');
   if (!url.hostname.startsWith('[') && !NAME.test(url.hostname)) {
@@ -46,6 +46,10 @@ export function findUrlError(text: string, rules: EndpointUrlRules): ValidationE
   }
   if (rules.blocksLiteral(url.hostname))
     return validationError('blocked_address', 'is an address that deliveries are not sent to');
+  const canonical = canonicalUrl(text);
+  if ([...canonical].length > MAX_LENGTH)
+    return validationError('too_long', `may have at most ${MAX_LENGTH} characters in its canonical form`);
+  if (canonical !== text) return validationError('url_not_canonical', `is not canonical; register it as ${canonical}`);
   return undefined;
 }
 

@@ -47,6 +47,8 @@ const MEANINGS = {
     outside_retention: 'The window starts before the oldest retained event; choose a later `since`.',
     secret_immutable:
       'The secret of an endpoint cannot be changed; switch to a new endpoint as the guide says under "Change the secret".',
+    url_not_canonical:
+      'A client would rewrite this URL. `detail` ends with the form to register, which is sent unchanged.',
     blocked_address: 'The service does not deliver to this address; use a public one.',
     sandbox_account: 'An account that begins with `SANDBOX-` exists in the sandbox only.',
     unknown_sandbox_account: 'There is no sandbox account with this name; `errors` lists the accounts.',

@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { findUrlError } from '../../src/endpoints/url.js';
+import { requestTarget } from '../../src/platform/receiver-url.js';
 
 const blocksLiteral = (hostname: string) => hostname === '10.0.0.1' || hostname === '[::1]';
 const sandbox = { httpsOnly: false, blocksLiteral };
@@ -17,15 +19,12 @@ describe('the URL of an endpoint', () => {
     ['https:///hooks', 'invalid_url'],
     ['https:example.com', 'invalid_url'],
     ['https:/example.com', 'invalid_url'],
-    ['https:\\\\example.com', 'invalid_url'],
-    ['https://example.com\\hooks', 'invalid_url'],
-    [' https://example.com', 'invalid_url'],
-    ['https://example.com ', 'invalid_url'],
-    ['https://example.com/a b', 'invalid_url'],
-    ['https://exa\nmple.com', 'invalid_url'],
-    ['https://example.com/\0', 'invalid_url'],
     ['https://example.com/\ud800', 'invalid_url'],
-    ['https://example.com/\u00a0', 'invalid_url'],
+    ['https://exa mple.com/', 'invalid_url'],
+    [' ftp://example.com/a b', 'invalid_scheme'],
+    ['https:\\\\user@example.com', 'credentials'],
+    ['http://10.0.0.1/a b', 'blocked_address'],
+    [`https://example.com/${'é'.repeat(350)}`, 'too_long'],
     ['https://?a=b', 'invalid_url'],
     ['https://#', 'invalid_url'],
     ['https://:443/', 'invalid_url'],
@@ -72,11 +71,85 @@ describe('the URL of an endpoint', () => {
     'https://my_service.internal/',
     'https://8.8.8.8/',
     'https://[2606:4700::1111]/',
-    'https://münchen.example/straße',
+    'https://münchen.example/',
+    "https://example.com/it's?$filter=name%20eq%20'x'",
+    'https://example.com?',
+    'https://example.com/?',
+    'https://example.com?a=/b?c:@!$&()*+,;=-._~',
+    'https://example.com/a%2fb%2F%7e/..a/.../a..;b/c.',
+    'https://example.com/a//b/?x=/../',
     'https://xn--mnchen-3ya.example/',
     `https://example.com/${'a'.repeat(2028)}`,
   ])('%s is accepted', (url) => {
     expect(findUrlError(url, production)).toBeUndefined();
+  });
+
+  it.each([
+    ['https://example.com/a b', 'https://example.com/a%20b'],
+    [' https://example.com/ ', 'https://example.com/'],
+    ['https://example.com/a/./b/../c/', 'https://example.com/a/c/'],
+    ['https://example.com/a/%2E/b/.%2e/%2E%2e', 'https://example.com/'],
+    ['https://example.com/..?', 'https://example.com/?'],
+    ['https://example.com\\hooks\\a?b\\c', 'https://example.com/hooks/a?b%5Cc'],
+    ['https:\\\\example.com', 'https://example.com'],
+    ['https://example.com/{a}|"<b>^`[0]', 'https://example.com/%7Ba%7D%7C%22%3Cb%3E%5E%60%5B0%5D'],
+    ['https://example.com?{a}|"<b>^`[]=', 'https://example.com?%7Ba%7D%7C%22%3Cb%3E%5E%60%5B%5D='],
+    ["https://EXAMPLE.com:443/100%?it's 5% or %zz%4", "https://EXAMPLE.com:443/100%25?it's%205%25%20or%20%25zz%254"],
+    ['https://münchen.example./straße?ß=東京', 'https://münchen.example./stra%C3%9Fe?%C3%9F=%E6%9D%B1%E4%BA%AC'],
+    ['https://example.com/\u00a0\u017f\u212a', 'https://example.com/%C2%A0%C5%BF%E2%84%AA'],
+    ['https://exa\nmple.com/a\tb', 'https://example.com/ab'],
+    ['https://example.com/a\0b\x7f/', 'https://example.com/a%00b%7F/'],
+  ])('%j is not canonical: %s', (url, canonical) => {
+    expect(findUrlError(url, production)).toMatchObject({
+      code: 'url_not_canonical',
+      detail: `is not canonical; register it as ${canonical}`,
+    });
+    expect(findUrlError(canonical, production)).toBeUndefined();
+  });
+
+  it('is sent byte for byte once it is accepted, and a canonical form is accepted', () => {
+    const pieces = fc.oneof(
+      fc.constantFrom(
+        '/',
+        '.',
+        '..',
+        '%2e',
+        '%',
+        '?',
+        "'",
+        '\\',
+        ' ',
+        '\t',
+        '{',
+        '[',
+        '|',
+        '//',
+        'a',
+        '%41',
+        'é',
+        '\u017f',
+      ),
+      fc.string({ unit: 'binary', maxLength: 3 }),
+    );
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 20 }), (parts) => {
+        const url = `https://example.com/${parts.join('')}`;
+        const error = findUrlError(url, production);
+        if (error?.code === 'url_not_canonical') {
+          const [canonical = ''] = /https:.*$/s.exec(error.detail) ?? [];
+          expect(findUrlError(canonical, production)).toBeUndefined();
+        } else if (!error) expect(requestTarget(url)).toEqual({ origin: 'https://example.com', path: url.slice(19) });
+        else expect(['fragment', 'invalid_url']).toContain(error.code);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('is sent as the URL standard writes it if it is from before the canonical form', () => {
+    expect(requestTarget("https://example.com/a/./b\\c?x y'")).toEqual({
+      origin: 'https://example.com',
+      path: '/a/b/c?x%20y%27',
+    });
   });
 
   it('may be http: only in the sandbox', () => {

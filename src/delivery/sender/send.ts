@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { Agent, type Dispatcher } from 'undici';
+import { requestTarget } from '../../platform/receiver-url.js';
 import type { Secret } from '../../platform/secret.js';
 import type { AttemptError } from '../../platform/vocabulary.js';
 import type { AddressGuard } from './address-guard.js';
@@ -118,12 +119,11 @@ export function createSender({
     async send(outgoing: Outgoing): Promise<SendOutcome> {
       const { url, body, clientId } = outgoing;
       if (closed) throw new Error('the sender is closed');
-      const { origin, pathname, search } = new URL(url);
       const bytes = Buffer.from(body);
       const startedAt = new Date();
       const t = startedAt.toISOString();
       const signature = 'secret' in outgoing ? signatureHeader({ ...outgoing, t, body: bytes }) : outgoing.signature;
-      const request = { origin, path: pathname + search, headers: deliveryHeaders(signature), body: bytes };
+      const request = { ...requestTarget(url), headers: deliveryHeaders(signature), body: bytes };
       const response = await new Promise<Response>((resolve, reject) => {
         const handler = new Exchange(responseMs, bodyMs, resolve, reject);
         agentOf(clientId).dispatch({ ...request, method: 'POST', headersTimeout: 0, bodyTimeout: 0 }, handler);

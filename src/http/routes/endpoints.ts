@@ -43,7 +43,13 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
   const changing = {
     scope: 'webhooks:write',
     isAudited: true,
-    refusals: ['blocked_address', 'secret_immutable', 'disabled_by_operator', 'cancellation_in_progress'],
+    refusals: [
+      'url_not_canonical',
+      'blocked_address',
+      'secret_immutable',
+      'disabled_by_operator',
+      'cancellation_in_progress',
+    ],
     handle: change,
   } as const;
   return [
@@ -61,7 +67,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
         schema: endpointView,
         headers: { Location: 'The URL of the endpoint.' },
       },
-      refusals: ['blocked_address', 'endpoint_limit_reached'],
+      refusals: ['url_not_canonical', 'blocked_address', 'endpoint_limit_reached'],
       async handle({ caller, body, db }) {
         const { secret, max_concurrency: maxConcurrency, ...wanted } = body;
         const endpoint = await registerEndpoint(db, rules, masterKeys, {

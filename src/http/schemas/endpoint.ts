@@ -5,7 +5,7 @@ import { present, requestBody, text, time, uuid, validationError, view } from '.
 
 const url = z.string().meta({
   description:
-    'An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. An IP address in it must be public, except in a sandbox on your own machine.',
+    'An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. Path and query are sent byte for byte; what a client would rewrite is rejected (`url_not_canonical`). An IP address in it must be public, except in a sandbox on your own machine.',
   format: 'uri',
   maxLength: 2048,
   examples: ['https://example.com/hooks'],

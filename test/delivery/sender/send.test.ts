@@ -30,6 +30,18 @@ test('the request on the wire is exactly the request of the contract', async () 
   expect(outcome.t).toBe(outcome.startedAt.toISOString());
 });
 
+test.each([
+  ['', '/'],
+  ['?', '/?'],
+  ["?$filter=name%20eq%20'x'", "/?$filter=name%20eq%20'x'"],
+  ["/it's/a%2fB/?", "/it's/a%2fB/?"],
+  ['/hook?x=/../&y=a?b', '/hook?x=/../&y=a?b'],
+])('the path and query %j are sent byte for byte', async (registered, sent) => {
+  const { url, requests } = await receiver(OK);
+  expect((await sender().send(outgoing(url + registered))).error).toBeNull();
+  expect(requests[0]).toMatch(`POST ${sent} HTTP/1.1\r\n`);
+});
+
 test('each attempt signs the same bytes with its own t', async () => {
   const { url, requests } = await receiver((socket) => setTimeout(() => socket.write(OK), 5));
   const { send } = sender();

@@ -113,6 +113,16 @@ describe('POST /webhook-endpoints', () => {
     expect(body.errors).toEqual([{ pointer: '/url', code: 'blocked_address', detail: expect.any(String) }]);
   });
 
+  it('rejects a url that a client would rewrite, and names the form to register', async () => {
+    const add = (url: string) => client.call('POST', '/webhook-endpoints', { json: endpointRequest({ url }) });
+    const { status, body } = await add("https://example.com/a/./b?it's {x}");
+    expect([status, body.code]).toEqual([422, 'url_not_canonical']);
+    expect(body.errors).toEqual([{ pointer: '/url', code: 'url_not_canonical', detail: expect.any(String) }]);
+    const canonical = "https://example.com/a/b?it's%20%7Bx%7D";
+    expect(body.detail).toBe(`The url is not canonical; register it as ${canonical}`);
+    expect((await add(canonical)).body).toMatchObject({ url: canonical });
+  });
+
   it('enforces the limit for concurrent registrations', async () => {
     const limited = await startApi({ env: { MAX_ENDPOINTS: '3' }, database: api.database });
     const own = await limited.client();
@@ -197,6 +207,16 @@ describe('PUT /webhook-endpoints/{webhookId}', () => {
     await api.database.transaction((tx) => cancelPending(tx, webhookId));
     expect((await put(webhookId, { url, enabled: true })).body).toMatchObject({ enabled: true });
     expect(await countDeliveries(api.database, webhookId)).toEqual({ endpoint_disabled: 1_001 });
+  });
+
+  it('accepts a url from before the canonical form as long as it is unchanged', async () => {
+    const { webhookId } = await register();
+    const url = 'https://example.com/a/./b';
+    await api.database.prisma.endpoint.update({ where: { id: webhookId }, data: { url } });
+    const { body } = await put(webhookId, { url, description: 'Renamed' });
+    expect(body).toMatchObject({ url, description: 'Renamed' });
+    expect((await patch(webhookId, { url, description: null })).status).toBe(200);
+    expect((await put(webhookId, { url: `${url}/../c` })).body.code).toBe('url_not_canonical');
   });
 
   it.each<[string, Record<string, unknown>, string, string, string]>([

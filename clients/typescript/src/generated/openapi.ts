@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 1aebcf7084d4f6d27de7f7b23979bb07cf5cdde2d8a79ff043f3fe17296fcae8
+// Document: 70d58a213d93b4aa5491d75bcafa0978fff32052321f428488d86768b61e888c
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -222,7 +222,7 @@ export interface components {
     NewWebhookEndpoint: {
       /**
        * Format: uri
-       * An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. An IP address in it must be public, except in a sandbox on your own machine.
+       * An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. Path and query are sent byte for byte; what a client would rewrite is rejected (`url_not_canonical`). An IP address in it must be public, except in a sandbox on your own machine.
        */
       url: string;
       /** The key that signs the deliveries. It is never returned and cannot be changed. */
@@ -248,7 +248,7 @@ export interface components {
       /**
        * Stable: branch on this code.
        */
-      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "check_in_progress" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
+      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "check_in_progress" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
       /** The value of `X-Request-Id`. */
       request_id: string;
       /** At most 50 entries. A name of more than 128 characters is cut. */
@@ -283,7 +283,7 @@ export interface components {
       /**
        * Stable: branch on this code.
        */
-      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "check_in_progress" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
+      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "check_in_progress" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
       /** The value of `X-Request-Id`. */
       request_id: string;
       /** At most 50 entries. A name of more than 128 characters is cut. */
@@ -495,7 +495,7 @@ export interface components {
     WebhookEndpointPatch: {
       /**
        * Format: uri
-       * An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. An IP address in it must be public, except in a sandbox on your own machine.
+       * An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. Path and query are sent byte for byte; what a client would rewrite is rejected (`url_not_canonical`). An IP address in it must be public, except in a sandbox on your own machine.
        */
       url?: string;
       description?: string | null;
@@ -516,7 +516,7 @@ export interface components {
     WebhookEndpointUpdate: {
       /**
        * Format: uri
-       * An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. An IP address in it must be public, except in a sandbox on your own machine.
+       * An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. Path and query are sent byte for byte; what a client would rewrite is rejected (`url_not_canonical`). An IP address in it must be public, except in a sandbox on your own machine.
        */
       url: string;
       /** @default null */
