@@ -98,6 +98,8 @@ interface ChildPlan extends Omit<StartPlan, 'localDir'> {
   name: string;
   command: string;
   args: readonly string[];
+  /** Variables beside those that every program gets. */
+  env?: Readonly<Record<string, string>>;
   /** The user that the program runs as; undefined: the user of this process. */
   user?: { uid: number; gid: number } | undefined;
   /** The file of the program's output. It is not a pipe, since the program may run longer than this process. */
@@ -172,7 +174,7 @@ function launch(plan: ChildPlan, logMode: 'w' | 'a'): { process: ChildProcess; r
       detached: true,
       cwd: '/',
       // The program does not get this process's environment, which has MASTER_KEY and other secrets.
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC', LC_ALL: 'C' },
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC', LC_ALL: 'C', ...plan.env },
       stdio: ['ignore', log, log],
       ...plan.user,
     });

@@ -28,6 +28,8 @@ export function startTemporal(plan: TemporalPlan): Promise<Child> {
       ...['--dynamic-config-value', 'matching.enableFairness=true'],
       ...SEARCH_ATTRIBUTES.flatMap(({ name, type }) => ['--search-attribute', `${name}=${SPELLING[type]}`]),
     ],
+    // Otherwise it tells version-info.temporal.io what runs here, and asks for newer versions.
+    env: { TEMPORAL_VERSION_CHECK_DISABLED: '1' },
     logFile: join(plan.localDir, 'temporal.log'),
     stopSignal: 'SIGTERM',
     ping: () => describeNamespace(`127.0.0.1:${plan.port}`, plan.namespace),

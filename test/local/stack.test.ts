@@ -76,6 +76,18 @@ test('two stacks run side by side on free ports, each with its own database and 
     await connection.close();
     expect((await fetch(stack.temporalUiUrl)).status).toBe(200);
   }
+  if (process.platform === 'linux') {
+    const [, temporal] = parts(folders[0]);
+    // It asks nobody on the internet for newer versions, and does not get the secrets of this process.
+    const names = readFileSync(`/proc/${temporal?.pid}/environ`, 'utf8').matchAll(/(\w+)=[^\0]*\0/g);
+    expect(Array.from(names, ([, name]) => name).sort()).toEqual([
+      'HOME',
+      'LC_ALL',
+      'PATH',
+      'TEMPORAL_VERSION_CHECK_DISABLED',
+      'TZ',
+    ]);
+  }
   const [one, two] = stacks.map((stack) => stack.env);
   for (const name of ['PORT', 'BASE_URL', 'DATABASE_URL', 'TEMPORAL_ADDRESS', 'MASTER_KEY']) {
     expect(one?.[name]).not.toBe(two?.[name]);
