@@ -187,7 +187,7 @@ test('the guide has its own port: README and the package listen on 4000', () => 
   expect([...new Set(ports)]).toEqual(['4100']);
 });
 
-test('every command of the guide was run here, or is run in snippets.test.ts', () => {
+test('every command of the guide was run here, or is run by the snippets', () => {
   const marked = guide.match(/<!-- (?:run|snippet): \S+ -->\n *```sh\n/g) ?? [];
   expect(guide.match(/```sh\n/g)).toHaveLength(marked.length);
   expect([...commands.keys()].filter((name) => !pasted.has(name))).toEqual([]);
