@@ -62,8 +62,6 @@ export interface SenderOptions {
   limits?: Partial<SendLimits>;
 }
 
-/** A backstop above the callers' own limits. A request that waits here for a connection uses up its 15 s. */
-const CONNECTIONS_PER_RECEIVER = 100;
 /**
  * Shorter than the 5 s after which common servers close idle connections, so that a POST seldom meets a closing
  * connection.
@@ -96,7 +94,8 @@ export function createSender({
     if (known) return known;
     const agent = new Agent({
       connect: createConnector({ guard, resolve: resolver.forClient(), limitMs: connectMs, caCertificates }),
-      connections: CONNECTIONS_PER_RECEIVER,
+      // The callers limit the attempts. A request that waited here for a connection would use up its 15 s.
+      connections: null,
       pipelining: 1,
       allowH2: false,
       keepAliveTimeout: IDLE_MS,

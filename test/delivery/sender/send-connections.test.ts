@@ -108,6 +108,17 @@ describe('connections', () => {
     expect([requests.length, connections()]).toEqual([2, 1]);
   });
 
+  test('are as many as there are attempts at one receiver: none waits for a connection', async () => {
+    const waiting: Socket[] = [];
+    const { url } = await receiver((socket) => {
+      waiting.push(socket);
+      if (waiting.length === 120) for (const one of waiting) one.write(OK);
+    });
+    const { send } = sender({ responseMs: 5_000 });
+    const outcomes = await Promise.all(Array.from({ length: 120 }, () => send(outgoing(url))));
+    expect(outcomes.filter(({ error }) => error !== null)).toEqual([]);
+  });
+
   test('with a slow response do not delay the next request', async () => {
     const slow: Socket[] = [];
     const { url } = await receiver((socket, number) => (number === 1 ? slow.push(socket) : socket.write(OK)));
