@@ -37,6 +37,8 @@ const service = spawn(process.execPath, ['dist/src/main.js'], {
 try {
   await Promise.race([once(createInterface({ input: service.stdout }), 'line'), failed(service)]);
   const sandbox = JSON.parse(readFileSync(join(localDir, 'sandbox-client.json'), 'utf8'));
+  // The service is ready before Temporal is.
+  while ((await (await fetch(`${sandbox.base_url}/readyz`)).json()).checks.temporal !== 'ok') await sleep(100);
   const form = { grant_type: 'client_credentials', audience: sandbox.base_url, client_id: sandbox.client_id };
   const { access_token } = await call(`${sandbox.auth_url}/oauth/token`, {
     ...form,

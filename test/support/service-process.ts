@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { SandboxClient } from '../../src/local/demo-service.js';
 import { readState } from '../../src/local/stack-state.js';
+import type { Readiness } from '../../src/process/readiness.js';
 import { type Caller, caller } from './caller.js';
+import { waitFor } from './wait-for.js';
 
 /** The complete service as `npm start` runs it: a process with its embedded stack under a LOCAL_DIR. */
 export interface ServiceProcess {
@@ -34,6 +36,7 @@ const ENV = {
   ...{ LOG_LEVEL: 'warn', RATE_LIMIT: '1000000' },
 };
 
+/** Starts the service as `npm start` does. Resolves when it is ready and connected to Temporal. */
 export async function startService(localDir: string, env: Record<string, string> = {}): Promise<ServiceProcess> {
   const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, ['dist/src/main.js'], {
@@ -46,6 +49,11 @@ export async function startService(localDir: string, env: Record<string, string>
   const ready = once(createInterface({ input: child.stdout }), 'line');
   await Promise.race([ready, exited.then(() => Promise.reject(new Error(said.join('\n'))))]);
   const sandbox = JSON.parse(readFileSync(join(localDir, 'sandbox-client.json'), 'utf8')) as Sandbox;
+  // The service is ready before Temporal is.
+  await waitFor('Temporal', async () => {
+    const { checks } = (await (await fetch(`${sandbox.base_url}/readyz`)).json()) as Readiness;
+    return checks.temporal === 'ok';
+  });
   return {
     process: child,
     sandbox,
