@@ -1,4 +1,4 @@
-// Run by the Dockerfile: lets commands leave their compiled code in dist/.compile-cache (src/cli/command.ts), since
+// Run by the Dockerfile: lets commands leave their compiled code in dist/.compile-cache (src/cli/load-quickly.ts), since
 // they cannot write there later. A database command loads all its modules before it finds that Postgres is unreachable.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

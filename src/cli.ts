@@ -1,4 +1,5 @@
 #!/usr/bin/env -S node --max-semi-space-size=8
+import { loadQuickly } from './cli/load-quickly.js';
 import { runCli } from './cli/program.js';
 
 const roles = {
@@ -6,4 +7,4 @@ const roles = {
   api: async () => (await import('./api.js')).runApi,
   worker: async () => (await import('./worker.js')).runWorker,
 };
-process.exitCode = await runCli(process.argv.slice(2), roles);
+process.exitCode = await runCli(process.argv.slice(2), roles, loadQuickly);

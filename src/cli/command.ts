@@ -1,6 +1,3 @@
-import { enableCompileCache } from 'node:module';
-import { fileURLToPath } from 'node:url';
-import { setFlagsFromString } from 'node:v8';
 import { Command as CommanderCommand, CommanderError, InvalidArgumentError } from 'commander';
 import { harmless } from '../../clients/typescript/src/cli/harmless.js';
 import { parseDuration } from '../platform/duration.js';
@@ -38,7 +35,6 @@ export class Command extends CommanderCommand {
    */
   does<Args extends unknown[]>(load: () => Promise<(...args: Args) => Promise<CommandResult>>): void {
     this.option('--json', 'print one JSON document and nothing else').action(async (...args: unknown[]) => {
-      loadQuickly();
       // See bootstrap.ts.
       process.env.PGAPPNAME ??= 'transfer-service cli';
       const { showProgress } = await import('./terminal.js');
@@ -82,22 +78,6 @@ function exitCodeOf(error: CommanderError): number {
   if (error.exitCode === 0) return SUCCESS;
   if (error.code === 'commander.help') process.stderr.write('error: give a command; --help lists them\n');
   return INVALID_ARGUMENTS;
-}
-
-/** Beside the built code, so that it is as safe from others as the code itself. Node.js's default is a shared folder. */
-const CACHE = fileURLToPath(new URL('../../.compile-cache', import.meta.url));
-
-/** V8 does not optimise WebAssembly: a command runs each function of Prisma's query compiler a few times. */
-const BASELINE_WEBASSEMBLY = ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering'];
-
-/**
- * Prepares this process for the modules of one command, before they are loaded. V8 takes their compiled code from a
- * folder, where an earlier command or the build of the image has left it: to compile it takes an eighth of a database
- * command's time. Where the folder cannot be written, as in the image, it is only read.
- */
-function loadQuickly(): void {
-  for (const flag of BASELINE_WEBASSEMBLY) setFlagsFromString(flag);
-  enableCompileCache(CACHE);
 }
 
 /** A whole number. @param wrong the error for any other text */

@@ -14,9 +14,16 @@ export type Role = (env: NodeJS.ProcessEnv, announce: Announce) => Promise<void>
 /** Each function loads the modules of one role, which the other commands do not need. The entry file passes them. */
 export type RoleLoaders = Readonly<Record<'start' | 'api' | 'worker', () => Promise<Role>>>;
 
-/** Runs a command line of `transfer-service` (without node and script). @returns the exit code */
-export function runCli(args: readonly string[], roles: RoleLoaders): Promise<number> {
-  return run(createCli(roles), args);
+/**
+ * Runs a command line of `transfer-service` (without node and script).
+ * @param prepare runs before the modules of a command are loaded, unless the command runs the service
+ * @returns the exit code
+ */
+export function runCli(args: readonly string[], roles: RoleLoaders, prepare: () => void): Promise<number> {
+  const program = createCli(roles).hook('preAction', (_, command) => {
+    if (!(command.name() in roles)) prepare();
+  });
+  return run(program, args);
 }
 
 /**

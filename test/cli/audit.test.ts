@@ -4,7 +4,8 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId } from '../../src/platform/ids.js';
-import { runCli, startCli } from '../support/cli.js';
+import { startCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
 import { onLinux, showOnTerminal } from '../support/terminal.js';
@@ -23,7 +24,7 @@ const me = `cli:ada@${hostname()}`;
 const role = new URL(process.env.TEST_DATABASE_URL ?? '').username;
 
 async function json<T>(...args: string[]): Promise<T> {
-  const { code, stdout, stderr } = await runCli([...args, '--json'], env);
+  const { code, stdout, stderr } = await runCommand([...args, '--json'], env);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return JSON.parse(stdout) as T;
 }
@@ -72,7 +73,7 @@ test('lists command-line actions with actor and time, newest first', async () =>
 onLinux('prints the details of a status change as a readable line', async () => {
   const args = ['audit', 'list', '--target', transferId];
   const details = `CREATED → PROCESSING reason="checked manually" client_id=${clientId}`;
-  const { stdout } = await runCli(args, env);
+  const { stdout } = await runCommand(args, env);
   expect(stdout).toMatch(/^20\S+Z\t/);
   expect(stdout.slice(stdout.indexOf('\t'))).toBe(
     `\t${me}\t${role}\ttransfers.set-status\t${transferId}\t${details}\n`,
@@ -86,8 +87,12 @@ onLinux('prints the details of a status change as a readable line', async () => 
 
 test('a rejected command leaves no audit entry', async () => {
   const id = newId();
-  expect((await runCli(['endpoints', 'disable', id], env)).code).toBe(1);
-  expect(await runCli(['audit', 'list', '--target', id], env)).toEqual({ code: 0, stdout: 'no entries\n', stderr: '' });
+  expect((await runCommand(['endpoints', 'disable', id], env)).code).toBe(1);
+  expect(await runCommand(['audit', 'list', '--target', id], env)).toEqual({
+    code: 0,
+    stdout: 'no entries\n',
+    stderr: '',
+  });
 });
 
 describe('`audit export`', () => {
@@ -102,7 +107,7 @@ describe('`audit export`', () => {
 
   test('prints each entry as a line of JSON, optionally only those after a given entry', async () => {
     const [first, second] = await old(2);
-    const { code, stdout, stderr } = await runCli(['audit', 'export', '--since', '2h'], env);
+    const { code, stdout, stderr } = await runCommand(['audit', 'export', '--since', '2h'], env);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const common = { actor: 'cli:old@here', database_role: role, action: 'clients.revoke', target: null };
     const lines = [first, second].map((entry, i) => ({
@@ -111,7 +116,7 @@ describe('`audit export`', () => {
     // The commands of this test are exported too, a minute after they ran.
     const exported = stdout.split('\n').filter((line) => line.includes('cli:old@here'));
     expect(exported).toEqual(lines.map((line) => JSON.stringify(line)));
-    const rest = await runCli(['audit', 'export', '--after', first?.id ?? ''], env);
+    const rest = await runCommand(['audit', 'export', '--after', first?.id ?? ''], env);
     expect(rest.stdout.split('\n')[0]).toBe(JSON.stringify(lines[1]));
   });
 

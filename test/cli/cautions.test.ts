@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
-import { runCli, startCli } from '../support/cli.js';
+import { startCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 
 // The names do not resolve: the warnings depend on the configuration alone.
 const UNSAFE = {
@@ -32,9 +33,9 @@ test('production logs each warning about its settings at startup, without the pa
 });
 
 test('doctor shows each warning as `warn` and does not count it as a failure', async () => {
-  const { stdout } = await runCli(['doctor'], UNSAFE);
+  const { stdout } = await runCommand(['doctor'], UNSAFE);
   for (const name of WARNED) expect(stdout).toMatch(new RegExp(`^warn\\s+security\\s+${name}: `, 'm'));
-  const { stdout: json } = await runCli(['doctor', '--json'], UNSAFE);
+  const { stdout: json } = await runCommand(['doctor', '--json'], UNSAFE);
   const { checks } = JSON.parse(json) as {
     checks: { check: string; ok: boolean; warning?: boolean; detail: string }[];
   };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../src/platform/ids.js';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
-import { runCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 import { consoleBrowser } from '../support/console.js';
 
 let auth: AuthApi;
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => auth.close());
 
-const consoleLink = (...args: string[]) => runCli(['clients', 'console-link', ...args], env);
+const consoleLink = (...args: string[]) => runCommand(['clients', 'console-link', ...args], env);
 
 test("clients console-link makes a link with the client's scopes, which the audit names", async () => {
   const { client_id } = await auth.client({ name: 'Acme', scopes: ['webhooks:read', 'webhooks:write', 'operator'] });
@@ -31,7 +31,10 @@ test("clients console-link makes a link with the client's scopes, which the audi
     expect(text).toContain(`<dd>${scopes}</dd>`);
     expect(text).toContain('a link of the operator');
   }
-  const { stdout } = await runCli(['audit', 'list', '--target', client_id, '--action', 'console.link', '--json'], env);
+  const { stdout } = await runCommand(
+    ['audit', 'list', '--target', client_id, '--action', 'console.link', '--json'],
+    env,
+  );
   expect(JSON.parse(stdout)).toMatchObject([
     { actor: expect.stringMatching(/^cli:/), details: { role: 'viewer' } },
     { actor: expect.stringMatching(/^cli:/), details: { role: 'editor' } },
@@ -42,7 +45,7 @@ test("clients console-link makes a link with the client's scopes, which the audi
 test('clients console-link states why it cannot make a link', async () => {
   const operator = await auth.client({ scopes: ['operator'] });
   const revoked = await auth.client();
-  await runCli(['clients', 'revoke', revoked.client_id], env);
+  await runCommand(['clients', 'revoke', revoked.client_id], env);
   for (const [id, reason] of [
     [newId(), 'There is no such client.'],
     [revoked.client_id, 'The client is revoked.'],
@@ -51,7 +54,7 @@ test('clients console-link states why it cannot make a link', async () => {
     const { code, stderr } = await consoleLink(id);
     expect([code, stderr]).toEqual([1, expect.stringContaining(reason)]);
   }
-  const { code, stderr } = await runCli(['clients', 'console-link', newId()], {
+  const { code, stderr } = await runCommand(['clients', 'console-link', newId()], {
     DATABASE_URL: env.DATABASE_URL as string,
     ENVIRONMENT: 'production',
   });

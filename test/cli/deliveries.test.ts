@@ -2,7 +2,7 @@ import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { readStarts, startDeliverEvent } from '../../src/delivery/workflow-starter.js';
 import { newId } from '../../src/platform/ids.js';
 import { makeBacklog } from '../support/backlog.js';
-import { runCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint } from '../support/factories.js';
@@ -32,7 +32,7 @@ afterAll(async () => {
 const transferOf = ({ body }: QueuedEvent): string => JSON.parse(body).data.id;
 
 async function json<T>(...args: string[]): Promise<T> {
-  const { code, stdout, stderr } = await runCli([...args, '--json'], env);
+  const { code, stdout, stderr } = await runCommand([...args, '--json'], env);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return JSON.parse(stdout) as T;
 }
@@ -102,7 +102,7 @@ describe('deliveries', () => {
       attempts: [{ number: 1, response_status: 503, error: 'status', detail: 'The head is odd.' }],
       planned_attempts: [],
     });
-    const { stdout: shown } = await runCli(['deliveries', 'show', failedId], env);
+    const { stdout: shown } = await runCommand(['deliveries', 'show', failedId], env);
     expect(shown).toContain(
       `1\tschedule\t${startedAt.toISOString()}\t503\t12 ms\tThe head is odd.\tdown for the night`,
     );
@@ -120,7 +120,8 @@ describe('deliveries', () => {
   it('lists page by page and says how many deliveries follow', async () => {
     const { clientId, id } = await makeEndpoint(db, await makeClient(db));
     await makeBacklog(db, id, 3);
-    const list = (...args: string[]) => runCli(['deliveries', 'list', '--client', clientId, '--json', ...args], env);
+    const list = (...args: string[]) =>
+      runCommand(['deliveries', 'list', '--client', clientId, '--json', ...args], env);
     const ids = (stdout: string) => (JSON.parse(stdout) as { id: string }[]).map((one) => one.id);
     const all = ids((await list()).stdout);
     const first = await list('--limit', '1');
@@ -147,7 +148,7 @@ describe('deliveries', () => {
       expect(row).toMatch(
         new RegExp(`^${id}  PROCESSING  pending  3 {9}sleepy\\.example\\.com  in 6 h {8}\\d+ s ago$`),
       );
-      const { stdout } = await runCli(args, env);
+      const { stdout } = await runCommand(args, env);
       expect(stdout.split('\t').slice(0, 7)).toEqual([
         ...[id, 'PROCESSING', 'pending', '3', '', 'sleepy.example.com'],
         nextAttemptAt.toISOString(),
@@ -159,11 +160,11 @@ describe('deliveries', () => {
   );
 
   it('reports an error in one line', async () => {
-    const unknown = await runCli(['deliveries', 'show', 'nonsense'], env);
+    const unknown = await runCommand(['deliveries', 'show', 'nonsense'], env);
     expect(unknown).toEqual({ code: 1, stdout: '', stderr: 'There is no such delivery.\n' });
-    const ofNobody = await runCli(['deliveries', 'list', '--client', newId()], env);
+    const ofNobody = await runCommand(['deliveries', 'list', '--client', newId()], env);
     expect(ofNobody).toEqual({ code: 1, stdout: '', stderr: 'There is no such client.\n' });
-    expect((await runCli(['deliveries', 'list', '--status', 'lost'], env)).code).toBe(2);
+    expect((await runCommand(['deliveries', 'list', '--status', 'lost'], env)).code).toBe(2);
   });
 });
 
@@ -174,7 +175,7 @@ describe('doctor', () => {
   }
   const failed = ({ checks }: Report) => checks.filter(({ ok }) => !ok).map(({ check }) => check);
   async function examine(change: Record<string, string>): Promise<Report & { code: number | null; stderr: string }> {
-    const { code, stdout, stderr } = await runCli(['doctor', '--json'], { ...env, ...change });
+    const { code, stdout, stderr } = await runCommand(['doctor', '--json'], { ...env, ...change });
     return { ...(JSON.parse(stdout) as Report), code, stderr };
   }
 
@@ -191,7 +192,7 @@ describe('doctor', () => {
     server.pathname = `/doctor_${Date.now()}`;
     await db.pool.query(`create database ${server.pathname.slice(1)}`);
     const change = { DATABASE_URL: server.href };
-    expect((await runCli(['migrate'], { ...env, ...change })).code).toBe(0);
+    expect((await runCommand(['migrate'], { ...env, ...change })).code).toBe(0);
     expect(await examine(change)).toMatchObject({ ok: true, code: 0, stderr: '' });
     await db.pool.query(`drop database ${server.pathname.slice(1)} with (force)`);
   });

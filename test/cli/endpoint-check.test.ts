@@ -3,7 +3,7 @@ import { newId } from '../../src/platform/ids.js';
 import { CHECK_CASE_NAMES } from '../../src/platform/vocabulary.js';
 import { must } from '../support/caller.js';
 import { type CheckedReceiver, type Mistake, startCheckedReceiver } from '../support/checked-receiver.js';
-import { runCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 import { type MortalService, startMortalService } from '../support/mortal-service.js';
 import { SECRET } from '../support/transfers.js';
 
@@ -26,7 +26,7 @@ async function register(mistake?: Mistake): Promise<string> {
 describe('`endpoints check`', () => {
   it('prints the report, exits with 0, and leaves an audit entry', async () => {
     const webhookId = await register();
-    const { code, stdout, stderr } = await runCli(['endpoints', 'check', webhookId], service.env);
+    const { code, stdout, stderr } = await runCommand(['endpoints', 'check', webhookId], service.env);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toContain('passed: 9 of 9 cases passed');
     for (const name of CHECK_CASE_NAMES) expect(stdout).toMatch(new RegExp(`^${name}\\tpassed\\t`, 'm'));
@@ -36,7 +36,7 @@ describe('`endpoints check`', () => {
 
   it('exits with 1 if a case fails, and prints the report and one line that names the failed cases', async () => {
     const webhookId = await register('accepts any signature');
-    const { code, stdout, stderr } = await runCli(['endpoints', 'check', webhookId, '--json'], service.env);
+    const { code, stdout, stderr } = await runCommand(['endpoints', 'check', webhookId, '--json'], service.env);
     expect([code, stderr]).toEqual([1, '2 of 9 cases failed: wrong_secret, changed_body\n']);
     const report = JSON.parse(stdout);
     expect([report.webhookId, report.status, report.cases.length]).toEqual([webhookId, 'failed', 9]);
@@ -47,7 +47,7 @@ describe('`endpoints check`', () => {
     ['in production', { ENVIRONMENT: 'production' }, /^checks run in the sandbox only[^\n]*\n$/],
     ['for an unknown endpoint', {}, /^There is no such webhook endpoint\.\n$/],
   ])('exits with 1 and one line %s', async (_, env, line) => {
-    const { code, stdout, stderr } = await runCli(['endpoints', 'check', newId()], { ...service.env, ...env });
+    const { code, stdout, stderr } = await runCommand(['endpoints', 'check', newId()], { ...service.env, ...env });
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(line)]);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newId } from '../../src/platform/ids.js';
-import { runCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeDelivered, makeEvent } from '../support/events.js';
 import { makeClient, makeEndpoint } from '../support/factories.js';
@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 /** The commands need Postgres only. */
 const recover = (...args: string[]) =>
-  runCli(['endpoints', 'recover', ...args], { DATABASE_URL: database.url.reveal() });
+  runCommand(['endpoints', 'recover', ...args], { DATABASE_URL: database.url.reveal() });
 
 describe('`endpoints recover`', () => {
   it("starts a recovery of any client's endpoint without Temporal, and leaves an audit entry", async () => {

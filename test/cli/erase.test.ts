@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { runCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeTransfer } from '../support/factories.js';
 import { answerOnTerminal, onLinux } from '../support/terminal.js';
@@ -22,14 +22,14 @@ const erasedAt = async (id: string) => (await database.prisma.client.findUniqueO
 
 test('`clients erase` needs --yes without a terminal', async () => {
   const id = await revokedClient();
-  expect(await runCli(['clients', 'erase', id], env)).toEqual({
+  expect(await runCommand(['clients', 'erase', id], env)).toEqual({
     ...{ code: 1, stdout: '' },
     stderr: 'this cannot be undone; give --yes if there is no terminal to ask on\n',
   });
   expect(await erasedAt(id)).toBeNull();
-  const { code, stdout } = await runCli(['clients', 'erase', id, '--yes', '--json'], env);
+  const { code, stdout } = await runCommand(['clients', 'erase', id, '--yes', '--json'], env);
   expect([code, JSON.parse(stdout)]).toEqual([0, { client_id: id, transfers: 1, endpoints: 0 }]);
-  const shown = await runCli(['clients', 'show', id, '--json'], env);
+  const shown = await runCommand(['clients', 'show', id, '--json'], env);
   expect(JSON.parse(shown.stdout)).toMatchObject({ name: 'erased', erased_at: expect.any(String) });
 });
 
@@ -43,8 +43,8 @@ onLinux('on a terminal it erases only after `yes`', async () => {
 });
 
 test('`transfers expire` needs TRANSFER_RETENTION and prints how many transfers it removed', async () => {
-  const { code, stderr } = await runCli(['transfers', 'expire'], env);
+  const { code, stderr } = await runCommand(['transfers', 'expire'], env);
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^TRANSFER_RETENTION: is not set[^\n]*\n$/)]);
-  const expired = await runCli(['transfers', 'expire', '--json'], { ...env, TRANSFER_RETENTION: '3650d' });
+  const expired = await runCommand(['transfers', 'expire', '--json'], { ...env, TRANSFER_RETENTION: '3650d' });
   expect(expired).toEqual({ code: 0, stdout: '{\n  "removed": 0\n}\n', stderr: '' });
 });

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { MasterKeys } from '../../src/platform/database/encryption.js';
 import { Secret } from '../../src/platform/secret.js';
-import { runCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
@@ -12,7 +12,7 @@ let db: TestDatabase;
 let deliveryId: string;
 let v0: string;
 const run = (...args: string[]) =>
-  runCli(['deliveries', 'explain', ...args], {
+  runCommand(['deliveries', 'explain', ...args], {
     ENVIRONMENT: 'sandbox',
     DATABASE_URL: db.url.reveal(),
     MASTER_KEY: MASTER_KEY.toString('base64'),

@@ -6,7 +6,7 @@ import { pendingMigrations } from '../../src/platform/database/migrate.js';
 import { newId } from '../../src/platform/ids.js';
 import { Secret } from '../../src/platform/secret.js';
 import { makeBacklog } from '../support/backlog.js';
-import { runCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, makeTransfer, refusedBy } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
@@ -24,7 +24,7 @@ afterAll(() => database.drop());
 
 /** Runs a command that must succeed and returns its JSON document. */
 async function json<T = Record<string, unknown>>(...args: string[]): Promise<T> {
-  const { code, stdout, stderr } = await runCli([...args, '--json'], env);
+  const { code, stdout, stderr } = await runCommand([...args, '--json'], env);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return JSON.parse(stdout) as T;
 }
@@ -71,7 +71,7 @@ describe('clients', () => {
   });
 
   test('create prints the credentials as text without --json', async () => {
-    const { stdout } = await runCli(['clients', 'create', '--name', 'Text'], env);
+    const { stdout } = await runCommand(['clients', 'create', '--name', 'Text'], env);
     const [, id, secret] = /client_id +(\S+)\nclient_secret +(\S+)\n/.exec(stdout) ?? [];
     expect(await works(id ?? '', secret ?? '')).toBe(true);
   });
@@ -103,12 +103,12 @@ describe('clients', () => {
     const first = await json<ClientResult>('clients', 'create', '--name', 'Rotating twice');
     const second = await json<ClientResult>('clients', 'rotate-secret', first.client_id);
     const rotate = ['clients', 'rotate-secret', first.client_id, '--expire-old', '24h'];
-    const { code, stdout, stderr } = await runCli(rotate, env);
+    const { code, stdout, stderr } = await runCommand(rotate, env);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(
       new RegExp(`^[^\\n]*${first.secret_id}[^\\n]*${second.secret_id}[^\\n]*--revoke[^\\n]*\\n$`),
     );
-    const done = await runCli([...rotate, '--revoke', second.secret_id], env);
+    const done = await runCommand([...rotate, '--revoke', second.secret_id], env);
     expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining(`secret ${second.secret_id} revoked`) });
     const [, third] = /client_secret +(\S+)/.exec(done.stdout) ?? [];
     expect([
@@ -141,7 +141,7 @@ describe('clients', () => {
     ['endpoints', 'disable'],
     ['endpoints', 'enable'],
   ])('%s %s fails with one line for an unknown id', async (...command) => {
-    const { code, stdout, stderr } = await runCli([...command, newId(), '--json'], env);
+    const { code, stdout, stderr } = await runCommand([...command, newId(), '--json'], env);
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: '',
@@ -171,9 +171,9 @@ describe('transfers set-status', () => {
 
   test('records a reason code, and exits with 2 if the status takes none', async () => {
     const { id } = await createTransfer();
-    const early = await runCli(['transfers', 'set-status', id, 'PROCESSING', '--reason-code', 'other'], env);
+    const early = await runCommand(['transfers', 'set-status', id, 'PROCESSING', '--reason-code', 'other'], env);
     expect(early).toMatchObject({ code: 2, stderr: expect.stringMatching(/^error: --reason-code may be given only/) });
-    const unknown = await runCli(['transfers', 'set-status', id, 'FAILED', '--reason-code', 'bad_mood'], env);
+    const unknown = await runCommand(['transfers', 'set-status', id, 'FAILED', '--reason-code', 'bad_mood'], env);
     expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('name_mismatch') });
     expect(await json('transfers', 'set-status', id, 'FAILED', '--reason-code', 'name_mismatch')).toMatchObject({
       status: 'FAILED',
@@ -183,7 +183,7 @@ describe('transfers set-status', () => {
 
   test('fails for an invalid transition and names the valid ones', async () => {
     const { id } = await createTransfer();
-    const { code, stderr } = await runCli(['transfers', 'set-status', id, 'COMPLETED'], env);
+    const { code, stderr } = await runCommand(['transfers', 'set-status', id, 'COMPLETED'], env);
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringMatching(/^The transfer is CREATED [^\n]*PROCESSING[^\n]*\n$/),
@@ -211,7 +211,7 @@ describe('keys', () => {
       { kid: old, state: 'verifying', ...times },
       { kid: older, state: 'expired', ...times },
     ]);
-    const { stdout } = await runCli(['keys', 'list'], env);
+    const { stdout } = await runCommand(['keys', 'list'], env);
     expect(stdout).toMatch(new RegExp(`^${kid}\\tsigning\\t[^\\n]+Z\\t\\t\\n${old}\\tverifying\\t`));
     await database.prisma.signingKey.deleteMany();
   });
@@ -229,7 +229,7 @@ describe('keys', () => {
     expect(await database.prisma.signingKey.findMany({ where: { retiredAt: null }, select: { kid: true } })).toEqual([
       { kid: new_kid },
     ]);
-    const { code, stdout, stderr } = await runCli(['keys', 'revoke', kid, '--json'], env);
+    const { code, stdout, stderr } = await runCommand(['keys', 'revoke', kid, '--json'], env);
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: 'There is no such signing key.\n' });
   });
 
@@ -248,7 +248,7 @@ describe('keys', () => {
     const clientId = await makeClient(database);
     const ids: string[] = [];
     for (let made = 0; made < 4; made++) ids.push((await makeEndpoint(database, clientId)).id);
-    const { code, stderr } = await runCli(['keys', 'rotate-master'], env);
+    const { code, stderr } = await runCommand(['keys', 'rotate-master'], env);
     const named = ids.slice(0, 3).map((id) => `webhook endpoint ${id}`);
     expect([code, stderr]).toEqual([
       1,
@@ -259,7 +259,7 @@ describe('keys', () => {
   });
 
   test('the commands report a missing MASTER_KEY', async () => {
-    const { code, stderr } = await runCli(['keys', 'rotate'], { DATABASE_URL: database.url.reveal() });
+    const { code, stderr } = await runCommand(['keys', 'rotate'], { DATABASE_URL: database.url.reveal() });
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^MASTER_KEY: is not set;[^\n]*\n$/) });
   });
 });
@@ -269,7 +269,7 @@ test('endpoints set-concurrency sets the limit of concurrent attempts and reject
   expect(await json('endpoints', 'set-concurrency', id, '5')).toMatchObject({ webhookId: id, max_concurrency: 5 });
   expect(await json('endpoints', 'set-concurrency', id, 'default')).toMatchObject({ max_concurrency: null });
   for (const limit of ['0', '101', '1.5', 'none', '']) {
-    const { code, stderr } = await runCli(['endpoints', 'set-concurrency', id, limit], env);
+    const { code, stderr } = await runCommand(['endpoints', 'set-concurrency', id, limit], env);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('Give 1 to 100, or default.') });
   }
 });
@@ -277,11 +277,11 @@ test('endpoints set-concurrency sets the limit of concurrent attempts and reject
 test('endpoints disable reports that a backlog is being cancelled, and enable fails until it is', async () => {
   const { id, clientId } = await makeEndpoint(database, await makeClient(database));
   await makeBacklog(database, id, 1_001);
-  const disabled = await runCli(['endpoints', 'disable', id], env);
+  const disabled = await runCommand(['endpoints', 'disable', id], env);
   expect(disabled).toMatchObject({ code: 0, stdout: expect.stringContaining('disabled (operator), cancelling') });
-  const { stdout } = await runCli(['endpoints', 'list', '--client', clientId], env);
+  const { stdout } = await runCommand(['endpoints', 'list', '--client', clientId], env);
   expect(stdout).toContain('disabled (operator), cancelling');
-  const enabled = await runCli(['endpoints', 'enable', id], env);
+  const enabled = await runCommand(['endpoints', 'enable', id], env);
   expect(enabled).toMatchObject({ code: 1, stdout: '' });
   expect(enabled.stderr).toMatch(/^.*still being cancelled.*\n$/);
 });
@@ -290,17 +290,17 @@ describe('endpoints list', () => {
   test('lists the endpoints of all clients page by page', async () => {
     const made = [];
     for (let i = 0; i < 3; i++) made.unshift((await makeEndpoint(database, await makeClient(database))).id);
-    const first = await runCli(['endpoints', 'list', '--limit', '2', '--json'], env);
+    const first = await runCommand(['endpoints', 'list', '--limit', '2', '--json'], env);
     const ids = (stdout: string) => (JSON.parse(stdout) as { webhookId: string }[]).map(({ webhookId }) => webhookId);
     expect(ids(first.stdout)).toEqual(made.slice(0, 2));
     expect(first.stderr).toBe(`there are more; next page: --cursor ${made[1]}\n`);
-    const second = await runCli(['endpoints', 'list', '--limit', '1', '--cursor', made[1] ?? '', '--json'], env);
+    const second = await runCommand(['endpoints', 'list', '--limit', '1', '--cursor', made[1] ?? '', '--json'], env);
     expect(ids(second.stdout)).toEqual(made.slice(2));
   });
 
   test('--failing says which endpoints are failing, since when and why', async () => {
     const { id: webhookId, clientId } = await makeEndpoint(database, await makeClient(database));
-    expect((await runCli(['endpoints', 'list', '--failing'], env)).stdout).toBe('no endpoint is failing\n');
+    expect((await runCommand(['endpoints', 'list', '--failing'], env)).stdout).toBe('no endpoint is failing\n');
     const hours = new EndpointHours(database, silentLog);
     const startedAt = new Date();
     hours.count(webhookId, { ...refusedBy(503), startedAt, durationMs: 10 });
@@ -310,7 +310,7 @@ describe('endpoints list', () => {
     expect(await json('endpoints', 'list', '--failing', '--client', clientId)).toMatchObject([
       { webhookId, client_id: clientId, enabled: true, failing_since, last_success_at: null, last_failure: failure },
     ]);
-    const { stdout } = await runCli(['endpoints', 'list', '--failing'], env);
+    const { stdout } = await runCommand(['endpoints', 'list', '--failing'], env);
     expect(stdout).toContain(
       [webhookId, clientId, 'enabled', failing_since, '503', failure.at, '', 'https://'].join('\t'),
     );
@@ -343,7 +343,7 @@ describe('endpoints disable on a terminal', () => {
 });
 
 test.each(['abc', newId()])('endpoints list fails for an unknown client: %s', async (id) => {
-  const { code, stdout, stderr } = await runCli(['endpoints', 'list', '--client', id], env);
+  const { code, stdout, stderr } = await runCommand(['endpoints', 'list', '--client', id], env);
   expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: 'There is no such client.\n' });
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startApi, type TestApi } from '../support/api.js';
-import { runCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 import { deliverTo } from '../support/history.js';
 
 let api: TestApi;
@@ -20,7 +20,7 @@ test('`deliveries retry` and the API share the limit of ten retries an hour', as
     TEMPORAL_ADDRESS: '127.0.0.1:1',
     MASTER_KEY: Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64'),
   };
-  const retry = () => runCli(['deliveries', 'retry', deliveryId], env);
+  const retry = () => runCommand(['deliveries', 'retry', deliveryId], env);
   /** As if the requested attempt had been made. */
   const attempted = () => api.database.prisma.queuedAttempt.deleteMany({ where: { deliveryId } });
   for (let i = 0; i < 9; i++) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { runCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 import { type MortalService, startMortalService } from '../support/mortal-service.js';
-import { answerOnTerminal, onLinux } from '../support/terminal.js';
+import { onLinux, untilOnTerminal } from '../support/terminal.js';
 
 let service: MortalService;
 let deliveryId: string;
@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => service?.stop());
 
-const retry = (...args: string[]) => runCli(['deliveries', 'retry', deliveryId, '--wait', ...args], service.env);
+const retry = (...args: string[]) => runCommand(['deliveries', 'retry', deliveryId, '--wait', ...args], service.env);
 
 describe('`deliveries retry --wait`', () => {
   test('exits with 0 if the attempt succeeds and with 1 if it fails', async () => {
@@ -29,7 +29,10 @@ describe('`deliveries retry --wait`', () => {
   onLinux('shows progress on a terminal while no worker runs', async () => {
     await service.stopService();
     const args = ['deliveries', 'retry', deliveryId, '--wait'];
-    const printed = answerOnTerminal(args, service.env, '', 'timeout 5');
-    expect(printed).toMatch(/waiting for the attempt … 2 s\r\nwaiting for the attempt … 4 s\r\n/);
+    await untilOnTerminal(
+      args,
+      service.env,
+      /waiting for the attempt … (\d+) s\r\nwaiting for the attempt … (?!\1 )\d+ s\r\n/,
+    );
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../src/platform/ids.js';
-import { runCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeDelivered, makeEvent } from '../support/events.js';
 import { makeClient, makeEndpoint } from '../support/factories.js';
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const statement = (...args: string[]) => runCli(['endpoints', 'statement', ...args], env);
+const statement = (...args: string[]) => runCommand(['endpoints', 'statement', ...args], env);
 
 test("endpoints statement prints the API's statement, for any client", async () => {
   const window = ['--since', new Date(at).toISOString(), '--until', new Date(at + HOUR).toISOString()];

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Command } from 'commander';
 import { createCli } from '../../src/cli/program.js';
 import { runCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 
 /** The commands that `program` has, those of its groups included. */
 const commandsOf = (program: Command, group = ''): [string, Command][] =>
@@ -42,7 +43,7 @@ describe('every command', () => {
 
 test('--version prints the version of the package', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
-  expect(await runCli(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  expect(await runCommand(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
 });
 
 describe('invalid arguments exit with 2 and one line that states the error', () => {
@@ -80,7 +81,7 @@ describe('invalid arguments exit with 2 and one line that states the error', () 
     ['two secrets', ['verify', '--secret-file', 'a', '--secret', 'b', '--header', 'h', '--body', 'f'], 'give either'],
     ['an invalid port', ['listen', '--secret-file', 'f', '--port', '70000'], 'Give a number from 0 to 65535.'],
   ])('%s', async (_, args, line) => {
-    const { code, stdout, stderr } = await runCli(args, { LOCAL_DIR: folder });
+    const { code, stdout, stderr } = await runCommand(args, { LOCAL_DIR: folder });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(line);
     expect(stderr).toMatch(/^error: [^\n]+\n$/);
@@ -89,7 +90,7 @@ describe('invalid arguments exit with 2 and one line that states the error', () 
 
 describe('a failure exits with 1 and one line without a stack trace', () => {
   test('no embedded stack runs and no database is configured', async () => {
-    const result = await runCli(['clients', 'list', '--json'], { LOCAL_DIR: folder });
+    const result = await runCommand(['clients', 'list', '--json'], { LOCAL_DIR: folder });
     expect(result).toEqual({
       code: 1,
       stdout: '',
@@ -99,14 +100,14 @@ describe('a failure exits with 1 and one line without a stack trace', () => {
 
   test('Postgres is unreachable', async () => {
     const DATABASE_URL = 'postgresql://nobody:hunter2@127.0.0.1:1/none';
-    const { code, stderr } = await runCli(['clients', 'list'], { DATABASE_URL });
+    const { code, stderr } = await runCommand(['clients', 'list'], { DATABASE_URL });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^Postgres cannot be reached: [^\n]*127\.0\.0\.1:1\n$/);
     expect(stderr).not.toContain('hunter2');
   });
 
   test('a setting is invalid', async () => {
-    const { code, stderr } = await runCli(['clients', 'list'], { DATABASE_URL: 'mysql://x' });
+    const { code, stderr } = await runCommand(['clients', 'list'], { DATABASE_URL: 'mysql://x' });
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^DATABASE_URL: give a URL[^\n]*\n$/) });
   });
 });

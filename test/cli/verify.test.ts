@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { runCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 
 const SECRET = 'correct horse battery';
 const BODY = '{"id":"0195f000-0000-7000-8000-000000000000"}';
@@ -28,7 +29,7 @@ function header(secret = SECRET, at = new Date()): string {
 }
 
 test('exits with 0 for a valid signature and prints the time of signing', async () => {
-  const { code, stdout } = await runCli([
+  const { code, stdout } = await runCommand([
     'verify',
     ...['--secret-file', secretFile, '--header', header(), '--body', bodyFile, '--json'],
   ]);
@@ -38,7 +39,7 @@ test('exits with 0 for a valid signature and prints the time of signing', async 
 
 test('reads the body from standard input, and warns that --secret is visible to other users', async () => {
   const args = ['verify', '--secret', SECRET, '--header', header(), '--body', '-'];
-  expect(await runCli(args, {}, BODY)).toEqual({
+  expect(await runCommand(args, {}, BODY)).toEqual({
     code: 0,
     stdout: expect.stringMatching(/^verified/),
     stderr: expect.stringMatching(/^note: [^\n]*ps[^\n]*\n$/),
@@ -52,7 +53,7 @@ test.each([
   ['no header at all', () => 'v0=abc', 'malformed_header'],
 ])('exits with 1 and reports the error: %s', async (_, makeHeader, expected) => {
   const args = ['verify', '--secret-file', secretFile, '--header', makeHeader(), '--body', bodyFile];
-  const { code, stdout, stderr } = await runCli([...args, '--json']);
+  const { code, stdout, stderr } = await runCommand([...args, '--json']);
   const { detail, ...verdict } = JSON.parse(stdout);
   expect({ code, stderr, verdict }).toEqual({
     code: 1,
@@ -61,7 +62,7 @@ test.each([
   });
   expect(detail).toMatch(/^[^\n]+$/);
 
-  const plain = await runCli(args);
+  const plain = await runCommand(args);
   expect(plain).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^[^\n]+\n$/) });
 });
 
@@ -70,7 +71,7 @@ describe('verify --explain', () => {
   const explain = async (made: { header: string; body?: string }, ...more: string[]) => {
     writeFileSync(join(folder, 'explained'), made.body ?? BODY);
     const args = ['verify', '--secret-file', secretFile, '--header', made.header, '--body', join(folder, 'explained')];
-    const [json, text] = await Promise.all([runCli([...args, ...more, '--json']), runCli([...args, ...more])]);
+    const [json, text] = await Promise.all([runCommand([...args, ...more, '--json']), runCommand([...args, ...more])]);
     expect(json.code).toBe(text.code);
     return { code: json.code, verdict: JSON.parse(json.stdout), text: text.stdout + text.stderr };
   };
@@ -140,7 +141,7 @@ test('removes control characters of the arguments from errors', async () => {
   const none = ['verify', '--secret-file', secretFile, '--header', header(), '--body', `${attack}none`];
   const odd = ['verify', '--secret-file', secretFile, '--header', `t=${attack},v0=${attack}`, '--body', bodyFile];
   for (const args of [none, odd]) {
-    const { code, stdout, stderr } = await runCli(args);
+    const { code, stdout, stderr } = await runCommand(args);
     expect(code).toBe(1);
     expect(`${stdout}${stderr.trimEnd()}`).not.toMatch(/[\p{Cc}\u202e]/u);
   }

@@ -1,4 +1,6 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { waitFor } from './wait-for.js';
 
 /** On other systems `script` is another program. */
 export const onLinux = process.platform === 'linux' ? test : test.skip;
@@ -10,14 +12,30 @@ export function showOnTerminal(args: readonly string[], env: Record<string, stri
   return printed.replaceAll('\r\n', '\n');
 }
 
-/** All that the built command prints on a terminal on which a person types `input`. @param wrapper such as `timeout 5` */
-export function answerOnTerminal(
+/** All that the built command prints on a terminal on which a person types `input`. */
+export function answerOnTerminal(args: readonly string[], env: Record<string, string>, input: string): string {
+  return inTerminal('-qc', commandOf(args), env, input);
+}
+
+/** Runs the built command on a terminal until it has printed `pattern`, and ends it. */
+export async function untilOnTerminal(
   args: readonly string[],
   env: Record<string, string>,
-  input: string,
-  wrapper = '',
-): string {
-  return inTerminal('-qc', `${wrapper} ${commandOf(args)}`, env, input);
+  pattern: RegExp,
+): Promise<void> {
+  const { PATH, HOME } = process.env;
+  // `script` ends when its command does, which a closed terminal ends.
+  const child = spawn('script', ['-qc', `exec ${commandOf(args)}`, '/dev/null'], {
+    env: { PATH, HOME, ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let printed = '';
+  child.stdout.on('data', (bytes) => (printed += bytes));
+  try {
+    await waitFor(`${pattern} on the terminal`, () => pattern.test(printed));
+  } finally {
+    if (child.kill()) await once(child, 'exit');
+  }
 }
 
 const commandOf = (args: readonly string[]) =>

@@ -7,7 +7,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { type Environment, readEnvironment, temporalAt } from '../../src/platform/config/config.js';
 import { connectionOptions, whyUnreachable } from '../../src/temporal/connection.js';
 import { makeAuthorities } from '../support/certificates.js';
-import { runCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { startSilentServer } from '../support/silent-server.js';
 
@@ -82,19 +82,22 @@ const cliEnv = (env: Record<string, string>) => ({
 
 describe('TLS with a client certificate, a private CA and a server name', () => {
   it('serves migrate, doctor, commands that need workflows, and the worker', async () => {
-    const migrated = await runCli(['migrate', '--json'], cliEnv({ ...TLS, TEMPORAL_RETENTION: '7d' }));
+    const migrated = await runCommand(['migrate', '--json'], cliEnv({ ...TLS, TEMPORAL_RETENTION: '7d' }));
     expect(migrated).toMatchObject({ code: 0, stderr: '' });
     expect(JSON.parse(migrated.stdout).temporal).toContain(`namespace ${namespace} made`);
 
     const kept = { ...TLS, TEMPORAL_RETENTION: '7d' };
-    const { stdout } = await runCli(['doctor', '--json'], cliEnv(kept));
+    const { stdout } = await runCommand(['doctor', '--json'], cliEnv(kept));
     const { checks } = JSON.parse(stdout) as { checks: { check: string; ok: boolean; detail: string }[] };
     expect(checks.filter(({ check }) => /Temporal|namespace|search/.test(check))).toEqual([
       { check: 'Temporal', ok: true, detail: address },
       { check: 'namespace', ok: true, detail: `${namespace}, keeps ended workflows for 7d` },
       { check: 'search attributes', ok: true, detail: 'all registered' },
     ]);
-    expect(await runCli(['deliveries', 'lost', '--since', '1h'], cliEnv(TLS))).toMatchObject({ code: 0, stderr: '' });
+    expect(await runCommand(['deliveries', 'lost', '--since', '1h'], cliEnv(TLS))).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
 
     const connection = await NativeConnection.connect(connectionOptions(temporalWith(TLS)));
     const { namespaceInfo } = await connection.workflowService.describeNamespace({ namespace });
@@ -104,15 +107,18 @@ describe('TLS with a client certificate, a private CA and a server name', () => 
 
   it('changes the retention of a namespace that exists; doctor finds one that keeps less', async () => {
     const withRetention = (TEMPORAL_RETENTION: string) => cliEnv({ ...TLS, TEMPORAL_RETENTION });
-    await runCli(['migrate'], withRetention('7d'));
-    const { stdout: before } = await runCli(['doctor'], withRetention('9d'));
+    await runCommand(['migrate'], withRetention('7d'));
+    const { stdout: before } = await runCommand(['doctor'], withRetention('9d'));
     expect(before).toMatch(/FAIL\s+namespace\s+.*keeps ended workflows for 7d, not 9d/);
-    const { stdout } = await runCli(['migrate'], withRetention('9d'));
+    const { stdout } = await runCommand(['migrate'], withRetention('9d'));
     expect(stdout).toContain(`namespace ${namespace} keeps ended workflows for 9d`);
   });
 
   it('leaves Temporal alone with migrate --database-only', async () => {
-    const { code, stdout } = await runCli(['migrate', '--database-only'], cliEnv({ TEMPORAL_ADDRESS: '127.0.0.1:1' }));
+    const { code, stdout } = await runCommand(
+      ['migrate', '--database-only'],
+      cliEnv({ TEMPORAL_ADDRESS: '127.0.0.1:1' }),
+    );
     expect([code, stdout]).toEqual([0, expect.stringContaining('Temporal was not changed')]);
   });
 });
@@ -160,10 +166,10 @@ describe('a connection that cannot be made', () => {
   it('is one line of each command', async () => {
     const env = cliEnv({ TEMPORAL_TLS_SERVER_CA_CERT_PATH, TEMPORAL_TLS_SERVER_NAME });
     for (const command of [['migrate'], ['deliveries', 'lost', '--since', '1h']]) {
-      const { code, stderr } = await runCli(command, env);
+      const { code, stderr } = await runCommand(command, env);
       expect([code, stderr.trim().split('\n')]).toEqual([1, [expect.stringContaining('wants a client certificate')]]);
     }
-    const { stdout } = await runCli(['doctor'], env);
+    const { stdout } = await runCommand(['doctor'], env);
     expect(stdout).toMatch(/FAIL\s+Temporal\s+.*wants a client certificate/);
   });
 

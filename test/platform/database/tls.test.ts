@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openDatabase } from '../../../src/platform/database/database.js';
 import { Secret } from '../../../src/platform/secret.js';
 import { makeAuthorities } from '../../support/certificates.js';
-import { runCli } from '../../support/cli.js';
+import { runCommand } from '../../support/command.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 import { startTlsPostgres, type TlsPostgres } from '../../support/tls-postgres.js';
 
@@ -36,7 +36,7 @@ function urlWith(parameters: Record<string, string>, host = 'localhost'): string
   return url.href;
 }
 const cliWith = (args: string[], parameters: Record<string, string>, host?: string) =>
-  runCli(args, {
+  runCommand(args, {
     ...{ ENVIRONMENT: 'sandbox', DATABASE_URL: urlWith(parameters, host) },
     MASTER_KEY: randomBytes(32).toString('base64'),
   });
