@@ -36,32 +36,36 @@ export function lengthOfHead(text: string): number | undefined {
 /** A field of RFC 9110, section 5. Its value may have blanks around it. */
 const FIELD = /^([!#$%&'*+.^_`|~0-9a-z-]+):([\t -~\x80-\xff]*)$/i;
 
-/** What makes a head invalid, in this order. HTTP parsers refuse each of them: RFC 9112, sections 2.2, 5 and 6.3. */
-const FAULTS: readonly [name: string, isFound: (head: Head) => boolean][] = [
-  ['a line that ends with LF alone', ({ text }) => /(?<!\r)\n/.test(text)],
-  ['a CR without LF', ({ text }) => /\r(?!\n)/.test(text)],
-  ['an unknown HTTP version', ({ text }) => !/^HTTP\/1\.[01]/.test(text)],
-  ['a folded line', ({ lines }) => lines.some((line) => /^[\t ]/.test(line))],
-  ['a line without a colon', ({ lines }) => lines.some((line) => !line.includes(':'))],
-  ['a blank before the colon of a header', ({ lines }) => lines.some((line) => /^[^:]*[\t ]:/.test(line))],
-  [
-    'a header name with an invalid character',
-    ({ lines }) => lines.some((line) => !/^[!#$%&'*+.^_`|~\w-]+:/.test(line)),
-  ],
-  ['a control character in a header', ({ lines }) => lines.some((line) => !FIELD.test(line))],
-  [
-    'both Content-Length and Transfer-Encoding',
-    ({ valuesOf }) => valuesOf('content-length').length > 0 && valuesOf('transfer-encoding').length > 0,
-  ],
-  ['more than one Content-Length', ({ valuesOf }) => valuesOf('content-length').join().includes(',')],
-  [
-    'a Content-Length that is not a number',
-    ({ valuesOf }) => valuesOf('content-length').some((value) => !/^\d{1,15}$/.test(value)),
-  ],
+/** What makes a line no field. The first that matches names it. */
+const LINE_FAULTS: readonly [name: string, pattern: RegExp][] = [
+  ['a folded line', /^[\t ]/],
+  ['a line without a colon', /^[^:]*$/],
+  ['a blank before the colon of a header', /^[^:]*[\t ]:/],
+  ['a header name with an invalid character', /^(?![!#$%&'*+.^_`|~\w-]+:)/],
+  ['a control character in a header', /^/],
 ];
 
+const LENGTH = /^\d{1,15}$/;
+
+/** Names what is wrong with a head. HTTP parsers refuse all of it: RFC 9112, sections 2.2, 5 and 6.3. */
+export function faultsOf(text: string): string[] {
+  const { lines, valuesOf } = parse(text);
+  const lengths = valuesOf('content-length').flatMap((value) => value.split(','));
+  const faultOfLine = (line: string) => LINE_FAULTS.find(([, pattern]) => pattern.test(line))?.[0];
+  const badLines = lines.map((line) => line.replaceAll('\r', '')).filter((line) => !FIELD.test(line));
+  const others = {
+    'a line that ends with LF alone': /(?<!\r)\n/.test(text),
+    'a CR without LF': /\r(?!\n)/.test(text),
+    'an unknown HTTP version': !/^HTTP\/1\.[01]/.test(text),
+    'both Content-Length and Transfer-Encoding': lengths.length > 0 && valuesOf('transfer-encoding').length > 0,
+    'more than one Content-Length': lengths.length > 1,
+    'a Content-Length that is not a number': lengths.some((length) => !LENGTH.test(length.trim())),
+  };
+  const found = Object.entries(others).flatMap(([name, isFound]) => (isFound ? [name] : []));
+  return [...found, ...new Set(badLines.flatMap((line) => faultOfLine(line) ?? []))];
+}
+
 interface Head {
-  text: string;
   /** Without the status line and the empty line. */
   lines: readonly string[];
   /** The values of a header of this lower-case name. */
@@ -75,13 +79,7 @@ function parse(text: string): Head {
     return name && value !== undefined ? [{ name: name.toLowerCase(), value: value.trim() }] : [];
   });
   const valuesOf = (wanted: string) => fields.filter(({ name }) => name === wanted).map(({ value }) => value);
-  return { text, lines, valuesOf };
-}
-
-/** Names what is wrong with a head; undefined: nothing. */
-export function faultOf(text: string): string | undefined {
-  const head = parse(text);
-  return FAULTS.find(([, isFound]) => isFound(head))?.[0];
+  return { lines, valuesOf };
 }
 
 /**
@@ -101,5 +99,5 @@ function framingOf(valuesOf: Head['valuesOf'], arrived: number): string {
   // RFC 9112, section 6.3: a transfer coding overrides a length; equal lengths are one.
   if (valuesOf('transfer-encoding').join().toLowerCase() === 'chunked') return 'transfer-encoding: chunked';
   const [length = '', ...others] = new Set(valuesOf('content-length'));
-  return `content-length: ${/^\d{1,15}$/.test(length) && others.length === 0 ? length : arrived}`;
+  return `content-length: ${LENGTH.test(length) && others.length === 0 ? length : arrived}`;
 }

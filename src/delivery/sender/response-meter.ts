@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { ProtocolFailure } from './attempt-error.js';
-import { describeForeign, faultOf, lengthOfHead, mayBeStatusLine, rewriteHead, statusOf } from './response-head.js';
+import { describeForeign, faultsOf, lengthOfHead, mayBeStatusLine, rewriteHead, statusOf } from './response-head.js';
 
 /** Limit of one head: status line, fields, the empty line that ends it, and empty lines before it. */
 export const MAX_HEAD_BYTES = 16 * 1024;
@@ -79,9 +79,10 @@ export class ResponseMeter {
 
   #passHead(note: string, head: string, rest: Buffer): Passed {
     this.#held = undefined;
-    const fault = faultOf(head);
-    const detail = `The head of the response has ${fault}.`;
-    const text = fault ? noteOf({ status: `${this.#status}`, detail }) + rewriteHead(head, rest.length) : note + head;
+    const faults = faultsOf(head);
+    const detail = `The head of the response has ${LIST.format(faults)}.`;
+    const rewritten = () => noteOf({ status: `${this.#status}`, detail }) + rewriteHead(head, rest.length);
+    const text = faults.length === 0 ? note + head : rewritten();
     const { bytes, ...failed } = this.#passBody(rest);
     return { bytes: Buffer.concat([Buffer.from(text, 'latin1'), bytes]), ...failed };
   }
@@ -97,6 +98,7 @@ export class ResponseMeter {
   }
 }
 
+const LIST = new Intl.ListFormat('en');
 const TOO_MANY = `More than ${MAX_INFORMATIONAL} informational (1xx) responses came before the response.`;
 
 function passed(text: string, failure: string | false): Passed {

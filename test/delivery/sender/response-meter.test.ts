@@ -267,6 +267,7 @@ describe('a connection', () => {
       ['more than one Content-Length', 'Content-Length: 2\r\nContent-Length: 2\r\n'],
       ['more than one Content-Length', 'Content-Length: 2\r\nContent-Length: 3\r\n'],
       ['more than one Content-Length', 'Content-Length: 2, 2\r\n'],
+      ['a line that ends with LF alone and a folded line', 'X-Policy: a;\n b\r\n'],
       ['a Content-Length that is not a number', 'Content-Length: -1\r\n'],
       ['a folded line', 'X-Policy: a;\r\n b\r\nContent-Length: 2\r\n'],
       ['a line that ends with LF alone', 'X-A: a\nContent-Length: 2\r\n'],
