@@ -10,7 +10,7 @@ import { findTimeSkippingServer } from './time-skipping-server.js';
  * server (TEST_SERVER_PATH). A variable that is already set is used instead.
  */
 export default async function setUp() {
-  build();
+  await build();
   const cacheDir =
     process.env.CACHE_DIR || join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'transfer-service');
   const say = (line) => process.stderr.write(`${line}\n`);
