@@ -62,8 +62,23 @@ export function createProgram(name: string): Command {
     });
 }
 
+/**
+ * Ends a command that cannot print. A reader that has what it wanted, such as `head`, is no failure; a full disk is.
+ */
+export function endUnprinted({ code, message }: NodeJS.ErrnoException): void {
+  // Later, when `run` has returned the exit code.
+  setImmediate(() => {
+    if (code === 'EPIPE') process.exit();
+    process.stderr.write(`the output cannot be written: ${message}\n`);
+    process.exit(FAILURE);
+  });
+}
+
 /** Runs a command line (without node and script). Never throws. @returns the exit code */
 export async function run(program: Command, args: readonly string[]): Promise<number> {
+  process.stdout.on('error', endUnprinted);
+  // An error that nobody can read still has its exit code.
+  process.stderr.on('error', () => undefined);
   try {
     await program.parseAsync([...args], { from: 'user' });
     return SUCCESS;

@@ -2,7 +2,7 @@ import { VERSION } from '../platform/version.js';
 import { type Announce, announceJson, announceReady, endDespiteStalledLog } from '../process/lifecycle.js';
 import { addAudit } from './audit.js';
 import { addClients } from './clients.js';
-import { type Command, createProgram, run } from './command.js';
+import { type Command, createProgram, endUnprinted, run } from './command.js';
 import { addDeliveries } from './deliveries.js';
 import { addEndpoints } from './endpoints.js';
 import { addKeys } from './keys.js';
@@ -61,6 +61,8 @@ function addServe(program: Command, name: string, load: () => Promise<Role>): Co
     .command(name)
     .option('--json', 'print {"ready": "<base_url>"} instead of the line `ready <base_url>`')
     .action(async ({ json }: { json?: true }) => {
+      // The service does not need the reader of its only line.
+      process.stdout.off('error', endUnprinted).on('error', () => undefined);
       const run = await load();
       await run(process.env, json ? announceJson : announceReady).finally(endDespiteStalledLog);
     });

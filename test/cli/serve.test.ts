@@ -4,7 +4,9 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { freePort } from '../../src/platform/free-port.js';
 import { startCli } from '../support/cli.js';
+import { waitFor } from '../support/wait-for.js';
 
 // Postgres and Temporal are unreachable: a process still serves, and /readyz reports the missing dependencies.
 const UNREACHABLE = {
@@ -45,6 +47,22 @@ describe('a role announces when it is ready', () => {
 
   test('the API prints the line that scripts wait for', async () => {
     expect(await firstLine(['api'])).toBe('ready https://api.test');
+  });
+
+  test('the API serves on if nobody reads that line', async () => {
+    const port = await freePort();
+    process = startCli(['api'], { ...UNREACHABLE, PORT: String(port) });
+    process.stdout?.destroy();
+    stderr = text(process.stderr as NonNullable<typeof process.stderr>);
+    await waitFor('the API', () =>
+      fetch(`http://127.0.0.1:${port}/healthz`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    );
+    process.kill('SIGTERM');
+    await once(process, 'exit');
+    expect([process.exitCode, await stderr]).toEqual([0, '']);
   });
 
   test('the API prints its own address if BASE_URL is empty and the port is 0', async () => {

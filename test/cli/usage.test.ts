@@ -1,10 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Command } from 'commander';
 import { createCli } from '../../src/cli/program.js';
-import { runCli } from '../support/cli.js';
+import { runCli, startCli } from '../support/cli.js';
 import { runCommand } from '../support/command.js';
 
 /** The commands that `program` has, those of its groups included. */
@@ -44,6 +47,24 @@ describe('every command', () => {
 test('--version prints the version of the package', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
   expect(await runCommand(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+});
+
+describe('output that cannot be written', () => {
+  test('ends the command quietly when its reader has gone, as `head` does', async () => {
+    const child = startCli(['--help']);
+    child.stdout?.destroy();
+    const [stderr] = await Promise.all([text(child.stderr as NonNullable<typeof child.stderr>), once(child, 'close')]);
+    expect([child.exitCode, stderr]).toEqual([0, '']);
+  });
+
+  test('is one line and exit code 1 on a full disk', () => {
+    const stdio = ['ignore', openSync('/dev/full', 'w'), 'pipe'] as const;
+    const { status, stderr } = spawnSync(process.execPath, ['dist/src/cli.js', '--help'], {
+      stdio: [...stdio],
+      encoding: 'utf8',
+    });
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/^the output cannot be written: ENOSPC.*\n$/)]);
+  });
 });
 
 describe('invalid arguments exit with 2 and one line that states the error', () => {
