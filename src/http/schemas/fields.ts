@@ -56,15 +56,21 @@ const WHEN = {
 const withZone = z.iso.datetime({ offset: true });
 
 /**
+ * `T` and `Z` may be in lower case (RFC 3339, section 5.6). A plus that a query does not encode arrives as a blank, and
+ * a blank has no other meaning before an offset.
+ */
+const spelled = (text: string) => text.toUpperCase().replace(/ (?=\d\d:\d\d$)/, '+');
+
+/**
  * A time with a zone, parsed to ms since 1970 (a finer fraction is cut).
  * @param about its meaning and an example; zod shows them for the input only if they are set before the transform
  */
 export function when(about: { description: string; example: string }) {
   return z
     .string()
-    .refine((value) => withZone.safeParse(value).success && isWritable(Date.parse(value)), WHEN)
+    .refine((value) => withZone.safeParse(spelled(value)).success && isWritable(Date.parse(spelled(value))), WHEN)
     .meta({ format: 'date-time', description: about.description, examples: [about.example] })
-    .transform((value) => Date.parse(value));
+    .transform((value) => Date.parse(spelled(value)));
 }
 
 /** The filters of a list by creation time; both ends are exclusive. */
