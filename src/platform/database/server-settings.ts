@@ -38,6 +38,12 @@ export const VALUE_SETTINGS: ServerSettings = {
 const PLANS = { enable_seqscan: 'off' };
 
 /**
+ * Time limits of the database or the role that would end a session between two of its statements, or a transaction
+ * within its own limits.
+ */
+const UNLIMITED = { idle_session_timeout: '0', transaction_timeout: '0' };
+
+/**
  * Settings of every connection of the service and of its commands. Postgres itself ends the work of a vanished or hung
  * process:
  * - a statement after 25 s. The process stops waiting after 20 s (`query_timeout`), and the longest legitimate
@@ -48,6 +54,7 @@ export const SERVICE_SETTINGS: ServerSettings = {
   statement_timeout: '25s',
   idle_in_transaction_session_timeout: '30s',
   lock_timeout: '0',
+  ...UNLIMITED,
   ...PLANS,
   ...TCP,
 };
@@ -60,6 +67,7 @@ export const MIGRATE_SETTINGS: ServerSettings = {
   statement_timeout: '0',
   lock_timeout: '5s',
   idle_in_transaction_session_timeout: '60s',
+  ...UNLIMITED,
   ...TCP,
 };
 
