@@ -197,6 +197,23 @@ describe('doctor', () => {
     await db.pool.query(`drop database ${server.pathname.slice(1)} with (force)`);
   });
 
+  it('warns of a Postgres that loses acknowledged requests in a crash', async () => {
+    const server = new URL(db.url.reveal());
+    const durability = async (options: string) => {
+      server.search = `options=${encodeURIComponent(options)}`;
+      const { checks } = await examine({ DATABASE_URL: server.href });
+      return checks.find(({ check }) => check === 'durability');
+    };
+    // The servers of the tests never flush.
+    expect(await durability('-c synchronous_commit=off')).toEqual({
+      ...{ check: 'durability', ok: true, warning: true },
+      detail: expect.stringMatching(/^fsync, full_page_writes, synchronous_commit: off, /),
+    });
+    expect(await durability('-c synchronous_commit=local')).toMatchObject({
+      detail: expect.stringMatching(/^fsync, full_page_writes: off, /),
+    });
+  });
+
   it('names an encoding other than UTF8', async () => {
     const server = new URL(db.url.reveal());
     server.pathname = `/latin1_${Date.now()}`;

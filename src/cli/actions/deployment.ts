@@ -128,6 +128,16 @@ function settingsLackedIn(current: Readonly<Record<string, string>>): string[] {
   });
 }
 
+/** Settings of which each, if off, lets a crash of Postgres or its machine lose what a response has acknowledged. */
+const DURABLE = ['fsync', 'full_page_writes', 'synchronous_commit'];
+
+function durabilityFinding(current: Readonly<Record<string, string>>): Finding {
+  const off = DURABLE.filter((name) => current[name] === 'off');
+  return off.length === 0
+    ? finding('durability', 'Postgres acknowledges a commit when it is on disk')
+    : warning('durability', `${off.join(', ')}: off, so a crash of Postgres loses acknowledged requests; set on`);
+}
+
 const READ_ONLY =
   'is read-only, perhaps a standby: let DATABASE_URL lead to the primary, or reset default_transaction_read_only';
 
@@ -143,7 +153,7 @@ interface PostgresRow {
   version: string;
   encoding: string;
   readOnly: boolean;
-  /** The settings of `NEEDED`. */
+  /** The settings of `NEEDED` and `DURABLE`. */
   current: Record<string, string>;
   /** Of the clock of Postgres before that of this machine, s. */
   ahead: number;
@@ -158,13 +168,14 @@ async function postgresFindings(config: Config): Promise<Finding[]> {
               current_setting('transaction_read_only') = 'on' as "readOnly",
               (select json_object_agg(name, current_setting(name)) from unnest($2::text[]) as name) as current,
               round(extract(epoch from now()))::int - $1::int as ahead`,
-      [Math.round(Date.now() / 1_000), Object.keys(NEEDED)],
+      [Math.round(Date.now() / 1_000), [...Object.keys(NEEDED), ...DURABLE]],
     );
     const lacked = settingsLackedIn(row.current);
     const pending = await pendingMigrations(database);
     return [
       finding('Postgres', `version ${row.version}`, row.readOnly && READ_ONLY),
       finding('encoding', row.encoding, encodingFault(row.encoding)),
+      durabilityFinding(row.current),
       ...(config.environment === 'production' ? [roleFinding(await readRoleRights(database))] : []),
       ...(lacked.length > 0 ? [warning('settings of Postgres', lacksSettings(lacked))] : []),
       finding(
