@@ -57,16 +57,25 @@ async function environment(pooled: Secret, direct: Secret): Promise<Record<strin
   };
 }
 
-test('connections through a pooler carry no startup options, which it would refuse; the role has the time limits', async () => {
-  const readLimit = async (pooled: boolean) => {
+test('connections through a pooler start with the settings that it keeps, and have no others, which it would refuse', async () => {
+  const read = async (pooled: boolean) => {
     const connected = openDatabase({ url: database.ownerUrl, pooled, poolSize: 2 });
+    const names = ['statement_timeout', 'datestyle', 'timezone'];
     const [row] = await connected
-      .query<{ limit: string }>(`select current_setting('statement_timeout') as limit`, [])
+      .query<{ set: string[] }>('select json_agg(current_setting(name)) as set from unnest($1::text[]) as name', [
+        names,
+      ])
       .finally(() => connected.close());
-    return row?.limit;
+    return row?.set;
   };
+  const name = new URL(database.ownerUrl.reveal()).pathname.slice(1);
+  await asRole(database.ownerUrl, async (client) => {
+    await client.query(`alter database ${name} set datestyle = 'German'`);
+    await client.query(`alter database ${name} set timezone = 'Asia/Kolkata'`);
+  });
   // The owner has no time limits.
-  expect([await readLimit(true), await readLimit(false)]).toEqual(['0', SERVICE_SETTINGS.statement_timeout]);
+  expect(await read(true)).toEqual(['0', 'ISO, MDY', 'UTC']);
+  expect(await read(false)).toEqual([SERVICE_SETTINGS.statement_timeout, 'ISO, MDY', 'UTC']);
 });
 
 test('a worker listens past the pooler, and does the rest through it', async () => {

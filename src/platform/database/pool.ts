@@ -1,11 +1,11 @@
 import pg from 'pg';
 import type { Secret } from '../secret.js';
 import { explainCertificate, READ_ONLY_STATE } from './faults.js';
-import { SERVICE_SETTINGS, withServerSettings } from './server-settings.js';
+import { POOLED_SETTINGS, SERVICE_SETTINGS, type ServerSettings, withServerSettings } from './server-settings.js';
 
 export interface DatabaseOptions {
   url: Secret;
-  /** `url` names a transaction pooler, which refuses startup options. The role's own settings then apply. */
+  /** `url` names a transaction pooler, which refuses startup options. The role's own settings then apply to the rest. */
   pooled?: boolean;
   poolSize: number;
   limits?: DatabaseLimits;
@@ -51,7 +51,7 @@ export function openPool(options: DatabaseOptions, limits: DatabaseLimits): { po
     ? { ...SERVICE_SETTINGS, statement_timeout: `${options.limits.hold}ms` }
     : SERVICE_SETTINGS;
   const pool: pg.Pool = new pg.Pool({
-    Client: watchedClient({
+    Client: watchedClient(options.pooled ? POOLED_SETTINGS : {}, {
       failed,
       opened(session) {
         // The pool reads it next, for this session.
@@ -130,7 +130,10 @@ type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) =>
 
 type Parameter = Record<'parameterName' | 'parameterValue', string>;
 
-const watchedClient = (watch: Watch) =>
+/** What `pg` sends to start a session. It has no option for further parameters. */
+const { getStartupConf } = pg.Client.prototype as unknown as { getStartupConf(): ServerSettings };
+
+const watchedClient = (parameters: ServerSettings, watch: Watch) =>
   class extends pg.Client {
     constructor(config?: pg.ClientConfig) {
       super(config);
@@ -140,6 +143,10 @@ const watchedClient = (watch: Watch) =>
       this.connection.on('errorMessage', ({ code }: { code?: string }) => {
         if (code === READ_ONLY_STATE) watch.refused(this);
       });
+    }
+
+    getStartupConf(): ServerSettings {
+      return { ...getStartupConf.call(this), ...parameters };
     }
 
     override connect(): Promise<pg.Client>;

@@ -15,7 +15,7 @@ const TCP = {
  * What decides how a value is read and written, which tables a name means, and what a transaction sees. A database or a
  * role may have other defaults; neither they nor the operator's `options` change these.
  */
-export const VALUE_SETTINGS: ServerSettings = {
+export const VALUE_SETTINGS = {
   // Prisma writes times without a zone, as UTC, and reads every zone as UTC (prisma/prisma issues 26786 and 28629).
   timezone: 'UTC',
   datestyle: 'ISO,MDY',
@@ -28,7 +28,14 @@ export const VALUE_SETTINGS: ServerSettings = {
   // Prisma writes `public.clients`, statements of ours only `clients`.
   search_path: 'public',
   default_transaction_isolation: 'read committed',
-};
+} as const satisfies ServerSettings;
+
+/**
+ * Those that a transaction pooler keeps for each client, so that it accepts them as parameters of the startup message. It
+ * rejects others.
+ */
+const { timezone, datestyle, standard_conforming_strings } = VALUE_SETTINGS;
+export const POOLED_SETTINGS = { timezone, datestyle, standard_conforming_strings };
 
 /**
  * Every statement of the service has an index for the rows that it reads. Postgres keeps the plans of the hot statements,
