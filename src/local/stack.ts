@@ -76,6 +76,7 @@ export async function startStack(env: NodeJS.ProcessEnv, progress: (line: string
     };
   } catch (error) {
     await stop();
+    signal?.throwIfAborted();
     throw error;
   }
 }

@@ -12,6 +12,7 @@ import { type Arrival, startReceiver } from '../../src/local/receiver.js';
 import { readState } from '../../src/local/stack-state.js';
 import { findTemporal } from '../../src/local/temporal-program.js';
 import { readEnvironment } from '../../src/platform/config/config.js';
+import { choosePort } from '../../src/platform/free-port.js';
 import { runCli } from '../support/cli.js';
 import { makeLocalDir } from '../support/local-dir.js';
 import { waitFor } from '../support/wait-for.js';
@@ -96,6 +97,9 @@ test('the service delivers before Temporal is built, says how far it is, and con
     const client = new TransferServiceClient({ authUrl, baseUrl, clientId, clientSecret });
     const temporal = async () => (await (await fetch(`${baseUrl}/readyz`)).json()).checks.temporal;
     expect(await temporal()).toBe('starting');
+    // Another stack must not get the port, whose Temporal this service would use.
+    const port = Number(sandbox.temporal_address.split(':').at(-1));
+    await expect(choosePort('TEMPORAL_PORT', port)).rejects.toThrow('is in use');
     const arrived: Arrival[] = [];
     const secret = 'a-secret-of-the-receiver';
     const onArrival = (arrival: Arrival) => arrived.push(arrival);
