@@ -9,7 +9,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   const { env: given, lines } = withSecrets(env, SECRETS);
   const values: Record<string, unknown> = {};
   for (const [name, { form, byDefault }] of Object.entries<Setting>(settings)) {
-    const text = given[name] || byDefault;
+    const text = (isServiceLink(name, given[name]) ? undefined : given[name]) || byDefault;
     if (text === undefined) continue;
     const result = form.safeParse(text);
     if (result.success) values[name] = result.data;
@@ -21,6 +21,15 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   if (lines.length > 0) throw new ConfigError(lines);
   return values as Environment;
 }
+
+/** What Kubernetes and Docker set for a Service of another name, such as POSTGRES_PORT_5432_TCP and POSTGRES_SERVICE_HOST. */
+const SERVICE_LINK = /_(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP|SCTP))(_[A-Z0-9_]+)?$/;
+
+/**
+ * Whether Kubernetes or Docker has set the variable: for a Service `postgres` they set `POSTGRES_PORT=tcp://10.0.0.5:5432`
+ * in every pod of its namespace.
+ */
+const isServiceLink = (name: string, value = '') => name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value);
 
 /** No secret of the service comes near this size, in bytes. A path to something larger is a mistake. */
 const MAX_SIZE = 65_536;
@@ -112,7 +121,7 @@ const SHORTEST = 6;
  */
 export function unknownSettings(env: NodeJS.ProcessEnv): string[] {
   return Object.keys(env)
-    .filter((name) => env[name] && !KNOWN.has(name))
+    .filter((name) => env[name] && !KNOWN.has(name) && !SERVICE_LINK.test(name) && !isServiceLink(name, env[name]))
     .flatMap((name) => {
       const meant = [...KNOWN].find((known) => known.length >= SHORTEST && isWithin(2, name, known));
       if (meant) return [`${name}: is not a setting and has no effect; did you mean ${meant}?`];

@@ -98,7 +98,7 @@ const masterKey = parsed(
 
 const postgresUrl = parsed(
   (text) => (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? new Secret(withoutAliases(text)) : undefined),
-  'give a URL such as postgresql://user:password@host:5432/database',
+  'give a URL of one host, such as postgresql://user:password@host:5432/database, with # / ? and % in the password written as %23 %2F %3F %25',
 );
 
 /** `pg` verifies with these modes as with `verify-full`, and warns that a later version will not. */

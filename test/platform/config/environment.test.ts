@@ -6,9 +6,12 @@ describe('the environment variables', () => {
   it.each([
     ['PORT', '70000'],
     ['PORT', 'http'],
+    ['PORT', 'tcp://10.0.0.9:3000'],
     ['ENVIRONMENT', 'staging'],
     ['DATABASE_URL', 'mysql://x'],
     ['DATABASE_URL', 'postgresql://[x'],
+    ['DATABASE_URL', 'postgresql://user:p@first:5432,second:5432/db'],
+    ['DATABASE_URL', 'postgresql://user:p#ss@host:5432/db'],
     ['TEMPORAL_ADDRESS', 'http://temporal:7233'],
     ['TEMPORAL_NAMESPACE', 'a b'],
     ['BASE_URL', 'api.example.com'],
@@ -53,6 +56,15 @@ describe('the environment variables', () => {
   ])('reports %s=%s in one line that names the variable and its valid values', (name, value) => {
     const lines = linesOf(() => readEnvironment({ [name]: value }));
     expect(lines).toEqual([expect.stringMatching(new RegExp(`^${name}: .*\\bgive\\b`))]);
+  });
+
+  it('ignore the port that Kubernetes sets for a Service of the same name', () => {
+    const links = { POSTGRES_PORT: 'tcp://10.0.0.5:5432', TEMPORAL_PORT: 'tcp://10.0.0.6:7233' };
+    const { POSTGRES_PORT, TEMPORAL_PORT, METRICS_PORT } = readEnvironment({
+      ...links,
+      METRICS_PORT: 'udp://[fd00::7]:1',
+    });
+    expect([POSTGRES_PORT, TEMPORAL_PORT, METRICS_PORT]).toEqual([5433, 7233, undefined]);
   });
 
   it('has a meaning for each variable, and a valid default', () => {

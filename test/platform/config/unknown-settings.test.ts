@@ -41,6 +41,15 @@ it('every setting, every source of a secret, and the variables of other programs
   expect(unknownSettings({ ...env, ...others, MASTER_KEY_FILE: 'x', DATABASE_URL_COMMAND: 'x' })).toEqual([]);
 });
 
+it('what Kubernetes sets for Services of its namespace is accepted', () => {
+  const links = {
+    ...{ TRANSFER_SERVICE_PORT: 'tcp://10.0.0.9:3000', TRANSFER_SERVICE_SERVICE_HOST: '10.0.0.9' },
+    ...{ TEMPORAL_FRONTEND_PORT: 'tcp://10.0.0.6:7233', TEMPORAL_SERVICE_PORT_GRPC: '7233' },
+    ...{ TEMPORAL_PORT_7233_TCP: 'tcp://10.0.0.6:7233', TEMPORAL_PORT_7233_TCP_ADDR: '10.0.0.6' },
+  };
+  expect(unknownSettings(links)).toEqual([]);
+});
+
 it('an empty variable counts as unset', () => {
   expect(namedBy({ DATABASE_TIMEOUT: '', RATE_LIMITS: '' })).toEqual([]);
 });
