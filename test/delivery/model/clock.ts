@@ -14,6 +14,8 @@ export async function createClockedDatabase(): Promise<ClockedDatabase> {
   const session = await db.openSession();
   const { rows } = await session.query<{ name: string }>('select current_database() as name');
   await session.query(CLOCK.replaceAll('$database', rows[0]?.name ?? ''));
+  // The service's connections set their own path.
+  db.pool.on('connect', (client) => void client.query('set search_path = clock, pg_catalog, public'));
   const names = new Map<string, string>();
   const prepared = async <Row>(text: string, values: readonly unknown[]): Promise<Row[]> => {
     const name = names.get(text) ?? `model${names.size}`;
@@ -36,5 +38,4 @@ insert into clock.time values (now());
 create function clock.now() returns timestamptz language sql stable as 'select at from clock.time';
 create function clock.clock_timestamp() returns timestamptz language sql stable as 'select at from clock.time';
 alter table events alter column lease_until set default clock.now();
-alter database $database set search_path = clock, pg_catalog, public;
 alter database $database set plan_cache_mode = force_generic_plan;`;
