@@ -32,6 +32,8 @@ const keysOf = ({ clientId, deliveries }: Awaited<ReturnType<typeof commitEvent>
   return { clientId, deliveryId, endpointId, maxConcurrency };
 };
 
+const isScan = (text: string) => text.includes('recursive heads');
+
 describe('the first attempts of an event of this process', () => {
   it("are made at once, signed with their endpoints' secrets, and no other lease precedes them", async () => {
     const { db: watched, texts } = watchStatements(db);
@@ -258,7 +260,6 @@ describe('a queue of more lines than a scan looks at in one statement', () => {
     await waitFor('the other attempts of the endpoint', () => sender.sent.length >= sent + 3);
   });
 
-  const isScan = (text: string) => text.includes('recursive heads');
   const LINES = `
 with endpoint as (
   insert into webhook_endpoints (id, client_id, url, enabled, max_concurrency)
@@ -277,10 +278,11 @@ describe('attempts in the queue', () => {
     const sender = fakeSender();
     const { dispatcher } = dispatchers.open(sender, { db: watched });
     await commitEvents(db, 600);
-    dispatcher.poll();
+    // A busy machine may give an attempt back after 10 s: the next poll leases it.
+    dispatcher.start();
     await waitFor('all attempts', () => sender.sent.length === 600);
     // With twice its 10 slots for each lease they would be 30.
-    expect(texts.filter(isLeaseStatement).length).toBeLessThan(20);
+    expect(texts.filter((text) => isLeaseStatement(text) && !isScan(text)).length).toBeLessThan(20);
   });
 
   it('are found without a notification, even when the queue was empty before', async () => {
@@ -310,9 +312,10 @@ describe('attempts in the queue', () => {
     });
     await db.prisma.queuedAttempt.delete({ where: { deliveryId: done!.deliveryId } });
     const sender = fakeSender();
-    const { dispatcher } = dispatchers.open(sender);
+    const { db: watched, texts } = watchStatements(db);
+    const { dispatcher } = dispatchers.open(sender, { db: watched });
     dispatcher.start();
-    await sleep(1_200);
+    await waitFor('two scans', () => texts.filter(isScan).length >= 2);
     expect(sender.sent).toHaveLength(0);
     await expireLeases(db);
     await dispatchers.settled(event.eventId);
