@@ -45,10 +45,6 @@ describe('a role announces when it is ready', () => {
     expect(await firstLine(['api', '--json'])).toBe('{"ready":"https://api.test"}');
   });
 
-  test('the API prints the line that scripts wait for', async () => {
-    expect(await firstLine(['api'])).toBe('ready https://api.test');
-  });
-
   test('the API serves on if nobody reads that line', async () => {
     const port = await freePort();
     process = startCli(['api'], { ...UNREACHABLE, PORT: String(port) });
@@ -112,10 +108,4 @@ test('production warns about a Node.js release that package.json does not name, 
   expect(await stderr).toMatch(
     /"node":"20\.20\.2","supported":"[^"]+","msg":"this release of Node\.js is not supported/,
   );
-});
-
-test('production does not warn about a Node.js release that package.json names', async () => {
-  await firstLine(['api'], PRODUCTION);
-  process.kill('SIGTERM');
-  expect(await stderr).not.toContain('Node.js');
 });

@@ -137,7 +137,7 @@ describe.each([2, 4])('with %i workers', (count) => {
   test('an endpoint has as many requests at once as its limit, over all workers, and never more', async () => {
     await haveWorkers(count);
     const [own, common, small] = [await startSlow(10), await startSlow(null), await startSlow(1)];
-    const most = await Promise.all([deliver(own, 120), deliver(common, 70), deliver(small, 8)]);
+    const most = await Promise.all([deliver(own, 40), deliver(common, 24), deliver(small, 4)]);
     expect(most).toEqual([10, DEPLOYMENT_LIMIT, 1]);
   });
 });
@@ -146,5 +146,5 @@ test('after kill -9 of two of four workers the others have the whole limit', asy
   await haveWorkers(4);
   await haveWorkers(2);
   const receiver = await startSlow(9);
-  expect(await deliver(receiver, 120)).toBe(9);
+  expect(await deliver(receiver, 40)).toBe(9);
 });
