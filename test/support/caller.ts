@@ -1,3 +1,5 @@
+import { waitFor } from './wait-for.js';
+
 /** A response of the API with its JSON body. */
 export interface ApiResponse {
   status: number;
@@ -40,6 +42,17 @@ async function send(
   });
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+/**
+ * Repeats a request that had no effect, because the machine is busy and the API could not reach Postgres in time.
+ * @returns the body
+ */
+export async function accepted(request: () => Promise<ApiResponse>): Promise<ApiResponse['body']> {
+  return waitFor('a request to be accepted', async () => {
+    const response = await request();
+    return response.status !== 503 && (await must(Promise.resolve(response)));
+  });
 }
 
 /** Awaits a call that must succeed. @returns the body */

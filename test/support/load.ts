@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from './caller.js';
-import { must } from './caller.js';
+import { accepted } from './caller.js';
 import { transferRequest } from './transfers.js';
 
 /** Makes `count` transfers, 16 at a time. */
 export async function makeTransfers(call: Caller, count: number): Promise<string[]> {
   const ids: string[] = [];
   await atOnce(16, Array(count).fill(0), async () => {
-    ids.push((await must(call('POST', '/transfers', transferRequest()))).id);
+    ids.push((await accepted(() => call('POST', '/transfers', transferRequest()))).id);
   });
   return ids;
 }

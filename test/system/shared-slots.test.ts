@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Caller, caller, must } from '../support/caller.js';
+import { accepted, type Caller, caller, must } from '../support/caller.js';
 import { runCli } from '../support/cli.js';
 import { atOnce } from '../support/load.js';
 import { makeLocalDir } from '../support/local-dir.js';
@@ -105,14 +105,6 @@ async function startSlow(limit: number | null) {
     client('POST', '/webhook-endpoints', { url, secret: SECRET, max_concurrency: limit }),
   );
   return { counts, client, webhookId };
-}
-
-/** Repeats a request that had no effect, because the machine is busy and the API could not reach Postgres in time. */
-function accepted(request: () => ReturnType<Caller>) {
-  return waitFor('a request to be accepted', async () => {
-    const answer = await request();
-    return answer.status !== 503 && (await must(Promise.resolve(answer)));
-  });
 }
 
 /** Makes so many events and waits until all are delivered. */
