@@ -26,46 +26,10 @@ test('the server is temporalio/server, and its schema and command line come from
   expect(minor(tested)).toEqual(minor(release));
 });
 
-test('the server starts after the upgrade of its schema, and the other services start when the server is healthy', () => {
-  const waitsFor = (name: string): Document => services[name].depends_on;
-  expect(waitsFor('roles').postgres.condition).toBe('service_healthy');
-  expect(waitsFor('temporal-schema').roles.condition).toBe('service_completed_successfully');
-  expect(waitsFor('temporal')['temporal-schema'].condition).toBe('service_completed_successfully');
-  for (const name of ['temporal-ui', 'migrate']) {
-    expect(waitsFor(name)['temporal-admin'].condition).toBe('service_healthy');
-  }
-});
-
-test("the health check is a program of admin-tools, run without a shell and not in the server's image", () => {
-  expect(services.temporal.healthcheck).toBeUndefined();
-  const { healthcheck, environment } = services['temporal-admin'];
-  expect(healthcheck.test).toEqual(['CMD', 'temporal', 'operator', 'cluster', 'health']);
-  expect(environment.TEMPORAL_ADDRESS).toBe('temporal:7233');
-});
-
 test('a new store gets 512 history shards, which can never be changed, here and in the tests on Postgres', () => {
   expect(services.temporal.environment.NUM_HISTORY_SHARDS).toBe('512');
   const path = 'scripts/temporal-on-postgres/configuration.mjs';
   expect(readConstant(path, /HISTORY_SHARDS = (\d+);/)).toBe('512');
-});
-
-test('dispatches tasks fairly across clients from the first start', () => {
-  const [mount = ''] = services.temporal.volumes;
-  const [file, target] = mount.split(':');
-  expect(services.temporal.environment.DYNAMIC_CONFIG_FILE_PATH).toBe(target);
-  expect(readYaml(file)).toMatchObject([{ 'matching.enableFairness': [{ value: true }] }]);
-});
-
-test('its memory is bounded: the caches by number and size, and the collector below the limit of the container', () => {
-  const [dynamic] = readYaml('deploy/temporal.yaml');
-  expect(dynamic).toMatchObject({
-    'history.hostLevelCacheMaxSize': [{ value: 4_000 }],
-    'history.enableHostLevelEventsCache': [{ value: true }],
-    'history.eventsHostLevelCacheMaxSizeBytes': [{ value: 16 * 1024 * 1024 }],
-  });
-  const { environment, mem_limit } = services.temporal;
-  const inMiB = (text: string) => Number.parseInt(text, 10) * (/g/.test(text) ? 1_024 : 1);
-  expect(inMiB(environment.GOMEMLIMIT)).toBeLessThan(0.9 * inMiB(mem_limit));
 });
 
 test('the tests on Postgres run the server with the same dynamic configuration', async () => {
