@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '../../src/platform/ids.js';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { makeClient, makeEndpoint } from '../support/factories.js';
+import { MASTER_KEY, makeClient, makeEndpoint } from '../support/factories.js';
 import { type RoleProcess, startRole } from '../support/role-process.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { waitFor } from '../support/wait-for.js';
@@ -40,8 +39,8 @@ async function pollersOf(taskQueue: string): Promise<number> {
 /** Runs a worker until it has completed a workflow, and then `work`. */
 async function withWorker<T>(environment: 'sandbox' | 'production', work: () => Promise<T>): Promise<T> {
   const worker: RoleProcess = startRole('worker', {
-    ...{ ENVIRONMENT: environment, BASE_URL: 'https://api.test', LOG_LEVEL: 'warn' },
-    ...{ DATABASE_URL: database.url.reveal(), MASTER_KEY: randomBytes(32).toString('base64') },
+    ...{ ENVIRONMENT: environment, BASE_URL: 'https://api.test', TRUSTED_PROXIES: 'none', LOG_LEVEL: 'warn' },
+    ...{ DATABASE_URL: database.url.reveal(), MASTER_KEY },
     ...{ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
   });
   try {

@@ -7,7 +7,10 @@ import type { TransferStatus } from '../../src/platform/database/generated/enums
 import { newId } from '../../src/platform/ids.js';
 import { Secret } from '../../src/platform/secret.js';
 
-export const masterKeys = new MasterKeys(new Secret<Uint8Array>(randomBytes(32)));
+const masterKey = randomBytes(32);
+export const masterKeys = new MasterKeys(new Secret<Uint8Array>(masterKey));
+/** The setting of a process that opens the secrets of the factories. */
+export const MASTER_KEY = masterKey.toString('base64');
 /** The actor of an operator's actions in tests. */
 export const OPERATOR = 'cli:tester@test';
 export const BY_OPERATOR = { actor: OPERATOR } as const;
