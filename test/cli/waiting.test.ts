@@ -1,20 +1,41 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { newId } from '../../src/platform/ids.js';
 import { CHECK_CASE_NAMES } from '../../src/platform/vocabulary.js';
 import { must } from '../support/caller.js';
 import { type CheckedReceiver, type Mistake, startCheckedReceiver } from '../support/checked-receiver.js';
 import { runCommand } from '../support/command.js';
 import { type MortalService, startMortalService } from '../support/mortal-service.js';
+import { onLinux, untilOnTerminal } from '../support/terminal.js';
 import { SECRET } from '../support/transfers.js';
+
+// Commands that wait for the work of a worker.
 
 let service: MortalService;
 const receivers: CheckedReceiver[] = [];
+let deliveryId: string;
 beforeAll(async () => {
   service = await startMortalService();
-});
+  service.responses.statuses = [204, 204, 503];
+  const transfer = await service.makeTransfer();
+  await service.change(transfer);
+  deliveryId = (await service.untilDelivered(transfer)).id;
+}, 120_000);
 afterAll(async () => {
   await Promise.all(receivers.map((receiver) => receiver.close()));
   await service?.stop();
+});
+
+const retry = (...args: string[]) => runCommand(['deliveries', 'retry', deliveryId, '--wait', ...args], service.env);
+
+describe('`deliveries retry --wait`', () => {
+  test('exits with 0 if the attempt succeeds and with 1 if it fails', async () => {
+    const { code, stdout, stderr } = await retry();
+    expect([code, stdout, stderr]).toEqual([0, expect.stringMatching(/^delivered, attempt 2: 204 in \d+ ms\n$/), '']);
+    const failed = await retry('--json');
+    expect([failed.code, failed.stderr]).toEqual([1, 'the attempt failed: 503\n']);
+    const attempt = { number: 3, trigger: 'manual', response_status: 503, error: 'status' };
+    expect(JSON.parse(failed.stdout)).toMatchObject({ id: deliveryId, retried: true, attempt });
+  });
 });
 
 async function register(mistake?: Mistake): Promise<string> {
@@ -50,4 +71,14 @@ describe('`endpoints check`', () => {
     const { code, stdout, stderr } = await runCommand(['endpoints', 'check', newId()], { ...service.env, ...env });
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(line)]);
   });
+});
+
+onLinux('`deliveries retry --wait` shows progress on a terminal while no worker runs', async () => {
+  await service.stopService();
+  const args = ['deliveries', 'retry', deliveryId, '--wait'];
+  await untilOnTerminal(
+    args,
+    service.env,
+    /waiting for the attempt … (\d+) s\r\nwaiting for the attempt … (?!\1 )\d+ s\r\n/,
+  );
 });
