@@ -46,6 +46,14 @@ const hosts = [
 for (const [name, history] of recorded) {
   // A recorded history is never overwritten.
   const flag = 'wx';
-  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(scrub(history, hosts), null, 1)}\n`, { flag });
+  writeFileSync(join(folder, `${name}.json`), linesOf(scrub(history, hosts)), { flag });
 }
 console.error(`${recorded.size} histories in ${folder}`);
+
+/** JSON with one line for each event. */
+function linesOf({ events, ...rest }) {
+  const lines = events.map((event) => JSON.stringify(event)).join(',\n');
+  return `{${Object.entries(rest)
+    .map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)},`)
+    .join('')}"events":[\n${lines}\n]}\n`;
+}
