@@ -2,7 +2,7 @@ import { ladderToText } from '../../workflows/ladder.js';
 import type { Handle } from '../platform/database/database.js';
 import { withoutDeadline } from '../platform/deadline.js';
 import { failpoint } from '../platform/failpoints.js';
-import type { EventType } from './event-catalogue.js';
+import { type EventType, eventBodySql } from './event-catalogue.js';
 import type { Handover, QueuedEvent } from './handover.js';
 import { LEASE } from './queue.js';
 
@@ -22,9 +22,9 @@ export function appendValues(
  * attempt for every enabled endpoint of its client. The insert leases the attempt where the dispatcher of this process
  * has room for it, so that a first attempt needs no statement between the commit and its POST. A delivery's id is a
  * UUID version 7 with the event's time.
- * @param source the producer's relation, one row for each event: event_id, client_id, transfer_id, at, body,
- * traceparent
- * @returns CTEs; `appended` has a row for each event that has deliveries: event_id, deliveries (JSON)
+ * @param source the producer's relation, one row for each event: event_id, client_id, transfer_id, at, content
+ * (`eventContent`), traceparent. The event's id has the time `at`
+ * @returns CTEs; `appended` has a row for each event: event_id, body, deliveries (JSON)
  */
 export function appendEvents(source: string, [type, ladder, leaseToken, full]: AppendPlaceholders): string {
   const leased = `${leaseToken}::uuid is not null and d.endpoint_id <> all(${full}::uuid[])`;
@@ -34,9 +34,10 @@ export function appendEvents(source: string, [type, ladder, leaseToken, full]: A
    where e.client_id in (select client_id from ${source}) and e.enabled and e.deleted_at is null
 ), event as (
   insert into events (id, client_id, transfer_id, type, body, created_at, traceparent, outbox)
-  select c.event_id, c.client_id, c.transfer_id, ${type}::text, c.body, c.at, c.traceparent,
+  select c.event_id, c.client_id, c.transfer_id, ${type}::text, ${eventBodySql('c.event_id', 'c.content', 'c.at')}, c.at, c.traceparent,
          case when exists (select from receivers r where r.client_id = c.client_id) then 'attempt' else 'delivered' end::outbox_state
     from ${source} c
+  returning id, body
 ), delivery as (
   insert into deliveries (id, event_id, endpoint_id, client_id, next_attempt_at, created_at, ladder)
   select (substr(c.event_id::text, 1, 13) || '-7' || substr(gen_random_uuid()::text, 16))::uuid, c.event_id, r.id, c.client_id,
@@ -51,11 +52,12 @@ export function appendEvents(source: string, [type, ladder, leaseToken, full]: A
     from delivery d
   returning delivery_id, lease_until
 ), appended as (
-  select d.event_id, json_agg(json_build_object(
+  select e.id as event_id, e.body, coalesce(json_agg(json_build_object(
            'deliveryId', d.id, 'endpointId', d.endpoint_id, 'url', r.url, 'secretEnvelope', r.secret_envelope,
-           'maxConcurrency', r.max_concurrency, 'leasedUntil', q.lease_until)) as deliveries
-    from delivery d join receivers r on r.id = d.endpoint_id join queued q on q.delivery_id = d.id
-   group by d.event_id
+           'maxConcurrency', r.max_concurrency, 'leasedUntil', q.lease_until)) filter (where d.id is not null), '[]') as deliveries
+    from event e
+    left join (delivery d join receivers r on r.id = d.endpoint_id join queued q on q.delivery_id = d.id) on d.event_id = e.id
+   group by e.id, e.body
 )`;
 }
 

@@ -36,25 +36,31 @@ export type EventData<Type extends EventType> = z.output<(typeof EVENT_CATALOGUE
 
 export const EVENT_TYPES = Object.keys(EVENT_CATALOGUE) as [EventType, ...EventType[]];
 
-/**
- * The JSON text of an event, with the members in the order of spec §2. It is made once: every attempt signs and sends
- * exactly these bytes.
- * @param event.createdAt ms since 1970; written in UTC with three fraction digits and no zone designator, as the spec
- * shows
- */
-export function eventBody<Type extends EventType>(event: {
-  id: string;
+interface EventContent<Type extends EventType> {
   type: Type;
   data: EventData<Type>;
-  createdAt: number;
-}): string {
-  return JSON.stringify({
-    id: event.id,
-    version: EVENT_VERSION,
-    type: event.type,
-    data: event.data,
-    created_at: new Date(event.createdAt).toISOString().slice(0, -1),
-  });
+}
+
+/** The part of an event's JSON text that is known before its id and its time. */
+export function eventContent<Type extends EventType>({ type, data }: EventContent<Type>): string {
+  return JSON.stringify({ version: EVENT_VERSION, type, data }).slice(1, -1);
+}
+
+/**
+ * SQL: the JSON text of an event, with the members in the order of spec §2. It is made once: every attempt signs and
+ * sends exactly these bytes.
+ * @param at timestamptz; written in UTC with three fraction digits and no zone designator, as the spec shows
+ */
+export const eventBodySql = (id: string, content: string, at: string): string =>
+  `'{"id":"' || ${id} || '",' || ${content} || ',"created_at":"'
+      || to_char(${at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') || '"}'`;
+
+/** The same text for an event that is in no table. @param event.createdAt ms since 1970 */
+export function eventBody<Type extends EventType>(
+  event: EventContent<Type> & { id: string; createdAt: number },
+): string {
+  const createdAt = new Date(event.createdAt).toISOString().slice(0, -1);
+  return `{"id":"${event.id}",${eventContent(event)},"created_at":"${createdAt}"}`;
 }
 
 /**

@@ -5,12 +5,25 @@ let last = { at: Number.NaN, seq: 0 };
 
 /**
  * A UUID version 7 (RFC 9562). It sorts by time, so that index writes stay local; within a millisecond it sorts after the
- * process's id before it, so that two changes of one transfer are listed in their order. @param at its time, ms since 1970
+ * process's id before it, so that rows that it makes one after the other are listed so. @param at its time, ms since 1970
  */
 export function newId(at = Date.now()): string {
   last = { at, seq: at === last.at ? last.seq + 1 : randomInt(2 ** 31) };
   return v7({ msecs: at, seq: last.seq });
 }
+
+/** SQL: the time by Postgres's clock, as columns and ids keep it: in whole milliseconds. */
+export const NOW = `date_trunc('milliseconds', clock_timestamp())`;
+
+/**
+ * SQL: a new UUID version 7 of the time `at`, in whole milliseconds. As in `uuidv7()`, which Postgres has since 18, the
+ * next 12 bits are the clock's fraction of a millisecond (RFC 9562 §6.2, method 3): ids that are made one after the other
+ * sort so.
+ */
+export const newIdSql = (at: string): string =>
+  `(overlay(lpad(to_hex((extract(epoch from ${at}) * 1000)::bigint), 12, '0') placing '-' from 9 for 0)
+      || '-7' || lpad(to_hex(extract(microseconds from clock_timestamp())::int % 1000 * 4), 3, '0')
+      || substr(gen_random_uuid()::text, 19))::uuid`;
 
 /** The nil UUID (RFC 9562 §5.9): below every id, and no row's. */
 export const NIL_ID = '00000000-0000-0000-0000-000000000000';

@@ -1,20 +1,23 @@
 import { appendEvents, appendValues, handOverAfterCommit } from '../delivery/append.js';
-import { eventBody } from '../delivery/event-catalogue.js';
-import type { FreshDelivery, Handover } from '../delivery/handover.js';
+import { eventContent } from '../delivery/event-catalogue.js';
+import type { Handover, QueuedEvent } from '../delivery/handover.js';
 import { KEPT } from '../delivery/workflow-starts.js';
 import type { Action, By } from '../platform/audit.js';
 import { Batcher } from '../platform/database/batcher.js';
 import type { Database, Handle } from '../platform/database/database.js';
 import type { Transfer } from '../platform/database/generated/client.js';
 import type { TransferStatus } from '../platform/database/generated/enums.js';
-import { newId } from '../platform/ids.js';
+import { NOW, newIdSql } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import { currentTraceparent } from '../platform/telemetry/traces.js';
 import { NEXT_STATUSES, type ReasonCode, TRANSFER_STATUSES } from './states.js';
+import { type TransferJson, toTransfer, transferJson } from './transfer-json.js';
 
 /**
  * Changes the status and makes the event with its deliveries, all in one statement. The statement compares and sets the
  * status that its own snapshot saw, so that of two concurrent changes one wins and the other is refused.
+ * The statement also gives the time, by Postgres's clock and at least a millisecond after the transfer's last: APIs whose
+ * clocks differ neither turn the order of two changes round nor that of their events.
  * The insert also leases the first attempts if this process has a dispatcher with room for them.
  * Outside of a transaction, and in one that requests share, concurrent changes share a statement.
  * @throws Refusal `not_found` | `invalid_transition`
@@ -24,18 +27,15 @@ export async function changeStatus(
   handover: Handover,
   request: StatusChangeRequest,
 ): Promise<Transfer> {
-  const createdAt = Date.now();
-  const at = new Date(createdAt).toISOString();
-  const eventId = newId(createdAt);
   const { transferId, to: status } = request;
   const allowed = (request.from ?? TRANSFER_STATUSES).filter((from) => NEXT_STATUSES[from].includes(status));
-  const body = eventBody({ id: eventId, type: EVENT_TYPE, data: { id: transferId, status }, createdAt });
+  const content = eventContent({ type: EVENT_TYPE, data: { id: transferId, status } });
   const traceparent = currentTraceparent();
-  const row = await run(db, handover, { request, allowed, eventId, at, body, traceparent });
+  const row = await run(db, handover, { request, allowed, content, traceparent });
   if (!row) throw new Refusal('not_found', 'There is no such transfer.');
-  const { changed, deliveries } = row;
-  if (!changed) throw refused(row.seen, status, allowed);
-  handOverAfterCommit(db, handover, { eventId, clientId: changed.clientId, body, traceparent, deliveries });
+  const { changed, event } = row;
+  if (!changed || !event) throw refused(row.seen, status, allowed);
+  handOverAfterCommit(db, handover, { ...event, clientId: changed.clientId, traceparent });
   return toTransfer(changed);
 }
 
@@ -110,27 +110,18 @@ export interface StatusChangeRequest {
 export interface Change {
   request: StatusChangeRequest;
   allowed: readonly TransferStatus[];
-  eventId: string;
-  at: string;
-  body: string;
+  /** `eventContent` */
+  content: string;
   traceparent: string | null;
 }
 
 /** The result for one change. `changed` is null if the status that the statement saw did not allow the change. */
 export interface ChangedRow {
-  eventId: string;
+  /** Of the change in the statement, from 1. */
+  position: number;
   seen: TransferStatus;
   changed: TransferJson | null;
-  deliveries: FreshDelivery[];
-}
-
-/** A transfer as JSON, which has neither 64-bit numbers nor times. */
-type TransferJson = Omit<Transfer, 'amountValue' | 'createdAt' | 'updatedAt'> &
-  Record<'createdAt' | 'updatedAt', string> & { amountValue: number };
-
-function toTransfer({ amountValue, createdAt, updatedAt, ...others }: TransferJson): Transfer {
-  const times = { createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) };
-  return { ...others, amountValue: BigInt(amountValue), ...times };
+  event: Pick<QueuedEvent, 'eventId' | 'body' | 'deliveries'> | null;
 }
 
 export const EVENT_TYPE = 'transfer.status_changed';
@@ -147,8 +138,8 @@ export async function changeAll(
   changes: readonly Change[],
 ): Promise<(ChangedRow | undefined)[]> {
   const rows = await db.hot<ChangedRow>(CHANGE_STATUS, valuesOf(handover, changes));
-  const byEvent = new Map(rows.map((row) => [row.eventId, row]));
-  return changes.map(({ eventId }) => byEvent.get(eventId));
+  const byPosition = new Map(rows.map((row) => [row.position, row]));
+  return changes.map((_, i) => byPosition.get(i + 1));
 }
 
 /**
@@ -172,24 +163,15 @@ function valuesOf(handover: Pick<Handover, 'lease' | 'retryDelays'>, changes: re
     changes.map(({ request }) => request.clientId ?? null),
     changes.map(({ request }) => request.to),
     changes.map(({ allowed }) => `{${allowed.join()}}`),
-    changes.map(({ at }) => at),
     changes.map(({ request }) => request.reason),
-    changes.map(({ eventId }) => eventId),
-    changes.map(({ body }) => body),
+    changes.map(({ request }) => request.reasonCode ?? null),
+    changes.map(({ content }) => content),
     changes.map(({ request: { by } }) => (by ? JSON.stringify(by) : null)),
     changes.map(({ traceparent }) => traceparent),
     ...appendValues(EVENT_TYPE, handover),
     SET_STATUS,
-    changes.map(({ request }) => request.reasonCode ?? null),
   ];
 }
-
-/** SQL: the transfer `t` as `TransferJson`. */
-const TRANSFER = `json_build_object(
-    'id', t.id, 'clientId', t.client_id, 'amountValue', t.amount_value, 'amountCurrency', t.amount_currency,
-    'destinationName', t.destination_name, 'destinationAccount', t.destination_account, 'reference', t.reference,
-    'metadata', t.metadata, 'status', t.status, 'reasonCode', t.reason_code, 'createdAt', t.created_at,
-    'updatedAt', t.updated_at)`;
 
 /**
  * `seen` is read once and kept (materialized), so that an update that waited for another commit compares the new row
@@ -200,19 +182,21 @@ const TRANSFER = `json_build_object(
  */
 const changeStatement = (where = '', record = '') => `
 with input as (
-  select * from unnest($1::uuid[], $2::uuid[], $3::transfer_status[], $4::text[], $5::timestamptz[], $6::text[],
-                       $7::uuid[], $8::text[], $9::text[], $10::text[], $16::text[])
-    as i(transfer_id, client_id, status, allowed, at, reason, event_id, body, by, traceparent, reason_code)
+  select * from unnest($1::uuid[], $2::uuid[], $3::transfer_status[], $4::text[], $5::text[], $6::text[], $7::text[],
+                       $8::text[], $9::text[]) with ordinality
+    as i(transfer_id, client_id, status, allowed, reason, reason_code, content, by, traceparent, position)
 ), seen as materialized (
   select i.*, t.status as seen
     from input i join transfers t on t.id = i.transfer_id and (i.client_id is null or t.client_id = i.client_id)
    ${where}
    order by i.transfer_id
 ), changed as (
-  update transfers t set status = s.status, reason_code = s.reason_code, updated_at = s.at
+  update transfers t set status = s.status, reason_code = s.reason_code,
+         updated_at = greatest((select ${NOW}), t.updated_at + interval '1 millisecond')
     from seen s
    where t.id = s.transfer_id and t.status = s.seen and s.seen = any(s.allowed::transfer_status[])
-  returning s.event_id, s.at, s.reason, s.reason_code, s.body, s.by::jsonb, s.traceparent, s.seen, t.id as transfer_id, t.client_id, t.status, ${TRANSFER} as transfer
+  returning s.position, s.reason, s.reason_code, s.content, s.by::jsonb, s.traceparent, s.seen, t.id as transfer_id, t.client_id,
+            t.status, t.updated_at as at, ${newIdSql('t.updated_at')} as event_id, ${transferJson('t')} as transfer
 ), history as (
   insert into transfer_status_history (transfer_id, position, status, at, reason, reason_code)
   select c.transfer_id, (select max(h.position) + 1 from transfer_status_history h where h.transfer_id = c.transfer_id), c.status, c.at, c.reason,
@@ -220,28 +204,30 @@ with input as (
     from changed c
 ), audit as (
   insert into audit_entries (id, at, actor, action, target, details)
-  select c.event_id, c.at, c.by->>'actor', $15::text, c.transfer_id,
+  select c.event_id, c.at, c.by->>'actor', $14::text, c.transfer_id,
          jsonb_strip_nulls(jsonb_build_object('client_id', c.client_id, 'from', c.seen, 'to', c.status, 'reason', c.reason,
                                               'reason_code', c.reason_code)) || coalesce(c.by->'session', '{}')
     from changed c where c.by is not null
-), ${appendEvents('changed', ['$11', '$12', '$13', '$14'])}${record}
-select s.event_id as "eventId", s.seen::text as seen, c.transfer as changed, coalesce(a.deliveries, '[]') as deliveries
+), ${appendEvents('changed', ['$10', '$11', '$12', '$13'])}${record}
+select s.position::int, s.seen::text as seen, c.transfer as changed,
+       case when c.event_id is not null then
+         json_build_object('eventId', a.event_id, 'body', a.body, 'deliveries', a.deliveries) end as event
   from seen s
-  left join changed c on c.event_id = s.event_id
-  left join appended a on a.event_id = s.event_id`;
+  left join changed c on c.position = s.position
+  left join appended a on a.event_id = c.event_id`;
 
 const CHANGE_STATUS = changeStatement();
 
 const CHANGE_BY_STEP = changeStatement(
   `where exists (select from sandbox_transfers x
-                  where x.transfer_id = i.transfer_id and x.steps_made = $17::int - 1 and x.ended_at is null)`,
+                  where x.transfer_id = i.transfer_id and x.steps_made = $15::int - 1 and x.ended_at is null)`,
   `, step as (
-  update sandbox_transfers x set steps_made = $17::int, ended_at = case when $18::boolean then now() end
+  update sandbox_transfers x set steps_made = $15::int, ended_at = case when $16::boolean then now() end
     from changed c where x.transfer_id = c.transfer_id
 ), kept as (
-  update workflow_starts w set ${KEPT}, input = w.input || jsonb_build_object('made', $17::int)
-    from changed c where not $18::boolean and w.workflow_id = 'sandbox-' || c.transfer_id
+  update workflow_starts w set ${KEPT}, input = w.input || jsonb_build_object('made', $15::int)
+    from changed c where not $16::boolean and w.workflow_id = 'sandbox-' || c.transfer_id
 ), ended as (
-  delete from workflow_starts w using changed c where $18::boolean and w.workflow_id = 'sandbox-' || c.transfer_id
+  delete from workflow_starts w using changed c where $16::boolean and w.workflow_id = 'sandbox-' || c.transfer_id
 )`,
 );

@@ -1,10 +1,11 @@
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
 import type { SandboxTransferInput } from '../../workflows/sandbox-transfer.js';
 import { enqueueWorkflow } from '../delivery/workflow-starts.js';
-import { atomically, type Handle } from '../platform/database/database.js';
+import { atomically, type Handle, rowOf } from '../platform/database/database.js';
 import type { Transfer } from '../platform/database/generated/client.js';
-import { newId, timeOf } from '../platform/ids.js';
+import { NOW, newIdSql } from '../platform/ids.js';
 import { admitSandboxTransfer, automaticSteps, type SandboxRules, type SandboxStep } from './sandbox.js';
+import { type TransferJson, toTransfer, transferJson } from './transfer-json.js';
 
 export interface NewTransfer {
   clientId: string;
@@ -54,23 +55,27 @@ async function enqueueSteps(tx: Handle, transfer: Transfer, steps: readonly Sand
   });
 }
 
-function insert(db: Handle, transfer: NewTransfer, moves: boolean): Promise<Transfer> {
-  const id = newId();
-  const now = new Date(timeOf(id));
-  return db.prisma.transfer.create({
-    data: {
-      id,
-      clientId: transfer.clientId,
-      amountValue: transfer.amount.value,
-      amountCurrency: transfer.amount.currency,
-      destinationName: transfer.destination.name,
-      destinationAccount: transfer.destination.account,
-      reference: transfer.reference,
-      metadata: transfer.metadata,
-      createdAt: now,
-      updatedAt: now,
-      history: { create: { position: 0, status: 'CREATED', at: now, reason: null } },
-      ...(moves && { sandbox: { create: { clientId: transfer.clientId } } }),
-    },
-  });
+async function insert(db: Handle, transfer: NewTransfer, moves: boolean): Promise<Transfer> {
+  const { clientId, amount, destination, reference, metadata } = transfer;
+  const row = await rowOf<{ transfer: TransferJson }>(db, INSERT, [
+    ...[clientId, String(amount.value), amount.currency, destination.name, destination.account, reference],
+    ...[JSON.stringify(metadata), moves],
+  ]);
+  return toTransfer(row.transfer);
 }
+
+/** The time is that of Postgres's clock, as that of every change after it. */
+const INSERT = `
+with transfer as (
+  insert into transfers (id, client_id, amount_value, amount_currency, destination_name, destination_account, reference,
+                         metadata, created_at, updated_at)
+  select ${newIdSql('at')}, $1::uuid, $2::bigint, $3::text, $4::text, $5::text, $6::text, $7::jsonb, at, at
+    from ${NOW} as clock(at)
+  returning *
+), history as (
+  insert into transfer_status_history (transfer_id, position, status, at)
+  select id, 0, status, created_at from transfer
+), sandbox as (
+  insert into sandbox_transfers (transfer_id, client_id) select id, client_id from transfer where $8::boolean
+)
+select ${transferJson('t')} as transfer from transfer t`;

@@ -1,6 +1,6 @@
 import { appendEvents, appendValues } from '../../src/delivery/append.js';
 import type { FreshDelivery, Handover } from '../../src/delivery/handover.js';
-import { newId } from '../../src/platform/ids.js';
+import { NOW, newId, newIdSql } from '../../src/platform/ids.js';
 import { EVENT_TYPE } from '../../src/transfers/change-status.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
@@ -15,16 +15,17 @@ afterAll(() => db.drop());
 /** A separate producer: it appends an event for each of these transfers without changing them. */
 const PRODUCER = `
 with noticed as (
-  select gen_random_uuid() as event_id, t.client_id, t.id as transfer_id, now() as at,
-         json_build_object('transfer', t.id)::text as body, null::text as traceparent
+  select ${newIdSql(NOW)} as event_id, t.client_id, t.id as transfer_id, ${NOW} as at,
+         '"type":"notice"' as content, null::text as traceparent
     from transfers t where t.id = any($1::uuid[])
 ), ${appendEvents('noticed', ['$2', '$3', '$4', '$5'])}
-select n.event_id as "eventId", n.transfer_id as "transferId", coalesce(a.deliveries, '[]') as deliveries
-  from noticed n left join appended a on a.event_id = n.event_id`;
+select n.event_id as "eventId", n.transfer_id as "transferId", a.body, a.deliveries
+  from noticed n join appended a on a.event_id = n.event_id`;
 
 interface Appended {
   eventId: string;
   transferId: string;
+  body: string;
   deliveries: FreshDelivery[];
 }
 
@@ -55,7 +56,10 @@ describe("an event that a producer's own statement appends", () => {
     expect(endpointsOf(event!.deliveries)).toEqual(expected);
     expect(endpointsOf(await deliveriesOf(event!.eventId))).toEqual(expected);
     expect(event!.deliveries[0]).toMatchObject({ url: enabled[0]!.url, secretEnvelope: expect.any(String) });
-    expect(await eventOf(event!.eventId)).toMatchObject({ clientId, type: EVENT_TYPE, outbox: 'attempt' });
+    const row = await eventOf(event!.eventId);
+    expect(row).toMatchObject({ clientId, type: EVENT_TYPE, outbox: 'attempt', body: event!.body });
+    const createdAt = row.createdAt.toISOString().slice(0, -1);
+    expect(row.body).toBe(`{"id":"${row.id}","type":"notice","created_at":"${createdAt}"}`);
   });
 
   it('has a queued attempt for each delivery, which is due at once', async () => {

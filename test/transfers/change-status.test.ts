@@ -1,6 +1,8 @@
 import { jest } from '@jest/globals';
 import type { TransferStatus } from '../../src/platform/database/generated/enums.js';
+import { isId, timeOf } from '../../src/platform/ids.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
+import { createTransfer } from '../../src/transfers/create-transfer.js';
 import { NEXT_STATUSES, TRANSFER_STATUSES } from '../../src/transfers/states.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
@@ -239,5 +241,94 @@ describe('changeStatus', () => {
       expect(handover.events).toEqual([]);
     });
     expect(handover.events).toHaveLength(1);
+  });
+});
+
+describe("the time of a change, and of its transfer's creation", () => {
+  const change = (transferId: string, to: TransferStatus) =>
+    changeStatus(db, recordingHandover(), { transferId, to, reason: null, by: { actor: 'cli:test' } });
+  const create = () =>
+    createTransfer(
+      db,
+      { environment: 'production', sandboxStep: 2_000 },
+      {
+        ...{ clientId, amount: { value: 1, currency: 'EUR' }, destination: { name: 'A', account: 'X' } },
+        ...{ reference: null, metadata: {} },
+      },
+    );
+
+  /** All times of a transfer, ms since 1970. The first is that of its creation. */
+  async function timesOf(id: string): Promise<number[]> {
+    const { history, createdAt, updatedAt } = await db.prisma.transfer.findUniqueOrThrow({
+      where: { id },
+      include: { history: { orderBy: { position: 'asc' } } },
+    });
+    const times = history.map(({ at }) => at.getTime());
+    expect([timeOf(id), createdAt.getTime(), updatedAt.getTime()]).toEqual([times[0], times[0], times.at(-1)]);
+    const events = await db.prisma.event.findMany({
+      where: { transferId: id },
+      orderBy: { id: 'asc' },
+      include: { deliveries: true },
+    });
+    const made = events.map(({ id, body, createdAt, deliveries }) => {
+      expect(isId(id)).toBe(true);
+      for (const delivery of deliveries)
+        expect([timeOf(delivery.id), delivery.createdAt]).toEqual([timeOf(id), createdAt]);
+      return [timeOf(id), createdAt.getTime(), Date.parse(`${JSON.parse(body).created_at}Z`)];
+    });
+    expect(made).toEqual(times.slice(1).map((at) => [at, at, at]));
+    const audited = await db.prisma.auditEntry.findMany({ where: { target: id }, orderBy: { id: 'asc' } });
+    expect(audited.map(({ at }) => at.getTime())).toEqual(times.slice(1));
+    return times;
+  }
+
+  it("is by Postgres's clock, whatever the clocks of the processes", async () => {
+    await makeEndpoint(db, clientId);
+    const [before] = await db.query<{ ms: string }>(
+      'select (extract(epoch from now()) * 1000)::bigint::text as ms',
+      [],
+    );
+    const now = Date.now;
+    const clock = jest.spyOn(Date, 'now');
+    const ahead = (seconds: number) => clock.mockImplementation(() => now() + seconds * 1_000);
+    try {
+      ahead(20);
+      const { id } = await create();
+      ahead(-20);
+      await change(id, 'PROCESSING');
+      ahead(20);
+      await change(id, 'SENT');
+      ahead(-20);
+      await change(id, 'COMPLETED');
+      const times = await timesOf(id);
+      expect(times).toEqual([...new Set(times)].sort((a, b) => a - b));
+      expect(times[0]! - Number(before!.ms)).toBeGreaterThanOrEqual(-1);
+      expect(times[3]! - Number(before!.ms)).toBeLessThan(15_000);
+    } finally {
+      clock.mockRestore();
+    }
+  });
+
+  it('is a millisecond after the change before it, if the clock says that it is no later', async () => {
+    const { id, createdAt } = await makeTransfer(db, clientId);
+    // A server took over whose clock is 20 s behind.
+    const at = new Date(createdAt.getTime() + 20_000);
+    await db.query(`update transfers set updated_at = $2::timestamptz where id = $1::uuid returning 1 as one`, [
+      id,
+      at,
+    ]);
+    const changed = [await change(id, 'PROCESSING'), await change(id, 'SENT')].map(({ updatedAt }) =>
+      updatedAt.getTime(),
+    );
+    expect(changed).toEqual([at.getTime() + 1, at.getTime() + 2]);
+  });
+
+  it('orders transfers and events that are made one after the other', async () => {
+    const made = [];
+    for (let i = 0; i < 30; i++) made.push((await create()).id);
+    expect(made).toEqual([...made].sort());
+    for (const id of made) await change(id, 'PROCESSING');
+    const events = await db.prisma.event.findMany({ where: { clientId }, orderBy: { id: 'asc' } });
+    expect(events.map(({ transferId }) => transferId)).toEqual(made);
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { createTestDatabase, setHostileDefaults } from '../../support/database.js';
 import { transferRequest } from '../../support/transfers.js';
@@ -129,6 +129,30 @@ describe('a transfer', () => {
     ]);
     const committed = api.committed.filter(({ body }) => JSON.parse(body).data.id === id);
     expect(committed.map(({ body }) => JSON.parse(body).data.status)).toEqual(['PROCESSING', 'SENT']);
+  });
+
+  it('has its history and its events in their order, also through APIs whose clocks differ', async () => {
+    const now = Date.now;
+    const clock = jest.spyOn(Date, 'now');
+    const through = (secondsAhead: number) => clock.mockImplementation(() => now() + secondsAhead * 1_000);
+    try {
+      through(20);
+      const { id } = await create();
+      const statuses = ['PROCESSING', 'SENT', 'COMPLETED', 'RETURNED'];
+      for (const [i, status] of statuses.entries()) {
+        through(i % 2 ? 20 : -20);
+        await client.call('POST', `/sandbox/transfers/${id}/status`, { json: { status } });
+      }
+      const { body } = await client.call('GET', `/transfers/${id}`);
+      const times = body.status_history.map(({ at }: { at: string }) => at);
+      expect(times).toEqual([...new Set(times)].sort());
+      expect([body.created_at, body.updated_at]).toEqual([times[0], times[4]]);
+      const events = (await client.call('GET', `/events?transfer_id=${id}`)).body.data;
+      expect(events.map(({ data }: { data: { status: string } }) => data.status)).toEqual([...statuses].reverse());
+      expect(events.map((event: { created_at: string }) => `${event.created_at}Z`)).toEqual(times.slice(1).reverse());
+    } finally {
+      clock.mockRestore();
+    }
   });
 
   it('is cancelled by its client only while it is CREATED', async () => {

@@ -35,15 +35,15 @@ afterAll(() => db?.drop());
 
 /** Changes so many transfers in one statement and records the first attempts in another. */
 async function runBatch(explained: ExplainedDatabase, size: number): Promise<void> {
-  const at = new Date().toISOString();
   const changes = (await makeTransfers({ database: client }, tenants, size)).map((transferId) => ({
     request: { transferId, to: 'PROCESSING' as const, reason: null },
-    ...{ allowed: ['CREATED' as const], eventId: newId(), at, body: '{}', traceparent: null },
+    ...{ allowed: ['CREATED' as const], content: '"type":"x"', traceparent: null },
   }));
   const changed = await changeAll(explained, handover, changes);
   const made = changed.map((row) => {
-    const { deliveryId } = row!.deliveries[0]!;
-    const attempt = { deliveryId, eventId: row!.eventId, number: 1, trigger: 'schedule', single: false } as const;
+    const { eventId, deliveries } = row!.event!;
+    const { deliveryId } = deliveries[0]!;
+    const attempt = { deliveryId, eventId, number: 1, trigger: 'schedule', single: false } as const;
     return {
       attempt: { ...attempt, url: 'http://x', isOnly: true } satisfies Partial<LeasedAttempt>,
       outcome: outcome(),
