@@ -339,7 +339,7 @@ export class World {
   }
 
   #scope(endpointId: string) {
-    return { clientId: this.clientId, endpointId, since: 0, until: Date.now() + 60_000 };
+    return { clientId: this.clientId, endpointId, since: 0, until: 2 ** 47 };
   }
 
   async #event(token: string | null, ladder: readonly number[]): Promise<boolean> {
@@ -714,8 +714,8 @@ function attemptOf({ job, outcome: made }: Made) {
 
 const MAKE_TRANSFER = `
 with made as (
-  insert into transfers (id, client_id, amount_value, amount_currency, destination_name, destination_account)
-  values ($1::uuid, $2::uuid, 1250, 'EUR', 'Ada Lovelace', 'DE02120300000000202051') returning id
+  insert into transfers (id, client_id, amount_value, amount_currency, destination_name, destination_account, updated_at)
+  values ($1::uuid, $2::uuid, 1250, 'EUR', 'Ada Lovelace', 'DE02120300000000202051', now()) returning id
 )
 insert into transfer_status_history (transfer_id, position, status, at) select id, 0, 'CREATED', now() from made`;
 
